@@ -1,0 +1,73 @@
+# Every target sets up what it needs; the first run takes a minute, the next none.
+
+PYTHON ?= python3
+PYTEST_ARGS ?= -n auto
+UPGRADE ?=
+
+BIN := .venv/bin
+PIP_INSTALL = $(@D)/bin/python -m pip install --quiet --disable-pip-version-check
+
+.DEFAULT_GOAL := help
+.PHONY: help run test lint format bench behaviour lock clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: .venv/.ready ## replay a recorded turn on the command line, with its own timing
+	$(BIN)/thinkaloud replay examples/recorded_turn.ndjson
+
+test: lint ## lint, then run all tests with the coverage of the core
+	$(BIN)/pytest --cov --cov-report=term --hypothesis-profile=ci $(PYTEST_ARGS)
+
+lint: .venv/.ready ## check style, types and the direction of imports
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+
+format: .venv/.ready ## put style in order
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+bench: .venv-bench/.ready ## measure speed, beside a peer library
+	.venv-bench/bin/python -m benchmarks
+
+behaviour: .venv/.ready ## fill in which tests prove which line of docs/behaviour.md
+	$(BIN)/python -m tests.behaviour --write
+
+lock: .venv-lock/.ready ## pin all dependencies with hashes (UPGRADE=--upgrade takes the newest)
+	for group in dev bench; do \
+	  .venv-lock/bin/uv pip compile pyproject.toml --quiet --group $$group --output-file requirements/$$group.lock \
+	    --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
+	    --custom-compile-command "make lock" $(UPGRADE) || exit 1; \
+	done
+
+clean: ## remove all that these targets made
+	rm -rf .venv .venv-bench .venv-lock .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf build dist .coverage .coverage.*
+	find . -name __pycache__ -prune -exec rm -rf {} +
+
+# An environment holds exactly what its lock names, then the package itself in place.
+.venv/.locked: requirements/dev.lock
+.venv-bench/.locked: requirements/bench.lock
+.venv/.locked .venv-bench/.locked:
+	@$(call need_python)
+	$(PYTHON) -m venv --clear $(@D)
+	$(PIP_INSTALL) --require-hashes -r $<
+	@touch $@
+
+.venv/.ready .venv-bench/.ready: %/.ready: %/.locked pyproject.toml
+	$(PIP_INSTALL) --no-deps --no-build-isolation -e .
+	@touch $@
+
+.venv-lock/.ready:
+	@$(call need_python)
+	$(PYTHON) -m venv --clear $(@D)
+	$(PIP_INSTALL) uv
+	@touch $@
+
+define need_python
+$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+  echo "Thinkaloud needs Python 3.11 or newer, and $(PYTHON) is not. Name another: make PYTHON=python3.12 ..." >&2; \
+  exit 1; }
+endef

@@ -1,0 +1,68 @@
+"""docs/behaviour.md is whole, up to date, and calls nothing done that no test proves."""
+
+import re
+from pathlib import Path
+
+from tests.behaviour import PAGE, filled, numbers, proofs, rows
+
+TEXT = PAGE.read_text("utf-8")
+ROWS = rows(TEXT)
+EXPECTED = [f"R{number:03}" for number in range(1, 140)] + [f"T{number}" for number in range(1, 8)]
+ROOM = "(?:asking|context|agents|gateway|web|terminal|Flutter)"
+STATE = re.compile(rf"done|(?:done; )?to come: {ROOM}(?:, {ROOM})*")
+
+
+def test_every_number_is_on_the_page_once() -> None:
+    assert sorted(row.number for row in ROWS) == EXPECTED
+
+
+def test_every_state_names_known_rooms() -> None:
+    assert [row for row in ROWS if not STATE.fullmatch(row.state)] == []
+
+
+def test_what_is_done_is_proved() -> None:
+    proved = proofs()
+    unproved = [row.number for row in ROWS if row.state.startswith("done") and row.number not in proved]
+    assert not unproved, f"called done, and no test or story names it: {', '.join(unproved)}"
+
+
+def test_tests_name_only_numbers_of_the_page() -> None:
+    strangers = {number: links for number, links in proofs().items() if number not in EXPECTED}
+    assert not strangers
+
+
+def test_the_page_is_up_to_date() -> None:
+    assert filled(TEXT, proofs()) == TEXT, "run `make behaviour`"
+
+
+def test_numbers_are_found_in_names_docstrings_and_stories(tmp_path: Path) -> None:
+    (tmp_path / "tests" / "deep").mkdir(parents=True)
+    (tmp_path / "stories").mkdir()
+    (tmp_path / "tests/deep/test_tags.py").write_text(
+        "def test_r018_and_T2(): ...\n"
+        "async def test_cuts():\n    '''Proves R019 and R021–R023; DeepSeek R1 is no number.'''\n"
+        "def help_me():\n    '''R024'''\n"
+    )
+    (tmp_path / "stories/late.json").write_text('{"proves": ["R018"]}')
+    (tmp_path / "stories/list.json").write_text("[]")
+    cuts = ["[test_tags.py::test_cuts](../tests/deep/test_tags.py)"]
+    named = "[test_tags.py::test_r018_and_T2](../tests/deep/test_tags.py)"
+    assert proofs(tmp_path) == {
+        "R018": ["[stories/late.json](../stories/late.json)", named],
+        "R019": cuts,
+        "R021": cuts,
+        "R022": cuts,
+        "R023": cuts,
+        "T2": [named],
+    }
+
+
+def test_numbers_may_stand_in_a_run() -> None:
+    assert numbers("R120-R122, R004") == {"R004", "R120", "R121", "R122"}
+
+
+def test_filling_in_keeps_the_words_and_can_be_repeated() -> None:
+    page = "| R001 | Says `a`. | done | old |\n| R002 | More. | to come: web | |\n"
+    once = filled(page, {"R001": ["[x](y)"]})
+    assert once == "| R001 | Says `a`. | done | [x](y) |\n| R002 | More. | to come: web | |\n"
+    assert filled(once, {"R001": ["[x](y)"]}) == once

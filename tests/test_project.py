@@ -1,0 +1,152 @@
+"""What the project says of itself is true: it imports light, documented lines run, no host is named."""
+
+import ast
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from textwrap import dedent
+from typing import NamedTuple
+
+import pytest
+
+import thinkaloud
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+
+HEAVY = {"aiohttp", "argparse", "asyncio", "http", "httpx", "logging", "pydantic", "socket", "sqlite3", "ssl"}
+HEAVY |= {"starlette", "subprocess", "textual"}
+
+# A bracket in each pattern keeps this file from finding itself.
+HOST = re.compile(r"\b(?:pypi|pythonhosted|npmjs|debian)[.](?:org|com)\b")
+OWN_FOLDER = re.compile(r"(?<![\w./~-])/(?:[w]ork|[r]oot|[h]ome/\w+|[U]sers/\w+)/")
+
+FENCE = re.compile(
+    r"^(?P<indent> *)(?P<mark>`{3,})(?P<language>[^\n`]*)\n(?P<body>.*?)^(?P=indent)(?P=mark)`* *$",
+    re.MULTILINE | re.DOTALL,
+)
+
+
+class Fence(NamedTuple):
+    """A fenced block of a page: its language line, the line it starts on, and what is inside."""
+
+    language: str
+    line: int
+    body: str
+
+
+def fences(page: Path) -> Iterator[Fence]:
+    text = page.read_text("utf-8")
+    for found in FENCE.finditer(text):
+        yield Fence(found["language"].strip(), text.count("\n", 0, found.start()) + 1, dedent(found["body"]))
+
+
+def commands(fence: Fence) -> Iterator[tuple[str, str]]:
+    """Each `$ thinkaloud ...` of a console block with the output that follows it."""
+    _, *runs = re.split(r"^\$ ", fence.body, flags=re.MULTILINE)
+    for run in runs:
+        command, _, told = run.partition("\n")
+        yield command, told
+
+
+def matches(told: str, printed: str) -> bool:
+    """True when both are the same, where a line `...` in what is told stands for any lines."""
+    lines = (line.rstrip() for line in told.rstrip().splitlines())
+    pattern = "".join(r"(?:.*\n)*" if line == "..." else re.escape(line) + r"\n" for line in lines)
+    same = "".join(f"{line.rstrip()}\n" for line in printed.rstrip().splitlines())
+    return re.fullmatch(pattern, same) is not None
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def console(command: str) -> str:
+    """Run a command as a person would in the project's folder; what it prints, both streams in order."""
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
+    plain = {"PATH": path, "PYTHONUNBUFFERED": "1", "PYTHONUTF8": "1", "COLUMNS": "80", "NO_COLOR": "1"}
+    ran = subprocess.run(
+        ["bash", "-c", command],
+        cwd=ROOT,
+        env=os.environ | plain,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        timeout=60,
+        check=False,
+    )
+    return ran.stdout.decode("utf-8")
+
+
+def test_import_is_light() -> None:
+    code = "import sys; bare = set(sys.modules); import thinkaloud; print(*set(sys.modules) - bare)"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    pulled = {module.partition(".")[0] for module in ran.stdout.split()}
+    assert "thinkaloud" in pulled
+    assert sorted(pulled & HEAVY) == []
+
+
+def test_every_public_name_exists_and_is_documented() -> None:
+    page = (ROOT / "docs/reference/api.md").read_text("utf-8")
+    headings = re.findall(r"^#+ .*", page, flags=re.MULTILINE)
+    documented = set(re.findall(r"`(?:thinkaloud\.)?(\w+)", "\n".join(headings)))
+    assert [name for name in thinkaloud.__all__ if not hasattr(thinkaloud, name)] == []
+    assert sorted(set(thinkaloud.__all__) - documented) == [], "no heading in docs/reference/api.md"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_the_python_of_a_page_runs(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    names: dict[str, object] = {"__name__": "__main__"}
+    for fence in fences(page):
+        if fence.language == "python":
+            tree = ast.parse(fence.body, filename=str(page))
+            exec(compile(ast.increment_lineno(tree, fence.line), str(page), "exec"), names)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_the_commands_of_a_page_print_what_it_shows(page: Path) -> None:
+    for fence in fences(page):
+        if fence.language == "console" and fence.body.startswith("$ thinkaloud "):
+            for command, told in commands(fence):
+                printed = console(command)
+                assert matches(told, printed), f"{name_of(page)}:{fence.line}: `{command}` prints\n{printed}"
+
+
+def test_a_row_of_dots_stands_for_any_lines() -> None:
+    assert matches("one\n...\nlast\n", "one\ntwo\n\nthree\nlast\n")
+    assert matches("one\n...\n", "one\n")
+    assert matches("", "")
+    assert not matches("one\n...\nlast\n", "one\ntwo\n")
+    assert not matches("one\n", "one\ntwo\n")
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=name_of)
+def test_an_example_runs(example: Path) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-W", "error", example],
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+
+
+def test_no_file_names_a_package_host_or_a_folder_of_its_author() -> None:
+    listing = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    tracked = subprocess.run(listing, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    found = []
+    for name in filter(None, tracked.split("\0")):
+        path = ROOT / name
+        for number, line in enumerate(path.read_bytes().splitlines() if path.is_file() else [], 1):
+            said = line.decode("utf-8", "replace")
+            if HOST.search(said) or OWN_FOLDER.search(said):
+                found.append(f"{name}:{number}: {said.strip()[:80]}")
+    assert not found, "\n".join(found)
