@@ -1,0 +1,58 @@
+"""The assistant message of a chat completion, put together from its deltas to be sent back.
+
+Pieces of `reasoning_details` that continue one another are joined, as the provider would have sent them
+in a whole message; everything else in them is left as it came, in order.
+"""
+
+from thinkaloud.dialects.verbatim import JsonObject, encode, grow
+
+_CONTINUED = {"reasoning.text": "text", "reasoning.summary": "summary", "thinking": "thinking"}
+"""The field in which a piece of this type goes on."""
+
+
+class ChatMessage:
+    """A message that grows."""
+
+    def __init__(self) -> None:
+        self._message: JsonObject = {"role": "assistant", "content": None}
+        self._calls: dict[int, JsonObject] = {}
+
+    def grow(self, field: str, text: str) -> None:
+        """More of a text field."""
+        grow(self._message, field, text)
+
+    def add_parts(self, field: str, parts: list[JsonObject]) -> None:
+        """More parts of a list; an empty list is kept too, since some providers want it back."""
+        there = self._message.setdefault(field, [])
+        if not isinstance(there, list):
+            there = self._message[field] = []
+        for part in parts:
+            self._add(there, part)
+
+    def add_call(self, serial: int, call: JsonObject, name: str, arguments: str) -> None:
+        """More of the call with this serial number; `call` is what else the provider said of it."""
+        calls = self._message.setdefault("tool_calls", [])
+        there = self._calls.get(serial)
+        if there is None:
+            there = self._calls[serial] = {"type": "function", "function": {"name": "", "arguments": ""}}
+            calls.append(there)
+        there.update((field, value) for field, value in call.items() if value is not None)
+        if name:
+            there["function"]["name"] = name
+        grow(there["function"], "arguments", arguments)
+
+    def encode(self) -> str:
+        """The message as JSON."""
+        return encode(self._message)
+
+    def _add(self, there: list[JsonObject], part: JsonObject) -> None:
+        field = _CONTINUED.get(part.get("type", ""))
+        last = there[-1] if there else {}
+        if field is None or last.get("type") != part["type"] or last.get("index") != part.get("index"):
+            there.append(part)
+            return
+        if isinstance(text := part.get(field), str):
+            grow(last, field, text)
+        elif isinstance(text, list):
+            last[field] = [*(last.get(field) or []), *text]
+        last.update((name, value) for name, value in part.items() if name != field and value is not None)

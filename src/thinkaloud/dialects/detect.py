@@ -1,0 +1,125 @@
+"""Which dialect a body is in, from its first frame that says something.
+
+Each rule names what only that wire format has. A frame that fits none says nothing yet (a ping, say), and
+the next one is asked.
+"""
+
+from collections.abc import Callable
+
+import msgspec
+
+from thinkaloud.dialects import (
+    anthropic_messages,
+    bedrock_converse,
+    cohere_v2,
+    gemini,
+    gemini_interactions,
+    ollama,
+    openai_chat,
+    openai_responses,
+    text,
+)
+from thinkaloud.dialects.verbatim import ABSENT, present
+from thinkaloud.wire import Frame
+
+
+class Clues(msgspec.Struct):
+    """The fields by which formats differ; only whether they are there matters for most."""
+
+    type: str | None = None
+    object: str | None = None
+    event_type: str | None = None
+    choices: msgspec.Raw = ABSENT
+    candidates: msgspec.Raw = ABSENT
+    usageMetadata: msgspec.Raw = ABSENT  # noqa: N815 (the provider's own spelling)
+    promptFeedback: msgspec.Raw = ABSENT  # noqa: N815
+    stopReason: msgspec.Raw = ABSENT  # noqa: N815
+    output: msgspec.Raw = ABSENT
+    message: msgspec.Raw = ABSENT
+    response: msgspec.Raw = ABSENT
+    finish_reason: msgspec.Raw = ABSENT
+    done: bool | None = None
+    text: msgspec.Raw = ABSENT
+    token: msgspec.Raw = ABSENT
+    generation_tokens: msgspec.Raw = ABSENT
+    error: msgspec.Raw = ABSENT
+    sequence_number: int | None = None
+    request_id: str | None = None
+
+
+class Status(msgspec.Struct):
+    """Google's errors have a status in words."""
+
+    status: str | None = None
+
+
+_clues = msgspec.json.Decoder(Clues)
+_status = msgspec.json.Decoder(Status)
+
+
+def _is_token(clues: Clues) -> bool:
+    return present(clues.text) and (present(clues.token) or present(clues.generation_tokens))
+
+
+_ANTHROPIC = (
+    "message_start",
+    "message_delta",
+    "message_stop",
+    "content_block_start",
+    "content_block_delta",
+    "message",
+)
+_COHERE = (
+    "message-start",
+    "content-start",
+    "content-delta",
+    "tool-plan-delta",
+    "tool-call-start",
+    "message-end",
+)
+
+_RULES: tuple[tuple[str, Callable[[Clues], bool]], ...] = (
+    (anthropic_messages.NAME, lambda clue: clue.type in _ANTHROPIC),
+    (
+        openai_responses.NAME,
+        lambda clue: clue.object == "response" or (clue.type or "").startswith("response."),
+    ),
+    (openai_responses.NAME, lambda clue: clue.type == "error" and clue.sequence_number is not None),
+    (cohere_v2.NAME, lambda clue: clue.type in _COHERE),
+    (gemini_interactions.NAME, lambda clue: clue.object == "interaction"),
+    (gemini_interactions.NAME, lambda clue: (clue.event_type or "").startswith(("interaction.", "step."))),
+    (openai_chat.NAME, lambda clue: present(clue.choices)),
+    (gemini.NAME, lambda clue: present(clue.candidates) or present(clue.usageMetadata)),
+    (gemini.NAME, lambda clue: present(clue.promptFeedback)),
+    (ollama.NAME, lambda clue: clue.done is not None and (present(clue.message) or present(clue.response))),
+    (bedrock_converse.NAME, lambda clue: present(clue.stopReason) and present(clue.output)),
+    (cohere_v2.NAME, lambda clue: present(clue.message) and present(clue.finish_reason)),
+    (text.NAME, _is_token),
+    (anthropic_messages.NAME, lambda clue: present(clue.error) and clue.type == "error"),
+    (gemini.NAME, lambda clue: present(clue.error) and _has_status(clue.error)),
+    (openai_chat.NAME, lambda clue: present(clue.error) or clue.object == "error"),
+)
+
+
+def detect(frame: Frame) -> str | None:
+    """The dialect of a JSON frame; None where it does not say."""
+    try:
+        clues = _clues.decode(frame.data)
+    except msgspec.MsgspecError:
+        return None
+    return next((name for name, fits in _RULES if fits(clues)), None)
+
+
+def is_token(line: bytes) -> bool:
+    """Whether a line is one token of a local runner, as JSON."""
+    try:
+        return _is_token(_clues.decode(line))
+    except msgspec.MsgspecError:
+        return False
+
+
+def _has_status(error: msgspec.Raw) -> bool:
+    try:
+        return _status.decode(error).status is not None
+    except msgspec.MsgspecError:
+        return False

@@ -1,0 +1,223 @@
+"""From bytes to events: framing and dialect find themselves, faults become events.
+
+A whole response is a stream of one piece, then close. Bytes that fit no dialect are refused with
+`NotAResponse` before anything was recognised; from then on whatever goes wrong ends the turn as
+`TurnFailed`, and what was said stands.
+"""
+
+from collections.abc import Callable
+from typing import Protocol
+
+import msgspec
+
+from thinkaloud.canon import Event, NotAResponse, UnknownDialect
+from thinkaloud.dialects import (
+    anthropic_messages,
+    bedrock_converse,
+    cohere_v2,
+    gemini,
+    gemini_interactions,
+    ollama,
+    openai_chat,
+    openai_responses,
+    text,
+)
+from thinkaloud.dialects.blocks import Blocks
+from thinkaloud.dialects.detect import detect, is_token
+from thinkaloud.dialects.profiles import Profile, begins_with_mark, profile
+from thinkaloud.wire import (
+    LIMITS,
+    AwsEventStream,
+    BrokenFrame,
+    Decoder,
+    Frame,
+    Framing,
+    Limits,
+    Metered,
+    Ndjson,
+    Text,
+    TooLarge,
+    sniff,
+)
+
+AUTO = "auto"
+_MOST_SILENT_FRAMES = 64
+"""So many frames may say nothing of their dialect before we give up."""
+_DECISIVE_BYTES = 16
+"""After these only the end of a line can tell one framing from another."""
+
+
+class DialectReader(Protocol):
+    """Frames in; what they say goes to the blocks that the reader was made with."""
+
+    def feed(self, frame: Frame) -> None:
+        """One more frame."""
+
+    def close(self) -> None:
+        """No more frames."""
+
+
+DIALECTS: dict[str, Callable[[Blocks, Profile | None], DialectReader]] = {
+    anthropic_messages.NAME: lambda blocks, _: anthropic_messages.Reader(blocks),
+    bedrock_converse.NAME: lambda blocks, _: bedrock_converse.Reader(blocks),
+    cohere_v2.NAME: lambda blocks, _: cohere_v2.Reader(blocks),
+    gemini.NAME: lambda blocks, _: gemini.Reader(blocks),
+    gemini_interactions.NAME: lambda blocks, _: gemini_interactions.Reader(blocks),
+    ollama.NAME: ollama.Reader,
+    openai_chat.NAME: openai_chat.Reader,
+    openai_responses.NAME: lambda blocks, _: openai_responses.Reader(blocks),
+    text.NAME: text.Reader,
+}
+"""Every dialect by name, and what makes a reader of it."""
+
+
+class Reader:
+    """Reads one response, in whatever pieces it comes.
+
+    `dialect` is a name or "auto"; `model` names the model where the response does not; `tags` is the name of
+    a tag profile, for text whose way of marking thoughts the caller knows.
+    """
+
+    def __init__(
+        self, dialect: str = AUTO, *, model: str = "", tags: str = "", limits: Limits = LIMITS
+    ) -> None:
+        if dialect != AUTO and dialect not in DIALECTS:
+            known = ", ".join((AUTO, *sorted(DIALECTS)))
+            raise UnknownDialect(f"There is no dialect {dialect!r}. Use one of: {known}.")
+        self._dialect = dialect
+        self._tags = profile(tags) if tags else None
+        self._limits = limits
+        self._blocks = Blocks(dialect, model)
+        self._head = bytearray()
+        self._decoder: Decoder | None = None
+        self._reader: DialectReader | None = None
+        self._silent_frames = 0
+        self._closed = False
+
+    @property
+    def dialect(self) -> str:
+        """The dialect, once it is known; "auto" before."""
+        return self._dialect
+
+    def feed(self, data: bytes) -> list[Event]:
+        """The events that these bytes complete."""
+        if self._closed or self._blocks.over:
+            return []
+        if self._decoder is None:
+            data = self._open(data, final=False)
+        if self._decoder is not None:
+            self._read(self._decoder.feed, data)
+        return self._blocks.take()
+
+    def close(self) -> list[Event]:
+        """What is still to tell; after this the turn has its end."""
+        if self._closed or self._blocks.over:
+            return []
+        self._closed = True
+        if self._decoder is None:
+            head = self._open(b"", final=True)
+            if self._decoder is not None:
+                self._read(self._decoder.feed, head)
+        if self._decoder is not None:
+            self._read(lambda _: self._decoder.close() if self._decoder else [], b"")
+        if self._reader is None:
+            self._nothing_said()
+        else:
+            self._reader.close()
+        return self._blocks.take()
+
+    def _open(self, data: bytes, *, final: bool) -> bytes:
+        """Find the framing; once it is found, give back all bytes so far to be decoded."""
+        undecided = len(self._head) > _DECISIVE_BYTES and b"\n" not in data
+        self._head += data
+        if undecided and not final and len(self._head) < self._limits.event:
+            return b""
+        head = bytes(self._head)
+        framing = sniff(head, final=final)
+        if framing is None:
+            return b""
+        self._decoder = Metered(self._framing(framing, head)(self._limits), self._limits)
+        self._head.clear()
+        return head
+
+    def _framing(self, framing: Framing, head: bytes) -> Framing:
+        """What the bytes are framed in, given the dialect; some framings tell the dialect."""
+        if self._dialect == text.NAME:
+            return Ndjson if framing is Ndjson and is_token(head.partition(b"\n")[0]) else Text
+        if framing is Text:
+            self._accept_text(head[:64].decode(errors="replace"))
+        elif framing is AwsEventStream and self._dialect == AUTO:
+            self._recognise(bedrock_converse.NAME)
+        return framing
+
+    def _accept_text(self, start: str) -> None:
+        """Bytes in no framing are a response only if they begin with a mark that models write."""
+        if self._dialect != AUTO:
+            said = f"{self._dialect} is sent as events or as JSON, and this is neither: {start!r}"
+            self._blocks.fail("bad_frame", said)
+        elif not begins_with_mark(start):
+            raise NotAResponse(_not_a_response(start))
+        else:
+            self._recognise(text.NAME)
+
+    def _read(self, decode: Callable[[bytes], list[Frame]], data: bytes) -> None:
+        try:
+            frames = decode(data)
+        except (BrokenFrame, TooLarge) as fault:
+            self._read_frames(fault.frames)
+            self._blocks.fail(fault.code, str(fault))
+        else:
+            self._read_frames(frames)
+
+    def _read_frames(self, frames: list[Frame]) -> None:
+        for frame in frames:
+            if self._blocks.over:
+                return
+            reader = self._reader or self._find_reader(frame)
+            if reader is None:
+                continue
+            try:
+                reader.feed(frame)
+            except msgspec.MsgspecError as error:
+                self._mend(reader, frame, error)
+
+    def _mend(self, reader: DialectReader, frame: Frame, error: Exception) -> None:
+        """Bytes that are not UTF-8 are read as U+FFFD, as browsers do; anything else ends the turn."""
+        mended = frame.data.decode(errors="replace")
+        if mended.encode() != frame.data:
+            try:
+                reader.feed(Frame(mended.encode(), frame.event))
+                return
+            except msgspec.MsgspecError as still:
+                error = still
+        said = f"{self._dialect} sent a frame that cannot be read ({error}): {mended[:80]}"
+        self._blocks.fail("bad_frame", said)
+
+    def _find_reader(self, frame: Frame) -> DialectReader | None:
+        """The reader for this frame's dialect; None while no frame has said which."""
+        if self._dialect == AUTO:
+            name = detect(frame)
+            if name is None:
+                self._silent_frames += 1
+                if self._silent_frames > _MOST_SILENT_FRAMES:
+                    raise NotAResponse(_not_a_response(frame.data[:64].decode(errors="replace")))
+                return None
+            self._recognise(name)
+        self._reader = DIALECTS[self._dialect](self._blocks, self._tags)
+        return self._reader
+
+    def _recognise(self, name: str) -> None:
+        self._dialect = self._blocks.dialect = name
+
+    def _nothing_said(self) -> None:
+        if self._dialect == AUTO:
+            raise NotAResponse(_not_a_response(bytes(self._head[:64]).decode(errors="replace")))
+        self._blocks.cut_off("anything was said")
+
+
+def _not_a_response(start: str) -> str:
+    shown = f"it begins with {start.strip()[:40]!r}" if start.strip() else "there is nothing in it"
+    return (
+        f"This is not a model's response in any form known here: {shown}. "
+        'If it is raw model text, say so with the dialect "text".'
+    )

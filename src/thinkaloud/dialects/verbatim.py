@@ -1,0 +1,77 @@
+"""The provider's own message, kept to be sent back as it came.
+
+A whole message is kept byte for byte. One that came in deltas is put together from them: a tree of plain
+JSON values in which strings grow by pieces (`Growing`) and are joined when the tree is encoded.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+
+class Growing:
+    """A JSON string that is not finished yet."""
+
+    __slots__ = ("pieces",)
+
+    def __init__(self, text: str = "") -> None:
+        self.pieces = [text] if text else []
+
+
+JsonObject = dict[str, Any]
+"""A provider's own object, kept because it goes back; what it means is read elsewhere."""
+
+
+def grow(target: JsonObject, field: str, text: str) -> None:
+    """Add text to a string field, which may not be there yet."""
+    there = target.get(field)
+    if not isinstance(there, Growing):
+        there = target[field] = Growing(there if isinstance(there, str) else "")
+    there.pieces.append(text)
+
+
+def text_of(value: object) -> str:
+    """A string, grown or not; anything else is none."""
+    if isinstance(value, Growing):
+        return "".join(value.pieces)
+    return value if isinstance(value, str) else ""
+
+
+def _join(value: object) -> str:
+    if isinstance(value, Growing):
+        return "".join(value.pieces)
+    raise TypeError(f"{type(value)} has no place in a provider's message")
+
+
+_encoder = msgspec.json.Encoder(enc_hook=_join)
+
+
+def encode(message: object) -> str:
+    """The message as JSON."""
+    return _encoder.encode(message).decode()
+
+
+ABSENT = msgspec.Raw()
+"""A JSON value that was not sent."""
+
+
+def present(raw: msgspec.Raw) -> bool:
+    """Whether a value was sent and is not null."""
+    return bytes(raw) not in (b"", b"null")
+
+
+def raw_text(raw: msgspec.Raw) -> str:
+    """A JSON value as the provider wrote it; nothing for a missing or null one."""
+    return bytes(raw).decode() if present(raw) else ""
+
+
+def raw_string(raw: msgspec.Raw) -> str:
+    """What a value says: the string it holds, or its JSON where it is something else."""
+    text = raw_text(raw)
+    return msgspec.json.decode(text, type=str) if text[:1] == '"' else text
+
+
+def raw_array(items: Iterable[msgspec.Raw]) -> str:
+    """Values as one JSON array, each byte for byte."""
+    return "[" + ",".join(bytes(item).decode() for item in items) + "]"

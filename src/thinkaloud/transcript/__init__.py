@@ -1,0 +1,7 @@
+"""The reducer: entries in, a turn out; and what can be measured on a turn."""
+
+from thinkaloud.transcript.clock import Thinking, thinking_time
+from thinkaloud.transcript.reducer import apply, fold
+from thinkaloud.transcript.turn import Block, Ending, Outcome, Status, Turn
+
+__all__ = ["Block", "Ending", "Outcome", "Status", "Thinking", "Turn", "apply", "fold", "thinking_time"]

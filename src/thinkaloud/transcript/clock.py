@@ -1,0 +1,50 @@
+"""How long a turn thought, from stamps alone: nothing is estimated without saying so, nothing invented.
+
+The thinking time is the sum of the thoughts' own intervals, so time spent in tools does not count.
+A provider that thinks in silence and then sends all of it in one burst leaves no interval worth the
+name: then the time from the request to the first thing that is not a thought stands in, marked
+approximate.
+"""
+
+import msgspec
+
+from thinkaloud.canon import Kind
+from thinkaloud.transcript.turn import Block, Turn
+
+BURST_MS = 50
+"""Thoughts that took less than this all together came in one burst."""
+
+
+class Thinking(msgspec.Struct, frozen=True):
+    """How long, and whether that is measured or the best that can be said."""
+
+    ms: int
+    approximate: bool = False
+
+
+def thinking_time(turn: Turn, *, now_ms: int | None = None) -> Thinking | None:
+    """The turn's own thinking time; None where the stamps do not say. `now_ms` lets a live thought count."""
+    thoughts = turn.top(Kind.REASONING)
+    spans = [_span(block, now_ms) for block in thoughts]
+    known = [span for span in spans if span is not None]
+    if not thoughts or len(known) < len(spans):
+        return None
+    total = sum(known)
+    if total >= BURST_MS or turn.live:
+        return Thinking(total)
+    return _waited(turn)
+
+
+def _span(block: Block, now_ms: int | None) -> int | None:
+    end_ms = now_ms if block.ended_ms is None else block.ended_ms
+    if block.started_ms is None or end_ms is None:
+        return None
+    return max(0, end_ms - block.started_ms)
+
+
+def _waited(turn: Turn) -> Thinking | None:
+    rest = [block.started_ms for block in turn.top() if block.kind is not Kind.REASONING]
+    said_ms = min((at_ms for at_ms in rest if at_ms is not None), default=turn.ended_ms)
+    if turn.started_ms is None or said_ms is None or said_ms <= turn.started_ms:
+        return None
+    return Thinking(said_ms - turn.started_ms, approximate=True)

@@ -1,0 +1,162 @@
+"""The only place where a turn changes: `apply` folds one entry into it, in constant time.
+
+It works in place and returns the turn it was given, so that a turn of a hundred thousand deltas costs
+the same per delta as one of ten. Entries that tell no story are refused with `OutOfOrder`: a dialect
+or a log that produces them has a bug, and a guess would hide it.
+"""
+
+from collections.abc import Iterable
+from typing import assert_never
+
+from thinkaloud.canon import (
+    BlockEnded,
+    BlockGrew,
+    BlockReclassified,
+    BlockSealed,
+    BlockStarted,
+    Entry,
+    Event,
+    NoticeGiven,
+    OutOfOrder,
+    SummaryWritten,
+    ToolFinished,
+    TurnEnded,
+    TurnFailed,
+    TurnStarted,
+    UsageReported,
+)
+from thinkaloud.transcript.outcome import of_end, of_failure
+from thinkaloud.transcript.turn import Block, Status, Turn
+
+
+def fold(events: Iterable[Event], turn: Turn | None = None) -> Turn:
+    """Fold events that nobody stamped: their order is known, their times are not."""
+    told = turn or Turn()
+    for seq, event in enumerate(events, told.seq + 1):
+        apply(told, Entry(seq, event))
+    return told
+
+
+def apply(turn: Turn, entry: Entry) -> Turn:
+    """Fold one entry into the turn, in place, and return it."""
+    if entry.seq <= turn.seq:
+        raise OutOfOrder(f"entry {entry.seq} comes after entry {turn.seq}")
+    if turn.outcome is not None:
+        raise OutOfOrder(f"entry {entry.seq} comes after the turn ended")
+    event = entry.event
+    if type(event) is BlockGrew:  # nearly every entry is this one
+        _open(turn, event.block).pieces.append(event.text)
+    else:
+        _change(turn, event, entry.at_ms)
+    turn.seq = entry.seq
+    return turn
+
+
+def _change(turn: Turn, event: Event, at_ms: int | None) -> None:
+    match event:
+        case TurnStarted():
+            turn.dialect, turn.model, turn.started_ms = event.dialect, event.model, at_ms
+        case (
+            BlockStarted() | BlockGrew() | BlockSealed() | BlockReclassified() | BlockEnded() | ToolFinished()
+        ):
+            _change_block(turn, event, at_ms)
+        case SummaryWritten():
+            turn.summary = event.text
+        case UsageReported():
+            turn.usage = event.usage.over(turn.usage)
+        case NoticeGiven():
+            turn.notices.append(event)
+        case TurnEnded():
+            _all_ended(turn)
+            turn.message, turn.ended_ms = event.message, at_ms
+            turn.outcome = of_end(turn, event)
+        case TurnFailed():
+            _all_ended(turn)
+            turn.ended_ms = at_ms
+            turn.outcome = of_failure(event)
+        case _:
+            assert_never(event)
+
+
+def _change_block(
+    turn: Turn,
+    event: BlockStarted | BlockGrew | BlockSealed | BlockReclassified | BlockEnded | ToolFinished,
+    at_ms: int | None,
+) -> None:
+    match event:
+        case BlockStarted():
+            _start(turn, event, at_ms)
+        case BlockGrew():
+            _open(turn, event.block).pieces.append(event.text)
+        case BlockSealed():
+            _known(turn, event.block).seals.append(event.seal)
+        case BlockReclassified():
+            _refile(turn, event, at_ms)
+        case BlockEnded():
+            block = _open(turn, event.block)
+            block.status = Status.INTERRUPTED if event.interrupted else Status.DONE
+            if block.error:
+                block.status = Status.ERROR
+            block.ended_ms = at_ms
+        case ToolFinished():
+            block = _known(turn, event.block)
+            block.result, block.error = event.result, event.error
+            if block.status is not Status.RUNNING:
+                block.status = Status.ERROR if event.error else Status.DONE
+            block.ended_ms = at_ms
+        case _:
+            assert_never(event)
+
+
+def _start(turn: Turn, event: BlockStarted, at_ms: int | None) -> None:
+    if event.block != len(turn.blocks):
+        raise OutOfOrder(f"block {event.block} started, but the next one is {len(turn.blocks)}")
+    if event.parent is not None:
+        _known(turn, event.parent)
+    turn.blocks.append(
+        Block(
+            event.block,
+            event.kind,
+            event.name,
+            event.call_id,
+            event.assistant_id,
+            event.parent,
+            event.provenance,
+            started_ms=at_ms,
+        )
+    )
+
+
+def _refile(turn: Turn, event: BlockReclassified, at_ms: int | None) -> None:
+    block = _known(turn, event.block)
+    if event.tail is None:
+        block.kind = event.kind
+        return
+    if event.into != len(turn.blocks) or not 0 < event.tail <= len(block.text):
+        raise OutOfOrder(f"block {event.block} cannot give its last {event.tail} characters to {event.into}")
+    text = block.text
+    block.pieces[:] = [text[: -event.tail]]
+    moved = Block(
+        event.into, event.kind, parent=block.parent, status=Status.DONE, pieces=[text[-event.tail :]]
+    )
+    moved.started_ms = moved.ended_ms = at_ms
+    turn.blocks.append(moved)
+
+
+def _known(turn: Turn, number: int) -> Block:
+    if not 0 <= number < len(turn.blocks):
+        raise OutOfOrder(f"block {number} has not started")
+    return turn.blocks[number]
+
+
+def _open(turn: Turn, number: int) -> Block:
+    block = _known(turn, number)
+    if block.status is not Status.RUNNING:
+        raise OutOfOrder(f"block {number} has ended")
+    return block
+
+
+def _all_ended(turn: Turn) -> None:
+    running = [block.number for block in turn.blocks if block.status is Status.RUNNING]
+    if running:
+        raise OutOfOrder(f"the turn ended while blocks {running} were open")

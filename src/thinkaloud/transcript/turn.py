@@ -1,0 +1,118 @@
+"""A turn as it stands after some entries: ordered blocks, usage, and how it ended.
+
+Only `transcript.apply` writes to these; everyone else reads. Text is kept in the pieces it came in
+and joined when somebody asks, so that growing a block never copies what is there.
+"""
+
+from enum import StrEnum
+
+import msgspec
+
+from thinkaloud.canon import Kind, NoticeGiven, Provenance, Seal, Usage
+
+
+class Status(StrEnum):
+    """Where a block stands."""
+
+    RUNNING = "running"
+    DONE = "done"
+    ERROR = "error"
+    INTERRUPTED = "interrupted"
+
+
+class Ending(StrEnum):
+    """How a turn came out."""
+
+    ANSWERED = "answered"
+    REASONING_ONLY = "reasoning_only"
+    CALLED_TOOLS = "called_tools"
+    EMPTY = "empty"
+    CUT_OFF = "cut_off"
+    REFUSED = "refused"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+class Outcome(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How a turn came out and why: `cause` is one word to branch on, `message` is for people."""
+
+    ending: Ending
+    cause: str = ""
+    message: str = ""
+
+
+class Block(msgspec.Struct):
+    """One thought, text, tool call or assistant call, in the order it began."""
+
+    number: int
+    kind: Kind
+    name: str = ""
+    call_id: str = ""
+    assistant_id: str = ""
+    parent: int | None = None
+    provenance: Provenance = Provenance.UNKNOWN
+    status: Status = Status.RUNNING
+    seals: list[Seal] = msgspec.field(default_factory=list)
+    result: str | None = None
+    error: str = ""
+    started_ms: int | None = None
+    ended_ms: int | None = None
+    pieces: list[str] = msgspec.field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        """All of the block's text; joined once and kept until it grows again."""
+        if len(self.pieces) > 1:
+            self.pieces[:] = ["".join(self.pieces)]
+        return self.pieces[0] if self.pieces else ""
+
+    @property
+    def blank(self) -> bool:
+        """Whether there is nothing in it that a person could read."""
+        return not any(piece.strip() for piece in self.pieces)
+
+    @property
+    def duration_ms(self) -> int | None:
+        """From its first stamp to its last; None while it runs or where stamps are missing."""
+        if self.started_ms is None or self.ended_ms is None:
+            return None
+        return self.ended_ms - self.started_ms
+
+
+class Turn(msgspec.Struct):
+    """The fold of a turn's entries."""
+
+    dialect: str = ""
+    model: str = ""
+    blocks: list[Block] = msgspec.field(default_factory=list)
+    usage: Usage = msgspec.field(default_factory=Usage)
+    outcome: Outcome | None = None
+    summary: str = ""
+    message: Seal | None = None
+    notices: list[NoticeGiven] = msgspec.field(default_factory=list)
+    seq: int = -1
+    started_ms: int | None = None
+    ended_ms: int | None = None
+
+    @property
+    def live(self) -> bool:
+        """Whether more can come."""
+        return self.outcome is None
+
+    @property
+    def reasoning(self) -> str:
+        """Every visible thought of the turn itself, in order, with nothing added in between."""
+        return "".join(block.text for block in self.top(Kind.REASONING))
+
+    @property
+    def answer(self) -> str:
+        """Every answer text of the turn itself, in order, with nothing added in between."""
+        return "".join(block.text for block in self.top(Kind.TEXT))
+
+    def top(self, *kinds: Kind) -> list[Block]:
+        """The turn's own blocks, without those of its assistants; only of these kinds if any are named."""
+        return [block for block in self.blocks if block.parent is None and (not kinds or block.kind in kinds)]
+
+    def children(self, block: Block) -> list[Block]:
+        """What an assistant thought, called and said, in order."""
+        return [child for child in self.blocks if child.parent == block.number]
