@@ -1,0 +1,108 @@
+"""Cutting text by what a person sees: display columns and whole characters, never bytes or code points.
+
+An emoji family, a flag or a letter with its accents is one character and is never split. Work depends
+on the size asked for, not on the length of the text: only a window of it is ever looked at.
+"""
+
+from collections.abc import Iterable
+from itertools import accumulate, islice, takewhile
+
+from wcwidth import iter_graphemes, wcswidth
+
+ELLIPSIS = "…"
+
+WINDOW = 16
+"""Code points looked at per column or character asked for: the longest family emoji and room for marks."""
+
+
+def columns_of(text: str) -> int:
+    """How many columns of a terminal the text takes."""
+    return sum(map(_width, iter_graphemes(text)))
+
+
+def head(text: str, size: int) -> str:
+    """The first `size` code points, without a character that may go on after them."""
+    if len(text) <= size:
+        return text
+    return "".join(list(iter_graphemes(text[:size]))[:-1])
+
+
+def foot(text: str, size: int) -> str:
+    """The last `size` code points, from the first place where a character surely begins."""
+    if len(text) <= size:
+        return text
+    window = text[len(text) - size :]
+    sure = (at for at in range(1, size) if _apart(window[at - 1], window[at]))
+    return window[next(sure, size) :]
+
+
+def first_columns(line: str, columns: int, *, more: bool = False) -> str:
+    """The beginning of a line in at most `columns`; `more` says that the line itself is only a beginning."""
+    clusters = list(iter_graphemes(line))
+    if not line or columns < 1:
+        return ""
+    if not more and sum(map(_width, clusters)) <= columns:
+        return line
+    kept = _fitting(clusters, columns - 1)
+    text = "".join(clusters[:kept])
+    if kept < len(clusters) and clusters[kept] != " ":
+        text = text[: _word_end(text)]
+    return text.rstrip(" .,;:*") + ELLIPSIS
+
+
+def last_columns(line: str, columns: int, *, more: bool = False) -> str:
+    """The end of a line in at most `columns`; `more` says that the line itself is only an end."""
+    clusters = list(iter_graphemes(line))
+    if not line or columns < 1:
+        return ""
+    if not more and sum(map(_width, clusters)) <= columns:
+        return line
+    kept = len(clusters) - _fitting(reversed(clusters), columns - 1)
+    text = "".join(clusters[kept:])
+    if kept and clusters[kept - 1] != " ":
+        text = text[_word_start(text) :]
+    return ELLIPSIS + text.lstrip(" ,;:*")
+
+
+def one_line(text: str, columns: int) -> str:
+    """A text as it is, in one line of at most `columns`."""
+    window = head(text, columns * WINDOW)
+    return first_columns(" ".join(window.split()), columns, more=len(window) < len(text))
+
+
+def first_graphemes(text: str, limit: int) -> str:
+    """The first `limit` characters as a person counts them, with “…” when there is more."""
+    window = text[: (limit + 1) * WINDOW]
+    clusters = list(islice(iter_graphemes(window), limit + 1))
+    if len(clusters) <= limit and len(window) == len(text):
+        return text
+    return "".join(clusters[:-1]) + ELLIPSIS
+
+
+def _width(cluster: str) -> int:
+    return max(0, wcswidth(cluster))  # -1 is a control character: it takes no room
+
+
+def _fitting(clusters: Iterable[str], columns: int) -> int:
+    used = accumulate(map(_width, clusters))
+    return sum(1 for _ in takewhile(lambda total: total <= columns, used))
+
+
+def _word_end(text: str) -> int:
+    """Where the last whole word ends, or the whole length when that would cost more than half of it."""
+    at = text.rfind(" ")
+    return at if at * 2 >= len(text) else len(text)
+
+
+def _word_start(text: str) -> int:
+    at = text.find(" ") + 1
+    return at if at * 2 <= len(text) else 0
+
+
+def _apart(before: str, after: str) -> bool:
+    # Between two plain letters, digits or spaces the border depends on nothing that came earlier.
+    return (
+        (before.isalnum() or before.isspace())
+        and (after.isalnum() or after.isspace())
+        and len(list(iter_graphemes(before + after))) > 1
+    )

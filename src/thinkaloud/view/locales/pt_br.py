@@ -1,0 +1,60 @@
+"""The words in Brazilian Portuguese."""
+
+from thinkaloud.view.locales.table import Locale, Plural
+
+PT_BR = Locale(
+    name="pt-BR",
+    decimal=",",
+    thousands=".",
+    ones=frozenset({0, 1}),
+    words={
+        "ai.thinking.streaming": "Pensando...",
+        "ai.thinking.complete": "Pensou por {duration}",
+        "ai.thinking.complete_unknown": "Pensou",
+        "ai.thinking.approximate": "≈{duration}",
+        "ai.thinking.words": Plural("{n} palavra", "{n} palavras"),
+        "ai.thinking.tokens": Plural("{n} token", "{n} tokens"),
+        "ai.thinking.step": "[Etapa {n}]",
+        "ai.thinking.waiting": "Aguardando…",
+        "ai.thinking.still_waiting": "Ainda aguardando…",
+        "ai.thinking.interrupted": "Interrompido",
+        "ai.thinking.stopped": "Parado",
+        "ai.thinking.cut_by_limit": "Cortado",
+        "ai.thinking.connection_lost": "Conexão perdida",
+        "ai.thinking.status.thinking": "Pensando…",
+        "ai.thinking.status.done": "Concluído",
+        "ai.thinking.status.error": "Falhou",
+        "ai.thinking.tools": Plural("{n} ferramenta usada", "{n} ferramentas usadas"),
+        "ai.thinking.tools_deep": "{n} com as dos assistentes",
+        "ai.thinking.tool": "Ferramenta",
+        "ai.thinking.assistant": "Assistente",
+        "ai.thinking.working": "{name} está trabalhando…",
+        "ai.thinking.encrypted": "Pensou; o provedor criptografou o texto, que não pode ser exibido.",
+        "ai.thinking.redacted": "Pensou; o provedor suprimiu o texto, que não pode ser exibido.",
+        "ai.thinking.withheld": "Pensou; o provedor não enviou o texto.",
+        "ai.thinking.provenance.raw": "Palavras do próprio modelo",
+        "ai.thinking.provenance.summary": "Resumo do provedor",
+        "ai.thinking.provenance.generated": "Resumo gerado",
+        "ai.thinking.hidden": "Pensamento oculto",
+        "ai.thinking.expand": "(clique para expandir)",
+        "ai.thinking.collapse": "(clique para recolher)",
+        "ai.thinking.blocks_shown": "Blocos de pensamento: visíveis",
+        "ai.thinking.blocks_hidden": "Blocos de pensamento: ocultos",
+        "ai.thinking.enable": "Ativar pensamento",
+        "ai.thinking.budget": "Limite de pensamento (tokens)",
+        "ai.thinking.no_key": (
+            "O pensamento está ativado, mas {name} não está definida. "
+            "Defina-a ou desative o pensamento; nada foi enviado."
+        ),
+        "ai.notice.reasoning_only": (
+            "O modelo apresentou um raciocínio, mas nenhuma resposta. Tente reformular a pergunta."
+        ),
+        "ai.notice.empty": "O modelo não deu resposta.",
+        "ai.notice.refused": "O modelo se recusou a responder.",
+        "ai.notice.stopped": "Parado antes do fim da resposta.",
+        "ai.notice.cut_by_limit": "O limite de tamanho cortou a resposta.",
+        "ai.notice.connection_lost": "A conexão caiu antes do fim da resposta.",
+        "ai.notice.failed": "A resposta falhou: {reason}",
+        "cli.replaying": "Reproduzindo {name}, um turno gravado; nenhum modelo é consultado.",
+    },
+)

@@ -1,0 +1,22 @@
+"""One sentence for a turn whose end a person should know of; nothing for one that went well."""
+
+from thinkaloud.transcript import Ending, Turn
+from thinkaloud.view.standing import connection_lost
+from thinkaloud.view.words import Words
+
+_KEYS = {
+    Ending.REASONING_ONLY: "ai.notice.reasoning_only",
+    Ending.EMPTY: "ai.notice.empty",
+    Ending.CUT_OFF: "ai.notice.cut_by_limit",
+    Ending.REFUSED: "ai.notice.refused",
+    Ending.FAILED: "ai.notice.failed",
+    Ending.CANCELLED: "ai.notice.stopped",
+}
+
+
+def notice(turn: Turn, locale: str = "en-US") -> str:
+    """What to tell a person about how the turn ended; it stands whether or not any thinking is shown."""
+    if turn.outcome is None or turn.outcome.ending not in _KEYS:
+        return ""
+    key = "ai.notice.connection_lost" if connection_lost(turn) else _KEYS[turn.outcome.ending]
+    return Words(locale).say(key, reason=turn.outcome.message or turn.outcome.cause)

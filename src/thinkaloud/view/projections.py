@@ -1,0 +1,161 @@
+"""A turn in the shapes other programs read: the gateway's JSON and the thinking block's JSON.
+
+Both are made from the same blocks and hold nothing that is not there: what is unknown is null
+or left out. They are ready for `msgspec.json.encode`.
+"""
+
+from typing import Literal
+
+import msgspec
+
+from thinkaloud.canon import Kind, Provenance
+from thinkaloud.transcript import Block, Turn
+from thinkaloud.view.graphemes import first_graphemes
+from thinkaloud.view.standing import Standing, Unseen, connection_lost, shown, standing_of, thoughts, unseen
+from thinkaloud.view.steps import RESULT_LIMIT, asked, came_back, nested
+from thinkaloud.view.summary import summary_line
+from thinkaloud.view.times import block_time, turn_time
+
+BETWEEN_THOUGHTS = "\n\n"
+
+
+class TextPart(msgspec.Struct, frozen=True, tag_field="type", tag="text"):
+    """A piece of the answer."""
+
+    text: str
+
+
+class ReasoningMeta(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What is known about the thinking; `model_supports` is true when it was seen, else unknown."""
+
+    model_supports: bool | None
+    duration_ms: int | None
+    tokens: int | None
+    approximate: bool = False
+    """Whether `duration_ms` is the best that can be said; left out where it was measured."""
+
+
+class ReasoningBlock(msgspec.Struct, frozen=True):
+    """One thought; `unseen` says why a thought has no text."""
+
+    block: int
+    text: str
+    duration_ms: int | None
+    provenance: Provenance
+    unseen: Unseen | None
+
+
+class Gateway(msgspec.Struct, frozen=True):
+    """An answer with its reasoning apart; `reasoning_content` is null when there is nothing to read."""
+
+    content: list[TextPart]
+    reasoning_content: str | None
+    reasoning_meta: ReasoningMeta
+    reasoning_blocks: list[ReasoningBlock]
+
+
+class ThinkingStep(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
+    """A thought, a tool call or an assistant call, with what hangs below it."""
+
+    id: str
+    type: Literal["reasoning", "tool_call", "assistant_call"]
+    content: str
+    tool_name: str | None = None
+    tool_input: str | None = None
+    tool_result: str | None = None
+    assistant_name: str | None = None
+    assistant_id: str | None = None
+    assistant_task: str | None = None
+    assistant_result: str | None = None
+    child_steps: tuple["ThinkingStep", ...] = ()
+    timestamp: int | None = None
+
+
+class ThinkingBlock(msgspec.Struct, frozen=True):
+    """A summary, a status and the steps in the order they began."""
+
+    summary: str
+    status: Literal["thinking", "done", "error"]
+    steps: tuple[ThinkingStep, ...]
+
+    @property
+    def tool_count(self) -> int:
+        """Tools and assistants called by the turn itself."""
+        return sum(step.type != "reasoning" for step in self.steps)
+
+
+def gateway(turn: Turn) -> Gateway:
+    """The turn as the gateway answers it."""
+    seen = thoughts(turn)
+    readable = [block.text for block in seen if not block.blank]
+    time = turn_time(turn)
+    tokens = turn.usage.reasoning
+    return Gateway(
+        content=[TextPart(block.text) for block in turn.top(Kind.TEXT) if block.text],
+        reasoning_content=BETWEEN_THOUGHTS.join(readable) if readable else None,
+        reasoning_meta=ReasoningMeta(
+            model_supports=True if seen or tokens else None,
+            duration_ms=None if time is None else time.ms,
+            tokens=tokens,
+            approximate=time is not None and time.approximate,
+        ),
+        reasoning_blocks=[_reasoning_block(block) for block in seen],
+    )
+
+
+def thinking_block(turn: Turn) -> ThinkingBlock | None:
+    """The turn's thinking as one block of steps; None when there was none."""
+    if not any(shown(block) for block in turn.top()):
+        return None
+    summary, _ = summary_line(turn)
+    return ThinkingBlock(summary, _status(turn), nested(turn, _step))
+
+
+def _reasoning_block(block: Block) -> ReasoningBlock:
+    why = unseen(block)
+    time = block_time(block)
+    return ReasoningBlock(
+        block=block.number,
+        text="" if why else block.text,
+        duration_ms=None if time is None else time.ms,
+        provenance=block.provenance,
+        unseen=why,
+    )
+
+
+def _status(turn: Turn) -> Literal["thinking", "done", "error"]:
+    # Three words for four standings. A lost connection is an error, because somebody should try again;
+    # what a person stopped or a limit cut came to its end as it was told to.
+    standing = standing_of(turn)
+    if standing is Standing.ERROR or connection_lost(turn):
+        return "error"
+    return "thinking" if standing is Standing.THINKING else "done"
+
+
+def _step(block: Block, below: tuple[ThinkingStep, ...]) -> ThinkingStep:
+    number, at_ms = str(block.number), block.started_ms
+    if block.kind is Kind.TOOL_CALL:
+        return ThinkingStep(
+            number,
+            "tool_call",
+            asked(block) or block.name,
+            tool_name=block.name or None,
+            tool_input=first_graphemes(block.text, RESULT_LIMIT) or None,
+            tool_result=came_back(block),
+            child_steps=below,
+            timestamp=at_ms,
+        )
+    if block.kind is Kind.ASSISTANT_CALL:
+        return ThinkingStep(
+            number,
+            "assistant_call",
+            asked(block) or block.name,
+            assistant_name=block.name or None,
+            assistant_id=block.assistant_id or None,
+            assistant_task=block.text or None,
+            assistant_result=came_back(block),
+            child_steps=below,
+            timestamp=at_ms,
+        )
+    content = "" if unseen(block) else block.text
+    return ThinkingStep(number, "reasoning", content, child_steps=below, timestamp=at_ms)

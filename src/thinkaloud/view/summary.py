@@ -1,0 +1,85 @@
+"""One line on what the thinking was about, without asking any model for it.
+
+In order: the line that an event brought; the provider's own title, which is the bold or heading line that
+opens the newest thought that has one; the first sentence of the first thought that says something.
+Only the beginning of a thought is ever read.
+"""
+
+import re
+from collections.abc import Iterator
+from enum import StrEnum
+
+from thinkaloud.transcript import Block, Turn
+from thinkaloud.view.graphemes import first_columns, head
+from thinkaloud.view.preview import count_words, plain_line
+from thinkaloud.view.standing import thoughts
+
+SUMMARY_COLUMNS = 120
+READ_AHEAD = 2000
+"""Code points of a thought that are read in search of a title or a sentence."""
+FEWEST_WORDS = 3
+"""A sentence with fewer words says too little to stand alone."""
+
+_TITLE = re.compile(r"\s*(?:\*\*([^*\n]+)\*\*|#{1,6}[ \t]+([^\n]+?))[ \t]*(?:\n|\Z)")
+_SENTENCE_END = re.compile(r"(?<=[.!?…])\s+(?=[^\W\d_a-zß-öø-ÿ]|[\d\"'“«(\[¿¡])|(?<=[。！？])")
+_FULL_STOP = re.compile(r"(?<!\.)\.\Z")
+_FILLER = re.compile(
+    r"(?:(?:okay|ok|alright|all right|hmm+|hm|um+|uh+|oh|ah|hum|tá(?: bom)?)\b[\s,.:;!…–—-]*"
+    r"|(?:so|well|now|right|sure|wait|great|let me (?:think|see)(?: about (?:this|that|it))?"
+    r"|let'?s (?:think|see)(?: about (?:this|that|it))?"
+    r"|bem|bom|certo|então|agora|espera|vejamos|vamos (?:ver|pensar)|pois bem"
+    r"|(?:deixa eu|deixe-me|me deixa) (?:pensar|ver)(?: (?:nisso|sobre isso))?)(?:[,.:;!…–—]+\s*|\s*\Z))+",
+    re.IGNORECASE,
+)
+
+
+class SummaryBy(StrEnum):
+    """Who wrote the line."""
+
+    MODEL = "model"
+    PROVIDER = "provider"
+    EXTRACT = "extract"
+    NOBODY = "nobody"
+
+
+def summary_line(turn: Turn) -> tuple[str, SummaryBy]:
+    """The line and who wrote it; empty when there is nothing to read."""
+    seen = thoughts(turn)
+    for said, by in (
+        (_one_line(turn.summary), SummaryBy(turn.summary_by or SummaryBy.NOBODY)),
+        (_newest_title(seen), SummaryBy.PROVIDER),
+        (_first_sentence(seen), SummaryBy.EXTRACT),
+    ):
+        if said:
+            return said, by
+    return "", SummaryBy.NOBODY
+
+
+def _newest_title(seen: list[Block]) -> str:
+    titles = (_TITLE.match(head(block.text, READ_AHEAD)) for block in reversed(seen))
+    return next((_one_line(found[1] or found[2]) for found in titles if found), "")
+
+
+def _first_sentence(seen: list[Block]) -> str:
+    text = next((block.text for block in seen if not block.blank), "")
+    candidates = [said for said in _sentences(head(text, READ_AHEAD)) if said]
+    worthy = (said for said in candidates if count_words(said) >= FEWEST_WORDS)
+    return _one_line(next(worthy, candidates[0] if candidates else ""))
+
+
+def _sentences(text: str) -> Iterator[str]:
+    for line in text.split("\n"):
+        for sentence in _SENTENCE_END.split(plain_line(line)):
+            yield _FULL_STOP.sub("", _without_filler(sentence))
+
+
+def _without_filler(sentence: str) -> str:
+    filler = _FILLER.match(sentence)
+    if filler is None:
+        return sentence
+    said = sentence[filler.end() :]
+    return said[:1].upper() + said[1:]
+
+
+def _one_line(text: str) -> str:
+    return first_columns(plain_line(head(text, READ_AHEAD)), SUMMARY_COLUMNS)

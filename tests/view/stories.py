@@ -1,0 +1,205 @@
+"""How Python runs a story: strict structs for the files, and a runner that says what differs.
+
+A typo in a story is an error, because no struct takes a field it does not know. See docs/stories.md.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from thinkaloud.canon import Entry, Event
+from thinkaloud.transcript import Turn, apply
+from thinkaloud.view import PANEL, ThinkingView, notice, read_policy, toggle_all, toggled, view
+
+FOLDER = Path(__file__).parents[2] / "stories"
+
+
+class _Strict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    pass
+
+
+class User(_Strict, frozen=True):
+    """What a person does: exactly one of these."""
+
+    open: int | Literal["panel"] | UnsetType = UNSET
+    close: int | Literal["panel"] | UnsetType = UNSET
+    give_back: int | Literal["panel"] | UnsetType = UNSET
+    toggle_all: Literal[True] | UnsetType = UNSET
+    toggle_thinking: Literal[True] | UnsetType = UNSET
+
+
+class ExpectedStep(_Strict, frozen=True):
+    """What one step of the panel must say."""
+
+    block: int
+    kind: str | UnsetType = UNSET
+    status: str | UnsetType = UNSET
+    label: str | UnsetType = UNSET
+    text: str | UnsetType = UNSET
+    result: str | UnsetType = UNSET
+    open: str | UnsetType = UNSET
+    steps: list["ExpectedStep"] | UnsetType = UNSET
+
+
+class ExpectedBlock(_Strict, frozen=True):
+    """What one thought must say."""
+
+    block: int
+    status: str | UnsetType = UNSET
+    step: str | UnsetType = UNSET
+    label: str | UnsetType = UNSET
+    duration: str | UnsetType = UNSET
+    words: str | UnsetType = UNSET
+    open: str | UnsetType = UNSET
+    preview: str | UnsetType = UNSET
+    peek: str | UnsetType = UNSET
+    placeholder: str | UnsetType = UNSET
+    provenance: str | UnsetType = UNSET
+
+
+class Expect(_Strict, frozen=True):
+    """What must be on the screen after a step; what is not named may be anything."""
+
+    shown: bool | UnsetType = UNSET
+    status: str | UnsetType = UNSET
+    label: str | UnsetType = UNSET
+    header: str | UnsetType = UNSET
+    open: str | UnsetType = UNSET
+    duration: str | UnsetType = UNSET
+    words: str | UnsetType = UNSET
+    tokens: str | UnsetType = UNSET
+    summary: str | UnsetType = UNSET
+    preview: str | UnsetType = UNSET
+    peek: str | UnsetType = UNSET
+    badge: str | UnsetType = UNSET
+    badge_title: str | UnsetType = UNSET
+    marker: str | UnsetType = UNSET
+    notice: str | UnsetType = UNSET
+    answer: str | UnsetType = UNSET
+    blocks: list[ExpectedBlock] | UnsetType = UNSET
+    steps: list[ExpectedStep] | UnsetType = UNSET
+
+
+class Step(_Strict, frozen=True):
+    """A moment: what happened, or what a person did, and what must then be on the screen."""
+
+    at_ms: int | None = None
+    note: str = ""
+    event: Event | UnsetType = UNSET
+    events: list[Event] | UnsetType = UNSET
+    user: User | UnsetType = UNSET
+    expect: Expect = msgspec.field(default_factory=Expect)
+
+    @property
+    def told(self) -> list[Event]:
+        """The events of this step."""
+        return ([] if self.event is UNSET else [self.event]) + ([] if self.events is UNSET else self.events)
+
+
+class Story(_Strict, frozen=True, kw_only=True, rename={"schema": "$schema"}):
+    """A script of events and acts with the words and states that every surface must show."""
+
+    schema: Literal["schema.json"] = "schema.json"
+    story: str
+    proves: list[str]
+    policy: dict[str, str | bool] = msgspec.field(default_factory=dict)
+    locale: str = "en-US"
+    steps: list[Step]
+
+
+class Run:
+    """One story being told, as a surface would hold it: a turn, a policy and the person's choices."""
+
+    def __init__(self, story: Story) -> None:
+        self._locale = story.locale
+        self._policy = read_policy(story.policy)
+        self._choices: dict[int, bool] = {}
+        self._turn = Turn()
+
+    def step(self, step: Step) -> list[str]:
+        """Take one step and say what is not as expected."""
+        for event in step.told:
+            apply(self._turn, Entry(self._turn.seq + 1, event, step.at_ms))
+        if step.user is not UNSET:
+            self._act(step.user, self._look(step.at_ms))
+        return list(self._differences(step.expect, self._look(step.at_ms)))
+
+    def _look(self, now_ms: int | None) -> ThinkingView | None:
+        return view(self._turn, self._policy, self._locale, now_ms=now_ms, choices=self._choices)
+
+    def _act(self, user: User, seen: ThinkingView | None) -> None:
+        if user.open is not UNSET:
+            self._choices[_key(user.open)] = True
+        if user.close is not UNSET:
+            self._choices[_key(user.close)] = False
+        if user.give_back is not UNSET:
+            del self._choices[_key(user.give_back)]
+        if user.toggle_all is not UNSET and seen is not None:
+            self._choices = toggle_all([seen.open, *(block.open for block in seen.blocks)])
+        if user.toggle_thinking is not UNSET:
+            self._policy = toggled(self._policy)
+
+    def _differences(self, expect: Expect, seen: ThinkingView | None) -> Iterator[str]:
+        facts = {
+            "shown": seen is not None,
+            "answer": self._turn.answer,
+            "notice": notice(self._turn, self._locale),
+        }
+        yield from _compare("", expect, facts | ({} if seen is None else _on_screen(seen)))
+
+
+def load(path: Path) -> Story:
+    """Read a story, strictly."""
+    return msgspec.json.decode(path.read_bytes(), type=Story)
+
+
+def problems(story: Story) -> list[str]:
+    """Run a story and say, step by step and field by field, what is not as expected."""
+    run = Run(story)
+    return [
+        f"{story.story!r}, step {n} (at {step.at_ms} ms): {difference}"
+        for n, step in enumerate(story.steps)
+        for difference in run.step(step)
+    ]
+
+
+def _key(which: int | Literal["panel"]) -> int:
+    return PANEL if which == "panel" else which
+
+
+def _on_screen(seen: ThinkingView) -> dict[str, object]:
+    """The view in the words of stories: counts are the text on the screen."""
+    screen = msgspec.structs.asdict(seen) | {"words": seen.words_text, "tokens": seen.tokens_text}
+    screen["blocks"] = [msgspec.structs.asdict(block) | {"words": block.words_text} for block in seen.blocks]
+    screen["steps"] = [msgspec.structs.asdict(step) for step in seen.steps]
+    return screen
+
+
+def _compare(where: str, expect: _Strict, facts: dict[str, object]) -> Iterator[str]:
+    for name in expect.__struct_fields__:
+        wanted = getattr(expect, name)
+        if wanted is UNSET:
+            continue
+        if name not in facts:
+            yield f"{where}{name}: expected {wanted!r}, but no thinking is shown"
+        elif isinstance(wanted, list):
+            yield from _compare_all(f"{where}{name}", wanted, facts[name])
+        elif facts[name] != wanted:
+            yield f"{where}{name}: expected {wanted!r}, got {_plain(facts[name])!r}"
+
+
+def _compare_all(where: str, wanted: list[_Strict], found: object) -> Iterator[str]:
+    assert isinstance(found, list | tuple)
+    items = [item if isinstance(item, dict) else msgspec.structs.asdict(item) for item in found]
+    if len(items) != len(wanted):
+        yield f"{where}: expected {len(wanted)}, got {[item['block'] for item in items]}"
+        return
+    for n, (expect, item) in enumerate(zip(wanted, items, strict=True)):
+        yield from _compare(f"{where}[{n}].", expect, item)
+
+
+def _plain(value: object) -> object:
+    return str(value) if isinstance(value, str) else value

@@ -1,0 +1,145 @@
+"""Promises that hold for every turn that can be told, after each of its events."""
+
+import msgspec
+from hypothesis import given
+from hypothesis import strategies as st
+
+from thinkaloud.canon import (
+    BlockEnded,
+    BlockGrew,
+    BlockSealed,
+    BlockStarted,
+    Entry,
+    Event,
+    Finish,
+    Kind,
+    Seal,
+    SealForm,
+    ToolFinished,
+    TurnEnded,
+    TurnFailed,
+)
+from thinkaloud.transcript import Turn, apply
+from thinkaloud.view import (
+    PRESETS,
+    Channel,
+    Open,
+    PlainTeller,
+    Standing,
+    ThinkingView,
+    columns_of,
+    gateway,
+    plain,
+    thinking_block,
+    view,
+)
+
+CALLS = (Kind.TOOL_CALL, Kind.ASSISTANT_CALL)
+TEXTS = st.sampled_from(["Hm. ", "\n", " ", "**Plan**\n\n", "漢字", "👩‍💻", "{}", "\r\n", "word"])
+ENDINGS: list[TurnEnded | TurnFailed] = [
+    *(TurnEnded(finish) for finish in Finish),
+    TurnFailed("cut_off"),
+    TurnFailed("overloaded"),
+]
+ACTS = st.lists(st.sampled_from(["start", "grow", "grow", "seal", "end", "finish"]), max_size=25)
+
+
+@st.composite
+def scripts(draw: st.DrawFn) -> list[tuple[int, Event]]:
+    """Events of a legal turn, each with its moment; perhaps not to its end."""
+    kinds: list[Kind] = []
+    running: list[int] = []
+    script: list[tuple[int, Event]] = []
+    now = 0
+    for act in draw(ACTS):
+        now += draw(st.sampled_from([0, 1, 60, 1500]))
+        if act == "start" or not kinds:
+            parents = [n for n, kind in enumerate(kinds) if kind in CALLS]
+            kinds.append(draw(st.sampled_from(Kind)))
+            running.append(len(kinds) - 1)
+            parent = draw(st.sampled_from([None, *parents]))
+            script.append((now, BlockStarted(running[-1], kinds[-1], "name", parent=parent)))
+        elif act == "grow" and running:
+            script.append((now, BlockGrew(draw(st.sampled_from(running)), draw(TEXTS))))
+        elif act == "end" and running:
+            block = running.pop(draw(st.integers(0, len(running) - 1)))
+            script.append((now, BlockEnded(block, draw(st.booleans()))))
+        elif act == "finish":
+            calls = [n for n, kind in enumerate(kinds) if kind in CALLS]
+            script += [(now, ToolFinished(n, "back")) for n in calls[:1]]
+        else:
+            seal = Seal("d", draw(st.sampled_from(SealForm)), "x")
+            script.append((now, BlockSealed(draw(st.integers(0, len(kinds) - 1)), seal)))
+    if draw(st.booleans()):
+        script += [(now, BlockEnded(block)) for block in running]
+        script.append((now, draw(st.sampled_from(ENDINGS))))
+    return script
+
+
+@given(scripts(), st.sampled_from(sorted(PRESETS)), st.sampled_from(["en-US", "pt-BR"]))
+def test_every_moment_can_be_shown(script: list[tuple[int, Event]], name: str, locale: str) -> None:
+    """R005, R062, R108: a view exists exactly when there is thinking, and it says something."""
+    turn = Turn()
+    for seq, (at_ms, event) in enumerate(script):
+        apply(turn, Entry(seq, event, at_ms))
+        before = _content(turn)
+        found = view(turn, PRESETS[name], locale, now_ms=at_ms)
+        block = thinking_block(turn)
+        assert (found is None) == (block is None)
+        assert msgspec.json.decode(msgspec.json.encode(gateway(turn)))["content"] is not None
+        assert _content(turn) == before
+        if found is not None:
+            _check(turn, found)
+
+
+@given(scripts(), st.booleans(), st.sampled_from(sorted(PRESETS)))
+def test_what_a_person_chose_stands_through_all_of_it(
+    script: list[tuple[int, Event]], opened: bool, name: str
+) -> None:
+    """R074, R087, T4, T5: the choice for one block is never changed and changes no other."""
+    turn = Turn()
+    for seq, (at_ms, event) in enumerate(script):
+        apply(turn, Entry(seq, event, at_ms))
+        free = view(turn, PRESETS[name], now_ms=at_ms)
+        bound = view(turn, PRESETS[name], now_ms=at_ms, choices={0: opened})
+        if free is None or bound is None:
+            continue
+        for one, other in zip(free.blocks, bound.blocks, strict=True):
+            wanted = (Open.EXPANDED if opened else Open.COLLAPSED) if one.block == 0 else one.open
+            assert other.open is wanted
+
+
+@given(scripts())
+def test_live_telling_loses_no_word_of_the_answer(script: list[tuple[int, Event]]) -> None:
+    """R003: the answer is told verbatim, and every line of thought is marked."""
+    turn, teller = Turn(), PlainTeller()
+    pieces = []
+    for seq, (at_ms, event) in enumerate(script):
+        apply(turn, Entry(seq, event, at_ms))
+        pieces += teller.feed(turn, event)
+    thoughts = "".join(text for channel, text in pieces if channel is Channel.REASONING)
+    assert all(line.startswith("[think] ") for line in thoughts.split("\n") if line)
+    if turn.outcome is not None:
+        assert not thoughts or thoughts.endswith("\n")
+    answer = "".join(text for channel, text in pieces if channel is Channel.ANSWER)
+    assert sorted(answer) == sorted(turn.answer)
+    assert "".join(text for channel, text in plain(turn) if channel is Channel.ANSWER) == turn.answer
+
+
+def _content(turn: Turn) -> bytes:
+    """All of a turn; reading a text joins its pieces, which changes nothing that can be read."""
+    return msgspec.json.encode([[block.text for block in turn.blocks], turn])
+
+
+def _check(turn: Turn, found: ThinkingView) -> None:
+    assert found.label
+    assert found.header
+    assert "\n" not in found.header
+    assert columns_of(found.preview) <= 40
+    assert found.words is None or found.status is not Standing.THINKING
+    assert turn.live or found.status is not Standing.THINKING
+    assert (found.open is Open.HIDDEN and found.status is not Standing.THINKING) == bool(found.marker)
+    assert bool(found.badge) == (found.tool_count > 0)
+    assert [block.label for block in found.blocks if not block.label] == []
+    assert all(bool(block.step) == (len(found.blocks) > 1) for block in found.blocks)
+    assert {step.block for step in found.steps} >= {block.block for block in found.blocks}

@@ -1,0 +1,100 @@
+"""The display policy and its presets."""
+
+import msgspec
+import pytest
+
+from thinkaloud.canon import Refused, UnknownPreset
+from thinkaloud.view import (
+    PRESETS,
+    Header,
+    LiveRegion,
+    Open,
+    Policy,
+    Remember,
+    Rest,
+    preset,
+    read_policy,
+    toggled,
+)
+
+FIELDS = [
+    "preset",
+    "while_streaming",
+    "after_complete",
+    "auto_close",
+    "header",
+    "show_thinking",
+    "remember",
+    "live_region",
+]
+
+# preset   while_streaming  after_complete  auto_close  header   show_thinking  remember        live_region
+PRESET_TABLE = """
+koder      collapsed        collapsed       yes         label    yes            user_workspace  content
+preview    expanded         collapsed       yes         preview  yes            user_workspace  status
+toggle     expanded         hidden          yes         auto     yes            user            status
+agent      collapsed        collapsed       yes         preview  yes            none            status
+trace      expanded         collapsed       yes         summary  yes            user_workspace  status
+default    peek             collapsed       yes         auto     yes            user_workspace  status
+"""
+
+
+def test_the_policy_has_exactly_the_display_settings() -> None:
+    """R068, R073: collapsed by default, closes by itself by default."""
+    assert list(Policy.__struct_fields__) == FIELDS
+    assert Policy() == preset("default")
+
+
+def test_presets_follow_their_designs_to_the_letter() -> None:
+    """R068, R069, R070, R071, R072: what streams and what stays, K1, K2, K4, K6 and K7 as a table."""
+    written = [line.split() for line in PRESET_TABLE.strip().splitlines()]
+    assert [row[0] for row in written] == list(PRESETS)
+    for row in written:
+        values = msgspec.to_builtins(preset(row[0]))
+        said = [{True: "yes", False: "no"}.get(values[name], values[name]) for name in FIELDS]
+        assert said == row
+
+
+def test_an_unknown_preset_is_told_the_known_ones() -> None:
+    with pytest.raises(UnknownPreset, match=r"'koda'.*koder, preview, toggle, agent, trace, default"):
+        preset("koda")
+
+
+def test_settings_are_laid_over_their_preset() -> None:
+    policy = read_policy({"preset": "trace", "auto_close": False, "remember": "none"})
+    assert policy == msgspec.structs.replace(preset("trace"), auto_close=False, remember=Remember.NONE)
+    assert read_policy({"header": "label"}) == Policy(header=Header.LABEL)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"after_complete": "peek"}, {"colour": "red"}, {"auto_close": "yes"}, {"live_region": "loud"}],
+)
+def test_settings_that_make_no_sense_are_refused(settings: dict[str, object]) -> None:
+    with pytest.raises(Refused, match=r"thinking\.display"):
+        read_policy(settings)
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_the_command_flips_what_is_seen_at_rest_and_back(name: str) -> None:
+    """R117: `/thinking` hides what is shown and shows what is hidden, under every preset."""
+    start = preset(name)
+    once, twice = toggled(start), toggled(toggled(start))
+    assert _seen(once) != _seen(start)
+    assert _seen(twice) == _seen(start)
+    assert once.preset == name
+
+
+def test_the_command_shows_hidden_thoughts_in_full() -> None:
+    """R072: what the toggle preset hides at rest, the command shows expanded."""
+    assert toggled(preset("toggle")).after_complete is Rest.EXPANDED
+
+
+def test_values_of_the_settings_are_the_words_of_the_config() -> None:
+    assert [state.value for state in Open] == ["hidden", "collapsed", "peek", "expanded"]
+    assert [state.value for state in Rest] == ["hidden", "collapsed", "expanded"]
+    assert [region.value for region in LiveRegion] == ["status", "content", "off"]
+
+
+def _seen(policy: Policy) -> bool:
+    return policy.show_thinking and policy.after_complete is not Rest.HIDDEN

@@ -1,0 +1,279 @@
+"""The gateway's JSON and the thinking block's JSON."""
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.view.telling import STOP, called, delegated, said, sealed, thought, told, untimed
+from wcwidth import iter_graphemes
+
+from thinkaloud.canon import (
+    BlockEnded,
+    BlockGrew,
+    BlockStarted,
+    Event,
+    Finish,
+    Kind,
+    SealForm,
+    SummaryWritten,
+    ToolFinished,
+    TurnEnded,
+    TurnFailed,
+    TurnStarted,
+    Usage,
+    UsageReported,
+)
+from thinkaloud.transcript import Turn
+from thinkaloud.view import ThinkingBlock, gateway, thinking_block
+from thinkaloud.view.steps import RESULT_LIMIT
+
+STEP_KEYS = {
+    "reasoning": {"id", "type", "content", "timestamp", "childSteps"},
+    "tool_call": {"id", "type", "content", "timestamp", "childSteps", "toolName", "toolInput", "toolResult"},
+    "assistant_call": {
+        *("id", "type", "content", "timestamp", "childSteps"),
+        *("assistantName", "assistantId", "assistantTask", "assistantResult"),
+    },
+}
+
+
+def block_of(turn: Turn) -> ThinkingBlock:
+    """The thinking block of a turn that surely has one."""
+    found = thinking_block(turn)
+    assert found is not None
+    return found
+
+
+def test_the_gateway_json_is_to_the_letter() -> None:
+    """R001, R004: content and reasoning apart, with what is known about it."""
+    turn = told(
+        (0, TurnStarted()),
+        (0, BlockStarted(0, Kind.REASONING)),
+        (0, BlockGrew(0, "I need to think about this...")),
+        (4200, BlockEnded(0)),
+        *((4300, event) for event in [*said(1, "Four."), UsageReported(Usage(reasoning=234)), STOP]),
+    )
+    built = msgspec.to_builtins(gateway(turn))
+    blocks = built.pop("reasoning_blocks")
+    assert built == {
+        "content": [{"type": "text", "text": "Four."}],
+        "reasoning_content": "I need to think about this...",
+        "reasoning_meta": {"model_supports": True, "duration_ms": 4200, "tokens": 234},
+    }
+    assert blocks == [
+        {
+            "block": 0,
+            "text": "I need to think about this...",
+            "duration_ms": 4200,
+            "provenance": "unknown",
+            "unseen": None,
+        }
+    ]
+
+
+def test_what_is_unknown_is_null() -> None:
+    """R004, R005, R024, R025: no thought, no content of one, and no number invented."""
+    for turn in (untimed(), untimed(*thought(0, " "), *said(1, "Hi."), STOP)):
+        built = msgspec.to_builtins(gateway(turn))
+        assert built["reasoning_content"] is None
+        assert built["reasoning_meta"] == {"model_supports": None, "duration_ms": None, "tokens": None}
+        assert built["reasoning_blocks"] == []
+
+
+def test_several_thoughts_are_joined_by_a_blank_line() -> None:
+    """R004, R088: one string for those who want one, the blocks beside it."""
+    turn = untimed(
+        *thought(0, "One."), *sealed(1, SealForm.REDACTED), *said(2, "A"), *thought(3, "Two."), *said(4, "B")
+    )
+    built = gateway(turn)
+    assert built.reasoning_content == "One.\n\nTwo."
+    assert [(block.block, block.text, block.unseen) for block in built.reasoning_blocks] == [
+        (0, "One.", None),
+        (1, "", "redacted"),
+        (3, "Two.", None),
+    ]
+    assert [part.text for part in built.content] == ["A", "B"]
+
+
+def test_a_hidden_thought_has_no_content_but_was_seen() -> None:
+    """R033: encrypted is not readable; it still happened."""
+    built = gateway(untimed(*sealed(0, SealForm.ENCRYPTED), *said(1, "Hi."), STOP))
+    assert built.reasoning_content is None
+    assert built.reasoning_meta.model_supports is True
+    counted = gateway(untimed(*said(0, "Hi."), UsageReported(Usage(reasoning=64)), STOP))
+    assert counted.reasoning_meta.model_supports is True
+    assert counted.reasoning_blocks == []
+
+
+def test_an_approximate_time_says_so() -> None:
+    """R004: a time that was not measured is marked."""
+    turn = told(
+        (0, TurnStarted()), *((4200, event) for event in [*thought(0, "Hm."), *said(1, "Yes."), STOP])
+    )
+    meta = msgspec.to_builtins(gateway(turn).reasoning_meta)
+    assert meta == {"model_supports": True, "duration_ms": 4200, "tokens": None, "approximate": True}
+
+
+PIECES = st.lists(st.tuples(st.sampled_from([Kind.REASONING, Kind.TEXT]), st.text(max_size=12)), max_size=12)
+
+
+@given(PIECES)
+def test_projections_rebuild_from_the_blocks(pieces: list[tuple[Kind, str]]) -> None:
+    """R001, R004: all shapes hold the same words, nothing more and nothing less."""
+    events: list[Event] = []
+    for n, (kind, text) in enumerate(pieces):
+        events += thought(n, text) if kind is Kind.REASONING else said(n, text)
+    turn = untimed(*events)
+    thoughts = [text for kind, text in pieces if kind is Kind.REASONING and text.strip()]
+    built = gateway(turn)
+    assert "".join(part.text for part in built.content) == turn.answer
+    assert [block.text for block in built.reasoning_blocks] == thoughts
+    assert (built.reasoning_content or "") == "\n\n".join(thoughts)
+    steps = thinking_block(turn)
+    assert [step.content for step in steps.steps] == thoughts if steps else thoughts == []
+
+
+def test_the_thinking_block_is_to_the_letter() -> None:
+    """R120, R121, R122, R123, R124: exactly these keys, optional ones left out."""
+    turn = told(
+        *((1000, event) for event in thought(0, "Look it **up**.")),
+        *((2000, event) for event in called(1, "web_search", '{"query": "rye"}', "Three results")),
+        (3000, BlockStarted(2, Kind.ASSISTANT_CALL, "Policy Checker", assistant_id="policy")),
+        (3000, BlockGrew(2, "Check the\nrules")),
+        *((3500, event) for event in thought(3, "Read page 4.", parent=2)),
+        (4000, BlockEnded(2)),
+        (4000, ToolFinished(2, "Allowed")),
+        (5000, SummaryWritten("Checked the rules")),
+    )
+    assert msgspec.to_builtins(block_of(turn)) == {
+        "summary": "Checked the rules",
+        "status": "thinking",
+        "steps": (
+            {"id": "0", "type": "reasoning", "content": "Look it **up**.", "timestamp": 1000},
+            {
+                "id": "1",
+                "type": "tool_call",
+                "content": '{"query": "rye"}',
+                "toolName": "web_search",
+                "toolInput": '{"query": "rye"}',
+                "toolResult": "Three results",
+                "timestamp": 2000,
+            },
+            {
+                "id": "2",
+                "type": "assistant_call",
+                "content": "Check the rules",
+                "assistantName": "Policy Checker",
+                "assistantId": "policy",
+                "assistantTask": "Check the\nrules",
+                "assistantResult": "Allowed",
+                "childSteps": (
+                    {"id": "3", "type": "reasoning", "content": "Read page 4.", "timestamp": 3500},
+                ),
+                "timestamp": 3000,
+            },
+        ),
+    }
+
+
+def test_no_thinking_no_block() -> None:
+    """R005, R108: a turn without thinking has no component."""
+    assert thinking_block(untimed(*said(0, "Hi."), STOP)) is None
+
+
+@pytest.mark.parametrize(
+    ("ending", "status"),
+    [
+        (None, "thinking"),
+        (STOP, "done"),
+        (TurnEnded(Finish.CANCELLED), "done"),
+        (TurnEnded(Finish.LENGTH), "done"),
+        (TurnFailed("cut_off"), "error"),
+        (TurnFailed("overloaded"), "error"),
+    ],
+)
+def test_three_words_for_where_it_stands(ending: TurnEnded | TurnFailed | None, status: str) -> None:
+    """R103, R120: thinking, done or error."""
+    events: list[Event] = [*thought(0, "Hm."), *called(1, "find", "{}", "ok")]
+    assert block_of(untimed(*events, *([ending] if ending else []))).status == status
+
+
+def test_done_once_the_answer_begins() -> None:
+    """R104: thinking is over when the answer begins, not when the turn ends."""
+    assert block_of(untimed(*thought(0, "Hm."), *said(1, "Yes")[:2])).status == "done"
+
+
+def test_the_tool_count_is_that_of_the_turn_itself() -> None:
+    """R098, R107, R125: tools and assistants at the top, not below."""
+    turn = untimed(
+        *thought(0, "Hm."),
+        *called(1, "find", "{}", "ok"),
+        *delegated(2, "Helper"),
+        *called(3, "read", "{}", "ok", parent=2),
+    )
+    assert block_of(turn).tool_count == 2
+
+
+def test_long_texts_of_calls_are_cut_by_whole_characters() -> None:
+    """R122, R123: by characters as people count them."""
+    family = "👨‍👩‍👧‍👦"
+    turn = untimed(*called(0, "find", family * 300, family * 300))
+    (step,) = block_of(turn).steps
+    for text in (step.tool_input, step.tool_result):
+        assert text is not None
+        assert list(iter_graphemes(text)) == [family] * RESULT_LIMIT + ["…"]
+
+
+def test_an_error_stands_where_the_result_would() -> None:
+    turn = untimed(*called(0, "find", "{}")[:3], ToolFinished(0, error="no such file"))
+    (step,) = block_of(turn).steps
+    assert step.tool_result == "no such file"
+
+
+def test_calls_without_name_or_text_leave_those_keys_out() -> None:
+    turn = untimed(BlockStarted(0, Kind.TOOL_CALL), BlockStarted(1, Kind.ASSISTANT_CALL))
+    tool, assistant = msgspec.to_builtins(block_of(turn))["steps"]
+    assert tool == {"id": "0", "type": "tool_call", "content": ""}
+    assert assistant == {"id": "1", "type": "assistant_call", "content": ""}
+
+
+def test_a_hidden_thought_is_a_step_without_words() -> None:
+    """R033: it happened, and nothing is invented for it."""
+    (step,) = block_of(untimed(*sealed(0, SealForm.REDACTED), STOP)).steps
+    assert (step.type, step.content) == ("reasoning", "")
+
+
+SHAPES = st.lists(st.sampled_from(["thought", "tool", "assistant", "text"]), max_size=20)
+
+
+@given(SHAPES, st.data())
+def test_every_step_has_only_the_keys_of_its_kind_and_its_place(
+    shapes: list[str], data: st.DataObject
+) -> None:
+    """R099, R121, R122, R123, R124: steps in order of execution, nested where they belong."""
+    events: list[Event] = []
+    assistants: list[int] = []
+    for n, shape in enumerate(shapes):
+        parent = data.draw(st.sampled_from([None, *assistants]))
+        if shape == "assistant":
+            events += delegated(n, "A", "task", parent)
+            assistants.append(n)
+        elif shape == "tool":
+            events += called(n, "t", "{}", "r", parent)
+        else:
+            events += thought(n, "x", parent) if shape == "thought" else said(n, "x", parent)
+    turn = untimed(*events)
+    found = thinking_block(turn)
+    steps = [] if found is None else msgspec.json.decode(msgspec.json.encode(found))["steps"]
+    _check(turn, steps, None)
+
+
+def _check(turn: Turn, steps: list[dict[str, object]], parent: int | None) -> None:
+    expected = [block for block in turn.blocks if block.parent == parent and block.kind is not Kind.TEXT]
+    assert [step["id"] for step in steps] == [str(block.number) for block in expected]
+    for step, block in zip(steps, expected, strict=True):
+        assert step["type"] == block.kind.value
+        assert step.keys() <= STEP_KEYS[block.kind.value]
+        below = step.get("childSteps", [])
+        assert isinstance(below, list)
+        _check(turn, below, block.number)

@@ -1,0 +1,84 @@
+"""The one line on what the thinking was about."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.view.telling import STOP, sealed, thought, untimed
+
+from thinkaloud.canon import SealForm, SummaryWritten
+from thinkaloud.view import SummaryBy, columns_of, summary_line
+from thinkaloud.view.summary import READ_AHEAD, SUMMARY_COLUMNS
+
+
+def test_the_line_an_event_wrote_comes_first() -> None:
+    """R094, R095: whoever wrote a summary knew best."""
+    turn = untimed(*thought(0, "**A title**\n\nbody"), SummaryWritten("Weighed  three\nplans", "model"))
+    assert summary_line(turn) == ("Weighed three plans", SummaryBy.MODEL)
+
+
+@pytest.mark.parametrize(
+    ("texts", "line"),
+    [
+        (["**Reading the question**\n\nThe user wants…"], "Reading the question"),
+        (["**First**\n\nx", "**Second**\n\ny"], "Second"),
+        (["**First**\n\nx", "no title here, just words"], "First"),
+        (["# A heading\ntext"], "A heading"),
+        (["\n\n### `Code` and *more*\n"], "Code and more"),
+        (["**Only a title**"], "Only a title"),
+    ],
+)
+def test_the_newest_title_of_the_provider_comes_next(texts: list[str], line: str) -> None:
+    """R094: the bold or heading line that opens a thought."""
+    events = [event for n, text in enumerate(texts) for event in thought(n, text)]
+    assert summary_line(untimed(*events)) == (line, SummaryBy.PROVIDER)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("The user wants a cake. They like chocolate.", "The user wants a cake"),
+        ("Okay, so the user wants a cake. Fine.", "So the user wants a cake"),
+        ("Hmm. Let me think. Wait... The train leaves at 9.", "The train leaves at 9"),
+        ("Let me think about this.\n\nThe train leaves at nine.", "The train leaves at nine"),
+        ("Okay the sum is four.", "The sum is four"),
+        ("Well known facts come first.", "Well known facts come first"),
+        ("Certo, vamos ver. O trem sai às nove.", "O trem sai às nove"),
+        ("Deixa eu pensar nisso. A resposta é quatro!", "A resposta é quatro!"),
+        ("It costs 4.2 euros, e.g. for one. Next.", "It costs 4.2 euros, e.g. for one"),
+        ("**Bold** start of a longer line", "Bold start of a longer line"),
+        ("- a first item\n- another", "A first item"),
+        ("Yes. No.", "Yes"),
+        ("用户想知道天气。然后回答。", "用户想知道天气。"),
+        ("Is it so? Perhaps it is.", "Is it so?"),
+        ("To be continued...", "To be continued..."),
+    ],
+)
+def test_else_the_first_sentence_that_says_something(text: str, line: str) -> None:
+    """R094: deterministic, offline, without fillers in either language."""
+    said, by = summary_line(untimed(*thought(0, text)))
+    assert said.casefold() == line.casefold()
+    assert by is SummaryBy.EXTRACT
+
+
+@pytest.mark.parametrize("text", ["", "  \n", "Hmm.", "Okay, let me think."])
+def test_nothing_to_read_is_nothing(text: str) -> None:
+    assert summary_line(untimed(*thought(0, text))) == ("", SummaryBy.NOBODY)
+
+
+def test_a_thought_that_cannot_be_read_has_no_summary() -> None:
+    """R033: never an invented word."""
+    assert summary_line(untimed(*sealed(0, SealForm.ENCRYPTED), STOP)) == ("", SummaryBy.NOBODY)
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"]), max_size=400))
+def test_any_thought_gives_one_line_that_fits(text: str) -> None:
+    said, _ = summary_line(untimed(*thought(0, text)))
+    assert columns_of(said) <= SUMMARY_COLUMNS
+    assert len(said.splitlines()) <= 1
+
+
+def test_only_the_beginning_of_a_thought_is_read() -> None:
+    start = "This is a very long sentence without any end " + "word " * READ_AHEAD
+    said, _ = summary_line(untimed(*thought(0, start + "**Late title**")))
+    assert said.startswith("This is a very long sentence")
+    assert said.endswith("word…")
