@@ -5,14 +5,16 @@
 
 from thinkaloud.canon import Entry, Event, NotAResponse, ThinkaloudError
 from thinkaloud.dialects import AUTO, Reader
-from thinkaloud.transcript import Block, Outcome, Turn, apply, fold
+from thinkaloud.transcript import Block, Callbacks, Handler, Outcome, Turn, apply, fold
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Block",
+    "Callbacks",
     "Entry",
     "Event",
+    "Handler",
     "NotAResponse",
     "Outcome",
     "Reader",

@@ -33,4 +33,5 @@ def _ending(turn: Turn, finish: Finish) -> Ending:
         return Ending.CALLED_TOOLS
     if any(not block.blank for block in turn.top(Kind.TEXT)):
         return Ending.ANSWERED
-    return Ending.REASONING_ONLY if turn.top(Kind.REASONING) else Ending.EMPTY
+    thought = any(block.seals or not block.blank for block in turn.top(Kind.REASONING))
+    return Ending.REASONING_ONLY if thought else Ending.EMPTY

@@ -61,7 +61,7 @@ def _change(turn: Turn, event: Event, at_ms: int | None) -> None:
         ):
             _change_block(turn, event, at_ms)
         case SummaryWritten():
-            turn.summary = event.text
+            turn.summary, turn.summary_by = event.text, event.by
         case UsageReported():
             turn.usage = event.usage.over(turn.usage)
         case NoticeGiven():

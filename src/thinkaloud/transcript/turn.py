@@ -88,6 +88,7 @@ class Turn(msgspec.Struct):
     usage: Usage = msgspec.field(default_factory=Usage)
     outcome: Outcome | None = None
     summary: str = ""
+    summary_by: str = ""
     message: Seal | None = None
     notices: list[NoticeGiven] = msgspec.field(default_factory=list)
     seq: int = -1

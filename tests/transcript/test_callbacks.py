@@ -1,0 +1,134 @@
+"""R028: six callbacks hear a turn in the right order, whatever order its blocks ended in."""
+
+from collections.abc import Sequence
+
+from thinkaloud.canon import (
+    BlockEnded,
+    BlockGrew,
+    BlockReclassified,
+    BlockStarted,
+    Event,
+    Finish,
+    Kind,
+    ToolFinished,
+    TurnEnded,
+    TurnFailed,
+    TurnStarted,
+)
+from thinkaloud.transcript import Callbacks, Ending, Handler, Turn
+
+
+class Heard:
+    """Writes down what it hears."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, ...]] = []
+
+    def on_text(self, text: str) -> None:
+        self.calls.append(("text", text))
+
+    def on_reasoning(self, reasoning: str) -> None:
+        self.calls.append(("reasoning", reasoning))
+
+    def on_reasoning_end(self) -> None:
+        self.calls.append(("reasoning end",))
+
+    def on_tool_start(self, name: str, arguments: str) -> None:
+        self.calls.append(("tool start", name, arguments))
+
+    def on_tool_end(self, name: str, result: str, error: str) -> None:
+        self.calls.append(("tool end", name, result, error))
+
+    def on_complete(self, result: Turn) -> None:
+        assert result.outcome is not None
+        self.calls.append(("complete", result.outcome.ending))
+
+
+def hear(events: Sequence[Event]) -> list[tuple[str, ...]]:
+    heard = Heard()
+    handler: Handler = heard
+    callbacks = Callbacks(handler)
+    for event in events:
+        callbacks.feed(event)
+    return heard.calls
+
+
+THOUGHT = [BlockStarted(0, Kind.REASONING), BlockGrew(0, "hm")]
+END = TurnEnded(Finish.STOP)
+
+
+def test_a_thought_ends_before_the_text_that_follows() -> None:
+    """R028: reasoning-end comes before the first text after it and before complete."""
+    answer = [BlockStarted(1, Kind.TEXT), BlockGrew(1, "yes"), BlockEnded(1), END]
+    assert hear([TurnStarted(), *THOUGHT, BlockEnded(0), *answer]) == [
+        ("reasoning", "hm"),
+        ("reasoning end",),
+        ("text", "yes"),
+        ("complete", Ending.ANSWERED),
+    ]
+
+
+def test_text_while_a_thought_is_still_open_ends_the_thought() -> None:
+    """R028: some servers end the thought's block only after the answer's."""
+    answer = [BlockStarted(1, Kind.TEXT), BlockGrew(1, "yes"), BlockEnded(1), BlockEnded(0), END]
+    assert [call[0] for call in hear([TurnStarted(), *THOUGHT, *answer])] == [
+        "reasoning",
+        "reasoning end",
+        "text",
+        "complete",
+    ]
+
+
+def test_tools_start_with_all_arguments_and_end_with_result_or_error() -> None:
+    """R028: tool callbacks."""
+    events = [
+        TurnStarted(),
+        BlockStarted(0, Kind.TOOL_CALL, name="add"),
+        BlockGrew(0, '{"a":'),
+        BlockGrew(0, "1}"),
+        BlockEnded(0),
+        ToolFinished(0, "2"),
+        BlockStarted(1, Kind.ASSISTANT_CALL, name="Checker"),
+        BlockGrew(1, "check it"),
+        BlockStarted(2, Kind.REASONING, parent=1),
+        BlockGrew(2, "its own thought"),
+        BlockEnded(2),
+        BlockStarted(3, Kind.TOOL_CALL, name="inner", parent=1),
+        BlockEnded(3),
+        ToolFinished(3, "x"),
+        BlockEnded(1),
+        ToolFinished(1, "", "no"),
+        END,
+    ]
+    assert hear(events) == [
+        ("tool start", "add", '{"a":1}'),
+        ("tool end", "add", "2", ""),
+        ("tool start", "Checker", "check it"),
+        ("tool end", "Checker", "", "no"),
+        ("complete", Ending.EMPTY),
+    ]
+
+
+def test_a_failure_completes_too_and_ends_the_thought_first() -> None:
+    """R026 R028: nothing is raised; the outcome says what happened."""
+    events = [TurnStarted(), *THOUGHT, BlockEnded(0, interrupted=True), TurnFailed("cut_off", "gone")]
+    assert hear(events) == [("reasoning", "hm"), ("reasoning end",), ("complete", Ending.CUT_OFF)]
+
+
+def test_white_space_alone_is_no_thought() -> None:
+    """R025: nothing is heard of it; before a word it is kept."""
+    blank = [BlockStarted(0, Kind.REASONING), BlockGrew(0, "\n"), BlockGrew(0, " ")]
+    assert hear([TurnStarted(), *blank, BlockEnded(0), END]) == [("complete", Ending.EMPTY)]
+    word = [*blank, BlockGrew(0, "so"), BlockEnded(0), END]
+    assert hear([TurnStarted(), *word])[0] == ("reasoning", "\n so")
+
+
+def test_what_was_reclassified_is_told_again_under_its_right_name() -> None:
+    moved = [*THOUGHT, BlockGrew(0, "yes"), BlockReclassified(0, Kind.TEXT, 3, 1), BlockEnded(0), END]
+    assert hear([TurnStarted(), *moved])[-3:-1] == [("reasoning end",), ("text", "yes")]
+    text = [BlockStarted(0, Kind.TEXT), BlockGrew(0, "hm")]
+    assert hear([TurnStarted(), *text, BlockReclassified(0, Kind.REASONING), BlockEnded(0), END])[:3] == [
+        ("text", "hm"),
+        ("reasoning", "hm"),
+        ("reasoning end",),
+    ]
