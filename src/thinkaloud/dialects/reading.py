@@ -216,7 +216,8 @@ class Reader:
 
 
 def _not_a_response(start: str) -> str:
-    shown = f"it begins with {start.strip()[:40]!r}" if start.strip() else "there is nothing in it"
+    first_line = start.strip().partition("\n")[0]
+    shown = f"it begins with {first_line[:40]!r}" if first_line else "there is nothing in it"
     return (
         f"This is not a model's response in any form known here: {shown}. "
         'If it is raw model text, say so with the dialect "text".'

@@ -1,0 +1,17 @@
+"""Watch a response arrive in network-sized pieces, thought by thought."""
+
+from pathlib import Path
+
+import thinkaloud
+from thinkaloud.canon import BlockGrew
+
+reader = thinkaloud.Reader()
+turn = thinkaloud.Turn()
+body = Path("examples/responses/deepseek.sse").read_bytes()
+pieces = [body[at : at + 120] for at in range(0, len(body), 120)]
+
+for events in [*map(reader.feed, pieces), reader.close()]:
+    for event in events:
+        thinkaloud.apply(turn, thinkaloud.Entry(turn.seq + 1, event))
+        if isinstance(event, BlockGrew):
+            print(f"{turn.blocks[event.block].kind}: {event.text!r}")

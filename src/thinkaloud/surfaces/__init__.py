@@ -1,0 +1,1 @@
+"""What people look at; each surface reads entries and views, nothing else."""
