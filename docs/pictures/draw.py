@@ -39,7 +39,8 @@ def drawn() -> str:
 
 
 def _wrapped(line: str) -> list[str]:
-    return textwrap.wrap(line, COLUMNS, drop_whitespace=False, subsequent_indent="        ") or [""]
+    indent = "        " if line.startswith("[think]") else ""
+    return textwrap.wrap(line, COLUMNS, drop_whitespace=False, subsequent_indent=indent) or [""]
 
 
 def _text(number: int, row: str, line: str) -> str:
