@@ -1,0 +1,142 @@
+"""What a row of the catalog says: a provider, a model, and how thoughts go back to it.
+
+Rows are data with the date and the source of what they say; a user's own file adds rows and overrides these.
+"""
+
+from enum import StrEnum
+
+import msgspec
+
+
+class Auth(StrEnum):
+    """How a key is shown to a provider."""
+
+    NONE = "none"
+    BEARER = "bearer"
+    X_API_KEY = "x-api-key"
+    X_GOOG_API_KEY = "x-goog-api-key"
+
+
+class Capability(StrEnum):
+    """Whether a model thinks."""
+
+    NONE = "none"
+    OPTIONAL = "optional"
+    ALWAYS = "always"
+
+
+class Control(StrEnum):
+    """What a model takes to say how hard to think."""
+
+    NONE = "none"
+    EFFORT = "effort"
+    BUDGET = "budget"
+    LEVEL = "level"
+    TOGGLE = "toggle"
+    ADAPTIVE = "adaptive"
+
+
+class Visibility(StrEnum):
+    """What one gets to see of the thinking."""
+
+    FULL = "full"
+    SUMMARY = "summary"
+    ENCRYPTED = "encrypted"
+
+
+class Sent(StrEnum):
+    """Which assistant turns' thoughts go back (or must)."""
+
+    NONE = "none"
+    OPEN_LOOP = "open_loop"
+    """Those of the tool loop that is still open."""
+    TOOL_TURNS = "tool_turns"
+    """Those of every turn that called tools."""
+    ALL = "all"
+
+
+class ReplayForm(StrEnum):
+    """In what form a provider takes thoughts back."""
+
+    NONE = "none"
+    VERBATIM = "verbatim"
+    """The assistant's message as it was sent: signed blocks, items, details, parts."""
+    FIELD = "field"
+    """The text in a field of the message."""
+
+
+class Replay(msgspec.Struct, frozen=True):
+    """How thoughts go back: the form, which turns by default, which turns at the least, which at the most."""
+
+    name: str
+    form: ReplayForm
+    field: str = ""
+    default: Sent = Sent.NONE
+    required: Sent = Sent.NONE
+    allowed: Sent = Sent.ALL
+    prefix_bound: bool = False
+    """A changed system prompt, tool or earlier message voids every thought from there on."""
+    echo_empty: bool = False
+    """The field must be there even when there is nothing in it."""
+
+
+class Fact(msgspec.Struct, frozen=True):
+    """When and from where something is known."""
+
+    as_of: str
+    source: str
+
+
+class Provider(msgspec.Struct, frozen=True, kw_only=True):
+    """Who answers: a dialect at an address."""
+
+    name: str
+    dialect: str
+    base_url: str
+    key: str = ""
+    """A reference: `env:NAME`, `file:PATH` or `keyring:SERVICE/USER`; empty where none is needed."""
+    auth: Auth = Auth.BEARER
+    models_path: str = ""
+    replay: str = ""
+    local: bool = False
+    fact: Fact
+
+
+class Model(msgspec.Struct, frozen=True, kw_only=True):
+    """A family of models that think alike."""
+
+    id: str
+    names: tuple[str, ...] = ()
+    """Patterns for other spellings: `claude-opus-4-5*`, `anthropic/claude-opus-4.5`."""
+    at: dict[str, str] = msgspec.field(default_factory=dict)
+    """What each provider calls it; the order is the order of preference."""
+    at_with_thinking: tuple[str, ...] = ()
+    """Providers to prefer when thinking is on."""
+    thinking: Capability = Capability.NONE
+    on_by_default: bool = False
+    control: tuple[Control, ...] = ()
+    efforts: tuple[str, ...] = ()
+    off: str = ""
+    """How "off" is said: `disabled`, `between_tools`, `none`, `budget_0`, `toggle`; empty where it cannot be."""
+    budget_min: int | None = None
+    budget_max: int | None = None
+    max_output_tokens: int | None = None
+    visible: Visibility = Visibility.FULL
+    omitted_by_default: bool = False
+    replay: dict[str, str] = msgspec.field(default_factory=dict)
+    """Replay rules by provider, where the model differs from the provider's own."""
+    template: dict[str, bool | str] = msgspec.field(default_factory=dict)
+    tags: str = ""
+    forced_tools: bool = True
+    """Whether a forced tool choice is allowed while thinking."""
+    fact: Fact
+
+
+class Route(msgspec.Struct, frozen=True, kw_only=True):
+    """Provider and model for one request, how thoughts go back, and why this one."""
+
+    provider: Provider
+    model: Model
+    model_id: str
+    replay: Replay
+    why: tuple[str, ...] = ()
