@@ -2,7 +2,7 @@
 
 * ThinkaloudError
   x Refused          the caller asked for something that cannot be: fix the call
-    + UnknownDialect, UnknownProfile, UnknownLocale, UnknownPreset, NotAResponse
+    + NotAResponse, BadCatalog, KeyMissing, ThinkingNotOffered, BudgetTooSmall, and Unknown... with what
   x ProviderFault    the other side misbehaved: keep what was said, then retry or report
     + BadFrame, LimitExceeded
 * OutOfOrder         entries that tell no story; a bug in whoever wrote them, never caught here
@@ -35,6 +35,26 @@ class UnknownPreset(Refused):
 
 class NotAResponse(Refused):
     """The bytes are not a model's response in any form we know."""
+
+
+class BadCatalog(Refused):
+    """A row of the catalog, ours or the user's, that cannot be read or does not hold together."""
+
+
+class UnknownModel(Refused):
+    """No row, and no provider in the name, says where this model is."""
+
+
+class ThinkingNotOffered(Refused):
+    """Thinking was asked for where there is none to be had."""
+
+
+class BudgetTooSmall(Refused):
+    """Fewer tokens for thinking than the model takes."""
+
+
+class KeyMissing(Refused):
+    """The provider of the route wants a key, and there is none."""
 
 
 class ProviderFault(ThinkaloudError):

@@ -4,6 +4,7 @@ Rows are data with the date and the source of what they say; a user's own file a
 """
 
 from enum import StrEnum
+from typing import Annotated
 
 import msgspec
 
@@ -65,7 +66,14 @@ class ReplayForm(StrEnum):
     """The text in a field of the message."""
 
 
-class Replay(msgspec.Struct, frozen=True):
+class Fact(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """When and from where something is known."""
+
+    as_of: Annotated[str, msgspec.Meta(pattern=r"^\d{4}-\d{2}-\d{2}$")]
+    source: Annotated[str, msgspec.Meta(min_length=1)]
+
+
+class Replay(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How thoughts go back: the form, which turns by default, which turns at the least, which at the most."""
 
     name: str
@@ -78,16 +86,10 @@ class Replay(msgspec.Struct, frozen=True):
     """A changed system prompt, tool or earlier message voids every thought from there on."""
     echo_empty: bool = False
     """The field must be there even when there is nothing in it."""
+    fact: Fact | None = None
 
 
-class Fact(msgspec.Struct, frozen=True):
-    """When and from where something is known."""
-
-    as_of: str
-    source: str
-
-
-class Provider(msgspec.Struct, frozen=True, kw_only=True):
+class Provider(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Who answers: a dialect at an address."""
 
     name: str
@@ -99,25 +101,41 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
     models_path: str = ""
     replay: str = ""
     local: bool = False
+    places: dict[str, str] = msgspec.field(default_factory=dict)
+    """Where the body takes each field of an `Ask`, by dotted path; a field without a place is not taken."""
+    shows_thinking: bool = True
+    """Whether what was thought can come back from here at all."""
+    display: str = ""
+    """The word that asks for text which would be withheld."""
+    off: str = ""
+    """How "off" is said here for every model that can be off; empty where the model's own way is used."""
+    control: tuple[Control, ...] = ()
+    """What to try with a model that the catalog does not know."""
+    efforts: tuple[str, ...] = ()
+    """The words to try with a model that has none of its own in the catalog."""
+    max_tokens: int | None = None
+    """Sent when the caller names none, where the API demands one."""
     fact: Fact
 
 
-class Model(msgspec.Struct, frozen=True, kw_only=True):
+class Model(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A family of models that think alike."""
 
     id: str
     names: tuple[str, ...] = ()
     """Patterns for other spellings: `claude-opus-4-5*`, `anthropic/claude-opus-4.5`."""
     at: dict[str, str] = msgspec.field(default_factory=dict)
-    """What each provider calls it; the order is the order of preference."""
+    """What each provider calls it, `*` for the name as it was given; the order is the order of preference."""
     at_with_thinking: tuple[str, ...] = ()
-    """Providers to prefer when thinking is on."""
+    """The providers to go to when thinking is on; empty where any of them shows it."""
+    thinking_id: dict[str, str] = msgspec.field(default_factory=dict)
+    """What a provider calls it when thinking is on, where that is another name."""
     thinking: Capability = Capability.NONE
     on_by_default: bool = False
     control: tuple[Control, ...] = ()
     efforts: tuple[str, ...] = ()
     off: str = ""
-    """How "off" is said: `disabled`, `between_tools`, `none`, `budget_0`, `toggle`; empty where it cannot be."""
+    """How "off" is said: `disabled`, `between_tools`, `none`, `budget_0`, `toggle`, `template`; or not."""
     budget_min: int | None = None
     budget_max: int | None = None
     max_output_tokens: int | None = None
@@ -129,6 +147,8 @@ class Model(msgspec.Struct, frozen=True, kw_only=True):
     tags: str = ""
     forced_tools: bool = True
     """Whether a forced tool choice is allowed while thinking."""
+    tools_or_thinking_at: tuple[str, ...] = ()
+    """Providers that refuse tools and thinking in one request."""
     fact: Fact
 
 

@@ -1,0 +1,150 @@
+"""What `models` lists, and a provider's own list beside our rows."""
+
+import pytest
+
+from thinkaloud.canon import NotAResponse
+from thinkaloud.catalog import Capability, Change, Difference, Offer, builtin, difference, listing, offers
+
+BOOK = builtin()
+
+
+def test_the_list_has_every_model_in_its_order() -> None:
+    assert [listed.id for listed in listing(BOOK)] == list(BOOK.models)
+
+
+def test_the_list_of_those_that_think() -> None:
+    """R041, R044, K20: the models for which a toggle makes sense, from the table."""
+    thinking = listing(BOOK, thinking=True)
+    assert {listed.id for listed in thinking}.isdisjoint({"gpt-4o", "gpt-4.1", "kimi-k2", "qwen3-instruct"})
+    opus = next(listed for listed in thinking if listed.id == "claude-opus-4.5")
+    assert opus.providers == ("anthropic", "openrouter")
+    assert opus.with_thinking == ("anthropic",)
+    assert (opus.thinking, opus.can_be_off, opus.on_by_default) == (Capability.OPTIONAL, True, False)
+    kimi = next(listed for listed in thinking if listed.id == "kimi-k3")
+    assert (kimi.can_be_off, kimi.with_thinking) == (False, ("moonshot", "openrouter"))
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        pytest.param(
+            '{"data":[{"id":"claude-opus-5","type":"model","max_tokens":128000,"capabilities":{"thinking":'
+            '{"supported":true,"types":{"adaptive":{"supported":true},"enabled":{"supported":false},'
+            '"disabled":{"supported":true}}},"effort":{"supported":true,"low":{"supported":true},'
+            '"max":{"supported":true},"xhigh":{"supported":false}}}}],"has_more":false}',
+            Offer("claude-opus-5", True, True, None, ("low", "max"), 128_000),
+            id="anthropic",
+        ),
+        pytest.param(
+            '{"data":[{"id":"claude-x","capabilities":{"thinking":{"supported":true}}}]}',
+            Offer("claude-x", True),
+            id="anthropic-short",
+        ),
+        pytest.param(
+            '{"data":[{"id":"openai/gpt-5","reasoning":{"mandatory":true,"default_enabled":true,'
+            '"supported_efforts":["high","low","none"],"supports_max_tokens":false}}]}',
+            Offer("openai/gpt-5", True, False, True, ("low", "high")),
+            id="openrouter",
+        ),
+        pytest.param(
+            '{"data":[{"id":"a/b","reasoning":{"supported_efforts":null}}]}',
+            Offer("a/b", True),
+            id="openrouter-bare",
+        ),
+        pytest.param(
+            '{"data":[{"id":"a/b","supported_parameters":["tools"]}]}',
+            Offer("a/b", False),
+            id="openrouter-without",
+        ),
+        pytest.param('{"object":"list","data":[{"id":"gpt-5","owned_by":"x"}]}', Offer("gpt-5"), id="openai"),
+        pytest.param(
+            '{"models":[{"name":"models/gemini-2.5-pro","outputTokenLimit":65536,"thinking":true}]}',
+            Offer("gemini-2.5-pro", True, max_output_tokens=65_536),
+            id="gemini",
+        ),
+        pytest.param(
+            '{"models":[{"name":"qwen3:8b","model":"qwen3:8b","size":1}]}', Offer("qwen3:8b"), id="ollama"
+        ),
+        pytest.param(
+            '{"models":[{"name":"qwen3:8b","capabilities":["completion","thinking"]}]}',
+            Offer("qwen3:8b", True),
+            id="ollama-with-capabilities",
+        ),
+        pytest.param(
+            '{"data":[{"id":"mistral-small-4","capabilities":{"reasoning":true,"vision":false}}]}',
+            Offer("mistral-small-4", True),
+            id="mistral",
+        ),
+    ],
+)
+def test_every_shape_of_a_list_is_read(body: str, told: Offer) -> None:
+    assert offers(body) == [told]
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        (
+            "<html>",
+            "This is not a list of models: JSON is malformed: invalid character (byte 0). "
+            "Check models_path in the provider's row.",
+        ),
+        (
+            '{"error":{}}',
+            "This is not a list of models: it has neither data nor models. "
+            "Check models_path in the provider's row.",
+        ),
+    ],
+)
+def test_what_is_no_list_is_refused(body: str, told: str) -> None:
+    with pytest.raises(NotAResponse) as caught:
+        offers(body)
+    assert str(caught.value) == told
+
+
+def test_new_gone_and_changed() -> None:
+    told = difference(
+        BOOK,
+        "cohere",
+        [Offer("command-z", True), Offer("command-a-reasoning-12-2026", False, max_output_tokens=32_000)],
+    )
+    assert told == Difference(
+        new=("command-z",),
+        gone=("command-a-reasoning-08-2025",),
+        changed=(
+            Change("command-a-reasoning-12-2026", "command-a-reasoning", "thinking", "yes", "no"),
+            Change(
+                "command-a-reasoning-12-2026", "command-a-reasoning", "max_output_tokens", "unknown", "32000"
+            ),
+        ),
+    )
+
+
+def test_facts_that_are_told_otherwise() -> None:
+    told = difference(
+        BOOK,
+        "openrouter",
+        [Offer("openai/gpt-5", True, True, False, ("low", "high")), Offer("openai/gpt-5.1")],
+    )
+    assert told.changed == (
+        Change("openai/gpt-5", "gpt-5", "can_be_off", "no", "yes"),
+        Change("openai/gpt-5", "gpt-5", "on_by_default", "yes", "no"),
+        Change("openai/gpt-5", "gpt-5", "efforts", "minimal, low, medium, high", "low, high"),
+    )
+
+
+def test_a_snapshot_or_a_tag_stands_for_its_family() -> None:
+    gone = difference(BOOK, "openai", [Offer("gpt-5-2025-08-07")]).gone
+    assert "gpt-5" not in gone
+    assert "gpt-5-mini" in gone
+    assert "claude-opus-4-20250514" not in difference(BOOK, "anthropic", [Offer("claude-opus-4")]).gone
+    assert "deepseek-r1" not in difference(BOOK, "ollama", [Offer("deepseek-r1:8b")]).gone
+
+
+def test_a_provider_that_agrees_is_told_so() -> None:
+    offered = [
+        Offer(model.at["deepseek"], True, model.off != "", model.on_by_default)
+        for model in BOOK.models.values()
+        if "deepseek" in model.at
+    ]
+    assert difference(BOOK, "deepseek", offered) == Difference((), (), ())

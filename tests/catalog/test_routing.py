@@ -1,0 +1,294 @@
+"""Where a request goes, and why: the table of thinking models, names of every kind, missing keys."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from thinkaloud.canon import UnknownModel
+from thinkaloud.canon.requests import Level, ThinkingSetting
+from thinkaloud.catalog import (
+    Provider,
+    Route,
+    builtin,
+    builtin_texts,
+    key_missing,
+    parse,
+    route,
+    solve,
+    wants_thinking,
+)
+
+BOOK = builtin()
+
+
+def with_keys(*names: str) -> Callable[[Provider], bool]:
+    return lambda provider: provider.name in names
+
+
+def any_key(_: Provider) -> bool:
+    return True
+
+
+def routed(name: str, *, thinking: bool = True, have_key: Callable[[Provider], bool] = any_key) -> Route:
+    return route(BOOK, name, thinking=thinking, have_key=have_key)
+
+
+@pytest.mark.parametrize(
+    ("name", "provider", "model_id"),
+    [
+        ("claude-3.7-sonnet", "openrouter", "anthropic/claude-3.7-sonnet:thinking"),
+        ("claude-sonnet-4", "anthropic", "claude-sonnet-4-20250514"),
+        ("claude-opus-4", "anthropic", "claude-opus-4-20250514"),
+        ("claude-opus-4.1", "anthropic", "claude-opus-4-1-20250805"),
+        ("claude-opus-4.5", "anthropic", "claude-opus-4-5"),
+        ("gpt-5", "openrouter", "openai/gpt-5"),
+        ("gpt-5.2", "openrouter", "openai/gpt-5.2"),
+        ("gemini-3-pro", "openrouter", "google/gemini-3-pro-preview"),
+    ],
+)
+def test_the_table_of_thinking_models(name: str, provider: str, model_id: str) -> None:
+    """R034, R035, R038, R039, K29: Claude 4 and later go to Anthropic, the others to OpenRouter."""
+    chosen = routed(name)
+    assert (chosen.provider.name, chosen.model_id) == (provider, model_id)
+    assert chosen.why[0] == f"With thinking on, the catalog sends {name} to {provider}."
+
+
+@pytest.mark.parametrize(
+    "model", [name for name in BOOK.models if name.startswith("claude-") and "3.7" not in name]
+)
+def test_every_claude_from_4_on_goes_to_anthropic(model: str) -> None:
+    """R035: with thinking on, and with no other way when its key is missing."""
+    for have_key in (any_key, with_keys("openrouter")):
+        assert routed(model, have_key=have_key).provider.name == "anthropic"
+
+
+def test_the_rule_is_data_that_a_user_changes() -> None:
+    """K29: one line in the user's file, and Claude's thoughts come from OpenRouter."""
+    mine = parse(*builtin_texts(), '[models."claude-opus-4.5"]\nat_with_thinking = ["openrouter"]')
+    chosen = route(mine, "claude-opus-4.5", thinking=True, have_key=any_key)
+    assert (chosen.provider.name, chosen.model_id) == ("openrouter", "anthropic/claude-opus-4.5")
+
+
+@pytest.mark.parametrize(
+    ("name", "thinking", "provider", "model_id", "why"),
+    [
+        ("gpt-5", False, "openai", "gpt-5", ("For gpt-5 the catalog prefers openai.",)),
+        (
+            "openai/gpt-5",
+            True,
+            "openai",
+            "gpt-5",
+            ("The name says openai.", "With thinking on, the catalog would have taken openrouter."),
+        ),
+        (
+            "openrouter/anthropic/claude-opus-4.5",
+            False,
+            "openrouter",
+            "anthropic/claude-opus-4.5",
+            ("The name says openrouter.",),
+        ),
+        (
+            "anthropic/claude-opus-4.5",
+            True,
+            "anthropic",
+            "claude-opus-4-5",
+            ("The name says anthropic.", "anthropic calls it claude-opus-4-5."),
+        ),
+        (
+            "claude-opus-4-5-20251101",
+            True,
+            "anthropic",
+            "claude-opus-4-5-20251101",
+            ("With thinking on, the catalog sends claude-opus-4.5 to anthropic.",),
+        ),
+        (
+            "openrouter/anthropic/claude-3.7-sonnet:thinking",
+            False,
+            "openrouter",
+            "anthropic/claude-3.7-sonnet:thinking",
+            (
+                "The name ends in :thinking, so thinking is on.",
+                "The name says openrouter.",
+                "With thinking on, openrouter calls it anthropic/claude-3.7-sonnet:thinking.",
+            ),
+        ),
+        (
+            "claude-opus-4.5:thinking",
+            False,
+            "anthropic",
+            "claude-opus-4-5",
+            (
+                "The name ends in :thinking, so thinking is on.",
+                "With thinking on, the catalog sends claude-opus-4.5 to anthropic.",
+                "anthropic calls it claude-opus-4-5.",
+                "anthropic knows no :thinking for it; thinking is asked for in the request.",
+            ),
+        ),
+        (
+            "google/gemini-2.5-pro",
+            True,
+            "gemini",
+            "gemini-2.5-pro",
+            ("For gemini-2.5-pro the catalog prefers gemini.", "gemini calls it gemini-2.5-pro."),
+        ),
+        (
+            "openrouter/some/newcomer:thinking",
+            False,
+            "openrouter",
+            "some/newcomer:thinking",
+            (
+                "The name ends in :thinking, so thinking is on.",
+                "The name says openrouter.",
+                "some/newcomer is not in the catalog: whether it thinks is unknown, "
+                "so it is taken to be able to, and asked as openrouter usually is.",
+            ),
+        ),
+        ("gpt-oss-20b", True, "ollama", "gpt-oss:20b", None),
+        ("ollama/lfm:thinking", True, "ollama", "lfm:thinking", None),
+        ("ollama/qwen3:8b", True, "ollama", "qwen3:8b", None),
+        ("vllm/Qwen/Qwen3-8B", True, "vllm", "Qwen/Qwen3-8B", None),
+        ("qwen/qwen3-8b", True, "dashscope", "qwen3-8b", None),
+        ("openrouter/qwen3-8b", True, "openrouter", "qwen/qwen3-8b", None),
+        ("MiniMax-M2.1", True, "minimax", "MiniMax-M2.1", None),
+        ("openrouter/glm-4.5-air", True, "openrouter", "z-ai/glm-4.5-air", None),
+        (
+            "bedrock/us.anthropic.claude-opus-4-5-20251101-v1:0",
+            True,
+            "bedrock",
+            "us.anthropic.claude-opus-4-5-20251101-v1:0",
+            None,
+        ),
+    ],
+)
+def test_names_of_every_kind(
+    name: str, thinking: bool, provider: str, model_id: str, why: tuple[str, ...] | None
+) -> None:
+    chosen = routed(name, thinking=thinking)
+    assert (chosen.provider.name, chosen.model_id) == (provider, model_id)
+    if why is not None:
+        assert chosen.why == why
+
+
+def test_with_thinking_a_missing_key_keeps_the_route() -> None:
+    """R046, K19: no silent way round; the caller reports the key."""
+    chosen = routed("claude-opus-4.5", have_key=with_keys("openrouter"))
+    assert chosen.provider.name == "anthropic"
+    assert chosen.why[1] == "There is no key for anthropic, and no other provider of the list has one."
+    assert str(key_missing(chosen)) == (
+        "There is no key for anthropic: env:ANTHROPIC_API_KEY leads to nothing. "
+        "With thinking on, claude-opus-4.5 goes to anthropic only. "
+        "Set it, or name another provider yourself, such as openrouter/anthropic/claude-opus-4.5. "
+        "Nothing was sent elsewhere."
+    )
+
+
+def test_without_thinking_the_next_provider_with_a_key_is_taken() -> None:
+    chosen = routed("claude-opus-4.5", thinking=False, have_key=with_keys("openrouter"))
+    assert chosen.provider.name == "openrouter"
+    assert chosen.why == (
+        "For claude-opus-4.5 the catalog prefers anthropic.",
+        "There is no key for anthropic, so openrouter is next.",
+        "openrouter calls it anthropic/claude-opus-4.5.",
+    )
+
+
+def test_a_server_on_this_machine_is_no_second_choice() -> None:
+    chosen = routed("qwen3-8b", thinking=False, have_key=with_keys())
+    assert chosen.provider.name == "dashscope"
+    assert str(key_missing(chosen)) == (
+        "There is no key for dashscope: env:DASHSCOPE_API_KEY leads to nothing. "
+        "Set it, or name another provider yourself, such as openrouter/qwen/qwen3-8b. "
+        "Nothing was sent elsewhere."
+    )
+
+
+def test_a_key_may_be_the_only_remedy() -> None:
+    chosen = routed("command-a-reasoning", have_key=with_keys())
+    assert str(key_missing(chosen)) == (
+        "There is no key for cohere: env:COHERE_API_KEY leads to nothing. Set it. Nothing was sent elsewhere."
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        (
+            "claude-opus-45",
+            "'claude-opus-45' is not in the catalog, and it does not begin with the name of a provider. "
+            "Did you mean claude-opus-4.5, claude-opus-5, claude-opus-4, claude-opus-5.5, claude-opus-4.8? "
+            "Say who serves it, such as openrouter/claude-opus-45, "
+            "or add a row for it to your own catalog file.",
+        ),
+        (
+            "zzz",
+            "'zzz' is not in the catalog, and it does not begin with the name of a provider. "
+            "Say who serves it, such as openrouter/zzz, or add a row for it to your own catalog file.",
+        ),
+    ],
+)
+def test_an_unknown_model_is_refused_with_what_is_near(name: str, told: str) -> None:
+    with pytest.raises(UnknownModel) as caught:
+        routed(name)
+    assert str(caught.value) == told
+
+
+@pytest.mark.parametrize(
+    ("name", "replay"),
+    [
+        ("claude-opus-4.5", "signed"),
+        ("claude-sonnet-5.5", "signed_prefix_bound"),
+        ("openrouter/anthropic/claude-sonnet-5.5", "details"),
+        ("openai/gpt-5", "items"),
+        ("openai-chat/gpt-5", "none"),
+        ("deepseek-r1", "reasoning_content_forbidden"),
+        ("deepseek-v3.2", "reasoning_content_open_loop"),
+        ("deepseek-v4-pro", "reasoning_content_required"),
+        ("kimi-k3", "reasoning_content_required"),
+        ("gemini-2.5-pro", "parts"),
+        ("glm-5.3", "reasoning_content_open_loop"),
+        ("vllm/Qwen/Qwen3-8B", "reasoning_open_loop"),
+        ("qwen3.8-27b", "reasoning_content_all"),
+        ("ollama/qwen3:8b", "thinking_open_loop"),
+        ("magistral-medium-latest", "thinking_chunks"),
+        ("minimax-m2", "whole_message"),
+    ],
+)
+def test_how_thoughts_go_back_on_a_route(name: str, replay: str) -> None:
+    assert routed(name).replay.name == replay
+
+
+def test_every_model_has_a_route_from_its_own_name() -> None:
+    for name, model in BOOK.models.items():
+        for thinking in (False, True):
+            chosen = routed(name, thinking=thinking)
+            allowed = (model.at_with_thinking if thinking else ()) or tuple(model.at)
+            assert chosen.provider.name in allowed
+            assert chosen.model == model
+            assert chosen.why
+
+
+def test_a_suffix_asks_for_thinking() -> None:
+    assert wants_thinking("anthropic/claude-3.7-sonnet:thinking")
+    assert not wants_thinking("claude-opus-4.5")
+
+
+def test_a_new_provider_is_a_row() -> None:
+    """A provider that speaks a dialect we have is one table of TOML: the one that CONTRIBUTING shows."""
+    guide = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text("utf-8")
+    row = guide.partition("## Add a provider")[2].partition("```toml")[2].partition("```")[0]
+    mine = parse(*builtin_texts(), row)
+    chosen = route(mine, "acme/anvil-1", thinking=True, have_key=any_key)
+    assert (chosen.provider.base_url, chosen.model_id) == ("https://api.acme.test/v1", "anvil-1")
+    assert chosen.replay.field == "reasoning_content"
+    for level, effort in ((Level.OFF, "none"), (Level.LOW, "low"), (Level.HIGH, "high")):
+        assert solve(chosen, ThinkingSetting(level=level), max_tokens=None, tools=False).effort == effort
+
+
+def test_a_model_row_sends_a_bare_name_to_the_new_provider() -> None:
+    mine = parse(
+        *builtin_texts(),
+        '[models."glm-4.6"]\nat = { together = "zai-org/GLM-4.6" }',
+    )
+    chosen = route(mine, "glm-4.6", thinking=True, have_key=any_key)
+    assert (chosen.provider.name, chosen.model_id) == ("together", "zai-org/GLM-4.6")
