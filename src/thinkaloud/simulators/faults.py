@@ -1,0 +1,95 @@
+"""What goes wrong on the way: refused for now, cut, stalled, slow, or bytes that are no answer at all.
+
+A whole answer is sent as one event, so that every fault works for both forms.
+"""
+
+import asyncio
+import socket
+import struct
+import zlib
+from collections.abc import AsyncIterator, Callable
+
+from aiohttp import web
+
+from thinkaloud.simulators.script import Fault
+
+HTML = b"<!doctype html><html><body><h1>502 Bad Gateway</h1><p>A simulated proxy error.</p></body></html>"
+GARBAGE = b'data: {"type":\xff\xfe\x00}]]\n\n\x00\x01\x02 not an answer\r\n\r\n'
+_BLOCK = 64 * 1024
+_RESET = struct.pack("ii", 1, 0)
+
+
+class Cut(Exception):
+    """The connection is to be reset here."""
+
+
+def instead(fault: Fault) -> web.Response | None:
+    """A response that takes the answer's place, for the faults that come before its first byte."""
+    if fault.kind == "html":
+        return web.Response(status=fault.status, body=HTML, content_type="text/html")
+    if fault.kind == "empty":
+        return web.Response(status=200, body=b"", content_type="application/json")
+    return None
+
+
+def retry_after(fault: Fault) -> dict[str, str]:
+    """The header that says when to come back."""
+    return {} if fault.retry_after is None else {"retry-after": f"{fault.retry_after:g}"}
+
+
+async def damaged(
+    events: tuple[bytes, ...], fault: Fault | None, interrupted: Callable[[int], bytes], keep_alive: bytes
+) -> AsyncIterator[bytes]:
+    """The bytes of a stream, with the fault done to them. Raises Cut where the connection is to break."""
+    for place, told in enumerate(events):
+        if fault is not None and place == min(fault.after_events, len(events) - 1):
+            async for data in _at_its_place(fault, told, interrupted(place)):
+                yield data
+            if fault.kind in ("overload", "garbage", "endless_line"):
+                return
+        if fault is not None and fault.kind == "comments":
+            yield keep_alive
+        if fault is not None and fault.kind == "slow":
+            for at in range(len(told)):
+                yield told[at : at + 1]
+                await asyncio.sleep(fault.seconds)
+        else:
+            yield told
+
+
+async def _at_its_place(fault: Fault, told: bytes, interrupted: bytes) -> AsyncIterator[bytes]:
+    match fault.kind:
+        case "overload":
+            yield interrupted
+        case "garbage":
+            yield GARBAGE
+        case "stall":
+            await asyncio.sleep(fault.seconds)
+        case "cut":
+            yield told[: fault.inside_bytes]
+            raise Cut
+        case "endless_line":
+            yield b"data: "
+            for _ in range(fault.size // _BLOCK):
+                yield b"x" * _BLOCK
+                await asyncio.sleep(0)
+
+
+def bomb(size: int) -> bytes:
+    """A gzip body that is a thousand times larger when it is unpacked."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, zlib.MAX_WBITS | 16)
+    packed = [packer.compress(b"data: ")]
+    packed += [packer.compress(b"0" * _BLOCK) for _ in range(size // _BLOCK)]
+    return b"".join([*packed, packer.flush()])
+
+
+async def reset(request: web.Request) -> None:
+    """Break the connection so that the other side sees a reset, not an end."""
+    await asyncio.sleep(0.02)  # lets the bytes before it leave first
+    transport = request.transport
+    if transport is None:
+        return
+    held: socket.socket | None = transport.get_extra_info("socket")
+    if held is not None:
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+    transport.abort()

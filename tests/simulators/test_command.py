@@ -1,0 +1,34 @@
+"""`run` serves until it is interrupted."""
+
+import json
+import signal
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+
+SERVE = """
+import sys
+from thinkaloud.simulators import run
+run("deepseek", script_path=sys.argv[1], announce=lambda url: print(url, flush=True))
+"""
+
+
+def test_run_announces_its_url_answers_and_ends_on_an_interrupt(tmp_path: Path) -> None:
+    script = tmp_path / "script.json"
+    script.write_text('[{"thinking": "Two and two.", "text": "Four."}]')
+    command = [sys.executable, "-c", SERVE, str(script)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        url = server.stdout.readline().strip()
+        body = json.dumps(
+            {"model": "deepseek-v4-pro", "messages": [{"role": "user", "content": "2+2"}]}
+        ).encode()
+        headers = {"authorization": "Bearer k", "content-type": "application/json"}
+        asked = urllib.request.Request(f"{url}/chat/completions", body, headers)
+        with urllib.request.urlopen(asked, timeout=10) as response:
+            message = json.load(response)["choices"][0]["message"]
+        server.send_signal(signal.SIGINT)
+        _, complaint = server.communicate(timeout=10)
+    assert (message["reasoning_content"], message["content"]) == ("Two and two.", "Four.")
+    assert (server.returncode, complaint) == (0, "")

@@ -1,0 +1,143 @@
+"""Anthropic's own library as the client: what it reads from the simulator are its own types and errors."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+from tests.simulators.talking import Json
+
+from thinkaloud.simulators import running
+
+anthropic: Any = pytest.importorskip("anthropic", reason="the anthropic library is not installed")
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+
+SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+ASK: Json = {
+    "model": "claude-opus-5-5",
+    "max_tokens": 4096,
+    "thinking": {"type": "adaptive", "display": "summarized"},
+    "tools": [{"name": "get_weather", "input_schema": SCHEMA}],
+    "messages": [{"role": "user", "content": "Is it warm in Lima?"}],
+}
+TURN: Json = {
+    "thinking": "Look it up.",
+    "text": "One moment.",
+    "tool_calls": [{"name": "get_weather", "arguments": {"city": "Lima"}}],
+}
+
+
+def talk(
+    ask: Callable[[Any], Awaitable[None]], script: list[Json] | None = None, key: str = "sim-key"
+) -> None:
+    async def held() -> None:
+        async with running("anthropic", script=script) as server:
+            client = anthropic.AsyncAnthropic(api_key=key, base_url=server.base_url, max_retries=0)
+            async with client:
+                await ask(client)
+
+    asyncio.run(held())
+
+
+def check_message(message: Any) -> None:
+    thought, text, call = message.content
+    assert isinstance(message, anthropic.types.Message)
+    assert isinstance(thought, anthropic.types.ThinkingBlock)
+    assert (thought.thinking, bool(thought.signature)) == ("Look it up.", True)
+    assert isinstance(text, anthropic.types.TextBlock)
+    assert isinstance(call, anthropic.types.ToolUseBlock)
+    assert (call.name, call.input) == ("get_weather", {"city": "Lima"})
+    assert message.stop_reason == "tool_use"
+    assert message.usage.output_tokens_details.thinking_tokens == 3
+
+
+def after(message: Any) -> list[Any]:
+    """The conversation with the library's own message, and the result of its call."""
+    result = {"type": "tool_result", "tool_use_id": message.content[-1].id, "content": "18 degrees"}
+    said = {"role": "assistant", "content": message.content}
+    return [*ASK["messages"], said, {"role": "user", "content": [result]}]
+
+
+def test_whole_and_then_the_result() -> None:
+    async def ask(client: Any) -> None:
+        message = await client.messages.create(**ASK)
+        check_message(message)
+        final = await client.messages.create(**ASK | {"messages": after(message)})
+        assert final.stop_reason == "end_turn"
+
+    talk(ask, [TURN])
+
+
+def test_streamed_and_then_the_result() -> None:
+    async def ask(client: Any) -> None:
+        async with client.messages.stream(**ASK) as stream:
+            thoughts = [event.thinking async for event in stream if event.type == "thinking"]
+            message = await stream.get_final_message()
+        assert "".join(thoughts) == "Look it up."
+        check_message(message)
+        async with client.messages.stream(**ASK | {"messages": after(message)}) as stream:
+            assert (await stream.get_final_message()).content[-1].type == "text"
+
+    talk(ask, [TURN])
+
+
+def test_a_redacted_thought() -> None:
+    async def ask(client: Any) -> None:
+        message = await client.messages.create(**ASK)
+        assert isinstance(message.content[0], anthropic.types.RedactedThinkingBlock)
+
+    talk(ask, [TURN | {"redacted": True}])
+
+
+def test_refusals_are_its_own_errors() -> None:
+    async def ask(client: Any) -> None:
+        message = await client.messages.create(**ASK)
+        message.content[0].thinking = "Something else."
+        with pytest.raises(anthropic.BadRequestError, match="Invalid `signature`"):
+            await client.messages.create(**ASK | {"messages": after(message)})
+        with pytest.raises(anthropic.NotFoundError):
+            await client.messages.create(**ASK | {"model": "claude-none"})
+
+    talk(ask, [TURN])
+
+
+def test_a_wrong_key_and_faults_are_its_own_errors() -> None:
+    async def unknown(client: Any) -> None:
+        with pytest.raises(anthropic.AuthenticationError):
+            await client.messages.create(**ASK)
+
+    async def limited(client: Any) -> None:
+        with pytest.raises(anthropic.RateLimitError) as caught:
+            await client.messages.create(**ASK)
+        assert caught.value.response.headers["retry-after"] == "7"
+        with pytest.raises(anthropic.APIStatusError, match="Overloaded"):
+            async with client.messages.stream(**ASK) as stream:
+                await stream.get_final_message()
+
+    talk(unknown, key="bad-key")
+    faults = [{"kind": "status", "status": 429, "retry_after": 7, "again": False}]
+    faults.append({"kind": "overload", "after_events": 4})
+    talk(limited, [TURN | {"fault": fault} for fault in faults])
+
+
+def test_models_are_its_own_types() -> None:
+    async def ask(client: Any) -> None:
+        model = await client.models.retrieve("claude-opus-5-5")
+        assert model.capabilities.thinking.types.adaptive.supported
+        assert not model.capabilities.thinking.types.disabled.supported
+        assert [one.id async for one in client.models.list()]
+
+    talk(ask)
+
+
+def test_dropped_blocks_are_reported_in_its_own_types() -> None:
+    async def ask(client: Any) -> None:
+        betas = ["thinking-binding-controls-2026-08-01"]
+        binding = {"type": "adaptive", "block_binding": {"prefix_mismatch_behavior": "drop_block"}}
+        asked = ASK | {"thinking": binding, "betas": betas}
+        message = await client.beta.messages.create(**asked)
+        changed = asked | {"messages": after(message), "system": "It is Tuesday."}
+        reply = await client.beta.messages.create(**changed)
+        assert [one.reason for one in reply.input_transformations] == ["prefix_binding_mismatch"]
+
+    talk(ask, [TURN])
