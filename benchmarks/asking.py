@@ -1,0 +1,230 @@
+"""What one chunk of a streamed answer costs the asking process: our client beside httpx with json.loads.
+
+Both ask the same server on this machine, which runs in a process of its own, and both must come to the same
+words. Processor time is counted, not the clock on the wall; rounds take turns, and the least of them counts.
+"Paced" sends each chunk by itself, as models do; "burst" sends all as fast as they are taken.
+"""
+
+import asyncio
+import gc
+import json
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import NamedTuple
+
+import aiohttp
+import httpx
+
+from thinkaloud.canon import BlockGrew, Kind
+from thinkaloud.canon.events import BlockStarted
+from thinkaloud.canon.requests import Request, UserMessage
+from thinkaloud.catalog.rows import Auth, Capability, Fact, Model, Provider, Replay, ReplayForm, Route
+from thinkaloud.client import Client, stream
+
+TITLE = "Asking: one chunk of an answer"
+PACE_S = 0.0004
+WORDS = ["The ", "quick ", "brown ", "fox ", "jumps "]
+FACT = Fact(as_of="2026-01-01", source="this benchmark")
+
+Said = tuple[str, str]
+Way = Callable[[str, int], Awaitable[Said]]
+
+
+class Cost(NamedTuple):
+    """Microseconds of processor time per chunk; `alone` is for the bytes, which nobody can do without."""
+
+    ours: float
+    theirs: float
+    alone: float
+
+
+class Written(NamedTuple):
+    """A request of the same few bytes for both."""
+
+    path: str
+    headers: dict[str, str]
+    body: bytes
+
+
+def frames(count: int) -> list[bytes]:
+    """A chat completion in chunks, half of it thought, each in its own HTTP chunk."""
+    told = []
+    for number in range(count):
+        name = "reasoning_content" if number < count // 2 else "content"
+        delta = {"role": "assistant", name: WORDS[number % len(WORDS)]}
+        told.append({"choices": [{"index": 0, "delta": delta, "finish_reason": None}]})
+    told.append({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
+    common = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": "m-1"}
+    lines = [json.dumps({**common, **one}) for one in told] + ["[DONE]"]
+    events = [f"data: {line}\n\n".encode() for line in lines]
+    return [b"%x\r\n%s\r\n" % (len(event), event) for event in events] + [b"0\r\n\r\n"]
+
+
+def answer(connection: socket.socket) -> None:
+    """Answer requests for /burst/COUNT and /paced/COUNT until the other side has gone."""
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+    with connection, connection.makefile("rb") as lines:
+        while line := lines.readline():
+            _, pace, count = line.split()[1].decode().split("/")
+            length = 0
+            while (header := lines.readline()) not in (b"\r\n", b""):
+                name, _, value = header.lower().partition(b":")
+                length = int(value) if name == b"content-length" else length
+            lines.read(length)
+            connection.sendall(head)
+            if pace == "burst":
+                connection.sendall(b"".join(frames(int(count))))
+                continue
+            for frame in frames(int(count)):
+                connection.sendall(frame)
+                time.sleep(PACE_S)
+
+
+def serve() -> None:
+    """Serve on a free port of this machine, and say which."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        print(server.getsockname()[1], flush=True)
+        while True:
+            threading.Thread(target=answer, args=(server.accept()[0],), daemon=True).start()
+
+
+def expected(count: int) -> Said:
+    words = [WORDS[number % len(WORDS)] for number in range(count)]
+    return "".join(words[: count // 2]), "".join(words[count // 2 :])
+
+
+@asynccontextmanager
+async def ours(port: int) -> AsyncIterator[Way]:
+    """Our client: bytes, frames, events, with all limits and timeouts on."""
+    base_url = f"http://127.0.0.1:{port}"
+    provider = Provider(
+        name="bench", dialect="openai_chat", base_url=base_url, auth=Auth.NONE, local=True, fact=FACT
+    )
+    route = Route(
+        provider=provider,
+        model=Model(id="m-1", thinking=Capability.ALWAYS, fact=FACT),
+        model_id="m-1",
+        replay=Replay(name="none", form=ReplayForm.NONE),
+    )
+    request = Request(model="m-1", messages=(UserMessage("Go."),))
+
+    async with Client() as client:
+
+        async def ask(pace: str, count: int) -> Said:
+            def write(route: Route, request: Request) -> Written:
+                return Written(f"/{pace}/{count}", {}, b"{}")
+
+            kinds: dict[int, Kind] = {}
+            said: dict[Kind, list[str]] = {kind: [] for kind in Kind}
+            async for event in stream(request, route, client=client, write=write):
+                if type(event) is BlockGrew:
+                    said[kinds[event.block]].append(event.text)
+                elif type(event) is BlockStarted:
+                    kinds[event.block] = event.kind
+            return "".join(said[Kind.REASONING]), "".join(said[Kind.TEXT])
+
+        yield ask
+
+
+@asynccontextmanager
+async def theirs(port: int) -> AsyncIterator[Way]:
+    """httpx, lines, json.loads: what a script does, with neither limits nor blocks."""
+    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", trust_env=False) as client:
+
+        async def ask(pace: str, count: int) -> Said:
+            thought: list[str] = []
+            text: list[str] = []
+            async with client.stream("POST", f"/{pace}/{count}", content=b"{}") as response:
+                async for line in response.aiter_lines():
+                    if not line.startswith("data: ") or line == "data: [DONE]":
+                        continue
+                    delta = json.loads(line[6:])["choices"][0]["delta"]
+                    if found := delta.get("reasoning_content"):
+                        thought.append(found)
+                    elif found := delta.get("content"):
+                        text.append(found)
+            return "".join(thought), "".join(text)
+
+        yield ask
+
+
+@asynccontextmanager
+async def alone(port: int) -> AsyncIterator[Way]:
+    """aiohttp and nothing else: the bytes are taken and thrown away."""
+    async with aiohttp.ClientSession(f"http://127.0.0.1:{port}") as session:
+
+        async def ask(pace: str, count: int) -> Said:
+            async with session.post(f"/{pace}/{count}", data=b"{}") as response:
+                while await response.content.readany():
+                    pass
+            return expected(count)
+
+        yield ask
+
+
+async def spent(way: Way, pace: str, count: int) -> float:
+    """Microseconds per chunk of one answer, which must be right."""
+    gc.collect()
+    gc.disable()
+    try:
+        began = time.process_time()
+        said = await way(pace, count)
+        taken = time.process_time() - began
+    finally:
+        gc.enable()
+    if said != expected(count):
+        raise SystemExit(f"a wrong answer, so its time means nothing: {str(said)[:80]}")
+    return taken / count * 1e6
+
+
+async def race(port: int, count: int, rounds: int) -> dict[str, Cost]:
+    async with ours(port) as mine, theirs(port) as other, alone(port) as bare:
+        ways = (mine, other, bare)
+        found = {}
+        for pace in ("paced", "burst"):
+            for way in ways:
+                await spent(way, pace, 10)
+            taken = [[await spent(way, pace, count) for way in ways] for _ in range(rounds)]
+            found[pace] = Cost(*map(min, zip(*taken, strict=True)))
+        return found
+
+
+def measure(count: int = 2000, rounds: int = 7) -> dict[str, Cost]:
+    """The cost of a chunk for both, paced and in a burst."""
+    with subprocess.Popen([sys.executable, __file__, "--serve"], stdout=subprocess.PIPE, text=True) as server:
+        try:
+            assert server.stdout is not None
+            port = int(server.stdout.readline())
+            return asyncio.run(race(port, count, rounds))
+        finally:
+            server.kill()
+
+
+def told(found: dict[str, Cost]) -> str:
+    """The result as a markdown table."""
+    rows = ["| µs of processor per chunk | Thinkaloud | httpx + json | ratio | bytes alone (aiohttp) |"]
+    rows += ["| --- | ---: | ---: | ---: | ---: |"]
+    rows += [
+        f"| {pace} | {cost.ours:.1f} | {cost.theirs:.1f} | {cost.theirs / cost.ours:.1f} | {cost.alone:.1f} |"
+        for pace, cost in found.items()
+    ]
+    return "\n".join(rows)
+
+
+def main() -> None:
+    if "--serve" in sys.argv:
+        serve()
+    elif "--quick" in sys.argv:
+        print(told(measure(count=200, rounds=1)))
+    else:
+        print(f"### {TITLE}\n\n{told(measure())}")
+
+
+if __name__ == "__main__":
+    main()

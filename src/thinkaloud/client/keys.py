@@ -1,0 +1,134 @@
+"""Keys: found by reference, held so that only an explicit word shows them.
+
+A key never stands in a row, a log, an error or a repr: rows hold a reference (`env:NAME`, `file:PATH`,
+`keyring:SERVICE/USER`), and what a reference leads to is a `Secret`.
+"""
+
+import importlib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Never
+
+from thinkaloud.canon.errors import KeyMissing
+
+SHOWN = "***"
+SHORTEST_TO_HIDE = 4
+"""A shorter key would blacken ordinary words; no provider issues one."""
+
+
+class Secret:
+    """A value that is shown as `***` wherever it is not asked for by `reveal`."""
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: str) -> None:
+        self._value = value
+
+    def reveal(self) -> str:
+        """The value itself."""
+        return self._value
+
+    def header(self, prefix: str = "") -> str:
+        """The value as it goes into a header; even a dump of the headers does not show it."""
+        return _Unshown(prefix + self._value)
+
+    def hidden_in(self, text: str) -> str:
+        """The text with every copy of the value blackened: some servers quote the key they refuse."""
+        return text.replace(self._value, SHOWN) if len(self._value) >= SHORTEST_TO_HIDE else text
+
+    def __repr__(self) -> str:
+        return SHOWN
+
+    __str__ = __repr__
+
+    def __format__(self, form: str) -> str:
+        return SHOWN
+
+    def __reduce__(self) -> Never:
+        raise TypeError("A Secret is not copied or stored. Keep its reference and resolve it again.")
+
+
+class _Unshown(str):
+    """Text that goes out as it is, and shows itself to nobody who prints what holds it."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return repr(SHOWN)
+
+
+def read_key_file(path: str) -> str:
+    """The text of a key file; `~` is the user's folder."""
+    return Path(path).expanduser().read_text("utf-8")
+
+
+def resolve(
+    reference: str, *, environ: Mapping[str, str], read_file: Callable[[str], str] = read_key_file
+) -> Secret | None:
+    """The key that a reference leads to; None where no key is needed.
+
+    Raises `KeyMissing` when there is a reference and nothing, or nothing usable, behind it.
+    """
+    if not reference:
+        return None
+    found = _find(reference, environ, read_file)
+    del environ  # it holds keys, and tools that print a traceback may print what its frames hold
+    if isinstance(found, Secret):
+        return found
+    raise KeyMissing(found)
+
+
+def _find(reference: str, environ: Mapping[str, str], read_file: Callable[[str], str]) -> Secret | str:
+    """The key, or what is wrong and what to do."""
+    kind, _, name = reference.partition(":")
+    match kind:
+        case "env" if name:
+            return _sound(environ.get(name, ""), name, f"Set it: export {name}=...")
+        case "file" if name:
+            return _from_file(name, read_file)
+        case "keyring" if all(name.partition("/")):
+            return _from_keyring(name)
+    return (
+        f"{kind}: is not a way to name a key, so none was sent. "
+        "Write env:NAME, file:PATH or keyring:SERVICE/USER in the provider's row, and the key itself never."
+    )
+
+
+def _from_file(path: str, read_file: Callable[[str], str]) -> Secret | str:
+    remedy = "Put the key there, alone on one line, and make it readable for you only."
+    try:
+        return _sound(read_file(path), f"The key file {path}", remedy)
+    except (OSError, UnicodeDecodeError) as error:
+        why = (isinstance(error, OSError) and error.strerror) or "it is not text"
+        return f"The key file {path} cannot be read: {why}. {remedy}"
+
+
+def _from_keyring(name: str) -> Secret | str:
+    service, _, user = name.partition("/")
+    try:
+        keyring = importlib.import_module("keyring")
+    except ImportError:
+        return (
+            f"The key keyring:{name} cannot be looked up, because the package keyring is not installed. "
+            "Install it, or name the key by env: or file:."
+        )
+    try:
+        value = keyring.get_password(service, user)
+    except Exception as error:  # noqa: BLE001 a keyring's own errors are known only where it is installed
+        return (
+            f"The keyring did not open ({type(error).__name__}), so there is no key keyring:{name}. "
+            "Unlock it, or name the key by env: or file:."
+        )
+    return _sound(value or "", f"The keyring entry {name}", f"Set it: keyring set {service} {user}")
+
+
+def _sound(value: str, what: str, remedy: str) -> Secret | str:
+    key = value.strip()
+    if not key:
+        return f"{what} is {'empty' if value else 'not set'}, so there is no key to send. {remedy}"
+    if not (key.isascii() and key.isprintable() and " " not in key):
+        return (
+            f"{what} holds something that is no key: spaces, line ends or letters beyond ASCII. "
+            f"It was not sent. {remedy}"
+        )
+    return Secret(key)

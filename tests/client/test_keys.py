@@ -1,0 +1,300 @@
+"""Keys: found by reference, shown to nobody, and sent only where they belong."""
+
+import asyncio
+import copy
+import json
+import logging
+import pickle
+import sys
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import aiohttp
+import msgspec
+import pytest
+from tests.client.upstream import (
+    CHUNKED,
+    FACT,
+    KEY,
+    REQUEST,
+    STORY,
+    STREAM,
+    Act,
+    Seen,
+    answer,
+    chunk,
+    client,
+    event,
+    run,
+    serving,
+    write,
+)
+
+from thinkaloud.canon import Entry, KeyMissing, ThinkaloudError
+from thinkaloud.catalog.rows import Auth, Provider
+from thinkaloud.client import Secret, Shell, Timeouts, Unreachable, UnsafeAddress, entries, resolve
+from thinkaloud.client.keys import read_key_file
+
+
+def found(reference: str, **environ: str) -> str:
+    secret = resolve(reference, environ=environ)
+    assert secret is not None
+    return secret.reveal()
+
+
+def missing(reference: str, **environ: str) -> str:
+    with pytest.raises(KeyMissing) as caught:
+        resolve(reference, environ=environ)
+    return str(caught.value)
+
+
+def test_a_key_from_the_environment() -> None:
+    assert found("env:ACME_KEY", ACME_KEY=f" {KEY}\n") == KEY
+    assert missing("env:ACME_KEY") == (
+        "ACME_KEY is not set, so there is no key to send. Set it: export ACME_KEY=..."
+    )
+    assert missing("env:ACME_KEY", ACME_KEY=" ").startswith("ACME_KEY is empty")
+
+
+def test_a_key_from_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "key"
+    assert "cannot be read: No such file" in missing(f"file:{path}")
+    path.write_text(f"{KEY}\n")
+    assert found(f"file:{path}") == KEY
+    assert read_key_file(str(path)) == f"{KEY}\n"
+    path.write_bytes(b"\xff\xfe")
+    assert "it is not text" in missing(f"file:{path}")
+
+
+def test_a_key_from_the_keyring(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "keyring", None)
+    assert "the package keyring is not installed" in missing("keyring:acme/me")
+    ring = ModuleType("keyring")
+    monkeypatch.setitem(sys.modules, "keyring", ring)
+    monkeypatch.setattr(ring, "get_password", {("acme", "me"): KEY}.get, raising=False)
+    monkeypatch.setattr(ring, "get_password", lambda service, user: KEY if user == "me" else None)
+    assert found("keyring:acme/me") == KEY
+    assert missing("keyring:acme/you").endswith("Set it: keyring set acme you")
+
+    def locked(service: str, user: str) -> None:
+        raise RuntimeError(KEY)
+
+    monkeypatch.setattr(ring, "get_password", locked)
+    told = missing("keyring:acme/me")
+    assert "did not open (RuntimeError)" in told
+    assert KEY not in told
+
+
+def test_no_reference_is_no_key() -> None:
+    assert resolve("", environ={}) is None
+
+
+@pytest.mark.parametrize("reference", [KEY, "env:", "file:", "keyring:acme", "keyring:/me", "vault:x"])
+def test_what_is_no_reference_is_refused(reference: str) -> None:
+    assert "env:NAME, file:PATH or keyring:SERVICE/USER" in missing(reference)
+
+
+@pytest.mark.parametrize("value", ["two words", "line\nend", "schlüssel", "bell\a"])
+def test_what_cannot_be_a_key_is_not_sent(value: str) -> None:
+    told = missing("env:ACME_KEY", ACME_KEY=value)
+    assert "holds something that is no key" in told
+    assert value not in told
+
+
+def test_a_secret_is_shown_only_when_asked_for() -> None:
+    secret = Secret(KEY)
+    held = {"key": secret, "header": secret.header("Bearer ")}
+    shown = [f"{secret}", f"{secret!r:>20}", repr(held), str([secret])]
+    assert KEY not in "".join(shown)
+    assert secret.reveal() == KEY
+    assert secret.header("Bearer ") == f"Bearer {KEY}"
+    assert secret.hidden_in(f"bad key {KEY}!") == "bad key ***!"
+    assert Secret("a").hidden_in("a cat") == "a cat"
+    for store in (pickle.dumps, copy.deepcopy, json.dumps, msgspec.json.encode):
+        with pytest.raises(TypeError):
+            store(secret)
+
+
+def says(*data: bytes) -> Act:
+    async def act(seen: Seen) -> None:
+        await seen.send(*data)
+
+    return act
+
+
+async def resets(seen: Seen) -> None:
+    seen.reset()
+
+
+async def waits(seen: Seen) -> None:
+    await seen.gone()
+
+
+async def stalls(seen: Seen) -> None:
+    await seen.send(CHUNKED, chunk(STORY[0]))
+    await seen.gone()
+
+
+QUOTED = b'{"error":{"message":"Incorrect key: %s","code":"%s"}}' % (KEY.encode(), KEY.encode())
+MISHAPS: dict[str, Act] = {
+    "refused": says(answer("401 No", QUOTED, x_request_id=KEY)),
+    "refused in plain text": says(answer("403 No", f"who is {KEY}?".encode())),
+    "faulty": says(answer("500 No", QUOTED)),
+    "limited": says(answer("429 No", QUOTED, Retry_After="1")),
+    "redirected": says(answer("302 No", Location=f"http://{KEY}@example.invalid/{KEY}")),
+    "a web page": says(answer("200 OK", KEY.encode(), Content_Type="text/html")),
+    "not http": says(KEY.encode() + b"\r\n\r\n"),
+    "bad header": says(b"HTTP/1.1 200 OK\r\n" + KEY.encode() + b"\r\n\r\n"),
+    "reset": resets,
+    "silent": waits,
+    "stalled": stalls,
+    "broken": says(CHUNKED, chunk(STORY[0]), b"zz\r\n"),
+    "an error in the stream": says(STREAM, STORY[0], event(QUOTED.decode())),
+    "bad gzip": says(answer("200 OK", KEY.encode(), Content_Encoding="gzip")),
+}
+
+
+def dump(error: BaseException) -> Iterator[str]:
+    """All that tools print of an error: its chain, its frames and what they hold."""
+    yield repr(error)
+    yield repr(vars(error))
+    yield "".join(traceback.format_exception(error))
+    for below in (error.__cause__, error.__context__):
+        if below is not None:
+            assert not isinstance(below, aiohttp.ClientError), "it holds the request, and with it the key"
+            yield from dump(below)
+    trace = traceback.TracebackException.from_exception(error, capture_locals=True)
+    for frame in trace.stack:
+        if "/tests/" not in frame.filename:
+            yield f"{frame.name} {frame.locals}"
+
+
+@pytest.mark.parametrize("mishap", MISHAPS)
+def test_a_planted_key_is_found_nowhere(mishap: str, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+
+    async def story() -> list[str]:
+        asyncio.get_running_loop().set_debug(True)
+        told: list[Entry] = []
+        own = client(timeouts=Timeouts(1, 0.3, 0.3))
+        async with serving(MISHAPS[mishap]) as upstream, own:
+            try:
+                async for entry in entries(REQUEST, upstream.route(), client=own, write=write):
+                    told.append(entry)
+            except ThinkaloudError as error:
+                return [*dump(error), repr(told), repr(own)]
+            return [repr(told), repr(own)]
+
+    shown = run(story())
+    shown += [record.getMessage() + str(record.exc_text) for record in caplog.records]
+    assert [text for text in shown if KEY in text] == []
+
+
+def test_cancelling_shows_no_key_either() -> None:
+    async def story() -> list[str]:
+        async with serving(waits) as upstream, client() as own:
+            task = asyncio.create_task(own.fetch(upstream.provider(auth=Auth.X_API_KEY), "/models"))
+            await asyncio.sleep(0.1)
+            task.cancel()
+            try:
+                await task
+            except asyncio.CancelledError as error:
+                return list(dump(error))
+            return []
+
+    shown = run(story())
+    assert shown
+    assert [text for text in shown if KEY in text] == []
+
+
+def test_a_missing_key_does_not_show_the_others() -> None:
+    async def story() -> list[str]:
+        environ = {"OTHER_KEY": KEY}
+        async with client(environ=environ) as own, serving(waits) as upstream:
+            shown: list[str] = []
+            for reference in ("env:ACME_KEY", "file:no-such-file"):
+                asked = msgspec.structs.replace(upstream.provider(), key=reference)
+                with pytest.raises(KeyMissing) as caught:
+                    await own.fetch(asked, "/models")
+                shown += dump(caught.value)
+            assert upstream.seen == []
+            return shown
+
+    assert [text for text in run(story()) if KEY in text] == []
+    assert KEY not in repr(Shell(environ={"ACME_KEY": KEY}))
+
+
+def provider(base_url: str, *, local: bool = False) -> Provider:
+    return Provider(
+        name="acme", dialect="openai_chat", base_url=base_url, key="env:ACME_KEY", local=local, fact=FACT
+    )
+
+
+def refused(base_url: str, path: str = "/models", *, local: bool = False) -> str:
+    async def story() -> str:
+        async with client() as own:
+            with pytest.raises(UnsafeAddress) as caught:
+                await own.fetch(provider(base_url, local=local), path)
+            return str(caught.value)
+
+    return run(story())
+
+
+@pytest.mark.parametrize(
+    "path", ["@evil.invalid/x", ":99/x", ".evil.invalid/x", "models", "", "\\evil", "/a b", "/\r\nHost: x"]
+)
+def test_a_path_cannot_leave_its_origin(path: str) -> None:
+    assert "leads away" in refused("https://api.acme.invalid", path)
+
+
+@pytest.mark.parametrize(
+    "base_url",
+    [
+        "ftp://acme.invalid",
+        "acme.invalid",
+        "https://me:pass@acme.invalid",
+        "https://acme.invalid?to=x",
+        "https://acme.invalid/#x",
+        "https://",
+        "https://acme.invalid:port",
+        "",
+    ],
+)
+def test_a_base_url_is_a_place_and_nothing_more(base_url: str) -> None:
+    told = refused(base_url)
+    assert "Correct base_url" in told
+    assert "pass" not in told
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "169.254.169.254",
+        "[fe80::1]",
+        "[::ffff:169.254.169.254]",
+        "[::ffff:a9fe:a9fe]",
+        "0xa9fea9fe",
+        "0.0.0.0",
+        "[::]",
+        "224.0.0.1",
+    ],
+)
+def test_no_spelling_of_a_link_local_address_is_called(host: str) -> None:
+    assert "an address that no provider can have" in refused(f"http://{host}:1", local=True)
+
+
+@pytest.mark.parametrize("host", ["2852039166", "0251.0376.0251.0376", "169.254.43518"])
+def test_numbers_that_only_look_like_an_address_are_none(host: str) -> None:
+    async def story() -> None:
+        async with client() as own:
+            with pytest.raises(Unreachable, match="that is no address"):
+                await own.fetch(provider(f"http://{host}:1", local=True), "/models")
+
+    run(story())
+
+
+def test_a_key_goes_nowhere_unencrypted_but_home() -> None:
+    assert "would go there unencrypted" in refused("http://acme.invalid")
+    assert "would go there unencrypted" in refused("http://10.0.0.1")

@@ -1,0 +1,201 @@
+"""A provider made of bytes: a TCP server that does to a client what a test says, and notes what it saw."""
+
+import asyncio
+import contextlib
+import json
+import socket
+import struct
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from thinkaloud.canon.requests import Request, UserMessage
+from thinkaloud.catalog.rows import Auth, Capability, Fact, Model, Provider, Replay, ReplayForm, Route
+from thinkaloud.client import Client, Retries, Shell, Timeouts
+
+KEY = "sk-canary-7f3a91d2"
+FACT = Fact(as_of="2026-01-01", source="a test")
+T = TypeVar("T")
+
+STREAM = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
+"""The head of a stream that ends with its connection."""
+CHUNKED = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+def event(data: str) -> bytes:
+    return f"data: {data}\n\n".encode()
+
+
+def delta(**fields: str) -> bytes:
+    return event(json.dumps({"choices": [{"delta": fields}]}, ensure_ascii=False))
+
+
+STORY = [
+    event('{"model":"m-1","choices":[{"delta":{"role":"assistant","reasoning_content":"Two"}}]}'),
+    delta(reasoning_content=" and two → ?"),
+    delta(content="Fo"),
+    delta(content="ur."),
+    event('{"choices":[{"delta":{},"finish_reason":"stop"}]}'),
+    event("[DONE]"),
+]
+
+
+def chunk(data: bytes) -> bytes:
+    return f"{len(data):x}\r\n".encode() + data + b"\r\n"
+
+
+def answer(status: str, body: bytes = b"", **headers: str) -> bytes:
+    lines = [f"HTTP/1.1 {status}", f"Content-Length: {len(body)}"]
+    lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
+    return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
+
+
+@dataclass
+class Seen:
+    """One request as it came, and the connection it came on."""
+
+    head: str
+    body: bytes
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+    connection: int
+
+    async def send(self, *pieces: bytes, pause_s: float = 0.0) -> None:
+        for piece in pieces:
+            self.writer.write(piece)
+            await self.writer.drain()
+            if pause_s:
+                await asyncio.sleep(pause_s)
+
+    def reset(self) -> None:
+        """End the connection with a reset instead of an end."""
+        linger = struct.pack("ii", 1, 0)
+        self.writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+        self.writer.transport.abort()
+
+    async def gone(self) -> None:
+        """Wait until the client has closed its side."""
+        with contextlib.suppress(ConnectionError):
+            while await self.reader.read(65536):
+                pass
+
+
+Act = Callable[[Seen], Awaitable[None]]
+
+
+@dataclass
+class Upstream:
+    """What a server saw, and where it is."""
+
+    port: int = 0
+    seen: list[Seen] = field(default_factory=list)
+
+    @property
+    def base_url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/v1"
+
+    def provider(self, dialect: str = "openai_chat", auth: Auth = Auth.BEARER) -> Provider:
+        return Provider(
+            name="acme", dialect=dialect, base_url=self.base_url, key="env:ACME_KEY", auth=auth, fact=FACT
+        )
+
+    def route(self, dialect: str = "openai_chat") -> Route:
+        model = Model(id="m-1", thinking=Capability.OPTIONAL, fact=FACT)
+        replay = Replay(name="none", form=ReplayForm.NONE)
+        return Route(provider=self.provider(dialect), model=model, model_id="m-1", replay=replay)
+
+
+async def _request(reader: asyncio.StreamReader) -> tuple[str, bytes] | None:
+    try:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode()
+    except asyncio.IncompleteReadError:
+        return None
+    length = [line.split(":")[1] for line in head.split("\r\n") if line.lower().startswith("content-length")]
+    return head, await reader.readexactly(int(length[0]) if length else 0)
+
+
+@asynccontextmanager
+async def serving(*acts: Act, keep: bool = False) -> AsyncIterator[Upstream]:
+    """Serve with one act per request, the last one for all that follow; `keep` keeps connections."""
+    upstream = Upstream()
+    running: set[asyncio.Task[None]] = set()
+    writers: list[asyncio.StreamWriter] = []
+    connections = 0
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal connections
+        connections += 1
+        mine = connections
+        with contextlib.suppress(ConnectionError):
+            while (came := await _request(reader)) is not None:
+                seen = Seen(*came, reader, writer, mine)
+                upstream.seen.append(seen)
+                await acts[min(len(upstream.seen), len(acts)) - 1](seen)
+                if not keep:
+                    break
+        writer.close()
+
+    def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writers.append(writer)
+        task = asyncio.create_task(handle(reader, writer))
+        running.add(task)
+        task.add_done_callback(running.discard)
+
+    server = await asyncio.start_server(accept, "127.0.0.1", 0)
+    upstream.port = server.sockets[0].getsockname()[1]
+    try:
+        yield upstream
+    finally:
+        server.close()
+        for task in list(running):
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+        for writer in writers:
+            writer.transport.abort()
+        await asyncio.sleep(0.01)
+
+
+@dataclass(frozen=True)
+class Written:
+    path: str = "/chat/completions"
+    headers: dict[str, str] = field(default_factory=lambda: {"content-type": "application/json"})
+    body: bytes = b'{"stream":true}'
+
+
+def write(route: Route, request: Request) -> Written:
+    return Written()
+
+
+REQUEST = Request(model="m-1", messages=(UserMessage("2 + 2?"),))
+
+
+@dataclass
+class Naps:
+    """A sleep that takes no time and remembers for how long it would have."""
+
+    taken: list[float] = field(default_factory=list)
+
+    async def __call__(self, seconds: float) -> None:
+        self.taken.append(seconds)
+
+
+def client(
+    naps: Naps | None = None,
+    *,
+    timeouts: Timeouts | None = None,
+    retries: Retries | None = None,
+    environ: dict[str, str] | None = None,
+) -> Client:
+    shell = Shell(
+        environ={"ACME_KEY": KEY} if environ is None else environ,
+        sleep=naps or Naps(),
+        chance=lambda: 0.5,
+        now_s=lambda: 1_700_000_000.0,
+    )
+    return Client(timeouts=timeouts or Timeouts(5, 5, 5), retries=retries or Retries(), shell=shell)
+
+
+def run(story: Coroutine[Any, Any, T]) -> T:
+    """Run a test's story; no story here takes longer than this."""
+    return asyncio.run(asyncio.wait_for(story, 30))
