@@ -45,7 +45,10 @@ def apply(turn: Turn, entry: Entry) -> Turn:
         raise OutOfOrder(f"entry {entry.seq} comes after the turn ended")
     event = entry.event
     if type(event) is BlockGrew:  # nearly every entry is this one
-        _open(turn, event.block).pieces.append(event.text)
+        number, blocks = event.block, turn.blocks
+        if not 0 <= number < len(blocks) or blocks[number].status is not Status.RUNNING:
+            _open(turn, number)  # says what is wrong
+        blocks[number].pieces.append(event.text)
     else:
         _change(turn, event, entry.at_ms)
     turn.seq = entry.seq
@@ -103,7 +106,7 @@ def _change_block(
             block.result, block.error = event.result, event.error
             if block.status is not Status.RUNNING:
                 block.status = Status.ERROR if event.error else Status.DONE
-            block.ended_ms = at_ms
+                block.ended_ms = at_ms
         case _:
             assert_never(event)
 
