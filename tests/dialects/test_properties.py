@@ -290,14 +290,13 @@ class TestDamage:
     def test_any_bytes_end_in_a_legal_turn(self, dialect: str, body: bytes) -> None:
         assert_legal(read(body, dialect, BY_DIALECT[dialect][0]))
 
-    @pytest.mark.parametrize("name", [name for name in RECORDINGS if not name.startswith("text/")])
-    def test_json_that_is_nested_too_deep_ends_in_a_legal_turn(self, name: str) -> None:
-        recording = RECORDINGS[name]
-        deep = b'{"deep":' + b"[" * 20_000 + b"]" * 20_000 + b"}"
-        frames = [*recording.frames()[:2], Frame(deep)]
-        assert_legal(read(as_events(frames), recording.dialect, recording))
+    @pytest.mark.parametrize("dialect", [dialect for dialect in DIALECTS if dialect != "text"])
+    def test_json_that_is_nested_too_deep_ends_in_a_legal_turn(self, dialect: str) -> None:
+        recording = BY_DIALECT[dialect][0]
+        deep = b'{"deep":' + b"[" * 5_000 + b"]" * 5_000 + b"}"
+        assert_legal(read(as_events([*recording.frames()[:2], Frame(deep)]), dialect, recording))
         for body in (deep, deep + b"\n" + deep, b"[" + deep + b"]"):
-            assert_legal(read(body, recording.dialect, recording))
+            assert_legal(read(body, dialect, recording))
             with pytest.raises(NotAResponse):
                 read(body, AUTO, recording)
 

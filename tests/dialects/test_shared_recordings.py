@@ -150,7 +150,7 @@ def test_cut_bytes_tell_the_same_story(real: Recording) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(places=PLACES)
 def test_any_cut_tells_the_same_story(name: str, places: list[int]) -> None:
     real = REAL[name]

@@ -1,7 +1,7 @@
 """Two questions to a text: where is the next marker, and where may one have begun."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from thinkaloud.dialects.markers import Markers, markers
@@ -92,8 +92,27 @@ def test_markers_know_their_longest_and_their_first_letters(
     assert (marks.longest, marks.first_letters) == (longest, letters)
 
 
-def test_every_first_letter_is_known() -> None:
-    assert Markers({"open": ("[THINK]", "<think>"), "close": ("Here", "◁")}).first_letters == "<H[◁"
+def test_every_first_and_last_letter_is_known() -> None:
+    marks = Markers({"open": ("[THINK]", "<think>"), "close": ("Here", "◁")})
+    assert (marks.first_letters, marks.last_letters) == ("<H[◁", ">]e◁")
+
+
+@pytest.mark.parametrize(
+    ("marks", "text", "parted"),
+    [
+        (TAGS, "abc", ("abc", "")),
+        (TAGS, "a<b</thi", ("a<b", "</thi")),
+        (TAGS, "a<thinl", ("a<thinl", "")),
+        (SUFFIX, "a<think:op", ("a", "<think:op")),
+        (Markers({"open": ("<|a<|b",)}), "x<|a<", ("x", "<|a<")),
+        (Markers({"open": ("[a]", "<a>")}), "x[a<", ("x[a", "<")),
+        (NOTHING, "a<think", ("a<think", "")),
+    ],
+)
+def test_a_text_without_a_marker_is_parted_where_one_may_have_begun(
+    marks: Markers, text: str, parted: tuple[str, str]
+) -> None:
+    assert marks.part(text) == parted
 
 
 def test_the_same_markers_are_made_once() -> None:
@@ -103,6 +122,7 @@ def test_the_same_markers_are_made_once() -> None:
 MARK = st.text("<>a*.", min_size=1, max_size=5).filter(lambda mark: "*" not in mark)
 
 
+@settings(max_examples=300)
 @given(st.lists(MARK, min_size=1, max_size=4, unique=True), st.text("<>a*.", max_size=12))
 def test_markers_are_found_as_plain_search_finds_them(group: list[str], text: str) -> None:
     """Letters that mean something in a pattern mean themselves in a marker."""
@@ -111,7 +131,9 @@ def test_markers_are_found_as_plain_search_finds_them(group: list[str], text: st
     found = marks.find(text, 0)
     assert (found and found.start()) == first
     begun = (at for at in range(len(text)) if any(_beginning(text[at:], mark) for mark in group))
-    assert marks.begun(text, 0) == next(begun, len(text))
+    place = next(begun, len(text))
+    assert marks.begun(text, 0) == place
+    assert found or marks.part(text) == (text[:place], text[place:])
 
 
 def _beginning(rest: str, mark: str) -> bool:

@@ -4,7 +4,13 @@ import pytest
 
 from thinkaloud.canon import Refused, UnknownProfile
 from thinkaloud.dialects.harmony import Harmony
-from thinkaloud.dialects.profiles import PROFILES, begins_with_mark, profile, profile_of
+from thinkaloud.dialects.profiles import (
+    PROFILES,
+    begins_with_mark,
+    may_become_mark,
+    profile,
+    profile_of,
+)
 from thinkaloud.dialects.think_tags import ThinkTags, splitter
 
 # A model, the profile of what a server sends for it, and the profile of its own raw text.
@@ -91,3 +97,22 @@ def test_a_text_is_a_models_when_it_begins_with_a_mark(mark: str) -> None:
 @pytest.mark.parametrize("said", ["", "Hello", "a<think>", "< think>", "<b>", "[1]", "data: {}", "to=self"])
 def test_no_other_text_is_taken_for_a_models(said: str) -> None:
     assert not begins_with_mark(said)
+
+
+@pytest.mark.parametrize(
+    ("said", "may"),
+    [
+        ("", True),
+        (" \n", True),
+        ("<", True),
+        (" <thin", True),
+        ("[THI", True),
+        ("Here is", True),
+        ("<think>", False),
+        ("<think>a", False),
+        ("<thing", False),
+        ("Hello", False),
+    ],
+)
+def test_a_text_may_become_a_models_while_it_is_the_beginning_of_a_mark(said: str, may: bool) -> None:
+    assert may_become_mark(said) is may

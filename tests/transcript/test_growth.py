@@ -20,7 +20,7 @@ from thinkaloud.canon import (
     Usage,
     UsageReported,
 )
-from thinkaloud.transcript import Turn, apply
+from thinkaloud.transcript import Callbacks, Turn, apply
 
 END = TurnEnded(Finish.STOP)
 
@@ -85,3 +85,31 @@ def test_a_delta_costs_the_same_at_the_end_of_a_long_turn() -> None:
         if ratios[-1] < 1.5:
             return
     raise AssertionError(f"at best, the dearest delta costs {min(ratios):.2f} times the cheapest")
+
+
+class Deaf:
+    """Hears nothing."""
+
+    def on_text(self, text: str) -> None: ...
+    def on_reasoning(self, reasoning: str) -> None: ...
+    def on_reasoning_end(self) -> None: ...
+    def on_tool_start(self, name: str, arguments: str) -> None: ...
+    def on_tool_end(self, name: str, result: str, error: str) -> None: ...
+    def on_complete(self, result: Turn) -> None: ...
+
+
+@pytest.mark.parametrize("text", ["word", "\n"])
+def test_callbacks_cost_the_same_per_delta(text: str) -> None:
+    """White space waits for something to read, and may wait long."""
+
+    def work(size: int) -> Callable[[], object]:
+        callbacks = Callbacks(Deaf())
+        callbacks.feed(BlockStarted(0, Kind.REASONING))
+
+        def run() -> None:
+            for _ in range(size):
+                callbacks.feed(BlockGrew(0, text))
+
+        return run
+
+    assert_linear(work, 20_000)

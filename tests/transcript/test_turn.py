@@ -46,10 +46,6 @@ def test_a_duration_needs_both_stamps(
     assert told.duration_ms == duration_ms
 
 
-def test_a_block_that_runs_has_no_duration_yet() -> None:
-    assert Block(0, Kind.TOOL_CALL, started_ms=10, ended_ms=40).duration_ms is None
-
-
 def test_thoughts_and_answers_are_joined_with_nothing_in_between() -> None:
     """R088: any number of thoughts, each in its place."""
     turn = fold([*thought(0, "a"), *answer(1, "x"), *thought(2, "b"), *answer(3, "y")])

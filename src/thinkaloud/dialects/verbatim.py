@@ -40,7 +40,7 @@ def text_of(value: object) -> str:
 
 def _join(value: object) -> str:
     if isinstance(value, Growing):
-        return "".join(value.pieces)
+        return text_of(value)
     raise TypeError(f"{type(value)} has no place in a provider's message")
 
 
