@@ -53,13 +53,13 @@ def hear(events: Sequence[Event]) -> list[tuple[str, ...]]:
     return heard.calls
 
 
-THOUGHT = [BlockStarted(0, Kind.REASONING), BlockGrew(0, "hm")]
+THOUGHT: list[Event] = [BlockStarted(0, Kind.REASONING), BlockGrew(0, "hm")]
 END = TurnEnded(Finish.STOP)
 
 
 def test_a_thought_ends_before_the_text_that_follows() -> None:
     """R028: reasoning-end comes before the first text after it and before complete."""
-    answer = [BlockStarted(1, Kind.TEXT), BlockGrew(1, "yes"), BlockEnded(1), END]
+    answer: list[Event] = [BlockStarted(1, Kind.TEXT), BlockGrew(1, "yes"), BlockEnded(1), END]
     assert hear([TurnStarted(), *THOUGHT, BlockEnded(0), *answer]) == [
         ("reasoning", "hm"),
         ("reasoning end",),
@@ -70,7 +70,7 @@ def test_a_thought_ends_before_the_text_that_follows() -> None:
 
 def test_text_while_a_thought_is_still_open_ends_the_thought() -> None:
     """R028: some servers end the thought's block only after the answer's."""
-    answer = [BlockStarted(1, Kind.TEXT), BlockGrew(1, "yes"), BlockEnded(1), BlockEnded(0), END]
+    answer: list[Event] = [BlockStarted(1, Kind.TEXT), BlockGrew(1, "yes"), BlockEnded(1), BlockEnded(0), END]
     assert [call[0] for call in hear([TurnStarted(), *THOUGHT, *answer])] == [
         "reasoning",
         "reasoning end",
@@ -81,7 +81,7 @@ def test_text_while_a_thought_is_still_open_ends_the_thought() -> None:
 
 def test_tools_start_with_all_arguments_and_end_with_result_or_error() -> None:
     """R028: tool callbacks."""
-    events = [
+    events: list[Event] = [
         TurnStarted(),
         BlockStarted(0, Kind.TOOL_CALL, name="add"),
         BlockGrew(0, '{"a":'),
@@ -111,22 +111,33 @@ def test_tools_start_with_all_arguments_and_end_with_result_or_error() -> None:
 
 def test_a_failure_completes_too_and_ends_the_thought_first() -> None:
     """R026 R028: nothing is raised; the outcome says what happened."""
-    events = [TurnStarted(), *THOUGHT, BlockEnded(0, interrupted=True), TurnFailed("cut_off", "gone")]
+    events: list[Event] = [
+        TurnStarted(),
+        *THOUGHT,
+        BlockEnded(0, interrupted=True),
+        TurnFailed("cut_off", "gone"),
+    ]
     assert hear(events) == [("reasoning", "hm"), ("reasoning end",), ("complete", Ending.CUT_OFF)]
 
 
 def test_white_space_alone_is_no_thought() -> None:
     """R025: nothing is heard of it; before a word it is kept."""
-    blank = [BlockStarted(0, Kind.REASONING), BlockGrew(0, "\n"), BlockGrew(0, " ")]
+    blank: list[Event] = [BlockStarted(0, Kind.REASONING), BlockGrew(0, "\n"), BlockGrew(0, " ")]
     assert hear([TurnStarted(), *blank, BlockEnded(0), END]) == [("complete", Ending.EMPTY)]
-    word = [*blank, BlockGrew(0, "so"), BlockEnded(0), END]
+    word: list[Event] = [*blank, BlockGrew(0, "so"), BlockEnded(0), END]
     assert hear([TurnStarted(), *word])[0] == ("reasoning", "\n so")
 
 
 def test_what_was_reclassified_is_told_again_under_its_right_name() -> None:
-    moved = [*THOUGHT, BlockGrew(0, "yes"), BlockReclassified(0, Kind.TEXT, 3, 1), BlockEnded(0), END]
+    moved: list[Event] = [
+        *THOUGHT,
+        BlockGrew(0, "yes"),
+        BlockReclassified(0, Kind.TEXT, 3, 1),
+        BlockEnded(0),
+        END,
+    ]
     assert hear([TurnStarted(), *moved])[-3:-1] == [("reasoning end",), ("text", "yes")]
-    text = [BlockStarted(0, Kind.TEXT), BlockGrew(0, "hm")]
+    text: list[Event] = [BlockStarted(0, Kind.TEXT), BlockGrew(0, "hm")]
     assert hear([TurnStarted(), *text, BlockReclassified(0, Kind.REASONING), BlockEnded(0), END])[:3] == [
         ("text", "hm"),
         ("reasoning", "hm"),

@@ -20,6 +20,7 @@ from thinkaloud.dialects.verbatim import (
     grow,
     present,
     raw_array,
+    raw_string,
     raw_text,
     text_of,
 )
@@ -66,6 +67,7 @@ class Content(msgspec.Struct):
     input: msgspec.Raw = ABSENT
     tool_use_id: str | None = None
     content: msgspec.Raw = ABSENT
+    is_error: bool | None = None
 
 
 class Delta(msgspec.Struct):
@@ -177,8 +179,9 @@ class Reader:
             case "tool_use" | "server_tool_use" | "mcp_tool_use":
                 self._call(index, content)
             case _ if content.tool_use_id in self._calls:
-                result = raw_text(content.content)
-                self._blocks.finish_tool(self._calls[content.tool_use_id], result, _error_in(result))
+                result = raw_string(content.content)
+                error = (result or "failed") if content.is_error else _error_in(result)
+                self._blocks.finish_tool(self._calls[content.tool_use_id], result, error)
 
     def _call(self, index: int, content: Content) -> None:
         call_id = content.id or ""
@@ -201,14 +204,16 @@ class Reader:
         elif delta.signature:
             grow(block, "signature", delta.signature)
         elif present(delta.citation):
-            block["citations"] = [*(block.get("citations") or []), delta.citation]
+            if not isinstance(block.get("citations"), list):
+                block["citations"] = []
+            block["citations"].append(delta.citation)
 
     def _stop(self, index: int) -> None:
         block = self._content.get(index, {})
         arguments = text_of(block.pop("partial_json", None)).encode()
         if arguments and complete(arguments):
             block["input"] = msgspec.Raw(arguments)
-        elif index in self._calls.values() and not arguments and not block.get("input"):
+        elif str(block.get("type")).endswith("tool_use") and not arguments and not block.get("input"):
             self._blocks.grow(index, "{}")
         self._blocks.seal(index, SealForm.SIGNATURE, text_of(block.get("signature")))
         self._blocks.end(index)

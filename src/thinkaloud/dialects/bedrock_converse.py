@@ -115,7 +115,6 @@ class Reader:
 
     def feed(self, frame: Frame) -> None:
         """One event, or the whole response."""
-        self._blocks.begin()
         if frame.event.endswith(("Exception", "Error")):
             code, message = read_error(frame.data)
             self._blocks.fail(frame.event, message or code)

@@ -28,6 +28,8 @@ from thinkaloud.canon import (
     UsageReported,
 )
 
+_NO_COUNTS = Usage()
+
 
 class Blocks:
     """Collects the events of one turn; `take` gives away those not taken yet."""
@@ -39,21 +41,20 @@ class Blocks:
         self._begun = False
         self._told: list[Event] = []
         self._numbers: dict[Hashable, int] = {}
-        self._kinds: dict[Hashable, Kind] = {}
+        self._open: dict[Hashable, None] = {}
         self._next = 0
         self._growing: Hashable = None
         self._pieces: list[str] = []
 
-    def begin(self, model: str | None = None) -> None:
-        """The provider said something; which model speaks may come with it."""
-        if not self._begun:
-            self._begun = True
-            self.model = model or self.model
-            self._told.append(TurnStarted(self.dialect, self.model))
+    def begin(self, model: str | None) -> None:
+        """The provider said which model speaks; the turn starts with that, or with the first thing told."""
+        if model and not self._begun:
+            self.model = model
+            self._begin()
 
     def is_open(self, key: Hashable) -> bool:
         """Whether a block has this key and has not ended."""
-        return key in self._kinds
+        return key in self._open
 
     def known(self, key: Hashable) -> bool:
         """Whether a block ever had this key."""
@@ -69,11 +70,11 @@ class Blocks:
         provenance: Provenance = Provenance.UNKNOWN,
     ) -> None:
         """Start a block, unless one of that key is open already."""
-        if key in self._kinds or self.over:
+        if key in self._open or self.over:
             return
         self._tell(BlockStarted(self._next, kind, name, call_id, provenance=provenance))
         self._numbers[key] = self._next
-        self._kinds[key] = kind
+        self._open[key] = None
         self._next += 1
 
     def grow(self, key: Hashable, text: str) -> None:
@@ -81,7 +82,7 @@ class Blocks:
         if self._growing == key and self._pieces:
             if text:
                 self._pieces.append(text)
-        elif text and key in self._kinds:
+        elif text and key in self._open:
             self._flush()
             self._growing = key
             self._pieces.append(text)
@@ -90,7 +91,7 @@ class Blocks:
         """Add text, starting the block when the provider did not."""
         if not text:
             return
-        if key not in self._kinds:
+        if key not in self._open:
             self.start(key, kind, provenance=provenance)
         self.grow(key, text)
 
@@ -119,17 +120,18 @@ class Blocks:
 
     def end(self, key: Hashable) -> None:
         """End a block, if it is open."""
-        if self._kinds.pop(key, None) is not None:
+        if key in self._open:
+            del self._open[key]
             self._tell(BlockEnded(self._numbers[key]))
 
-    def end_all(self, *, but: Hashable = None, kinds: tuple[Kind, ...] = tuple(Kind)) -> None:
-        """End every open block of these kinds, except one."""
-        for key in [key for key, kind in self._kinds.items() if key != but and kind in kinds]:
+    def end_all(self, *, but: Hashable = None) -> None:
+        """End every open block, except one."""
+        for key in [key for key in self._open if key != but]:
             self.end(key)
 
     def report(self, usage: Usage) -> None:
         """Counts came, if there is one among them."""
-        if usage != Usage() and not self.over:
+        if usage != _NO_COUNTS and not self.over:
             self._tell(UsageReported(usage))
 
     def notice(self, code: str, text: str) -> None:
@@ -141,7 +143,6 @@ class Blocks:
         """The turn came to its end; `message` is the provider's own assistant message, as JSON."""
         if self.over:
             return
-        self.begin()
         self.end_all()
         seal = Seal(self.dialect, SealForm.MESSAGE, message, self.model) if message else None
         self._tell(TurnEnded(finish, said, seal))
@@ -151,10 +152,9 @@ class Blocks:
         """The turn broke: what is open was interrupted, what was told stands."""
         if self.over:
             return
-        self.begin()
-        for key in list(self._kinds):
+        for key in list(self._open):
             self._tell(BlockEnded(self._numbers[key], interrupted=True))
-        self._kinds.clear()
+        self._open.clear()
         self._tell(TurnFailed(code, message))
         self.over = True
 
@@ -168,10 +168,14 @@ class Blocks:
         told, self._told = self._told, []
         return told
 
+    def _begin(self) -> None:
+        if not self._begun:
+            self._begun = True
+            self._told.append(TurnStarted(self.dialect, self.model))
+
     def _tell(self, event: Event) -> None:
         self._flush()
-        if not self._begun:
-            self.begin()
+        self._begin()
         self._told.append(event)
 
     def _flush(self) -> None:

@@ -4,9 +4,14 @@ Pieces of `reasoning_details` that continue one another are joined, as the provi
 in a whole message; everything else in them is left as it came, in order.
 """
 
-from thinkaloud.dialects.verbatim import JsonObject, encode, grow
+from thinkaloud.dialects.verbatim import JsonObject, encode, grow, text_of
 
-_CONTINUED = {"reasoning.text": "text", "reasoning.summary": "summary", "thinking": "thinking"}
+_CONTINUED = {
+    "reasoning.text": "text",
+    "reasoning.summary": "summary",
+    "thinking": "thinking",
+    "text": "text",
+}
 """The field in which a piece of this type goes on."""
 
 
@@ -18,14 +23,18 @@ class ChatMessage:
         self._calls: dict[int, JsonObject] = {}
 
     def grow(self, field: str, text: str) -> None:
-        """More of a text field."""
-        grow(self._message, field, text)
+        """More of a text field; where it is a list of parts, more of its text."""
+        if isinstance(self._message.get(field), list):
+            self.add_parts(field, [{"type": "text", "text": text}])
+        else:
+            grow(self._message, field, text)
 
     def add_parts(self, field: str, parts: list[JsonObject]) -> None:
         """More parts of a list; an empty list is kept too, since some providers want it back."""
-        there = self._message.setdefault(field, [])
+        there = self._message.get(field)
         if not isinstance(there, list):
-            there = self._message[field] = []
+            said = text_of(there)
+            there = self._message[field] = [{"type": "text", "text": said}] if said else []
         for part in parts:
             self._add(there, part)
 
@@ -46,13 +55,18 @@ class ChatMessage:
         return encode(self._message)
 
     def _add(self, there: list[JsonObject], part: JsonObject) -> None:
-        field = _CONTINUED.get(part.get("type", ""))
+        kind = part.get("type")
+        field = _CONTINUED.get(kind) if isinstance(kind, str) else None
         last = there[-1] if there else {}
-        if field is None or last.get("type") != part["type"] or last.get("index") != part.get("index"):
+        if field is None or last.get("type") != kind or last.get("index") != part.get("index"):
             there.append(part)
             return
-        if isinstance(text := part.get(field), str):
-            grow(last, field, text)
-        elif isinstance(text, list):
-            last[field] = [*(last.get(field) or []), *text]
+        more, said = part.get(field), last.get(field)
+        if isinstance(more, list) and isinstance(said, list):
+            said.extend(more)
+        elif isinstance(more, str) and not isinstance(said, list):
+            grow(last, field, more)
+        elif more is not None:
+            there.append(part)
+            return
         last.update((name, value) for name, value in part.items() if name != field and value is not None)

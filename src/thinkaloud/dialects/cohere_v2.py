@@ -107,7 +107,6 @@ class Reader:
         if frame.data == b"[DONE]":
             return
         update = _update.decode(frame.data)
-        self._blocks.begin()
         delta = update.delta or Delta()
         if is_error(update.error):
             self._blocks.fail(*read_error(update.error))

@@ -15,4 +15,8 @@ def newer(old: Reported, new: Reported) -> Reported:
 
 def total(first: int | None, *more: int | None) -> int | None:
     """A sum of counts, unknown when the first is; the others may be missing."""
-    return None if first is None else first + sum(count or 0 for count in more)
+    if first is None:
+        return None
+    for count in more:
+        first += count or 0
+    return first

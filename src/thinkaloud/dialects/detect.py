@@ -105,7 +105,7 @@ def detect(frame: Frame) -> str | None:
     """The dialect of a JSON frame; None where it does not say."""
     try:
         clues = _clues.decode(frame.data)
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, RecursionError):
         return None
     return next((name for name, fits in _RULES if fits(clues)), None)
 
@@ -114,12 +114,12 @@ def is_token(line: bytes) -> bool:
     """Whether a line is one token of a local runner, as JSON."""
     try:
         return _is_token(_clues.decode(line))
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, RecursionError):
         return False
 
 
 def _has_status(error: msgspec.Raw) -> bool:
     try:
         return _status.decode(error).status is not None
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, RecursionError):
         return False

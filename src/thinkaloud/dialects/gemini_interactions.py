@@ -143,8 +143,8 @@ class Reader:
         for index, raw in enumerate(steps):
             step = _step.decode(raw)
             self._start(index, step)
-            if (arguments := raw_string(step.arguments)) and index in self._calls.values():
-                self._blocks.grow(index, arguments)
+            if step.type.endswith("_call"):
+                self._blocks.grow(index, raw_string(step.arguments))
             self._blocks.seal(index, SealForm.SIGNATURE, step.signature or "")
             self._blocks.end(index)
         self._end(interaction, raw_array(steps))
@@ -156,7 +156,7 @@ class Reader:
         elif step.type.endswith("_result"):
             if (call := self._calls.get(step.call_id or "")) is not None:
                 result = raw_string(step.result)
-                self._blocks.finish_tool(call, result, result if step.is_error else "")
+                self._blocks.finish_tool(call, result, (result or "failed") if step.is_error else "")
         elif step.type.endswith("_call"):
             self._calls[step.id or ""] = index
             self._blocks.start(index, Kind.TOOL_CALL, name=step.name or step.type, call_id=step.id or "")
@@ -185,7 +185,7 @@ class Reader:
         arguments = text_of(step.pop("partial", None)).encode()
         if arguments and complete(arguments):
             step["arguments"] = msgspec.Raw(arguments)
-        elif index in self._calls.values() and not arguments:
+        elif str(step.get("type")).endswith("_call") and not arguments:
             self._blocks.grow(index, encode(step.get("arguments") or {}))
         self._blocks.seal(index, SealForm.SIGNATURE, text_of(step.get("signature")))
         self._blocks.end(index)

@@ -14,6 +14,8 @@ from thinkaloud.dialects.pieces import Called, Piece
 _HEADER = markers(message=("<|message|>",))
 _BODY = markers(end=("<|end|>", "<|call|>", "<|return|>", "<|eom|>"), start=("<|start|>", "<|channel|>"))
 _BEGINNINGS = ("<|start|>", "<|channel|>", "<|message|>", "to=")
+_LONGEST_BEGINNING = 11
+_BLANKS = re.compile(r"\s*")
 _LONGEST_HEADER = 512
 _RECIPIENT = re.compile(r"to=(?:functions\.)?([^\s<]+)")
 _THOUGHT = re.compile(r"<\|channel\|>\s*analysis|to=self\b")
@@ -42,51 +44,58 @@ class Harmony:
         return [(self._kind, held)] if held else []
 
     def _read(self, text: str, pieces: list[Piece]) -> None:
-        at, self._held = 0, ""
-        while True:
-            if self._between and not self._looks_decided(text, at):
+        at: int | None = 0
+        self._held = ""
+        while at is not None:
+            if self._between and not self._look(text, at):
                 self._held = text[at:]
                 return
-            marks = _BODY if self._header is None else _HEADER
-            mark = marks.find(text, at)
-            end = marks.begun(text, at) if mark is None else mark.start()
-            self._take(text[at:end], pieces)
-            if mark is None:
-                self._held = text[end:]
-                return
-            at = mark.end()
-            self._turn(mark.lastgroup, mark.group(), pieces)
+            read = self._read_body if self._header is None else self._read_header
+            at = read(text, at, pieces)
 
-    def _looks_decided(self, text: str, at: int) -> bool:
-        """Whether what comes after a message is clear: a header, or plain text."""
-        start = text[at:].lstrip()
-        undecided = not start or any(mark.startswith(start) and mark != start for mark in _BEGINNINGS)
-        if undecided and len(text) - at <= _LONGEST_HEADER:
+    def _read_body(self, text: str, at: int, pieces: list[Piece]) -> int | None:
+        """Tell a message up to the mark that ends it; where to go on, None when the text is used up."""
+        mark = _BODY.find(text, at)
+        end = _BODY.begun(text, at) if mark is None else mark.start()
+        if end > at:
+            pieces.append((self._kind, text[at:end]))
+        self._held = text[end:] if mark is None else ""
+        if mark is None:
+            return None
+        self._kind = Kind.TEXT
+        self._between = mark.lastgroup == "end"
+        self._header = None if self._between else mark.group()
+        return mark.end()
+
+    def _read_header(self, text: str, at: int, pieces: list[Piece]) -> int | None:
+        """Gather a header up to its message. One that is longer than any is none, and so is answer."""
+        header = self._header or ""
+        over = at + _LONGEST_HEADER + 1 - len(header)
+        mark = _HEADER.find(text, at, over + _LONGEST_BEGINNING - 1)
+        if mark is not None:
+            self._open(header + text[at : mark.start()], pieces)
+            return mark.end()
+        end = _HEADER.begun(text, at)
+        if end >= over:
+            self._header = None
+            pieces.append((Kind.TEXT, header + text[at:over]))
+            return over
+        self._header, self._held = header + text[at:end], text[end:]
+        return None
+
+    def _look(self, text: str, at: int) -> bool:
+        """Find out what comes after a message, a header or plain text; False while that is not clear."""
+        begins = _BLANKS.match(text, at).end()  # type: ignore[union-attr] # it always matches
+        room = begins - at <= _LONGEST_HEADER
+        start = text[begins : begins + _LONGEST_BEGINNING]
+        if room and any(mark.startswith(start) and mark != start for mark in _BEGINNINGS):
             return False
         self._between = False
-        self._header = "" if start.startswith(_BEGINNINGS) else None
+        self._header = "" if room and start.startswith(_BEGINNINGS) else None
         return True
 
-    def _take(self, text: str, pieces: list[Piece]) -> None:
-        if self._header is None:
-            if text:
-                pieces.append((self._kind, text))
-            return
-        self._header += text
-        if len(self._header) > _LONGEST_HEADER:
-            pieces.append((Kind.TEXT, self._header))
-            self._header = None
-
-    def _turn(self, role: str | None, mark: str, pieces: list[Piece]) -> None:
-        if role == "start":
-            self._kind, self._header = Kind.TEXT, mark
-        elif role == "end":
-            self._kind, self._between = Kind.TEXT, True
-        else:
-            self._open(self._header or "", pieces)
-            self._header = None
-
     def _open(self, header: str, pieces: list[Piece]) -> None:
+        self._header = None
         recipient = _RECIPIENT.search(header)
         if _THOUGHT.search(header):
             self._kind = Kind.REASONING

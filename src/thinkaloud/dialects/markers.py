@@ -6,6 +6,7 @@ does not finish.
 """
 
 import re
+import sys
 from collections.abc import Mapping
 from functools import lru_cache
 
@@ -21,13 +22,15 @@ class Markers:
         marks = [mark for group in roles.values() for mark in group]
         self.longest = max((_length(mark) for mark in marks), default=0)
         self.first_letters = "".join(sorted({mark[0] for mark in marks}))
+        self.last_letters = "".join(sorted({mark[-1] for mark in marks}))
+        self._tails = _tails(marks)
         named = (f"(?P<{role}>{_either(group)})" for role, group in roles.items() if group)
         self._whole = re.compile("|".join(named) or _NEVER)
         self._begun = re.compile(rf"(?:{'|'.join(map(_beginning, marks)) or _NEVER})\Z")
 
-    def find(self, text: str, at: int) -> re.Match[str] | None:
-        """The next marker at or after `at`; its `lastgroup` is its role."""
-        return self._whole.search(text, at)
+    def find(self, text: str, at: int, end: int = sys.maxsize) -> re.Match[str] | None:
+        """The next marker from `at` on and before `end`; its `lastgroup` is its role."""
+        return self._whole.search(text, at, end)
 
     def match(self, text: str, at: int) -> re.Match[str] | None:
         """The marker that stands exactly at `at`."""
@@ -38,6 +41,14 @@ class Markers:
         found = self._begun.search(text, max(at, len(text) - self.longest + 1))
         return found.start() if found else len(text)
 
+    def part(self, text: str) -> tuple[str, str]:
+        """A text without a whole marker, parted where one may have begun that it does not finish."""
+        if self._tails:
+            before, letter, tail = text.rpartition(self.first_letters)
+            return (before, letter + tail) if letter and tail in self._tails else (text, "")
+        at = self.begun(text, 0)
+        return text[:at], text[at:]
+
     def unfinished(self, text: str, at: int) -> bool:
         """Whether everything from `at` on is the beginning of a longer marker."""
         return len(text) - at < self.longest and self._begun.match(text, at) is not None
@@ -47,6 +58,16 @@ class Markers:
 def markers(**roles: tuple[str, ...]) -> Markers:
     """The markers for these roles, compiled once."""
     return Markers(roles)
+
+
+def _tails(marks: list[str]) -> frozenset[str]:
+    """What can follow the first letter of an unfinished marker, if all share it and have it nowhere else.
+
+    Then only its last place in a text can be the beginning of one. Empty where that does not hold.
+    """
+    if any("*" in mark or mark[0] != marks[0][0] or mark[0] in mark[1:] for mark in marks):
+        return frozenset()
+    return frozenset(mark[1:end] for mark in marks for end in range(1, len(mark)))
 
 
 def _length(mark: str) -> int:

@@ -16,8 +16,8 @@ from thinkaloud.dialects.chat_message import ChatMessage
 from thinkaloud.dialects.counts import total
 from thinkaloud.dialects.faults import is_error, read_error
 from thinkaloud.dialects.profiles import PROFILES, Profile
-from thinkaloud.dialects.tagged_text import REASONING, TaggedText
-from thinkaloud.dialects.verbatim import ABSENT, present, raw_string, raw_text
+from thinkaloud.dialects.tagged_text import REASONING, TEXT, TaggedText
+from thinkaloud.dialects.verbatim import ABSENT, present, raw_string, raw_text, text_of
 from thinkaloud.wire import Frame
 
 NAME = "openai_chat"
@@ -97,25 +97,17 @@ class ToolCall(msgspec.Struct):
     extra_content: msgspec.Raw = ABSENT
 
 
-class Part(msgspec.Struct):
-    """One part of a `content` list; Mistral's thinking is itself a list of parts."""
-
-    type: str = ""
-    text: str | None = None
-    thinking: "str | list[Part] | None" = None
-    signature: str | None = None
-
-
 class Message(msgspec.Struct):
     """A delta, or the whole message: every field optional."""
 
-    content: str | list[Part] | None = None
+    content: str | list[dict[str, Any]] | None = None
     reasoning: str | None = None
     reasoning_content: str | None = None
     reasoning_details: list[dict[str, Any]] | None = None
     thinking_blocks: list[dict[str, Any]] | None = None
     refusal: str | None = None
     tool_calls: list[ToolCall] | None = None
+    function_call: Function | None = None
     extra_content: Extra | None = None
 
 
@@ -149,6 +141,7 @@ class Chunk(msgspec.Struct):
 _chunk = msgspec.json.Decoder(Chunk)
 _message = msgspec.json.Decoder(Message)
 _extra = msgspec.json.Decoder(Extra)
+_NOTHING = Message()
 
 
 class Reader:
@@ -159,9 +152,11 @@ class Reader:
         self._text = TaggedText(blocks, tags)
         self._tags_given = tags is not None
         self._source = ""
+        self._details_field = ""
         self._calls: dict[int | None, tuple[int, str]] = {}
         self._called = 0
         self._finish_reason = ""
+        self._refused = False
         self._whole = ABSENT
         self._message = ChatMessage()
 
@@ -172,8 +167,10 @@ class Reader:
             return
         chunk = _chunk.decode(frame.data)
         self._blocks.begin(chunk.model)
-        if chunk.error or chunk.object == "error":
-            self._fault(chunk.error or frame.data)
+        if chunk.error and is_error(chunk.error):
+            self._fault(chunk.error)
+        elif chunk.object == "error":
+            self._fault(frame.data)
         for choice in chunk.choices or ():
             if choice.index == 0:
                 self._choose(choice)
@@ -191,7 +188,7 @@ class Reader:
             self._blocks.cut_off("finish_reason")
 
     def _choose(self, choice: Choice) -> None:
-        if present(choice.message):
+        if choice.message and present(choice.message) and choice.delta in (None, _NOTHING):
             self._whole = choice.message
             self._read(_message.decode(choice.message))
         elif choice.delta is not None:
@@ -211,16 +208,20 @@ class Reader:
             else:
                 self._read_parts(content)
         if message.refusal:
+            self._refused = True
             self._text.off()
             self._text.feed(message.refusal)
             self._message.grow("refusal", message.refusal)
         for call in message.tool_calls or ():
             self._call(call)
+        if message.function_call is not None:
+            self._call(ToolCall(index=0, function=message.function_call))
 
     def _think(self, message: Message) -> None:
-        for field in _OPAQUE_FORMS:
-            if (details := getattr(message, field)) is not None:
-                self._read_details(field, details)
+        if message.reasoning_details is not None:
+            self._read_details("reasoning_details", message.reasoning_details)
+        if message.thinking_blocks is not None:
+            self._read_details("thinking_blocks", message.thinking_blocks)
         if message.reasoning_content is not None:
             self._message.grow("reasoning_content", message.reasoning_content)
             self._reason("reasoning_content", message.reasoning_content)
@@ -229,18 +230,18 @@ class Reader:
             self._reason("reasoning", message.reasoning)
 
     def _read_details(self, field: str, details: list[dict[str, Any]]) -> None:
-        for detail in details:
-            self._text.off()
-            text = detail.get("text") or detail.get("summary") or detail.get("thinking")
-            summary = Provenance.SUMMARY if detail.get("summary") else Provenance.UNKNOWN
-            self._reason("details", text if isinstance(text, str) else "", summary)
-            if opaque := detail.get("data"):
-                self._seal_thought(
-                    SealForm.ENCRYPTED if field == "reasoning_details" else SealForm.REDACTED, opaque
-                )
-            if signature := detail.get("signature"):
-                self._seal_thought(SealForm.SIGNATURE, signature)
         self._message.add_parts(field, details)
+        if details:
+            self._text.off()
+            self._details_field = self._details_field or field
+        if field != self._details_field:
+            return  # a second list says the same in other words
+        for detail in details:
+            summary = text_of(detail.get("summary"))
+            text = text_of(detail.get("text")) or summary or text_of(detail.get("thinking"))
+            self._reason("details", text, Provenance.SUMMARY if summary else Provenance.UNKNOWN)
+            self._seal_thought(_OPAQUE_FORMS[field], text_of(detail.get("data")))
+            self._seal_thought(SealForm.SIGNATURE, text_of(detail.get("signature")))
 
     def _reason(self, source: str, text: str, provenance: Provenance = Provenance.UNKNOWN) -> None:
         """Tell a thought, if it comes from the place that this turn's thoughts come from."""
@@ -255,6 +256,8 @@ class Reader:
 
     def _seal_thought(self, form: SealForm, payload: str) -> None:
         """Keep a seal with the newest thought; where there is none, the seal is all we have of one."""
+        if not payload:
+            return
         if not self._blocks.known(REASONING):
             self._blocks.end_all()
             self._blocks.start(REASONING, Kind.REASONING)
@@ -263,23 +266,20 @@ class Reader:
     def _answer(self, text: str, extra: Extra | None) -> None:
         if extra is not None and extra.google is not None and extra.google.thought and not self._tags_given:
             self._tags_given = True
+            self._text.close()
             self._text = TaggedText(self._blocks, PROFILES["thought"])
         self._text.feed(text)
         self._message.grow("content", text)
 
-    def _read_parts(self, parts: list[Part]) -> None:
+    def _read_parts(self, parts: list[dict[str, Any]]) -> None:
+        """Mistral's way: a thought is a part whose text is itself a list of parts."""
         for part in parts:
-            if part.type == "thinking":
-                thinking = part.thinking or ""
-                text = (
-                    thinking if isinstance(thinking, str) else "".join(step.text or "" for step in thinking)
-                )
-                self._reason("content", text)
-                if part.signature:
-                    self._seal_thought(SealForm.SIGNATURE, part.signature)
-            elif part.text:
-                self._text.feed(part.text)
-        self._message.add_parts("content", msgspec.to_builtins(parts))
+            if part.get("type") == "thinking":
+                self._reason("content", _text_in(part.get("thinking")))
+                self._seal_thought(SealForm.SIGNATURE, text_of(part.get("signature")))
+            elif text := _text_in(part.get("text")):
+                self._text.feed(text)
+        self._message.add_parts("content", parts)
 
     def _call(self, call: ToolCall) -> None:
         serial = self._serial(call)
@@ -287,7 +287,8 @@ class Reader:
         key = ("tool", serial)
         if not self._blocks.is_open(key):
             self._text.close()
-            self._blocks.end_all(kinds=(Kind.REASONING, Kind.TEXT))
+            self._blocks.end(REASONING)
+            self._blocks.end(TEXT)
             self._blocks.start(key, Kind.TOOL_CALL, name=function.name or "", call_id=call.id or "")
         arguments = raw_string(function.arguments)
         self._blocks.grow(key, arguments)
@@ -327,8 +328,6 @@ class Reader:
         )
 
     def _fault(self, error: msgspec.Raw | bytes) -> None:
-        if not is_error(error):
-            return
         self._text.close()
         code, message = read_error(error)
         if self._finish_reason:
@@ -341,9 +340,16 @@ class Reader:
         if self._finish_reason == "error":
             self._blocks.fail("provider_error", f"{self._blocks.dialect} ended the turn with an error")
             return
-        finish = _FINISHES.get(self._finish_reason, Finish.UNKNOWN)
+        finish = Finish.REFUSAL if self._refused else _FINISHES.get(self._finish_reason, Finish.UNKNOWN)
         message = raw_text(self._whole) or self._message.encode()
         self._blocks.finish(finish, self._finish_reason, message)
+
+
+def _text_in(value: object) -> str:
+    """The text of a part: a string, or the strings of the parts in it."""
+    if isinstance(value, list):
+        return "".join(_text_in(part.get("text")) for part in value if isinstance(part, dict))
+    return value if isinstance(value, str) else ""
 
 
 def _inclusive(counts: Counts, reasoning: int | None) -> int | None:

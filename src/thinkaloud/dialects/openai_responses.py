@@ -130,6 +130,7 @@ class Reader:
         self._told: dict[tuple[int, str], set[int]] = {}
         self._done: dict[int, msgspec.Raw] = {}
         self._called = False
+        self._refused = False
 
     def feed(self, frame: Frame) -> None:
         """One event, or the whole response."""
@@ -167,7 +168,8 @@ class Reader:
 
     def _start(self, index: int, item: Item) -> None:
         if item.type == "reasoning":
-            self._blocks.start(index, Kind.REASONING)
+            source = "summary" if item.summary else "content" if item.content else ""
+            self._blocks.start(index, Kind.REASONING, provenance=_PROVENANCE.get(source, Provenance.UNKNOWN))
         elif item.type != "message":
             self._called = self._called or item.type in _CALLS_OF_OURS
             self._blocks.start(index, Kind.TOOL_CALL, name=item.name or item.type, call_id=item.call_id or "")
@@ -175,6 +177,7 @@ class Reader:
     def _say(self, event: tuple[Kind, str], update: Update) -> None:
         """Tell a part's text: its delta, or all of it where the server did not stream it."""
         kind, source = event
+        self._refused = self._refused or update.type == "response.refusal.delta"
         part = (update.summary_index if source == "summary" else update.content_index) or 0
         if present(update.delta):
             self._tell(update.output_index, (source, part), kind, raw_string(update.delta))
@@ -214,6 +217,7 @@ class Reader:
         """Tell the parts of an item, unless they were streamed."""
         if (index, source) in self._told:
             return
+        self._refused = self._refused or any(part.refusal for part in parts or ())
         for number, part in enumerate(parts or ()):
             self._tell(index, (source, number), kind, part.text or part.refusal or "")
 
@@ -247,6 +251,8 @@ class Reader:
             return _INCOMPLETE.get(reason, Finish.UNKNOWN), reason
         if status == "cancelled":
             return Finish.CANCELLED, status
+        if self._refused:
+            return Finish.REFUSAL, status
         return (Finish.TOOL_CALLS if self._called else Finish.STOP), status
 
     def _count(self, counts: Counts | None) -> None:

@@ -146,6 +146,12 @@ def begins_with_mark(text: str) -> bool:
     return text.lstrip().startswith(_OPENING_MARKS)
 
 
+def may_become_mark(text: str) -> bool:
+    """Whether a text is the beginning of an opening mark that it does not finish."""
+    start = text.lstrip()
+    return any(mark.startswith(start) and mark != start for mark in _OPENING_MARKS)
+
+
 def profile(name: str) -> Profile:
     """The profile of that name."""
     try:

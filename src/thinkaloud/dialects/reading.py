@@ -5,6 +5,7 @@ A whole response is a stream of one piece, then close. Bytes that fit no dialect
 `TurnFailed`, and what was said stands.
 """
 
+import re
 from collections.abc import Callable
 from typing import Protocol
 
@@ -24,9 +25,11 @@ from thinkaloud.dialects import (
 )
 from thinkaloud.dialects.blocks import Blocks
 from thinkaloud.dialects.detect import detect, is_token
-from thinkaloud.dialects.profiles import Profile, begins_with_mark, profile
+from thinkaloud.dialects.profiles import Profile, begins_with_mark, may_become_mark, profile
 from thinkaloud.wire import (
+    BOM,
     LIMITS,
+    PLAIN,
     AwsEventStream,
     BrokenFrame,
     Decoder,
@@ -41,10 +44,14 @@ from thinkaloud.wire import (
 )
 
 AUTO = "auto"
+_ESCAPE = re.compile(
+    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+    rb"|(?P<half>u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
+    re.DOTALL,
+)
+"""An escape in a JSON string: a whole pair, half of one, or any other."""
 _MOST_SILENT_FRAMES = 64
 """So many frames may say nothing of their dialect before we give up."""
-_DECISIVE_BYTES = 16
-"""After these only the end of a line can tell one framing from another."""
 
 
 class DialectReader(Protocol):
@@ -89,6 +96,8 @@ class Reader:
         self._limits = limits
         self._blocks = Blocks(dialect, model)
         self._head = bytearray()
+        self._awaits_line = False
+        self._beginning = b""
         self._decoder: Decoder | None = None
         self._reader: DialectReader | None = None
         self._silent_frames = 0
@@ -128,15 +137,19 @@ class Reader:
 
     def _open(self, data: bytes, *, final: bool) -> bytes:
         """Find the framing; once it is found, give back all bytes so far to be decoded."""
-        undecided = len(self._head) > _DECISIVE_BYTES and b"\n" not in data
         self._head += data
-        if undecided and not final and len(self._head) < self._limits.event:
+        if self._awaits_line and not final and b"\n" not in data and len(self._head) < self._limits.event:
             return b""
         head = bytes(self._head)
         framing = sniff(head, final=final)
-        if framing is None:
+        if framing is None or (framing is Text and not final and self._may_yet_begin(head)):
+            # Of an object only the end of its first line can tell whether it is the whole body.
+            self._awaits_line = head.lstrip()[:1] == b"{"
+            return b""
+        if final and not head.removeprefix(BOM).strip():
             return b""
         self._decoder = Metered(self._framing(framing, head)(self._limits), self._limits)
+        self._beginning = head[:256]
         self._head.clear()
         return head
 
@@ -145,18 +158,23 @@ class Reader:
         if self._dialect == text.NAME:
             return Ndjson if framing is Ndjson and is_token(head.partition(b"\n")[0]) else Text
         if framing is Text:
-            self._accept_text(head[:64].decode(errors="replace"))
+            self._accept_text(head)
         elif framing is AwsEventStream and self._dialect == AUTO:
             self._recognise(bedrock_converse.NAME)
         return framing
 
-    def _accept_text(self, start: str) -> None:
+    def _may_yet_begin(self, head: bytes) -> bool:
+        """Whether text of unknown dialect is so short that a mark may still come of it."""
+        return self._dialect == AUTO and len(head) < 256 and may_become_mark(head.decode(errors="ignore"))
+
+    def _accept_text(self, head: bytes) -> None:
         """Bytes in no framing are a response only if they begin with a mark that models write."""
         if self._dialect != AUTO:
+            start = head[:64].decode(errors="replace")
             said = f"{self._dialect} is sent as events or as JSON, and this is neither: {start!r}"
             self._blocks.fail("bad_frame", said)
-        elif not begins_with_mark(start):
-            raise NotAResponse(_not_a_response(start))
+        elif not begins_with_mark(head.decode(errors="replace")):
+            raise NotAResponse(_not_a_response(head))
         else:
             self._recognise(text.NAME)
 
@@ -165,6 +183,8 @@ class Reader:
             frames = decode(data)
         except (BrokenFrame, TooLarge) as fault:
             self._read_frames(fault.frames)
+            if self._dialect == AUTO:
+                raise NotAResponse(_not_a_response(self._beginning)) from fault
             self._blocks.fail(fault.code, str(fault))
         else:
             self._read_frames(frames)
@@ -173,25 +193,18 @@ class Reader:
         for frame in frames:
             if self._blocks.over:
                 return
+            if not frame.data:
+                continue  # an event of no more than its name, as some servers send to stay alive
+            if not frame.data.isascii() or b"\\u" in frame.data:
+                frame = _mended(frame)
             reader = self._reader or self._find_reader(frame)
             if reader is None:
                 continue
             try:
                 reader.feed(frame)
-            except msgspec.MsgspecError as error:
-                self._mend(reader, frame, error)
-
-    def _mend(self, reader: DialectReader, frame: Frame, error: Exception) -> None:
-        """Bytes that are not UTF-8 are read as U+FFFD, as browsers do; anything else ends the turn."""
-        mended = frame.data.decode(errors="replace")
-        if mended.encode() != frame.data:
-            try:
-                reader.feed(Frame(mended.encode(), frame.event))
-                return
-            except msgspec.MsgspecError as still:
-                error = still
-        said = f"{self._dialect} sent a frame that cannot be read ({error}): {mended[:80]}"
-        self._blocks.fail("bad_frame", said)
+            except (msgspec.MsgspecError, RecursionError) as error:
+                start = frame.data[:80].decode(errors="replace")
+                self._blocks.fail("bad_frame", f"{self._dialect} sent what cannot be read ({error}): {start}")
 
     def _find_reader(self, frame: Frame) -> DialectReader | None:
         """The reader for this frame's dialect; None while no frame has said which."""
@@ -200,7 +213,7 @@ class Reader:
             if name is None:
                 self._silent_frames += 1
                 if self._silent_frames > _MOST_SILENT_FRAMES:
-                    raise NotAResponse(_not_a_response(frame.data[:64].decode(errors="replace")))
+                    raise NotAResponse(_not_a_response(self._beginning))
                 return None
             self._recognise(name)
         self._reader = DIALECTS[self._dialect](self._blocks, self._tags)
@@ -211,12 +224,20 @@ class Reader:
 
     def _nothing_said(self) -> None:
         if self._dialect == AUTO:
-            raise NotAResponse(_not_a_response(bytes(self._head[:64]).decode(errors="replace")))
+            raise NotAResponse(_not_a_response(self._beginning))
         self._blocks.cut_off("anything was said")
 
 
-def _not_a_response(start: str) -> str:
-    first_line = start.strip().partition("\n")[0]
+def _mended(frame: Frame) -> Frame:
+    """The frame, with U+FFFD for bytes that are not UTF-8 and for halves of an escaped UTF-16 pair."""
+    data = frame.data.decode(errors="replace").encode()
+    if b"\\u" in data and frame.event != PLAIN:
+        data = _ESCAPE.sub(lambda escape: b"\\ufffd" if escape["half"] else escape[0], data)
+    return frame if data == frame.data else Frame(data, frame.event)
+
+
+def _not_a_response(beginning: bytes) -> str:
+    first_line = beginning[:256].decode(errors="replace").strip().partition("\n")[0]
     shown = f"it begins with {first_line[:40]!r}" if first_line else "there is nothing in it"
     return (
         f"This is not a model's response in any form known here: {shown}. "

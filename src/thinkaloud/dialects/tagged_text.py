@@ -23,7 +23,6 @@ class TaggedText:
         self._raw = raw
         self._splitter: Splitter | None = None
         self._plain = False
-        self._last = TEXT
         self._calls = 0
 
     def feed(self, text: str) -> None:
@@ -50,8 +49,9 @@ class TaggedText:
     def _tell(self, pieces: list[Piece]) -> None:
         for piece in pieces:
             if isinstance(piece, Refiled):
-                self._blocks.refile(self._last, piece.kind, piece.tail)
-                self._blocks.end(self._last)
+                block = REASONING if piece.kind is Kind.TEXT else TEXT
+                self._blocks.refile(block, piece.kind, piece.tail)
+                self._blocks.end(block)
             elif isinstance(piece, Called):
                 self._call(piece.name)
             elif piece[0] is Kind.TOOL_CALL:
@@ -63,7 +63,6 @@ class TaggedText:
         key = TEXT if kind is Kind.TEXT else REASONING
         if not self._blocks.is_open(key):
             self._blocks.end_all(but=key)
-        self._last = key
         self._blocks.say(key, kind, text, Provenance.UNKNOWN if kind is Kind.TEXT else Provenance.RAW)
 
     def _call(self, name: str) -> None:

@@ -38,7 +38,6 @@ class Reader:
 
     def feed(self, frame: Frame) -> None:
         """A run of text, or a token."""
-        self._blocks.begin()
         if frame.event == PLAIN:
             text = frame.data.decode()
         else:

@@ -55,14 +55,23 @@ class ThinkTags:
 
     def feed(self, text: str) -> list[Piece]:
         """The pieces that this text completes."""
-        if self._quiet:
-            for letter in self._letters:
+        if self._held:
+            text = self._held + text
+        elif self._quiet:
+            for letter in self._first_letters:
                 if letter in text:
                     break
             else:
-                return [(self._place.kind, text)] if text else []
+                return [(self._kind, text)] if text else []
+        if self._quiet:
+            for letter in self._last_letters:
+                if letter in text:
+                    break
+            else:  # no mark ends here, but one may have begun
+                said, self._held = self._part(text)
+                return [(self._kind, said)] if said else []
         self._pieces = []
-        self._read(self._held + text)
+        self._read(text)
         self._settle()
         return self._pieces
 
@@ -88,12 +97,12 @@ class ThinkTags:
             self._say(held[mark.end() :])
 
     def _settle(self) -> None:
-        self._letters = self._place.marks.first_letters
+        """Keep at hand what `feed` asks of the place; quiet is where only marks change anything."""
+        self._kind, marks = self._place
+        self._first_letters, self._last_letters = marks.first_letters, marks.last_letters
+        self._part = marks.part
         self._quiet = not (
-            self._held
-            or self._at_start
-            or self._since_inner_close is not None
-            or self._profile.answer_from_thought
+            self._at_start or self._since_inner_close is not None or self._profile.answer_from_thought
         )
 
     def _read(self, text: str) -> None:

@@ -40,7 +40,7 @@ def text_of(value: object) -> str:
 
 def _join(value: object) -> str:
     if isinstance(value, Growing):
-        return "".join(value.pieces)
+        return text_of(value)
     raise TypeError(f"{type(value)} has no place in a provider's message")
 
 
@@ -52,13 +52,15 @@ def encode(message: object) -> str:
     return _encoder.encode(message).decode()
 
 
+_string = msgspec.json.Decoder(str)
+
 ABSENT = msgspec.Raw()
 """A JSON value that was not sent."""
 
 
 def present(raw: msgspec.Raw) -> bool:
     """Whether a value was sent and is not null."""
-    return bytes(raw) not in (b"", b"null")
+    return bool(raw) and bytes(raw) != b"null"
 
 
 def raw_text(raw: msgspec.Raw) -> str:
@@ -68,8 +70,7 @@ def raw_text(raw: msgspec.Raw) -> str:
 
 def raw_string(raw: msgspec.Raw) -> str:
     """What a value says: the string it holds, or its JSON where it is something else."""
-    text = raw_text(raw)
-    return msgspec.json.decode(text, type=str) if text[:1] == '"' else text
+    return _string.decode(raw) if bytes(raw)[:1] == b'"' else raw_text(raw)
 
 
 def raw_array(items: Iterable[msgspec.Raw]) -> str:

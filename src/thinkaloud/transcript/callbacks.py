@@ -48,7 +48,7 @@ class Callbacks:
         self.turn = Turn()
         self._handler = handler
         self._thinking = False
-        self._blank = ""
+        self._blanks: list[str] = []
 
     def feed(self, event: Event) -> None:
         """Tell the handler what this event means to it."""
@@ -79,16 +79,18 @@ class Callbacks:
 
     def _think(self, text: str) -> None:
         """White space alone is no thought, so it waits for something to read."""
-        if not self._thinking and not (self._blank + text).strip():
-            self._blank += text
+        if not self._thinking and not text.strip():
+            self._blanks.append(text)
             return
-        self._handler.on_reasoning(self._blank + text)
-        self._thinking, self._blank = True, ""
+        self._handler.on_reasoning("".join((*self._blanks, text)))
+        self._thinking = True
+        self._blanks.clear()
 
     def _end_thought(self) -> None:
         if self._thinking:
             self._handler.on_reasoning_end()
-        self._thinking, self._blank = False, ""
+        self._thinking = False
+        self._blanks.clear()
 
     def _ended(self, block: Block) -> None:
         if block.parent is not None:

@@ -28,6 +28,9 @@ from thinkaloud.canon import (
 from thinkaloud.transcript.outcome import of_end, of_failure
 from thinkaloud.transcript.turn import Block, Status, Turn
 
+BlockChange = BlockStarted | BlockSealed | BlockReclassified | BlockEnded | ToolFinished
+TurnChange = TurnStarted | SummaryWritten | UsageReported | NoticeGiven | TurnEnded | TurnFailed
+
 
 def fold(events: Iterable[Event], turn: Turn | None = None) -> Turn:
     """Fold events that nobody stamped: their order is known, their times are not."""
@@ -44,22 +47,23 @@ def apply(turn: Turn, entry: Entry) -> Turn:
     if turn.outcome is not None:
         raise OutOfOrder(f"entry {entry.seq} comes after the turn ended")
     event = entry.event
-    if type(event) is BlockGrew:  # nearly every entry is this one
-        _open(turn, event.block).pieces.append(event.text)
+    if isinstance(event, BlockGrew):  # nearly every entry is this one
+        number, blocks = event.block, turn.blocks
+        if not 0 <= number < len(blocks) or blocks[number].status is not Status.RUNNING:
+            _open(turn, number)  # says what is wrong
+        blocks[number].pieces.append(event.text)
+    elif isinstance(event, BlockChange):
+        _change_block(turn, event, entry.at_ms)
     else:
-        _change(turn, event, entry.at_ms)
+        _change_turn(turn, event, entry.at_ms)
     turn.seq = entry.seq
     return turn
 
 
-def _change(turn: Turn, event: Event, at_ms: int | None) -> None:
+def _change_turn(turn: Turn, event: TurnChange, at_ms: int | None) -> None:
     match event:
         case TurnStarted():
             turn.dialect, turn.model, turn.started_ms = event.dialect, event.model, at_ms
-        case (
-            BlockStarted() | BlockGrew() | BlockSealed() | BlockReclassified() | BlockEnded() | ToolFinished()
-        ):
-            _change_block(turn, event, at_ms)
         case SummaryWritten():
             turn.summary, turn.summary_by = event.text, event.by
         case UsageReported():
@@ -78,16 +82,10 @@ def _change(turn: Turn, event: Event, at_ms: int | None) -> None:
             assert_never(event)
 
 
-def _change_block(
-    turn: Turn,
-    event: BlockStarted | BlockGrew | BlockSealed | BlockReclassified | BlockEnded | ToolFinished,
-    at_ms: int | None,
-) -> None:
+def _change_block(turn: Turn, event: BlockChange, at_ms: int | None) -> None:
     match event:
         case BlockStarted():
             _start(turn, event, at_ms)
-        case BlockGrew():
-            _open(turn, event.block).pieces.append(event.text)
         case BlockSealed():
             _known(turn, event.block).seals.append(event.seal)
         case BlockReclassified():
@@ -103,7 +101,7 @@ def _change_block(
             block.result, block.error = event.result, event.error
             if block.status is not Status.RUNNING:
                 block.status = Status.ERROR if event.error else Status.DONE
-            block.ended_ms = at_ms
+                block.ended_ms = at_ms
         case _:
             assert_never(event)
 

@@ -3,11 +3,13 @@
 from thinkaloud.wire.aws import AwsEventStream
 from thinkaloud.wire.frames import LIMITS, BrokenFrame, Decoder, Frame, Framing, Limits, Metered, TooLarge
 from thinkaloud.wire.json_values import Json, JsonArray, Ndjson, complete
+from thinkaloud.wire.lines import BOM
 from thinkaloud.wire.sniff import sniff
 from thinkaloud.wire.sse import Sse
 from thinkaloud.wire.text import PLAIN, Text
 
 __all__ = [
+    "BOM",
     "LIMITS",
     "PLAIN",
     "AwsEventStream",

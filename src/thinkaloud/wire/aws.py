@@ -6,12 +6,15 @@ numbers are big-endian. A checksum that does not match ends the stream: nothing 
 
 import struct
 import zlib
+from functools import lru_cache
 
 from thinkaloud.wire.frames import LIMITS, BrokenFrame, Frame, Limits, TooLarge
 
 _PRELUDE = struct.Struct(">III")
 _SMALLEST = 16
-_STRING = 7
+_BYTES, _STRING = 6, 7
+_MOST_REMEMBERED = 256
+"""Longer headers are read each time, so that what is remembered stays small."""
 _FIXED_SIZES = {0: 0, 1: 0, 2: 1, 3: 2, 4: 4, 5: 8, 8: 8, 9: 16}
 """Bytes of a header value by its type: true, false, byte, short, integer, long, timestamp, uuid."""
 
@@ -66,12 +69,22 @@ def _message(data: bytes, headers_length: int, frames: list[Frame]) -> Frame:
     if zlib.crc32(data[:-4]) != int.from_bytes(data[-4:], "big"):
         raise BrokenFrame("an AWS event-stream message does not match its checksum", frames)
     payload_at = _PRELUDE.size + headers_length
+    headers = data[_PRELUDE.size : payload_at]
     try:
-        headers = _headers(data[_PRELUDE.size : payload_at])
+        event = _known_event(headers) if len(headers) <= _MOST_REMEMBERED else _event(headers)
     except (KeyError, IndexError, struct.error, UnicodeDecodeError) as error:
         raise BrokenFrame(f"an AWS event-stream header cannot be read: {error!r}", frames) from error
-    event = headers.get(":exception-type") or headers.get(":error-code") or headers.get(":event-type", "")
     return Frame(data[payload_at:-4], event)
+
+
+def _event(data: bytes) -> str:
+    """What kind of message its headers say it is."""
+    headers = _headers(data)
+    return headers.get(":exception-type") or headers.get(":error-code") or headers.get(":event-type", "")
+
+
+_known_event = lru_cache(maxsize=64)(_event)
+"""A stream sends the same few headers again and again, byte for byte."""
 
 
 def _headers(data: bytes) -> dict[str, str]:
@@ -82,11 +95,14 @@ def _headers(data: bytes) -> dict[str, str]:
         name_end = at + 1 + data[at]
         name, kind = data[at + 1 : name_end].decode(), data[name_end]
         at = name_end + 1
-        if kind in _FIXED_SIZES:
-            at += _FIXED_SIZES[kind]
-            continue
-        (size,) = struct.unpack_from(">H", data, at)
+        if kind in (_BYTES, _STRING):
+            (size,) = struct.unpack_from(">H", data, at)
+            at += 2
+        else:
+            size = _FIXED_SIZES[kind]
         if kind == _STRING:
-            headers[name] = data[at + 2 : at + 2 + size].decode()
-        at += 2 + size
+            headers[name] = data[at : at + size].decode()
+        at += size
+    if at > len(data):
+        raise IndexError("a value goes on beyond the headers")
     return headers

@@ -9,19 +9,17 @@ import re
 import msgspec
 
 from thinkaloud.wire.frames import LIMITS, BrokenFrame, Frame, Limits, TooLarge
-from thinkaloud.wire.lines import Lines
-from thinkaloud.wire.sse import BOM
+from thinkaloud.wire.lines import BOM, Lines
 
 _OUTSIDE = re.compile(rb'["{}\[\]]')
 _INSIDE = re.compile(rb'["\\]')
-_OPENING = b"{["
 
 
 def complete(data: bytes) -> bool:
     """Whether the bytes are one whole JSON value."""
     try:
         msgspec.json.decode(data, type=msgspec.Raw)
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, RecursionError):
         return False
     return True
 
@@ -81,6 +79,7 @@ class JsonArray:
         self._depth = 0
         self._inside = False
         self._escaped = False
+        self._ended = False
         self._held: list[bytes] = []
         self._size = 0
 
@@ -98,20 +97,26 @@ class JsonArray:
                 at += 1
             elif byte == b'"':
                 self._inside = not self._inside
-            elif byte in (b"{", b"["):
+            elif byte in b"{[":
                 if self._depth == 1:
                     start = at - 1
-                self._depth += 1
+                self._nest(+1, frames)
             else:
-                self._depth -= 1
+                self._nest(-1, frames)
                 if self._depth == 1:
                     self._hold(data[start:at], frames)
                     frames.append(self._element())
-                elif self._depth < 0:
-                    raise BrokenFrame("a JSON array closes more than it opens", frames)
         if self._depth > 1:
             self._hold(data[start:], frames)
         return frames
+
+    def _nest(self, step: int, frames: list[Frame]) -> None:
+        if self._ended and step > 0:
+            raise BrokenFrame("a JSON array is followed by another value", frames)
+        self._depth += step
+        if self._depth < 0:
+            raise BrokenFrame("a JSON array closes more than it opens", frames)
+        self._ended = self._depth == 0
 
     def close(self) -> list[Frame]:
         """Nothing: an element that did not end is cut off."""

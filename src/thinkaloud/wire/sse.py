@@ -7,8 +7,6 @@ ends are handled; an event without its closing blank line is unfinished and drop
 from thinkaloud.wire.frames import LIMITS, Frame, Limits, TooLarge
 from thinkaloud.wire.lines import Lines
 
-BOM = b"\xef\xbb\xbf"
-
 
 class Sse:
     """Decodes one event stream."""
@@ -16,7 +14,6 @@ class Sse:
     def __init__(self, limits: Limits = LIMITS) -> None:
         self._limits = limits
         self._lines = Lines()
-        self._first = True
         self._event = ""
         self._data: list[bytes] = []
         self._size = 0
@@ -34,9 +31,6 @@ class Sse:
 
     def _read(self, lines: list[bytes]) -> list[Frame]:
         frames: list[Frame] = []
-        if self._first and lines:
-            self._first = False
-            lines[0] = lines[0].removeprefix(BOM)
         longest = self._limits.line
         for line in lines:
             if len(line) > longest:
@@ -51,6 +45,8 @@ class Sse:
                 self._event = line[6:].removeprefix(b" ").decode(errors="replace")
             elif line == b"data":
                 self._add(b"", frames)
+            elif line == b"event":
+                self._event = ""
         return frames
 
     def _dispatch(self) -> Frame:

@@ -13,7 +13,8 @@ class Text:
 
     def __init__(self, limits: Limits = LIMITS) -> None:
         del limits  # characters are passed on at once, so there is nothing to bound
-        self._decoder = codecs.getincrementaldecoder("utf-8-sig")(errors="replace")
+        self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+        self._first = True
 
     def feed(self, data: bytes) -> list[Frame]:
         """The characters that these bytes complete."""
@@ -23,6 +24,8 @@ class Text:
         """What is left of a character that was cut off, as U+FFFD."""
         return self._frames(self._decoder.decode(b"", final=True))
 
-    @staticmethod
-    def _frames(text: str) -> list[Frame]:
+    def _frames(self, text: str) -> list[Frame]:
+        if self._first and text:
+            self._first = False
+            text = text.removeprefix("\ufeff")
         return [Frame(text.encode(), PLAIN)] if text else []

@@ -1,0 +1,55 @@
+"""`python -m benchmarks` prints the report; `--write` also puts it on docs/performance.md."""
+
+import argparse
+import sys
+from collections.abc import Callable
+from functools import partial
+
+from benchmarks import folding, reading, splitting, starting
+from benchmarks.report import Section, page_of, write
+from benchmarks.splitting import KIB
+
+Plan = dict[str, Callable[[], Section]]
+
+QUICK: Plan = {
+    reading.TITLE: partial(reading.measure, deltas=100, rounds=1),
+    splitting.TITLE: partial(splitting.measure, sizes=(4 * KIB, 16 * KIB), rounds=1),
+    folding.TITLE: partial(folding.measure, deltas=(100, 1_000), blocks=(1, 100), rounds=1),
+    starting.TITLE: partial(starting.measure, rounds=1),
+}
+"""Enough to see that everything runs and is right; the figures mean nothing."""
+
+FULL: Plan = {
+    reading.TITLE: partial(reading.measure, deltas=2_000, rounds=11),
+    splitting.TITLE: partial(splitting.measure, sizes=(16 * KIB, 128 * KIB, KIB * KIB), rounds=5),
+    folding.TITLE: partial(
+        folding.measure, deltas=(1_000, 10_000, 100_000), blocks=(1, 100, 10_000), rounds=9
+    ),
+    starting.TITLE: partial(starting.measure, rounds=15),
+}
+"""All of it, in about a minute."""
+
+
+def run(plan: Plan) -> str:
+    """The report of all questions, asked one after the other."""
+    sections = []
+    for title, measure in plan.items():
+        print(f"measuring: {title}", file=sys.stderr, flush=True)
+        sections.append(measure())
+    return page_of(sections)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    way = parser.add_mutually_exclusive_group()
+    way.add_argument("--quick", action="store_true", help="only see that everything runs and is right")
+    way.add_argument("--write", action="store_true", help="put the figures on docs/performance.md")
+    asked = parser.parse_args()
+    report = run(QUICK if asked.quick else FULL)
+    print(report)
+    if asked.write:
+        write(report)
+
+
+if __name__ == "__main__":
+    main()

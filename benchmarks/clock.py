@@ -1,0 +1,72 @@
+"""Measuring: processor time of this process, rounds interleaved, the garbage collector off during a round.
+
+Machines are noisy and differ, so what is measured together is compared, and ratios count more than figures.
+The least of several rounds is nearest to what the work itself costs; the median shows how noisy it was.
+"""
+
+import gc
+import time
+from collections.abc import Callable, Mapping
+from statistics import median
+from typing import NamedTuple
+
+Work = Callable[[], object]
+
+_SHORTEST_ROUND = 0.004
+"""Seconds: work that takes less is repeated within a round."""
+
+
+class Timing(NamedTuple):
+    """Seconds that one call took."""
+
+    least: float
+    middle: float
+
+    def per(self, count: int) -> "Timing":
+        """The same for one of the `count` things that a call does."""
+        return self.times(1 / count)
+
+    def less(self, part: "Timing") -> "Timing":
+        """What is left when a part that was timed apart is taken off."""
+        return Timing(self.least - part.least, self.middle - part.middle)
+
+    def times(self, factor: float) -> "Timing":
+        """The same in another unit."""
+        return Timing(self.least * factor, self.middle * factor)
+
+
+def race(work: Mapping[str, Work], rounds: int) -> dict[str, Timing]:
+    """Time each kind of work; in every round all of them take their turn."""
+    repeats = {name: _repeats(run) for name, run in work.items()}
+    taken: dict[str, list[float]] = {name: [] for name in work}
+    gc.collect()
+    gc.freeze()
+    try:
+        for _ in range(rounds):
+            for name, run in work.items():
+                taken[name].append(_round(run, repeats[name]))
+    finally:
+        gc.unfreeze()
+    return {name: timing_of(seconds) for name, seconds in taken.items()}
+
+
+def timing_of(seconds: list[float]) -> Timing:
+    """The least and the median of some rounds."""
+    return Timing(min(seconds), median(seconds))
+
+
+def _repeats(run: Work) -> int:
+    """How often to call in a round; finding it out is the warm-up too."""
+    return max(1, round(_SHORTEST_ROUND / max(_round(run, 1), 1e-6)))
+
+
+def _round(run: Work, times: int) -> float:
+    gc.collect()
+    gc.disable()
+    try:
+        began = time.process_time()
+        for _ in range(times):
+            run()
+        return (time.process_time() - began) / times
+    finally:
+        gc.enable()

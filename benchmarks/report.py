@@ -1,0 +1,69 @@
+"""What a benchmark found, as markdown: tables, goals, and their place on the page."""
+
+import os
+import platform
+from collections.abc import Iterable, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import NamedTuple
+
+PAGE = Path(__file__).parents[1] / "docs" / "performance.md"
+BEGIN = "<!-- measured: begin -->"
+END = "<!-- measured: end -->"
+
+
+class Goal(NamedTuple):
+    """A promise, what was measured, and whether that keeps it."""
+
+    promise: str
+    measured: str
+    met: bool
+
+
+class Section(NamedTuple):
+    """The answer to one question."""
+
+    title: str
+    body: str
+    goals: tuple[Goal, ...] = ()
+
+
+class WrongAnswer(Exception):
+    """What was timed did not give the known result, so its time means nothing."""
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A markdown table; the first column is words, the others are figures."""
+    rule = ["---", *["---:"] * (len(head) - 1)]
+    return "\n".join(f"| {' | '.join(row)} |" for row in (head, rule, *rows))
+
+
+def machine() -> str:
+    """What it ran on, without saying whose it is."""
+    python = f"{platform.python_implementation()} {platform.python_version()}"
+    cores = os.cpu_count() or 1
+    return (
+        f"{python}, msgspec {version('msgspec')}; "
+        f"{platform.system()} {platform.machine()}, {cores} core{'s' * (cores > 1)}"
+    )
+
+
+def page_of(sections: Sequence[Section]) -> str:
+    """The whole report."""
+    goals = [goal for section in sections for goal in section.goals]
+    told = table(
+        ("goal", "measured", "met"),
+        ((goal.promise, goal.measured, "yes" if goal.met else "**no**") for goal in goals),
+    )
+    parts = [f"Measured with {machine()}.", f"### Goals\n\n{told}"]
+    parts += [f"### {section.title}\n\n{section.body}" for section in sections]
+    return "\n\n".join(parts)
+
+
+def write(report: str, page: Path = PAGE) -> None:
+    """Put the report in its place on the page."""
+    before, _, rest = page.read_text("utf-8").partition(BEGIN)
+    _, found, after = rest.partition(END)
+    if not found:
+        raise SystemExit(f"{page.name} has no place for the figures: {BEGIN} ... {END}")
+    page.write_text(f"{before}{BEGIN}\n\n{report}\n\n{END}{after}", "utf-8")

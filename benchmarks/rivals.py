@@ -1,0 +1,109 @@
+"""Other ways to split `<think>` text while it comes, to be measured beside ours."""
+
+from collections.abc import Callable, Iterable
+from typing import Protocol
+
+from thinkaloud.canon import Kind
+
+OPEN, CLOSE = "<think>", "</think>"
+
+
+class Rival(Protocol):
+    """Text in, pieces out: pairs of a kind and a text, and whatever else a rival has to say."""
+
+    def feed(self, text: str) -> Iterable[object]:
+        """More text."""
+
+    def close(self) -> Iterable[object]:
+        """No more text."""
+
+
+class PerCharacter:
+    """The state machine that most would write: one step per character, the beginning of a tag held back."""
+
+    def __init__(self) -> None:
+        self._kind, self._tag = Kind.TEXT, OPEN
+        self._matched = 0
+
+    def feed(self, text: str) -> list[tuple[Kind, str]]:
+        pieces: list[tuple[Kind, str]] = []
+        said: list[str] = []
+        tag, matched = self._tag, self._matched
+        for letter in text:
+            if letter == tag[matched]:
+                matched += 1
+                if matched == len(tag):
+                    if said:
+                        pieces.append((self._kind, "".join(said)))
+                        said = []
+                    tag, matched = self._turn(), 0
+                continue
+            if matched:
+                said.append(tag[:matched])
+                matched = 0
+                if letter == tag[0]:  # nothing but its first letter can begin a tag anew
+                    matched = 1
+                    continue
+            said.append(letter)
+        self._matched = matched
+        if said:
+            pieces.append((self._kind, "".join(said)))
+        return pieces
+
+    def close(self) -> list[tuple[Kind, str]]:
+        held, self._matched = self._tag[: self._matched], 0
+        return [(self._kind, held)] if held else []
+
+    def _turn(self) -> str:
+        inside = self._kind is Kind.REASONING
+        self._kind, self._tag = (Kind.TEXT, OPEN) if inside else (Kind.REASONING, CLOSE)
+        return self._tag
+
+
+class Resplitting:
+    """Keeps the whole text and splits all of it again for every delta, as a page that redraws itself does."""
+
+    def __init__(self) -> None:
+        self._text = ""
+        self._pieces: list[tuple[Kind, str]] = []
+
+    def feed(self, text: str) -> list[tuple[Kind, str]]:
+        self._text += text
+        before, _, rest = self._text.partition(OPEN)
+        thought, _, after = rest.partition(CLOSE)
+        self._pieces = [(Kind.TEXT, before), (Kind.REASONING, thought), (Kind.TEXT, after)]
+        return []
+
+    def close(self) -> list[tuple[Kind, str]]:
+        return self._pieces
+
+
+def peer() -> tuple[str, Callable[[], Rival] | None]:
+    """Pydantic AI by name and version, and what makes its splitter; None where it is not installed."""
+    try:
+        from pydantic_ai import __version__
+        from pydantic_ai._parts_manager import ModelResponsePartsManager
+        from pydantic_ai.messages import ThinkingPart
+        from pydantic_ai.models import ModelRequestParameters
+    except ImportError:
+        return "pydantic-ai", None
+
+    class PydanticAi:
+        """What its OpenAI and Groq models call for each delta of streamed text; `close` is their parts."""
+
+        def __init__(self) -> None:
+            self._parts = ModelResponsePartsManager(ModelRequestParameters())
+
+        def feed(self, text: str) -> Iterable[object]:
+            events: Iterable[object] = self._parts.handle_text_delta(
+                vendor_part_id="content", content=text, thinking_tags=(OPEN, CLOSE)
+            )
+            return events
+
+        def close(self) -> list[tuple[Kind, str]]:
+            return [
+                (Kind.REASONING if isinstance(part, ThinkingPart) else Kind.TEXT, part.content)
+                for part in self._parts.get_parts()
+            ]
+
+    return f"pydantic-ai {__version__}", PydanticAi

@@ -1,0 +1,282 @@
+"""Which dialect a body is in shows in its first bytes; what is no response is refused, and why."""
+
+import json
+
+import pytest
+from tests.cutting import one_by_one
+from tests.dialects.recorded import RECORDINGS
+from tests.wire.aws_writing import event
+
+import thinkaloud
+from thinkaloud import NotAResponse, Reader, fold
+from thinkaloud.canon import Event, NoticeGiven, TurnFailed, TurnStarted, UnknownDialect, UnknownProfile
+from thinkaloud.dialects import DIALECTS, PROFILES
+from thinkaloud.transcript import Ending
+from thinkaloud.wire import Limits
+
+FIRST_BYTES = [
+    ("anthropic_messages", b'event: message_start\ndata: {"type":"message_start","message":{}}\n\n'),
+    ("anthropic_messages", b'data: {"type":"content_block_delta","index":0,"delta":{"text":"a"}}\n\n'),
+    ("anthropic_messages", b'{"type":"message","content":[]}'),
+    ("anthropic_messages", b'{"type":"error","error":{"type":"api_error","message":"no"}}'),
+    ("bedrock_converse", event("messageStart", b'{"role":"assistant"}')),
+    ("bedrock_converse", b'{"output":{"message":{"content":[]}},"stopReason":"end_turn"}'),
+    ("cohere_v2", b'data: {"type":"message-start","delta":{}}\n\n'),
+    ("cohere_v2", b'data: {"type":"tool-plan-delta","delta":{"message":{"tool_plan":"a"}}}\n\n'),
+    ("cohere_v2", b'{"message":{"content":[]},"finish_reason":"COMPLETE"}'),
+    ("gemini", b'data: {"candidates":[]}\n\n'),
+    ("gemini", b'[{"candidates":[]}\n,{'),
+    ("gemini", b'[\n {"usageMetadata":{}}]'),
+    ("gemini", b'{"promptFeedback":{"blockReason":"OTHER"}}'),
+    ("gemini", b'{"error":{"code":404,"status":"NOT_FOUND","message":"no"}}'),
+    ("gemini_interactions", b'data: {"event_type":"interaction.created","interaction":{}}\n\n'),
+    ("gemini_interactions", b'data: {"event_type":"step.start","index":0,"step":{"type":"thought"}}\n\n'),
+    ("gemini_interactions", b'{"object":"interaction","status":"completed"}'),
+    ("ollama", b'{"model":"m","message":{"content":"a"},"done":false}\n'),
+    ("ollama", b'{"model":"m","response":"a","done":true}'),
+    ("ollama", b'\xef\xbb\xbf{"model":"m","message":{"content":"a"},"done":false}\n'),
+    ("openai_chat", b'data: {"choices":[{"delta":{"content":"a"}}]}\n\n'),
+    ("openai_chat", b': OPENROUTER PROCESSING\n\ndata: {"choices":[]}\n\n'),
+    ("openai_chat", b'\r\n\r\n{"choices":[{"message":{"content":"a"}}]}'),
+    ("openai_chat", b'{"error":"no"}'),
+    ("openai_chat", b'{"object":"error","message":"no"}'),
+    ("openai_responses", b'event: response.created\ndata: {"type":"response.created","response":{}}\n\n'),
+    ("openai_responses", b'{"object":"response","status":"completed"}'),
+    ("openai_responses", b'data: {"type":"error","code":"no","message":"no","sequence_number":0}\n\n'),
+    ("text", b"<think>a</think>b"),
+    ("text", b"\n\n <think>a"),
+    ("text", b"[THINK]a[/THINK]b"),
+    ("text", "◁think▷a◁/think▷b".encode()),
+    ("text", b"<|channel|>analysis<|message|>a"),
+    ("text", b"<think:fast>a</think:fast>b"),
+    ("text", b'{"text":"<think>","token":1}\n'),
+]
+
+NO_RESPONSE = [
+    pytest.param(b"The model was not available today.", "The model was not", id="prose"),
+    pytest.param(b"<!DOCTYPE html>\n<html><body>502 Bad Gateway</body></html>", "<!DOCTYPE html>", id="html"),
+    pytest.param(b"", "there is nothing in it", id="empty"),
+    pytest.param(b" \n\t\r\n", "there is nothing in it", id="blank"),
+    pytest.param(b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", "PNG", id="binary"),
+    pytest.param(b"\x00\x01\x02\x03" * 8, r"\\x01", id="zeros"),
+    pytest.param(b'{"hello": "world"}', "hello", id="json"),
+    pytest.param(b"[1, 2, 3]", r"\[1, 2, 3\]", id="numbers"),
+    pytest.param(b"[]", r"\[\]", id="empty-array"),
+    pytest.param(b'[{"id": 1}, {"id": 2}]', "id", id="array"),
+    pytest.param(b'[{"id": 1}]]', "id", id="array-that-closes-too-often"),
+    pytest.param(b'{"id": 1}\n{"id": 2}\n', "id", id="ndjson"),
+    pytest.param(b'data: {"id": 1}\n\ndata: [DONE]\n\n', "data: ", id="sse"),
+    pytest.param(b'data: {"id": 1}\n\n' * 70, "data: ", id="long-sse"),
+    pytest.param(b'{"choices": [{"message": {"con', "choices", id="cut-json"),
+    pytest.param(b"name,age\nana,7\n", "name,age", id="csv"),
+    pytest.param(b"<thi", "<thi", id="cut-tag"),
+]
+
+GARBAGE = [
+    pytest.param(b"The model was not available today.", id="prose"),
+    pytest.param(b"<html><body>502</body></html>", id="html"),
+    pytest.param(b"data: this is no JSON\n\n", id="sse"),
+    pytest.param(b"\x00\x01\x02\x03" * 8, id="zeros"),
+    pytest.param(b"[1, 2, 3]", id="numbers"),
+    pytest.param(b'data: "\xff"\n\n', id="not-utf-8"),
+    pytest.param(b"data: 7\n\n", id="number"),
+]
+
+IN_JSON = [dialect for dialect in DIALECTS if dialect != "text"]
+
+
+def read_in_pieces(reader: Reader, pieces: list[bytes]) -> list[Event]:
+    return [told for piece in pieces for told in reader.feed(piece)] + reader.close()
+
+
+@pytest.mark.parametrize(("dialect", "body"), FIRST_BYTES)
+def test_first_bytes_tell_the_dialect(dialect: str, body: bytes) -> None:
+    """R002: nobody says which provider it is."""
+    for pieces in ([body], one_by_one(body)):
+        reader = Reader()
+        assert reader.dialect == "auto"
+        events = read_in_pieces(reader, pieces)
+        assert reader.dialect == dialect
+        assert isinstance(events[0], TurnStarted)
+        assert events[0].dialect == dialect
+
+
+@pytest.mark.parametrize("name", RECORDINGS)
+def test_every_recording_is_recognised(name: str) -> None:
+    recording = RECORDINGS[name]
+    turn = recording.turn()
+    assert (turn.dialect, turn.model) == (recording.dialect, recording.story["model"])
+
+
+@pytest.mark.parametrize(("body", "shown"), NO_RESPONSE)
+def test_what_is_no_response_is_refused_and_shown(body: bytes, shown: str) -> None:
+    with pytest.raises(NotAResponse, match=shown) as refused:
+        thinkaloud.read(body)
+    assert 'say so with the dialect "text"' in str(refused.value)
+    with pytest.raises(NotAResponse):
+        read_in_pieces(Reader(), one_by_one(body))
+
+
+@pytest.mark.parametrize("dialect", IN_JSON)
+@pytest.mark.parametrize("body", GARBAGE)
+def test_a_named_dialect_fails_on_garbage(dialect: str, body: bytes) -> None:
+    outcome = thinkaloud.read(body, dialect).outcome
+    assert outcome is not None
+    assert (outcome.ending, outcome.cause) == (Ending.FAILED, "bad_frame")
+    assert dialect in outcome.message
+
+
+@pytest.mark.parametrize("dialect", IN_JSON)
+@pytest.mark.parametrize("body", [b"", b" \n", b"\xef\xbb\xbf", b": waiting\n\n"])
+def test_a_named_dialect_is_cut_off_by_nothing(dialect: str, body: bytes) -> None:
+    outcome = thinkaloud.read(body, dialect).outcome
+    assert outcome is not None
+    assert (outcome.ending, outcome.cause) == (Ending.CUT_OFF, "cut_off")
+
+
+def test_no_text_is_cut_off() -> None:
+    outcome = thinkaloud.read(b"", "text").outcome
+    assert outcome is not None
+    assert outcome.cause == "cut_off"
+
+
+def test_prose_is_text_when_the_caller_says_so() -> None:
+    turn = thinkaloud.read(b"The model was not available today.", "text")
+    assert turn.answer == "The model was not available today."
+
+
+def test_text_that_looks_like_json_is_text_when_the_caller_says_so() -> None:
+    said = '{"text": "no token"}\n[1, 2]\n'
+    assert thinkaloud.read(said.encode(), "text").answer == said
+
+
+def test_an_unknown_dialect_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(UnknownDialect, match=r"no dialect 'openia'.*Use one of: auto, ") as refused:
+        Reader("openia")
+    assert all(name in str(refused.value) for name in DIALECTS)
+
+
+def test_an_unknown_profile_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(UnknownProfile, match=r"no tag profile 'thonk'.*Use one of: ") as refused:
+        Reader("text", tags="thonk")
+    assert all(name in str(refused.value) for name in PROFILES)
+
+
+def chunk(text: str) -> bytes:
+    return b"data: " + json.dumps({"choices": [{"delta": {"content": text}}]}).encode() + b"\n\n"
+
+
+@pytest.mark.parametrize(
+    "limits", [Limits(line=500), Limits(event=500), Limits(total=200)], ids=["line", "event", "total"]
+)
+def test_a_limit_ends_the_turn_and_keeps_what_was_said(limits: Limits) -> None:
+    for body in (
+        [chunk("said ") + chunk("well") + chunk("x" * 600)],
+        one_by_one(chunk("said well") + chunk("x" * 600)),
+    ):
+        reader = Reader(limits=limits)
+        turn = fold(read_in_pieces(reader, body))
+        assert turn.outcome is not None
+        assert (turn.outcome.ending, turn.outcome.cause) == (Ending.FAILED, "limit_exceeded")
+        assert "raise it in Limits" in turn.outcome.message
+        assert turn.answer == "said well"
+
+
+def test_a_limit_of_one_large_body() -> None:
+    reader = Reader("openai_chat", limits=Limits(event=500))
+    turn = fold(reader.feed(b'{"choices":[{"message":{"content":"' + b"x" * 600 + b'"}}]}') + reader.close())
+    assert turn.outcome is not None
+    assert turn.outcome.cause == "limit_exceeded"
+
+
+def test_after_the_end_nothing_is_told() -> None:
+    reader = Reader()
+    events = reader.feed(chunk("a") + b"data: [DONE]\n\n" + chunk("b"))
+    assert fold(events).answer == "a"
+    assert reader.feed(chunk("c")) == reader.close() == reader.close() == []
+
+
+def test_after_close_nothing_is_told() -> None:
+    reader = Reader()
+    assert isinstance((reader.feed(chunk("a")) + reader.close())[-1], TurnFailed)
+    assert reader.feed(chunk("b")) == []
+
+
+NOT_UTF8 = [
+    (
+        "anthropic_messages",
+        b'{"type":"message","stop_reason":"end_turn",'
+        b'"content":[{"type":"text","text":"a "},{"type":"text","text":"b\xff"}]}',
+    ),
+    (
+        "bedrock_converse",
+        b'{"output":{"message":{"content":[{"text":"a "},{"text":"b\xff"}]}},"stopReason":"end_turn"}',
+    ),
+    ("cohere_v2", b'{"message":{"content":[{"type":"text","text":"a b\xff"}]},"finish_reason":"COMPLETE"}'),
+    (
+        "gemini",
+        b'{"candidates":[{"content":{"parts":[{"text":"a "},{"text":"b\xff"}]},"finishReason":"STOP"}]}',
+    ),
+    (
+        "gemini_interactions",
+        b'{"object":"interaction","status":"completed",'
+        b'"steps":[{"type":"model_output","content":[{"text":"a b\xff"}]}]}',
+    ),
+    (
+        "ollama",
+        b'{"message":{"content":"a "},"done":false}\n'
+        b'{"message":{"content":"b\xff"},"done":true,"done_reason":"stop"}\n',
+    ),
+    (
+        "openai_chat",
+        b'data: {"choices":[{"delta":{"content":"a "}}]}\n\n'
+        b'data: {"choices":[{"delta":{"content":"b\xff"},"finish_reason":"stop"}]}\n\n',
+    ),
+    (
+        "openai_responses",
+        b'{"object":"response","status":"completed",'
+        b'"output":[{"type":"message","content":[{"type":"output_text","text":"a b\xff"}]}]}',
+    ),
+    ("text", b"a b\xff"),
+]
+
+
+@pytest.mark.parametrize(("dialect", "body"), NOT_UTF8, ids=[dialect for dialect, _ in NOT_UTF8])
+def test_bytes_that_are_not_utf8_become_one_character_and_nothing_is_lost(dialect: str, body: bytes) -> None:
+    for said, expected in ((body, "a b\ufffd"), (body.replace(b"\xff", b"\xc3\xa9"), "a bé")):
+        turn = thinkaloud.read(said, dialect)
+        assert turn.answer == expected
+        assert turn.outcome is not None
+        assert turn.outcome.ending is Ending.ANSWERED
+        assert turn.message is not None
+        assert expected[-1] in turn.message.payload
+
+
+def test_a_field_that_nobody_reads_may_hold_anything() -> None:
+    body = b'{"choices":[{"message":{"content":"a","odd":"\xff\xfe"},"finish_reason":"stop"}]}'
+    turn = thinkaloud.read(body)
+    assert turn.answer == "a"
+    assert turn.message is not None
+    assert json.loads(turn.message.payload)["odd"] == "\ufffd\ufffd"
+
+
+def test_escapes_are_left_alone_unless_they_are_half_a_character() -> None:
+    said = r"data: {\"choices\":[{\"delta\":{\"content\":\"\\ud83d \ud83d\udc4b \uD83D!\"}}]}".replace(
+        '\\"', '"'
+    )
+    turn = thinkaloud.read(said.encode() + b"\n\ndata: [DONE]\n\n")
+    assert turn.answer == "\\ud83d \U0001f44b \ufffd!"
+
+
+def test_text_may_talk_of_escapes() -> None:
+    said = rb"<think>a</think>write \ud83d"
+    assert thinkaloud.read(said).answer == r"write \ud83d"
+
+
+def test_a_notice_has_code_and_words() -> None:
+    notices = [
+        told
+        for told in RECORDINGS["openai_chat/error_after_finish"].events()
+        if isinstance(told, NoticeGiven)
+    ]
+    assert notices == [NoticeGiven("server_error", "usage backend is down")]

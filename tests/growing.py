@@ -1,0 +1,46 @@
+"""How the time of some work grows with its size: twice the input may take little more than twice as long.
+
+Only the time of this process counts, and of several runs only the fastest, so that a busy machine does not
+turn a linear reader into a quadratic one. A ratio that is too high is measured again before it is believed.
+"""
+
+import gc
+import sys
+from collections.abc import Callable
+from time import process_time
+
+MOST = 2.3
+TRIES = 3
+RUNS = 3
+
+Work = Callable[[int], Callable[[], object]]
+"""Prepares input of some size and gives what is to be timed, afresh for every run."""
+
+
+def assert_linear(work: Work, size: int) -> None:
+    """Fails when twice the size takes more than `MOST` times as long."""
+    ratios = []
+    for _ in range(TRIES):
+        ratios.append(fastest(work, 2 * size) / fastest(work, size))
+        if ratios[-1] < MOST:
+            return
+    raise AssertionError(f"twice the size takes {min(ratios):.2f} times as long, at best of {TRIES} tries")
+
+
+def fastest(work: Work, size: int) -> float:
+    """The least time that work of this size took, in seconds."""
+    return min(_timed(work(size)) for _ in range(RUNS))
+
+
+def _timed(run: Callable[[], object]) -> float:
+    """Without collections of garbage and without whoever counts the lines that run."""
+    trace = sys.gettrace()
+    gc.disable()
+    sys.settrace(None)
+    try:
+        start = process_time()
+        run()
+        return process_time() - start
+    finally:
+        sys.settrace(trace)
+        gc.enable()

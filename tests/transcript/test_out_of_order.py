@@ -1,0 +1,124 @@
+"""Entries that tell no story are refused, and leave the turn as it was."""
+
+import copy
+
+import pytest
+from tests.transcript.scripts import SIGNATURE, answer, joined, thought
+
+from thinkaloud.canon import (
+    BlockEnded,
+    BlockGrew,
+    BlockReclassified,
+    BlockSealed,
+    BlockStarted,
+    Entry,
+    Event,
+    Finish,
+    Kind,
+    NoticeGiven,
+    OutOfOrder,
+    ThinkaloudError,
+    ToolFinished,
+    TurnEnded,
+    TurnFailed,
+    TurnStarted,
+)
+from thinkaloud.transcript import Turn, apply, fold
+
+OPEN: list[Event] = [BlockStarted(0, Kind.REASONING), BlockGrew(0, "hm")]
+OVER: list[Event] = [*answer(0, "yes"), TurnEnded(Finish.STOP)]
+BROKEN: list[Event] = [TurnFailed("cut_off")]
+
+NONSENSE: dict[str, tuple[list[Event], Event, str]] = {
+    "it grows before it starts": ([], BlockGrew(0, "a"), "block 0 has not started"),
+    "it grows after it ended": (thought(0, "a"), BlockGrew(0, "b"), "block 0 has ended"),
+    "it grows after it was interrupted": (
+        [*OPEN, BlockEnded(0, interrupted=True)],
+        BlockGrew(0, "b"),
+        "block 0 has ended",
+    ),
+    "it ends before it starts": ([], BlockEnded(0), "block 0 has not started"),
+    "it ends twice": (thought(0, "a"), BlockEnded(0), "block 0 has ended"),
+    "an unknown block grows": (OPEN, BlockGrew(1, "a"), "block 1 has not started"),
+    "a block below zero grows": (OPEN, BlockGrew(-1, "a"), "block -1 has not started"),
+    "an unknown block is sealed": (OPEN, BlockSealed(1, SIGNATURE), "block 1 has not started"),
+    "an unknown tool comes back": (OPEN, ToolFinished(1, "4"), "block 1 has not started"),
+    "a number is skipped": (OPEN, BlockStarted(2, Kind.TEXT), "block 2 started, but the next one is 1"),
+    "a number is used twice": (OPEN, BlockStarted(0, Kind.TEXT), "block 0 started, but the next one is 1"),
+    "a parent is unknown": (OPEN, BlockStarted(1, Kind.TEXT, parent=4), "block 4 has not started"),
+    "a block is its own parent": (OPEN, BlockStarted(1, Kind.TEXT, parent=1), "block 1 has not started"),
+    "an unknown block is reclassified": (OPEN, BlockReclassified(1, Kind.TEXT), "block 1 has not started"),
+    "more is moved than there is": (
+        OPEN,
+        BlockReclassified(0, Kind.TEXT, tail=3, into=1),
+        "block 0 cannot give its last 3 characters to 1",
+    ),
+    "nothing is moved": (
+        OPEN,
+        BlockReclassified(0, Kind.TEXT, tail=0, into=1),
+        "block 0 cannot give its last 0 characters to 1",
+    ),
+    "less than nothing is moved": (
+        OPEN,
+        BlockReclassified(0, Kind.TEXT, tail=-1, into=1),
+        "block 0 cannot give its last -1 characters to 1",
+    ),
+    "text is moved into a block that is there": (
+        OPEN,
+        BlockReclassified(0, Kind.TEXT, tail=1, into=0),
+        "block 0 cannot give its last 1 characters to 0",
+    ),
+    "text is moved past the next number": (
+        OPEN,
+        BlockReclassified(0, Kind.TEXT, tail=1, into=2),
+        "block 0 cannot give its last 1 characters to 2",
+    ),
+    "text is moved nowhere": (
+        OPEN,
+        BlockReclassified(0, Kind.TEXT, tail=1),
+        "block 0 cannot give its last 1 characters to None",
+    ),
+    "the turn ends while a block is open": (
+        [*answer(0, "a"), BlockStarted(1, Kind.TEXT), BlockStarted(2, Kind.TEXT)],
+        TurnEnded(Finish.STOP),
+        r"the turn ended while blocks \[1, 2\] were open",
+    ),
+    "the turn fails while a block is open": (
+        OPEN,
+        TurnFailed("cut_off"),
+        r"the turn ended while blocks \[0\] were open",
+    ),
+    "a turn ends twice": (OVER, TurnEnded(Finish.STOP), "comes after the turn ended"),
+    "a turn that failed ends": (BROKEN, TurnEnded(Finish.STOP), "comes after the turn ended"),
+    "a turn starts again after its end": (OVER, TurnStarted(), "comes after the turn ended"),
+    "a seal comes after the end": (OVER, BlockSealed(0, SIGNATURE), "comes after the turn ended"),
+    "a notice comes after the end": (OVER, NoticeGiven("late"), "comes after the turn ended"),
+    "a block grows after the end": (OVER, BlockGrew(0, "a"), "comes after the turn ended"),
+}
+
+
+@pytest.mark.parametrize("name", NONSENSE)
+def test_nonsense_is_refused_and_changes_nothing(name: str) -> None:
+    before, event, said = NONSENSE[name]
+    turn = fold(before)
+    as_it_was = copy.deepcopy(turn)
+    with pytest.raises(OutOfOrder, match=said):
+        apply(turn, Entry(turn.seq + 1, event))
+    assert joined(turn) == joined(as_it_was)
+
+
+@pytest.mark.parametrize("seq", [4, 5])
+def test_the_order_of_entries_never_goes_back(seq: int) -> None:
+    turn = apply(Turn(), Entry(5, TurnStarted()))
+    with pytest.raises(OutOfOrder, match=f"entry {seq} comes after entry 5"):
+        apply(turn, Entry(seq, NoticeGiven("again")))
+
+
+def test_the_first_entry_may_not_be_below_zero() -> None:
+    with pytest.raises(OutOfOrder):
+        apply(Turn(), Entry(-1, TurnStarted()))
+
+
+def test_nonsense_is_a_bug_and_not_one_of_our_faults() -> None:
+    """Whoever catches what Thinkaloud raises on purpose does not swallow it."""
+    assert not issubclass(OutOfOrder, ThinkaloudError)

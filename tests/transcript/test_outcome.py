@@ -1,0 +1,104 @@
+"""How a turn came out, as a table to read: what was said, and why the provider stopped."""
+
+import pytest
+from tests.transcript.scripts import answer, block, called, came_back, sealed, thought
+
+from thinkaloud.canon import (
+    BlockEnded,
+    BlockStarted,
+    Event,
+    Finish,
+    Kind,
+    ToolFinished,
+    TurnEnded,
+    TurnFailed,
+)
+from thinkaloud.transcript import Ending, Outcome, fold
+
+NESTED = [BlockStarted(0, Kind.ASSISTANT_CALL), *block(1, Kind.TEXT, "yes", parent=0), BlockEnded(0)]
+
+SAID: dict[str, list[Event]] = {
+    "nothing": [],
+    "answer": answer(0, "yes"),
+    "blank-answer": answer(0, " ", "\n"),
+    "thought": thought(0, "hm"),
+    "blank-thought": thought(0, "\n"),
+    "empty-thought": thought(0),
+    "sealed-thought": sealed(0),
+    "thought-and-answer": [*thought(0, "hm"), *answer(1, "yes")],
+    "thought-and-blank-answer": [*thought(0, "hm"), *answer(1, "\n")],
+    "call": called(0),
+    "thought-and-call": [*thought(0, "hm"), *called(1)],
+    "answer-and-call": [*answer(0, "Let me see."), *called(1)],
+    "call-that-came-back": came_back(0),
+    "answer-and-call-that-came-back": [*came_back(0), *answer(1, "yes")],
+    "thought-and-call-that-came-back": [*thought(0, "hm"), *came_back(1)],
+    "call-that-came-back-and-another": [*came_back(0), *called(1)],
+    "assistant-at-work": NESTED,
+    "assistant-that-came-back": [*NESTED, ToolFinished(0, "yes")],
+}
+
+# Whatever was said: length is cut_off, refusal is refused, cancelled is cancelled.
+TRUTH = """
+said                               stop            unknown         tool_calls
+
+nothing                            empty           empty           empty
+answer                             answered        answered        answered
+blank-answer                       empty           empty           empty
+thought                            reasoning_only  reasoning_only  reasoning_only
+blank-thought                      empty           empty           empty
+empty-thought                      empty           empty           empty
+sealed-thought                     reasoning_only  reasoning_only  reasoning_only
+thought-and-answer                 answered        answered        answered
+thought-and-blank-answer           reasoning_only  reasoning_only  reasoning_only
+call                               called_tools    called_tools    called_tools
+thought-and-call                   called_tools    called_tools    called_tools
+answer-and-call                    answered        answered        called_tools
+call-that-came-back                empty           empty           empty
+answer-and-call-that-came-back     answered        answered        answered
+thought-and-call-that-came-back    reasoning_only  reasoning_only  reasoning_only
+call-that-came-back-and-another    called_tools    called_tools    called_tools
+assistant-at-work                  called_tools    called_tools    called_tools
+assistant-that-came-back           empty           empty           empty
+"""
+FINISHES, *ROWS = [line.split() for line in TRUTH.splitlines() if line]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: str(row[0]))
+def test_what_was_said_and_why_it_stopped_make_the_outcome(row: list[str]) -> None:
+    """R026: a thought without an answer is an outcome of its own, not a failure."""
+    for finish, ending in zip(FINISHES[1:], row[1:], strict=True):
+        turn = fold([*SAID[row[0]], TurnEnded(Finish(finish))])
+        assert turn.outcome == Outcome(Ending(ending), finish), finish
+
+
+def test_the_table_is_whole() -> None:
+    assert [row[0] for row in ROWS] == list(SAID)
+
+
+@pytest.mark.parametrize(
+    ("finish", "ending"),
+    [
+        (Finish.LENGTH, Ending.CUT_OFF),
+        (Finish.REFUSAL, Ending.REFUSED),
+        (Finish.CANCELLED, Ending.CANCELLED),
+    ],
+)
+@pytest.mark.parametrize("said", SAID)
+def test_some_reasons_count_whatever_was_said(finish: Finish, ending: Ending, said: str) -> None:
+    turn = fold([*SAID[said], TurnEnded(finish)])
+    assert turn.outcome == Outcome(ending, finish.value)
+
+
+def test_the_cause_is_the_providers_own_word_where_it_said_one() -> None:
+    assert fold([TurnEnded(Finish.LENGTH, "max_tokens")]).outcome == Outcome(Ending.CUT_OFF, "max_tokens")
+
+
+@pytest.mark.parametrize(
+    ("code", "ending"),
+    [("cut_off", Ending.CUT_OFF), ("bad_frame", Ending.FAILED), ("overloaded_error", Ending.FAILED)],
+)
+@pytest.mark.parametrize("said", SAID)
+def test_a_failure_is_a_failure_whatever_was_said(code: str, ending: Ending, said: str) -> None:
+    turn = fold([*SAID[said], TurnFailed(code, "Why.")])
+    assert turn.outcome == Outcome(ending, code, "Why.")

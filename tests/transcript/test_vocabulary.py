@@ -1,0 +1,127 @@
+"""Every event has its name on the wire and survives JSON and back; every error has its place in the tree."""
+
+import msgspec
+import pytest
+
+from thinkaloud.canon import (
+    BadFrame,
+    BlockEnded,
+    BlockGrew,
+    BlockReclassified,
+    BlockSealed,
+    BlockStarted,
+    Entry,
+    Event,
+    Finish,
+    Kind,
+    LimitExceeded,
+    NotAResponse,
+    NoticeGiven,
+    Provenance,
+    ProviderFault,
+    Refused,
+    Seal,
+    SealForm,
+    SummaryWritten,
+    ThinkaloudError,
+    ToolFinished,
+    TurnEnded,
+    TurnFailed,
+    TurnStarted,
+    UnknownDialect,
+    UnknownLocale,
+    UnknownPreset,
+    UnknownProfile,
+    Usage,
+    UsageReported,
+)
+
+SEAL = Seal("gemini", SealForm.SIGNATURE, "CiQ=\n\\u00e9", "gemini-3")
+
+# As they are written into a log, with nothing in it that goes without saying.
+WRITTEN: list[tuple[Event, str]] = [
+    (TurnStarted(), '{"type":"turn.started"}'),
+    (TurnStarted("ollama", "qwen3"), '{"type":"turn.started","dialect":"ollama","model":"qwen3"}'),
+    (BlockStarted(0, Kind.REASONING), '{"type":"block.started","block":0,"kind":"reasoning"}'),
+    (
+        BlockStarted(2, Kind.TOOL_CALL, "add", "c1", parent=1, provenance=Provenance.RAW),
+        '{"type":"block.started","block":2,"kind":"tool_call","name":"add","call_id":"c1","parent":1,"provenance":"raw"}',
+    ),
+    (BlockGrew(0, "é\n"), '{"type":"block.grew","block":0,"text":"é\\n"}'),
+    (
+        BlockSealed(0, SEAL),
+        '{"type":"block.sealed","block":0,"seal":{"dialect":"gemini","form":"signature",'
+        '"payload":"CiQ=\\n\\\\u00e9","model":"gemini-3"}}',
+    ),
+    (BlockReclassified(0, Kind.TEXT), '{"type":"block.reclassified","block":0,"kind":"text"}'),
+    (
+        BlockReclassified(0, Kind.TEXT, 5, 1),
+        '{"type":"block.reclassified","block":0,"kind":"text","tail":5,"into":1}',
+    ),
+    (ToolFinished(1, "4"), '{"type":"tool.finished","block":1,"result":"4"}'),
+    (ToolFinished(1, error="no"), '{"type":"tool.finished","block":1,"error":"no"}'),
+    (BlockEnded(0), '{"type":"block.ended","block":0}'),
+    (BlockEnded(0, interrupted=True), '{"type":"block.ended","block":0,"interrupted":true}'),
+    (SummaryWritten("Looked", "extract"), '{"type":"summary.written","text":"Looked","by":"extract"}'),
+    (UsageReported(Usage(output=0)), '{"type":"usage.reported","usage":{"output":0}}'),
+    (NoticeGiven("rerouted"), '{"type":"notice.given","code":"rerouted"}'),
+    (TurnEnded(Finish.STOP, "end_turn"), '{"type":"turn.ended","finish":"stop","said":"end_turn"}'),
+    (
+        TurnEnded(message=Seal("ollama", SealForm.MESSAGE, "{}")),
+        '{"type":"turn.ended","message":{"dialect":"ollama","form":"message","payload":"{}"}}',
+    ),
+    (TurnFailed("cut_off", "It stopped."), '{"type":"turn.failed","code":"cut_off","message":"It stopped."}'),
+]
+
+
+@pytest.mark.parametrize(("event", "written"), WRITTEN, ids=[written[9:40] for _, written in WRITTEN])
+def test_an_event_survives_json_and_back(event: Event, written: str) -> None:
+    assert msgspec.json.encode(event).decode() == written
+    assert msgspec.json.decode(written, type=Event) == event
+
+
+@pytest.mark.parametrize(("event", "written"), WRITTEN, ids=[written[9:40] for _, written in WRITTEN])
+def test_an_entry_is_its_event_with_place_and_time(event: Event, written: str) -> None:
+    entry = Entry(7, event, 1200)
+    line = f'{{"seq":7,"event":{written},"at_ms":1200}}'
+    assert msgspec.json.encode(entry).decode() == line
+    assert msgspec.json.decode(line, type=Entry) == entry
+
+
+def test_a_time_nobody_knows_is_left_out() -> None:
+    assert msgspec.json.encode(Entry(0, TurnStarted())) == b'{"seq":0,"event":{"type":"turn.started"}}'
+
+
+def test_every_kind_of_event_is_written_down_here() -> None:
+    assert {type(event) for event, _ in WRITTEN} == set(Event.__args__)
+
+
+def test_nothing_can_be_changed_once_it_is_told() -> None:
+    for event, _ in WRITTEN:
+        with pytest.raises(AttributeError):
+            setattr(event, event.__struct_fields__[0], None)
+
+
+def test_newer_counts_stand_over_older_ones_where_they_say_something() -> None:
+    older, newer = Usage(1, 2, None, 4, None), Usage(None, 0, 3, None, None)
+    assert newer.over(older) == Usage(1, 0, 3, 4, None)
+    assert Usage().over(older) == older
+    assert older.over(Usage()) == older
+
+
+@pytest.mark.parametrize(
+    ("family", "errors"),
+    [
+        (Refused, [UnknownDialect, UnknownProfile, UnknownLocale, UnknownPreset, NotAResponse]),
+        (ProviderFault, [BadFrame, LimitExceeded]),
+        (ThinkaloudError, [Refused, ProviderFault]),
+    ],
+)
+def test_errors_are_split_by_who_is_at_fault(family: type, errors: list[type]) -> None:
+    assert all(issubclass(error, family) for error in errors)
+    assert not issubclass(Refused, ProviderFault)
+
+
+def test_a_fault_has_a_code_to_branch_on() -> None:
+    codes = [fault.code for fault in (ProviderFault, BadFrame, LimitExceeded)]
+    assert codes == ["provider_fault", "bad_frame", "limit_exceeded"]

@@ -1,0 +1,57 @@
+"""Plain text: characters come whole, whatever the reads."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.cutting import PLACES, cut, every_way
+
+from thinkaloud.wire import PLAIN, Text
+
+STORIES: dict[str, tuple[bytes, str]] = {
+    "letters": (b"plain <think>", "plain <think>"),
+    "characters of two, three and four bytes": ("é – 💭".encode(), "é – 💭"),
+    "joined characters": ("👩🏽‍🚀 e\u0301".encode(), "👩🏽‍🚀 e\u0301"),
+    "nul": (b"a\0b", "a\0b"),
+    "a byte-order mark goes": (b"\xef\xbb\xbfhi", "hi"),
+    "a second one stays": (b"\xef\xbb\xbf\xef\xbb\xbfhi", "\ufeffhi"),
+    "one in the middle stays": (b"a\xef\xbb\xbfb", "a\ufeffb"),
+    "bytes that are not utf-8": (b"a\xff\xfeb", "a\ufffd\ufffdb"),
+    "a character that breaks off": (b"a\xf0\x9f\x92 b", "a\ufffd b"),
+    "an overlong form": (b"\xc0\xaf", "\ufffd\ufffd"),
+    "a surrogate": (b"\xed\xa0\x80", "\ufffd\ufffd\ufffd"),
+    "cut off in a character": (b"a\xf0\x9f\x92", "a\ufffd"),
+    "cut off in a byte-order mark": (b"\xef\xbb", "\ufffd"),
+    "only a byte-order mark": (b"\xef\xbb\xbf", ""),
+    "nothing": (b"", ""),
+}
+
+
+def told(reads: list[bytes]) -> str:
+    decoder = Text()
+    frames = [frame for read in reads for frame in decoder.feed(read)] + decoder.close()
+    assert all(frame.event == PLAIN and frame.data for frame in frames)
+    return "".join(frame.data.decode() for frame in frames)  # each by itself, so each holds whole characters
+
+
+@pytest.mark.parametrize("name", STORIES)
+def test_a_text_is_the_same_however_it_is_read(name: str) -> None:
+    said, story = STORIES[name]
+    for reads in every_way(said):
+        assert told(reads) == story, reads
+
+
+@given(st.sampled_from(list(STORIES.values())), PLACES)
+def test_any_reads_tell_the_text(written: tuple[bytes, str], places: list[int]) -> None:
+    said, story = written
+    assert told(cut(said, places)) == story
+
+
+@given(st.text().map(str.encode) | st.binary(), PLACES)
+def test_any_bytes_are_read_as_python_reads_them_whole(said: bytes, places: list[int]) -> None:
+    assert told(cut(said, places)) == said.decode("utf-8-sig", errors="replace")
+
+
+def test_what_is_there_comes_at_once() -> None:
+    decoder = Text()
+    assert [frame.data for frame in decoder.feed("é💭".encode()[:-1])] == ["é".encode()]
+    assert [frame.data for frame in decoder.feed("💭".encode()[-1:])] == ["💭".encode()]
