@@ -25,8 +25,9 @@ from thinkaloud.transcript import Block, Status, Turn
 from thinkaloud.view.graphemes import one_line
 from thinkaloud.view.labels import TOOL_ICON
 from thinkaloud.view.notices import notice
-from thinkaloud.view.standing import CALLS, unseen
+from thinkaloud.view.standing import CALLS, shown, unseen
 from thinkaloud.view.steps import LINE_COLUMNS, asked, name_of, thought_text
+from thinkaloud.view.times import block_time
 from thinkaloud.view.words import Words
 
 PREFIX = "[think] "
@@ -49,8 +50,9 @@ class Channel(StrEnum):
 class PlainTeller:
     """Tells one turn piece by piece; only an answer may leave its last line open."""
 
-    def __init__(self, locale: str = "en-US") -> None:
+    def __init__(self, locale: str = "en-US", *, labels: bool = False) -> None:
         self._words = Words(locale)
+        self._labels = labels
         self._said: list[tuple[Channel, str]] = []
         self._announced: set[int] = set()
         self._speaker: int | None = None  # the block whose line is open
@@ -67,6 +69,7 @@ class PlainTeller:
                 self._grew(turn, moved, moved.text)
             case BlockEnded():
                 self._ended(turn, turn.blocks[event.block])
+                self._label(turn, turn.blocks[event.block])
             case BlockSealed() if turn.blocks[event.block].status is not Status.RUNNING:
                 self._ended(turn, turn.blocks[event.block])
             case ToolFinished():
@@ -110,6 +113,19 @@ class PlainTeller:
             self._announce(turn, block.parent)
             self._announced.add(block.number)
             self._line(turn, block, thought_text(self._words, block))
+
+    def _label(self, turn: Turn, block: Block) -> None:
+        """Say how long one of the turn's own thoughts took, where that is known and wanted."""
+        if (
+            not self._labels
+            or block.kind is not Kind.REASONING
+            or block.parent is not None
+            or not shown(block)
+        ):
+            return
+        if (time := block_time(block)) is not None:
+            duration = self._words.duration(time.ms)
+            self._line(turn, block, self._words.say("ai.thinking.complete", duration=duration))
 
     def _came_back(self, turn: Turn, block: Block) -> None:
         self._announce(turn, block.number)

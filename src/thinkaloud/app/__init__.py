@@ -1,0 +1,91 @@
+"""The command line, and the one room that may know every other.
+
+Exit codes: 0 when it was done, 1 when the model or its provider failed, 2 when a file is no response or the call
+cannot be carried out, 130 when stopped by Ctrl-C.
+"""
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+from thinkaloud import __version__
+from thinkaloud.app.shared import DONE, FAILED, STOPPED, complain
+from thinkaloud.canon import ProviderFault, Refused
+
+_COMMANDS = {
+    "read": (
+        "reading:add_read",
+        "read saved or piped responses",
+        "Read what a provider sent and show thoughts and answer apart. "
+        "Works live: curl -N ... | thinkaloud read -",
+    ),
+    "ask": (
+        "asking:add",
+        "ask a model",
+        "Ask a model: thoughts go to stderr as they come, the answer to stdout. A prompt of - is standard input.",
+    ),
+    "models": (
+        "catalog:add_models",
+        "list models and how they think",
+        "List the models of the catalog, or compare it with a provider's own list.",
+    ),
+    "route": (
+        "catalog:add_route",
+        "explain where a model is asked and how",
+        "Say which provider a model is asked at, how its thinking is asked for, and why.",
+    ),
+    "context": (
+        "contexts:add",
+        "show what of a conversation would be sent",
+        "Build the next request of a conversation for a model: what of each turn goes back and why, "
+        "and the exact JSON that would be sent. Nothing is sent.",
+    ),
+    "simulate": (
+        "simulating:add",
+        "run a loopback provider that refuses what the real one refuses",
+        "Serve a simulated provider on this machine, to build against without a key or a bill.",
+    ),
+    "replay": (
+        "reading:add_replay",
+        "replay a recorded turn with its own timing",
+        "Show a recorded turn as it happened. Nothing is asked of any model.",
+    ),
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; the exit code is the answer."""
+    words = sys.argv[1:] if arguments is None else arguments
+    options = _parser(next((word for word in words if not word.startswith("-")), "")).parse_args(words)
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]
+    try:
+        return int(options.run(options))
+    except Refused as error:
+        return complain(str(error))
+    except ProviderFault as error:
+        return complain(str(error), FAILED)
+    except KeyboardInterrupt:
+        return STOPPED
+    except BrokenPipeError:
+        # Whoever read us has what it wanted; keep the interpreter from complaining about it at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return DONE
+
+
+def _parser(command: str) -> argparse.ArgumentParser:
+    """All commands by name, and the options of the one that is meant: the others need not be imported."""
+    parser = argparse.ArgumentParser(
+        prog="thinkaloud",
+        description="Thoughts, tool calls and answer of any model's response, apart and exact.",
+    )
+    parser.add_argument("--version", action="version", version=f"thinkaloud {__version__}")
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    for name, (options, summary, description) in _COMMANDS.items():
+        added = commands.add_parser(name, help=summary, description=description)
+        if name == command:
+            module, _, function = options.partition(":")
+            getattr(importlib.import_module(f"thinkaloud.app.{module}"), function)(added)
+    return parser

@@ -1,0 +1,50 @@
+"""`thinkaloud context`: what of a conversation would be sent to a model, block by block, and the exact body."""
+
+import argparse
+import sys
+
+from thinkaloud.app.settings import model_name, user_catalog
+from thinkaloud.app.shared import DONE, pieces
+from thinkaloud.client.prompting import Options, Prepared, prepare
+from thinkaloud.context import ContextMode, Fate, Unsupported, read_conversation
+from thinkaloud.dialects.bodies import write
+from thinkaloud.surfaces.terminal import clean, clean_json
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """The options of `context`."""
+    add = parser.add_argument
+    add("file", metavar="FILE", help="a conversation as JSON; - is standard input")
+    add("--model", default="", metavar="M", help="the model to ask next (default: THINKALOUD_MODEL)")
+    add("--thinking", default="", metavar="T", help="off, low, medium, high, max, or a number of tokens")
+    add("--mode", type=ContextMode, choices=tuple(ContextMode), default=ContextMode.PROVIDER_DEFAULT)
+    add("--unsupported", type=Unsupported, choices=tuple(Unsupported), default=Unsupported.METADATA)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Report on stderr, body on stdout."""
+    conversation = read_conversation(b"".join(pieces(options.file)))
+    asked = Options(
+        context_mode=options.mode,
+        unsupported=options.unsupported,
+        tools=conversation.tools,
+        catalog=user_catalog(),
+    )
+    ready = prepare(conversation, model=model_name(options.model), thinking=options.thinking, options=asked)
+    _report(ready)
+    print(clean_json(write(ready.route, ready.built.request).body.decode()))
+    return DONE
+
+
+def _report(ready: Prepared) -> None:
+    report = ready.built.report
+    print(f"to {ready.route.model_id} at {ready.route.provider.name}", file=sys.stderr)
+    for line in report.lines:
+        place = f"step {line.step}" + ("" if line.block is None else f", block {line.block}")
+        tokens = "" if line.tokens is None else f" ({line.tokens} tokens)"
+        print(clean(f"{line.fate:<11} {place}: {line.kind}{tokens}. {line.why}"), file=sys.stderr)
+    totals = ", ".join(f"{report.total(fate).blocks} {fate}" for fate in Fate)
+    print(f"blocks: {totals}", file=sys.stderr)
+    for note in ready.notes:
+        print(clean(f"note: {note}"), file=sys.stderr)

@@ -1,0 +1,32 @@
+"""What a user has set: the model to ask, and a catalog file of their own."""
+
+import os
+from pathlib import Path
+
+from thinkaloud.canon import Refused
+from thinkaloud.catalog import Catalog, builtin, builtin_texts, parse
+
+
+def home() -> Path:
+    """Where a user's own files live: `THINKALOUD_HOME`, else the usual folder for settings."""
+    if chosen := os.environ.get("THINKALOUD_HOME"):
+        return Path(chosen)
+    return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "thinkaloud"
+
+
+def user_catalog() -> Catalog:
+    """The catalog, with the user's own `catalog.toml` on top of it where there is one."""
+    mine = home() / "catalog.toml"
+    if not mine.is_file():
+        return builtin()
+    return parse(*builtin_texts(), mine.read_text("utf-8"), names=("", "", "", str(mine)))
+
+
+def model_name(given: str) -> str:
+    """The model to ask: as given, else what `THINKALOUD_MODEL` says."""
+    if name := given or os.environ.get("THINKALOUD_MODEL", ""):
+        return name
+    raise Refused(
+        "No model was named. Use --model NAME or set THINKALOUD_MODEL; `thinkaloud models` lists those known, "
+        "and `thinkaloud simulate` runs one to try without a key."
+    )
