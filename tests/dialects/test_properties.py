@@ -33,6 +33,11 @@ BY_DIALECT = {
 BY_FRAMES = [name for name in RECORDINGS if name != "openai_chat/half_emoji"]
 """Half a character in JSON is mended between wire and dialect, so those frames cannot be fed as they are."""
 
+OVERLAPPING = {
+    "openai_responses/reasoning_done_last": "the provider itself ends the thought after the message",
+}
+"""Turns in which a thought is still open when the next block starts, and why."""
+
 few = settings(max_examples=6, deadline=None)
 many = settings(max_examples=120, deadline=None)
 
@@ -145,6 +150,17 @@ class TestStored:
             assert len(ended) == 1
             assert all(piece.text for piece in grew)
             assert not grew or own.index(ended[0]) > own.index(grew[-1])
+
+    @pytest.mark.parametrize("name", [name for name in RECORDINGS if name not in OVERLAPPING])
+    def test_a_thought_ends_before_the_next_block_starts(self, name: str) -> None:
+        """R030: nobody has to guess that a thought is over because an answer began."""
+        thinking: set[int] = set()
+        for event in RECORDINGS[name].events():
+            if isinstance(event, BlockStarted):
+                assert not thinking
+                thinking |= {event.block} if event.kind is Kind.REASONING else set()
+            elif isinstance(event, BlockEnded):
+                thinking -= {event.block}
 
 
 WHOLE: dict[str, Callable[[str], str]] = {

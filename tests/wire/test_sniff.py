@@ -9,7 +9,7 @@ from thinkaloud.wire import AwsEventStream, Framing, Json, JsonArray, Ndjson, Ss
 
 BOM = b"\xef\xbb\xbf"
 AWS = event("messageStart", b"{}")
-MOST_BLANKS = 16 * 1024
+MOST_BLANKS = 1024
 
 # What the bytes are as soon as they can tell, and what they are if nothing follows.
 HEADS: list[tuple[bytes, Framing | None, Framing]] = [

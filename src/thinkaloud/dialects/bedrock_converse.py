@@ -97,6 +97,7 @@ class Update(msgspec.Struct, rename="camel"):
     stop_reason: str | None = None
     usage: Counts | None = None
     output: Output | None = None
+    message: str | None = None
 
 
 _update = msgspec.json.Decoder(Update)
@@ -120,7 +121,9 @@ class Reader:
             self._blocks.fail(frame.event, message or code)
             return
         update = _update.decode(frame.data)
-        if update.output is not None and present(update.output.message):
+        if update.message:
+            self._blocks.fail("provider_error", update.message)
+        elif update.output is not None and present(update.output.message):
             self._whole = raw_text(update.output.message)
             for index, raw in enumerate(_message.decode(update.output.message).content or ()):
                 self._read_block(index, _block.decode(raw))

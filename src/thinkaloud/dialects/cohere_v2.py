@@ -8,7 +8,7 @@ import msgspec
 from thinkaloud.canon import Finish, Kind, Provenance, Usage
 from thinkaloud.dialects.blocks import Blocks
 from thinkaloud.dialects.faults import is_error, read_error
-from thinkaloud.dialects.verbatim import ABSENT, JsonObject, encode, grow, present, raw_text
+from thinkaloud.dialects.verbatim import ABSENT, JsonObject, encode, grow, present, raw_string, raw_text
 from thinkaloud.wire import Frame
 
 NAME = "cohere_v2"
@@ -119,6 +119,8 @@ class Reader:
         elif update.finish_reason is not None and present(update.message):
             self._read_whole(_message.decode(update.message))
             self._end(update.finish_reason, update.usage, raw_text(update.message))
+        elif update.message and bytes(update.message)[:1] == b'"':
+            self._blocks.fail("provider_error", raw_string(update.message))
 
     def close(self) -> None:
         """The bytes ended."""

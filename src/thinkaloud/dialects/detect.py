@@ -98,6 +98,7 @@ _RULES: tuple[tuple[str, Callable[[Clues], bool]], ...] = (
     (anthropic_messages.NAME, lambda clue: present(clue.error) and clue.type == "error"),
     (gemini.NAME, lambda clue: present(clue.error) and _has_status(clue.error)),
     (openai_chat.NAME, lambda clue: present(clue.error) or clue.object == "error"),
+    (cohere_v2.NAME, lambda clue: bytes(clue.message)[:1] == b'"'),
 )
 
 

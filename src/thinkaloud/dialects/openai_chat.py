@@ -105,6 +105,7 @@ class Message(msgspec.Struct):
     reasoning_content: str | None = None
     reasoning_details: list[dict[str, Any]] | None = None
     thinking_blocks: list[dict[str, Any]] | None = None
+    reasoning_items: list[dict[str, Any]] | None = None
     refusal: str | None = None
     tool_calls: list[ToolCall] | None = None
     function_call: Function | None = None
@@ -228,6 +229,9 @@ class Reader:
         if message.reasoning is not None:
             self._message.grow("reasoning", message.reasoning)
             self._reason("reasoning", message.reasoning)
+        for item in message.reasoning_items or ():
+            self._seal_thought(SealForm.ENCRYPTED, text_of(item.get("encrypted_content")))
+            self._message.add_parts("reasoning_items", [item])
 
     def _read_details(self, field: str, details: list[dict[str, Any]]) -> None:
         self._message.add_parts(field, details)
@@ -264,7 +268,8 @@ class Reader:
         self._blocks.seal(REASONING, form, payload)
 
     def _answer(self, text: str, extra: Extra | None) -> None:
-        if extra is not None and extra.google is not None and extra.google.thought and not self._tags_given:
+        google = extra and (extra.google or extra.vertex)
+        if google and google.thought and not self._tags_given:
             self._tags_given = True
             self._text.close()
             self._text = TaggedText(self._blocks, PROFILES["thought"])

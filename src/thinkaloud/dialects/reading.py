@@ -184,7 +184,7 @@ class Reader:
         except (BrokenFrame, TooLarge) as fault:
             self._read_frames(fault.frames)
             if self._dialect == AUTO:
-                raise NotAResponse(_not_a_response(self._beginning)) from fault
+                raise NotAResponse(f"{_not_a_response(self._beginning)} ({fault})") from fault
             self._blocks.fail(fault.code, str(fault))
         else:
             self._read_frames(frames)

@@ -38,13 +38,7 @@ def text_of(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _join(value: object) -> str:
-    if isinstance(value, Growing):
-        return text_of(value)
-    raise TypeError(f"{type(value)} has no place in a provider's message")
-
-
-_encoder = msgspec.json.Encoder(enc_hook=_join)
+_encoder = msgspec.json.Encoder(enc_hook=text_of)
 
 
 def encode(message: object) -> str:

@@ -44,7 +44,7 @@ class Lines:
 
     def rest(self) -> bytes:
         """The unfinished line, given away."""
-        held = b"".join((self._start, *self._held))
+        held = b"".join(self._held)
         self._held.clear()
         self.held_bytes = 0
         return held

@@ -17,7 +17,7 @@ _SSE_SO_FAR = re.compile(
     rb"(?:d(?:a(?:t(?:a)?)?)?|e(?:v(?:e(?:n(?:t)?)?)?)?|i(?:d)?|r(?:e(?:t(?:r(?:y)?)?)?)?)\Z"
 )
 _AWS_PRELUDE = 12
-_MOST_BLANKS = 16 * KIB
+_MOST_BLANKS = KIB
 """White space for this long at the start is text, whatever follows it."""
 _ARRAY = re.compile(rb"\[\s{0,%d}[{\]]" % _MOST_BLANKS)
 _ARRAY_SO_FAR = re.compile(rb"\[\s{0,%d}\Z" % _MOST_BLANKS)
