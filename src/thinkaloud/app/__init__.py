@@ -1,7 +1,7 @@
 """The command line, and the one room that may know every other.
 
-Exit codes: 0 when it was done, 1 when the model or its provider failed, 2 when a file is no response or the call
-cannot be carried out, 130 when stopped by Ctrl-C.
+Exit codes: 0 when it was done, 1 when the model or its provider failed, 2 when a file is no response or
+the call cannot be carried out, 130 when stopped by Ctrl-C.
 """
 
 import argparse
@@ -24,7 +24,7 @@ _COMMANDS = {
     "ask": (
         "asking:add",
         "ask a model",
-        "Ask a model: thoughts go to stderr as they come, the answer to stdout. A prompt of - is standard input.",
+        "Ask a model: thoughts go to stderr as they come, the answer to stdout.",
     ),
     "models": (
         "catalog:add_models",

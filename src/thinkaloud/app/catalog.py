@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+from collections.abc import Sequence
 
 from thinkaloud.app.settings import user_catalog
 from thinkaloud.app.shared import DONE
@@ -74,7 +75,7 @@ def _refresh(catalog: Catalog, name: str) -> int:
     if name not in listed:
         raise Refused(f"No models list is known for {name!r}. Name one of: {', '.join(listed)}.")
     provider = catalog.providers[name]
-    found = difference(catalog, provider, offers(asyncio.run(_fetch(provider))))
+    found = difference(catalog, name, offers(asyncio.run(_fetch(provider))))
     for title, names in (("new", found.new), ("gone", found.gone)):
         print(f"{title} at {name}: {', '.join(map(clean, names)) or 'none'}")
     for change in found.changed:
@@ -91,7 +92,7 @@ async def _fetch(provider: Provider) -> bytes:
         return await client.fetch(provider, provider.models_path)
 
 
-def _print_columns(rows: list[tuple[str, ...]]) -> None:
+def _print_columns(rows: Sequence[tuple[str, ...]]) -> None:
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
     for row in rows:
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]

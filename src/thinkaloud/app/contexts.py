@@ -1,4 +1,4 @@
-"""`thinkaloud context`: what of a conversation would be sent to a model, block by block, and the exact body."""
+"""`thinkaloud context`: what of a conversation would be sent to a model, and the exact body."""
 
 import argparse
 import sys

@@ -1,4 +1,4 @@
-"""`thinkaloud read` and `thinkaloud replay`: what a provider sent, and what was recorded, on the plain command line."""
+"""`thinkaloud read` and `thinkaloud replay`: what a provider sent, and what was recorded, in plain lines."""
 
 import argparse
 import sys

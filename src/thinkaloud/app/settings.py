@@ -27,6 +27,6 @@ def model_name(given: str) -> str:
     if name := given or os.environ.get("THINKALOUD_MODEL", ""):
         return name
     raise Refused(
-        "No model was named. Use --model NAME or set THINKALOUD_MODEL; `thinkaloud models` lists those known, "
-        "and `thinkaloud simulate` runs one to try without a key."
+        "No model was named. Use --model NAME or set THINKALOUD_MODEL; `thinkaloud models` lists those "
+        "known, and `thinkaloud simulate` runs one to try without a key."
     )

@@ -1,7 +1,7 @@
 """What is asked of a model, before any provider's words for it: messages, tools, and how hard to think.
 
-A request is what `context` builds and what a dialect turns into a body. An assistant's message goes back either
-as its issuer sent it (`verbatim`) or as plain parts that any provider can read.
+A request is what `context` builds and what a dialect turns into a body. An assistant's message goes back
+either as its issuer sent it (`verbatim`) or as plain parts that any provider can read.
 """
 
 from enum import StrEnum
