@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable
 from functools import partial
 
-from benchmarks import folding, reading, splitting, starting
+from benchmarks import asking, folding, reading, splitting, starting
 from benchmarks.report import Section, page_of, write
 from benchmarks.splitting import KIB
 
@@ -16,6 +16,7 @@ QUICK: Plan = {
     splitting.TITLE: partial(splitting.measure, sizes=(4 * KIB, 16 * KIB), rounds=1),
     folding.TITLE: partial(folding.measure, deltas=(100, 1_000), blocks=(1, 100), rounds=1),
     starting.TITLE: partial(starting.measure, rounds=1),
+    asking.TITLE: partial(asking.section, count=60, rounds=1),
 }
 """Enough to see that everything runs and is right; the figures mean nothing."""
 
@@ -26,6 +27,7 @@ FULL: Plan = {
         folding.measure, deltas=(1_000, 10_000, 100_000), blocks=(1, 100, 10_000), rounds=9
     ),
     starting.TITLE: partial(starting.measure, rounds=15),
+    asking.TITLE: partial(asking.section, count=2_000, rounds=5),
 }
 """All of it, in about a minute."""
 

@@ -15,11 +15,12 @@ import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from importlib.util import find_spec
 from typing import NamedTuple
 
 import aiohttp
-import httpx
 
+from benchmarks.report import Section
 from thinkaloud.canon import BlockGrew, Kind
 from thinkaloud.canon.events import BlockStarted
 from thinkaloud.canon.requests import Request, UserMessage
@@ -135,6 +136,8 @@ async def ours(port: int) -> AsyncIterator[Way]:
 @asynccontextmanager
 async def theirs(port: int) -> AsyncIterator[Way]:
     """httpx, lines, json.loads: what a script does, with neither limits nor blocks."""
+    import httpx
+
     async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", trust_env=False) as client:
 
         async def ask(pace: str, count: int) -> Said:
@@ -195,9 +198,11 @@ async def race(port: int, count: int, rounds: int) -> dict[str, Cost]:
         return found
 
 
-def measure(count: int = 2000, rounds: int = 7) -> dict[str, Cost]:
+def measure(count: int, rounds: int) -> dict[str, Cost]:
     """The cost of a chunk for both, paced and in a burst."""
-    with subprocess.Popen([sys.executable, __file__, "--serve"], stdout=subprocess.PIPE, text=True) as server:
+    with subprocess.Popen(
+        [sys.executable, "-m", "benchmarks.asking"], stdout=subprocess.PIPE, text=True
+    ) as server:
         try:
             assert server.stdout is not None
             port = int(server.stdout.readline())
@@ -217,14 +222,12 @@ def told(found: dict[str, Cost]) -> str:
     return "\n".join(rows)
 
 
-def main() -> None:
-    if "--serve" in sys.argv:
-        serve()
-    elif "--quick" in sys.argv:
-        print(told(measure(count=200, rounds=1)))
-    else:
-        print(f"### {TITLE}\n\n{told(measure())}")
+def section(count: int, rounds: int) -> Section:
+    """The answer, for the report."""
+    if find_spec("httpx") is None:
+        return Section(TITLE, "httpx is not installed here, so there is nothing to measure beside.")
+    return Section(TITLE, told(measure(count, rounds)))
 
 
 if __name__ == "__main__":
-    main()
+    serve()

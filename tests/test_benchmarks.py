@@ -5,11 +5,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from benchmarks import folding, reading, report, splitting, starting
+from benchmarks import asking, folding, reading, report, splitting, starting
 from benchmarks.rivals import PerCharacter
 
 ROOT = Path(__file__).parents[1]
-TITLES = [reading.TITLE, splitting.TITLE, folding.TITLE, starting.TITLE]
+TITLES = [reading.TITLE, splitting.TITLE, folding.TITLE, starting.TITLE, asking.TITLE]
 
 
 def test_a_quick_run_answers_every_question() -> None:

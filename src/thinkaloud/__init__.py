@@ -1,29 +1,44 @@
-"""Thinkaloud: any provider's bytes become one exact story of a turn.
+"""Thinkaloud: any provider's bytes become one exact story of a turn, and any model is asked the way it takes.
 
 `read` takes a whole body or a streamed one and gives a `Turn`; `Reader` does the same piece by piece.
+`ask` and `stream` send a prompt or a conversation; what they need is imported when they are first used.
 """
+
+from typing import TYPE_CHECKING
 
 from thinkaloud.canon import Entry, Event, NotAResponse, ThinkaloudError
 from thinkaloud.dialects import AUTO, Reader
 from thinkaloud.transcript import Block, Callbacks, Handler, Outcome, Turn, apply, fold
+
+if TYPE_CHECKING:
+    from thinkaloud.client.prompting import Options, ask, ask_sync, stream, stream_sync
+    from thinkaloud.context import Conversation
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Block",
     "Callbacks",
+    "Conversation",
     "Entry",
     "Event",
     "Handler",
     "NotAResponse",
+    "Options",
     "Outcome",
     "Reader",
     "ThinkaloudError",
     "Turn",
     "apply",
+    "ask",
+    "ask_sync",
     "fold",
     "read",
+    "stream",
+    "stream_sync",
 ]
+
+_ASKING = ("Conversation", "Options", "ask", "ask_sync", "stream", "stream_sync")
 
 
 def read(data: bytes, dialect: str = AUTO, *, model: str = "", tags: str = "") -> Turn:
@@ -33,3 +48,11 @@ def read(data: bytes, dialect: str = AUTO, *, model: str = "", tags: str = "") -
     """
     reader = Reader(dialect, model=model, tags=tags)
     return fold([*reader.feed(data), *reader.close()])
+
+
+def __getattr__(name: str) -> object:
+    if name in _ASKING:
+        from thinkaloud.client import prompting
+
+        return getattr(prompting, name)
+    raise AttributeError(f"module 'thinkaloud' has no attribute {name!r}")

@@ -103,7 +103,7 @@ def ask_sync(
     request: Request, route: Route, *, client: Client | None = None, write: Write | None = None
 ) -> Turn:
     """`ask` for scripts: waits for the whole answer."""
-    _no_loop("ask_sync", "await ask(...)", client)
+    refuse_in_loop("ask_sync", "await ask(...)", client)
     return asyncio.run(ask(request, route, client=client, write=write))
 
 
@@ -111,8 +111,8 @@ def stream_sync(
     request: Request, route: Route, *, client: Client | None = None, write: Write | None = None
 ) -> Iterator[Event]:
     """`stream` for scripts: events as they arrive, in an ordinary loop."""
-    _no_loop("stream_sync", "async for event in stream(...)", client)
-    return _stepped(stream(request, route, client=client, write=write))
+    refuse_in_loop("stream_sync", "async for event in stream(...)", client)
+    return stepped(stream(request, route, client=client, write=write))
 
 
 def steady_clock() -> Clock:
@@ -121,7 +121,8 @@ def steady_clock() -> Clock:
     return lambda: (start_ns + time.monotonic_ns()) // 1_000_000
 
 
-def _no_loop(called: str, instead: str, client: Client | None) -> None:
+def refuse_in_loop(called: str, instead: str, client: Client | None) -> None:
+    """Refuse to wait where waiting would stop an event loop, or with a client that belongs to one."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -135,7 +136,7 @@ def _no_loop(called: str, instead: str, client: Client | None) -> None:
     )
 
 
-def _stepped(told: AsyncGenerator[_T, None]) -> Iterator[_T]:
+def stepped(told: AsyncGenerator[_T, None]) -> Iterator[_T]:
     """An asynchronous iterator one step at a time, in a loop of its own that runs only during a step."""
 
     async def step() -> _T | None:

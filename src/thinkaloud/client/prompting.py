@@ -3,8 +3,9 @@
 What could not be honoured is told as notices right after the turn starts, and nothing falls back in silence.
 """
 
+import asyncio
 import os
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import aclosing
 from typing import Literal
 
@@ -149,6 +150,32 @@ async def ask(
         async for entry in told:
             apply(turn, entry)
     return turn
+
+
+def ask_sync(
+    prompt: str | Conversation,
+    *,
+    model: str,
+    thinking: str | int | None = None,
+    options: Options | None = None,
+) -> Turn:
+    """`ask` for scripts: waits for the whole answer."""
+    asking.refuse_in_loop("ask_sync", "await ask(...)", options.client if options else None)
+    return asyncio.run(ask(prompt, model=model, thinking=thinking, options=options))
+
+
+def stream_sync(
+    prompt: str | Conversation,
+    *,
+    model: str,
+    thinking: str | int | None = None,
+    options: Options | None = None,
+) -> Iterator[Event]:
+    """`stream` for scripts: events as they arrive, in an ordinary loop."""
+    asking.refuse_in_loop(
+        "stream_sync", "async for event in stream(...)", options.client if options else None
+    )
+    return asking.stepped(stream(prompt, model=model, thinking=thinking, options=options))
 
 
 def _conversation(prompt: str | Conversation, options: Options) -> Conversation:
