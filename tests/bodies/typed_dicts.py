@@ -1,0 +1,65 @@
+"""Whether JSON fits a TypedDict of a client library, with no field that the library does not know."""
+
+import types
+import typing
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, get_args, get_origin
+
+import typing_extensions
+
+_LISTS = (list, Iterable, Sequence)
+_WRAPPERS = (
+    typing.Annotated,
+    typing.Required,
+    typing.NotRequired,
+    typing_extensions.Required,
+    typing_extensions.NotRequired,
+)
+_PLAIN: dict[object, tuple[type, ...]] = {str: (str,), int: (int,), float: (int, float), bool: (bool,)}
+
+
+def misfit(value: object, kind: Any, path: str = "body") -> str:
+    """Where and how a value does not fit; empty when it does."""
+    origin, inner = get_origin(kind), get_args(kind)
+    if kind in (Any, object):
+        return ""
+    if origin in _WRAPPERS:
+        return misfit(value, inner[0], path)
+    if origin in (typing.Union, types.UnionType):
+        return _any(value, inner, path)
+    if origin is typing.Literal:
+        return "" if value in inner else f"{path}: {value!r} is none of {inner}"
+    if origin in _LISTS:
+        return _each(value, inner[0], path)
+    if origin in (dict, Mapping):
+        return "" if isinstance(value, dict) else f"{path}: no object"
+    if typing_extensions.is_typeddict(kind):
+        return _object(value, kind, path)
+    fits = isinstance(value, _PLAIN.get(kind, ())) or (value is None and kind is type(None))
+    return "" if fits else f"{path}: {value!r} is no {kind}"
+
+
+def _any(value: object, kinds: tuple[Any, ...], path: str) -> str:
+    """The misfit that came furthest, since it is the one that was meant."""
+    found = [misfit(value, kind, path) for kind in kinds]
+    deepest: Callable[[str], int] = lambda said: len(said.partition(":")[0])  # noqa: E731
+    return "" if "" in found else max(found, key=deepest)
+
+
+def _each(value: object, kind: Any, path: str) -> str:
+    if not isinstance(value, list):
+        return f"{path}: no list"
+    found = (misfit(item, kind, f"{path}[{at}]") for at, item in enumerate(value))
+    return next(filter(None, found), "")
+
+
+def _object(value: object, kind: Any, path: str) -> str:
+    if not isinstance(value, dict):
+        return f"{path}: no object"
+    hints = typing_extensions.get_type_hints(kind)
+    if missing := kind.__required_keys__ - set(value):
+        return f"{path}: without {sorted(missing)}"
+    if unknown := set(value) - set(hints):
+        return f"{path}: {sorted(unknown)} is not known"
+    found = (misfit(item, hints[name], f"{path}.{name}") for name, item in value.items())
+    return next(filter(None, found), "")

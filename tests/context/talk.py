@@ -1,0 +1,301 @@
+"""Answers as providers send them, small and written by hand, and the routes they came by."""
+
+import base64
+import json
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import msgspec
+
+import thinkaloud
+from thinkaloud.canon import BlockEnded, BlockStarted, Event, TurnEnded, TurnFailed
+from thinkaloud.canon.requests import AssistantMessage, Tool, ToolMessage, UserMessage
+from thinkaloud.catalog import Route, builtin
+from thinkaloud.catalog import route as find
+from thinkaloud.context import Built, Conversation, Said, Step, Terms, build
+
+CATALOG = builtin()
+WEATHER = Tool(
+    "get_weather", "The weather in a city.", '{"type":"object","properties":{"city":{"type":"string"}}}'
+)
+SYSTEM = "Be brief."
+
+
+def route(name: str) -> Route:
+    return find(CATALOG, name, thinking=True, have_key=lambda provider: True)
+
+
+CLAUDE = route("anthropic/claude-opus-4-5")
+BOUND = route("anthropic/claude-opus-5-5")
+GPT = route("openai/gpt-5")
+CHAT = route("openai-chat/gpt-4o")
+OPENROUTER = route("openrouter/anthropic/claude-opus-4.5")
+DEEPSEEK = route("deepseek/deepseek-v4-flash")
+R1 = route("deepseek/deepseek-reasoner")
+KIMI = route("moonshot/kimi-k2-thinking")
+GEMINI = route("gemini/gemini-3-pro")
+MISTRAL = route("mistral/magistral-medium-2509")
+MINIMAX = route("minimax/MiniMax-M2")
+VLLM = route("vllm/qwen3-8b")
+OLLAMA = route("ollama/qwen3:8b")
+COHERE = route("cohere/command-a-reasoning-08-2025")
+BEDROCK = route("bedrock/us.anthropic.claude-opus-4-5-20251101-v1:0")
+INTERACTIONS = msgspec.structs.replace(
+    GEMINI, provider=msgspec.structs.replace(GEMINI.provider, dialect="gemini_interactions", places={})
+)
+ROUTES = (
+    CLAUDE,
+    BOUND,
+    GPT,
+    CHAT,
+    OPENROUTER,
+    DEEPSEEK,
+    R1,
+    KIMI,
+    GEMINI,
+    MISTRAL,
+    MINIMAX,
+    VLLM,
+    OLLAMA,
+    COHERE,
+    BEDROCK,
+    INTERACTIONS,
+)
+
+
+class Calls(NamedTuple):
+    """A call by its id, and the city it asks for."""
+
+    call_id: str
+    city: str
+
+
+def sealed(thought: str) -> str:
+    """A signature, in base64 as they are."""
+    return base64.b64encode(f"sealed {thought}".encode()).decode()
+
+
+def _anthropic(model: str, thought: str, text: str, calls: Sequence[Calls]) -> object:
+    content: list[object] = []
+    if thought:
+        content.append({"type": "thinking", "thinking": thought, "signature": sealed(thought)})
+    if text:
+        content.append({"type": "text", "text": text})
+    content += [
+        {"type": "tool_use", "id": call.call_id, "name": "get_weather", "input": {"city": call.city}}
+        for call in calls
+    ]
+    usage = {"input_tokens": 9, "output_tokens": 40, "output_tokens_details": {"thinking_tokens": 30}}
+    stop = "tool_use" if calls else "end_turn"
+    return {"type": "message", "model": model, "content": content, "stop_reason": stop, "usage": usage}
+
+
+def _functions(calls: Sequence[Calls]) -> list[object]:
+    return [
+        {
+            "id": call.call_id,
+            "type": "function",
+            "function": {"name": "get_weather", "arguments": json.dumps({"city": call.city})},
+        }
+        for call in calls
+    ]
+
+
+def _chat(model: str, message: dict[str, object], calls: Sequence[Calls]) -> object:
+    told = {"role": "assistant", **message}
+    if calls:
+        told["tool_calls"] = _functions(calls)
+    usage = {
+        "prompt_tokens": 9,
+        "completion_tokens": 40,
+        "completion_tokens_details": {"reasoning_tokens": 30},
+    }
+    finish = "tool_calls" if calls else "stop"
+    return {"model": model, "choices": [{"message": told, "finish_reason": finish}], "usage": usage}
+
+
+def _detailed(model: str, thought: str, text: str, calls: Sequence[Calls]) -> object:
+    detail = {"type": "reasoning.text", "text": thought, "signature": sealed(thought), "index": 0}
+    details = [detail] if thought else []
+    return _chat(model, {"content": text, "reasoning": thought or None, "reasoning_details": details}, calls)
+
+
+def _chunked(model: str, thought: str, text: str, calls: Sequence[Calls]) -> object:
+    if not thought:
+        return _chat(model, {"content": text}, calls)
+    thinking = {"type": "thinking", "thinking": [{"type": "text", "text": thought}], "closed": True}
+    return _chat(model, {"content": [thinking, {"type": "text", "text": text}]}, calls)
+
+
+def _tagged(model: str, thought: str, text: str, calls: Sequence[Calls]) -> object:
+    return _chat(model, {"content": (f"<think>{thought}</think>" if thought else "") + text}, calls)
+
+
+def _fielded(field: str, model: str, thought: str, text: str, calls: Sequence[Calls]) -> object:
+    return _chat(model, {"content": text, field: thought} if thought else {"content": text}, calls)
+
+
+def _responses(model: str, thought: str, text: str, calls: Sequence[Calls]) -> object:
+    output: list[object] = []
+    if thought:
+        summary = [{"type": "summary_text", "text": thought}]
+        output.append(
+            {"type": "reasoning", "id": "rs_1", "summary": summary, "encrypted_content": f"enc:{thought}"}
+        )
+    if text:
+        part = {"type": "output_text", "text": text, "annotations": []}
+        output.append({"type": "message", "id": "msg_1", "role": "assistant", "content": [part]})
+    output += [
+        {
+            "type": "function_call",
+            "id": f"fc_{call.call_id}",
+            "call_id": call.call_id,
+            "name": "get_weather",
+            "arguments": json.dumps({"city": call.city}),
+        }
+        for call in calls
+    ]
+    return {"object": "response", "model": model, "status": "completed", "output": output}
+
+
+def _gemini(model: str, thought: str, text: str, calls: Sequence[Calls]) -> object:
+    parts: list[dict[str, object]] = []
+    if thought:
+        parts.append({"text": thought, "thought": True})
+    if text:
+        parts.append({"text": text})
+    parts += [
+        {"functionCall": {"id": call.call_id, "name": "get_weather", "args": {"city": call.city}}}
+        for call in calls
+    ]
+    if thought and len(parts) > 1:
+        parts[-1 if not calls else -len(calls)]["thoughtSignature"] = sealed(thought)
+    content = {"role": "model", "parts": parts}
+    return {"modelVersion": model, "candidates": [{"content": content, "finishReason": "STOP"}]}
+
+
+def _interactions(model: str, thought: str, text: str, calls: Sequence[Calls]) -> object:
+    steps: list[object] = []
+    if thought:
+        summary = [{"type": "text", "text": thought}]
+        steps.append({"type": "thought", "signature": sealed(thought), "summary": summary})
+    if text:
+        steps.append({"type": "model_output", "content": [{"type": "text", "text": text}]})
+    steps += [
+        {
+            "type": "function_call",
+            "id": call.call_id,
+            "name": "get_weather",
+            "arguments": {"city": call.city},
+        }
+        for call in calls
+    ]
+    status = "requires_action" if calls else "completed"
+    return {"object": "interaction", "model": model, "status": status, "steps": steps}
+
+
+def _ollama(model: str, thought: str, text: str, calls: Sequence[Calls]) -> object:
+    message: dict[str, object] = {"role": "assistant", "content": text}
+    if thought:
+        message["thinking"] = thought
+    if calls:
+        message["tool_calls"] = [
+            {"id": call.call_id, "function": {"name": "get_weather", "arguments": {"city": call.city}}}
+            for call in calls
+        ]
+    return {"model": model, "message": message, "done": True, "done_reason": "stop", "eval_count": 40}
+
+
+def _bedrock(model: str, thought: str, text: str, calls: Sequence[Calls]) -> object:
+    content: list[object] = []
+    if thought:
+        content.append(
+            {"reasoningContent": {"reasoningText": {"text": thought, "signature": sealed(thought)}}}
+        )
+    if text:
+        content.append({"text": text})
+    content += [
+        {"toolUse": {"toolUseId": call.call_id, "name": "get_weather", "input": {"city": call.city}}}
+        for call in calls
+    ]
+    message = {"role": "assistant", "content": content}
+    return {"output": {"message": message}, "stopReason": "tool_use" if calls else "end_turn"}
+
+
+def _cohere(model: str, thought: str, text: str, calls: Sequence[Calls]) -> object:
+    content: list[object] = [{"type": "thinking", "thinking": thought}] if thought else []
+    content += [{"type": "text", "text": text}] if text else []
+    message: dict[str, object] = {"role": "assistant", "content": content}
+    if calls:
+        message["tool_calls"] = _functions(calls)
+    return {"message": message, "finish_reason": "TOOL_CALL" if calls else "COMPLETE"}
+
+
+def answer(came_by: Route, thought: str = "", text: str = "", calls: Sequence[Calls] = ()) -> bytes:
+    """A whole answer of what a route leads to."""
+    by_rule = {
+        "details": _detailed,
+        "thinking_chunks": _chunked,
+        "whole_message": _tagged,
+    }
+    by_dialect = {
+        "anthropic_messages": _anthropic,
+        "openai_responses": _responses,
+        "gemini": _gemini,
+        "gemini_interactions": _interactions,
+        "ollama": _ollama,
+        "bedrock_converse": _bedrock,
+        "cohere_v2": _cohere,
+    }
+    say = by_dialect.get(came_by.provider.dialect) or by_rule.get(came_by.replay.name)
+    if say is None:
+        field = came_by.replay.field or "reasoning_content"
+        return json.dumps(_fielded(field, came_by.model_id, thought, text, calls)).encode()
+    return json.dumps(say(came_by.model_id, thought, text, calls)).encode()
+
+
+def said(came_by: Route, body: bytes, prefix: str = "") -> Said:
+    turn = thinkaloud.read(body, came_by.provider.dialect, model=came_by.model_id)
+    return Said(turn, prefix, came_by.provider.name)
+
+
+def speak(
+    came_by: Route, thought: str = "", text: str = "", calls: Sequence[Calls] = (), prefix: str = ""
+) -> Said:
+    return said(came_by, answer(came_by, thought, text, calls), prefix)
+
+
+def broken(came_by: Route, body: bytes, after: int) -> Said:
+    """The same answer, cut off after so many of its events."""
+    reader = thinkaloud.Reader(came_by.provider.dialect, model=came_by.model_id)
+    events: list[Event] = [*reader.feed(body), *reader.close()]
+    kept = [event for event in events[:after] if not isinstance(event, TurnEnded | TurnFailed)]
+    started = {event.block for event in kept if isinstance(event, BlockStarted)}
+    ended = {event.block for event in kept if isinstance(event, BlockEnded)}
+    rest = [BlockEnded(block, interrupted=True) for block in sorted(started - ended)]
+    turn = thinkaloud.fold([*kept, *rest, TurnFailed("cut_off", "the connection broke")])
+    return Said(turn, "", came_by.provider.name)
+
+
+def talk(*steps: Step, system: str = SYSTEM, tools: tuple[Tool, ...] = (WEATHER,)) -> Conversation:
+    return Conversation(steps, system, tools)
+
+
+def ask(text: str = "Weather?") -> UserMessage:
+    return UserMessage(text)
+
+
+def result(call_id: str = "c1", text: str = "18 C") -> ToolMessage:
+    return ToolMessage(call_id, text)
+
+
+def answers(built: Built) -> list[AssistantMessage]:
+    return [message for message in built.request.messages if isinstance(message, AssistantMessage)]
+
+
+def codes(built: Built) -> list[tuple[int, int | None, str, str]]:
+    return [(line.step, line.block, line.fate, line.code) for line in built.report.lines]
+
+
+def prefix_of(conversation: Conversation, to: Route, terms: Terms | None = None) -> str:
+    return build(conversation, to, terms).prefix

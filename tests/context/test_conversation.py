@@ -1,0 +1,176 @@
+"""A conversation's file: read by hand, written by the machine, and nothing lost on the way."""
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.context.talk import CLAUDE, GEMINI, Calls, ask, result, route, speak, talk
+from tests.context.test_properties import conversations
+
+from thinkaloud.canon import (
+    BlockEnded,
+    BlockGrew,
+    BlockStarted,
+    Entry,
+    Event,
+    Finish,
+    Kind,
+    NoticeGiven,
+    Refused,
+    SummaryWritten,
+    ToolFinished,
+    TurnEnded,
+    TurnFailed,
+    TurnStarted,
+    Usage,
+    UsageReported,
+)
+from thinkaloud.canon.requests import Image, Tool, ToolMessage, UserMessage
+from thinkaloud.context import Conversation, Said, build, fingerprint, read_conversation, write_conversation
+from thinkaloud.context.unfolding import unfold
+from thinkaloud.transcript import Turn, apply, fold
+
+BY_HAND = b"""{
+  "system": "Be brief.",
+  "tools": [{"name": "get_weather", "parameters": {"type": "object"}}, {"name": "now"}],
+  "messages": [
+    {"role": "user", "text": "Weather?", "images": [{"media_type": "image/png", "data": "aGk="}]},
+    {"role": "assistant", "provider": "anthropic", "prefix": "abc", "events": [
+      {"type": "turn.started", "dialect": "anthropic_messages", "model": "claude-opus-4-5"},
+      {"type": "block.started", "block": 0, "kind": "text"},
+      {"type": "block.grew", "block": 0, "text": "Warm."},
+      {"type": "block.ended", "block": 0},
+      {"type": "turn.ended", "finish": "stop"}]},
+    {"role": "tool", "call_id": "c1", "result": "18 C", "failed": true}]}"""
+
+
+def test_a_file_written_by_hand_is_read() -> None:
+    read = read_conversation(BY_HAND)
+    user, answered, tool = read.steps
+    assert isinstance(answered, Said)
+    assert user == UserMessage("Weather?", (Image("image/png", "aGk="),))
+    assert (answered.turn.answer, answered.provider, answered.prefix) == ("Warm.", "anthropic", "abc")
+    assert tool == ToolMessage("c1", "18 C", failed=True)
+    assert read.tools == (Tool("get_weather", "", '{"type": "object"}'), Tool("now"))
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"hello", "This is not a conversation"),
+        (b'{"messages":[{"role":"robot"}]}', "This is not a conversation"),
+        (
+            b'{"messages":[{"role":"assistant","events":[{"type":"block.ended","block":3}]}]}',
+            "An assistant's events tell no story: block 3 has not started. Keep them as they were told.",
+        ),
+    ],
+)
+def test_what_is_no_conversation_is_refused(data: bytes, said: str) -> None:
+    with pytest.raises(Refused, match=said):
+        read_conversation(data)
+
+
+def plain(turn: Turn) -> object:
+    """A turn without how its text was cut and how many events it came in."""
+    for block in turn.blocks:
+        assert block.text is not None
+    told = msgspec.to_builtins(turn)
+    del told["seq"]
+    return told
+
+
+def same(one: Conversation, other: Conversation) -> bool:
+    pairs = zip(one.steps, other.steps, strict=True)
+    return (one.system, one.tools) == (other.system, other.tools) and all(
+        (plain(a.turn), a.prefix, a.provider) == (plain(b.turn), b.prefix, b.provider)
+        if isinstance(a, Said) and isinstance(b, Said)
+        else a == b
+        for a, b in pairs
+    )
+
+
+schemas = st.sampled_from(['{"type":"object"}', '{ "a" : [1, 2] }', ' {"spaced":1} ', "no schema", '"text"'])
+
+
+@given(
+    conversations(),
+    st.text(),
+    st.lists(st.builds(Tool, st.text(), st.text(), schemas), max_size=3),
+    st.text(),
+)
+def test_a_file_keeps_everything(
+    conversation: Conversation, system: str, tools: list[Tool], prefix: str
+) -> None:
+    """R050: ordered parts of their message, with all that came with them."""
+    steps = tuple(
+        msgspec.structs.replace(step, prefix=prefix) if isinstance(step, Said) else step
+        for step in conversation.steps
+    )
+    whole = Conversation(steps, system, tuple(tools))
+    written = write_conversation(whole)
+    assert same(read_conversation(written), whole)
+    assert write_conversation(read_conversation(written)) == written
+
+
+TOLD: list[list[Event]] = [
+    [TurnStarted("text", "m"), BlockStarted(0, Kind.TEXT), BlockGrew(0, "Live")],
+    [TurnStarted(), TurnEnded(Finish.CANCELLED)],
+    [TurnStarted(), TurnEnded(Finish.REFUSAL, "refusal")],
+    [TurnStarted(), TurnEnded(Finish.LENGTH, "max_tokens")],
+    [TurnStarted(), TurnFailed("overloaded_error", "Try later.")],
+    [TurnStarted(), TurnFailed("cut_off", "openai_chat stopped")],
+    [TurnStarted(), SummaryWritten("Did it.", "extract"), NoticeGiven("n", "hm"), TurnEnded(Finish.STOP)],
+    [
+        TurnStarted(),
+        BlockStarted(0, Kind.TOOL_CALL, "t", "c"),
+        ToolFinished(0, "", "boom"),
+        BlockEnded(0),
+        BlockStarted(1, Kind.TEXT),
+        BlockGrew(1, "Done."),
+        BlockEnded(1),
+        UsageReported(Usage(1, 2, 3)),
+        TurnEnded(Finish.TOOL_CALLS),
+    ],
+]
+
+
+@pytest.mark.parametrize("events", TOLD, ids=range(len(TOLD)))
+def test_unfolding_and_folding_give_the_same_turn(events: list[Event]) -> None:
+    turn = fold(events)
+    assert plain(fold(entry.event for entry in unfold(turn))) == plain(turn)
+
+
+def test_stamps_are_kept_where_there_are_any() -> None:
+    """K22: durations are differences of stamps, also after a file."""
+    turn = Turn()
+    events: list[Event] = [TurnStarted(), BlockStarted(0, Kind.REASONING), BlockEnded(0), TurnEnded()]
+    for seq, event in enumerate(events):
+        apply(turn, Entry(seq, event, 1000 * seq))
+    kept = Conversation((Said(turn),))
+    written = write_conversation(kept)
+    assert b'"entries"' in written
+    assert same(read_conversation(written), kept)
+    (step,) = read_conversation(written).steps
+    assert isinstance(step, Said)
+    assert step.turn.blocks[0].duration_ms == 1000
+
+
+def test_a_conversation_survives_its_file_and_builds_the_same_request() -> None:
+    steps = talk(ask(), speak(GEMINI, "Two.", "", [Calls("c1", "Lima")]), result())
+    again = read_conversation(write_conversation(steps))
+    assert build(again, GEMINI) == build(steps, GEMINI)
+
+
+def test_a_fingerprint_is_of_what_is_sent() -> None:
+    steps = talk(ask(), speak(CLAUDE, "Hm.", "Hi."), ask())
+    built = build(steps, CLAUDE)
+    request = built.request
+    assert built.prefix == fingerprint(request.system, request.tools, request.messages)
+    assert len(built.prefix) == 64
+    other = {
+        fingerprint("x", request.tools, request.messages),
+        fingerprint(request.system, (), request.messages),
+        fingerprint(request.system, request.tools, request.messages[1:]),
+        build(steps, route("openai/gpt-5")).prefix,
+    }
+    assert len(other - {built.prefix}) == 4
