@@ -40,7 +40,7 @@ def drawn() -> str:
 
 def _wrapped(line: str) -> list[str]:
     indent = "        " if line.startswith("[think]") else ""
-    return textwrap.wrap(line, COLUMNS, drop_whitespace=False, subsequent_indent=indent) or [""]
+    return textwrap.wrap(line, COLUMNS, subsequent_indent=indent) or [""]
 
 
 def _text(number: int, row: str, line: str) -> str:
