@@ -27,8 +27,6 @@ from thinkaloud.canon import Kind
 from thinkaloud.canon.requests import Ask, ToolMessage, UserMessage
 from thinkaloud.catalog import Route
 from thinkaloud.context import ContextMode, Conversation, Said, Step, Terms, Unsupported, build
-from thinkaloud.context.families import native
-from thinkaloud.context.speech import listen
 from thinkaloud.dialects.bodies import write
 from thinkaloud.simulators import APIS, Answer, ToolCall
 from thinkaloud.simulators.api import Api, Asked, Memory, refused
@@ -185,16 +183,8 @@ moves: st.SearchStrategy[list[Move]] = st.lists(
 
 
 def possible(world: World, to: Route) -> bool:
-    """R1 takes no tools; and a loop that one Claude began is not handed to another."""
-    if to is R1:
-        return not any(isinstance(step, ToolMessage) for step in world.steps)
-    loop = listen(world.steps).loop
-    return not any(
-        isinstance(step := world.steps[at], Said)
-        and step.provider == to.provider.name
-        and not native(step, to)
-        for at in loop
-    )
+    """R1 takes no tools."""
+    return to is not R1 or not any(isinstance(step, ToolMessage) for step in world.steps)
 
 
 @settings(max_examples=300, deadline=None)

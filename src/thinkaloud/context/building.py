@@ -17,6 +17,7 @@ from thinkaloud.canon.requests import (
 )
 from thinkaloud.catalog.rows import ReplayForm, Route, Sent
 from thinkaloud.context.conversation import Conversation, Said
+from thinkaloud.context.families import native
 from thinkaloud.context.fingerprints import Prefix
 from thinkaloud.context.notes import note
 from thinkaloud.context.plain import Plain
@@ -61,7 +62,8 @@ class _Builder:
         self._steps = conversation.steps
         self._route = route
         self._unsupported = terms.unsupported
-        self._heard = listen(self._steps)
+        self._mode = terms.ask.mode
+        self._heard = listen(self._steps, self._demands)
         self.loop = self._heard.loop
         self.judge = Judge(route, terms, self.loop)
         self._last_asked = max(
@@ -74,6 +76,12 @@ class _Builder:
         self.bare: set[int] = set()
         """Turns that called tools and went without a thought."""
         self.prefix = Prefix(conversation.system, conversation.tools)
+
+    def _demands(self, said: Said) -> bool:
+        """Whether a call of this turn is refused without its thought, however the model is asked."""
+        rule = self._route.replay
+        demanded = rule.form is ReplayForm.VERBATIM and rule.required is not Sent.NONE
+        return demanded and self._mode not in ("enabled", "disabled") and native(said, self._route)
 
     def run(self) -> None:
         """Say every step."""

@@ -4,7 +4,7 @@ Calls go with their results or not at all: where one of a turn's calls was never
 out, and the results of the others with them.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
@@ -78,14 +78,21 @@ class Heard(msgspec.Struct, frozen=True):
     """The turns of the tool loop that is still open."""
 
 
-def listen(steps: Sequence[Step]) -> Heard:
-    """Every turn with its results, and which of them are still in an open loop."""
+def listen(steps: Sequence[Step], demanded: Callable[[Said], bool] = lambda _: False) -> Heard:
+    """Every turn with its results, and which of them are still in an open loop.
+
+    `demanded` says of a turn whether its calls are refused without their thought: then a turn that broke off
+    keeps its calls to itself, since half a thought does not go back.
+    """
     answers, lost = _pair(steps)
     speeches = {}
     for number, step in enumerate(steps):
         if isinstance(step, Said):
             found = answers.get(number, {})
             speech = _hear(number, step, found)
+            if speech.calls and speech.thoughtful and not speech.whole and demanded(step):
+                alone = tuple(block.number for block, _ in speech.calls)
+                speech = msgspec.structs.replace(speech, calls=(), unanswered=alone)
             speeches[number] = msgspec.structs.replace(speech, retried=_retried(speech, steps))
             if speech.unanswered:
                 lost |= {at: "unanswered" for at, _ in found.values()}

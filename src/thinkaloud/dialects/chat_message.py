@@ -57,8 +57,8 @@ class ChatMessage:
     def _add(self, there: list[JsonObject], part: JsonObject) -> None:
         kind = part.get("type")
         field = _CONTINUED.get(kind) if isinstance(kind, str) else None
-        last = there[-1] if there else {}
-        if field is None or last.get("type") != kind or last.get("index") != part.get("index"):
+        last = _continued(there, part, field)
+        if field is None or last is None:
             there.append(part)
             return
         more, said = part.get(field), last.get(field)
@@ -70,3 +70,12 @@ class ChatMessage:
             there.append(part)
             return
         last.update((name, value) for name, value in part.items() if name != field and value is not None)
+
+
+def _continued(there: list[JsonObject], part: JsonObject, field: str | None) -> JsonObject | None:
+    """What a part goes on with: the last one; or, for a signature that comes late, the one with its index."""
+    late = field is not None and part.get(field) is None and part.get("index") is not None
+    for last in reversed(there if late else there[-1:]):
+        if last.get("type") == part.get("type") and last.get("index") == part.get("index"):
+            return last
+    return None

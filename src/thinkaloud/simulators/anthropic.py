@@ -72,7 +72,7 @@ def _blocks(asked: Asked, answer: Answer) -> list[Json]:
     for call in answer.tool_calls:
         number = f"toolu_{asked.memory.number()}"
         if thought_first:
-            asked.memory.after_thought.add(number)
+            asked.memory.after_thought.add(f"{number} {model.id}")
         blocks.append({"type": "tool_use", "id": number, "name": call.name, "input": call.arguments})
     return blocks
 

@@ -181,7 +181,8 @@ def _thinking_left_out(asked: Asked) -> Refusal | None:
     found = _open_loop(asked)
     if thinking_type(asked, _row(asked)) != "adaptive" or found is None:
         return None
-    calls = {block.get("id") for block in found[1] if block.get("type") == "tool_use"}
+    model = _row(asked).id
+    calls = {f"{block.get('id')} {model}" for block in found[1] if block.get("type") == "tool_use"}
     return _without_thought(*found) if calls & asked.memory.after_thought else None
 
 
@@ -255,7 +256,7 @@ RULES = (
     ),
     Rule(
         "anthropic.thinking-left-out",
-        "adaptive thinking, and the thought before a call of the open tool loop was left out",
+        "adaptive thinking, and the thought before this model's own call in the open tool loop was left out",
         "vendor docs: thinking with tool use",
         _thinking_left_out,
     ),

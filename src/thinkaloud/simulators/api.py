@@ -36,11 +36,12 @@ class Memory:
     items: dict[str, Json] = field(default_factory=dict)
     responses: dict[str, list[Json]] = field(default_factory=dict)
     partner: dict[str, str] = field(default_factory=dict)
+    mark: str = ""
 
     def number(self) -> str:
-        """The next id, counted and not drawn."""
+        """The next id, counted and not drawn; the mark keeps ids of two servers apart, as real ones are."""
         self.given += 1
-        return f"{self.given:04d}"
+        return f"{self.mark}{self.given:04d}"
 
 
 @dataclass(frozen=True)

@@ -34,8 +34,8 @@ def _details(asked: Asked, answer: Answer) -> list[Json]:
 
 
 def _streamed(details: list[Json]) -> tuple[tuple[Json, ...], tuple[Json, ...]]:
-    """The deltas of these details: text as it comes, signatures and sealed copies late."""
-    early: list[Json] = []
+    """The deltas of these details: text as it comes, signatures and sealed copies late; none is told too."""
+    early: list[Json] = [] if details else [{"role": "assistant", "content": "", "reasoning_details": []}]
     late: list[Json] = []
     for detail in details:
         name = {"reasoning.text": "text", "reasoning.summary": "summary"}.get(detail["type"])

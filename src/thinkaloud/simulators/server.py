@@ -57,7 +57,7 @@ class Simulator:
         self.refusals: list[Refused] = []
         self._secret = Secret(secret)
         self._key = key
-        self._memory = Memory()
+        self._memory = Memory(mark=self._secret.mark)
 
     @property
     def url(self) -> str:

@@ -22,6 +22,11 @@ class Secret:
     def __repr__(self) -> str:
         return "Secret(***)"
 
+    @property
+    def mark(self) -> str:
+        """A short word that tells the ids of this server from those of any other."""
+        return self._mac(b"ids").hex()[:6]
+
     def seal(self, **note: str) -> str:
         """An opaque word that holds the note."""
         told = json.dumps(note, sort_keys=True, separators=(",", ":")).encode()
