@@ -3,19 +3,22 @@
 import argparse
 import asyncio
 import sys
+from collections.abc import Callable, Iterator
 from contextlib import aclosing
 
 import msgspec
 
 from thinkaloud.app.reading import summary
 from thinkaloud.app.settings import model_name, user_catalog
-from thinkaloud.app.shared import DONE, FAILED, STDIN, add_language, dim, pieces, positive
+from thinkaloud.app.shared import DONE, FAILED, STDIN, STOPPED, add_language, dim, pieces, positive
+from thinkaloud.canon import BlockEnded, Entry, Event, Finish, Refused, TurnEnded
+from thinkaloud.client import steady_clock
 from thinkaloud.client.prompting import Options, entries
 from thinkaloud.surfaces.plain import Plain, Show
 from thinkaloud.surfaces.terminal import clean_json
-from thinkaloud.transcript import Ending, Turn, apply
+from thinkaloud.transcript import Ending, Status, Turn, apply
 
-_FAILURES = (Ending.FAILED, Ending.CUT_OFF)
+_CODES = {Ending.FAILED: FAILED, Ending.CUT_OFF: FAILED, Ending.CANCELLED: STOPPED}
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -38,39 +41,75 @@ def add(parser: argparse.ArgumentParser) -> None:
         type=Show,
         help="how much of the thinking to show (default: show)",
     )
-    add("--on-thinking-unavailable", choices=("error", "warn"), default="error", help="(default: error)")
-    add("--format", choices=("plain", "json", "ndjson"), default="plain", help="as for read (default: plain)")
+    add(
+        "--on-thinking-unavailable",
+        choices=("error", "warn"),
+        default="error",
+        help="when thinking is asked for and cannot be had: do not ask (error, the default), or ask without "
+        "it and say so",
+    )
+    add(
+        "--format",
+        choices=("plain", "json", "ndjson"),
+        default="plain",
+        help="plain: thoughts on stderr, answer on stdout; json: one object at the end; ndjson: the events "
+        "with their times",
+    )
     add_language(parser)
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Ask and show."""
-    prompt = options.prompt
-    if prompt == STDIN:
-        prompt = b"".join(pieces(STDIN)).decode(errors="replace")
-    turn = asyncio.run(_ask(prompt, options))
-    if options.format == "json":
+    """Ask and show. Stopped by Ctrl-C, the turn ends as cancelled, with what was said."""
+    plain = Plain(sys.stdout, sys.stderr, locale=options.lang, dim=dim(), show=options.show_thinking)
+    turn = plain.turn
+
+    def show(entry: Entry) -> None:
+        if options.format == "plain":
+            plain.feed(entry)
+            return
+        apply(turn, entry)
+        if options.format == "ndjson":
+            print(clean_json(msgspec.json.encode(entry).decode()), flush=True)
+
+    try:
+        asyncio.run(_ask(_prompt(options.prompt), options, show))
+    except KeyboardInterrupt:
+        for entry in _stopped(turn):
+            show(entry)
+    if options.format == "json" and turn.outcome is not None:
         print(clean_json(msgspec.json.encode(summary(turn)).decode()))
-    return FAILED if turn.outcome and turn.outcome.ending in _FAILURES else DONE
+    return STOPPED if turn.outcome is None else _CODES.get(turn.outcome.ending, DONE)
 
 
-async def _ask(prompt: str, options: argparse.Namespace) -> Turn:
+def _prompt(given: str) -> str:
+    prompt = b"".join(pieces(STDIN)).decode(errors="replace") if given == STDIN else given
+    if prompt.strip():
+        return prompt
+    raise Refused(
+        "The prompt is empty, so nothing was asked. Write it in quotes, or pipe it in and use - in its place."
+    )
+
+
+async def _ask(prompt: str, options: argparse.Namespace, show: Callable[[Entry], None]) -> None:
     asked = Options(
         system=options.system,
         max_tokens=options.max_tokens,
         on_thinking_unavailable=options.on_thinking_unavailable,
         catalog=user_catalog(),
     )
-    plain = Plain(sys.stdout, sys.stderr, locale=options.lang, dim=dim(), show=options.show_thinking)
-    turn = plain.turn
     told = entries(prompt, model=model_name(options.model), thinking=options.thinking, options=asked)
     async with aclosing(told):
         async for entry in told:
-            if options.format == "plain":
-                plain.feed(entry)
-            else:
-                apply(turn, entry)
-            if options.format == "ndjson":
-                print(clean_json(msgspec.json.encode(entry).decode()), flush=True)
-    return turn
+            show(entry)
+
+
+def _stopped(turn: Turn) -> Iterator[Entry]:
+    """The end of a turn that a person stopped; nothing where none had begun."""
+    if turn.seq < 0 or not turn.live:
+        return
+    at_ms = steady_clock()()
+    running = [block.number for block in turn.blocks if block.status is Status.RUNNING]
+    ends: list[Event] = [BlockEnded(number, interrupted=True) for number in running]
+    for seq, event in enumerate([*ends, TurnEnded(Finish.CANCELLED)], turn.seq + 1):
+        yield Entry(seq, event, at_ms)

@@ -2,16 +2,31 @@
 
 import argparse
 import asyncio
+import json
+import shutil
+import sys
 from collections.abc import Sequence
+from textwrap import fill
 
 from thinkaloud.app.settings import user_catalog
 from thinkaloud.app.shared import DONE
 from thinkaloud.canon import Refused
 from thinkaloud.canon.requests import Ask
-from thinkaloud.catalog import Catalog, Provider, difference, listing, offers
+from thinkaloud.catalog import Catalog, Provider, Replay, ReplayForm, Sent, difference, listing, offers
+from thinkaloud.catalog.routing import ASSUMED
+from thinkaloud.catalog.scale import rank
 from thinkaloud.client.http import Client
 from thinkaloud.client.prompting import Options, has_key, prepare
 from thinkaloud.surfaces.terminal import clean
+
+_LABELS = 11
+_PROVIDERS_ON_A_LINE = 2
+_TURNS = {
+    Sent.NONE: "",
+    Sent.OPEN_LOOP: "the open tool loop",
+    Sent.TOOL_TURNS: "turns with tools",
+    Sent.ALL: "all turns",
+}
 
 
 def add_models(parser: argparse.ArgumentParser) -> None:
@@ -34,11 +49,11 @@ def models(options: argparse.Namespace) -> int:
     catalog = user_catalog()
     if options.action == "refresh":
         return _refresh(catalog, options.provider or "")
-    rows = [("model", "thinks", "asked by", "shows", "at", "as of")]
+    rows = [("model", "thinks", "asked by", "shows", "at")]
     for row in listing(catalog, thinking=options.thinking):
-        control = "+".join(row.control) + (f" ({', '.join(row.efforts)})" if row.efforts else "")
+        asked = " ".join(filter(None, ("+".join(row.control), _scale(row.efforts))))
         shows = row.visible.value if row.thinking != "none" else "-"
-        rows.append((row.id, row.thinking.value, control or "-", shows, " ".join(row.providers), row.as_of))
+        rows.append((row.id, row.thinking.value, asked or "-", shows, _at(row.providers)))
     _print_columns(rows)
     return DONE
 
@@ -49,31 +64,84 @@ def explain(options: argparse.Namespace) -> int:
         "", model=options.model, thinking=options.thinking, options=Options(catalog=user_catalog())
     )
     route, ask = ready.route, ready.built.request.ask
-    key = "there" if has_key(route.provider) else f"missing ({route.provider.key})"
+    provider, fact = route.provider, route.model.fact
     rows = [
-        ("provider", f"{route.provider.name}, {route.provider.base_url or 'no address set'}"),
+        ("provider", f"{provider.name}, {provider.base_url or 'no address set'}"),
         ("model", route.model_id),
-        ("dialect", route.provider.dialect),
-        ("key", key if route.provider.key else "none needed"),
+        ("dialect", provider.dialect),
+        ("key", _key(provider)),
         ("thinking", _asked(ask) or "as the model does by itself"),
-        ("goes back", route.replay.name),
+        *([("limit", f"{ask.max_tokens} tokens, thoughts included")] if ask.max_tokens else []),
+        ("goes back", _goes_back(route.replay)),
         *(("why", reason) for reason in route.why),
         *(("note", note) for note in ready.notes),
+        *([("as of", f"{fact.as_of}, {fact.source}")] if fact != ASSUMED else []),
     ]
-    _print_columns(rows)
+    width = shutil.get_terminal_size().columns
+    for name, said in rows:
+        margin = f"{name:<{_LABELS}}"
+        wrapped = fill(
+            clean(said),
+            width,
+            initial_indent=margin,
+            subsequent_indent=" " * _LABELS,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        print(wrapped)
     return DONE
 
 
+def _key(provider: Provider) -> str:
+    if not provider.key:
+        return "none needed"
+    return f"{'there' if has_key(provider) else 'missing'} ({provider.key})"
+
+
 def _asked(ask: Ask) -> str:
-    fields = ("mode", "effort", "level", "budget_tokens", "toggle", "display", "max_tokens")
-    said = [f"{name} {value}" for name in fields if (value := getattr(ask, name)) not in ("", None)]
-    return ", ".join([*said, *(f"{name}={value}" for name, value in ask.template)])
+    """What is asked of the model, in the words of `docs/reference/catalog.md`."""
+    said = [f"{name} {value}" for name in ("mode", "effort", "level") if (value := getattr(ask, name))]
+    if ask.budget_tokens is not None:
+        said.append(f"budget {ask.budget_tokens} tokens")
+    if ask.toggle is not None:
+        said.append("on" if ask.toggle else "off")
+    said += [f"{name}={json.dumps(value)}" for name, value in ask.template]
+    return ", ".join([*said, *([f"display {ask.display}"] if ask.display else [])])
+
+
+def _goes_back(replay: Replay) -> str:
+    """Which thoughts of earlier turns are sent again, and in what shape."""
+    turns = _TURNS[replay.default]
+    if replay.form is ReplayForm.NONE or not turns:
+        return "no thoughts"
+    shape = f"in {replay.field}" if replay.form is ReplayForm.FIELD else "as they came"
+    return f"thoughts of {turns}, {shape}"
+
+
+def _at(providers: Sequence[str]) -> str:
+    """Where a model is, the preferred first; a pipe gets them all, a terminal those that fit a line."""
+    left_off = len(providers) - _PROVIDERS_ON_A_LINE if sys.stdout.isatty() else 0
+    if left_off <= 0:
+        return " ".join(providers)
+    return f"{' '.join(providers[:_PROVIDERS_ON_A_LINE])} +{left_off}"
+
+
+def _scale(words: Sequence[str]) -> str:
+    """Words for a strength, with neighbours drawn together: low-high, max."""
+    runs: list[list[str]] = []
+    for word in words:
+        if runs and rank(word) == rank(runs[-1][-1]) + 1:
+            runs[-1].append(word)
+        else:
+            runs.append([word])
+    return ", ".join(word for run in runs for word in ([f"{run[0]}-{run[-1]}"] if len(run) > 2 else run))
 
 
 def _refresh(catalog: Catalog, name: str) -> int:
     listed = sorted(row.name for row in catalog.providers.values() if row.models_path)
     if name not in listed:
-        raise Refused(f"No models list is known for {name!r}. Name one of: {', '.join(listed)}.")
+        what = f"No list of models is known for {name!r}" if name else "Nobody was named whose list to read"
+        raise Refused(f"{what}. Name one of: {', '.join(listed)}.")
     provider = catalog.providers[name]
     found = difference(catalog, name, offers(asyncio.run(_fetch(provider))))
     for title, names in (("new", found.new), ("gone", found.gone)):

@@ -4,7 +4,7 @@ import argparse
 import sys
 
 from thinkaloud.app.settings import model_name, user_catalog
-from thinkaloud.app.shared import DONE, pieces
+from thinkaloud.app.shared import DONE, text_of
 from thinkaloud.client.prompting import Options, Prepared, prepare
 from thinkaloud.context import ContextMode, Fate, Unsupported, read_conversation
 from thinkaloud.dialects.bodies import write
@@ -17,14 +17,28 @@ def add(parser: argparse.ArgumentParser) -> None:
     add("file", metavar="FILE", help="a conversation as JSON; - is standard input")
     add("--model", default="", metavar="M", help="the model to ask next (default: THINKALOUD_MODEL)")
     add("--thinking", default="", metavar="T", help="off, low, medium, high, max, or a number of tokens")
-    add("--mode", type=ContextMode, choices=tuple(ContextMode), default=ContextMode.PROVIDER_DEFAULT)
-    add("--unsupported", type=Unsupported, choices=tuple(Unsupported), default=Unsupported.METADATA)
+    add(
+        "--mode",
+        type=ContextMode,
+        choices=tuple(ContextMode),
+        default=ContextMode.PROVIDER_DEFAULT,
+        help="thoughts to send back: all that are accepted, only those demanded, or as the provider "
+        "recommends (the default)",
+    )
+    add(
+        "--unsupported",
+        type=Unsupported,
+        choices=tuple(Unsupported),
+        default=Unsupported.METADATA,
+        help="thoughts of another model: keep them here (metadata, the default), leave them out, or tell "
+        "them in a short note",
+    )
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Report on stderr, body on stdout."""
-    conversation = read_conversation(b"".join(pieces(options.file)))
+    conversation = read_conversation(text_of(options.file, "a conversation as JSON"))
     asked = Options(
         context_mode=options.mode,
         unsupported=options.unsupported,

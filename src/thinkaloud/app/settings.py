@@ -3,8 +3,9 @@
 import os
 from pathlib import Path
 
-from thinkaloud.canon import Refused
+from thinkaloud.canon import BadCatalog, Refused
 from thinkaloud.catalog import Catalog, builtin, builtin_texts, parse
+from thinkaloud.catalog.book import FILES
 
 
 def home() -> Path:
@@ -19,7 +20,12 @@ def user_catalog() -> Catalog:
     mine = home() / "catalog.toml"
     if not mine.is_file():
         return builtin()
-    return parse(*builtin_texts(), mine.read_text("utf-8"), names=("", "", "", str(mine)))
+    try:
+        rows = mine.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        why = (isinstance(error, OSError) and error.strerror) or "it is not UTF-8 text"
+        raise BadCatalog(f"{mine} cannot be read: {why}. Correct it, or move it away.") from None
+    return parse(*builtin_texts(), rows, names=(*FILES, str(mine)))
 
 
 def model_name(given: str) -> str:

@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Iterator
 
+from thinkaloud.canon import Refused
 from thinkaloud.surfaces.terminal import clean
 from thinkaloud.view import LOCALES
 
@@ -18,6 +19,16 @@ def pieces(name: str, size: int | None = None) -> Iterator[bytes]:
     with open(0 if name == STDIN else name, "rb", closefd=name != STDIN) as file:
         while piece := file.read(size) if size else file.read1(READ_BYTES):
             yield piece
+
+
+def text_of(name: str, what: str) -> bytes:
+    """All of a file, or a refusal that says what was looked for."""
+    try:
+        return b"".join(pieces(name))
+    except OSError as error:
+        raise Refused(
+            f"{name} cannot be read: {error.strerror or error}. Name {what}, or - for a pipe."
+        ) from None
 
 
 def dim() -> bool:

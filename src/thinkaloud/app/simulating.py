@@ -1,6 +1,7 @@
 """`thinkaloud simulate`: a provider on this machine, for tests and for trying things out."""
 
 import argparse
+import sys
 from pathlib import Path
 
 import msgspec
@@ -9,19 +10,47 @@ from thinkaloud.app.shared import DONE
 from thinkaloud.canon import Refused
 from thinkaloud.simulators import NAMES, run
 
+_LAST_PORT = 65_535
+
 
 def add(parser: argparse.ArgumentParser) -> None:
     """The options of `simulate`."""
-    parser.add_argument("name", choices=tuple(NAMES), metavar="NAME", help=", ".join(NAMES))
-    parser.add_argument("--port", type=int, default=0, metavar="N", help="(default: one that is free)")
-    parser.add_argument("--script", type=Path, metavar="FILE", help="turns to answer with, as JSON")
+    add = parser.add_argument
+    add("name", choices=tuple(NAMES), metavar="NAME", help=", ".join(NAMES))
+    add("--port", type=_port, default=0, metavar="N", help="where to listen (default: any free port)")
+    add("--script", type=Path, metavar="FILE", help="turns to answer with, as a JSON list")
     parser.set_defaults(run=serve)
 
 
 def serve(options: argparse.Namespace) -> int:
-    """Serve until stopped."""
+    """Serve until stopped; the address is alone on stdout, so that a script can take it."""
+
+    def announce(url: str) -> None:
+        print(url, flush=True)
+        print(f"{options.name} is simulated there; no model is asked. Ctrl-C stops it.", file=sys.stderr)
+
     try:
-        run(options.name, port=options.port, script_path=options.script, announce=print)
-    except (OSError, ValueError, msgspec.MsgspecError) as error:
-        raise Refused(f"{options.name} cannot be simulated: {error}") from error
+        run(options.name, port=options.port, script_path=options.script, announce=announce)
+    except msgspec.MsgspecError as error:
+        raise Refused(
+            f"{options.script} is no script: {error}. Write a JSON list of turns, such as "
+            '[{"thinking": "Easy.", "text": "Four."}].'
+        ) from error
+    except OSError as error:
+        raise Refused(_cannot(options, error)) from error
     return DONE
+
+
+def _cannot(options: argparse.Namespace, error: OSError) -> str:
+    if error.filename is not None:
+        return f"{error.filename} cannot be read: {error.strerror}. Name a file with a JSON list of turns."
+    return (
+        f"{options.name} cannot listen on port {options.port}: it is taken, or not yours to take. "
+        "Name another with --port, or none to get one that is free."
+    )
+
+
+def _port(text: str) -> int:
+    if text.isdecimal() and int(text) <= _LAST_PORT:
+        return int(text)
+    raise argparse.ArgumentTypeError(f"{text!r} is not a port; use 1 to {_LAST_PORT}, or 0 for a free one")

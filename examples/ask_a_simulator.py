@@ -1,0 +1,26 @@
+"""Ask a model and watch it think, without a key: the provider is simulated on this machine."""
+
+import asyncio
+
+from thinkaloud.canon import BlockEnded, BlockGrew
+from thinkaloud.catalog import builtin_texts, parse
+from thinkaloud.client.prompting import Options, ask, stream
+from thinkaloud.simulators import running
+
+SCRIPT = [{"thinking": "17 * 3 is 51.", "text": "51"}, {"thinking": "Less 9.", "text": "42"}]
+
+
+async def main() -> None:
+    async with running("vllm", script=SCRIPT) as server:
+        mine = f'[providers.vllm]\nbase_url = "{server.base_url}"'
+        options = Options(catalog=parse(*builtin_texts(), mine), system="Be brief.")
+
+        turn = await ask("How much is 17 * 3?", model="vllm/qwen3-8b", thinking="high", options=options)
+        print(turn.reasoning, "=>", turn.answer, [notice.text for notice in turn.notices])
+
+        async for event in stream("And 9 less?", model="vllm/qwen3-8b", thinking=2048, options=options):
+            if isinstance(event, BlockGrew | BlockEnded):
+                print(event)
+
+
+asyncio.run(main())

@@ -1,0 +1,17 @@
+"""What of a conversation would go to three models, and why; nothing is sent."""
+
+from pathlib import Path
+
+from thinkaloud.client.prompting import Options, prepare
+from thinkaloud.context import read_conversation
+from thinkaloud.dialects.bodies import write
+
+talk = read_conversation(Path("examples/conversation.json").read_bytes())
+options = Options(tools=talk.tools)
+
+for model in ("anthropic/claude-opus-4.5", "deepseek/deepseek-v4-pro", "openai/gpt-5"):
+    ready = prepare(talk, model=model, options=options, have_key=lambda provider: True)
+    body = write(ready.route, ready.built.request).body
+    print(f"{model}: {len(body)} bytes")
+    for line in ready.built.report.lines:
+        print(f"  {line.fate:<9} step {line.step}, {line.kind}: {line.why}")

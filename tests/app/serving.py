@@ -1,0 +1,77 @@
+"""A simulated provider beside the test, and a home whose catalog points at it: no key, no network."""
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from thinkaloud.catalog import builtin
+from thinkaloud.simulators import Simulator, running
+
+KEY = "canary-5f2a9c-never-shown"
+ROWS = {
+    "anthropic": "anthropic",
+    "openai-responses": "openai",
+    "openai-chat": "openai-chat",
+    "openrouter": "openrouter",
+    "deepseek": "deepseek",
+    "kimi": "moonshot",
+    "gemini": "gemini",
+    "ollama": "ollama",
+    "vllm": "vllm",
+}
+"""Each simulator, and the row of the catalog that asks it."""
+
+
+@contextmanager
+def simulated(name: str, script: list[Any] | None = None, key: str | None = None) -> Iterator[Simulator]:
+    """A simulator in a thread of its own until the block ends."""
+    listening, over = threading.Event(), threading.Event()
+    found: list[Simulator] = []
+
+    async def serve() -> None:
+        async with running(name, script=script, key=key) as server:
+            found.append(server)
+            listening.set()
+            await asyncio.to_thread(over.wait)
+
+    thread = threading.Thread(target=lambda: asyncio.run(serve()), daemon=True)
+    thread.start()
+    assert listening.wait(10), f"{name} does not listen"
+    try:
+        yield found[0]
+    finally:
+        over.set()
+        thread.join(10)
+
+
+class Home:
+    """A user's own folder, and an environment with the keys that this test allows."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.folder = folder
+        self._monkeypatch = monkeypatch
+        monkeypatch.setenv("THINKALOUD_HOME", str(folder))
+        monkeypatch.setenv("COLUMNS", "80")
+        monkeypatch.delenv("THINKALOUD_MODEL", raising=False)
+        for provider in builtin().providers.values():
+            if provider.key.startswith("env:"):
+                monkeypatch.delenv(provider.key.removeprefix("env:"), raising=False)
+
+    def points_at(self, *servers: Simulator, extra: str = "") -> None:
+        """Write a catalog in which the simulators stand for their providers."""
+        rows = [extra]
+        for server in servers:
+            row = builtin().providers[ROWS[server.api.name]]
+            rows.append(f'[providers.{row.name}]\nbase_url = "{server.url}{urlsplit(row.base_url).path}"\n')
+        (self.folder / "catalog.toml").write_text("\n".join(rows), "utf-8")
+
+    def has_key(self, *providers: str, key: str = KEY) -> None:
+        """Put a key for these providers where their rows look for it."""
+        for name in providers:
+            self._monkeypatch.setenv(builtin().providers[name].key.removeprefix("env:"), key)
