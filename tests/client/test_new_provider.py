@@ -1,0 +1,39 @@
+"""A provider that speaks a known dialect is one row and one recording: from a name to a turn, without code."""
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+from tests.client.upstream import STREAM, Seen, serving
+
+from thinkaloud.catalog import builtin_texts, parse
+from thinkaloud.client.prompting import Options, ask
+from thinkaloud.transcript import Turn
+
+ROOT = Path(__file__).parents[2]
+RECORDING = ROOT / "tests/recordings/openai_chat/deepseek/body.sse"
+GUIDE = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+ROW = GUIDE.partition("## Add a provider")[2].partition("```toml")[2].partition("```")[0]
+
+
+def test_a_row_and_a_recording_make_a_provider(monkeypatch: pytest.MonkeyPatch) -> None:
+    """R011 R042: the row that CONTRIBUTING shows, pointed at a server that plays a recording."""
+    monkeypatch.setenv("ACME_API_KEY", "sk-acme")
+
+    async def play(seen: Seen) -> None:
+        await seen.send(STREAM + RECORDING.read_bytes())
+
+    async def story() -> tuple[Turn, str, dict[str, object]]:
+        async with serving(play) as upstream:
+            row = ROW.replace("https://api.acme.test/v1", upstream.base_url)
+            options = Options(catalog=parse(*builtin_texts(), row))
+            turn = await ask("Hello?", model="acme/anvil-1", thinking="high", options=options)
+            return turn, upstream.seen[0].head, json.loads(upstream.seen[0].body)
+
+    turn, head, body = asyncio.run(story())
+    assert turn.reasoning
+    assert turn.answer
+    assert turn.dialect == "openai_chat"
+    assert "authorization: bearer sk-acme" in head.lower()
+    assert (body["model"], body["reasoning_effort"]) == ("anvil-1", "high")
