@@ -1,4 +1,4 @@
-"""A provider that speaks a known dialect is one row and one recording: from a name to a turn, without code."""
+"""A provider that speaks a known dialect is one row and one recording: from a name to a turn, no code."""
 
 import asyncio
 import json

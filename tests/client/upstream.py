@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import json
 import socket
+import ssl
 import struct
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
@@ -90,10 +91,11 @@ class Upstream:
 
     port: int = 0
     seen: list[Seen] = field(default_factory=list)
+    scheme: str = "http"
 
     @property
     def base_url(self) -> str:
-        return f"http://127.0.0.1:{self.port}/v1"
+        return f"{self.scheme}://127.0.0.1:{self.port}/v1"
 
     def provider(self, dialect: str = "openai_chat", auth: Auth = Auth.BEARER) -> Provider:
         return Provider(
@@ -116,9 +118,11 @@ async def _request(reader: asyncio.StreamReader) -> tuple[str, bytes] | None:
 
 
 @asynccontextmanager
-async def serving(*acts: Act, keep: bool = False) -> AsyncIterator[Upstream]:
+async def serving(
+    *acts: Act, keep: bool = False, tls: ssl.SSLContext | None = None
+) -> AsyncIterator[Upstream]:
     """Serve with one act per request, the last one for all that follow; `keep` keeps connections."""
-    upstream = Upstream()
+    upstream = Upstream(scheme="http" if tls is None else "https")
     running: set[asyncio.Task[None]] = set()
     writers: list[asyncio.StreamWriter] = []
     connections = 0
@@ -142,7 +146,7 @@ async def serving(*acts: Act, keep: bool = False) -> AsyncIterator[Upstream]:
         running.add(task)
         task.add_done_callback(running.discard)
 
-    server = await asyncio.start_server(accept, "127.0.0.1", 0)
+    server = await asyncio.start_server(accept, "127.0.0.1", 0, ssl=tls)
     upstream.port = server.sockets[0].getsockname()[1]
     try:
         yield upstream

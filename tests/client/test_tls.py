@@ -1,0 +1,72 @@
+"""Encrypted connections: an authority of one's own is trusted when it is named, and never otherwise."""
+
+import asyncio
+import datetime
+import ipaddress
+import ssl
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+from tests.client.upstream import KEY, REQUEST, STORY, STREAM, Seen, serving, write
+
+from thinkaloud.client import Unreachable, ask
+from thinkaloud.transcript import Turn
+
+
+@pytest.fixture
+def certificate(tmp_path: Path) -> Path:
+    """A file with a key and a certificate that nobody but its maker has signed."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "a test")])
+    today = datetime.datetime.now(datetime.UTC)
+    signed = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(today - datetime.timedelta(days=1))
+        .not_valid_after(today + datetime.timedelta(days=1))
+        .add_extension(
+            x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), critical=False
+        )
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    path = tmp_path / "server.pem"
+    path.write_bytes(
+        key.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        )
+        + signed.public_bytes(serialization.Encoding.PEM)
+    )
+    return path
+
+
+async def asked(certificate: Path) -> Turn:
+    async def tell(seen: Seen) -> None:
+        await seen.send(STREAM, *STORY)
+
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    async with serving(tell, tls=context) as upstream:
+        return await ask(REQUEST, upstream.route(), write=write)
+
+
+def test_an_authority_that_is_named_is_trusted(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ACME_KEY", KEY)
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    assert asyncio.run(asked(certificate)).answer == "Four."
+
+
+def test_one_that_is_not_is_refused_with_what_to_do(
+    certificate: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ACME_KEY", KEY)
+    monkeypatch.delenv("SSL_CERT_FILE", raising=False)
+    with pytest.raises(Unreachable, match="SSL_CERT_FILE"):
+        asyncio.run(asked(certificate))
