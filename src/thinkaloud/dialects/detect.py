@@ -31,9 +31,9 @@ class Clues(msgspec.Struct):
     event_type: str | None = None
     choices: msgspec.Raw = ABSENT
     candidates: msgspec.Raw = ABSENT
-    usageMetadata: msgspec.Raw = ABSENT  # noqa: N815 (the provider's own spelling)
-    promptFeedback: msgspec.Raw = ABSENT  # noqa: N815
-    stopReason: msgspec.Raw = ABSENT  # noqa: N815
+    usage_metadata: msgspec.Raw = msgspec.field(default=ABSENT, name="usageMetadata")
+    prompt_feedback: msgspec.Raw = msgspec.field(default=ABSENT, name="promptFeedback")
+    stop_reason: msgspec.Raw = msgspec.field(default=ABSENT, name="stopReason")
     output: msgspec.Raw = ABSENT
     message: msgspec.Raw = ABSENT
     response: msgspec.Raw = ABSENT
@@ -89,10 +89,10 @@ _RULES: tuple[tuple[str, Callable[[Clues], bool]], ...] = (
     (gemini_interactions.NAME, lambda clue: clue.object == "interaction"),
     (gemini_interactions.NAME, lambda clue: (clue.event_type or "").startswith(("interaction.", "step."))),
     (openai_chat.NAME, lambda clue: present(clue.choices)),
-    (gemini.NAME, lambda clue: present(clue.candidates) or present(clue.usageMetadata)),
-    (gemini.NAME, lambda clue: present(clue.promptFeedback)),
+    (gemini.NAME, lambda clue: present(clue.candidates) or present(clue.usage_metadata)),
+    (gemini.NAME, lambda clue: present(clue.prompt_feedback)),
     (ollama.NAME, lambda clue: clue.done is not None and (present(clue.message) or present(clue.response))),
-    (bedrock_converse.NAME, lambda clue: present(clue.stopReason) and present(clue.output)),
+    (bedrock_converse.NAME, lambda clue: present(clue.stop_reason) and present(clue.output)),
     (cohere_v2.NAME, lambda clue: present(clue.message) and present(clue.finish_reason)),
     (text.NAME, _is_token),
     (anthropic_messages.NAME, lambda clue: present(clue.error) and clue.type == "error"),

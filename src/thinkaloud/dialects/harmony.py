@@ -15,7 +15,6 @@ _HEADER = markers(message=("<|message|>",))
 _BODY = markers(end=("<|end|>", "<|call|>", "<|return|>", "<|eom|>"), start=("<|start|>", "<|channel|>"))
 _BEGINNINGS = ("<|start|>", "<|channel|>", "<|message|>", "to=")
 _LONGEST_BEGINNING = 11
-_BLANKS = re.compile(r"\s*")
 _LONGEST_HEADER = 512
 _RECIPIENT = re.compile(r"to=(?:functions\.)?([^\s<]+)")
 _THOUGHT = re.compile(r"<\|channel\|>\s*analysis|to=self\b")
@@ -85,7 +84,8 @@ class Harmony:
 
     def _look(self, text: str, at: int) -> bool:
         """Find out what comes after a message, a header or plain text; False while that is not clear."""
-        begins = _BLANKS.match(text, at).end()  # type: ignore[union-attr] # it always matches
+        window = text[at : at + _LONGEST_HEADER + 1]
+        begins = at + len(window) - len(window.lstrip())
         room = begins - at <= _LONGEST_HEADER
         start = text[begins : begins + _LONGEST_BEGINNING]
         if room and any(mark.startswith(start) and mark != start for mark in _BEGINNINGS):
