@@ -2,7 +2,7 @@
 
 import types
 import typing
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, get_args, get_origin
 
 import typing_extensions
@@ -42,8 +42,7 @@ def misfit(value: object, kind: Any, path: str = "body") -> str:
 def _any(value: object, kinds: tuple[Any, ...], path: str) -> str:
     """The misfit that came furthest, since it is the one that was meant."""
     found = [misfit(value, kind, path) for kind in kinds]
-    deepest: Callable[[str], int] = lambda said: len(said.partition(":")[0])  # noqa: E731
-    return "" if "" in found else max(found, key=deepest)
+    return "" if "" in found else max(found, key=lambda said: len(said.partition(":")[0]))
 
 
 def _each(value: object, kind: Any, path: str) -> str:

@@ -18,17 +18,21 @@ from thinkaloud.canon import (
     TurnStarted,
 )
 from thinkaloud.canon.requests import Image, Level, ThinkingSetting, Tool, UserMessage
-from thinkaloud.catalog import Catalog, builtin_texts, parse
+from thinkaloud.catalog import Catalog, Provider, builtin_texts, parse
 from thinkaloud.client import Client, Shell
 from thinkaloud.client.prompting import Options, ask, entries, has_key, prepare, setting, stream
 from thinkaloud.context import ContextMode, Conversation
 from thinkaloud.simulators import Simulator, running
 from thinkaloud.transcript import Ending
 
-ANYONE: Any = lambda provider: True  # noqa: E731
 SCRIPT = [{"thinking": "17 * 3 is 51.", "text": "51", "delay_ms": 30}]
 QUESTION = "How much is 17 * 3?"
 MODEL = "deepseek/deepseek-v4-pro"
+
+
+def anyone(provider: Provider) -> bool:
+    """Everybody has a key."""
+    return True
 
 
 @asynccontextmanager
@@ -85,27 +89,27 @@ def test_a_request_is_prepared(
     model: str, thinking: str | int, provider: str, model_id: str, notes: int
 ) -> None:
     """R034-R036 R038: where to, and what could not be honoured."""
-    ready = prepare(QUESTION, model=model, thinking=thinking, have_key=ANYONE)
+    ready = prepare(QUESTION, model=model, thinking=thinking, have_key=anyone)
     assert (ready.route.provider.name, ready.route.model_id) == (provider, model_id)
     assert len(ready.notes) == notes, ready.notes
     assert ready.built.request.messages == (UserMessage(QUESTION),)
 
 
 def test_the_suffix_asks_for_thinking_as_a_setting_does() -> None:
-    ready = prepare(QUESTION, model="claude-3.7-sonnet:thinking", have_key=ANYONE)
+    ready = prepare(QUESTION, model="claude-3.7-sonnet:thinking", have_key=anyone)
     assert ready.built.request.ask.budget_tokens == 8192
 
 
 def test_thinking_that_cannot_be_had_is_refused_or_noted() -> None:
     """R046: by the caller's own wish only."""
     with pytest.raises(ThinkingNotOffered):
-        prepare(QUESTION, model="gpt-4o", thinking="low", have_key=ANYONE)
+        prepare(QUESTION, model="gpt-4o", thinking="low", have_key=anyone)
     warned = prepare(
         QUESTION,
         model="gpt-4o",
         thinking="low",
         options=Options(on_thinking_unavailable="warn"),
-        have_key=ANYONE,
+        have_key=anyone,
     )
     assert "gpt-4o does not think" in warned.notes[0]
 
@@ -120,7 +124,7 @@ def test_options_reach_the_request() -> None:
         stream=False,
         context_mode=ContextMode.STRIP,
     )
-    request = prepare(QUESTION, model="openai/gpt-5", options=options, have_key=ANYONE).built.request
+    request = prepare(QUESTION, model="openai/gpt-5", options=options, have_key=anyone).built.request
     assert (request.system, request.max_tokens, request.stream) == ("Be brief.", 900, False)
     assert request.tools == options.tools
     assert request.messages == (UserMessage(QUESTION, (image,)),)
@@ -128,7 +132,7 @@ def test_options_reach_the_request() -> None:
 
 def test_a_conversation_brings_its_own_system_and_tools() -> None:
     talk = Conversation((UserMessage("One"), UserMessage("Two")), "Be brief.", (Tool("get_weather"),))
-    request = prepare(talk, model="openai/gpt-5", have_key=ANYONE).built.request
+    request = prepare(talk, model="openai/gpt-5", have_key=anyone).built.request
     assert (request.system, request.tools) == ("Be brief.", talk.tools)
 
 

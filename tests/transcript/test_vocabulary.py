@@ -34,6 +34,7 @@ from thinkaloud.canon import (
     UnknownProfile,
     Usage,
     UsageReported,
+    newer,
 )
 
 SEAL = Seal("gemini", SealForm.SIGNATURE, "CiQ=\n\\u00e9", "gemini-3")
@@ -103,10 +104,10 @@ def test_nothing_can_be_changed_once_it_is_told() -> None:
 
 
 def test_newer_counts_stand_over_older_ones_where_they_say_something() -> None:
-    older, newer = Usage(1, 2, None, 4, None), Usage(None, 0, 3, None, None)
-    assert newer.over(older) == Usage(1, 0, 3, 4, None)
-    assert Usage().over(older) == older
-    assert older.over(Usage()) == older
+    older, reported = Usage(1, 2, None, 4, None), Usage(None, 0, 3, None, None)
+    assert newer(older, reported) == Usage(1, 0, 3, 4, None)
+    assert newer(older, Usage()) == older
+    assert newer(Usage(), older) == older
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """The vocabulary: events, entries, seals, usage and errors. Frozen values and nothing else."""
 
+from thinkaloud.canon.counts import newer
 from thinkaloud.canon.errors import (
     BadCatalog,
     BadFrame,
@@ -78,4 +79,5 @@ __all__ = [
     "UnknownProfile",
     "Usage",
     "UsageReported",
+    "newer",
 ]

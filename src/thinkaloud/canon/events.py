@@ -69,11 +69,6 @@ class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
     cache_read: int | None = None
     cache_write: int | None = None
 
-    def over(self, older: "Usage") -> "Usage":
-        """These counts, and the older ones where these say nothing."""
-        told = {name: value for name in self.__struct_fields__ if (value := getattr(self, name)) is not None}
-        return msgspec.structs.replace(older, **told)
-
 
 class TurnStarted(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="type", tag="turn.started"):
     """The provider (or the agent) began to answer."""

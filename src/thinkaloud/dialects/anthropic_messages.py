@@ -9,22 +9,24 @@ from typing import Any
 
 import msgspec
 
-from thinkaloud.canon import Finish, Kind, Provenance, SealForm, Usage
+from thinkaloud.canon import Finish, Kind, Provenance, SealForm, Usage, newer
 from thinkaloud.dialects.blocks import Blocks
-from thinkaloud.dialects.counts import newer, total
+from thinkaloud.dialects.counts import total
 from thinkaloud.dialects.faults import is_error, read_error
 from thinkaloud.dialects.verbatim import (
     ABSENT,
     JsonObject,
     encode,
     grow,
+    grow_json,
     present,
     raw_array,
     raw_string,
     raw_text,
+    settle_json,
     text_of,
 )
-from thinkaloud.wire import Frame, complete
+from thinkaloud.wire import Frame
 
 NAME = "anthropic_messages"
 
@@ -200,7 +202,7 @@ class Reader:
             grow(block, "text", delta.text)
         elif delta.partial_json:
             self._blocks.grow(index, delta.partial_json)
-            grow(block, "partial_json", delta.partial_json)
+            grow_json(block, delta.partial_json)
         elif delta.signature:
             grow(block, "signature", delta.signature)
         elif present(delta.citation):
@@ -210,10 +212,8 @@ class Reader:
 
     def _stop(self, index: int) -> None:
         block = self._content.get(index, {})
-        arguments = text_of(block.pop("partial_json", None)).encode()
-        if arguments and complete(arguments):
-            block["input"] = msgspec.Raw(arguments)
-        elif str(block.get("type")).endswith("tool_use") and not arguments and not block.get("input"):
+        streamed = settle_json(block, block, "input")
+        if str(block.get("type")).endswith("tool_use") and not streamed and not block.get("input"):
             self._blocks.grow(index, "{}")
         self._blocks.seal(index, SealForm.SIGNATURE, text_of(block.get("signature")))
         self._blocks.end(index)

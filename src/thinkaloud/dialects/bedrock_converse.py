@@ -15,12 +15,14 @@ from thinkaloud.dialects.verbatim import (
     JsonObject,
     encode,
     grow,
+    grow_json,
     present,
     raw_string,
     raw_text,
+    settle_json,
     text_of,
 )
-from thinkaloud.wire import Frame, complete
+from thinkaloud.wire import Frame
 
 NAME = "bedrock_converse"
 
@@ -176,7 +178,7 @@ class Reader:
         elif delta.tool_use is not None:
             text = raw_string(delta.tool_use.input)
             self._blocks.grow(index, text)
-            grow(block, "partial", text)
+            grow_json(block, text)
         elif delta.reasoning_content is not None:
             self._think(index, block.setdefault("reasoningContent", {}), delta.reasoning_content)
 
@@ -194,10 +196,7 @@ class Reader:
 
     def _stop(self, index: int) -> None:
         block = self._content.get(index, {})
-        arguments = text_of(block.pop("partial", None)).encode()
-        if "toolUse" in block and complete(arguments):
-            block["toolUse"]["input"] = msgspec.Raw(arguments)
-        elif "toolUse" in block and not arguments:
+        if "toolUse" in block and not settle_json(block, block["toolUse"], "input"):
             self._blocks.grow(index, "{}")
         thought = block.get("reasoningContent", {})
         self._blocks.seal(

@@ -16,12 +16,14 @@ from thinkaloud.dialects.verbatim import (
     JsonObject,
     encode,
     grow,
+    grow_json,
     present,
     raw_array,
     raw_string,
+    settle_json,
     text_of,
 )
-from thinkaloud.wire import Frame, complete
+from thinkaloud.wire import Frame
 
 NAME = "gemini_interactions"
 
@@ -175,17 +177,15 @@ class Reader:
                 step.setdefault("summary", []).append({"type": "text", "text": text})
             case "arguments_delta":
                 self._blocks.grow(index, raw_string(delta.arguments))
-                grow(step, "partial", raw_string(delta.arguments))
+                grow_json(step, raw_string(delta.arguments))
             case _ if text:
                 self._blocks.grow(index, text)
                 step.setdefault("content", []).append({"type": "text", "text": text})
 
     def _stop(self, index: int) -> None:
         step = self._steps.get(index, {})
-        arguments = text_of(step.pop("partial", None)).encode()
-        if arguments and complete(arguments):
-            step["arguments"] = msgspec.Raw(arguments)
-        elif str(step.get("type")).endswith("_call") and not arguments:
+        streamed = settle_json(step, step, "arguments")
+        if str(step.get("type")).endswith("_call") and not streamed:
             self._blocks.grow(index, encode(step.get("arguments") or {}))
         self._blocks.seal(index, SealForm.SIGNATURE, text_of(step.get("signature")))
         self._blocks.end(index)

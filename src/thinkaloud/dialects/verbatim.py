@@ -9,6 +9,8 @@ from typing import Any
 
 import msgspec
 
+from thinkaloud.wire import complete
+
 
 class Growing:
     """A JSON string that is not finished yet."""
@@ -29,6 +31,23 @@ def grow(target: JsonObject, field: str, text: str) -> None:
     if not isinstance(there, Growing):
         there = target[field] = Growing(there if isinstance(there, str) else "")
     there.pieces.append(text)
+
+
+_PIECES = "(pieces)"
+"""Where JSON that comes as text in pieces is held; no provider has a field of that name."""
+
+
+def grow_json(target: JsonObject, text: str) -> None:
+    """Add text to a JSON value that comes in pieces; `settle_json` puts it where it belongs."""
+    grow(target, _PIECES, text)
+
+
+def settle_json(target: JsonObject, into: JsonObject, field: str) -> bool:
+    """Put what came in pieces into its field, if it is whole; False when nothing came."""
+    pieces = text_of(target.pop(_PIECES, None)).encode()
+    if complete(pieces):
+        into[field] = msgspec.Raw(pieces)
+    return bool(pieces)
 
 
 def text_of(value: object) -> str:

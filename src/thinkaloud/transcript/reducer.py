@@ -24,6 +24,7 @@ from thinkaloud.canon import (
     TurnFailed,
     TurnStarted,
     UsageReported,
+    newer,
 )
 from thinkaloud.transcript.outcome import of_end, of_failure
 from thinkaloud.transcript.turn import Block, Status, Turn
@@ -67,7 +68,7 @@ def _change_turn(turn: Turn, event: TurnChange, at_ms: int | None) -> None:
         case SummaryWritten():
             turn.summary, turn.summary_by = event.text, event.by
         case UsageReported():
-            turn.usage = event.usage.over(turn.usage)
+            turn.usage = newer(turn.usage, event.usage)
         case NoticeGiven():
             turn.notices.append(event)
         case TurnEnded():
