@@ -311,3 +311,10 @@ class TestText:
     def test_a_reason_that_nobody_knows(self) -> None:
         body = b'{"text":"a","token":1}\n{"text":"b","token":2,"finish_reason":"bored"}\n'
         assert ending(thinkaloud.read(body)) == (Ending.ANSWERED, "bored")
+
+
+def test_bedrock_refuses_with_no_more_than_a_message() -> None:
+    """What was refused before any stream is a failed turn, in the provider's own words."""
+    turn = thinkaloud.read(b'{"message":"Too many requests"}', "bedrock_converse")
+    assert turn.outcome is not None
+    assert (turn.outcome.ending, turn.outcome.message) == ("failed", "Too many requests")
