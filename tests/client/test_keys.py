@@ -35,6 +35,7 @@ from tests.client.upstream import (
 from thinkaloud.canon import Entry, KeyMissing, ThinkaloudError
 from thinkaloud.catalog.rows import Auth, Provider
 from thinkaloud.client import Secret, Shell, Timeouts, Unreachable, UnsafeAddress, entries, resolve
+from thinkaloud.client.home import home
 from thinkaloud.client.keys import read_key_file
 
 
@@ -68,6 +69,30 @@ def test_a_key_from_a_file(tmp_path: Path) -> None:
     assert "it is not text" in missing(f"file:{path}")
 
 
+def test_a_key_from_the_file_of_credentials(tmp_path: Path) -> None:
+    """R045: the credential store has it under `ai.claude.api_token`, and the environment comes first."""
+    reference, home = "env:ACME_KEY | credentials:ai.claude.api_token", str(tmp_path)
+    told = missing(reference, THINKALOUD_HOME=home)
+    assert told.startswith("ACME_KEY is not set")
+    assert "There is no file of credentials" in told
+    path = tmp_path / "credentials.toml"
+    path.touch(mode=0o600)
+    path.write_text(f'[ai.claude]\napi_token = "{KEY}"\n[ai]\nother = 3\n')
+    assert found(reference, THINKALOUD_HOME=home) == KEY
+    assert found(reference, THINKALOUD_HOME=home, ACME_KEY="from-the-environment") == "from-the-environment"
+    assert "is not set" in missing("credentials:ai.other", THINKALOUD_HOME=home)
+    assert "is not set" in missing("credentials:ai.claude.api_token.more", THINKALOUD_HOME=home)
+    path.chmod(0o644)
+    assert "chmod 600" in missing("credentials:ai.claude.api_token", THINKALOUD_HOME=home)
+    path.write_text("not = = toml")
+    assert "it is not TOML" in missing("credentials:ai.claude.api_token", THINKALOUD_HOME=home)
+
+
+def test_a_home_is_the_platforms_own_unless_one_is_named() -> None:
+    assert home({"THINKALOUD_HOME": "/there"}) == Path("/there")
+    assert home({}).name == "thinkaloud"
+
+
 def test_a_key_from_the_keyring(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "keyring", None)
     assert "the package keyring is not installed" in missing("keyring:acme/me")
@@ -93,7 +118,7 @@ def test_no_reference_is_no_key() -> None:
 
 @pytest.mark.parametrize("reference", [KEY, "env:", "file:", "keyring:acme", "keyring:/me", "vault:x"])
 def test_what_is_no_reference_is_refused(reference: str) -> None:
-    assert "env:NAME, file:PATH or keyring:SERVICE/USER" in missing(reference)
+    assert "env:NAME, file:PATH, keyring:SERVICE/USER or credentials:NAME" in missing(reference)
 
 
 @pytest.mark.parametrize("value", ["two words", "line\nend", "schlüssel", "bell\a"])

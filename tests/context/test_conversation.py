@@ -27,8 +27,7 @@ from thinkaloud.canon import (
 )
 from thinkaloud.canon.requests import Image, Tool, ToolMessage, UserMessage
 from thinkaloud.context import Conversation, Said, build, fingerprint, read_conversation, write_conversation
-from thinkaloud.context.unfolding import unfold
-from thinkaloud.transcript import Turn, apply, fold
+from thinkaloud.transcript import Turn, apply, fold, unfold
 
 BY_HAND = b"""{
   "system": "Be brief.",

@@ -39,10 +39,14 @@ class Wish(NamedTuple):
 
 
 WORDS = ["start", "start", "grow", "grow", "grow", "end", "seal", "finish", "refile", "move", "usage", "note"]
-WISHES = st.lists(
-    st.builds(Wish, st.sampled_from(WORDS), st.integers(0, 9), st.text("ab é💭\n", min_size=1, max_size=6)),
-    max_size=25,
-)
+
+
+def wishes(texts: st.SearchStrategy[str]) -> st.SearchStrategy[list[Wish]]:
+    """What might happen in a turn, filled in with these texts."""
+    return st.lists(st.builds(Wish, st.sampled_from(WORDS), st.integers(0, 9), texts), max_size=25)
+
+
+WISHES = wishes(st.text("ab é💭\n", min_size=1, max_size=6))
 ENDINGS = st.sampled_from(
     [*(TurnEnded(finish) for finish in Finish), TurnFailed("cut_off"), TurnFailed("oops")]
 )

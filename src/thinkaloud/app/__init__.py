@@ -42,6 +42,22 @@ _COMMANDS = {
         "Build the next request of a conversation for a model: what of each turn goes back and why, "
         "and the exact JSON that would be sent. Nothing is sent.",
     ),
+    "serve": (
+        "serving:add",
+        "run the gateway: sessions, live streams, search",
+        "Serve sessions and turns to applications on this machine, kept in one SQLite file. "
+        "No key and no other service is needed to start.",
+    ),
+    "users": (
+        "people:add_users",
+        "add, list and remove users of a shared gateway",
+        "Say who may use a gateway that several people share. Works while it runs.",
+    ),
+    "tokens": (
+        "people:add_tokens",
+        "create, list and revoke their API tokens",
+        "Give users of a shared gateway tokens to show, and take them back. Works while it runs.",
+    ),
     "simulate": (
         "simulating:add",
         "run a loopback provider that refuses what the real one refuses",

@@ -11,12 +11,12 @@ import msgspec
 from thinkaloud.app.reading import summary
 from thinkaloud.app.settings import model_name, user_catalog
 from thinkaloud.app.shared import DONE, FAILED, STDIN, STOPPED, add_language, dim, pieces, positive
-from thinkaloud.canon import BlockEnded, Entry, Event, Finish, Refused, TurnEnded
+from thinkaloud.canon import Entry, Finish, Refused, TurnEnded
 from thinkaloud.client import steady_clock
 from thinkaloud.client.prompting import Options, entries
 from thinkaloud.surfaces.plain import Plain, Show
 from thinkaloud.surfaces.terminal import clean_json
-from thinkaloud.transcript import Ending, Status, Turn, apply
+from thinkaloud.transcript import Ending, Turn, apply, stopped
 
 _CODES = {Ending.FAILED: FAILED, Ending.CUT_OFF: FAILED, Ending.CANCELLED: STOPPED}
 
@@ -106,10 +106,8 @@ async def _ask(prompt: str, options: argparse.Namespace, show: Callable[[Entry],
 
 def _stopped(turn: Turn) -> Iterator[Entry]:
     """The end of a turn that a person stopped; nothing where none had begun."""
-    if turn.seq < 0 or not turn.live:
+    if turn.seq < 0:
         return
     at_ms = steady_clock()()
-    running = [block.number for block in turn.blocks if block.status is Status.RUNNING]
-    ends: list[Event] = [BlockEnded(number, interrupted=True) for number in running]
-    for seq, event in enumerate([*ends, TurnEnded(Finish.CANCELLED)], turn.seq + 1):
+    for seq, event in enumerate(stopped(turn, TurnEnded(Finish.CANCELLED)), turn.seq + 1):
         yield Entry(seq, event, at_ms)

@@ -1,6 +1,7 @@
-"""What a user has set: the model to ask, and a catalog file of their own."""
+"""What a user has set: where their files are, the model to ask, and a catalog file of their own."""
 
 import os
+import sys
 from pathlib import Path
 
 from thinkaloud.canon import BadCatalog, Refused
@@ -9,10 +10,24 @@ from thinkaloud.catalog.book import FILES
 
 
 def home() -> Path:
-    """Where a user's own files live: `THINKALOUD_HOME`, else the usual folder for settings."""
+    """Where a user's own files live: `THINKALOUD_HOME`, else the folder that the platform has for data."""
     if chosen := os.environ.get("THINKALOUD_HOME"):
-        return Path(chosen)
-    return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "thinkaloud"
+        return Path(chosen).expanduser()
+    return _data_folder() / "thinkaloud"
+
+
+def database_path() -> Path:
+    """Where the gateway keeps sessions."""
+    return home() / "thinkaloud.db"
+
+
+def _data_folder() -> Path:
+    match sys.platform:
+        case "darwin":
+            return Path.home() / "Library" / "Application Support"
+        case "win32":
+            return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
 
 
 def user_catalog() -> Catalog:

@@ -56,8 +56,10 @@ def key_missing(route: Route) -> KeyMissing:
     short = tail(route.model_id)
     others = [f"{name}/{at.replace('*', short)}" for name, at in model.at.items() if name != provider.name]
     remedy = f", or name another provider yourself, such as {others[0]}" if others else ""
+    references = provider.key.split(" | ")
+    places = f"{' and '.join(references)} {'leads' if len(references) == 1 else 'lead'}"
     return KeyMissing(
-        f"There is no key for {provider.name}: {provider.key} leads to nothing.{reason} "
+        f"There is no key for {provider.name}: {places} to nothing.{reason} "
         f"Set it{remedy}. Nothing was sent elsewhere."
     )
 

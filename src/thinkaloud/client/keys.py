@@ -1,19 +1,29 @@
 """Keys: found by reference, held so that only an explicit word shows them.
 
 A key never stands in a row, a log, an error or a repr: rows hold a reference (`env:NAME`, `file:PATH`,
-`keyring:SERVICE/USER`), and what a reference leads to is a `Secret`.
+`keyring:SERVICE/USER`, `credentials:NAME.IN.THE.FILE`, or several with ` | ` between them), and what a
+reference leads to is a `Secret`.
 """
 
 import importlib
+import os
+import stat
+import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Never
 
 from thinkaloud.canon.errors import KeyMissing
+from thinkaloud.client.home import home
 
 SHOWN = "***"
+CREDENTIALS = "credentials.toml"
 SHORTEST_TO_HIDE = 4
 """A shorter key would blacken ordinary words; no provider issues one."""
+
+
+OR = " | "
+"""Between references of which the first that leads to a key is taken."""
 
 
 class Secret:
@@ -71,11 +81,14 @@ def resolve(
     """
     if not reference:
         return None
-    found = _find(reference, environ, read_file)
+    missing: list[str] = []
+    for one in reference.split(OR):
+        found = _find(one, environ, read_file)
+        if isinstance(found, Secret):
+            return found
+        missing.append(found)
     del environ  # it holds keys, and tools that print a traceback may print what its frames hold
-    if isinstance(found, Secret):
-        return found
-    raise KeyMissing(found)
+    raise KeyMissing(" Or: ".join(missing))
 
 
 def _find(reference: str, environ: Mapping[str, str], read_file: Callable[[str], str]) -> Secret | str:
@@ -88,9 +101,11 @@ def _find(reference: str, environ: Mapping[str, str], read_file: Callable[[str],
             return _from_file(name, read_file)
         case "keyring" if all(name.partition("/")):
             return _from_keyring(name)
+        case "credentials" if all(name.split(".")):
+            return _from_credentials(name, home(environ) / CREDENTIALS)
     return (
-        f"{kind}: is not a way to name a key, so none was sent. "
-        "Write env:NAME, file:PATH or keyring:SERVICE/USER in the provider's row, and the key itself never."
+        f"{kind}: is not a way to name a key, so none was sent. Write env:NAME, file:PATH, "
+        "keyring:SERVICE/USER or credentials:NAME in the provider's row, and the key itself never."
     )
 
 
@@ -101,6 +116,25 @@ def _from_file(path: str, read_file: Callable[[str], str]) -> Secret | str:
     except (OSError, UnicodeDecodeError) as error:
         why = (isinstance(error, OSError) and error.strerror) or "it is not text"
         return f"The key file {path} cannot be read: {why}. {remedy}"
+
+
+def _from_credentials(name: str, path: Path) -> Secret | str:
+    """A key from the user's own file of them: `ai.claude.api_token` is `api_token` in the table `ai.claude`."""
+    table, _, last = name.rpartition(".")
+    remedy = f'Put it into {path}: [{table}] {last} = "...", and let nobody but you read that file.'
+    try:
+        value: object = tomllib.loads(path.read_text("utf-8"))
+        others = path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO) if os.name == "posix" else 0
+    except FileNotFoundError:
+        return f"There is no file of credentials, so there is no key {name}. {remedy}"
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        why = (isinstance(error, OSError) and error.strerror) or "it is not TOML"
+        return f"The file of credentials {path} cannot be read: {why}. {remedy}"
+    if others:
+        return f"{path} can be read by others, so no key was taken from it. Take that away: chmod 600 {path}"
+    for word in name.split("."):
+        value = value.get(word) if isinstance(value, dict) else None
+    return _sound(value if isinstance(value, str) else "", f"{name} in {path}", remedy)
 
 
 def _from_keyring(name: str) -> Secret | str:

@@ -70,6 +70,12 @@ def has_key(provider: Provider) -> bool:
     return True
 
 
+def need_key(way: Route) -> None:
+    """Refuse a route whose provider wants a key that cannot be had."""
+    if not has_key(way.provider):
+        raise key_missing(way)
+
+
 def prepare(
     prompt: str | Conversation,
     *,
@@ -112,12 +118,19 @@ async def entries(
 ) -> AsyncGenerator[Entry, None]:
     """The answer as stamped entries, with a notice for everything that could not be honoured."""
     ready = prepare(prompt, model=model, thinking=thinking, options=options)
-    if not has_key(ready.route.provider):
-        raise key_missing(ready.route)
-    client = options.client if options else None
+    need_key(ready.route)
+    async with aclosing(told(ready, client=options.client if options else None)) as said:
+        async for entry in said:
+            yield entry
+
+
+async def told(
+    ready: Prepared, *, client: Client | None = None, clock: asking.Clock | None = None
+) -> AsyncGenerator[Entry, None]:
+    """The answer to a request that was prepared; what could not be honoured is told after its start."""
     seq = 0
-    async with aclosing(asking.entries(ready.built.request, ready.route, client=client)) as told:
-        async for entry in told:
+    async with aclosing(asking.entries(ready.built.request, ready.route, client=client, clock=clock)) as said:
+        async for entry in said:
             notes = [NoticeGiven("not_honoured", note) for note in ready.notes] if seq == 0 else []
             for event in (entry.event, *notes):
                 yield Entry(seq, event, entry.at_ms)

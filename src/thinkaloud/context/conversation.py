@@ -8,8 +8,7 @@ import msgspec
 
 from thinkaloud.canon import Entry, Event, OutOfOrder, Refused
 from thinkaloud.canon.requests import Tool, ToolMessage, UserMessage
-from thinkaloud.context.unfolding import stamped, unfold
-from thinkaloud.transcript import Turn, apply, fold
+from thinkaloud.transcript import Turn, apply, fold, stamped, unfold
 
 
 class Said(msgspec.Struct, frozen=True):

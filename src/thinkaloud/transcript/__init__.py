@@ -1,9 +1,11 @@
-"""The reducer: entries in, a turn out; and what can be measured on a turn."""
+"""The reducer: entries in, a turn out; the way back; and what can be measured on a turn."""
 
 from thinkaloud.transcript.callbacks import Callbacks, Handler
 from thinkaloud.transcript.clock import Thinking, thinking_time
 from thinkaloud.transcript.reducer import apply, fold
+from thinkaloud.transcript.stopping import stopped
 from thinkaloud.transcript.turn import Block, Ending, Outcome, Status, Turn
+from thinkaloud.transcript.unfolding import stamped, unfold
 
 __all__ = [
     "Block",
@@ -16,5 +18,8 @@ __all__ = [
     "Turn",
     "apply",
     "fold",
+    "stamped",
+    "stopped",
     "thinking_time",
+    "unfold",
 ]

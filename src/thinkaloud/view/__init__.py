@@ -1,4 +1,4 @@
-"""A turn into what a surface says: policy, open rule, words, previews, the view itself, and projections."""
+"""A turn into what a surface says: policy, open rule, words, previews, the view, projections; and files."""
 
 from thinkaloud.view.graphemes import columns_of
 from thinkaloud.view.notices import notice
@@ -27,9 +27,14 @@ from thinkaloud.view.projections import (
     gateway,
     thinking_block,
 )
+from thinkaloud.view.session_from_markdown import read_markdown
+from thinkaloud.view.session_json import read_json, write_json
+from thinkaloud.view.session_markdown import Style, write_markdown
+from thinkaloud.view.session_record import Exchange, SessionRecord, without_thoughts
 from thinkaloud.view.standing import Standing, Unseen
 from thinkaloud.view.steps import StepView
 from thinkaloud.view.summary import SummaryBy, summary_line
+from thinkaloud.view.texts import copy_text, speech_text, title_text
 from thinkaloud.view.thinking import BlockView, ThinkingView, view
 from thinkaloud.view.words import LOCALES, Words
 
@@ -39,6 +44,7 @@ __all__ = [
     "PRESETS",
     "BlockView",
     "Channel",
+    "Exchange",
     "Gateway",
     "Header",
     "LiveRegion",
@@ -49,8 +55,10 @@ __all__ = [
     "ReasoningMeta",
     "Remember",
     "Rest",
+    "SessionRecord",
     "Standing",
     "StepView",
+    "Style",
     "SummaryBy",
     "TextPart",
     "ThinkingBlock",
@@ -59,6 +67,7 @@ __all__ = [
     "Unseen",
     "Words",
     "columns_of",
+    "copy_text",
     "count_words",
     "gateway",
     "notice",
@@ -66,11 +75,18 @@ __all__ = [
     "plain",
     "preset",
     "preview",
+    "read_json",
+    "read_markdown",
     "read_policy",
+    "speech_text",
     "summary_line",
     "tail",
     "thinking_block",
+    "title_text",
     "toggle_all",
     "toggled",
     "view",
+    "without_thoughts",
+    "write_json",
+    "write_markdown",
 ]

@@ -79,6 +79,17 @@ def first_graphemes(text: str, limit: int) -> str:
     return "".join(clusters[:-1]) + ELLIPSIS
 
 
+def first_words(line: str, limit: int) -> str:
+    """The first words of a line in at most `limit` characters as a person counts them, “…” among them."""
+    clusters = list(islice(iter_graphemes(line), limit + 1))
+    if len(clusters) <= limit:
+        return line
+    text = "".join(clusters[: limit - 1])
+    if clusters[limit - 1] != " ":
+        text = text[: _word_end(text)]
+    return text.rstrip(" .,;:*") + ELLIPSIS
+
+
 def _width(cluster: str) -> int:
     return max(0, wcswidth(cluster))  # -1 is a control character: it takes no room
 

@@ -40,7 +40,7 @@ def tail(text: str, columns: int = PEEK_COLUMNS) -> str:
 
 def plain_line(text: str) -> str:
     """All of a text in one line without marks. Meant for a window of a text, not for a whole one."""
-    while (line := _unmarked(text)) != text:
+    while (line := unmarked(text)) != text:
         text = line
     return line
 
@@ -50,7 +50,8 @@ def count_words(text: str) -> int:
     return len(_WORDS.findall(text))
 
 
-def _unmarked(text: str) -> str:
+def unmarked(text: str) -> str:
+    """A text in one line without its outermost marks; of any length."""
     for pattern in (_CONTROLS, _EMPTY_LINES, _LINE_MARKS, _MARKS):
         text = pattern.sub("", text)
     return " ".join(_LINKS.sub(r"\1", text).split())

@@ -55,16 +55,25 @@ def summary_line(turn: Turn) -> tuple[str, SummaryBy]:
     return "", SummaryBy.NOBODY
 
 
+def opening_title(text: str) -> str:
+    """The bold or heading line that opens a text."""
+    found = _TITLE.match(head(text, READ_AHEAD))
+    return plain_line(found[1] or found[2]) if found else ""
+
+
+def first_sentence(text: str) -> str:
+    """The first sentence at the beginning of a text that says something, else the first there is."""
+    candidates = [said for said in _sentences(head(text, READ_AHEAD)) if said]
+    worthy = (said for said in candidates if count_words(said) >= FEWEST_WORDS)
+    return next(worthy, candidates[0] if candidates else "")
+
+
 def _newest_title(seen: list[Block]) -> str:
-    titles = (_TITLE.match(head(block.text, READ_AHEAD)) for block in reversed(seen))
-    return next((_one_line(found[1] or found[2]) for found in titles if found), "")
+    return next((_one_line(title) for block in reversed(seen) if (title := opening_title(block.text))), "")
 
 
 def _first_sentence(seen: list[Block]) -> str:
-    text = next((block.text for block in seen if not block.blank), "")
-    candidates = [said for said in _sentences(head(text, READ_AHEAD)) if said]
-    worthy = (said for said in candidates if count_words(said) >= FEWEST_WORDS)
-    return _one_line(next(worthy, candidates[0] if candidates else ""))
+    return _one_line(first_sentence(next((block.text for block in seen if not block.blank), "")))
 
 
 def _sentences(text: str) -> Iterator[str]:

@@ -54,6 +54,13 @@ EN_US = Locale(
         "ai.notice.cut_by_limit": "The length limit cut the answer off.",
         "ai.notice.connection_lost": "The connection was lost before the answer was complete.",
         "ai.notice.failed": "The answer failed: {reason}",
+        "ai.session.untitled": "Conversation",
+        "ai.session.you": "You",
+        "ai.session.thinking": "Thinking",
+        "ai.session.result": "Result",
+        "ai.session.error": "Error",
+        "ai.session.image": "Image: {name}",
+        "ai.speech.code": "Code left out.",
         "cli.replaying": "Replaying {name}, a recorded turn; no model is asked.",
     },
 )

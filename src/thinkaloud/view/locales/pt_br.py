@@ -55,6 +55,13 @@ PT_BR = Locale(
         "ai.notice.cut_by_limit": "O limite de tamanho cortou a resposta.",
         "ai.notice.connection_lost": "A conexão caiu antes do fim da resposta.",
         "ai.notice.failed": "A resposta falhou: {reason}",
+        "ai.session.untitled": "Conversa",
+        "ai.session.you": "Você",
+        "ai.session.thinking": "Pensamento",
+        "ai.session.result": "Resultado",
+        "ai.session.error": "Erro",
+        "ai.session.image": "Imagem: {name}",
+        "ai.speech.code": "Código omitido.",
         "cli.replaying": "Reproduzindo {name}, um turno gravado; nenhum modelo é consultado.",
     },
 )

@@ -22,7 +22,7 @@ from thinkaloud.canon import (
     Usage,
     UsageReported,
 )
-from thinkaloud.transcript import Block, Ending, Outcome, Status, Turn
+from thinkaloud.transcript.turn import Block, Ending, Outcome, Status, Turn
 
 _Told = tuple[Event, int | None]
 """An event and its moment."""

@@ -1,0 +1,144 @@
+"""The gateway as one value: database, log, live turns, readers, catalog, client; opened and closed in order.
+
+Before it is ready every turn that an earlier process left behind has an end. When it stops, live turns get
+some time to end by themselves; then they are ended, and readers are sent home to come back.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Coroutine
+from contextlib import AsyncExitStack
+from functools import partial
+from types import TracebackType
+from typing import Any, Self
+
+import msgspec
+
+from thinkaloud.catalog import Catalog
+from thinkaloud.client import Client
+from thinkaloud.server.events import Readers
+from thinkaloud.server.limits import Limits
+from thinkaloud.server.metrics import Metrics
+from thinkaloud.server.runs import Runs
+from thinkaloud.store import folding, people, search
+from thinkaloud.store.database import Database, NotSaved
+from thinkaloud.store.log import EventLog, Pace
+from thinkaloud.store.recovering import recover
+from thinkaloud.store.rows import Owner
+
+logger = logging.getLogger(__name__)
+
+DAY_S = 24 * 60 * 60
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """What whoever runs a gateway may choose."""
+
+    limits: Limits = Limits()
+    pace: Pace = Pace()
+    model: str = ""
+    """Who answers where neither turn, agent nor session names a model."""
+    heartbeat_s: float = 15.0
+    """So often a silent stream says that it lives: proxies close what is silent for 30 s and more."""
+    send_timeout_s: float = 20.0
+    """So long a reader may take nothing before its connection is given up."""
+    grace_s: float = 10.0
+    """So long live turns may go on after the gateway was told to stop."""
+    forget_timing_after_days: int | None = None
+    """When the pace of old turns is forgotten, which makes their logs smaller; never, unless set."""
+
+
+SETTINGS = Settings()
+
+
+class Gateway:
+    """Everything that routes work with; used as a context."""
+
+    def __init__(
+        self,
+        database: Database,
+        catalog: Catalog,
+        *,
+        settings: Settings = SETTINGS,
+        client: Client | None = None,
+    ) -> None:
+        self.database = database
+        self.catalog = catalog
+        self.settings = settings
+        self.metrics = Metrics()
+        self.client = client or Client()
+        self.log = EventLog(database, settings.pace, told=self.metrics.committed)
+        self.runs = Runs(self)
+        self.readers = Readers(settings.limits.readers_per_turn, self.metrics)
+        self.ready = False
+        self.stopping = False
+        self.local = Owner(0, 0)
+        """The user of this machine; known once the gateway is open."""
+        self._stack = AsyncExitStack()
+        self.metrics.watch(
+            "thinkaloud_unsaved_bytes",
+            "Bytes in memory because the disk took nothing.",
+            lambda: self.log.held_bytes,
+        )
+
+    def now_ms(self) -> int:
+        """The time of day."""
+        return time.time_ns() // 1_000_000
+
+    async def __aenter__(self) -> Self:
+        async with AsyncExitStack() as stack:
+            now_ms = self.now_ms()
+            self.local = await self.database.write(lambda conn: people.ensure_local(conn, now_ms))
+            left = await recover(self.database, now_ms=now_ms)
+            if left:
+                logger.warning("%d turns were left behind and are interrupted now", len(left))
+            await self._index()
+            if not self.client.is_open:
+                await stack.enter_async_context(self.client)
+            await stack.enter_async_context(self.log)
+            self._keep_doing(stack, self.runs.renew_for_ever())
+            if self.settings.forget_timing_after_days is not None:
+                self._keep_doing(stack, self._tidy_daily(self.settings.forget_timing_after_days))
+            self._stack = stack.pop_all()
+        self.ready = True
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            await self.stop()
+        finally:
+            await self._stack.aclose()
+
+    async def stop(self) -> None:
+        """Begin no more turns, let the live ones end, close every stream; a second call does no harm."""
+        self.ready, self.stopping = False, True
+        await self.runs.stop(self.settings.grace_s)
+        await self.readers.close()
+
+    @staticmethod
+    def _keep_doing(stack: AsyncExitStack, work: Coroutine[Any, Any, None]) -> None:
+        stack.push_async_callback(_cancelled, asyncio.create_task(work))
+
+    async def _index(self) -> None:
+        """Search knows everything that is kept: whatever an older version indexed otherwise is done again."""
+        if not await self.database.read(search.current):
+            logger.warning("the search index is of another version and is made anew")
+            await self.database.write(search.rebuild)
+
+    async def _tidy_daily(self, days: int) -> None:
+        while True:
+            before_ms = self.now_ms() - days * DAY_S * 1000
+            try:
+                count = await self.database.write(partial(folding.forget_timing, before_ms=before_ms))
+                logger.info("the pace of %d turns was forgotten", count)
+            except NotSaved as error:
+                logger.warning("the pace of old turns could not be forgotten: %s", error)
+            await asyncio.sleep(DAY_S)
+
+
+async def _cancelled(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    await asyncio.wait((task,))

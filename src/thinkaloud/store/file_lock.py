@@ -1,0 +1,62 @@
+"""A lock on a file that its process holds for as long as it lives, however it ends."""
+
+import os
+import sys
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+
+class FileLock:
+    """Tries once to take the lock; `held` says whether it did, `holder` who has it."""
+
+    def __init__(self, path: Path, *, wanted: bool = True) -> None:
+        self._path = path
+        self._wanted = wanted
+        self._file = -1
+        self.held = False
+
+    def __enter__(self) -> Self:
+        if self._wanted:
+            self._file = os.open(self._path, os.O_CREAT | os.O_RDWR, 0o600)
+            self.held = _taken(self._file)
+            if self.held:
+                os.ftruncate(self._file, 0)
+                os.write(self._file, f"process {os.getpid()}".encode())
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._file >= 0:
+            os.close(self._file)
+
+    @property
+    def holder(self) -> str:
+        """Who wrote its name into the file."""
+        os.lseek(self._file, 0, os.SEEK_SET)
+        return os.read(self._file, 64).decode(errors="replace") or "unknown"
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _taken(file: int) -> bool:
+        # Far behind the holder's name, which others must be able to read.
+        os.lseek(file, 1 << 20, os.SEEK_SET)
+        try:
+            msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        os.lseek(file, 0, os.SEEK_SET)
+        return True
+
+else:
+    import fcntl
+
+    def _taken(file: int) -> bool:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True

@@ -1,0 +1,52 @@
+"""How a user wants to see and send thoughts: kept for each user in each workspace, and for no session."""
+
+from typing import Any, TypeVar
+
+import msgspec
+from sqlalchemy import ColumnElement, Connection, insert, select, update
+
+from thinkaloud.store.rows import Owner, Preferences
+from thinkaloud.store.schema import preferences, users
+from thinkaloud.store.texts import json_text
+
+Settings = TypeVar("Settings", bound=msgspec.Struct)
+
+
+def read(conn: Connection, owner: Owner) -> Preferences:
+    """The owner's wishes; the defaults for whoever has written none."""
+    kept = conn.scalar(select(preferences.c.wishes).where(_of(owner)))
+    return Preferences() if kept is None else _understood(msgspec.json.decode(kept), Preferences)
+
+
+def write(conn: Connection, owner: Owner, wishes: Preferences, now_ms: int) -> None:
+    """Remember the owner's wishes, all of them, in place of those before."""
+    kept = {"wishes": json_text(wishes, "Preferences"), "updated_ms": now_ms}
+    # Two first writes at once would both insert; the lock on the user puts them in order.
+    conn.execute(select(users.c.key).where(users.c.key == owner.user).with_for_update())
+    if conn.execute(update(preferences).where(_of(owner)).values(kept)).rowcount == 0:
+        conn.execute(insert(preferences).values(user=owner.user, workspace=owner.workspace, **kept))
+
+
+def _of(owner: Owner) -> ColumnElement[bool]:
+    return (preferences.c.user == owner.user) & (preferences.c.workspace == owner.workspace)
+
+
+def _understood(kept: dict[str, Any], shape: type[Settings]) -> Settings:
+    """Settings as far as this version knows them.
+
+    A newer version may have written fields and words that this one has never heard of: those are passed over
+    here, stay in the database as they are, and are gone when this version writes.
+    """
+    told: dict[str, object] = {}
+    for field in msgspec.structs.fields(shape):
+        if field.name not in kept:
+            continue
+        value = kept[field.name]
+        try:
+            if isinstance(field.default, msgspec.Struct) and isinstance(value, dict):
+                told[field.name] = _understood(value, type(field.default))
+            else:
+                told[field.name] = msgspec.convert(value, field.type)
+        except msgspec.ValidationError:
+            continue
+    return shape(**told)

@@ -1,0 +1,221 @@
+"""What is kept, as frozen values: people, sessions, turns, messages with their parts, agents, preferences.
+
+Text ids go out to the world and are random; integer keys join tables and never leave the store. Whatever
+belongs to somebody is found through its `Owner`, so that no query can forget whose it is.
+"""
+
+from enum import StrEnum
+from typing import Generic, TypeVar
+
+import msgspec
+
+from thinkaloud.canon import NoticeGiven, Seal, Usage
+from thinkaloud.canon.requests import Level, Tool
+from thinkaloud.context import ContextMode
+from thinkaloud.transcript import Block, Outcome
+from thinkaloud.view import Policy
+
+T = TypeVar("T")
+
+
+class State(StrEnum):
+    """Where a turn stands; all but `running` are for good."""
+
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    INTERRUPTED = "interrupted"
+    """The gateway that wrote it stopped before the turn was over."""
+
+
+class Role(StrEnum):
+    """Who said a message."""
+
+    USER = "user"
+    ASSISTANT = "assistant"
+    TOOL = "tool"
+
+
+class TitledBy(StrEnum):
+    """Where a session's title comes from; one that a person wrote is never replaced."""
+
+    NOBODY = ""
+    ANSWER = "answer"
+    PERSON = "person"
+
+
+class SearchKind(StrEnum):
+    """What a hit was found in."""
+
+    PROMPT = "prompt"
+    ANSWER = "answer"
+    THOUGHT = "thought"
+    TOOL = "tool"
+
+
+class Owner(msgspec.Struct, frozen=True):
+    """On whose behalf something is done: a user in a workspace, by their keys."""
+
+    user: int
+    workspace: int
+
+
+class User(msgspec.Struct, frozen=True):
+    """Somebody who may use the gateway."""
+
+    key: int
+    id: str
+    name: str
+    created_ms: int
+
+
+class Workspace(msgspec.Struct, frozen=True):
+    """A place that several users share; sessions in it stay their owners'."""
+
+    key: int
+    id: str
+    name: str
+    created_ms: int
+
+
+class Token(msgspec.Struct, frozen=True):
+    """An API token, without its secret: only a hash of that is kept."""
+
+    id: str
+    user: int
+    name: str
+    created_ms: int
+    revoked_ms: int | None = None
+
+
+class Session(msgspec.Struct, frozen=True):
+    """A conversation of one user in one workspace."""
+
+    key: int
+    id: str
+    owner: Owner
+    title: str
+    titled_by: TitledBy
+    agent: str
+    """The id of the agent that answers unless a turn names another; may be empty."""
+    model: str
+    created_ms: int
+    updated_ms: int
+
+
+class TurnRow(msgspec.Struct, frozen=True):
+    """One prompt and what came of it: who answers, who writes the log, where it stands."""
+
+    key: int
+    id: str
+    session: int
+    position: int
+    state: State
+    agent: str
+    model: str
+    provider: str
+    prefix: str
+    """The fingerprint of the request, to keep with the answer (`context.Said.prefix`)."""
+    created_ms: int
+    ended_ms: int | None
+    epoch: int
+    """Whose word counts: appends carry it, and a writer with an older one is refused."""
+    timing_kept: bool = True
+    """Whether the log has every entry as it came; else it was rewritten from the parts, with new numbers."""
+
+
+class Stamps(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The four moments that durations are made of; None where nobody knows."""
+
+    request_sent_ms: int | None = None
+    first_reasoning_ms: int | None = None
+    last_reasoning_ms: int | None = None
+    first_text_ms: int | None = None
+
+
+class Message(msgspec.Struct, frozen=True, kw_only=True):
+    """One message of a session, folded: `content` and `thinking` are texts of their own, parts hold all.
+
+    What copies, titles, speech and search of answers use is `content`; no thought is ever in it.
+    """
+
+    key: int
+    turn: int
+    role: Role
+    content: str
+    thinking: str | None = None
+    images: str = ""
+    """JSON of a user's pictures; empty where there are none."""
+    call_id: str = ""
+    name: str = ""
+    failed: bool = False
+    dialect: str = ""
+    model: str = ""
+    stamps: Stamps = Stamps()
+    usage: Usage = Usage()
+    raw: Seal | None = None
+    """The provider's own assistant message, byte for byte."""
+    outcome: Outcome | None = None
+    summary: str = ""
+    summary_by: str = ""
+    notices: tuple[NoticeGiven, ...] = ()
+    started_ms: int | None = None
+    ended_ms: int | None = None
+    parts: tuple[Block, ...] = ()
+
+
+class AgentSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """How an agent is set up: what a person writes, and all of it."""
+
+    name: str
+    model: str
+    system: str = ""
+    thinking: bool = False
+    level: Level | None = None
+    budget_tokens: int | None = None
+    tools: tuple[Tool, ...] = ()
+    assistants: tuple[str, ...] = ()
+    """Ids of agents of the same workspace that this one may call."""
+    preset: str = "default"
+    context_mode: ContextMode = ContextMode.PROVIDER_DEFAULT
+
+
+class Agent(msgspec.Struct, frozen=True):
+    """An agent of a workspace, and who made it."""
+
+    key: int
+    id: str
+    owner: Owner
+    spec: AgentSpec
+    created_ms: int
+    updated_ms: int
+
+
+class Preferences(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How one user wants to see and send thoughts in one workspace."""
+
+    display: Policy = Policy()
+    language: str = "en-US"
+    context_mode: ContextMode = ContextMode.PROVIDER_DEFAULT
+
+
+class Hit(msgspec.Struct, frozen=True):
+    """One place where the words were found; `start` and `end` mark them in `snippet`, in code points."""
+
+    kind: SearchKind
+    session: str
+    session_title: str
+    turn: str
+    block: int | None
+    """The number of the block; None in a prompt."""
+    snippet: str
+    marks: tuple[tuple[int, int], ...]
+    created_ms: int
+
+
+class Page(msgspec.Struct, Generic[T], frozen=True):
+    """Some of a long list, and where to go on; `next` is empty at its end."""
+
+    items: tuple[T, ...]
+    next: str = ""

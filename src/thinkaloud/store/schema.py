@@ -1,0 +1,244 @@
+"""The tables, for SQLite and PostgreSQL alike. What only one engine has (full text) is made in its own module.
+
+A change here needs a migration beside it; a test compares what the migrations make with these tables.
+"""
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    CheckConstraint,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+Key = BigInteger().with_variant(Integer, "sqlite")
+"""SQLite makes keys by itself only for a column that says INTEGER."""
+
+
+def _key() -> Column[int]:
+    # `sqlite_autoincrement` keeps SQLite from giving the key of a deleted row to a new one, as PostgreSQL does
+    # by itself: who still holds the key of a user, session or turn that is gone must not get at another's.
+    return Column("key", Key, primary_key=True, autoincrement=True)
+
+
+def _to(table: str, *, name: str = "", nullable: bool = False) -> Column[int]:
+    reference = ForeignKey(f"{table}.key", ondelete="CASCADE")
+    return Column(name or table.removesuffix("s"), Key, reference, nullable=nullable)
+
+
+def _text(name: str, default: str | None = "") -> Column[str]:
+    if default is None:
+        return Column(name, Text)
+    return Column(name, Text, nullable=False, server_default=default)
+
+
+def _ms(name: str, *, known: bool = False) -> Column[int]:
+    return Column(name, BigInteger, nullable=not known)
+
+
+facts = Table("facts", metadata, Column("name", Text, primary_key=True), _text("value"))
+"""What the store remembers about itself, such as how the search index was folded."""
+
+users = Table(
+    "users",
+    metadata,
+    _key(),
+    Column("id", Text, nullable=False, unique=True),
+    Column("name", Text, nullable=False, unique=True),
+    _ms("created_ms", known=True),
+    sqlite_autoincrement=True,
+)
+
+workspaces = Table(
+    "workspaces",
+    metadata,
+    _key(),
+    Column("id", Text, nullable=False, unique=True),
+    Column("name", Text, nullable=False, unique=True),
+    _ms("created_ms", known=True),
+    sqlite_autoincrement=True,
+)
+
+members = Table(
+    "members",
+    metadata,
+    Column("user", Key, ForeignKey("users.key", ondelete="CASCADE"), primary_key=True),
+    Column("workspace", Key, ForeignKey("workspaces.key", ondelete="CASCADE"), primary_key=True),
+)
+
+tokens = Table(
+    "tokens",
+    metadata,
+    _key(),
+    Column("id", Text, nullable=False, unique=True),
+    _to("users"),
+    _text("name"),
+    Column("hash", LargeBinary, nullable=False, unique=True),
+    _ms("created_ms", known=True),
+    _ms("revoked_ms"),
+)
+
+sessions = Table(
+    "sessions",
+    metadata,
+    _key(),
+    Column("id", Text, nullable=False, unique=True),
+    _to("users"),
+    _to("workspaces"),
+    _text("title"),
+    _text("titled_by"),
+    _text("agent"),
+    _text("model"),
+    _ms("created_ms", known=True),
+    _ms("updated_ms", known=True),
+    sqlite_autoincrement=True,
+)
+Index(None, sessions.c.user, sessions.c.workspace, sessions.c.updated_ms, sessions.c.key)
+
+turns = Table(
+    "turns",
+    metadata,
+    _key(),
+    Column("id", Text, nullable=False, unique=True),
+    _to("sessions"),
+    Column("position", Integer, nullable=False),
+    _text("state", "running"),
+    _text("agent"),
+    _text("model"),
+    _text("provider"),
+    _text("prefix"),
+    _text("idempotency_key", None),
+    Column("request_hash", LargeBinary),
+    _ms("created_ms", known=True),
+    _ms("ended_ms"),
+    _text("writer"),
+    Column("epoch", Integer, nullable=False, server_default="0"),
+    _ms("lease_until_ms"),
+    Column("timing_kept", Boolean, nullable=False, server_default="1"),
+    UniqueConstraint("session", "position"),
+    UniqueConstraint("session", "idempotency_key"),
+    CheckConstraint("state IN ('running', 'done', 'failed', 'cancelled', 'interrupted')", name="state"),
+    sqlite_autoincrement=True,
+)
+Index(None, turns.c.state)
+
+log = Table(
+    "log",
+    metadata,
+    Column("turn", Key, ForeignKey("turns.key", ondelete="CASCADE"), primary_key=True, autoincrement=False),
+    Column("first_seq", Integer, primary_key=True, autoincrement=False),
+    Column("last_seq", Integer, nullable=False),
+    Column("packed", Boolean, nullable=False, server_default="0"),
+    Column("entries", LargeBinary, nullable=False),
+    sqlite_with_rowid=False,
+)
+"""Entries as lines of JSON, some to a row; `packed` rows are compressed, once their turn is over."""
+
+messages = Table(
+    "messages",
+    metadata,
+    _key(),
+    _to("turns"),
+    Column("position", Integer, nullable=False),
+    Column("role", Text, nullable=False),
+    _text("content"),
+    _text("thinking", None),
+    _text("images"),
+    _text("call_id"),
+    _text("name"),
+    Column("failed", Boolean, nullable=False, server_default="0"),
+    _text("dialect"),
+    _text("model"),
+    _ms("request_sent_ms"),
+    _ms("first_reasoning_ms"),
+    _ms("last_reasoning_ms"),
+    _ms("first_text_ms"),
+    _ms("started_ms"),
+    _ms("ended_ms"),
+    Column("input_tokens", BigInteger),
+    Column("output_tokens", BigInteger),
+    Column("reasoning_tokens", BigInteger),
+    Column("cache_read_tokens", BigInteger),
+    Column("cache_write_tokens", BigInteger),
+    _text("raw", None),
+    _text("outcome", None),
+    _text("summary"),
+    _text("summary_by"),
+    _text("notices"),
+    UniqueConstraint("turn", "position"),
+)
+
+parts = Table(
+    "parts",
+    metadata,
+    Column(
+        "message", Key, ForeignKey("messages.key", ondelete="CASCADE"), primary_key=True, autoincrement=False
+    ),
+    Column("position", Integer, primary_key=True, autoincrement=False),
+    Column("number", Integer, nullable=False),
+    Column("kind", Text, nullable=False),
+    _text("text"),
+    _text("name"),
+    _text("call_id"),
+    _text("assistant_id"),
+    Column("parent", Integer),
+    _text("provenance"),
+    _text("status"),
+    _text("seals"),
+    _text("result", None),
+    _text("error"),
+    _ms("started_ms"),
+    _ms("ended_ms"),
+)
+
+agents = Table(
+    "agents",
+    metadata,
+    _key(),
+    Column("id", Text, nullable=False, unique=True),
+    _to("users"),
+    _to("workspaces"),
+    _text("name"),
+    _text("spec"),
+    _ms("created_ms", known=True),
+    _ms("updated_ms", known=True),
+)
+Index(None, agents.c.workspace, agents.c.key)
+
+preferences = Table(
+    "preferences",
+    metadata,
+    Column("user", Key, ForeignKey("users.key", ondelete="CASCADE"), primary_key=True),
+    Column("workspace", Key, ForeignKey("workspaces.key", ondelete="CASCADE"), primary_key=True),
+    _text("wishes"),
+    _ms("updated_ms", known=True),
+)
+
+found = Table(
+    "found",
+    metadata,
+    _key(),
+    _to("messages"),
+    Column("block", Integer),
+    Column("kind", Text, nullable=False),
+    sqlite_autoincrement=True,
+)
+"""One row for each text that search knows; the index itself has the same key and belongs to the engine."""
+Index(None, found.c.message)

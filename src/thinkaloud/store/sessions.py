@@ -1,0 +1,150 @@
+"""Conversations, each of one user in one workspace. For everybody else there is no such session."""
+
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Row, insert, select, tuple_, update
+from sqlalchemy import delete as delete_rows
+
+from thinkaloud.canon import Refused
+from thinkaloud.store import ids, search
+from thinkaloud.store.paging import bounded, page, place_after
+from thinkaloud.store.rows import Owner, Page, Session, State, TitledBy, TurnRow
+from thinkaloud.store.schema import messages, sessions, turns
+from thinkaloud.store.texts import short, storable
+
+MOST_TITLE_CHARACTERS = 200
+
+
+class SessionGone(Refused):
+    """The session was deleted while somebody was about to use it."""
+
+
+class TurnRunning(Refused):
+    """The session is busy: a turn in it is not over yet."""
+
+
+def create(
+    conn: Connection, owner: Owner, *, now_ms: int, title: str = "", agent: str = "", model: str = ""
+) -> Session:
+    """A new session; a title given here is its owner's and stays."""
+    made = {
+        "id": ids.new("ses"),
+        "user": owner.user,
+        "workspace": owner.workspace,
+        "title": _title(title),
+        "titled_by": TitledBy.PERSON if title else TitledBy.NOBODY,
+        "agent": storable(agent),
+        "model": storable(model),
+        "created_ms": now_ms,
+        "updated_ms": now_ms,
+    }
+    return _session(conn.execute(insert(sessions).values(made).returning(sessions)).one())
+
+
+def get(conn: Connection, owner: Owner, session_id: str) -> Session | None:
+    """A session of this owner; None when there is none with that id, or it is somebody else's."""
+    if not ids.fits("ses", session_id):
+        return None
+    row = conn.execute(select(sessions).where(owned_by(owner), sessions.c.id == session_id)).one_or_none()
+    return None if row is None else _session(row)
+
+
+def listed(conn: Connection, owner: Owner, *, limit: int, after: str = "") -> Page[Session]:
+    """The owner's sessions, the one that was last used first."""
+    order = tuple_(sessions.c.updated_ms, sessions.c.key)
+    query = select(sessions).where(owned_by(owner)).limit(bounded(limit))
+    if place := place_after(after, 2):
+        query = query.where(order < tuple_(*place))
+    rows = conn.execute(query.order_by(sessions.c.updated_ms.desc(), sessions.c.key.desc())).all()
+    return page(rows, limit, _session, lambda row: (row.updated_ms, row.key))
+
+
+def rename(conn: Connection, owner: Owner, session_id: str, title: str, now_ms: int) -> Session | None:
+    """Give a session the title that its owner wants; an empty one leaves it to the next answer."""
+    if not ids.fits("ses", session_id):
+        return None
+    named = {
+        "title": _title(title),
+        "titled_by": TitledBy.PERSON if title else TitledBy.NOBODY,
+        "updated_ms": now_ms,
+    }
+    mine = update(sessions).where(owned_by(owner), sessions.c.id == session_id)
+    row = conn.execute(mine.values(named).returning(sessions)).one_or_none()
+    return None if row is None else _session(row)
+
+
+def change(
+    conn: Connection, session: Session, *, now_ms: int, agent: str | None = None, model: str | None = None
+) -> Session | None:
+    """Say who answers in a session from now on; None leaves either as it is."""
+    told = {"agent": agent, "model": model}
+    named = {name: storable(value) for name, value in told.items() if value is not None}
+    mine = update(sessions).where(owned_by(session.owner), sessions.c.key == session.key)
+    row = conn.execute(mine.values(named | {"updated_ms": now_ms}).returning(sessions)).one_or_none()
+    return None if row is None else _session(row)
+
+
+def of_turn(conn: Connection, owner: Owner, turn: TurnRow) -> Session | None:
+    """The session that a turn of this owner belongs to."""
+    row = conn.execute(select(sessions).where(owned_by(owner), sessions.c.key == turn.session)).one_or_none()
+    return None if row is None else _session(row)
+
+
+def title_from_answer(conn: Connection, session: int, title: str) -> None:
+    """Use the beginning of an answer as a title where nobody has given one; for the gateway itself."""
+    untitled = (sessions.c.key == session, sessions.c.titled_by == TitledBy.NOBODY)
+    named = {"title": storable(title)[:MOST_TITLE_CHARACTERS], "titled_by": TitledBy.ANSWER}
+    conn.execute(update(sessions).where(*untitled).values(named))
+
+
+def delete(conn: Connection, owner: Owner, session_id: str) -> bool:
+    """Take away a session with all that was said in it; refused while a turn in it runs."""
+    session = get(conn, owner, session_id)
+    if session is None or not held(conn, session):
+        return False
+    refuse_while_running(conn, session)
+    spoken = select(messages.c.key).join(turns).where(turns.c.session == session.key)
+    search.forget(conn, conn.scalars(spoken).all())
+    conn.execute(delete_rows(sessions).where(owned_by(owner), sessions.c.key == session.key))
+    return True
+
+
+def owned_by(owner: Owner) -> ColumnElement[bool]:
+    """What every question about sessions, and about anything in them, asks first."""
+    return (sessions.c.user == owner.user) & (sessions.c.workspace == owner.workspace)
+
+
+def held(conn: Connection, session: Session) -> bool:
+    """Keep others from changing a session until this transaction is over; False when it is gone.
+
+    SQLite has one writer at a time and needs no lock; there this only looks.
+    """
+    row = select(sessions.c.key).where(owned_by(session.owner), sessions.c.key == session.key)
+    return conn.scalar(row.with_for_update()) is not None
+
+
+def refuse_while_running(conn: Connection, session: Session) -> None:
+    """Raise `TurnRunning` when a turn in this session is not over yet."""
+    query = select(turns.c.id).where(turns.c.session == session.key, turns.c.state == State.RUNNING)
+    if running := conn.scalar(query):
+        raise TurnRunning(
+            f"Turn {running} of session {session.id} is still running. Wait until it is over, or cancel it."
+        )
+
+
+def _title(title: str) -> str:
+    return short(title, "A title", MOST_TITLE_CHARACTERS)
+
+
+def _session(row: Row[Any]) -> Session:
+    return Session(
+        row.key,
+        row.id,
+        Owner(row.user, row.workspace),
+        row.title,
+        TitledBy(row.titled_by),
+        row.agent,
+        row.model,
+        row.created_ms,
+        row.updated_ms,
+    )

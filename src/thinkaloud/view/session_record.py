@@ -1,0 +1,113 @@
+"""A session as files keep it: what was asked, and the log of each answer.
+
+The log is the source: a turn is the fold of its entries. A file holds whole turns only, so a record whose
+entries tell no story, or have no end, can be neither written nor read.
+"""
+
+import msgspec
+
+from thinkaloud.canon import Entry, Kind, OutOfOrder, Refused, TurnEnded, TurnFailed
+from thinkaloud.canon.requests import ToolMessage, UserMessage
+from thinkaloud.transcript import Block, Turn, apply, unfold
+
+VERSION = 1
+"""Of both files; a reader refuses what a newer one wrote."""
+
+
+class Exchange(msgspec.Struct, frozen=True):
+    """What was asked and what was answered; `prefix` is the fingerprint of the request that was sent."""
+
+    asked: tuple[UserMessage | ToolMessage, ...]
+    entries: tuple[Entry, ...]
+    model: str = ""
+    provider: str = ""
+    prefix: str = ""
+    created_ms: int | None = None
+
+    @property
+    def turn(self) -> Turn:
+        """The fold of the entries, made anew each time."""
+        turn = Turn()
+        for entry in self.entries:
+            apply(turn, entry)
+        return turn
+
+
+class SessionRecord(msgspec.Struct, frozen=True):
+    """Everything of a session that a file keeps."""
+
+    title: str = ""
+    created_ms: int | None = None
+    exchanges: tuple[Exchange, ...] = ()
+
+
+def turns_of(record: SessionRecord) -> list[Turn]:
+    """The turn of each exchange; refuses entries that tell no story, and names their exchange."""
+    return [_turn(number, exchange) for number, exchange in enumerate(record.exchanges, 1)]
+
+
+def end_of(exchange: Exchange) -> TurnEnded | TurnFailed:
+    """The event that ended the answer."""
+    end = exchange.entries[-1].event
+    assert isinstance(end, TurnEnded | TurnFailed), "turns_of refuses a turn without an end"
+    return end
+
+
+def retold(turn: Turn, end: TurnEnded | TurnFailed) -> tuple[Entry, ...]:
+    """A turn as entries with this end, each text in one piece."""
+    told = unfold(msgspec.structs.replace(turn, outcome=None))
+    return (*told, Entry(len(told), end, turn.ended_ms))
+
+
+def without_thoughts(record: SessionRecord) -> SessionRecord:
+    """The record without any thought, and without all that may hold one: seals, summaries, raw messages."""
+    pairs = zip(record.exchanges, turns_of(record), strict=True)
+    return msgspec.structs.replace(
+        record, exchanges=tuple(_silent(exchange, turn) for exchange, turn in pairs)
+    )
+
+
+def refuse_newer(version: int) -> None:
+    """Refuses a file that a newer Thinkaloud wrote."""
+    if version > VERSION:
+        raise Refused(
+            f"This session is in version {version} of the format, and this Thinkaloud reads up to {VERSION}. "
+            "Bring Thinkaloud up to date to read it."
+        )
+
+
+def _turn(number: int, exchange: Exchange) -> Turn:
+    try:
+        turn = exchange.turn
+    except OutOfOrder as error:
+        raise Refused(
+            f"The entries of exchange {number} tell no story: {error}. Keep them as they were told."
+        ) from None
+    if turn.live:
+        raise Refused(
+            f"The answer of exchange {number} has no end: a file keeps turns that are over. "
+            "Wait for it, or stop it; or leave that exchange out."
+        )
+    return turn
+
+
+def _silent(exchange: Exchange, turn: Turn) -> Exchange:
+    end = end_of(exchange)
+    if isinstance(end, TurnEnded):
+        end = msgspec.structs.replace(end, message=None)
+    kept = msgspec.structs.replace(turn, blocks=_said(turn.blocks), summary="", summary_by="", message=None)
+    return msgspec.structs.replace(exchange, entries=retold(kept, end))
+
+
+def _said(blocks: list[Block]) -> list[Block]:
+    """The blocks that are no thoughts, numbered anew; what hung below a thought hangs where that hung."""
+    places: dict[int | None, int | None] = {None: None}
+    kept: list[Block] = []
+    for block in blocks:
+        parent = places[block.parent]
+        if block.kind is Kind.REASONING:
+            places[block.number] = parent
+        else:
+            places[block.number] = len(kept)
+            kept.append(msgspec.structs.replace(block, number=len(kept), parent=parent, seals=[]))
+    return kept

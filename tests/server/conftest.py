@@ -1,0 +1,21 @@
+"""Every test of the gateway has a folder of its own, and only the keys that it is given."""
+
+from pathlib import Path
+
+import pytest
+
+from thinkaloud.catalog import builtin
+from thinkaloud.client.keys import OR
+
+CANARY = "canary-5f2a9c-never-shown"
+
+
+@pytest.fixture(autouse=True)
+def keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key for two providers, and none for the others."""
+    monkeypatch.setenv("THINKALOUD_HOME", str(tmp_path))
+    for provider in builtin().providers.values():
+        for reference in provider.key.split(OR):
+            monkeypatch.delenv(reference.removeprefix("env:"), raising=False)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", CANARY)
+    monkeypatch.setenv("DEEPSEEK_API_KEY", CANARY)

@@ -1,0 +1,147 @@
+"""Logs: one line each, named fields only, and no secret gets through, whatever somebody logs."""
+
+import io
+import json
+import logging
+import warnings
+from collections.abc import Iterator
+
+import pytest
+
+from thinkaloud.server import logs
+from thinkaloud.server.logs import Form, blackened
+
+TOKEN = "tka_" + "Ab-_9" * 8 + "xyz"
+KEY = "sk-ant-api03-canary_0123456789"
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture(autouse=True)
+def restored() -> Iterator[None]:
+    """Logging belongs to the whole process."""
+    root = logging.getLogger()
+    before = root.handlers[:], root.level
+    yield
+    logging.captureWarnings(False)
+    root.handlers[:], root.level = before
+    for name in ("thinkaloud", "uvicorn"):
+        logging.getLogger(name).setLevel(logging.NOTSET)
+
+
+def lines(stream: io.StringIO) -> list[str]:
+    return stream.getvalue().splitlines()
+
+
+def test_json_lines_have_named_fields_only() -> None:
+    stream = io.StringIO()
+    logs.set_up(Form.JSON, stream)
+    told = {"method": "GET", "route": "/api/sessions", "status": 200, "ms": 1.25, "user": "usr_1"}
+    logging.getLogger("thinkaloud.requests").info(
+        "GET %s", "/api/sessions", extra={**told, "body": "canary", "headers": {"a": "canary"}}
+    )
+    [line] = map(json.loads, lines(stream))
+    assert line.pop("at").endswith("Z")
+    assert line == {
+        "level": "info",
+        "logger": "thinkaloud.requests",
+        "message": "GET /api/sessions",
+        **told,
+    }
+
+
+def test_text_is_for_people() -> None:
+    stream = io.StringIO()
+    logs.set_up(Form.TEXT, stream)
+    logging.getLogger("thinkaloud.requests").info("GET /healthz 200", extra={"ms": 1.5, "status": 200})
+    [line] = lines(stream)
+    assert line[8:] == " info    GET /healthz 200 1.5 ms"
+
+
+@pytest.mark.parametrize(("stream", "text"), [(Terminal(), True), (io.StringIO(), False)])
+def test_the_form_follows_the_terminal(stream: io.StringIO, text: bool) -> None:
+    logs.set_up(None, stream)
+    logging.getLogger("thinkaloud").warning("hello")
+    assert lines(stream)[0].startswith("{") is not text
+
+
+@pytest.mark.parametrize("form", Form)
+def test_a_message_is_one_line_and_moves_no_cursor(form: Form) -> None:
+    stream = io.StringIO()
+    logs.set_up(form, stream)
+    logging.getLogger("thinkaloud").warning("one\ntwo\x1b[2J\x07\x9b31m\rthree")
+    [line] = lines(stream)
+    assert not [char for char in line if ord(char) < 32 or 127 <= ord(char) < 160]
+    assert "three" in line
+
+
+SECRETS = [
+    ("{token}", "***"),
+    ("a {token}, b", "a ***, b"),
+    ("Authorization: Bearer {token}", "Authorization: ***"),
+    ("authorization: Bearer abc.def", "authorization: ***"),
+    ("{{'Authorization': 'Bearer canary'}}", "{{'Authorization': '***'}}"),
+    ('{{"x-api-key": "canary", "a": 1}}', '{{"x-api-key": "***", "a": 1}}'),
+    ("(b'authorization', b'Bearer canary')", "(b'authorization', b'***')"),
+    ("X-Api-Key=canary;q", "X-Api-Key=***;q"),
+    ("x-goog-api-key: canary", "x-goog-api-key: ***"),
+    ("api_key='canary'", "api_key='***'"),
+    ("BEARER  canary", "BEARER  ***"),
+    ("Authorization: Basic Y2FuYXJ5", "Authorization: ***"),
+    ("{key} was refused", "*** was refused"),
+    ("/api?token={token}&x=1", "/api?token=***&x=1"),
+]
+
+
+@pytest.mark.parametrize(("said", "told"), SECRETS)
+def test_what_looks_like_a_secret_is_blackened(said: str, told: str) -> None:
+    shown = blackened(said.format(token=TOKEN, key=KEY))
+    assert shown.replace("Bearer ", "").replace("Basic ", "") == told.format()
+
+
+@pytest.mark.parametrize(
+    "said", ["the bearer of news", "tka_", "a task-force", "authorization is needed", ""]
+)
+def test_ordinary_words_stay(said: str) -> None:
+    assert blackened(said) == said
+
+
+@pytest.mark.parametrize("form", Form)
+def test_a_secret_in_arguments_or_a_traceback_does_not_get_out(form: Form) -> None:
+    stream = io.StringIO()
+    logs.set_up(form, stream)
+    logger = logging.getLogger("some.library")
+    logger.error("refused %s with %r", TOKEN, {"Authorization": f"Bearer {KEY}"})
+    try:
+        raise RuntimeError(f"Authorization: Bearer {TOKEN}")
+    except RuntimeError:
+        logger.exception("it broke for %s", KEY)
+    told = stream.getvalue()
+    assert "RuntimeError" in told
+    assert "***" in told
+    assert not [secret for secret in (TOKEN, KEY, TOKEN[4:20], "canary") if secret in told]
+
+
+def test_warnings_are_logged() -> None:
+    stream = io.StringIO()
+    logs.set_up(Form.JSON, stream)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        logging.captureWarnings(True)
+        warnings.warn(f"do not use {TOKEN}", UserWarning, stacklevel=1)
+    logging.captureWarnings(False)
+    [line] = map(json.loads, lines(stream))
+    assert (line["logger"], line["level"]) == ("py.warnings", "warning")
+    assert "do not use ***" in line["message"]
+
+
+def test_libraries_are_heard_only_when_something_is_wrong() -> None:
+    stream = io.StringIO()
+    logs.set_up(Form.JSON, stream)
+    logging.getLogger("aiohttp.client").info("chatter")
+    logging.getLogger("uvicorn.error").warning("Invalid HTTP request received.")
+    logging.getLogger("uvicorn.error").error("broken")
+    assert [json.loads(line)["message"] for line in lines(stream)] == ["broken"]

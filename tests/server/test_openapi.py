@@ -1,0 +1,142 @@
+"""The OpenAPI document: every row of the table is in it, every reference leads somewhere, and it is true."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import pytest
+
+from thinkaloud.server import openapi
+from thinkaloud.server.refusals import Denied
+from thinkaloud.server.routes import ROUTES
+from thinkaloud.server.routing import Access, NoQuery, Route
+from thinkaloud.store import ids
+
+DOCUMENT: dict[str, Any] = json.loads(openapi.document(ROUTES))
+KEYS = [f"{route.method} {route.path}" for route in ROUTES]
+EVERY_ROUTE = pytest.mark.parametrize("route", ROUTES, ids=KEYS)
+
+
+def operation(route: Route) -> dict[str, Any]:
+    found: dict[str, Any] = DOCUMENT["paths"][route.path][route.method.lower()]
+    return found
+
+
+def references(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        if "$ref" in value:
+            yield value["$ref"]
+        for inner in value.values():
+            yield from references(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from references(inner)
+
+
+def parameters(route: Route, place: str) -> dict[str, dict[str, Any]]:
+    return {one["name"]: one for one in operation(route)["parameters"] if one["in"] == place}
+
+
+def test_every_route_is_there_and_nothing_else() -> None:
+    told = [f"{method.upper()} {path}" for path, methods in DOCUMENT["paths"].items() for method in methods]
+    assert sorted(told) == sorted(KEYS)
+    assert DOCUMENT["openapi"] == "3.1.0"
+    assert all(operation(route)["summary"] for route in ROUTES)
+    names = [operation(route)["operationId"] for route in ROUTES]
+    assert len(set(names)) == len(names)
+
+
+def test_every_reference_leads_somewhere_and_every_schema_is_used() -> None:
+    used = {reference.removeprefix("#/components/schemas/") for reference in references(DOCUMENT)}
+    assert used == set(DOCUMENT["components"]["schemas"])
+
+
+def test_the_same_table_gives_the_same_bytes() -> None:
+    again = msgspec.json.encode(openapi.described(ROUTES), order="sorted")
+    assert msgspec.json.format(again, indent=1) == openapi.document(ROUTES)
+    assert json.loads(again) == DOCUMENT
+
+
+@EVERY_ROUTE
+def test_what_a_route_takes_is_told(route: Route) -> None:
+    assert list(parameters(route, "path")) == re.findall(r"{(\w+)}", route.path)
+    fields = {field.encode_name: field.required for field in msgspec.structs.fields(route.query)}
+    assert {name: one["required"] for name, one in parameters(route, "query").items()} == fields
+    takes_body = route.body is not None or len(route.media_types) > 1
+    assert ("requestBody" in operation(route)) is takes_body
+    if takes_body:
+        assert sorted(operation(route)["requestBody"]["content"]) == sorted(route.media_types)
+
+
+@EVERY_ROUTE
+def test_every_refusal_of_a_route_is_told(route: Route) -> None:
+    told = operation(route)["responses"]
+    wanted = {400, 403, 421, 431, 500, route.status, *route.refusals}
+    if route.access is Access.USER:
+        wanted |= {401, 404}
+        assert operation(route)["security"] == [{"bearer": []}, {"key": []}, {}]
+        assert "Thinkaloud-Workspace" in parameters(route, "header")
+    else:
+        assert operation(route)["security"] == []
+    if route.body is not None:
+        wanted |= {408, 413, 415, 422}
+    assert wanted <= {int(status) for status in told}
+    for status, response in told.items():
+        assert response["description"]
+        if int(status) >= 400 and (route.path, status) != ("/readyz", "503"):
+            content = response["content"]["application/json"]
+            assert content["schema"] == {"$ref": "#/components/schemas/ErrorBody"}
+
+
+def test_ids_have_the_form_that_ids_have() -> None:
+    for route in ROUTES:
+        for name, one in parameters(route, "path").items():
+            pattern = one["schema"]["pattern"]
+            assert re.search(pattern, ids.new(openapi.IDS[name]))
+            assert not re.search(pattern, ids.new("xyz"))
+            assert not re.search(pattern, ids.new(openapi.IDS[name]) + "a")
+
+
+def test_what_only_the_document_says_is_of_routes_that_exist() -> None:
+    assert {*openapi.HEADERS, *openapi.AGAIN, openapi.UNREADY} <= set(KEYS)
+    assert set(openapi.PRODUCES) <= {route.path for route in ROUTES}
+    unsaid = [
+        route.path
+        for route in ROUTES
+        if route.handler
+        and route.returns is None
+        and route.status != 204
+        and route.path not in openapi.PRODUCES
+    ]
+    assert unsaid == []
+
+
+def test_the_stream_is_a_stream_of_events() -> None:
+    [stream] = [route for route in ROUTES if route.handler is None]
+    told = operation(stream)
+    assert list(told["responses"]["200"]["content"]) == ["text/event-stream"]
+    assert "content" not in told["responses"]["204"]
+    assert {"Last-Event-ID"} <= set(parameters(stream, "header"))
+    assert set(parameters(stream, "query")) == {"after", "speed"}
+
+
+def test_a_file_comes_in_two_kinds() -> None:
+    told = DOCUMENT["paths"]["/api/import"]["post"]["requestBody"]["content"]
+    assert set(told) == {"application/json", "text/markdown"}
+
+
+def test_every_status_has_words() -> None:
+    statuses = {kind.status for kind in Denied.__subclasses__()} - {405}
+    told = {
+        int(status)
+        for methods in DOCUMENT["paths"].values()
+        for one in methods.values()
+        for status in one["responses"]
+    }
+    assert statuses <= told
+
+
+def test_no_query_is_no_parameter() -> None:
+    assert [route for route in ROUTES if route.query is NoQuery and parameters(route, "query")] == []

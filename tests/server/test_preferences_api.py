@@ -1,0 +1,89 @@
+"""Preferences over HTTP: of a user in a workspace, across sessions and restarts."""
+
+import asyncio
+from functools import partial
+from pathlib import Path
+
+import msgspec
+import pytest
+from tests.server.calling import calling
+
+from thinkaloud.store import people
+from thinkaloud.view import Policy, preset
+
+
+def test_r055_preferences_outlive_sessions_and_restarts(tmp_path: Path) -> None:
+    """R054 R055 R058: laid over a preset, kept for the user, and there after a restart."""
+
+    async def story() -> None:
+        async with calling(tmp_path) as caller:
+            told = await caller.call("GET", "/api/preferences")
+            assert told["display"] == msgspec.to_builtins(Policy())
+            assert (told["language"], told["context_mode"]) == ("en-US", "provider_default")
+            wished = {
+                "display": {"preset": "trace", "show_thinking": False},
+                "language": "pt-BR",
+                "context_mode": "strip",
+            }
+            kept = await caller.call("PUT", "/api/preferences", wished)
+            assert kept["display"] == {**msgspec.to_builtins(preset("trace")), "show_thinking": False}
+        async with calling(tmp_path) as caller:
+            assert await caller.call("GET", "/api/preferences") == kept
+            turn = await caller.begin(await caller.session())
+            await caller.read(turn)
+            assert (await caller.call("PUT", "/api/preferences", {}))["language"] == "en-US"
+
+    asyncio.run(story())
+
+
+def test_r054_preferences_are_of_one_user_in_one_workspace(tmp_path: Path) -> None:
+    """R054: the same user has others in another workspace."""
+
+    async def story() -> None:
+        async with calling(tmp_path) as caller:
+            local, now_ms = caller.gateway.local, caller.gateway.now_ms()
+            join = partial(people.add_member, user=local.user, workspace_name="second", now_ms=now_ms)
+            await caller.gateway.database.write(join)
+            mine = await caller.gateway.database.read(partial(people.workspaces_of, user=local.user))
+            second = {"Thinkaloud-Workspace": next(one.id for one in mine if one.name == "second")}
+            await caller.call("PUT", "/api/preferences", {"language": "pt-BR"}, headers=second)
+            assert (await caller.call("GET", "/api/preferences"))["language"] == "en-US"
+            assert (await caller.call("GET", "/api/preferences", headers=second))["language"] == "pt-BR"
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"display": {"preset": "loud"}},
+        {"display": {"while_streaming": "always"}},
+        {"display": {"open_blocks": [1]}},
+        {"open": True},
+        {"language": "de-DE"},
+        {"context_mode": "some"},
+    ],
+    ids=str,
+)
+def test_r056_what_is_no_preference_is_refused(tmp_path: Path, body: object) -> None:
+    """R056: whether a block is open is nobody's preference."""
+
+    async def story() -> None:
+        async with calling(tmp_path) as caller:
+            await caller.refused("PUT", "/api/preferences", body, status=422)
+
+    asyncio.run(story())
+
+
+def test_r062_hiding_thoughts_changes_nothing_that_is_kept(tmp_path: Path) -> None:
+    """R062: only what is shown changes."""
+
+    async def story() -> None:
+        async with calling(tmp_path) as caller:
+            session = await caller.session()
+            await caller.answered(session)
+            before = await caller.call("GET", f"/api/sessions/{session}/messages")
+            await caller.call("PUT", "/api/preferences", {"display": {"show_thinking": False}})
+            assert await caller.call("GET", f"/api/sessions/{session}/messages") == before
+
+    asyncio.run(story())

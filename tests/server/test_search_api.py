@@ -1,0 +1,59 @@
+"""Search over HTTP: by kind, in thoughts only when they are named, without accents."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+from tests.server.calling import Caller, calling
+
+SCRIPT = [
+    {"thinking": "A canário thought about gulls.", "text": "Gulls are birds."},
+    {"thinking": "Nothing.", "text": "São gaivotas, e o pão é bom."},
+]
+
+
+async def found(caller: Caller, query: str) -> list[tuple[str, str]]:
+    hits = (await caller.call("GET", f"/api/search?{query}"))["items"]
+    return [(hit["kind"], hit["snippet"][slice(*hit["marks"][0])]) for hit in hits]
+
+
+def test_r138_thoughts_are_found_only_when_they_are_named(tmp_path: Path) -> None:
+    """R138 R139: the newest first, each with its kind and its place; accents do not matter."""
+
+    async def story() -> None:
+        async with calling(tmp_path, script=SCRIPT) as caller:
+            session = await caller.session()
+            turn = await caller.begin(session, "What are gulls?")
+            await caller.read(turn)
+            await caller.answered(session, "E em português?")
+            assert await found(caller, "q=gulls") == [("answer", "Gulls"), ("prompt", "gulls")]
+            assert await found(caller, "q=canario") == []
+            assert await found(caller, "q=canario&scope=thoughts") == [("thought", "canário")]
+            everything = await found(caller, "q=gulls&scope=prompts,answers,tools,thoughts")
+            assert sorted(kind for kind, _ in everything) == ["answer", "prompt", "thought"]
+            assert await found(caller, "q=pao") == [("answer", "pão")]
+            hit: Any = (await caller.call("GET", "/api/search?q=canario&scope=thoughts"))["items"][0]
+            assert (hit["session"], hit["turn"], hit["block"]) == (session, turn, 0)
+
+    asyncio.run(story())
+
+
+def test_hits_are_paged_and_nonsense_is_refused(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with calling(tmp_path, script=[{"text": f"word {number}"} for number in range(5)]) as caller:
+            session = await caller.session()
+            for number in range(5):
+                await caller.answered(session, f"Question {number}")
+            page = await caller.call("GET", "/api/search?q=word&limit=2")
+            snippets = [hit["snippet"] for hit in page["items"]]
+            while page["next"]:
+                page = await caller.call("GET", f"/api/search?q=word&limit=2&after={page['next']}")
+                snippets += [hit["snippet"] for hit in page["items"]]
+            assert snippets == [f"word {number}" for number in reversed(range(5))]
+            for query in ("", "?q=", "?q=x&scope=dreams", "?q=x&scope=", "?q=x&limit=0"):
+                await caller.refused("GET", f"/api/search{query}", status=400)
+            await caller.refused("GET", "/api/search?q=x&after=nonsense", status=422)
+            await caller.call("DELETE", f"/api/sessions/{session}", status=204)
+            assert await found(caller, "q=word") == []
+
+    asyncio.run(story())

@@ -1,0 +1,138 @@
+"""Spans: GenAI's words for a turn, nothing of what was said, and nothing at all where nobody collects."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+from opentelemetry import trace
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+from thinkaloud import fold
+from thinkaloud.canon import (
+    BlockEnded,
+    BlockGrew,
+    BlockStarted,
+    Entry,
+    Event,
+    Finish,
+    Kind,
+    TurnEnded,
+    TurnFailed,
+    TurnStarted,
+    Usage,
+    UsageReported,
+)
+from thinkaloud.server.tracing import turn_span
+from thinkaloud.transcript import Turn, apply
+
+THOUGHT, ANSWER = "canary of a thought", "canary of an answer"
+
+
+@pytest.fixture(scope="module")
+def provider() -> InMemorySpanExporter:
+    """One for the whole process: OpenTelemetry takes no second."""
+    exporter = InMemorySpanExporter()
+    collecting = TracerProvider()
+    collecting.add_span_processor(SimpleSpanProcessor(exporter))
+    trace.set_tracer_provider(collecting)
+    return exporter
+
+
+@pytest.fixture
+def spans(provider: InMemorySpanExporter) -> Iterator[InMemorySpanExporter]:
+    provider.clear()
+    yield provider
+    provider.clear()
+
+
+def turn(end: Event) -> Turn:
+    events: list[Event] = [
+        TurnStarted("openai_chat", "m-1-2026"),
+        BlockStarted(0, Kind.REASONING),
+        BlockGrew(0, THOUGHT),
+        BlockEnded(0),
+        BlockStarted(1, Kind.TEXT),
+        BlockGrew(1, ANSWER),
+        BlockEnded(1),
+        UsageReported(Usage(input=11, output=24, reasoning=15)),
+        end,
+    ]
+    told = Turn()
+    for seq, event in enumerate(events):
+        apply(told, Entry(seq, event, 1000 + 100 * seq))
+    return told
+
+
+def only(spans: InMemorySpanExporter) -> ReadableSpan:
+    [span] = spans.get_finished_spans()
+    return span
+
+
+def test_a_turn_is_a_chat(spans: InMemorySpanExporter) -> None:
+    with turn_span(model="m-1", provider="vllm") as span:
+        span.ended(turn(TurnEnded(Finish.STOP)))
+    told = only(spans)
+    assert (told.name, told.kind) == ("chat m-1", trace.SpanKind.CLIENT)
+    assert dict(told.attributes or {}) == {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.provider.name": "vllm",
+        "gen_ai.system": "vllm",
+        "gen_ai.request.model": "m-1",
+        "gen_ai.response.model": "m-1-2026",
+        "gen_ai.response.finish_reasons": ("stop",),
+        "gen_ai.usage.input_tokens": 11,
+        "gen_ai.usage.output_tokens": 24,
+        "thinkaloud.reasoning_tokens": 15,
+        "thinkaloud.reasoning_ms": 200,
+    }
+    assert told.status.status_code is trace.StatusCode.UNSET
+
+
+def test_a_turn_that_breaks_says_why_in_one_word(spans: InMemorySpanExporter) -> None:
+    with turn_span(model="m-1", provider="vllm") as span:
+        span.ended(turn(TurnFailed("cut_off", "canary of a message")))
+    told = only(spans)
+    assert (told.attributes or {})["error.type"] == "cut_off"
+    assert told.status.status_code is trace.StatusCode.ERROR
+    assert "canary" not in told.to_json()
+
+
+def test_an_exception_is_told_by_its_kind_and_goes_on(spans: InMemorySpanExporter) -> None:
+    with pytest.raises(KeyError), turn_span(model="m-1", provider="vllm"):
+        raise KeyError("canary of an exception")
+    told = only(spans)
+    assert (told.attributes or {})["error.type"] == "KeyError"
+    assert told.events == ()
+    assert "canary" not in told.to_json()
+
+
+def test_nothing_that_was_said_is_in_a_span(spans: InMemorySpanExporter) -> None:
+    with turn_span(model="m-1", provider="vllm") as span:
+        span.ended(turn(TurnEnded(Finish.STOP)))
+    assert "canary" not in only(spans).to_json()
+
+
+def test_what_nobody_knows_is_left_out(spans: InMemorySpanExporter) -> None:
+    with turn_span(model="m-1", provider="vllm") as span:
+        span.ended(fold([TurnStarted(), TurnEnded(Finish.CANCELLED)]))
+    told = dict(only(spans).attributes or {})
+    assert told["gen_ai.response.finish_reasons"] == ("cancelled",)
+    assert not [
+        name for name in told if "usage" in name or "reasoning" in name or name == "gen_ai.response.model"
+    ]
+
+
+def test_nothing_is_imported_where_nobody_collects() -> None:
+    code = """
+import sys
+from thinkaloud import Turn
+from thinkaloud.server.tracing import turn_span
+with turn_span(model="m", provider="p") as span:
+    span.ended(Turn())
+print([name for name in sys.modules if name.startswith("opentelemetry")])
+"""
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout == "[]\n"

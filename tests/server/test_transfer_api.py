@@ -1,0 +1,187 @@
+"""Sessions out and in as files: without thoughts by default, without loss when asked for, all or nothing."""
+
+import asyncio
+import copy
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.server.calling import ENDLESS, Caller, calling
+
+SCRIPT: list[dict[str, Any]] = [
+    {
+        "thinking": "Canary thought: ```look``` it up.",
+        "tool_calls": [{"name": "look_up", "arguments": {"word": "gull"}}],
+    },
+    {"thinking": "Canary thought, again.", "text": "A gull is a bird.\n\n```\nfenced\n```"},
+]
+
+
+NOTHING_SAID = {
+    "asked": [],
+    "entries": [{"seq": 0, "event": {"type": "turn.started"}}, {"seq": 1, "event": {"type": "turn.ended"}}],
+}
+
+
+async def filled(caller: Caller) -> str:
+    """A session with a tool loop at a provider that signs its thoughts."""
+    spec = {"name": "A", "model": caller.model, "thinking": True, "tools": [{"name": "look_up"}]}
+    agent = (await caller.call("POST", "/api/agents", spec, status=201))["id"]
+    session = await caller.session(agent=agent)
+    called = await caller.answered(session, "What is a gull?")
+    results = [
+        {"call_id": block.call_id, "result": "a bird"} for block in called.turn.blocks if block.call_id
+    ]
+    await caller.answered(session, "", tool_results=results)
+    return session
+
+
+async def exported(caller: Caller, session: str, query: str = "") -> tuple[str, Mapping[str, str]]:
+    async with caller.http.get(f"{caller.url}/api/sessions/{session}/export{query}") as response:
+        assert response.status == 200
+        return await response.text(), response.headers
+
+
+async def imported(caller: Caller, text: str, media_type: str, status: int = 201) -> Any:
+    async with caller.http.post(
+        f"{caller.url}/api/import", data=text.encode(), headers={"Content-Type": media_type}
+    ) as response:
+        told = await response.json()
+        assert response.status == status, told
+        return told
+
+
+async def turns(caller: Caller, session: str) -> list[Any]:
+    """All that can be seen of a session's turns, but for their ids."""
+    told = []
+    for turn in (await caller.call("GET", f"/api/sessions/{session}"))["turns"]:
+        read = await caller.read(turn["id"])
+        body = await caller.call("GET", f"/api/turns/{turn['id']}")
+        told.append(
+            (read.turn, {name: body[name] for name in body.keys() - {"id", "session", "events", "agent"}})
+        )
+    return told
+
+
+def test_the_usual_export_holds_no_thought(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with calling(tmp_path, "anthropic", SCRIPT) as caller:
+            session = await filled(caller)
+            text, headers = await exported(caller, session)
+            assert text == (
+                "A gull is a bird\n\nYou:\nWhat is a gull?\n\n"
+                f"{caller.model}:\nA gull is a bird.\n\n```\nfenced\n```\n"
+            )
+            assert headers["Content-Type"] == "text/plain; charset=utf-8"
+            assert headers["Content-Disposition"] == 'attachment; filename="a-gull-is-a-bird.txt"'
+            omitted, _ = await exported(caller, session, "?format=markdown&thinking=omit")
+            for told in (text, omitted):
+                assert "anary" not in told
+                assert "signature" not in told
+            for thinking in ("details", "callout"):
+                told, _ = await exported(caller, session, f"?format=markdown&thinking={thinking}")
+                assert "Canary thought, again." in told
+            told, _ = await exported(caller, session, "?lang=pt-BR")
+            assert "Você:\n" in told
+            await caller.refused("GET", f"/api/sessions/{session}/export?lang=xx", status=422)
+            await caller.refused("GET", f"/api/sessions/{session}/export?format=pdf", status=400)
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize(
+    ("query", "media_type"), [("json", "application/json"), ("markdown", "text/markdown")]
+)
+def test_r137_what_was_exported_is_read_back_without_loss(
+    tmp_path: Path, query: str, media_type: str
+) -> None:
+    """R137: thoughts, seals, tools, times and counts; and the copy can go on where the original was."""
+
+    async def story() -> None:
+        async with calling(tmp_path, "anthropic", [*SCRIPT, {"text": "Yes."}]) as caller:
+            session = await filled(caller)
+            text, _ = await exported(caller, session, f"?format={query}")
+            copied = await imported(caller, text, media_type)
+            assert copied["id"] != session
+            assert copied["title"] == "A gull is a bird"
+            before, after = await turns(caller, session), await turns(caller, copied["id"])
+            for (one, seen), (other, told) in zip(before, after, strict=True):
+                assert told == seen
+                assert [block.seals for block in other.blocks] == [block.seals for block in one.blocks]
+            again, _ = await exported(caller, copied["id"], f"?format={query}")
+            assert again == text
+            listed = (await caller.call("GET", "/api/sessions"))["items"]
+            assert listed[0]["id"] == copied["id"], "it was used last"
+            spec = (await caller.call("GET", f"/api/sessions/{session}"))["agent"]
+            assert (await caller.answered(copied["id"], "Really?", agent=spec)).turn.answer == "Yes."
+            assert caller.simulator.refusals == []
+            hits = (await caller.call("GET", "/api/search?q=gull"))["items"]
+            assert {hit["session"] for hit in hits} == {session, copied["id"]}
+
+    asyncio.run(story())
+
+
+def test_a_turn_that_runs_is_left_out_and_the_header_says_so(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with calling(tmp_path, script=[{"text": "One."}, *ENDLESS]) as caller:
+            session = await caller.session()
+            await caller.answered(session, "First?")
+            _, headers = await exported(caller, session, "?format=json")
+            assert "Thinkaloud-Left-Out" not in headers
+            await caller.begin(session, "Second?")
+            for form in ("markdown", "json"):
+                text, headers = await exported(caller, session, f"?format={form}")
+                assert headers["Thinkaloud-Left-Out"] == "running"
+                assert "Second?" not in text
+            text, headers = await exported(caller, session)
+            assert headers["Thinkaloud-Left-Out"] == "running"
+            assert "Second?" in text, "what was asked can be told; what is said is not over"
+
+    asyncio.run(story())
+
+
+def test_a_file_that_cannot_be_kept_changes_nothing(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with calling(tmp_path, script=[{"text": "One."}, {"text": "Two."}]) as caller:
+            session = await caller.session()
+            await caller.answered(session, "First?")
+            await caller.answered(session, "Second?")
+            kept = await caller.call("GET", f"/api/sessions/{session}/export?format=json")
+            for broken in breakages(kept):
+                await caller.refused("POST", "/api/import", broken, status=422)
+            await imported(caller, "# Just a page", "text/markdown", status=422)
+            await imported(caller, "not json", "application/json", status=422)
+            await imported(caller, "", "text/markdown", status=422)
+            async with caller.http.post(
+                f"{caller.url}/api/import", data=b"\xff\xfe", headers={"Content-Type": "text/markdown"}
+            ) as response:
+                assert response.status == 400
+            await imported(caller, "x", "text/html", status=415)
+            many = {**kept, "exchanges": [NOTHING_SAID] * 2001}
+            await caller.refused("POST", "/api/import", many, status=413)
+            assert len((await caller.call("GET", "/api/sessions"))["items"]) == 1
+
+    asyncio.run(story())
+
+
+def breakages(kept: Any) -> list[Any]:
+    """The file with something wrong in its last exchange, each in another way."""
+
+    def broken(change: Any) -> Any:
+        file = copy.deepcopy(kept)
+        change(file["exchanges"][-1], file)
+        return file
+
+    return [
+        broken(lambda last, file: last["entries"].pop()),
+        broken(lambda last, file: last["entries"].pop(0)),
+        broken(lambda last, file: last["entries"][-1].update(seq=99)),
+        broken(lambda last, file: last["entries"][0].update(at_ms=2**63)),
+        broken(lambda last, file: last["entries"][0].update(at_ms=-1)),
+        broken(lambda last, file: last.update(created_ms=2**60)),
+        broken(lambda last, file: file.update(created_ms=-5)),
+        broken(lambda last, file: file.update(title="x" * 300)),
+        broken(lambda last, file: file.update(thinkaloud=99)),
+        broken(lambda last, file: last.update(entries=[])),
+    ]

@@ -1,0 +1,134 @@
+"""People, what they ask and what they get: what the tests of the queries share."""
+
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+from sqlalchemy import Connection, create_engine, event
+from sqlalchemy.pool import StaticPool
+from tests.store.keeping import NOW_MS, entries
+
+from thinkaloud.canon import (
+    BlockEnded,
+    BlockGrew,
+    BlockStarted,
+    Event,
+    Finish,
+    Kind,
+    ToolFinished,
+    TurnEnded,
+    TurnStarted,
+)
+from thinkaloud.canon.requests import ToolMessage, UserMessage
+from thinkaloud.store import people, search, sessions, turns
+from thinkaloud.store.folding import fold_entries, keep
+from thinkaloud.store.rows import Owner, Session, TurnRow
+from thinkaloud.store.schema import metadata
+from thinkaloud.store.turns import Asked, Started
+
+NASTY = (
+    "",
+    "'",
+    '"',
+    '"unbalanced',
+    "'; DROP TABLE sessions; --",
+    "' OR '1'='1",
+    '" OR "1"="1',
+    "1 UNION SELECT hash FROM tokens",
+    "*",
+    "**",
+    "a*",
+    "NEAR(one two, 5)",
+    "NEAR(",
+    "norm:secret",
+    "tags : u1w1prompt",
+    "{norm tags} : secret",
+    "^secret",
+    "- secret",
+    "NOT secret",
+    "secret OR secret",
+    "secret AND",
+    "(secret",
+    "secret + secret",
+    ":wanted",
+    "%s %(name)s ?1 $1",
+    "\x00",
+    "secret\x00",
+    "\ud800",
+    "\udfff secret",
+    "%_\\",
+    "../../etc/passwd",
+    "ses_" + "A" * 22,
+    "ses_' OR 1=1 --",
+    "-1",
+    "\u202esecret",
+    "e" + "\u0301" * 500,
+    "x" * 100_000,
+    "word " * 400,
+    '"' * 999,
+    "ﷺ" * 60,
+)
+"""Texts that have broken others: none may be more than a text here, in any parameter."""
+
+
+@contextmanager
+def fresh() -> Iterator[Connection]:
+    """An empty database in memory."""
+    engine = create_engine("sqlite://", poolclass=StaticPool)
+
+    @event.listens_for(engine, "connect")
+    def _connected(raw: sqlite3.Connection, _: object) -> None:
+        raw.execute("PRAGMA foreign_keys=ON")
+
+    try:
+        with engine.begin() as conn:
+            metadata.create_all(conn)
+            search.create(conn)
+            yield conn
+    finally:
+        engine.dispose()
+
+
+def somebody(conn: Connection, name: str, workspace: str = "default") -> Owner:
+    """A new user in a workspace."""
+    user = people.add_user(conn, name, NOW_MS, workspace)
+    return Owner(user.key, people.add_member(conn, user.key, workspace, NOW_MS).key)
+
+
+def a_session(conn: Connection, owner: Owner, now_ms: int = NOW_MS) -> Session:
+    return sessions.create(conn, owner, now_ms=now_ms)
+
+
+def ask(
+    conn: Connection, session: Session, *said: str | ToolMessage, now_ms: int = NOW_MS, key: str = ""
+) -> Started:
+    """A turn that asks this; the request's hash is made of what it says."""
+    told = tuple(UserMessage(one) if isinstance(one, str) else one for one in said)
+    asked = Asked(messages=told, model="demo", idempotency_key=key, request_hash=repr(told).encode())
+    return turns.start(conn, session, asked, now_ms=now_ms, writer="w", lease_until_ms=now_ms + 1)
+
+
+def finish(conn: Connection, turn: TurnRow, *events: Event) -> None:
+    """End a turn with these events between its start and its end."""
+    told = [TurnStarted("openai_chat", "demo"), *events, TurnEnded(Finish.STOP)]
+    keep(conn, turn.key, fold_entries(entries(told)))
+
+
+def block(number: int, kind: Kind, text: str, name: str = "", parent: int | None = None) -> list[Event]:
+    return [BlockStarted(number, kind, name, parent=parent), BlockGrew(number, text), BlockEnded(number)]
+
+
+def exchange(conn: Connection, session: Session, prompt: str, thought: str, answer: str) -> TurnRow:
+    """A whole turn: asked, thought about, answered."""
+    turn = ask(conn, session, prompt).turn
+    finish(conn, turn, *block(0, Kind.REASONING, thought), *block(1, Kind.TEXT, answer))
+    return turn
+
+
+def tool_call(number: int, name: str, arguments: str, result: str) -> list[Event]:
+    started, grew, ended = block(number, Kind.TOOL_CALL, arguments, name)
+    return [started, grew, ended, ToolFinished(number, result)]
+
+
+def titles(page: Iterable[Session]) -> list[str]:
+    return [session.title for session in page]

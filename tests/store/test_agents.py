@@ -1,0 +1,182 @@
+"""Agents: seen by a workspace, changed by their maker, calling each other without going round in circles."""
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sqlalchemy import Connection
+from tests.store.keeping import NOW_MS
+from tests.store.owned import NASTY, fresh, somebody
+
+from thinkaloud.canon import Refused
+from thinkaloud.canon.requests import Level, Tool
+from thinkaloud.context import ContextMode
+from thinkaloud.store import agents, ids
+from thinkaloud.store.agents import NotYours
+from thinkaloud.store.rows import Agent, AgentSpec, Owner
+
+
+@pytest.fixture
+def ana(conn: Connection) -> Owner:
+    return somebody(conn, "ana")
+
+
+def spec(name: str, *assistants: str) -> AgentSpec:
+    return AgentSpec(name=name, model="demo", assistants=assistants)
+
+
+def make(conn: Connection, owner: Owner, name: str, *assistants: str) -> Agent:
+    return agents.create(conn, owner, spec(name, *assistants), NOW_MS)
+
+
+def test_an_agent_is_kept_with_all_of_its_settings(conn: Connection, ana: Owner) -> None:
+    """R040, R043, R058: thinking, its budget, and the context mode are the agent's."""
+    whole = AgentSpec(
+        name="Planner 计划",
+        model="claude-opus-4-5",
+        system="Be brief.\x00",
+        thinking=True,
+        level=Level.HIGH,
+        budget_tokens=2048,
+        tools=(Tool("get_weather", "Weather", '{"type":"object"}'),),
+        assistants=(make(conn, ana, "Researcher").id,),
+        preset="trace",
+        context_mode=ContextMode.STRIP,
+    )
+    made = agents.create(conn, ana, whole, NOW_MS)
+    assert ids.fits("agt", made.id)
+    assert (made.spec, made.owner, made.created_ms, made.updated_ms) == (whole, ana, NOW_MS, NOW_MS)
+    assert agents.get(conn, ana, made.id) == made
+    other = msgspec.structs.replace(whole, thinking=False, assistants=())
+    changed = agents.replace(conn, ana, made.id, other, NOW_MS + 5)
+    assert changed == msgspec.structs.replace(made, spec=other, updated_ms=NOW_MS + 5)
+    assert agents.get(conn, ana, made.id) == changed
+
+
+def test_members_see_each_others_agents_and_change_only_their_own(conn: Connection, ana: Owner) -> None:
+    ben, eve = somebody(conn, "ben"), somebody(conn, "eve", "elsewhere")
+    made = make(conn, ana, "Planner")
+    assert agents.get(conn, ben, made.id) == made
+    assert agents.listed(conn, ben, limit=9).items == (made,)
+    with pytest.raises(NotYours, match="Somebody else made Planner"):
+        agents.replace(conn, ben, made.id, spec("Mine"), NOW_MS)
+    with pytest.raises(NotYours, match="Somebody else made Planner"):
+        agents.delete(conn, ben, made.id)
+    assert agents.get(conn, eve, made.id) is None
+    assert agents.listed(conn, eve, limit=9).items == ()
+    assert agents.replace(conn, eve, made.id, spec("Mine"), NOW_MS) is None
+    assert not agents.delete(conn, eve, made.id)
+    assert agents.get(conn, ana, made.id) == made
+
+
+def test_who_is_no_member_sees_no_agent(conn: Connection, ana: Owner) -> None:
+    made = make(conn, ana, "Planner")
+    stranger = Owner(somebody(conn, "eve", "elsewhere").user, ana.workspace)
+    assert agents.get(conn, stranger, made.id) is None
+    assert agents.listed(conn, stranger, limit=9).items == ()
+
+
+def test_agents_come_in_pages_the_oldest_first(conn: Connection, ana: Owner) -> None:
+    made = [make(conn, ana, f"A{at}") for at in range(5)]
+    first = agents.listed(conn, ana, limit=2)
+    made.append(make(conn, ana, "A5"))
+    second = agents.listed(conn, ana, limit=2, after=first.next)
+    third = agents.listed(conn, ana, limit=2, after=second.next)
+    assert [*first.items, *second.items, *third.items] == made
+    assert third.next == ""
+    with pytest.raises(Refused, match="not a cursor"):
+        agents.listed(conn, ana, limit=2, after="x")
+
+
+def test_an_assistant_must_be_of_the_same_workspace(conn: Connection, ana: Owner) -> None:
+    foreign = make(conn, somebody(conn, "eve", "elsewhere"), "Foreign")
+    for missing in (foreign.id, "agt_" + "A" * 22, "", "' OR 1=1 --", "\x00", "\ud800"):
+        with pytest.raises(Refused, match=r"Planner cannot call .*: this workspace has no agent"):
+            make(conn, ana, "Planner", missing)
+    mine = make(conn, ana, "Planner")
+    with pytest.raises(Refused, match="this workspace has no agent"):
+        agents.replace(conn, ana, mine.id, spec("Planner", foreign.id), NOW_MS)
+
+
+def test_calls_never_lead_back(conn: Connection, ana: Owner) -> None:
+    last = make(conn, ana, "C")
+    middle = make(conn, ana, "B", last.id)
+    first = make(conn, ana, "A", middle.id, last.id)
+    with pytest.raises(Refused, match="C would end up calling itself: C → A → B → C|C → A → C"):
+        agents.replace(conn, ana, last.id, spec("C", first.id), NOW_MS)
+    with pytest.raises(Refused, match="C → C"):
+        agents.replace(conn, ana, last.id, spec("C", last.id), NOW_MS)
+    assert agents.get(conn, ana, last.id) == last
+    agents.replace(conn, ana, first.id, spec("A"), NOW_MS)
+    assert agents.replace(conn, ana, last.id, spec("C", first.id), NOW_MS) is not None
+
+
+@given(st.lists(st.tuples(st.integers(0, 6), st.sets(st.integers(0, 6), max_size=4)), max_size=12))
+def test_no_row_of_changes_makes_a_circle(changes: list[tuple[int, set[int]]]) -> None:
+    """A change is refused exactly when it would close a circle; the model is every path there is."""
+    with fresh() as conn:
+        owner = somebody(conn, "ana")
+        made = [make(conn, owner, f"A{at}").id for at in range(7)]
+        calls: dict[int, set[int]] = {at: set() for at in range(7)}
+
+        def reached(start: int, graph: dict[int, set[int]]) -> set[int]:
+            seen: set[int] = set()
+            ahead = set(graph[start])
+            while ahead:
+                seen |= ahead
+                ahead = {there for here in ahead for there in graph[here]} - seen
+            return seen
+
+        for at, called in changes:
+            wanted = spec(f"A{at}", *(made[one] for one in sorted(called)))
+            if at in reached(at, {**calls, at: called}):
+                with pytest.raises(Refused, match="calling itself"):
+                    agents.replace(conn, owner, made[at], wanted, NOW_MS)
+            else:
+                assert agents.replace(conn, owner, made[at], wanted, NOW_MS) is not None
+                calls[at] = called
+
+
+def test_an_agent_that_others_call_is_not_deleted(conn: Connection, ana: Owner) -> None:
+    ben = somebody(conn, "ben")
+    called = make(conn, ana, "Researcher")
+    caller = make(conn, ben, "Planner", called.id)
+    with pytest.raises(Refused, match=rf"Planner \({caller.id}\) calls Researcher"):
+        agents.delete(conn, ana, called.id)
+    assert agents.delete(conn, ben, caller.id)
+    assert agents.delete(conn, ana, called.id)
+    assert not agents.delete(conn, ana, called.id)
+
+
+def test_there_are_limits(conn: Connection, ana: Owner, monkeypatch: pytest.MonkeyPatch) -> None:
+    many = [make(conn, ana, f"A{at}").id for at in range(agents.MOST_ASSISTANTS + 1)]
+    assert len(make(conn, ana, "All", *many[:-1]).spec.assistants) == agents.MOST_ASSISTANTS
+    for called in (many, [many[0], many[0]]):
+        with pytest.raises(Refused, match="up to 32 assistants, each of them listed once"):
+            make(conn, ana, "Too many", *called)
+    with pytest.raises(Refused, match="Shorten its system prompt"):
+        agents.create(conn, ana, AgentSpec(name="Big", model="m", system="x" * 1_000_000), NOW_MS)
+    monkeypatch.setattr(agents, "MOST_AGENTS", len(many) + 1)
+    with pytest.raises(Refused, match="at most 34 agents"):
+        make(conn, ana, "One more")
+    assert agents.replace(conn, ana, many[0], spec("A0 again"), NOW_MS) is not None
+    assert make(conn, somebody(conn, "eve", "elsewhere"), "Elsewhere").spec.name == "Elsewhere"
+
+
+@pytest.mark.parametrize("text", NASTY)
+def test_nasty_texts_are_texts_or_refused(conn: Connection, ana: Owner, text: str) -> None:
+    """S10, S11."""
+    make(conn, somebody(conn, "eve", "elsewhere"), "secret")
+    assert agents.get(conn, ana, text) is None
+    assert agents.replace(conn, ana, text, spec("x"), NOW_MS) is None
+    assert agents.delete(conn, ana, text) is False
+    named = AgentSpec(name=text, model=text, system=text, preset=text, tools=(Tool(text, text, text),))
+    if not text.strip() or len(text) > agents.MOST_NAME_CHARACTERS:
+        with pytest.raises(Refused, match="name of 1 to 64 characters"):
+            agents.create(conn, ana, named, NOW_MS)
+    elif "\ud800" in text or "\udfff" in text:
+        with pytest.raises(Refused, match="half of a surrogate pair"):
+            agents.create(conn, ana, named, NOW_MS)
+    else:
+        assert agents.create(conn, ana, named, NOW_MS).spec == named
+    assert all(agent.owner == ana for agent in agents.listed(conn, ana, limit=9).items)

@@ -1,0 +1,89 @@
+"""Preferences: for each user in each workspace, and readable whichever version wrote them."""
+
+import msgspec
+import pytest
+from sqlalchemy import Connection, update
+from tests.store.keeping import NOW_MS
+from tests.store.owned import NASTY, somebody
+
+from thinkaloud.canon import Refused
+from thinkaloud.context import ContextMode
+from thinkaloud.store import people, preferences
+from thinkaloud.store.rows import Owner, Preferences
+from thinkaloud.store.schema import preferences as preference_rows
+from thinkaloud.view import Open, Policy, preset
+
+TRACE = Preferences(display=preset("trace"), language="pt-BR", context_mode=ContextMode.STRIP)
+
+
+@pytest.fixture
+def ana(conn: Connection) -> Owner:
+    return somebody(conn, "ana")
+
+
+def test_whoever_has_written_none_has_the_defaults(conn: Connection, ana: Owner) -> None:
+    assert preferences.read(conn, ana) == Preferences()
+
+
+def test_the_last_wishes_stand(conn: Connection, ana: Owner) -> None:
+    """R055: they are the user's, and outlive every session."""
+    preferences.write(conn, ana, TRACE, NOW_MS)
+    assert preferences.read(conn, ana) == TRACE
+    preferences.write(conn, ana, Preferences(), NOW_MS + 1)
+    assert preferences.read(conn, ana) == Preferences()
+
+
+def test_wishes_are_of_one_user_in_one_workspace(conn: Connection, ana: Owner) -> None:
+    """R054."""
+    elsewhere = Owner(ana.user, people.add_member(conn, ana.user, "lab", NOW_MS).key)
+    ben = somebody(conn, "ben")
+    preferences.write(conn, ana, TRACE, NOW_MS)
+    assert preferences.read(conn, elsewhere) == Preferences()
+    assert preferences.read(conn, ben) == Preferences()
+    preferences.write(conn, elsewhere, Preferences(language="de-DE"), NOW_MS)
+    assert preferences.read(conn, ana) == TRACE
+
+
+def test_no_wish_remembers_what_is_open() -> None:
+    """R056, K4: mode and visibility are remembered, the state of one block is not."""
+    assert set(Preferences.__struct_fields__) == {"display", "language", "context_mode"}
+    assert not {"open", "expanded", "collapsed"} & set(Policy.__struct_fields__)
+
+
+def test_what_a_newer_version_wrote_is_read_as_far_as_it_is_known(conn: Connection, ana: Owner) -> None:
+    preferences.write(conn, ana, TRACE, NOW_MS)
+    newer = msgspec.to_builtins(TRACE)
+    newer["voice"] = {"speed": 2}
+    newer["context_mode"] = "dream"
+    newer["display"] |= {"glow": True, "header": "hologram", "while_streaming": "collapsed"}
+    conn.execute(update(preference_rows).values(wishes=msgspec.json.encode(newer).decode()))
+    read = preferences.read(conn, ana)
+    assert read.language == "pt-BR"
+    assert read.context_mode is ContextMode.PROVIDER_DEFAULT
+    assert read.display == msgspec.structs.replace(
+        Policy(preset="trace", while_streaming=Open.COLLAPSED), after_complete=TRACE.display.after_complete
+    )
+
+
+@pytest.mark.parametrize(
+    "kept", ["{}", '{"display": 7, "language": null}', '{"display": {"auto_close": "x"}}']
+)
+def test_wishes_that_make_no_sense_are_the_defaults(conn: Connection, ana: Owner, kept: str) -> None:
+    preferences.write(conn, ana, TRACE, NOW_MS)
+    conn.execute(update(preference_rows).values(wishes=kept))
+    assert preferences.read(conn, ana) == Preferences()
+
+
+@pytest.mark.parametrize("text", NASTY)
+def test_nasty_texts_are_texts_or_refused(conn: Connection, ana: Owner, text: str) -> None:
+    """S10."""
+    ben = somebody(conn, "ben")
+    preferences.write(conn, ben, TRACE, NOW_MS)
+    wishes = Preferences(language=text, display=Policy(preset=text))
+    if "\ud800" in text or "\udfff" in text:
+        with pytest.raises(Refused, match="Preferences cannot be kept"):
+            preferences.write(conn, ana, wishes, NOW_MS)
+    else:
+        preferences.write(conn, ana, wishes, NOW_MS)
+        assert preferences.read(conn, ana) == wishes
+    assert preferences.read(conn, ben) == TRACE

@@ -1,0 +1,291 @@
+"""Search: kinds, scope, order, and an index that can be taken apart and made anew."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sqlalchemy import Connection, delete, select, text, update
+from tests.store.keeping import NOW_MS
+from tests.store.owned import (
+    NASTY,
+    a_session,
+    ask,
+    block,
+    exchange,
+    finish,
+    fresh,
+    somebody,
+    tool_call,
+)
+
+from thinkaloud.canon import Kind, Refused
+from thinkaloud.canon.requests import ToolMessage
+from thinkaloud.store import people, search, sessions
+from thinkaloud.store.paging import cursor
+from thinkaloud.store.rows import Hit, Owner, SearchKind, Session
+from thinkaloud.store.schema import facts, found, messages
+from thinkaloud.store.search_words import places, read_words
+from thinkaloud.store.texts import storable
+
+EVERYTHING = frozenset(SearchKind)
+DEFAULT = frozenset({SearchKind.PROMPT, SearchKind.ANSWER})
+
+
+@pytest.fixture
+def ana(conn: Connection) -> Owner:
+    return somebody(conn, "ana")
+
+
+@pytest.fixture
+def session(conn: Connection, ana: Owner) -> Session:
+    return a_session(conn, ana)
+
+
+def find(
+    conn: Connection, owner: Owner, words: str, kinds: frozenset[SearchKind] = EVERYTHING
+) -> tuple[Hit, ...]:
+    return search.find(conn, owner, words, kinds=kinds, limit=200).items
+
+
+def kinds_of(conn: Connection, owner: Owner, words: str) -> list[tuple[SearchKind, int | None]]:
+    return [(hit.kind, hit.block) for hit in find(conn, owner, words)]
+
+
+def words_kept(conn: Connection) -> list[str]:
+    """The words that the engine itself still knows."""
+    conn.execute(text("CREATE VIRTUAL TABLE IF NOT EXISTS vocabulary USING fts5vocab(search_text, 'row')"))
+    return list(conn.scalars(text("SELECT term FROM vocabulary")))
+
+
+def test_every_kind_is_found_where_it_was_said(conn: Connection, ana: Owner, session: Session) -> None:
+    """R138, K28: thoughts are searchable, and told apart from the rest."""
+    turn = ask(conn, session, "prompt common", ToolMessage("c1", "asked common", "tool_asked")).turn
+    thought = block(0, Kind.REASONING, "thought common")
+    call = tool_call(1, "lookup", '{"q": "given"}', "got")
+    finish(conn, turn, *thought, *call, *block(2, Kind.TEXT, "answer common"))
+    assert kinds_of(conn, ana, "common") == [
+        (SearchKind.ANSWER, 2),
+        (SearchKind.THOUGHT, 0),
+        (SearchKind.TOOL, None),
+        (SearchKind.PROMPT, None),
+    ]
+    for words in ("lookup", "given", "got", "lookup given got", '"lookup q given got"'):
+        assert kinds_of(conn, ana, words) == [(SearchKind.TOOL, 1)]
+    assert kinds_of(conn, ana, "tool_asked") == [(SearchKind.TOOL, None)]
+
+
+def test_thoughts_are_found_only_by_who_asks_for_them(conn: Connection, ana: Owner, session: Session) -> None:
+    """K28: in, out, or alone."""
+    exchange(conn, session, "plum", "plum", "plum")
+    for kinds in (DEFAULT, frozenset({SearchKind.TOOL}), frozenset({SearchKind.THOUGHT}), EVERYTHING):
+        assert {hit.kind for hit in find(conn, ana, "plum", kinds)} == kinds - {SearchKind.TOOL}
+    with pytest.raises(Refused, match="one or more of prompt, answer, thought, tool"):
+        find(conn, ana, "plum", frozenset())
+
+
+def test_what_an_assistant_said_is_the_result_of_a_call(
+    conn: Connection, ana: Owner, session: Session
+) -> None:
+    turn = ask(conn, session, "Hm?").turn
+    call, *rest = tool_call(0, "Researcher", "task", "done")
+    thought, said = (
+        block(1, Kind.REASONING, "inner thought", parent=0),
+        block(2, Kind.TEXT, "inner", parent=0),
+    )
+    finish(conn, turn, call, *thought, *said, *rest)
+    assert kinds_of(conn, ana, "inner") == [(SearchKind.TOOL, 2), (SearchKind.THOUGHT, 1)]
+
+
+def test_a_hit_says_where_it_is(conn: Connection, ana: Owner) -> None:
+    session = sessions.create(conn, ana, now_ms=NOW_MS, title="Fruit")
+    turn = exchange(conn, session, "Which?", "", "Maybe  a\nplum?")
+    assert find(conn, ana, "PLUM") == (
+        Hit(SearchKind.ANSWER, session.id, "Fruit", turn.id, 1, "Maybe a plum?", ((8, 12),), NOW_MS),
+    )
+
+
+@pytest.mark.parametrize(
+    ("said", "typed"),
+    [
+        ("Ação e reação", "acao"),
+        ("acao", "AÇÃO"),
+        ("我喜欢中文字典", "中文"),
+        ("日本語のテキスト", "テキスト"),
+        ("한국어를 배웁니다", "국어"),
+        ("สวัสดีครับ", "ดีครับ"),
+        ("the big apple", '"big apple"'),
+        ("applesauce", "apples*"),
+        ("snake_case_name", "snake_case"),
+        ("it works 👍🏽", "👍"),
+        ("Straße", "strasse"),
+    ],
+)
+def test_words_are_found_as_people_type_them(
+    conn: Connection, ana: Owner, session: Session, said: str, typed: str
+) -> None:
+    ask(conn, session, said)
+    (hit,) = find(conn, ana, typed)
+    assert hit.snippet == said
+    assert len(hit.marks) == 1
+
+
+@pytest.mark.parametrize(
+    ("said", "typed"),
+    [
+        ("big red apple", '"big apple"'),
+        ("apple", "apples"),
+        ("apples", "apple"),
+        ("中国文学", "中文"),
+        ("one", "one two"),
+        ("prompt", "u1w1prompt"),
+    ],
+)
+def test_what_is_not_there_is_not_found(
+    conn: Connection, ana: Owner, session: Session, said: str, typed: str
+) -> None:
+    ask(conn, session, said)
+    assert find(conn, ana, typed) == ()
+
+
+SAID = st.lists(
+    st.sampled_from(["ape", "apes", "é", "É", "中", "中文", "x-y", "½", "👍", "u1w1prompt", "or"])
+).map(" ".join)
+FORMS = st.sampled_from(["{}", '"{}"', "{}*", '"{}"*'])
+
+
+@given(st.lists(SAID, min_size=1, max_size=5), SAID, FORMS)
+def test_the_engine_and_the_marks_agree(said: list[str], words: str, form: str) -> None:
+    """What FTS5 finds is exactly what the places in the text say."""
+    typed = form.format(words)
+    with fresh() as conn:
+        owner = somebody(conn, "ana")
+        for prompt in said:
+            ask(conn, a_session(conn, owner), prompt)
+        try:
+            hits = find(conn, owner, typed)
+        except Refused as refusal:
+            assert "nothing to search for" in str(refusal) or "too short" in str(refusal)
+            return
+        wanted = read_words(typed)
+        expected = [
+            prompt for prompt in reversed(said) if all(any(places(prompt, [phrase])) for phrase in wanted)
+        ]
+        assert [hit.snippet for hit in hits] == expected
+        assert all(hit.marks for hit in hits)
+
+
+def test_the_newest_come_first_in_pages_that_stay(conn: Connection, ana: Owner) -> None:
+    made = [ask(conn, a_session(conn, ana), f"plum {at}").turn.id for at in range(7)]
+    ask(conn, a_session(conn, somebody(conn, "ben")), "plum")
+    told, after = [], ""
+    while True:
+        page = search.find(conn, ana, "plum", kinds=DEFAULT, limit=3, after=after)
+        told += [hit.turn for hit in page.items]
+        if not (after := page.next):
+            break
+        ask(conn, a_session(conn, ana), "plum, later")
+    assert told == made[::-1]
+
+
+@pytest.mark.parametrize("after", ["x", cursor((1, 2)), "\x00", "é", *NASTY[1:5]])
+def test_a_cursor_that_is_none_is_refused(conn: Connection, ana: Owner, after: str) -> None:
+    with pytest.raises(Refused, match="not a cursor"):
+        search.find(conn, ana, "plum", kinds=DEFAULT, limit=3, after=after)
+    with pytest.raises(Refused, match="1 to 200"):
+        search.find(conn, ana, "plum", kinds=DEFAULT, limit=0)
+
+
+def test_nobody_finds_what_is_not_theirs(conn: Connection, ana: Owner, session: Session) -> None:
+    """S7: neither of another user nor of the same one in another workspace."""
+    lab = Owner(ana.user, people.add_member(conn, ana.user, "lab", NOW_MS).key)
+    ben = somebody(conn, "ben")
+    mine = exchange(conn, session, "plum", "plum", "plum").id
+    assert {hit.turn for hit in find(conn, ana, "plum")} == {mine}
+    for owner in (lab, ben, Owner(ben.user, lab.workspace), Owner(0, 0)):
+        assert find(conn, owner, "plum") == ()
+
+
+def test_the_scope_holds_even_when_the_index_is_wrong(conn: Connection, ana: Owner, session: Session) -> None:
+    """S7: the rows that are shown are asked for their owner once more."""
+    ben = somebody(conn, "ben")
+    ask(conn, session, "plum")
+    key = conn.scalar(select(found.c.key))
+    forged = {"key": key, "norm": "forged", "tags": f"u{ben.user}w{ben.workspace}prompt"}
+    conn.execute(text("INSERT INTO search_text (rowid, norm, tags) VALUES (:key, :norm, :tags)"), forged)
+    assert find(conn, ben, "forged") == ()
+
+
+def test_what_is_forgotten_leaves_no_word_behind(conn: Connection, ana: Owner, session: Session) -> None:
+    for at in range(3):
+        turn = ask(conn, session, "Ação 中文 ½", ToolMessage("c", "result", "name")).turn
+        finish(conn, turn, *tool_call(0, "lookup", "{}", "got"), *block(1, Kind.TEXT, f"answer {at}"))
+    assert "acao" in words_kept(conn)
+    keys = conn.scalars(select(messages.c.key)).all()
+    search.forget(conn, keys)
+    search.forget(conn, keys)
+    assert words_kept(conn) == []
+    assert find(conn, ana, "answer") == ()
+    assert conn.execute(select(found)).all() == []
+
+
+def test_deleting_a_session_leaves_no_word_behind(conn: Connection, ana: Owner, session: Session) -> None:
+    exchange(conn, session, "Ação", "thought", "answer")
+    sessions.delete(conn, ana, session.id)
+    assert words_kept(conn) == []
+
+
+def test_an_index_made_by_other_rules_is_made_anew(conn: Connection, ana: Owner, session: Session) -> None:
+    for at in range(search.AT_ONCE // 2 + 1):
+        exchange(conn, session, f"plum {at}", "a thought", "a pear")
+    before = find(conn, ana, "plum"), find(conn, ana, "pear"), find(conn, ana, "thought")
+    assert search.current(conn)
+    conn.execute(update(facts).values(value="0, Unicode 3.0"))
+    assert not search.current(conn)
+    search.rebuild(conn)
+    assert search.current(conn)
+    assert (find(conn, ana, "plum"), find(conn, ana, "pear"), find(conn, ana, "thought")) == before
+    sessions.delete(conn, ana, session.id)
+    assert words_kept(conn) == []
+
+
+def test_an_index_that_nobody_remembers_is_not_current(conn: Connection) -> None:
+    conn.execute(delete(facts))
+    assert not search.current(conn)
+    search.rebuild(conn)
+    assert search.current(conn)
+
+
+def test_messages_without_words_are_no_trouble(conn: Connection, ana: Owner, session: Session) -> None:
+    search.index(conn, [])
+    search.forget(conn, [])
+    search.forget(conn, [999])
+    turn = ask(conn, session, "", "…", "\x00").turn
+    finish(conn, turn, *block(0, Kind.REASONING, ""))
+    search.forget(conn, conn.scalars(select(messages.c.key)).all())
+    assert words_kept(conn) == []
+
+
+@pytest.mark.parametrize("typed", NASTY)
+def test_nasty_words_are_words_or_refused(conn: Connection, ana: Owner, session: Session, typed: str) -> None:
+    """S10: no operator of the engine can be typed, and nothing foreign is found by any."""
+    ben = a_session(conn, somebody(conn, "ben"))
+    said = storable(typed)  # no provider can say half of a surrogate pair: its JSON would be none
+    exchange(conn, ben, "secret", f"secret {said}", "secret")
+    mine = exchange(conn, session, typed, said, said).id
+    try:
+        hits = find(conn, ana, typed)
+    except Refused:
+        return
+    assert {hit.turn for hit in hits} == {mine}
+
+
+@given(st.text(max_size=30))
+def test_whatever_is_typed_is_an_answer_or_a_refusal(typed: str) -> None:
+    with fresh() as conn:
+        owner, other = somebody(conn, "ana"), somebody(conn, "ben")
+        ask(conn, a_session(conn, other), f"secret {typed}")
+        ask(conn, a_session(conn, owner), typed)
+        try:
+            hits = find(conn, owner, typed)
+        except Refused:
+            return
+        assert len(hits) == 1
