@@ -13,8 +13,8 @@ PIP_INSTALL = $(@D)/bin/python -m pip install --quiet --disable-pip-version-chec
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: .venv/.ready ## replay a recorded turn on the command line, with its own timing
-	$(BIN)/thinkaloud replay examples/recorded_turn.ndjson
+run: .venv/.ready ## start the gateway, with the built-in model and no key (PORT=8321, HOST=127.0.0.1)
+	$(BIN)/thinkaloud serve $(if $(PORT),--port $(PORT)) $(if $(HOST),--host $(HOST))
 
 test: lint ## lint, then run all tests with the coverage of the core
 	$(BIN)/pytest --cov --cov-report=term --hypothesis-profile=ci $(PYTEST_ARGS)

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from thinkaloud.catalog import builtin
+from thinkaloud.catalog import Provider, builtin
 from thinkaloud.simulators import Simulator, running
 
 KEY = "canary-5f2a9c-never-shown"
@@ -50,6 +50,11 @@ def simulated(name: str, script: list[Any] | None = None, key: str | None = None
         thread.join(10)
 
 
+def _variable(provider: Provider) -> str:
+    """The variable that a row looks for a key in, first of all."""
+    return provider.key.split(" | ")[0].removeprefix("env:")
+
+
 class Home:
     """A user's own folder, and an environment with the keys that this test allows."""
 
@@ -60,8 +65,8 @@ class Home:
         monkeypatch.setenv("COLUMNS", "80")
         monkeypatch.delenv("THINKALOUD_MODEL", raising=False)
         for provider in builtin().providers.values():
-            if provider.key.startswith("env:"):
-                monkeypatch.delenv(provider.key.removeprefix("env:"), raising=False)
+            if name := _variable(provider):
+                monkeypatch.delenv(name, raising=False)
 
     def points_at(self, *servers: Simulator, extra: str = "") -> None:
         """Write a catalog in which the simulators stand for their providers."""
@@ -74,4 +79,4 @@ class Home:
     def has_key(self, *providers: str, key: str = KEY) -> None:
         """Put a key for these providers where their rows look for it."""
         for name in providers:
-            self._monkeypatch.setenv(builtin().providers[name].key.removeprefix("env:"), key)
+            self._monkeypatch.setenv(_variable(builtin().providers[name]), key)

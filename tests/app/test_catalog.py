@@ -93,7 +93,7 @@ def test_r035_r039_a_thinking_claude_goes_to_anthropic(home: Home, capsys: Outpu
     assert main(["route", "claude-opus-4.5", "--thinking", "high"]) == 0
     out = capsys.readouterr().out
     assert "provider   anthropic, https://api.anthropic.com/v1\n" in out
-    assert "key        missing (env:ANTHROPIC_API_KEY)\n" in out
+    assert "key        missing (env:ANTHROPIC_API_KEY | credentials:ai.claude.api_token)\n" in out
     assert "thinking   mode enabled, budget 24576 tokens\n" in out
     assert "why        With thinking on, the catalog sends claude-opus-4.5 to anthropic.\n" in out
     assert main(["route", "claude-opus-4.8", "--thinking", "high"]) == 0

@@ -27,10 +27,14 @@ Run = subprocess.Popen[str]
 
 
 @contextmanager
-def serving(*words: str) -> Iterator[tuple[Run, str]]:
+def serving(*words: str, **environment: str) -> Iterator[tuple[Run, str]]:
     """The gateway, and its address; it is killed if the test has not stopped it."""
     with subprocess.Popen(
-        [*COMMAND, "serve", "--port", "0", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [*COMMAND, "serve", "--port", "0", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **environment},
     ) as run:
         assert run.stdout
         try:
@@ -44,6 +48,18 @@ def stopped(run: Run, number: int = signal.SIGINT) -> tuple[int, str, str]:
     run.send_signal(number)
     out, err = run.communicate(timeout=15)
     return run.returncode, out, err
+
+
+def told(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """A command that comes to its end by itself."""
+    return subprocess.run(
+        [*COMMAND, *words],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **environment},
+        timeout=20,
+        check=False,
+    )
 
 
 def ask(url: str, body: Any = None, *, token: str = "", method: str = "") -> tuple[int, Any]:
@@ -138,9 +154,7 @@ def test_a_port_that_is_taken_is_told(home: Home, capsys: Output) -> None:
 
 def test_a_second_gateway_on_the_same_files_is_refused(home: Home) -> None:
     with serving() as (_, url):
-        second = subprocess.run(
-            [*COMMAND, "serve", "--port", "0"], capture_output=True, text=True, timeout=20
-        )
+        second = told("serve", "--port", "0")
         assert (second.returncode, second.stdout) == (2, "")
         assert "in use by another gateway" in second.stderr
         assert ask(f"{url}/healthz")[0] == 200
@@ -236,14 +250,34 @@ def test_without_the_extra_it_says_what_to_install(home: Home, tmp_path: Path) -
     """The other commands do not need it."""
     (tmp_path / "uvicorn.py").write_text("raise ModuleNotFoundError('no uvicorn', name='uvicorn')")
     (tmp_path / "sqlalchemy.py").write_text("raise ModuleNotFoundError('no sqlalchemy', name='sqlalchemy')")
-    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
     for words in (["serve", "--port", "0"], ["users", "list"], ["tokens", "list", "local"]):
-        ran = subprocess.run([*COMMAND, *words], capture_output=True, text=True, env=environment, timeout=20)
+        ran = told(*words, PYTHONPATH=str(tmp_path))
         assert (ran.returncode, ran.stdout) == (2, "")
         assert "pip install 'thinkaloud[server]'" in ran.stderr
         assert "Traceback" not in ran.stderr
-    ran = subprocess.run([*COMMAND, "models"], capture_output=True, text=True, env=environment, timeout=20)
-    assert ran.returncode == 0
+    assert told("models", PYTHONPATH=str(tmp_path)).returncode == 0
+
+
+def test_without_the_fast_parts_it_serves_all_the_same(home: Home, tmp_path: Path) -> None:
+    """uvloop and httptools are not there on every platform; the limit of headers is."""
+    for name in ("uvloop", "httptools"):
+        (tmp_path / f"{name}.py").write_text(f"raise ModuleNotFoundError('no {name}', name='{name}')")
+    with serving(PYTHONPATH=str(tmp_path)) as (run, url):
+        assert ask(f"{url}/api/sessions", {"title": "Slow"})[0] == 201
+        port = int(url.rpartition(":")[2])
+        with socket.create_connection(("127.0.0.1", port), timeout=5) as connection:
+            connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: " + b"a" * 100_000)
+            assert connection.recv(100).startswith(b"HTTP/1.1 400 ")
+        assert stopped(run)[0] == 0
+
+
+def test_a_shared_gateway_says_that_it_does_not_encrypt(home: Home) -> None:
+    with serving("--host", "0.0.0.0", "--auth", "token") as (run, url):
+        assert re.fullmatch(r"http://127\.0\.0\.1:\d+", url)
+        assert ask(f"{url}/healthz")[0] == 200
+        assert ask(f"{url}/api/sessions")[0] == 401
+        _, _, err = stopped(run)
+    assert "not encrypted" in err
 
 
 @pytest.mark.parametrize("words", [["--help"], ["models"], ["serve", "--help"], ["users", "--help"]])
@@ -252,7 +286,7 @@ def test_other_commands_stay_light(words: list[str], home: Home) -> None:
         "import sys; from thinkaloud.app import main\n"
         "try: main(sys.argv[1:])\n"
         "except SystemExit: pass\n"
-        "heavy = {'uvicorn', 'starlette', 'sqlalchemy', 'alembic', 'uvloop', 'aiohttp'} & set(sys.modules)\n"
+        "heavy = {'uvicorn', 'starlette', 'sqlalchemy', 'alembic', 'uvloop'} & set(sys.modules)\n"
         "print(sorted(heavy), file=sys.stderr)"
     )
     ran = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=True)
@@ -283,5 +317,4 @@ def test_files_are_where_the_platform_has_them(
     for name, value in {"HOME": str(tmp_path), **environment}.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(sys, "platform", platform)
-    assert settings.home() == Path(folder.format(home=tmp_path))
-    assert settings.database_path() == settings.home() / "thinkaloud.db"
+    assert settings.database_path() == Path(folder.format(home=tmp_path)) / "thinkaloud.db"

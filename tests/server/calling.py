@@ -30,7 +30,7 @@ MODELS = {
 THOUGHT = "17 times 3 is 51, and 51 minus 9 is 42."
 ANSWER = "It is 42."
 SCRIPT = [{"thinking": THOUGHT, "text": ANSWER}]
-SLOW = [{"thinking": "one two three four five six seven eight nine ten", "text": "Done.", "delay_ms": 40}]
+SLOW = [{"thinking": "one two three four five six seven eight nine ten", "text": "Done.", "delay_ms": 60}]
 """Half a second and more, a word at a time."""
 ENDLESS = [{"thinking": "again and " * 2000, "text": "never", "delay_ms": 20}]
 

@@ -303,7 +303,7 @@ def test_a_workspace_is_ones_own_or_not_there(shared: House) -> None:
 
     assert shared.ask("/who", [bearer(secret)]).json["workspace"] == blue.key
     assert (come(blue.id), come(green.id)) == ((200, blue.key), (200, green.key))
-    for foreign in (default.id, ids.new("wsp"), "blue", "1", "' OR 1=1 --", "caf\xe9"):
+    for foreign in (default.id, ids.new("wsp"), "", "blue", "1", "' OR 1=1 --", "caf\xe9"):
         assert come(foreign) == (404, 0), foreign
 
 

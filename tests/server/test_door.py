@@ -276,6 +276,22 @@ def test_a_body_that_does_not_come_is_given_up(small: House) -> None:
     assert (told.status, told.code, told.headers["connection"]) == (408, "too_slow", "close")
 
 
+def test_who_was_refused_may_finish_sending_but_not_for_ever(small: House) -> None:
+    """The rest of a refused body is let pass, so that the answer is read; then the connection is free."""
+    head = _declaring("15000").replace(b"application/json", b"text/plain")
+    with small.connected() as connection:
+        connection.sendall(head + b"x" * 10_000)
+        assert read(connection).status == 415
+        connection.sendall(b"x" * 5_000 + b"GET /who HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert read(connection).status == 200
+    with small.connected() as connection:
+        connection.sendall(head + b"x")
+        assert read(connection).status == 415
+        begun = time.monotonic()
+        assert connection.recv(10) == b""
+        assert 0.2 < time.monotonic() - begun < 2
+
+
 def test_a_sender_who_leaves_costs_nothing(small: House) -> None:
     with small.connected() as connection:
         connection.sendall(_declaring("9") + b"{")

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from sqlalchemy import Connection, select
 from tests.server.calling import (
     ANSWER,
     ENDLESS,
@@ -23,8 +24,11 @@ from tests.server.calling import (
 )
 
 from thinkaloud.canon import TurnFailed, TurnStarted
+from thinkaloud.canon.requests import UserMessage
+from thinkaloud.store import schema, sessions, turns
 from thinkaloud.store.folding import forget_timing
 from thinkaloud.store.log import Pace
+from thinkaloud.store.turns import Asked
 from thinkaloud.transcript import Ending, Status
 
 STALLED = [{"thinking": "a b c", "text": "d", "fault": {"kind": "stall", "after_events": 2, "seconds": 30}}]
@@ -171,7 +175,7 @@ def test_a_silent_stream_says_that_it_lives(tmp_path: Path) -> None:
 
 
 def test_a_turn_that_waits_for_its_first_word_has_an_empty_stream(tmp_path: Path) -> None:
-    script = [{"text": "x", "fault": {"kind": "stall", "after_events": 0, "seconds": 0.4}}]
+    script = [{"text": "x", "fault": {"kind": "stall", "after_events": 0, "seconds": 1.0}}]
 
     async def story() -> None:
         async with calling(tmp_path, script=script) as caller:
@@ -179,7 +183,7 @@ def test_a_turn_that_waits_for_its_first_word_has_an_empty_stream(tmp_path: Path
             assert (await caller.call("GET", f"/api/turns/{turn}"))["state"] == "running"
             async with caller.http.get(f"{caller.url}/api/turns/{turn}/events") as response:
                 assert response.headers["Content-Type"] == "text/event-stream"
-                assert await asyncio.wait_for(response.content.readany(), 0.3) == b"retry: 1000\n\n"
+                assert await asyncio.wait_for(response.content.readany(), 0.8) == b"retry: 1000\n\n"
             assert (await caller.read(turn)).turn.answer == "x"
 
     asyncio.run(story())
@@ -276,10 +280,10 @@ def test_a_replay_keeps_the_gaps_and_a_faster_one_divides_them(tmp_path: Path) -
             for speed in (1, 4):
                 begun = clock()
                 await caller.read(turn, f"?speed={speed}")
-                assert took_s / speed * 0.9 < clock() - begun < took_s / speed + 0.4
+                assert took_s / speed * 0.9 < clock() - begun < took_s / speed + 1.0
             begun = clock()
             await caller.read(turn)
-            assert clock() - begun < 0.2
+            assert clock() - begun < took_s / 2
 
     asyncio.run(story())
 
@@ -296,7 +300,7 @@ def test_an_hour_of_silence_does_not_stall_a_replay(tmp_path: Path) -> None:
             turn = (await caller.call("GET", f"/api/sessions/{copied['id']}"))["turns"][0]["id"]
             begun = asyncio.get_running_loop().time()
             told = await caller.read(turn, "?speed=20")
-            assert 0.24 < asyncio.get_running_loop().time() - begun < 1
+            assert 0.24 < asyncio.get_running_loop().time() - begun < 3
             assert told.comments > 2, "a long pause has its signs of life too"
 
     asyncio.run(story())
@@ -372,6 +376,61 @@ def test_a_gateway_that_stops_ends_its_turns_and_lets_its_readers_go(tmp_path: P
             assert (await caller.read(turn)).status == 503
         async with calling(tmp_path) as caller:
             assert (await caller.read(turn)).entries == told.entries
+
+    asyncio.run(story())
+
+
+def test_a_turn_that_was_left_behind_is_interrupted_at_the_next_start(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with calling(tmp_path) as caller:
+            session = await caller.session()
+            owner, now_ms = caller.gateway.local, caller.gateway.now_ms()
+
+            def leave(conn: Connection) -> str:
+                row = sessions.get(conn, owner, session)
+                assert row is not None
+                asked = Asked(messages=(UserMessage("x"),), model="m")
+                return turns.start(conn, row, asked, now_ms=now_ms, writer="gone", lease_until_ms=0).turn.id
+
+            turn = await caller.database.write(leave)
+        async with calling(tmp_path) as caller:
+            told = await caller.read(turn)
+            assert told.state == "interrupted"
+            assert (await caller.call("GET", f"/api/turns/{turn}"))["state"] == "interrupted"
+            assert (await caller.answered(session)).state == "done"
+
+    asyncio.run(story())
+
+
+def test_the_lease_on_a_live_turn_is_renewed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("thinkaloud.server.runs.LEASE_MS", 60)
+
+    async def story() -> None:
+        async with calling(tmp_path, script=ENDLESS) as caller:
+            turn = await caller.begin(await caller.session())
+
+            async def lease_ms() -> int:
+                column = schema.turns.c.lease_until_ms
+                query = select(column).where(schema.turns.c.id == turn)
+                return await caller.database.read(lambda conn: conn.scalars(query).one())
+
+            first = await lease_ms()
+            await asyncio.sleep(0.2)
+            assert await lease_ms() > first + 60
+
+    asyncio.run(story())
+
+
+def test_the_pace_of_old_turns_is_forgotten_where_that_is_wished(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with calling(tmp_path, script=SLOW) as caller:
+            turn = await caller.begin(await caller.session())
+            whole = await caller.read(turn)
+        async with calling(tmp_path, settings=quick(forget_timing_after_days=0)) as caller:
+            await asyncio.sleep(0.1)
+            told = await caller.read(turn)
+            assert len(told.entries) < len(whole.entries)
+            assert told.turn.reasoning == whole.turn.reasoning
 
     asyncio.run(story())
 

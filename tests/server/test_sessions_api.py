@@ -4,6 +4,7 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+import pytest
 from tests.server.calling import ANSWER, ENDLESS, SLOW, THOUGHT, calling
 
 
@@ -58,13 +59,21 @@ def test_lists_are_paged_and_stable_while_sessions_come(tmp_path: Path) -> None:
     asyncio.run(story())
 
 
-def test_r053_thoughts_have_a_field_of_their_own(tmp_path: Path) -> None:
-    """R050-R053: parts in order, `thinking` as text, four stamps, usage; `content` holds no thought."""
+@pytest.mark.parametrize(
+    ("provider", "asked_for"), [("vllm", None), ("anthropic", 2048), ("deepseek", "high")]
+)
+def test_r053_thoughts_have_a_field_of_their_own(
+    tmp_path: Path, provider: str, asked_for: str | int | None
+) -> None:
+    """R050 R051 R052 R053: parts in order, `thinking` as text whether it came as a block or in a field.
+
+    Four stamps and usage are beside it; `content` holds no thought.
+    """
 
     async def story() -> None:
-        async with calling(tmp_path, script=SLOW) as caller:
+        async with calling(tmp_path, provider, SLOW) as caller:
             session = await caller.session()
-            await caller.answered(session, "Think.")
+            await caller.answered(session, "Think.", thinking=asked_for)
             asked, said = (await caller.call("GET", f"/api/sessions/{session}/messages"))["items"]
             assert (asked["role"], asked["content"], asked["thinking"]) == ("user", "Think.", None)
             assert (said["role"], said["content"], said["thinking"]) == (

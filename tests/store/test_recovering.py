@@ -4,16 +4,19 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from sqlalchemy import insert, update
-from tests.store.keeping import NOW_MS, a_turn, entries, kept, say, story
+from sqlalchemy import Connection, func, insert, select, update
+from tests.store.keeping import ASKED, NOW_MS, a_turn, entries, kept, say, story
 
 from thinkaloud.canon import Entry
+from thinkaloud.store import people, search, sessions
 from thinkaloud.store import turns as turn_queries
+from thinkaloud.store.folding import keep_finished
 from thinkaloud.store.log import EventLog
 from thinkaloud.store.messages import messages_of
 from thinkaloud.store.recovering import LEASE_MS, recover, renew
-from thinkaloud.store.rows import Message, Owner, State, TurnRow
+from thinkaloud.store.rows import Message, Owner, SearchKind, Session, State, TurnRow
 from thinkaloud.store.schema import log as log_rows
+from thinkaloud.store.schema import sessions as session_rows
 from thinkaloud.store.schema import turns
 from thinkaloud.store.sqlite import Sqlite
 from thinkaloud.transcript import Status
@@ -92,5 +95,39 @@ def test_where_others_write_a_lease_is_respected(tmp_path: Path) -> None:
             assert await recover(shared, now_ms=LATER_MS + LEASE_MS) == (stale.id,)
             assert await recover(shared, now_ms=LATER_MS + LEASE_MS + 1) == (row.id,)
             shared.close()
+
+    asyncio.run(told())
+
+
+def test_an_import_is_seen_when_it_is_whole_and_gone_when_it_stayed_half(tmp_path: Path) -> None:
+    """What was read in halfway is neither listed nor found, and the next start takes it away."""
+    me = Owner(1, 1)
+
+    def begin(conn: Connection) -> Session:
+        people.ensure_local(conn, NOW_MS)
+        session = sessions.create(conn, me, now_ms=NOW_MS, title="Half")
+        sessions.begin_import(conn, session)
+        keep_finished(conn, session, ASKED, WHOLE, created_ms=NOW_MS)
+        return session
+
+    def seen(conn: Connection) -> tuple[int, int]:
+        hits = search.find(conn, me, "17", kinds=frozenset(SearchKind), limit=5)
+        return len(sessions.listed(conn, me, limit=5).items), len(hits.items)
+
+    async def told() -> None:
+        async with kept(tmp_path) as database:
+            half, whole = await database.write(begin), await database.write(begin)
+            assert await database.read(seen) == (0, 0)
+            assert await database.read(lambda conn: sessions.get(conn, me, half.id)) is None
+            await database.write(lambda conn: sessions.end_import(conn, whole, LATER_MS))
+            assert await database.read(seen) == (1, 1)
+        async with kept(tmp_path) as database:
+            await recover(database, now_ms=LATER_MS)
+            assert await database.read(seen) == (1, 1)
+            assert await database.write(sessions.drop_imports) == 0
+            rows = await database.read(
+                lambda conn: conn.scalar(select(func.count()).select_from(session_rows))
+            )
+            assert rows == 1
 
     asyncio.run(told())

@@ -146,9 +146,8 @@ def test_what_is_not_there_is_not_found(
     assert find(conn, ana, typed) == ()
 
 
-SAID = st.lists(
-    st.sampled_from(["ape", "apes", "é", "É", "中", "中文", "x-y", "½", "👍", "u1w1prompt", "or"])
-).map(" ".join)
+WORDS = st.sampled_from(["ape", "apes", "é", "É", "中", "中文", "x-y", "½", "👍", "u1w1prompt", "or"])
+SAID = st.lists(WORDS, max_size=12).map(" ".join)
 FORMS = st.sampled_from(["{}", '"{}"', "{}*", '"{}"*'])
 
 
@@ -160,12 +159,11 @@ def test_the_engine_and_the_marks_agree(said: list[str], words: str, form: str) 
         owner = somebody(conn, "ana")
         for prompt in said:
             ask(conn, a_session(conn, owner), prompt)
-        try:
-            hits = find(conn, owner, typed)
-        except Refused as refusal:
-            assert "nothing to search for" in str(refusal) or "too short" in str(refusal)
+        if not words or typed.endswith(("y*", 'y"*', "½*", '½"*', "é*", 'é"*', "É*", 'É"*')):
+            with pytest.raises(Refused, match=r"nothing to search for|too short"):
+                find(conn, owner, typed)
             return
-        wanted = read_words(typed)
+        wanted, hits = read_words(typed), find(conn, owner, typed)
         expected = [
             prompt for prompt in reversed(said) if all(any(places(prompt, [phrase])) for phrase in wanted)
         ]

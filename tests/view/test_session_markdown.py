@@ -30,7 +30,7 @@ from thinkaloud.canon import (
     TurnStarted,
 )
 from thinkaloud.canon.requests import Image, ToolMessage, UserMessage
-from thinkaloud.transcript import Turn
+from thinkaloud.transcript import Block, Turn
 from thinkaloud.view import (
     LOCALES,
     Exchange,
@@ -141,6 +141,9 @@ def test_nothing_is_lost(record: SessionRecord, style: Style, locale: str) -> No
     again = read_markdown(text)
     assert content(again) == content(record)
     assert write_markdown(again, locale=locale, thinking=style) == text
+    key = text.split(" ", 3)[2]
+    comments = [line for line in text.split("\n") if line.startswith(("<!-- thinkaloud ", f"<!-- {key} "))]
+    assert not any(re.search("[<>]|--", line[4:-3]) for line in comments)
 
 
 @given(RECORDS, STYLES)
@@ -149,7 +152,8 @@ def test_what_editors_and_systems_do_to_a_file_loses_nothing(record: SessionReco
     """R137: line ends of Windows, a mark of byte order, more or fewer empty lines at the end."""
     text = write_markdown(record, thinking=style)
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff]", text)
-    for kept in (text.replace("\n", "\r\n"), f"\ufeff{text}", text.rstrip("\n"), f"\n{text}\n\n"):
+    marked, trimmed, padded = f"\ufeff{text}", text.rstrip("\n"), f"\n{text}\n\n"
+    for kept in (text.replace("\n", "\r\n"), text.replace("\n", "\r"), marked, trimmed, padded):
         assert content(read_markdown(kept)) == content(record)
 
 
@@ -170,7 +174,7 @@ THINKER: list[Event] = [
     BlockSealed(1, Seal("openai_responses", SealForm.ENCRYPTED, CANARY)),
     *thought(2, CANARY, 1),
     *said(3, "Checked.", 1),
-    *said(4, "Below a thought.", 2),
+    *said(4, f"Below a thought: {CANARY}", 2),
     BlockEnded(1),
     ToolFinished(1, "Fine."),
     *said(5, "Yes."),
@@ -183,17 +187,23 @@ THINKER: list[Event] = [
 
 def test_no_thought_is_left_where_thoughts_are_left_out() -> None:
     """R137: neither its text nor a seal, a summary or a message that may hold it."""
-    assert write_markdown(session(*THINKER)).count(CANARY) == 7
+    assert write_markdown(session(*THINKER)).count(CANARY) == 8
     text = write_markdown(session(*THINKER), thinking=Style.OMIT)
     assert CANARY not in text
     turn = read_markdown(text).exchanges[0].turn
     assert [(block.kind, block.text, block.parent, block.result) for block in turn.blocks] == [
         (Kind.ASSISTANT_CALL, "Look.", None, "Fine."),
         (Kind.TEXT, "Checked.", 0, None),
-        (Kind.TEXT, "Below a thought.", 0, None),
         (Kind.TEXT, "Yes.", None, None),
     ]
     assert (turn.message, turn.summary, turn.started_ms, turn.ended_ms) == (None, "", 0, 9600)
+
+
+def thinks(turn: Turn, block: Block) -> bool:
+    """Whether a block is a thought or hangs below one, however deep."""
+    while block.kind is not Kind.REASONING and block.parent is not None:
+        block = turn.blocks[block.parent]
+    return block.kind is Kind.REASONING
 
 
 @given(RECORDS, LANGUAGES)
@@ -208,9 +218,7 @@ def test_what_is_left_without_thoughts_is_all_the_rest(record: SessionRecord, lo
         assert after.answer == before.answer
         assert (after.usage, after.notices) == (before.usage, before.notices)
         assert [(block.text, block.result, block.error) for block in after.blocks] == [
-            (block.text, block.result, block.error)
-            for block in before.blocks
-            if block.kind is not Kind.REASONING
+            (block.text, block.result, block.error) for block in before.blocks if not thinks(before, block)
         ]
         assert after.message is None
         assert not after.summary
@@ -449,6 +457,12 @@ WHOLE = write_markdown(
 def test_what_cannot_be_read_is_refused_with_its_place(text: str, why: str) -> None:
     with pytest.raises(Refused, match=why):
         read_markdown(text)
+
+
+def test_a_quote_has_no_blanks_at_the_end_of_empty_lines() -> None:
+    """R137: editors take such blanks away, and that is no change."""
+    text = write_markdown(session(TurnStarted(), *thought(0, "one\n\ntwo"), STOP), thinking=Style.CALLOUT)
+    assert "\n> one\n>\n> two\n" in text
 
 
 def test_a_quote_that_is_gone_is_refused() -> None:

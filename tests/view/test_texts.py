@@ -83,6 +83,7 @@ def test_a_copy_is_verbatim() -> None:
         (" \n\n", ""),
         ("\x1b[31m", "[31m"),
         ("word " * 30, "word " * 11 + "word…"),
+        ("sentence " * 30, "sentence " * 5 + "sentence…"),
         ("x" * 80, "x" * 59 + "…"),
         ("👩‍💻" * 80, "👩‍💻" * 59 + "…"),
     ],

@@ -4,14 +4,16 @@ import argparse
 import asyncio
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import aclosing
+from contextlib import AbstractAsyncContextManager, aclosing, nullcontext
 
 import msgspec
 
+from thinkaloud.app import builtin_model
 from thinkaloud.app.reading import summary
 from thinkaloud.app.settings import model_name, user_catalog
 from thinkaloud.app.shared import DONE, FAILED, STDIN, STOPPED, add_language, dim, pieces, positive
 from thinkaloud.canon import Entry, Finish, Refused, TurnEnded
+from thinkaloud.catalog import Catalog
 from thinkaloud.client import steady_clock
 from thinkaloud.client.prompting import Options, entries
 from thinkaloud.surfaces.plain import Plain, Show
@@ -29,7 +31,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--model",
         default="",
         metavar="M",
-        help="provider/model or a model's name (default: THINKALOUD_MODEL)",
+        help="provider/model or a model's name (default: THINKALOUD_MODEL, else builtin/solver)",
     )
     add("--thinking", default="", metavar="T", help="off, low, medium, high, max, or a number of tokens")
     add("--system", default="", metavar="S", help="instructions for the model")
@@ -92,16 +94,22 @@ def _prompt(given: str) -> str:
 
 
 async def _ask(prompt: str, options: argparse.Namespace, show: Callable[[Entry], None]) -> None:
-    asked = Options(
-        system=options.system,
-        max_tokens=options.max_tokens,
-        on_thinking_unavailable=options.on_thinking_unavailable,
-        catalog=user_catalog(),
-    )
-    told = entries(prompt, model=model_name(options.model), thinking=options.thinking, options=asked)
-    async with aclosing(told):
-        async for entry in told:
-            show(entry)
+    model = model_name(options.model)
+    async with _catalog(model) as catalog:
+        asked = Options(
+            system=options.system,
+            max_tokens=options.max_tokens,
+            on_thinking_unavailable=options.on_thinking_unavailable,
+            catalog=catalog,
+        )
+        async with aclosing(entries(prompt, model=model, thinking=options.thinking, options=asked)) as told:
+            async for entry in told:
+                show(entry)
+
+
+def _catalog(model: str) -> AbstractAsyncContextManager[Catalog]:
+    catalog = user_catalog()
+    return builtin_model.reachable(catalog) if builtin_model.meant_by(model) else nullcontext(catalog)
 
 
 def _stopped(turn: Turn) -> Iterator[Entry]:

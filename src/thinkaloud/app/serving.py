@@ -7,13 +7,15 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING
 
-from thinkaloud.app.settings import database_path, user_catalog
+from thinkaloud.app import builtin_model
+from thinkaloud.app.settings import database_path, model_name, user_catalog
 from thinkaloud.app.shared import DONE, STOPPED, positive
 from thinkaloud.canon import Refused
 
 if TYPE_CHECKING:
     from thinkaloud.server.gateway import Gateway, Settings
-    from thinkaloud.server.serving import Listening
+    from thinkaloud.server.logs import Form
+    from thinkaloud.server.serving import Address, Listening
 
 PORT = 8321
 GRACE_S = 10
@@ -65,40 +67,48 @@ def serve(options: argparse.Namespace) -> int:
         allowed_hosts=tuple(options.allow_host),
         token_required=options.auth == "token",
     )
-    settings = Settings(grace_s=options.grace, forget_timing_after_days=options.forget_timing_after)
-    logs.set_up(None if options.log_format is None else logs.Form(options.log_format))
+    settings = Settings(
+        model=model_name(),
+        grace_s=options.grace,
+        forget_timing_after_days=options.forget_timing_after,
+    )
+    form = None if options.log_format is None else logs.Form(options.log_format)
     in_order = serving.serve(
-        lambda: _opened(settings), address, lambda place: _announce(place, address.token_required)
+        lambda: _opened(settings, form), address, lambda place: _announce(place, address)
     )
     return DONE if in_order else STOPPED
 
 
 @asynccontextmanager
-async def _opened(settings: "Settings") -> AsyncIterator["Gateway"]:
+async def _opened(settings: "Settings", form: "Form | None") -> AsyncIterator["Gateway"]:
+    from thinkaloud.server import logs
     from thinkaloud.server.gateway import Gateway
     from thinkaloud.store import sqlite
 
-    catalog = user_catalog()
+    logs.set_up(form)
     async with (
         sqlite.opened(database_path()) as database,
+        builtin_model.reachable(user_catalog()) as catalog,
         Gateway(database, catalog, settings=settings) as gateway,
     ):
         yield gateway
 
 
-def _announce(place: "Listening", token_required: bool) -> None:
+def _announce(place: "Listening", address: "Address") -> None:
     print(place.url, flush=True)
     who = (
         "Everybody needs a token, as `Authorization: Bearer TOKEN`. One for this start:"
-        if token_required
+        if address.token_required
         else "No token is needed on this machine. One for other machines, through a tunnel or proxy:"
     )
-    told = (
+    told = [
         f"The gateway keeps sessions in {database_path()}.",
         "It needs no key to start; models are asked with yours.",
         f"{who} {place.token}",
         "Tokens that stay are made by `thinkaloud tokens create`. Ctrl-C stops the gateway, twice at once.",
-    )
+    ]
+    if place.public:
+        told.append("What it sends over the network is not encrypted: put a proxy that speaks TLS before it.")
     print(*told, sep="\n", file=sys.stderr, flush=True)
 
 

@@ -1,33 +1,18 @@
 """What a user has set: where their files are, the model to ask, and a catalog file of their own."""
 
 import os
-import sys
 from pathlib import Path
 
-from thinkaloud.canon import BadCatalog, Refused
+from thinkaloud.app import builtin_model
+from thinkaloud.canon import BadCatalog
 from thinkaloud.catalog import Catalog, builtin, builtin_texts, parse
 from thinkaloud.catalog.book import FILES
-
-
-def home() -> Path:
-    """Where a user's own files live: `THINKALOUD_HOME`, else the folder that the platform has for data."""
-    if chosen := os.environ.get("THINKALOUD_HOME"):
-        return Path(chosen).expanduser()
-    return _data_folder() / "thinkaloud"
+from thinkaloud.client.home import home
 
 
 def database_path() -> Path:
     """Where the gateway keeps sessions."""
     return home() / "thinkaloud.db"
-
-
-def _data_folder() -> Path:
-    match sys.platform:
-        case "darwin":
-            return Path.home() / "Library" / "Application Support"
-        case "win32":
-            return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
-    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
 
 
 def user_catalog() -> Catalog:
@@ -43,11 +28,6 @@ def user_catalog() -> Catalog:
     return parse(*builtin_texts(), rows, names=(*FILES, str(mine)))
 
 
-def model_name(given: str) -> str:
-    """The model to ask: as given, else what `THINKALOUD_MODEL` says."""
-    if name := given or os.environ.get("THINKALOUD_MODEL", ""):
-        return name
-    raise Refused(
-        "No model was named. Use --model NAME or set THINKALOUD_MODEL; `thinkaloud models` lists those "
-        "known, and `thinkaloud simulate` runs one to try without a key."
-    )
+def model_name(given: str = "") -> str:
+    """The model to ask: as given, else what `THINKALOUD_MODEL` says, else the one that comes with us."""
+    return given or os.environ.get("THINKALOUD_MODEL") or builtin_model.NAME

@@ -31,6 +31,11 @@ class Catalog(msgspec.Struct, frozen=True):
     models: dict[str, Model]
     replays: dict[str, Replay]
 
+    def with_address(self, provider: str, base_url: str) -> "Catalog":
+        """The same catalog with a provider at this address."""
+        moved = msgspec.structs.replace(self.providers[provider], base_url=base_url)
+        return msgspec.structs.replace(self, providers={**self.providers, provider: moved})
+
 
 class _Merging:
     """Rows of several texts on top of each other, and which text spoke last of each."""

@@ -9,7 +9,7 @@ from pathlib import Path
 def home(environ: Mapping[str, str] = os.environ) -> Path:
     """`THINKALOUD_HOME`, else the folder for data that this platform gives to programs."""
     if chosen := environ.get("THINKALOUD_HOME"):
-        return Path(chosen)
+        return Path(chosen).expanduser()
     return _data_folder(environ) / "thinkaloud"
 
 

@@ -102,7 +102,7 @@ class Reception:
     async def admit(self, route: Route, visitor: Visitor, path: Mapping[str, str]) -> Granted:
         """Who it is and what they may touch: one look at the database, or none."""
         secret = _secret(visitor.headers)
-        workspace = visitor.headers.get(b"thinkaloud-workspace", b"").decode("latin-1")
+        workspace = visitor.headers.get(b"thinkaloud-workspace")
         if route.access is Access.PUBLIC and not secret:
             return Granted()  # health is told also while the database is in trouble
         local = self._local or await self._load_local()
@@ -112,17 +112,20 @@ class Reception:
             user = trusted if not secret else authenticate(conn, self._entrance, secret, local)
             return authorize(conn, route, user, self._owner(conn, user, workspace), path)
 
-        if secret or workspace or route.resource:
+        if secret or workspace is not None or route.resource:
             return await self._gateway.database.read(decide)
         return decide(None)
 
-    def _owner(self, conn: Connection | None, user: User | None, workspace: str) -> Owner | None:
+    def _owner(self, conn: Connection | None, user: User | None, workspace: bytes | None) -> Owner | None:
+        """A user in the workspace that the header names, or in the first of theirs."""
+        if user is None:
+            return None
         home = self._gateway.local
-        if user is None or (user.key == home.user and not workspace):
-            return None if user is None else home
+        if user.key == home.user and workspace is None:
+            return home
         assert conn is not None
         theirs = people.workspaces_of(conn, user.key)
-        found = [one for one in theirs if one.id == workspace] if workspace else theirs[:1]
+        found = theirs[:1] if workspace is None else [one for one in theirs if one.id.encode() == workspace]
         if not found:
             raise NotFound()
         return Owner(user.key, found[0].key)

@@ -68,7 +68,15 @@ class BoundedHttp(HttpToolsProtocol):
     def on_message_complete(self) -> None:
         """All of the request is there."""
         self._fruit = True
+        self._rest()
         super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        """The answer is sent; who was refused before all of a body came may not go on sending for ever."""
+        super().on_response_complete()
+        if self.cycle.response_complete and self.cycle.more_body:
+            self._rest()
+            self._hurry = self.loop.call_later(self.limits.head_s, self.transport.close)
 
     def send_400_response(self, msg: str) -> None:
         """What came is not HTTP; uvicorn's own words for it are not in the form that ours have."""

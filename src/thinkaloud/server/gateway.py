@@ -132,7 +132,9 @@ class Gateway:
         while True:
             before_ms = self.now_ms() - days * DAY_S * 1000
             try:
-                count = await self.database.write(partial(folding.forget_timing, before_ms=before_ms))
+                count = 0
+                while some := await self.database.write(partial(folding.forget_timing, before_ms=before_ms)):
+                    count += some
                 logger.info("the pace of %d turns was forgotten", count)
             except NotSaved as error:
                 logger.warning("the pace of old turns could not be forgotten: %s", error)

@@ -55,6 +55,8 @@ class Listening(msgspec.Struct, frozen=True):
     url: str
     port: int
     token: str
+    public: bool
+    """Whether other machines can reach it by themselves."""
 
 
 def serve(opening: Opening, address: Address, announce: Callable[[Listening], None]) -> bool:
@@ -123,7 +125,9 @@ async def listening(
         listens = asyncio.create_task(server.listens.wait())
         await asyncio.wait((running, listens), return_when=asyncio.FIRST_COMPLETED)
         listens.cancel()
-        yield Listening(_url(address.host, port), port, token)
+        if running.done():
+            running.result()
+        yield Listening(_url(address.host, port), port, token, public=not loopback(sock.getsockname()[0]))
     finally:
         server.should_exit = True
         await running

@@ -14,6 +14,7 @@ from thinkaloud.store.database import Database
 from thinkaloud.store.folding import INTERRUPTED, Folded, fold_entries, keep
 from thinkaloud.store.rows import State
 from thinkaloud.store.schema import turns
+from thinkaloud.store.sessions import drop_imports
 from thinkaloud.store.stored import stored_entries
 from thinkaloud.transcript import Turn, apply, stopped
 
@@ -33,7 +34,9 @@ def renew(conn: Connection, writer: str, now_ms: int) -> None:
 
 
 async def recover(database: Database, *, now_ms: int) -> tuple[str, ...]:
-    """Bring every turn that was left behind to an end; the ids of them."""
+    """Bring every turn that was left behind to an end; the ids of them. Halves of imports go, too."""
+    if database.exclusive:
+        await database.write(drop_imports)
     left = await database.write(lambda conn: _claim(conn, now_ms, everything=database.exclusive))
     for key, _ in left:
         folded = await database.read(partial(_ended, key=key, now_ms=now_ms))

@@ -1,4 +1,4 @@
-"""The tables, for SQLite and PostgreSQL alike. What only one engine has (full text) is made in its own module.
+"""The tables, for SQLite and PostgreSQL alike; what only one engine has, full text, is made elsewhere.
 
 A change here needs a migration beside it; a test compares what the migrations make with these tables.
 """
@@ -33,8 +33,8 @@ Key = BigInteger().with_variant(Integer, "sqlite")
 
 
 def _key() -> Column[int]:
-    # `sqlite_autoincrement` keeps SQLite from giving the key of a deleted row to a new one, as PostgreSQL does
-    # by itself: who still holds the key of a user, session or turn that is gone must not get at another's.
+    # `sqlite_autoincrement` keeps SQLite from giving the key of a deleted row to a new one, as PostgreSQL
+    # does by itself: who still holds the key of a user or a turn that is gone must not get at another's.
     return Column("key", Key, primary_key=True, autoincrement=True)
 
 
@@ -106,10 +106,12 @@ sessions = Table(
     _text("titled_by"),
     _text("agent"),
     _text("model"),
+    Column("whole", Boolean, nullable=False, server_default="1"),
     _ms("created_ms", known=True),
     _ms("updated_ms", known=True),
     sqlite_autoincrement=True,
 )
+"""A session that is being imported is not `whole` and not seen; one that was left so is taken away."""
 Index(None, sessions.c.user, sessions.c.workspace, sessions.c.updated_ms, sessions.c.key)
 
 turns = Table(

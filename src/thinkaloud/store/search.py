@@ -159,7 +159,12 @@ def find(
     (before,) = place_after(after, 1) or (_NEWEST,)
     tags = sorted(_tag(owner.user, owner.workspace, kind) for kind in kinds)
     keys = _engine(conn).keys(conn, tags, phrases, before, bounded(limit))
-    mine = (sessions.c.user == owner.user, sessions.c.workspace == owner.workspace, found.c.kind.in_(kinds))
+    mine = (
+        sessions.c.user == owner.user,
+        sessions.c.workspace == owner.workspace,
+        sessions.c.whole,
+        found.c.kind.in_(kinds),
+    )
     rows = conn.execute(_FOUND.where(*mine, found.c.key.in_(keys[:limit])).order_by(found.c.key.desc()))
     more = cursor((keys[limit - 1],)) if len(keys) > limit else ""
     return Page(tuple(_hit(row, phrases) for row in rows), more)

@@ -45,14 +45,14 @@ def get(conn: Connection, owner: Owner, session_id: str) -> Session | None:
     """A session of this owner; None when there is none with that id, or it is somebody else's."""
     if not ids.fits("ses", session_id):
         return None
-    row = conn.execute(select(sessions).where(owned_by(owner), sessions.c.id == session_id)).one_or_none()
+    row = conn.execute(select(sessions).where(seen_by(owner), sessions.c.id == session_id)).one_or_none()
     return None if row is None else _session(row)
 
 
 def listed(conn: Connection, owner: Owner, *, limit: int, after: str = "") -> Page[Session]:
     """The owner's sessions, the one that was last used first."""
     order = tuple_(sessions.c.updated_ms, sessions.c.key)
-    query = select(sessions).where(owned_by(owner)).limit(bounded(limit))
+    query = select(sessions).where(seen_by(owner)).limit(bounded(limit))
     if place := place_after(after, 2):
         query = query.where(order < tuple_(*place))
     rows = conn.execute(query.order_by(sessions.c.updated_ms.desc(), sessions.c.key.desc())).all()
@@ -103,15 +103,38 @@ def delete(conn: Connection, owner: Owner, session_id: str) -> bool:
     if session is None or not held(conn, session):
         return False
     refuse_while_running(conn, session)
-    spoken = select(messages.c.key).join(turns).where(turns.c.session == session.key)
-    search.forget(conn, conn.scalars(spoken).all())
-    conn.execute(delete_rows(sessions).where(owned_by(owner), sessions.c.key == session.key))
+    _take_away(conn, session.key)
     return True
+
+
+def begin_import(conn: Connection, session: Session) -> None:
+    """Keep a new session out of sight until all of it is there."""
+    conn.execute(update(sessions).where(sessions.c.key == session.key).values(whole=False))
+
+
+def end_import(conn: Connection, session: Session, now_ms: int) -> Session:
+    """Show a session that is complete now."""
+    done = update(sessions).where(sessions.c.key == session.key).values(whole=True, updated_ms=now_ms)
+    return _session(conn.execute(done.returning(sessions)).one())
+
+
+def drop_imports(conn: Connection, session: Session | None = None) -> int:
+    """Take away what an import that failed has left; without a session, what all of them have left."""
+    query = select(sessions.c.key).where(~sessions.c.whole)
+    left = conn.scalars(query if session is None else query.where(sessions.c.key == session.key)).all()
+    for key in left:
+        _take_away(conn, key)
+    return len(left)
 
 
 def owned_by(owner: Owner) -> ColumnElement[bool]:
     """What every question about sessions, and about anything in them, asks first."""
     return (sessions.c.user == owner.user) & (sessions.c.workspace == owner.workspace)
+
+
+def seen_by(owner: Owner) -> ColumnElement[bool]:
+    """The owner's sessions that are all there."""
+    return owned_by(owner) & sessions.c.whole
 
 
 def held(conn: Connection, session: Session) -> bool:
@@ -130,6 +153,12 @@ def refuse_while_running(conn: Connection, session: Session) -> None:
         raise TurnRunning(
             f"Turn {running} of session {session.id} is still running. Wait until it is over, or cancel it."
         )
+
+
+def _take_away(conn: Connection, session: int) -> None:
+    spoken = select(messages.c.key).join(turns).where(turns.c.session == session)
+    search.forget(conn, conn.scalars(spoken).all())
+    conn.execute(delete_rows(sessions).where(sessions.c.key == session))
 
 
 def _title(title: str) -> str:

@@ -11,7 +11,7 @@ from thinkaloud.store.live import Span
 from thinkaloud.store.rows import State
 from thinkaloud.store.schema import log, turns
 
-SPAN_BYTES = 256 * 1024
+SPAN_BYTES = 64 * 1024
 """So much is read for one reader at a time, and compressed into one row."""
 _ROWS_AT_ONCE = 256
 

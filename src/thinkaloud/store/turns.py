@@ -15,7 +15,7 @@ from thinkaloud.store import ids, search
 from thinkaloud.store.paging import bounded, page, place_after
 from thinkaloud.store.rows import Owner, Page, Role, Session, State, TurnRow
 from thinkaloud.store.schema import messages, sessions, turns
-from thinkaloud.store.sessions import SessionGone, held, owned_by, refuse_while_running
+from thinkaloud.store.sessions import SessionGone, held, owned_by, refuse_while_running, seen_by
 from thinkaloud.store.texts import json_text, storable
 
 _IDEMPOTENCY_KEY = re.compile(r"[!-~]{1,255}")
@@ -101,7 +101,7 @@ def get(conn: Connection, owner: Owner, turn_id: str) -> TurnRow | None:
     if not ids.fits("trn", turn_id):
         return None
     row = conn.execute(
-        select(turns).join(sessions).where(owned_by(owner), turns.c.id == turn_id)
+        select(turns).join(sessions).where(seen_by(owner), turns.c.id == turn_id)
     ).one_or_none()
     return None if row is None else _turn(row)
 

@@ -100,14 +100,12 @@ def _silent(exchange: Exchange, turn: Turn) -> Exchange:
 
 
 def _said(blocks: list[Block]) -> list[Block]:
-    """The blocks that are no thoughts, numbered anew; what hung below a thought hangs where that hung."""
+    """The blocks that are no thoughts and hang below none, numbered anew."""
     places: dict[int | None, int | None] = {None: None}
     kept: list[Block] = []
     for block in blocks:
-        parent = places[block.parent]
-        if block.kind is Kind.REASONING:
-            places[block.number] = parent
-        else:
+        if block.kind is not Kind.REASONING and block.parent in places:
             places[block.number] = len(kept)
-            kept.append(msgspec.structs.replace(block, number=len(kept), parent=parent, seals=[]))
+            number, parent = len(kept), places[block.parent]
+            kept.append(msgspec.structs.replace(block, number=number, parent=parent, seals=[]))
     return kept

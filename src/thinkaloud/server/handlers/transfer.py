@@ -18,7 +18,7 @@ from thinkaloud.server.preparing import told_turns
 from thinkaloud.server.refusals import BadRequest, TooLarge
 from thinkaloud.server.routing import Call, Reply
 from thinkaloud.store import folding, preferences, sessions, turns
-from thinkaloud.store.rows import Message, Role, Session, State, TurnRow
+from thinkaloud.store.rows import Message, Owner, Role, Session, State, TurnRow
 from thinkaloud.store.stored import stored_entries
 from thinkaloud.store.turns import Asked
 from thinkaloud.view import Words
@@ -28,7 +28,9 @@ from thinkaloud.view.session_markdown import Style, write_markdown
 from thinkaloud.view.session_record import Exchange, SessionRecord
 
 MOST_TURNS = 2_000
-"""Of one file: they are written in one transaction, and nothing else can be saved until it is over."""
+"""Of one file: it takes half a minute to keep them."""
+_AT_ONCE = 10
+"""So many are written in one transaction: live turns are saved in between."""
 LARGEST_NUMBER = 2**53
 """Beyond it JSON itself does not keep a number exactly; no time and no count comes near."""
 
@@ -55,19 +57,31 @@ async def export(call: Call) -> Reply:
 async def import_(call: Call) -> SessionBody:
     """Make a session from a file of either kind."""
     record = await asyncio.to_thread(_read, call.headers.get("content-type", ""), call.raw)
-    now_ms = call.gateway.now_ms()
+    now_ms, database = call.gateway.now_ms(), call.gateway.database
+    session = await database.write(partial(_begun, owner=call.owner, record=record, now_ms=now_ms))
+    try:
+        for first in range(0, len(record.exchanges), _AT_ONCE):
+            some = record.exchanges[first : first + _AT_ONCE]
+            await database.write(partial(_keep, session=session, exchanges=some, now_ms=now_ms))
+    except BaseException:
+        await asyncio.shield(database.write(partial(sessions.drop_imports, session=session)))
+        raise
+    return session_body(await database.write(partial(sessions.end_import, session=session, now_ms=now_ms)))
 
-    def write(conn: Connection) -> Session:
-        model = record.exchanges[-1].model if record.exchanges else ""
-        session = sessions.create(
-            conn, call.owner, now_ms=record.created_ms or now_ms, title=record.title, model=model
-        )
-        for one in record.exchanges:
-            asked = Asked(messages=one.asked, model=one.model, provider=one.provider, prefix=one.prefix)
-            folding.keep_finished(conn, session, asked, one.entries, created_ms=one.created_ms or now_ms)
-        return sessions.change(conn, session, now_ms=now_ms) or session
 
-    return session_body(await call.gateway.database.write(write))
+def _begun(conn: Connection, owner: Owner, record: SessionRecord, now_ms: int) -> Session:
+    model = record.exchanges[-1].model if record.exchanges else ""
+    began_ms = now_ms if record.created_ms is None else record.created_ms
+    session = sessions.create(conn, owner, now_ms=began_ms, title=record.title, model=model)
+    sessions.begin_import(conn, session)
+    return session
+
+
+def _keep(conn: Connection, session: Session, exchanges: tuple[Exchange, ...], now_ms: int) -> None:
+    for one in exchanges:
+        asked = Asked(messages=one.asked, model=one.model, provider=one.provider, prefix=one.prefix)
+        created_ms = now_ms if one.created_ms is None else one.created_ms
+        folding.keep_finished(conn, session, asked, one.entries, created_ms=created_ms)
 
 
 def _written(conn: Connection, session: Session, query: ExportQuery) -> tuple[_Told, bytes]:

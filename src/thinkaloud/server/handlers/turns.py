@@ -30,6 +30,8 @@ async def read(call: Call) -> TurnBody:
     """A turn as it stands, while it runs and after."""
     database, row = call.gateway.database, _turn_row(call)
     turn = await turn_now(call, row)
+    if row.state is State.RUNNING and not turn.live:
+        row = await _again(call, row)  # it came to its end while it was looked at
     wishes = await database.read(lambda conn: preferences.read(conn, call.owner))
     # A turn may be megabytes long, and everybody else's streams go on meanwhile.
     return await asyncio.to_thread(_body, await _brief(call, row), turn, wishes.language)

@@ -1,0 +1,26 @@
+"""One paced provider for all these tests, and no key of whoever runs them."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.gateway.providing import providing
+
+from thinkaloud.catalog import builtin
+from thinkaloud.client.keys import OR
+
+
+@pytest.fixture(scope="session")
+def provider() -> Iterator[str]:
+    """Where the paced provider listens."""
+    with providing() as url:
+        yield url
+
+
+@pytest.fixture(autouse=True)
+def no_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("THINKALOUD_HOME", str(tmp_path))
+    monkeypatch.delenv("THINKALOUD_MODEL", raising=False)
+    for row in builtin().providers.values():
+        for reference in row.key.split(OR):
+            monkeypatch.delenv(reference.removeprefix("env:"), raising=False)

@@ -1,0 +1,167 @@
+"""A reader of streams on a bare socket: it can leave in the middle of anything, rudely, and come back.
+
+What it has is a `Tape`, which takes each entry once and in order; a double or a gap fails where it happens.
+"""
+
+import asyncio
+import socket
+import struct
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+from tests.gateway.gateway_process import bearing
+
+from thinkaloud.canon import Entry, TurnEnded, TurnFailed
+from thinkaloud.transcript import Turn, apply
+
+_entry = msgspec.json.Decoder(Entry)
+_RESET = struct.pack("ii", 1, 0)
+
+
+class Tape:
+    """All that one reader has of a turn, over any number of connections."""
+
+    def __init__(self) -> None:
+        self.lines: list[bytes] = []
+        """By number: the entries as they came."""
+        self.named: list[tuple[str, Any]] = []
+        self.comments = 0
+
+    @property
+    def last(self) -> int:
+        """The last entry it has; -1 for none."""
+        return len(self.lines) - 1
+
+    @property
+    def state(self) -> str:
+        """How the stream said that the turn came out; nothing where it did not."""
+        return str(dict(self.named).get("end", {}).get("state", ""))
+
+    @property
+    def entries(self) -> list[Entry]:
+        return [_entry.decode(line) for line in self.lines]
+
+    @property
+    def turn(self) -> Turn:
+        """The fold of the entries."""
+        turn = Turn()
+        for entry in self.entries:
+            apply(turn, entry)
+        return turn
+
+    @property
+    def text(self) -> tuple[str, str]:
+        """What was thought, and what was answered."""
+        turn = self.turn
+        return turn.reasoning, turn.answer
+
+    @property
+    def ends(self) -> int:
+        """How many entries end the turn."""
+        return sum(isinstance(entry.event, TurnEnded | TurnFailed) for entry in self.entries)
+
+    def take(self, event: bytes) -> None:
+        """One event of a stream, whole."""
+        fields = dict(line.split(b": ", 1) for line in event.split(b"\n"))
+        if b"id" in fields:
+            number = int(fields[b"id"])
+            assert number == len(self.lines), f"entry {number} came after entry {self.last}"
+            self.lines.append(fields[b"data"])
+        elif b"event" in fields:
+            self.named.append((fields[b"event"].decode(), msgspec.json.decode(fields[b"data"])))
+        elif b"" in fields:
+            self.comments += 1
+        else:
+            assert fields == {b"retry": b"1000"}, event
+
+
+class Stream:
+    """One connection to a stream: bytes as they come, taken apart into events for a tape."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, tape: Tape) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._tape = tape
+        self._raw = b""
+        self._body = b""
+        self.status = 0
+        self.begun = False
+        """Whether anything of the body has come."""
+        self.whole = False
+        """Whether the response came to its proper end."""
+
+    async def read(self, most: int = 65536) -> bool:
+        """Take so many bytes, or as many as are there; False where there are no more."""
+        try:
+            data = await self._reader.read(most)
+        except ConnectionError:
+            return False
+        self._raw += data
+        if not self.status and b"\r\n\r\n" in self._raw:
+            head, _, self._raw = self._raw.partition(b"\r\n\r\n")
+            self.status = int(head.split()[1])
+            self.whole = self.status == 204
+        if self.status == 200:
+            self._take_chunks()
+        return bool(data) and not self.whole
+
+    async def rest(self) -> None:
+        """Read until there is no more."""
+        while await self.read():
+            pass
+
+    async def drop(self, *, rudely: bool = False) -> None:
+        """Leave, with a reset of the connection where it is to be rude."""
+        if rudely:
+            held: socket.socket = self._writer.get_extra_info("socket")
+            held.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+        self._writer.transport.abort()
+        try:
+            await self._writer.wait_closed()
+        except ConnectionError:
+            return  # the other side was quicker
+
+    def _take_chunks(self) -> None:
+        while not self.whole and b"\r\n" in self._raw:
+            size, _, rest = self._raw.partition(b"\r\n")
+            length = int(size, 16)
+            if len(rest) < length + 2:
+                return
+            self._body += rest[:length]
+            self._raw = rest[length + 2 :]
+            self.begun = True
+            self.whole = length == 0
+        *events, self._body = self._body.split(b"\n\n")
+        for event in events:
+            self._tape.take(event)
+
+
+@asynccontextmanager
+async def streaming(
+    url: str, turn: str, tape: Tape, *, token: str = "", by_query: bool = False, query: str = ""
+) -> AsyncIterator[Stream]:
+    """A connection to a turn's stream, that goes on after what the tape has; dropped when the block ends."""
+    place = urlsplit(url)
+    path, headers = f"/api/turns/{turn}/events{query}", {"Host": place.netloc, **bearing(token)}
+    if tape.last >= 0 and by_query:
+        path += f"{'&' if query else '?'}after={tape.last}"
+    elif tape.last >= 0:
+        headers["Last-Event-ID"] = str(tape.last)
+    reader, writer = await asyncio.open_connection(place.hostname, place.port, family=socket.AF_INET)
+    lines = [f"GET {path} HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items())]
+    writer.write("\r\n".join(lines).encode() + b"\r\n\r\n")
+    stream = Stream(reader, writer, tape)
+    try:
+        yield stream
+    finally:
+        await stream.drop()
+
+
+async def follow(url: str, turn: str, tape: Tape, token: str = "") -> Stream:
+    """Read from where the tape is until the connection ends, however it does."""
+    async with streaming(url, turn, tape, token=token) as stream:
+        await stream.rest()
+    return stream

@@ -1,0 +1,47 @@
+"""Health over HTTP: alive, ready, counted, documented."""
+
+import asyncio
+from pathlib import Path
+
+from tests.server.calling import calling
+
+from thinkaloud.server.routes import ROUTES
+
+
+def test_a_gateway_says_how_it_is(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with calling(tmp_path) as caller:
+            assert await caller.call("GET", "/healthz") == {"status": "ok"}
+            assert await caller.call("GET", "/readyz") == {"status": "ok"}
+            caller.gateway.ready = False
+            assert (await caller.call("GET", "/readyz", status=503))["status"] == "starting"
+
+    asyncio.run(story())
+
+
+def test_what_happened_is_counted(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with calling(tmp_path) as caller:
+            await caller.answered(await caller.session())
+            async with caller.http.get(f"{caller.url}/metrics") as response:
+                lines = (await response.text()).splitlines()
+            for line in (
+                "thinkaloud_turns_started_total 1",
+                'thinkaloud_turns_ended_total{state="done"} 1',
+                "thinkaloud_turns_live 0",
+                "thinkaloud_readers_live 0",
+                "thinkaloud_unsaved_bytes 0",
+            ):
+                assert line in lines
+
+    asyncio.run(story())
+
+
+def test_every_route_is_in_the_document(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with calling(tmp_path) as caller:
+            paths = (await caller.call("GET", "/api/openapi.json"))["paths"]
+            listed = {(method.upper(), path) for path, methods in paths.items() for method in methods}
+            assert listed == {(route.method, route.path) for route in ROUTES}
+
+    asyncio.run(story())
