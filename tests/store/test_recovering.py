@@ -125,7 +125,8 @@ def test_an_import_is_seen_when_it_is_whole_and_gone_when_it_stayed_half(tmp_pat
             await recover(database, now_ms=LATER_MS)
             assert await database.read(seen) == (1, 1)
             assert await database.write(sessions.drop_imports) == 0
-            rows = await database.read(
+            count = select(func.count()).select_from(session_rows)
+            rows = await database.read(lambda conn: conn.scalar(count))
                 lambda conn: conn.scalar(select(func.count()).select_from(session_rows))
             )
             assert rows == 1

@@ -12,6 +12,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from thinkaloud.server.door import JSON, SAFETY
 from thinkaloud.server.limits import Limits
 from thinkaloud.server.refusals import BadRequest, Denied, HeadersTooLarge, TooSlow, answer_to
+from thinkaloud.server.routing import ABORT
 
 
 class BoundedHttp(HttpToolsProtocol):
@@ -59,6 +60,7 @@ class BoundedHttp(HttpToolsProtocol):
         self._in_head, self._fruit = False, True
         self._rest()
         super().on_headers_complete()
+        self.scope["extensions"] = {ABORT: {"now": self.transport.abort}}
 
     def on_body(self, body: bytes) -> None:
         """A piece of a body is there."""

@@ -34,7 +34,7 @@ from thinkaloud.server.refusals import (
     answer_to,
 )
 from thinkaloud.server.routes import ROUTES
-from thinkaloud.server.routing import Call, Granted, Reply, Route
+from thinkaloud.server.routing import ABORT, Call, Granted, Left, Reply, Route
 
 if TYPE_CHECKING:
     from thinkaloud.server.gateway import Gateway
@@ -86,10 +86,6 @@ class Stream(Protocol):
 
 class NoBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What a route without a body may be sent all the same: an empty object."""
-
-
-class Left(Exception):
-    """The sender went away: there is nobody to answer."""
 
 
 class Visit(msgspec.Struct):
@@ -151,6 +147,7 @@ class Door:
             await self._router(scope, receive, answer)
         except Left:
             visit.status = visit.status or LEFT
+            await _abort(scope)
         except Exception as error:  # noqa: BLE001 the last place where anything can be answered
             await _refuse(error, visit, answer)
         finally:
@@ -367,6 +364,13 @@ async def _refuse(error: Exception, visit: Visit, send: Send) -> None:
     headers += [(b"content-type", JSON.encode()), (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": told.status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
+
+
+async def _abort(scope: Scope) -> None:
+    """End the connection, where the server can: closing it would wait for a reader who takes nothing."""
+    if way := scope.get("extensions", {}).get(ABORT):
+        way["now"]()
+        await asyncio.sleep(0)  # now the server knows, and does not wonder about an answer without an end
 
 
 async def _nowhere(scope: Scope, receive: Receive, send: Send) -> None:

@@ -17,7 +17,7 @@ from thinkaloud.client.reply import Watch
 from thinkaloud.server.bodies import EventsQuery
 from thinkaloud.server.metrics import Metrics
 from thinkaloud.server.refusals import BadRequest, TooMany, Unavailable
-from thinkaloud.server.routing import Granted
+from thinkaloud.server.routing import Granted, Left
 from thinkaloud.store import turns
 from thinkaloud.store.live import Span
 from thinkaloud.store.rows import State, TurnRow
@@ -125,6 +125,8 @@ async def stream_events(
             await send({"type": "http.response.body", "body": b""})
             return
         await stream.run(scope, receive, span, reset)
+    if stream.stuck:
+        raise Left
     if gateway.readers.closed and not stream.gone:
         await send({"type": "http.response.body", "body": b""})
 
@@ -174,6 +176,7 @@ class _Stream:
         self._watch: Watch
         self._pace = None if speed is None else _Pace(speed)
         self._saved = True
+        self.stuck = False
         self.gone = False
         """Whether there is nobody to tell: the reader left, took nothing for too long, or has all."""
 
@@ -184,7 +187,11 @@ class _Stream:
             self.gone = True
             let_go(scope)
 
-        self._watch = Watch(leave)
+        def give_up() -> None:
+            self.stuck = True
+            leave()
+
+        self._watch = Watch(give_up)
         leaving = asyncio.create_task(_until_left(receive, leave))
         try:
             await self._put({"type": "http.response.start", "status": 200, "headers": _HEADERS})

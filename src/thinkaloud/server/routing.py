@@ -37,6 +37,14 @@ class Resource(StrEnum):
     """To be changed by whoever made it, and nobody else."""
 
 
+class Left(Exception):
+    """Who asked is gone, or takes nothing: there is nobody to answer."""
+
+
+ABORT = "thinkaloud.abort"
+"""The ASGI extension that ends a connection at once, whatever is still to be sent on it."""
+
+
 class NoQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A route that takes no parameters; one that is given anyway is refused."""
 

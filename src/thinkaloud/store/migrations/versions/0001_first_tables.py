@@ -15,6 +15,7 @@ def upgrade() -> None:
     """Make them, each after those it refers to."""
     _people()
     _sessions()
+    _turns()
     _messages()
     _settings()
     _search()
@@ -97,6 +98,9 @@ def _sessions() -> None:
         ["user", "workspace", "updated_ms", "key"],
         unique=False,
     )
+
+
+def _turns() -> None:
     op.create_table(
         "turns",
         sa.Column("key", KEY, autoincrement=True, nullable=False),
