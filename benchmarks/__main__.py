@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable
 from functools import partial
 
-from benchmarks import asking, folding, reading, splitting, starting
+from benchmarks import asking, folding, keeping, reading, searching, serving, splitting, starting
 from benchmarks.report import Section, page_of, write
 from benchmarks.splitting import KIB
 
@@ -17,6 +17,9 @@ QUICK: Plan = {
     folding.TITLE: partial(folding.measure, deltas=(100, 1_000), blocks=(1, 100), rounds=1),
     starting.TITLE: partial(starting.measure, rounds=1),
     asking.TITLE: partial(asking.section, count=60, rounds=1),
+    keeping.TITLE: partial(keeping.measure, streams=5, seconds=0.2),
+    searching.TITLE: partial(searching.measure, blocks=200, rounds=2),
+    serving.TITLE: partial(serving.measure, streams=3, seconds=0.3),
 }
 """Enough to see that everything runs and is right; the figures mean nothing."""
 
@@ -28,8 +31,11 @@ FULL: Plan = {
     ),
     starting.TITLE: partial(starting.measure, rounds=15),
     asking.TITLE: partial(asking.section, count=2_000, rounds=5),
+    keeping.TITLE: partial(keeping.measure, streams=200, seconds=10),
+    searching.TITLE: partial(searching.measure, blocks=100_000, rounds=300),
+    serving.TITLE: partial(serving.measure, streams=200, seconds=10),
 }
-"""All of it, in about a minute."""
+"""All of it, in about three minutes."""
 
 
 def run(plan: Plan) -> str:

@@ -5,11 +5,20 @@ import sys
 from pathlib import Path
 
 import pytest
-from benchmarks import asking, folding, reading, report, splitting, starting
+from benchmarks import asking, folding, keeping, reading, report, searching, serving, splitting, starting
 from benchmarks.rivals import PerCharacter
 
 ROOT = Path(__file__).parents[1]
-TITLES = [reading.TITLE, splitting.TITLE, folding.TITLE, starting.TITLE, asking.TITLE]
+TITLES = [
+    reading.TITLE,
+    splitting.TITLE,
+    folding.TITLE,
+    starting.TITLE,
+    asking.TITLE,
+    keeping.TITLE,
+    searching.TITLE,
+    serving.TITLE,
+]
 
 
 def test_a_quick_run_answers_every_question() -> None:

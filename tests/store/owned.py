@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from sqlalchemy import Connection, create_engine, event
+from sqlalchemy import Connection, create_engine, event, text
 from sqlalchemy.pool import StaticPool
 from tests.store.keeping import NOW_MS, entries
 
@@ -132,3 +132,9 @@ def tool_call(number: int, name: str, arguments: str, result: str) -> list[Event
 
 def titles(page: Iterable[Session]) -> list[str]:
     return [session.title for session in page]
+
+
+def words_kept(conn: Connection) -> list[str]:
+    """The words that the engine of the search itself still knows."""
+    conn.execute(text("CREATE VIRTUAL TABLE IF NOT EXISTS vocabulary USING fts5vocab(search_text, 'row')"))
+    return list(conn.scalars(text("SELECT term FROM vocabulary")))

@@ -2,7 +2,7 @@
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Connection
 from tests.store.keeping import NOW_MS
@@ -102,7 +102,7 @@ def test_calls_never_lead_back(conn: Connection, ana: Owner) -> None:
     last = make(conn, ana, "C")
     middle = make(conn, ana, "B", last.id)
     first = make(conn, ana, "A", middle.id, last.id)
-    with pytest.raises(Refused, match="C would end up calling itself: C → A → B → C|C → A → C"):
+    with pytest.raises(Refused, match=r"C would end up calling itself: C → A → (B → )?C\."):
         agents.replace(conn, ana, last.id, spec("C", first.id), NOW_MS)
     with pytest.raises(Refused, match="C → C"):
         agents.replace(conn, ana, last.id, spec("C", last.id), NOW_MS)
@@ -111,6 +111,7 @@ def test_calls_never_lead_back(conn: Connection, ana: Owner) -> None:
     assert agents.replace(conn, ana, last.id, spec("C", first.id), NOW_MS) is not None
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 6), st.sets(st.integers(0, 6), max_size=4)), max_size=12))
 def test_no_row_of_changes_makes_a_circle(changes: list[tuple[int, set[int]]]) -> None:
     """A change is refused exactly when it would close a circle; the model is every path there is."""

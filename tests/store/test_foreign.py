@@ -128,6 +128,19 @@ class Strangers(RuleBasedStateMachine):
         assert refused(SessionGone, lambda: ask(self.conn, forged, "plum"))
         assert turns.of_session(self.conn, forged, limit=9).items == ()
 
+    @rule(who=owners, session_id=made_sessions, owner=owners, model=words)
+    def change_session(self, who: Who, session_id: str, owner: Who, model: str) -> None:
+        """Whoever answers is changed by the owner alone, whatever name a session value carries."""
+        kept = self.mine(who, session_id)
+        if kept is None:
+            return
+        self.now_ms += 1
+        named = msgspec.structs.replace(kept.session, owner=self.owners[owner])
+        changed = sessions.change(self.conn, named, now_ms=self.now_ms, model=model)
+        assert (changed is not None) is (owner == who)
+        if changed is not None:
+            kept.session = msgspec.structs.replace(kept.session, model=model, updated_ms=self.now_ms)
+
     @rule(who=owners, session_id=made_sessions, thought=words, answer=words)
     def end_turn(self, who: Who, session_id: str, thought: str, answer: str) -> None:
         kept = self.mine(who, session_id)
@@ -150,6 +163,8 @@ class Strangers(RuleBasedStateMachine):
         for other in self.owners.values():
             asked = turns.asked_of(self.conn, other, turn)
             assert [type(one) for one in asked] == ([UserMessage] if other == self.owners[who] else [])
+            session = sessions.of_turn(self.conn, other, turn)
+            assert (session is not None) is (other == self.owners[who])
 
     @rule(target=made_agents, who=owners, calls=st.lists(made_agents, max_size=2, unique=True))
     def create_agent(self, who: Who, calls: list[str]) -> str:
@@ -283,4 +298,4 @@ def refused(kind: type[Refused], attempt: Callable[[], Any]) -> bool:
 
 
 TestStrangers = Strangers.TestCase
-TestStrangers.settings = settings(deadline=None, max_examples=30, stateful_step_count=40)
+TestStrangers.settings = settings(deadline=None, max_examples=20, stateful_step_count=40)

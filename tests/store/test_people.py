@@ -6,7 +6,7 @@ import re
 import pytest
 from sqlalchemy import Connection, select
 from tests.store.keeping import NOW_MS
-from tests.store.owned import NASTY, a_session, ask, exchange, finish, somebody
+from tests.store.owned import NASTY, a_session, ask, exchange, finish, somebody, words_kept
 
 from thinkaloud.canon import Refused
 from thinkaloud.store import agents, ids, people, preferences, search, sessions
@@ -117,6 +117,7 @@ def test_nobody_is_removed_while_a_turn_of_theirs_runs(conn: Connection) -> None
     finish(conn, turn)
     people.remove_user(conn, "ana")
     assert people.users(conn) == ()
+    assert words_kept(conn) == []
 
 
 def test_nobody_is_removed_while_others_need_their_agent(conn: Connection) -> None:

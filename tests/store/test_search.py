@@ -1,7 +1,7 @@
 """Search: kinds, scope, order, and an index that can be taken apart and made anew."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Connection, delete, select, text, update
 from tests.store.keeping import NOW_MS
@@ -15,6 +15,7 @@ from tests.store.owned import (
     fresh,
     somebody,
     tool_call,
+    words_kept,
 )
 
 from thinkaloud.canon import Kind, Refused
@@ -48,12 +49,6 @@ def find(
 
 def kinds_of(conn: Connection, owner: Owner, words: str) -> list[tuple[SearchKind, int | None]]:
     return [(hit.kind, hit.block) for hit in find(conn, owner, words)]
-
-
-def words_kept(conn: Connection) -> list[str]:
-    """The words that the engine itself still knows."""
-    conn.execute(text("CREATE VIRTUAL TABLE IF NOT EXISTS vocabulary USING fts5vocab(search_text, 'row')"))
-    return list(conn.scalars(text("SELECT term FROM vocabulary")))
 
 
 def test_every_kind_is_found_where_it_was_said(conn: Connection, ana: Owner, session: Session) -> None:
@@ -151,6 +146,7 @@ SAID = st.lists(WORDS, max_size=12).map(" ".join)
 FORMS = st.sampled_from(["{}", '"{}"', "{}*", '"{}"*'])
 
 
+@settings(deadline=None)
 @given(st.lists(SAID, min_size=1, max_size=5), SAID, FORMS)
 def test_the_engine_and_the_marks_agree(said: list[str], words: str, form: str) -> None:
     """What FTS5 finds is exactly what the places in the text say."""
@@ -190,6 +186,18 @@ def test_a_cursor_that_is_none_is_refused(conn: Connection, ana: Owner, after: s
         search.find(conn, ana, "plum", kinds=DEFAULT, limit=3, after=after)
     with pytest.raises(Refused, match="1 to 200"):
         search.find(conn, ana, "plum", kinds=DEFAULT, limit=0)
+
+
+def test_what_others_said_takes_no_place_on_a_page(conn: Connection, ana: Owner, session: Session) -> None:
+    """The engine itself stays within the scope, however much newer there is beyond it."""
+    mine = [exchange(conn, session, "plum", "plum", "pear").id for _ in range(2)]
+    lab = Owner(ana.user, people.add_member(conn, ana.user, "lab", NOW_MS).key)
+    for owner in (somebody(conn, "ben"), lab):
+        for _ in range(3):
+            ask(conn, a_session(conn, owner), "plum")
+    page = search.find(conn, ana, "plum", kinds=frozenset({SearchKind.PROMPT}), limit=2)
+    assert [hit.turn for hit in page.items] == mine[::-1]
+    assert page.next == ""
 
 
 def test_nobody_finds_what_is_not_theirs(conn: Connection, ana: Owner, session: Session) -> None:
@@ -276,6 +284,7 @@ def test_nasty_words_are_words_or_refused(conn: Connection, ana: Owner, session:
     assert {hit.turn for hit in hits} == {mine}
 
 
+@settings(deadline=None)
 @given(st.text(max_size=30))
 def test_whatever_is_typed_is_an_answer_or_a_refusal(typed: str) -> None:
     with fresh() as conn:

@@ -1,7 +1,7 @@
 """Sessions: whose they are, their titles, and their pages."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Connection, select
 from tests.store.keeping import NOW_MS
@@ -55,6 +55,7 @@ def test_the_last_used_comes_first_and_pages_hold_all_of_them(conn: Connection, 
     assert all_pages(conn, ana, 4)[0].id == made[2].id
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(0, 3), max_size=12), st.lists(st.integers(0, 5), max_size=6), st.integers(1, 4))
 def test_pages_stay_as_they_were_while_sessions_are_added(old: list[int], new: list[int], limit: int) -> None:
     with fresh() as conn:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 PORT = 8321
 GRACE_S = 10
+TURNS_PER_USER = 200
 _LAST_PORT = 65_535
 _LONGEST_GRACE_S = 3600
 _EXTRA = ("alembic", "httptools", "sqlalchemy", "starlette", "uvicorn")
@@ -38,6 +39,13 @@ def add(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="NAME",
         help="answer to this name too, as NAME or NAME:PORT, to whoever shows a token; can be repeated",
+    )
+    add(
+        "--turns-per-user",
+        type=positive,
+        default=TURNS_PER_USER,
+        metavar="N",
+        help=f"how many turns of one user may run at a time (default: {TURNS_PER_USER})",
     )
     add("--log-format", choices=("text", "json"), help="default: text on a terminal, else json")
     add(
@@ -61,6 +69,7 @@ def serve(options: argparse.Namespace) -> int:
     with server_extra():
         from thinkaloud.server import logs, serving
         from thinkaloud.server.gateway import Settings
+        from thinkaloud.server.limits import Limits
     address = serving.Address(
         host=options.host,
         port=options.port,
@@ -68,6 +77,7 @@ def serve(options: argparse.Namespace) -> int:
         token_required=options.auth == "token",
     )
     settings = Settings(
+        limits=Limits(running_turns_per_user=options.turns_per_user),
         model=model_name(),
         grace_s=options.grace,
         forget_timing_after_days=options.forget_timing_after,

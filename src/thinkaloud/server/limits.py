@@ -27,7 +27,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """A million tokens: the largest context there is."""
     readers_per_turn: int = 100
     """A class of people watching one answer; beyond it somebody opens tabs in a loop."""
-    running_turns_per_user: int = 20
-    """A person runs a handful; a script that wants more waits for the first to end."""
+    running_turns_per_user: int = 200
+    """What one machine carries with ease. An application that asks for all its people is one user here."""
     page: int = 200
     """Rows of one page of a list: a screen or four, and a few milliseconds."""

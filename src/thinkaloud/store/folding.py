@@ -7,7 +7,7 @@ everybody who wants one of the two and must never see the other.
 from collections.abc import Iterable
 
 import msgspec
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, bindparam, select, update
 
 from thinkaloud.canon import Entry, Event, Finish, TurnEnded, TurnFailed
 from thinkaloud.store import search, sessions, turns
@@ -21,6 +21,10 @@ from thinkaloud.view.texts import title_text
 
 INTERRUPTED = "interrupted"
 """The code of a failure that is the gateway's own: it stopped before the turn was over."""
+
+
+_STANDS = select(turn_rows.c.state, turn_rows.c.session).where(turn_rows.c.key == bindparam("of"))
+_END = update(turn_rows).where(turn_rows.c.key == bindparam("of"))
 
 
 class Folded(msgspec.Struct, frozen=True):
@@ -46,19 +50,14 @@ def fold_entries(entries: list[Entry]) -> Folded:
 
 def keep(conn: Connection, key: int, folded: Folded) -> None:
     """Write what stays of a turn. Done twice, it changes nothing the second time."""
-    found = conn.execute(
-        select(turn_rows.c.state, turn_rows.c.session).where(turn_rows.c.key == key)
-    ).one_or_none()
+    found = conn.execute(_STANDS, {"of": key}).one_or_none()
     if found is None or found.state != State.RUNNING:
         return
     turn = folded.turn
     search.index(conn, [write_message(conn, key, turn)])
     replace_stored(conn, key, folded.packed)
-    conn.execute(
-        update(turn_rows)
-        .where(turn_rows.c.key == key)
-        .values(state=folded.state, ended_ms=turn.ended_ms, lease_until_ms=None)
-    )
+    ended = {"of": key, "state": folded.state, "ended_ms": turn.ended_ms, "lease_until_ms": None}
+    conn.execute(_END, ended)
     if title := title_text(turn):
         sessions.title_from_answer(conn, found.session, title)
 

@@ -5,7 +5,7 @@ from itertools import groupby
 from typing import Any
 
 import msgspec
-from sqlalchemy import Connection, Row, func, insert, select
+from sqlalchemy import Connection, Row, bindparam, func, insert, select
 
 from thinkaloud.canon import Kind, NoticeGiven, Provenance, Seal, Usage
 from thinkaloud.store.rows import Message, Role, Stamps
@@ -20,11 +20,15 @@ _seal = msgspec.json.Decoder(Seal)
 _seals = msgspec.json.Decoder(list[Seal])
 _notices = msgspec.json.Decoder(tuple[NoticeGiven, ...])
 
+# Made once: putting a statement together costs more than running it.
+_LAST = select(func.max(messages.c.position)).where(messages.c.turn == bindparam("of"))
+_ADD = insert(messages).returning(messages.c.key)
+_ADD_PARTS = insert(parts)
+
 
 def write_message(conn: Connection, turn: int, told: Turn) -> int:
     """The assistant's message of a turn, after what was asked; its key."""
-    last = select(func.max(messages.c.position)).where(messages.c.turn == turn)
-    position = conn.scalar(last)
+    position = conn.scalar(_LAST, {"of": turn})
     values = {
         "turn": turn,
         "position": 0 if position is None else position + 1,
@@ -43,10 +47,10 @@ def write_message(conn: Connection, turn: int, told: Turn) -> int:
         **{column: getattr(told.usage, name) for name, column in _USAGE.items()},
         **msgspec.structs.asdict(stamps_of(told)),
     }
-    key: int = conn.execute(insert(messages).values(values).returning(messages.c.key)).scalar_one()
+    key: int = conn.execute(_ADD, values).scalar_one()
     rows = [{"message": key, "position": place, **_part(block)} for place, block in enumerate(told.blocks)]
     if rows:
-        conn.execute(insert(parts), rows)
+        conn.execute(_ADD_PARTS, rows)
     return key
 
 

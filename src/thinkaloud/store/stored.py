@@ -4,7 +4,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 
 import msgspec
-from sqlalchemy import Connection, delete, func, insert, select
+from sqlalchemy import Connection, bindparam, delete, func, insert, select
 
 from thinkaloud.canon import Entry
 from thinkaloud.store.live import Span
@@ -15,6 +15,8 @@ SPAN_BYTES = 64 * 1024
 """So much is read for one reader at a time, and compressed into one row."""
 _ROWS_AT_ONCE = 256
 
+_CLEAR = delete(log).where(log.c.turn == bindparam("of"))
+_ADD = insert(log)
 _entry = msgspec.json.Decoder(Entry)
 _encode = msgspec.json.Encoder().encode
 
@@ -63,9 +65,9 @@ def stored_entries(conn: Connection, turn: int) -> Iterator[Entry]:
 
 def replace_stored(conn: Connection, turn: int, packed: Iterable[Packed]) -> None:
     """Make these the log of a turn that is over."""
-    conn.execute(delete(log).where(log.c.turn == turn))
+    conn.execute(_CLEAR, {"of": turn})
     rows = [{"turn": turn, "packed": True, **msgspec.structs.asdict(row)} for row in packed]
-    conn.execute(insert(log), rows)
+    conn.execute(_ADD, rows)
 
 
 def pack(entries: Iterable[Entry]) -> Iterator[Packed]:
