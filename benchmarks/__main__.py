@@ -18,7 +18,7 @@ QUICK: Plan = {
     starting.TITLE: partial(starting.measure, rounds=1),
     asking.TITLE: partial(asking.section, count=60, rounds=1),
     keeping.TITLE: partial(keeping.measure, streams=5, seconds=0.2),
-    searching.TITLE: partial(searching.measure, blocks=200, rounds=2),
+    searching.TITLE: partial(searching.measure, blocks=1_000, rounds=2),
     serving.TITLE: partial(serving.measure, streams=3, seconds=0.3),
 }
 """Enough to see that everything runs and is right; the figures mean nothing."""

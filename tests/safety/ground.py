@@ -51,6 +51,21 @@ ENDLESS = json.dumps({"thinking": "again and " * 2000, "text": "never", "delay_m
 """A prompt that the puppet goes on answering until somebody stops it."""
 
 
+def file(title: str, prompt: str, thought: str = "A thought.", answer: str = "An answer.") -> dict[str, Any]:
+    """An exported session of one turn, all of it at one moment, so that a replay takes no time."""
+    events: list[dict[str, Any]] = [{"type": "turn.started", "dialect": "openai_chat", "model": "qwen3-8b"}]
+    for block, (kind, text) in enumerate((("reasoning", thought), ("text", answer))):
+        events += (
+            {"type": "block.started", "block": block, "kind": kind},
+            {"type": "block.grew", "block": block, "text": text},
+            {"type": "block.ended", "block": block},
+        )
+    events.append({"type": "turn.ended", "finish": "stop"})
+    entries = [{"seq": seq, "event": event, "at_ms": NOW_MS} for seq, event in enumerate(events)]
+    exchange = {"asked": [{"role": "user", "text": prompt}], "model": MODEL, "entries": entries}
+    return {"thinkaloud": 1, "title": title, "created_ms": NOW_MS, "exchanges": [exchange]}
+
+
 class Puppet(Script):
     """Answers as the prompt tells it to, where that is the JSON of an answer."""
 
@@ -182,6 +197,19 @@ class Ground:
         stream = self.ask("GET", f"/api/turns/{turn}/events", headers=who)
         assert stream.body.rstrip().rpartition(b"\n\n")[2].startswith(b"event: end\n"), stream
         return turn
+
+    def imported(self, who: Pairs, *texts: str) -> tuple[str, str]:
+        """The ids of a session with one finished turn, and of that turn; `texts` as `file` takes them."""
+        told = self.ask("POST", "/api/import", file(*texts), who)
+        assert told.status == 201, told
+        found = self.ask("GET", f"/api/sessions/{told.json['id']}", headers=who)
+        return str(found.json["id"]), str(found.json["turns"][0]["id"])
+
+    def agent(self, who: Pairs, name: str, **given: Any) -> str:
+        """The id of a new agent."""
+        told = self.ask("POST", "/api/agents", {"name": name, "model": MODEL, **given}, who)
+        assert told.status == 201, told
+        return str(told.json["id"])
 
     def everything(self) -> Rows:
         """Every row that people's doings leave, to see that something changed nothing."""

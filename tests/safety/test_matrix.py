@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import pytest
-from tests.safety.ground import ENDLESS, FORMS, MODEL, NOW_MS, Answer, Ground, Person, Rows, ground
+from tests.safety.ground import ENDLESS, FORMS, MODEL, NOW_MS, Answer, Ground, Person, Rows, file, ground
 
 from thinkaloud.server.routes import ROUTES
 from thinkaloud.server.routing import Route
@@ -16,32 +16,6 @@ from thinkaloud.store import ids, people
 from thinkaloud.store.rows import Owner
 
 TITLE, PROMPT, THOUGHT, SAID, AGENT = "owntitle", "ownprompt", "ownthought", "ownanswer", "ownagent"
-FILE = {
-    "thinkaloud": 1,
-    "title": TITLE,
-    "created_ms": NOW_MS,
-    "exchanges": [
-        {
-            "asked": [{"role": "user", "text": PROMPT}],
-            "model": MODEL,
-            "entries": [
-                {"seq": seq, "event": event, "at_ms": NOW_MS + seq}
-                for seq, event in enumerate(
-                    [
-                        {"type": "turn.started", "model": "qwen3-8b"},
-                        {"type": "block.started", "block": 0, "kind": "reasoning"},
-                        {"type": "block.grew", "block": 0, "text": THOUGHT},
-                        {"type": "block.ended", "block": 0},
-                        {"type": "block.started", "block": 1, "kind": "text"},
-                        {"type": "block.grew", "block": 1, "text": SAID},
-                        {"type": "block.ended", "block": 1},
-                        {"type": "turn.ended", "finish": "stop"},
-                    ]
-                )
-            ],
-        }
-    ],
-}
 NEW_AGENT = {"name": "other", "model": MODEL}
 
 
@@ -85,7 +59,7 @@ TABLE = {
     "DELETE /api/sessions/{session}": private(204),
     "GET /api/sessions/{session}/messages": private(200),
     "GET /api/sessions/{session}/export": private(200),
-    "POST /api/import": ones_own(201, FILE | {"title": "another", "exchanges": []}),
+    "POST /api/import": ones_own(201, file("another", "another")),
     "POST /api/sessions/{session}/turns": private(202, {"prompt": "Hello."}),
     "GET /api/turns/{turn}": private(200),
     "GET /api/turns/{turn}/events": private(200),
@@ -164,13 +138,11 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
 
 def estate(stage: Stage, route: Route) -> Estate:
     place, owner = stage.place, stage.cast.owner.headers
-    session = str(place.ask("POST", "/api/import", FILE, owner).json["id"])
-    turn = str(place.ask("GET", f"/api/sessions/{session}", headers=owner).json["turns"][0]["id"])
+    session, turn = place.imported(owner, TITLE, PROMPT, THOUGHT, SAID)
     if key(route) == WITH_A_RUNNING_TURN:
         turn = place.begun(owner, session, ENDLESS)
     assert place.ask("PUT", "/api/preferences", {"language": "en-US"}, owner).status == 200
-    agent = place.ask("POST", "/api/agents", {"name": AGENT, "model": MODEL, "system": AGENT}, owner)
-    return Estate(session, turn, str(agent.json["id"]))
+    return Estate(session, turn, place.agent(owner, AGENT, system=AGENT))
 
 
 def settled(stage: Stage, theirs: Estate) -> None:

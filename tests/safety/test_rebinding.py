@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 import pytest
-from tests.safety.ground import ENDLESS, JSON, MODEL, Ground, Pairs, ground
+from tests.safety.ground import ENDLESS, JSON, Ground, Pairs, ground
 
 from thinkaloud.server.routes import ROUTES
 from thinkaloud.server.routing import Route
@@ -129,8 +129,7 @@ class Place(NamedTuple):
 
 def furnished(found: Ground) -> Place:
     session = found.session([])
-    agent = found.ask("POST", "/api/agents", {"name": "mine", "model": MODEL}).json["id"]
-    return Place(found, session, found.begun([], found.session([]), ENDLESS), str(agent))
+    return Place(found, session, found.begun([], found.session([]), ENDLESS), found.agent([], "mine"))
 
 
 @contextmanager
