@@ -201,7 +201,8 @@ def _section(found: Found, bare: float, streams: int) -> Section:
         ),
         ("a proxy that copies bytes", f"{bare:.2f}", "–", "–", "–", "–"),
     ]
-    note = f"The gateway costs {found.cores / bare:.1f} times the proxy. {STARTS} turns a second are begun."
+    times = f"{found.cores / bare:.1f}" if bare else "?"  # too short a run to be counted
+    note = f"The gateway costs {times} times the proxy. {STARTS} turns a second are begun."
     late = at(lags, 0.99)
     goal = Goal(
         f"{streams} turns × {RATE} chunks/s over HTTP, from stamp to reader: p99 ≤ {MOST_P99_MS} ms",
