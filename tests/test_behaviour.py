@@ -8,7 +8,7 @@ from tests.behaviour import PAGE, filled, numbers, proofs, rows
 TEXT = PAGE.read_text("utf-8")
 ROWS = rows(TEXT)
 EXPECTED = [f"R{number:03}" for number in range(1, 140)] + [f"T{number}" for number in range(1, 8)]
-ROOM = "(?:agents|gateway|web|terminal|Flutter)"
+ROOM = "(?:agents|web|terminal|Flutter)"
 STATE = re.compile(rf"done|(?:done; )?to come: {ROOM}(?:, {ROOM})*")
 
 

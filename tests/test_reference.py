@@ -52,3 +52,14 @@ def test_every_field_and_ending_of_a_turn_is_listed() -> None:
 def test_the_picture_shows_what_the_command_prints() -> None:
     draw = runpy.run_path(str(ROOT / "docs/pictures/draw.py"))
     assert draw["PICTURE"].read_text("utf-8") == draw["drawn"](), "run: python docs/pictures/draw.py"
+
+
+def test_every_route_and_limit_is_in_the_reference() -> None:
+    from thinkaloud.server.refusals import Denied
+    from thinkaloud.server.routes import ROUTES
+
+    page = (ROOT / "docs/reference/http.md").read_text("utf-8")
+    rows = [f"| `{route.method}` | `{route.path}` | {route.summary} |" for route in ROUTES]
+    assert [row for row in rows if row not in page] == []
+    codes = [kind.code for kind in Denied.__subclasses__()]
+    assert [code for code in codes if f"`{code}`" not in page] == []

@@ -1,4 +1,4 @@
-"""The OpenAPI document against the gateway it describes: every operation, with data that fits and that does not.
+"""The OpenAPI document against the gateway it describes: every operation, with good data and bad.
 
 Whatever is sent, the gateway answers with a status, a content type and a body that the document promises,
 refuses what the document refuses, and never breaks. Once with ids out of the air, and once with ids of
@@ -8,13 +8,14 @@ things that are there: then every operation must have succeeded, so that its ans
 import re
 from collections import Counter
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any, NamedTuple
 
 import pytest
 import schemathesis
 from schemathesis.config import SchemathesisConfig
-from schemathesis.engine import Status, events, from_schema
-from tests.safety.ground import MODEL, Ground, Person, ground
+from schemathesis.engine import events, from_schema
+from tests.safety.ground import MODEL, WAIT_S, Ground, Person, ground
 
 from thinkaloud.server.routes import ROUTES
 
@@ -23,16 +24,26 @@ EXAMPLES = 60
 """For each operation, beside the borders of every parameter, which are always tried."""
 THINGS = 60
 
-# Two checks do not fit, and say nothing here. `ignored_auth`: the document says that no token is needed, as is
-# so on the machine itself, and the matrix tries every route without one. `object_level_authorization`: it
-# wants a second user in its configuration; the matrix and the state machine have three.
+ACCEPTED = ["2xx", "401", "404", "409", "422", "429"]
+"""What data that fits the document may get. 422 is "understood, and not possible": a model, a language or a
+cursor that there is not. It is never called malformed (400): what a schema can say, it says."""
+
+# Two checks say nothing here. `ignored_auth`: the document says that no token is needed, as is so on the
+# machine itself; the matrix tries every route without one. `object_level_authorization` wants a second user
+# in its configuration; the matrix and the state machine have three.
 CHECKS: dict[str, Any] = {
-    "positive_data_acceptance": {
-        # 422 is "understood, and not possible": a model, a language or a cursor that there is not. What a
-        # schema can say, it says, so that data which fits it is never called malformed (400).
-        "expected-statuses": ["2xx", "401", "404", "409", "422", "429"]
-    },
+    "positive_data_acceptance": {"expected-statuses": ACCEPTED},
     "ignored_auth": {"enabled": False},
+    "object_level_authorization": {"enabled": False},
+}
+# A stream is one string in OpenAPI 3.1, and schemathesis compares single events with that. A place that is
+# told twice and differently is malformed, which no schema of single parameters can say.
+OF_STREAMS: dict[str, Any] = {
+    "include-path": "/api/turns/{turn}/events",
+    "checks": {
+        "response_schema_conformance": {"enabled": False},
+        "positive_data_acceptance": {"expected-statuses": [*ACCEPTED, "400"]},
+    },
 }
 
 
@@ -58,9 +69,9 @@ def stocked(place: Ground, name: str) -> Stock:
     return Stock(who, [one for one, _ in made], [turn for _, turn in made], agents)
 
 
-def configured(place: Ground, stock: Stock, likely: float) -> SchemathesisConfig:
-    """`likely` says how often a value is taken from what there is."""
-    known = {
+def known(stock: Stock) -> dict[str, list[str]]:
+    """Values that lead somewhere."""
+    return {
         "path.session": stock.sessions,
         "path.turn": stock.turns,
         "path.agent": stock.agents,
@@ -74,21 +85,24 @@ def configured(place: Ground, stock: Stock, likely: float) -> SchemathesisConfig
         "query.after": [""],
         "query.lang": ["pt-BR"],
     }
-    return SchemathesisConfig.from_dict(
-        {
-            "seed": SEED,
-            "base-url": place.url,
-            "headers": dict(stock.who.headers),
-            "request-timeout": 30,
-            "continue-on-failure": True,
-            "generation": {"max-examples": EXAMPLES, "deterministic": True, "database": "none"},
-            "checks": CHECKS,
-            "dictionaries": {name.replace(".", "-"): {"values": values} for name, values in known.items()},
-            "parameters": {
-                name: {"dictionary": name.replace(".", "-"), "probability": likely} for name in known
-            },
-        }
-    )
+
+
+def configured(place: Ground, stock: Stock, values: dict[str, list[str]]) -> SchemathesisConfig:
+    """All checks; four of five times the values that are given for a parameter are taken."""
+    names = {name: name.replace(".", "-") for name in values}
+    told = {
+        "seed": SEED,
+        "base-url": place.url,
+        "headers": dict(stock.who.headers),
+        "request-timeout": WAIT_S,
+        "continue-on-failure": True,
+        "generation": {"max-examples": EXAMPLES, "deterministic": True, "database": "none"},
+        "checks": CHECKS,
+        "operations": [OF_STREAMS],
+        "dictionaries": {names[name]: {"values": listed} for name, listed in values.items()},
+        "parameters": {name: {"dictionary": names[name], "probability": 0.8} for name in values},
+    }
+    return SchemathesisConfig.from_dict(told)
 
 
 class Found(NamedTuple):
@@ -113,11 +127,10 @@ def run(place: Ground, config: SchemathesisConfig) -> Found:
 
 
 def _failures(event: events.ScenarioFinished) -> Iterator[str]:
-    for checks in event.recorder.checks.values():
-        for check in checks:
-            if check.status is not Status.SUCCESS and check.failure_info is not None:
-                told = check.failure_info
-                yield f"{event.recorder.label}: {told.failure.title}: {told.failure.message}\n{told.code_sample}"
+    for check in chain.from_iterable(event.recorder.checks.values()):
+        if (told := check.failure_info) is not None:
+            failure = told.failure
+            yield f"{event.recorder.label}: {failure.title}: {failure.message}\n{told.code_sample}"
 
 
 def _answers(event: events.ScenarioFinished) -> Iterator[tuple[str, int]]:
@@ -127,22 +140,21 @@ def _answers(event: events.ScenarioFinished) -> Iterator[tuple[str, int]]:
 
 
 def _template(url: str) -> str:
-    path = "/" + url.split("?")[0].split("/", 3)[3]
+    path = "/" + url.partition("?")[0].split("/", 3)[3]
     for route in ROUTES:
         if re.fullmatch(re.sub(r"{\w+}", "[^/]+", route.path), path):
             return route.path
     return "none"
 
 
-@pytest.mark.parametrize(("name", "likely"), [("blind", 0.0), ("informed", 0.8)])
-def test_the_gateway_keeps_what_its_document_promises(name: str, likely: float, place: Ground) -> None:
-    found = run(place, configured(place, stocked(place, name), likely))
+@pytest.mark.parametrize("informed", [False, True])
+def test_the_gateway_keeps_what_its_document_promises(informed: bool, place: Ground) -> None:
+    stock = stocked(place, f"informed-{informed}")
+    found = run(place, configured(place, stock, known(stock) if informed else {}))
     assert not found.failures, "\n\n".join(found.failures)
-    assert found.answers.total() > EXAMPLES * len(ROUTES) // 2
-    if likely:
-        succeeded = {f"{route.method} {route.path}": route.status for route in ROUTES}
-        never = {key: found.answers[key, status] for key, status in succeeded.items()}
-        print(found.answers)
-        assert min(never.values()) > 0, never
-    tried = {key for key, _ in found.answers}
-    assert {f"{route.method} {route.path}" for route in ROUTES} <= tried
+    for route in ROUTES:
+        key = f"{route.method} {route.path}"
+        tried = sum(count for (name, _), count in found.answers.items() if name == key)
+        print(key, tried, found.answers[key, route.status])
+        assert tried >= 1
+        assert found.answers[key, route.status] or not informed, f"{key} never succeeded"
