@@ -173,3 +173,22 @@ def test_a_fingerprint_is_of_what_is_sent() -> None:
         build(steps, route("openai/gpt-5")).prefix,
     }
     assert len(other - {built.prefix}) == 4
+
+
+@pytest.mark.parametrize("data", [b'{"system": "\xff"}', b'{"messages": ' + b"[" * 100_000])
+def test_bytes_that_no_json_has_are_refused(data: bytes) -> None:
+    with pytest.raises(Refused, match="This is not a conversation"):
+        read_conversation(data)
+
+
+def test_a_providers_own_word_for_the_end_is_no_break() -> None:
+    turn = fold(
+        [
+            TurnStarted(),
+            BlockStarted(0, Kind.TEXT),
+            BlockGrew(0, "x"),
+            BlockEnded(0),
+            TurnEnded(said="cut_off"),
+        ]
+    )
+    assert fold(entry.event for entry in unfold(turn)).outcome == turn.outcome

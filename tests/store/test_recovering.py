@@ -127,8 +127,6 @@ def test_an_import_is_seen_when_it_is_whole_and_gone_when_it_stayed_half(tmp_pat
             assert await database.write(sessions.drop_imports) == 0
             count = select(func.count()).select_from(session_rows)
             rows = await database.read(lambda conn: conn.scalar(count))
-                lambda conn: conn.scalar(select(func.count()).select_from(session_rows))
-            )
             assert rows == 1
 
     asyncio.run(told())

@@ -60,7 +60,7 @@ def read_conversation(data: bytes) -> Conversation:
     """A conversation from the bytes of its file."""
     try:
         file = _file.decode(data)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise Refused(
             f"This is not a conversation: {error}. It needs an object with `messages`, each with the role "
             "user, assistant or tool."

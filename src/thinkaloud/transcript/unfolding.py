@@ -83,7 +83,7 @@ def _block(block: Block) -> Iterator[_Told]:
 
 
 def _end(turn: Turn, outcome: Outcome) -> Event:
-    failed = outcome.ending is Ending.FAILED or outcome.cause == "cut_off"
-    if failed and turn.message is None:
+    broke_off = outcome.ending is Ending.CUT_OFF and outcome.cause == "cut_off"
+    if (outcome.ending is Ending.FAILED or broke_off) and turn.message is None:
         return TurnFailed(outcome.cause, outcome.message)
     return TurnEnded(_FINISHES.get(outcome.ending, Finish.STOP), outcome.cause, turn.message)
