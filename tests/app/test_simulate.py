@@ -15,7 +15,7 @@ from tests.app.serving import Home
 from thinkaloud.app import main
 
 COMMAND = [sys.executable, "-m", "thinkaloud"]
-README = Path(__file__).parents[2] / "README.md"
+GUIDE = Path(__file__).parents[2] / "docs/how-to/ask.md"
 Output = pytest.CaptureFixture[str]
 
 
@@ -70,11 +70,11 @@ def test_an_unknown_name_is_told_with_the_known_ones(capsys: Output) -> None:
     assert "anthropic" in err
 
 
-def test_the_tour_of_the_readme_works_without_a_key(home: Home) -> None:
-    """The two commands of the README, run as they stand but for the port."""
-    lines = README.read_text("utf-8").splitlines()
+def test_the_tour_of_the_guide_works_without_a_key(home: Home) -> None:
+    """The two commands of the guide, run as they stand but for the port."""
+    lines = GUIDE.read_text("utf-8").splitlines()
     serve = next(line for line in lines if line.startswith("thinkaloud simulate "))
-    ask = next(line for line in lines if line.startswith("thinkaloud ask "))
+    ask = next(line for line in lines if line.startswith("thinkaloud ask --model vllm"))
     name = serve.split()[2]
     assert serve == "thinkaloud simulate vllm --port 8000 &"
     with simulating(name) as url:

@@ -46,8 +46,8 @@ class Script(NamedTuple):
         assert found, f"{model} does not say what it will say"
         thoughts, answer, every_ms, size = (int(number or 0) for number in found.groups())
         return cls(
-            [f"pensée-{number} ".rjust(size, "…") for number in range(thoughts)],
-            [f"réponse-{number}→ ".rjust(size, "…") for number in range(answer)],
+            [f" pensée-{number} ".rjust(size, "x") for number in range(thoughts)],
+            [f" réponse-{number}→ ".rjust(size, "x") for number in range(answer)],
             every_ms / 1000,
         )
 

@@ -5,8 +5,8 @@ import os
 import signal
 import socket
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -18,11 +18,15 @@ from tests.gateway.reading import Tape, follow
 from thinkaloud.server.gateway import Settings
 
 MIB = 1024 * 1024
-LARGE = "r0-c4000-ms0-b500"
-"""Six MB of stream: more than two sockets hold between them."""
+LARGE = "r0-c2000-ms0-b1000"
+"""Two MB in many entries: more than what a connection holds by itself."""
+ONE_ENTRY = "r0-c1-ms0-b2000000"
+"""The same as one word."""
+GROWING = "r0-c4000-ms5-b500"
+"""The same, live for longer than anybody is waited for."""
 ORDINARY = "r150-c150-ms10"
-TURNS = 4
 STUCK = 200
+READERS_PER_TURN = 100
 SEND_TIMEOUT_S = 2.0
 MOST_GROWTH_BYTES = 50 * MIB
 
@@ -46,32 +50,62 @@ def sockets(pid: int) -> int:
     return count
 
 
-@contextmanager
-def stuck(url: str, turns: list[str], count: int) -> Iterator[None]:
-    """So many readers that ask for a stream and take nothing of it."""
-    place = urlsplit(url)
-    held: list[socket.socket] = []
+class Stuck:
+    """Somebody who asks for a stream and takes nothing of it."""
+
+    def __init__(self, url: str, turn: str) -> None:
+        place = urlsplit(url)
+        self._socket = socket.socket()
+        # Small windows and small segments: what the kernel holds for us is small too.
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, 536)
+        self._socket.connect((place.hostname, place.port))
+        head = f"GET /api/turns/{turn}/events HTTP/1.1\r\nHost: {place.netloc}\r\n\r\n"
+        self._socket.sendall(head.encode())
+
+    @property
+    def answered(self) -> bool:
+        """Whether a stream waits to be read."""
+        try:
+            return self._socket.recv(15, socket.MSG_PEEK | socket.MSG_DONTWAIT) == b"HTTP/1.1 200 OK"
+        except BlockingIOError:
+            return False
+
+    def had_all(self) -> bool:
+        """Read at last: whether the whole stream was there, and it was never given up."""
+        self._socket.settimeout(10)
+        told, end = b"", b""
+        with suppress(ConnectionError):
+            while told := self._socket.recv(MIB):
+                end = (end + told)[-200:]
+        return b"event: end" in end
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+@asynccontextmanager
+async def stuck(url: str, turns: list[str], each: int) -> AsyncIterator[list[Stuck]]:
+    """So many of them for each turn, all of whom have been answered."""
+    readers: list[Stuck] = []
     try:
-        for number in range(count):
-            one = socket.socket()
-            held.append(one)
-            one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-            one.connect((place.hostname, place.port))
-            turn = turns[number % len(turns)]
-            one.sendall(f"GET /api/turns/{turn}/events HTTP/1.1\r\nHost: {place.netloc}\r\n\r\n".encode())
-        yield
+        for turn in turns:
+            readers += (Stuck(url, turn) for _ in range(each))
+        async with asyncio.timeout(20):
+            while not all(reader.answered for reader in readers):
+                await asyncio.sleep(0.02)
+        yield readers
     finally:
-        for one in held:
-            one.close()
+        for reader in readers:
+            reader.close()
 
 
-async def large_turns(caller: Caller, count: int) -> list[str]:
-    """Turns with much to read, begun and read to their end."""
-    turns = [await caller.begin(LARGE) for _ in range(count)]
-    for tape, turn in [(Tape(), turn) for turn in turns]:
-        await follow(caller.gateway.url, turn, tape)
-        assert tape.text == expected(LARGE)
-    return turns
+async def read_to_the_end(caller: Caller, model: str) -> str:
+    """A turn begun and read by somebody who does read."""
+    turn, tape = await caller.begin(model), Tape()
+    await follow(caller.gateway.url, turn, tape)
+    assert tape.text == expected(model)
+    return turn
 
 
 async def live_readers(caller: Caller) -> int:
@@ -80,41 +114,59 @@ async def live_readers(caller: Caller) -> int:
     return int(told["thinkaloud_readers_live"])
 
 
-async def until_given_up(caller: Caller, before: int) -> int:
-    """Until nobody is read for and their sockets are closed; the most memory that was seen meanwhile."""
-    pid, most = caller.gateway.pid, 0
+class Memory:
+    """How much more a process had at the most, while it was watched."""
+
+    grown_bytes = 0
+
+    @classmethod
+    @asynccontextmanager
+    async def watched(cls, pid: int) -> AsyncIterator["Memory"]:
+        memory, before = cls(), resident_bytes(pid)
+
+        async def watch() -> None:
+            while True:
+                memory.grown_bytes = max(memory.grown_bytes, resident_bytes(pid) - before)
+                await asyncio.sleep(0.02)
+
+        watching = asyncio.create_task(watch())
+        try:
+            yield memory
+        finally:
+            watching.cancel()
+
+
+async def until_given_up(caller: Caller, before: int) -> None:
+    """Until nobody is read for and their sockets are closed."""
     async with asyncio.timeout(SEND_TIMEOUT_S + 20):
-        while await live_readers(caller) > 0 or sockets(pid) > before:
-            most = max(most, resident_bytes(pid))
+        while await live_readers(caller) > 0 or sockets(caller.gateway.pid) > before:
             await asyncio.sleep(0.05)
-    return most
 
 
+@pytest.mark.parametrize("model", [LARGE, ONE_ENTRY, GROWING], ids=["many entries", "one entry", "live"])
 def test_two_hundred_readers_that_take_nothing_cost_little_and_are_given_up(
-    tmp_path: Path, provider: str
+    tmp_path: Path, provider: str, model: str
 ) -> None:
     async def story() -> None:
         gateway = GatewayProcess(tmp_path, provider, settings=Settings(send_timeout_s=SEND_TIMEOUT_S))
         async with calling(gateway) as caller:
-            await large_turns(caller, TURNS)
-            before, rss_before = sockets(gateway.pid), resident_bytes(gateway.pid)
-            turns = [await caller.begin(LARGE) for _ in range(TURNS)]
-            begun = time.monotonic()
-            with stuck(gateway.url, turns, STUCK):
-                turn, tape = await caller.begin(ORDINARY), Tape()
-                ordinary = asyncio.create_task(follow(gateway.url, turn, tape))
-                for large in turns:
-                    whole = Tape()
-                    await follow(gateway.url, large, whole)
-                    assert whole.text == expected(LARGE)
-                assert await live_readers(caller) >= STUCK, "they are there, and take nothing"
-                await ordinary
-                assert tape.text == expected(ORDINARY)
-                most = await until_given_up(caller, before)
+            turns = [await read_to_the_end(caller, LARGE) for _ in range(STUCK // READERS_PER_TURN)]
+            if model == ONE_ENTRY:
+                turns = [await read_to_the_end(caller, model) for _ in turns]
+            elif model == GROWING:
+                turns = [await caller.begin(model) for _ in turns]
+            before, begun = sockets(gateway.pid), time.monotonic()
+            async with (
+                Memory.watched(gateway.pid) as memory,
+                stuck(gateway.url, turns, READERS_PER_TURN) as readers,
+            ):
+                await read_to_the_end(caller, ORDINARY)
+                await until_given_up(caller, before)
                 took_s = time.monotonic() - begun
-            grown = max(most, resident_bytes(gateway.pid)) - rss_before
-            print(f"{STUCK} stuck readers: {grown / MIB:+.1f} MiB; all given up {took_s:.1f} s after they came")
-            assert grown < MOST_GROWTH_BYTES
+                assert not any(reader.had_all() for reader in readers), "they were not stuck"
+            grown = memory.grown_bytes / MIB
+            print(f"{STUCK} stuck readers of {model}: {grown:+.1f} MiB, all given up within {took_s:.1f} s")
+            assert memory.grown_bytes < MOST_GROWTH_BYTES
             assert "Traceback" not in gateway.errors
 
     asyncio.run(story())
@@ -124,11 +176,8 @@ def test_readers_that_take_nothing_do_not_keep_it_from_stopping(tmp_path: Path, 
     async def story() -> None:
         gateway = GatewayProcess(tmp_path, provider)
         async with calling(gateway) as caller:
-            turns = await large_turns(caller, 1)
-            with stuck(gateway.url, turns, 20):
-                async with asyncio.timeout(10):
-                    while await live_readers(caller) < 20:
-                        await asyncio.sleep(0.02)
+            turn = await read_to_the_end(caller, LARGE)
+            async with stuck(gateway.url, [turn], 20):
                 begun = time.monotonic()
                 assert await gateway.send(signal.SIGTERM).wait() == 0
                 took_s = time.monotonic() - begun

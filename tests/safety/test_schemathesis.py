@@ -15,7 +15,7 @@ import pytest
 import schemathesis
 from schemathesis.config import SchemathesisConfig
 from schemathesis.engine import events, from_schema
-from tests.safety.ground import MODEL, WAIT_S, Ground, Person, ground
+from tests.safety.ground import MODEL, WAIT_S, Ground, Person, file, ground
 
 from thinkaloud.server.routes import ROUTES
 
@@ -114,7 +114,9 @@ class Found(NamedTuple):
 
 
 def run(place: Ground, config: SchemathesisConfig) -> Found:
-    schema = schemathesis.openapi.from_url(f"{place.url}/api/openapi.json", config=config)
+    # Loaded from where it is, the operation that gives it would be left out.
+    schema = schemathesis.openapi.from_dict(place.ask("GET", "/api/openapi.json").json, config=config)
+    schema.hook("map_body")(_sometimes_a_file)
     found = Found([], Counter())
     for event in from_schema(schema).execute():
         match event:
@@ -124,6 +126,12 @@ def run(place: Ground, config: SchemathesisConfig) -> Found:
             case events.NonFatalError() | events.FatalError():
                 found.failures.append(repr(event))
     return found
+
+
+def _sometimes_a_file(context: schemathesis.HookContext, body: Any) -> Any:
+    """What an import takes is no schema's business, so that by chance nothing would ever be imported."""
+    imports = context.operation is not None and context.operation.path == "/api/import"
+    return file("Imported", "word") if imports and isinstance(body, dict | list) else body
 
 
 def _failures(event: events.ScenarioFinished) -> Iterator[str]:
@@ -154,7 +162,6 @@ def test_the_gateway_keeps_what_its_document_promises(informed: bool, place: Gro
     assert not found.failures, "\n\n".join(found.failures)
     for route in ROUTES:
         key = f"{route.method} {route.path}"
-        tried = sum(count for (name, _), count in found.answers.items() if name == key)
-        print(key, tried, found.answers[key, route.status])
-        assert tried >= 1
-        assert found.answers[key, route.status] or not informed, f"{key} never succeeded"
+        statuses = [status for name, status in found.answers if name == key]
+        assert statuses, f"{key} was not tried"
+        assert not informed or min(statuses) < 300, f"{key} never succeeded"

@@ -15,7 +15,6 @@ from tests.store.keeping import NOW_MS
 from tests.store.owned import ask, block, finish, fresh
 
 from thinkaloud.canon import Kind, Refused
-from thinkaloud.canon.requests import UserMessage
 from thinkaloud.store import agents, people, preferences, search, sessions, turns
 from thinkaloud.store.agents import NotYours
 from thinkaloud.store.rows import Agent, AgentSpec, Owner, Preferences, SearchKind, Session, State, TurnRow
@@ -26,8 +25,12 @@ WORKSPACES = ("default", "lab")
 WORDS = ("plum", "pear", "ação", "中文")
 
 owners = st.tuples(st.sampled_from(USERS), st.sampled_from(WORKSPACES))
+anyone = st.none() | owners
+"""Who tries something: None is whoever it belongs to, so that half of all attempts are rightful."""
 words = st.sampled_from(WORDS)
 Who = tuple[str, str]
+Made = tuple[Who, str]
+"""Who made something, and its id."""
 
 
 class Kept(msgspec.Struct):
@@ -42,7 +45,6 @@ class Kept(msgspec.Struct):
 
 class Strangers(RuleBasedStateMachine):
     made_sessions = Bundle("made_sessions")
-    made_turns = Bundle("made_turns")
     made_agents = Bundle("made_agents")
     made_tokens = Bundle("made_tokens")
 
@@ -76,14 +78,15 @@ class Strangers(RuleBasedStateMachine):
         return self.kept[who].get(session_id)
 
     @rule(target=made_sessions, who=owners, title=st.sampled_from(["", "Title"]))
-    def create_session(self, who: Who, title: str) -> str:
+    def create_session(self, who: Who, title: str) -> Made:
         self.now_ms += 1
         session = sessions.create(self.conn, self.owners[who], now_ms=self.now_ms, title=title)
         self.kept[who][session.id] = Kept(session, [], [])
-        return session.id
+        return who, session.id
 
-    @rule(who=owners, session_id=made_sessions, title=words)
-    def rename_session(self, who: Who, session_id: str, title: str) -> None:
+    @rule(who=anyone, made=made_sessions, title=words)
+    def rename_session(self, who: Who | None, made: Made, title: str) -> None:
+        who, session_id = who or made[0], made[1]
         self.now_ms += 1
         renamed = sessions.rename(self.conn, self.owners[who], session_id, title, self.now_ms)
         kept = self.mine(who, session_id)
@@ -92,8 +95,9 @@ class Strangers(RuleBasedStateMachine):
             kept.session = renamed
             assert (renamed.title, renamed.updated_ms) == (title, self.now_ms)
 
-    @rule(who=owners, session_id=made_sessions)
-    def delete_session(self, who: Who, session_id: str) -> None:
+    @rule(who=anyone, made=made_sessions)
+    def delete_session(self, who: Who | None, made: Made) -> None:
+        who, session_id = who or made[0], made[1]
         kept = self.mine(who, session_id)
         if kept is not None and kept.running is not None:
             assert refused(TurnRunning, lambda: sessions.delete(self.conn, self.owners[who], session_id))
@@ -101,48 +105,25 @@ class Strangers(RuleBasedStateMachine):
         assert sessions.delete(self.conn, self.owners[who], session_id) is (kept is not None)
         self.kept[who].pop(session_id, None)
 
-    @rule(target=made_turns, who=owners, session_id=made_sessions, said=words)
-    def start_turn(self, who: Who, session_id: str, said: str) -> str:
+    @rule(who=anyone, made=made_sessions, said=words)
+    def start_turn(self, who: Who | None, made: Made, said: str) -> None:
+        who, session_id = who or made[0], made[1]
         self.now_ms += 1
         session = sessions.get(self.conn, self.owners[who], session_id)
         kept = self.mine(who, session_id)
         if kept is None or session is None:
             assert (kept, session) == (None, None)
-            return "trn_" + "A" * 22
-        if kept.running is not None:
+        elif kept.running is not None:
             assert refused(TurnRunning, lambda: ask(self.conn, session, said))
-            return kept.running.id
-        kept.running = ask(self.conn, session, said, now_ms=self.now_ms).turn
-        kept.session = msgspec.structs.replace(kept.session, updated_ms=self.now_ms)
-        kept.turns.append(kept.running.id)
-        kept.said.append((SearchKind.PROMPT, said, kept.running.id))
-        return kept.running.id
+        else:
+            kept.running = ask(self.conn, session, said, now_ms=self.now_ms).turn
+            kept.session = msgspec.structs.replace(kept.session, updated_ms=self.now_ms)
+            kept.turns.append(kept.running.id)
+            kept.said.append((SearchKind.PROMPT, said, kept.running.id))
 
-    @rule(who=owners, session_id=made_sessions, owner=owners)
-    def start_with_a_forged_owner(self, who: Who, session_id: str, owner: Who) -> None:
-        """A session value with another owner's name on it opens nothing."""
-        kept = self.mine(who, session_id)
-        if kept is None or owner == who:
-            return
-        forged = msgspec.structs.replace(kept.session, owner=self.owners[owner])
-        assert refused(SessionGone, lambda: ask(self.conn, forged, "plum"))
-        assert turns.of_session(self.conn, forged, limit=9).items == ()
-
-    @rule(who=owners, session_id=made_sessions, owner=owners, model=words)
-    def change_session(self, who: Who, session_id: str, owner: Who, model: str) -> None:
-        """Whoever answers is changed by the owner alone, whatever name a session value carries."""
-        kept = self.mine(who, session_id)
-        if kept is None:
-            return
-        self.now_ms += 1
-        named = msgspec.structs.replace(kept.session, owner=self.owners[owner])
-        changed = sessions.change(self.conn, named, now_ms=self.now_ms, model=model)
-        assert (changed is not None) is (owner == who)
-        if changed is not None:
-            kept.session = msgspec.structs.replace(kept.session, model=model, updated_ms=self.now_ms)
-
-    @rule(who=owners, session_id=made_sessions, thought=words, answer=words)
-    def end_turn(self, who: Who, session_id: str, thought: str, answer: str) -> None:
+    @rule(made=made_sessions, thought=words, answer=words)
+    def end_turn(self, made: Made, thought: str, answer: str) -> None:
+        who, session_id = made
         kept = self.mine(who, session_id)
         if kept is None or kept.running is None:
             return
@@ -153,35 +134,54 @@ class Strangers(RuleBasedStateMachine):
         assert titled is not None
         kept.session = titled
 
-    @rule(who=owners, turn_id=made_turns)
-    def look_at_turn(self, who: Who, turn_id: str) -> None:
-        turn = turns.get(self.conn, self.owners[who], turn_id)
-        mine = any(turn_id in kept.turns for kept in self.kept[who].values())
-        assert (turn is not None) is mine
-        if turn is None:
+    @rule(who=anyone, made=made_sessions, model=words)
+    def change_session(self, who: Who | None, made: Made, model: str) -> None:
+        """Only the owner says who answers, whatever name a session value carries."""
+        kept = self.mine(*made)
+        if kept is None:
             return
-        for other in self.owners.values():
-            asked = turns.asked_of(self.conn, other, turn)
-            assert [type(one) for one in asked] == ([UserMessage] if other == self.owners[who] else [])
-            session = sessions.of_turn(self.conn, other, turn)
-            assert (session is not None) is (other == self.owners[who])
+        self.now_ms += 1
+        named = msgspec.structs.replace(kept.session, owner=self.owners[who or made[0]])
+        changed = sessions.change(self.conn, named, now_ms=self.now_ms, model=model)
+        assert (changed is not None) is ((who or made[0]) == made[0])
+        if changed is not None:
+            kept.session = msgspec.structs.replace(kept.session, model=model, updated_ms=self.now_ms)
 
-    @rule(target=made_agents, who=owners, calls=st.lists(made_agents, max_size=2, unique=True))
-    def create_agent(self, who: Who, calls: list[str]) -> str:
+    @rule(who=anyone, made=made_sessions)
+    def look_at_turns(self, who: Who | None, made: Made) -> None:
+        """By its id, by its session, and with a session value that has another's name on it."""
+        kept = self.mine(*made)
+        if kept is None or not kept.turns:
+            return
+        owner, rightful = self.owners[who or made[0]], (who or made[0]) == made[0]
+        named = msgspec.structs.replace(kept.session, owner=owner)
+        turn = turns.get(self.conn, self.owners[made[0]], kept.turns[-1])
+        assert turn is not None
+        assert turns.get(self.conn, owner, turn.id) == (turn if rightful else None)
+        assert sessions.of_turn(self.conn, owner, turn) == (kept.session if rightful else None)
+        assert len(turns.asked_of(self.conn, owner, turn)) == rightful
+        assert len(turns.of_session(self.conn, named, limit=200).items) == len(kept.turns) * rightful
+        if not rightful:
+            assert refused(SessionGone, lambda: ask(self.conn, named, "plum"))
+
+    @rule(target=made_agents, who=owners, called=st.lists(made_agents, max_size=2, unique=True))
+    def create_agent(self, who: Who, called: list[Made]) -> Made:
+        calls = [agent_id for _, agent_id in called]
         spec = AgentSpec(name="Agent", model="demo", assistants=tuple(calls))
         if any(self.seen(who, one) is None for one in calls):
             assert refused(Refused, lambda: agents.create(self.conn, self.owners[who], spec, self.now_ms))
-            return "agt_" + "A" * 22
+            return who, "agt_" + "A" * 22
         made = agents.create(self.conn, self.owners[who], spec, self.now_ms)
         self.agents[made.id] = (who, made)
-        return made.id
+        return who, made.id
 
     def seen(self, who: Who, agent_id: str) -> Agent | None:
         maker, agent = self.agents.get(agent_id, (None, None))
         return agent if maker is not None and maker[1] == who[1] else None
 
-    @rule(who=owners, agent_id=made_agents, name=words)
-    def replace_agent(self, who: Who, agent_id: str, name: str) -> None:
+    @rule(who=anyone, made=made_agents, name=words)
+    def replace_agent(self, who: Who | None, made: Made, name: str) -> None:
+        who, agent_id = who or made[0], made[1]
         seen, owner = self.seen(who, agent_id), self.owners[who]
         spec = AgentSpec(name=name, model="demo")
         if seen is not None and seen.owner != owner:
@@ -192,8 +192,9 @@ class Strangers(RuleBasedStateMachine):
         if changed is not None:
             self.agents[agent_id] = (who, changed)
 
-    @rule(who=owners, agent_id=made_agents)
-    def delete_agent(self, who: Who, agent_id: str) -> None:
+    @rule(who=anyone, made=made_agents)
+    def delete_agent(self, who: Who | None, made: Made) -> None:
+        who, agent_id = who or made[0], made[1]
         seen, owner = self.seen(who, agent_id), self.owners[who]
         called = any(agent_id in agent.spec.assistants for _, agent in self.agents.values())
         if seen is not None and (called or seen.owner != owner):
