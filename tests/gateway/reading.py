@@ -6,7 +6,7 @@ What it has is a `Tape`, which takes each entry once and in order; a double or a
 import asyncio
 import socket
 import struct
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import urlsplit
@@ -24,11 +24,14 @@ _RESET = struct.pack("ii", 1, 0)
 class Tape:
     """All that one reader has of a turn, over any number of connections."""
 
-    def __init__(self) -> None:
-        self.lines: list[bytes] = []
+    def __init__(self, lines: Iterable[bytes] = (), *, resets: bool = False) -> None:
+        self.lines = list(lines)
         """By number: the entries as they came."""
         self.named: list[tuple[str, Any]] = []
         self.comments = 0
+        self.last_saved: int | None = None
+        """The last entry it had when it was told that what follows is not saved."""
+        self._resets = resets
 
     @property
     def last(self) -> int:
@@ -71,11 +74,19 @@ class Tape:
             assert number == len(self.lines), f"entry {number} came after entry {self.last}"
             self.lines.append(fields[b"data"])
         elif b"event" in fields:
-            self.named.append((fields[b"event"].decode(), msgspec.json.decode(fields[b"data"])))
+            self._take_named(fields[b"event"].decode(), msgspec.json.decode(fields[b"data"]))
         elif b"" in fields:
             self.comments += 1
         else:
             assert fields == {b"retry": b"1000"}, event
+
+    def _take_named(self, name: str, data: Any) -> None:
+        self.named.append((name, data))
+        if name == "reset":
+            assert self._resets, "what this reader has is not in the log"
+            self.lines.clear()
+        elif name == "storage" and not data["saved"]:
+            self.last_saved = self.last
 
 
 class Stream:

@@ -137,9 +137,9 @@ class Memory:
 
 
 async def until_given_up(caller: Caller, before: int) -> None:
-    """Until nobody is read for and their sockets are closed."""
+    """Until nobody is read for and their sockets are closed; those to the provider come and go."""
     async with asyncio.timeout(SEND_TIMEOUT_S + 20):
-        while await live_readers(caller) > 0 or sockets(caller.gateway.pid) > before:
+        while await live_readers(caller) > 0 or sockets(caller.gateway.pid) > before + STUCK // 10:
             await asyncio.sleep(0.05)
 
 

@@ -67,12 +67,12 @@ def file(title: str, prompt: str, thought: str = "A thought.", answer: str = "An
 
 
 class Puppet(Script):
-    """Answers as the prompt tells it to, where that is the JSON of an answer."""
+    """Answers as the last line of the prompt tells it to, where that is the JSON of an answer."""
 
     def next(self, heard: Heard) -> Told:
         """What the prompt says, or the default."""
         try:
-            return msgspec.json.decode(heard.said, type=Told)
+            return msgspec.json.decode(heard.said.rpartition("\n")[2], type=Told)
         except msgspec.MsgspecError:
             return super().next(heard)
 

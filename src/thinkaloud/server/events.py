@@ -32,6 +32,7 @@ LONGEST_GAP_MS = 5_000
 """A pause counts for so long in a replay, so that a tool that ran for an hour does not stall it."""
 PIECE_BYTES = 32 * 1024
 """So much is sent at once: what a reader does not take is held for it, and not more than this."""
+_GOODBYE_S = 0.2
 _TOGETHER_S = 0.002
 """Entries that are due this soon go out together."""
 _LONGEST_ID = 15
@@ -128,7 +129,16 @@ async def stream_events(
     if stream.stuck:
         raise Left
     if gateway.readers.closed and not stream.gone:
-        await send({"type": "http.response.body", "body": b""})
+        await _close(send)
+
+
+async def _close(send: Send) -> None:
+    """End the answer, for a reader who takes that much; there is no time to wait for others."""
+    try:
+        async with asyncio.timeout(_GOODBYE_S):
+            await send({"type": "http.response.body", "body": b""})
+    except TimeoutError:
+        raise Left from None
 
 
 def _place(query: EventsQuery, headers: Mapping[str, str]) -> int:
@@ -296,11 +306,17 @@ def _framed(span: Span) -> Iterator[bytes]:
     held: list[bytes] = []
     size = 0
     for number, line in enumerate(span.lines, span.first):
-        held.append(b"id: %d\ndata: %b\n\n" % (number, line))
-        size += len(line)
-        if size >= PIECE_BYTES:
+        if size + len(line) > PIECE_BYTES and held:
             yield b"".join(held)
             held, size = [], 0
+        if len(line) > PIECE_BYTES:
+            yield b"id: %d\ndata: " % number
+            yield from (line[at : at + PIECE_BYTES] for at in range(0, len(line), PIECE_BYTES))
+            line = b""
+            held.append(b"\n\n")
+        else:
+            held.append(b"id: %d\ndata: %b\n\n" % (number, line))
+        size += len(line)
     if held:
         yield b"".join(held)
 

@@ -8,7 +8,7 @@ import msgspec
 from thinkaloud.canon import OutOfOrder
 
 
-class Span(msgspec.Struct, frozen=True):
+class Span(msgspec.Struct, frozen=True, weakref=True):
     """Entries that follow each other, as lines of JSON: `lines[i]` is entry `first + i`."""
 
     first: int
@@ -17,6 +17,8 @@ class Span(msgspec.Struct, frozen=True):
     """Whether nothing will follow."""
     saved: bool = True
     """Whether all of it is on disk."""
+    more: bool = False
+    """Whether more was there, and it is only as long as a span may be."""
 
     @property
     def last(self) -> int:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
 from typing import Self
+from weakref import WeakValueDictionary
 
 import msgspec
 
@@ -63,6 +64,7 @@ class EventLog:
         self._told = told
         self._live: dict[int, Live] = {}
         self._dirty: dict[int, Live] = {}
+        self._spans: WeakValueDictionary[tuple[int, int], Span] = WeakValueDictionary()
         self._due = asyncio.Event()
         self._timer: asyncio.TimerHandle | None = None
         self._held: list[Batch] = []
@@ -98,7 +100,13 @@ class EventLog:
         live = self._live.get(turn)
         if live is not None and after + 1 >= live.first_kept:
             return live.span(after, saved=self.saved)
-        return await self._database.read(lambda conn: read_stored(conn, turn, after))
+        # Readers at the same place share what is there: a hundred who take nothing hold it once.
+        held = self._spans.get((turn, after))
+        if held is None:
+            held = await self._database.read(lambda conn: read_stored(conn, turn, after))
+            if held.more or held.over:
+                held = self._spans.setdefault((turn, after), held)
+        return held
 
     async def changed(self, turn: int, after: int) -> None:
         """Wait until a turn that runs has more than this, or the disk began or ceased to take it."""

@@ -208,7 +208,7 @@ class Hit(msgspec.Struct, frozen=True):
     session_title: str
     turn: str
     block: int | None
-    """The number of the block; None in a prompt."""
+    """The number of the block; None in what was asked: a prompt, or the result of a tool."""
     snippet: str
     marks: tuple[tuple[int, int], ...]
     created_ms: int

@@ -40,17 +40,17 @@ def read_stored(conn: Connection, turn: int, after: int = -1) -> Span:
         .limit(_ROWS_AT_ONCE + 1)
     )
     lines: list[bytes] = []
-    size = 0
+    size, over, more = 0, False, False
     for place, (first, packed, entries) in enumerate(rows):
         if place == _ROWS_AT_ONCE or size >= SPAN_BYTES:
-            over = False
+            more = True
             break
         told = _unpacked(entries, packed)[max(0, after + 1 - first) :]
         lines += told
         size += sum(map(len, told))
     else:
         over = state != State.RUNNING
-    return Span(after + 1, tuple(lines), over)
+    return Span(after + 1, tuple(lines), over, more=more)
 
 
 def stored_entries(conn: Connection, turn: int) -> Iterator[Entry]:
