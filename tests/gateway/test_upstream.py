@@ -60,14 +60,14 @@ async def until(true: Callable[[], bool]) -> None:
             await asyncio.sleep(0.002)
 
 
-def check_end(tape: Tape, state: str, cause: str = "") -> None:
+def check_end(tape: Tape, state: str, cause: str) -> None:
     """It came out like this, in one end, which is the last entry; and nothing is left open."""
     turn = tape.turn
     assert (tape.state, tape.ends) == (state, 1)
     assert tape.named == [("end", {"state": state})]
     assert turn.outcome is not None
     assert turn.outcome.cause == cause
-    assert (turn.outcome.ending is Ending.COMPLETE) == (state == "done")
+    assert (turn.outcome.ending is Ending.ANSWERED) == (state == "done")
     assert all(block.status is not Status.RUNNING for block in turn.blocks)
     assert [type(entry.event) for entry in tape.entries].count(TurnStarted) == 1
 
@@ -93,7 +93,7 @@ def test_a_connection_that_is_reset_anywhere_keeps_what_had_come(tmp_path: Path)
     size, go_on = 0, asyncio.Event()
 
     async def act(seen: Seen) -> None:
-        await seen.send(STREAM + BODY[:size])
+        await seen.send(CHUNKED + b"%x\r\n" % len(BODY) + BODY[:size])
         await go_on.wait()
         seen.reset()
 
@@ -109,7 +109,7 @@ def test_a_connection_that_is_reset_anywhere_keeps_what_had_come(tmp_path: Path)
                 await reading
                 assert tape.text == text, f"after {size} bytes"
                 if whole >= 5:
-                    check_end(tape, "done")
+                    check_end(tape, "done", "stop")
                 elif whole:
                     check_end(tape, "failed", "cut_off")
                 else:
@@ -181,7 +181,7 @@ def test_a_refusal_before_the_first_word_is_tried_again_and_not_seen(tmp_path: P
     async def story() -> None:
         async with asking(tmp_path, refuse, say, heartbeat_s=0.2) as (caller, seen):
             tape = await told(caller)
-            check_end(tape, "done")
+            check_end(tape, "done", "stop")
             assert tape.text == ("Two and two → ?", "Four.")
             assert tape.comments >= 2, "the wait has its signs of life"
             assert len(seen) == 2

@@ -65,6 +65,7 @@ class EventLog:
         self._live: dict[int, Live] = {}
         self._dirty: dict[int, Live] = {}
         self._spans: WeakValueDictionary[tuple[int, int], Span] = WeakValueDictionary()
+        self._reading: dict[tuple[int, int], asyncio.Future[Span]] = {}
         self._due = asyncio.Event()
         self._timer: asyncio.TimerHandle | None = None
         self._held: list[Batch] = []
@@ -100,13 +101,20 @@ class EventLog:
         live = self._live.get(turn)
         if live is not None and after + 1 >= live.first_kept:
             return live.span(after, saved=self.saved)
-        # Readers at the same place share what is there: a hundred who take nothing hold it once.
-        held = self._spans.get((turn, after))
-        if held is None:
-            held = await self._database.read(lambda conn: read_stored(conn, turn, after))
-            if held.more or held.over:
-                held = self._spans.setdefault((turn, after), held)
-        return held
+        return self._spans.get((turn, after)) or await self._read_stored(turn, after)
+
+    async def _read_stored(self, turn: int, after: int) -> Span:
+        """Readers at the same place share what is read: a hundred who take nothing hold it once."""
+        place = turn, after
+        reading = self._reading.get(place)
+        if reading is None:
+            query = self._database.read(lambda conn: read_stored(conn, turn, after))
+            reading = self._reading[place] = asyncio.ensure_future(query)
+            reading.add_done_callback(lambda _: self._reading.pop(place))
+        span = await asyncio.shield(reading)
+        if span.more or span.over:  # else more may have come by the next time
+            self._spans[place] = span
+        return span
 
     async def changed(self, turn: int, after: int) -> None:
         """Wait until a turn that runs has more than this, or the disk began or ceased to take it."""
