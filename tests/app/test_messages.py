@@ -27,8 +27,8 @@ REFUSED = [
     (
         ["ask", "--model", "claude-opus-4.5", "--thinking", "high", "Hi"],
         "There is no key for anthropic: env:ANTHROPIC_API_KEY and credentials:ai.claude.api_token lead to "
-        "nothing. With thinking on, claude-opus-4.5 goes to anthropic only. Set it, or name another provider yourself, such as "
-        "openrouter/anthropic/claude-opus-4.5. Nothing was sent elsewhere.",
+        "nothing. With thinking on, claude-opus-4.5 goes to anthropic only. Set it, or name another "
+        "provider yourself, such as openrouter/anthropic/claude-opus-4.5. Nothing was sent elsewhere.",
     ),
     (
         ["ask", "--model", MODEL, "--thinking", "lots", "Hi"],

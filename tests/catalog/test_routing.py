@@ -176,8 +176,8 @@ def test_with_thinking_a_missing_key_keeps_the_route() -> None:
     assert chosen.provider.name == "anthropic"
     assert chosen.why[1] == "There is no key for anthropic, and no other provider of the list has one."
     assert str(key_missing(chosen)) == (
-        "There is no key for anthropic: env:ANTHROPIC_API_KEY and credentials:ai.claude.api_token lead to nothing. "
-        "With thinking on, claude-opus-4.5 goes to anthropic only. "
+        "There is no key for anthropic: env:ANTHROPIC_API_KEY and credentials:ai.claude.api_token lead to "
+        "nothing. With thinking on, claude-opus-4.5 goes to anthropic only. "
         "Set it, or name another provider yourself, such as openrouter/anthropic/claude-opus-4.5. "
         "Nothing was sent elsewhere."
     )

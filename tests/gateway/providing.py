@@ -1,6 +1,7 @@
 """A provider of known words at a known pace, as a process of its own: a model's name says all it will say.
 
-`r200-c100-ms5` thinks 200 words and answers with 100, one every 5 ms; `-b1000` makes each word so long.
+`r200-c100-ms5` thinks 200 words and answers with 100, one every 5 ms; `-b1000` makes each word so long, and
+`-b1000zh` so with signs that are words of their own.
 Words have their number in them and letters of more than one byte, so that no cut goes unseen.
 """
 
@@ -20,7 +21,7 @@ from aiohttp import web
 
 ROOT = Path(__file__).parents[2]
 START_S = 20
-_NAME = re.compile(r"r(\d+)-c(\d+)-ms(\d+)(?:-b(\d+))?")
+_NAME = re.compile(r"r(\d+)-c(\d+)-ms(\d+)(?:-b(\d+)(zh)?)?")
 
 ROW = """
 [providers.paced]
@@ -44,10 +45,11 @@ class Script(NamedTuple):
     def of(cls, model: str) -> "Script":
         found = _NAME.fullmatch(model.removeprefix("paced/"))
         assert found, f"{model} does not say what it will say"
-        thoughts, answer, every_ms, size = (int(number or 0) for number in found.groups())
+        thoughts, answer, every_ms, size = (int(number or 0) for number in found.groups()[:4])
+        filler = "思" if found[5] else "x"
         return cls(
-            [f" pensée-{number} ".rjust(size, "x") for number in range(thoughts)],
-            [f" réponse-{number}→ ".rjust(size, "x") for number in range(answer)],
+            [f" pensée-{number} ".rjust(size, filler) for number in range(thoughts)],
+            [f" réponse-{number}→ ".rjust(size, filler) for number in range(answer)],
             every_ms / 1000,
         )
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import aiohttp
+from sqlalchemy import Connection
 from tests.gateway.gateway_process import Caller, GatewayProcess, calling
 from tests.gateway.providing import expected
 from tests.gateway.reading import Tape, follow
@@ -44,13 +45,13 @@ class Asked:
 
 async def with_tokens(gateway: GatewayProcess, count: int) -> list[str]:
     """A token for each of some users; none for the local one, who is the first."""
+
+    def make(conn: Connection) -> list[str]:
+        users = [people.add_user(conn, f"user{number}", 0) for number in range(1, count)]
+        return [people.create_token(conn, user.key, "", 0)[1] for user in users]
+
     async with opened(gateway.database, guest=True) as database:
-        tokens = [""]
-        for number in range(1, count):
-            user = await database.write(lambda conn, name=f"user{number}": people.add_user(conn, name, 0))
-            made = await database.write(lambda conn, key=user.key: people.create_token(conn, key, "", 0))
-            tokens.append(made[1])
-    return tokens
+        return ["", *await database.write(make)]
 
 
 async def ask(caller: Caller, asked: Asked) -> None:

@@ -1,4 +1,4 @@
-"""A gateway that is told to stop: not ready at once, short turns end, long ones are marked, nothing is lost."""
+"""A gateway that is told to stop: not ready at once, short turns end, long ones are marked, all is kept."""
 
 import asyncio
 import signal
@@ -134,7 +134,7 @@ def test_a_second_signal_ends_it_at_once_and_loses_nothing(
 
 
 def test_who_is_not_at_the_end_is_sent_home_without_one_and_comes_back(tmp_path: Path, provider: str) -> None:
-    """A slow replay of a turn that is over: its stream closes without `end`, so the reader knows to return."""
+    """A slow replay: its stream closes without `end`, so that the reader knows to return."""
 
     async def story() -> None:
         gateway = GatewayProcess(tmp_path, provider)

@@ -88,25 +88,39 @@ def cuts() -> list[int]:
     return places
 
 
-def test_a_connection_that_is_reset_anywhere_keeps_what_had_come(tmp_path: Path) -> None:
-    """Nothing is asked again once something was visible, and a turn that had said its end is done."""
-    size, go_on = 0, asyncio.Event()
+class Cutting:
+    """A provider that says so many bytes and resets the connection, once their reader has seen them."""
 
-    async def act(seen: Seen) -> None:
-        await seen.send(CHUNKED + b"%x\r\n" % len(BODY) + BODY[:size])
-        await go_on.wait()
+    def __init__(self) -> None:
+        self.size = 0
+        self.go_on = asyncio.Event()
+
+    async def act(self, seen: Seen) -> None:
+        await seen.send(CHUNKED + b"%x\r\n" % len(BODY) + BODY[: self.size])
+        await self.go_on.wait()
         seen.reset()
 
+    async def cut(self, caller: Caller, seen: list[Seen], size: int) -> tuple[Tape, int]:
+        """What a reader has of a turn that is cut there, and how often the provider was asked."""
+        before, tape = len(seen), Tape()
+        self.size = size
+        self.go_on.clear()
+        reading = asyncio.create_task(follow(caller.url, await begun(caller), tape))
+        await until(lambda: tape.text == said_within(size)[1] and len(seen) > before)
+        self.go_on.set()
+        await reading
+        return tape, len(seen) - before
+
+
+def test_a_connection_that_is_reset_anywhere_keeps_what_had_come(tmp_path: Path) -> None:
+    """Nothing is asked again once something was visible, and a turn that had said its end is done."""
+
     async def story() -> None:
-        nonlocal size
-        async with asking(tmp_path, act) as (caller, seen):
+        provider = Cutting()
+        async with asking(tmp_path, provider.act) as (caller, seen):
             for size in cuts():
-                before, tape, (whole, text) = len(seen), Tape(), said_within(size)
-                go_on.clear()
-                reading = asyncio.create_task(follow(caller.url, await begun(caller), tape))
-                await until(lambda text=text, tape=tape: tape.text == text and len(seen) > before)
-                go_on.set()
-                await reading
+                tape, asked = await provider.cut(caller, seen, size)
+                whole, text = said_within(size)
                 assert tape.text == text, f"after {size} bytes"
                 if whole >= 5:
                     check_end(tape, "done", "stop")
@@ -115,7 +129,7 @@ def test_a_connection_that_is_reset_anywhere_keeps_what_had_come(tmp_path: Path)
                 else:
                     assert (tape.state, tape.ends) == ("failed", 1)
                 if whole or size == 0:
-                    assert len(seen) - before == (1 if whole else 1 + RETRIES.most), f"after {size} bytes"
+                    assert asked == (1 if whole else 1 + RETRIES.most), f"after {size} bytes"
 
     asyncio.run(story())
 

@@ -119,7 +119,7 @@ def _from_file(path: str, read_file: Callable[[str], str]) -> Secret | str:
 
 
 def _from_credentials(name: str, path: Path) -> Secret | str:
-    """A key from the user's own file of them: `ai.claude.api_token` is `api_token` in the table `ai.claude`."""
+    """A key from the user's own file: `ai.claude.api_token` is `api_token` in the table `ai.claude`."""
     table, _, last = name.rpartition(".")
     remedy = f'Put it into {path}: [{table}] {last} = "...", and let nobody but you read that file.'
     try:

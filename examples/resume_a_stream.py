@@ -1,0 +1,43 @@
+"""Ask the gateway, lose the connection in the middle, and go on where it broke off.
+
+Start the gateway first (`make run`), then: python examples/resume_a_stream.py [URL]
+"""
+
+import asyncio
+import sys
+
+import aiohttp
+import msgspec
+
+import thinkaloud
+
+
+async def follow(web: aiohttp.ClientSession, path: str, turn: thinkaloud.Turn, until: int) -> None:
+    """Fold what comes into the turn, from where it stands, up to an entry at the most."""
+    headers = {"Last-Event-ID": str(turn.seq)} if turn.seq >= 0 else {}
+    async with web.get(path, headers=headers, raise_for_status=True) as stream:
+        async for line in stream.content:
+            if line.startswith(b'data: {"seq"'):
+                thinkaloud.apply(turn, msgspec.json.decode(line[6:], type=thinkaloud.Entry))
+                if turn.seq == until:
+                    return
+
+
+async def main(url: str) -> None:
+    async with aiohttp.ClientSession(url, raise_for_status=True) as web:
+        session = await (await web.post("/api/sessions", json={})).json()
+        asked = {"prompt": "make 24 from 4 7 8 8", "model": "builtin/solver"}
+        begun = await (await web.post(f"/api/sessions/{session['id']}/turns", json=asked)).json()
+
+        turn = thinkaloud.Turn()
+        await follow(web, begun["events"], turn, until=20)
+        print(f"--- cut off after entry {turn.seq}: {len(turn.reasoning)} characters of thought so far")
+        await follow(web, begun["events"], turn, until=-1)
+        print(turn.reasoning, turn.answer, sep="\n")
+
+        kept = await (await web.get(f"/api/turns/{begun['id']}")).json()
+        same = (turn.reasoning, turn.answer) == (kept["reasoning_content"], kept["copy_text"])
+        print("--- the same as what the gateway keeps" if same else "--- something is missing")
+
+
+asyncio.run(main(sys.argv[1] if len(sys.argv) > 1 else "http://127.0.0.1:8321"))

@@ -1,0 +1,30 @@
+"""The example that resumes a stream, run against a gateway as its user would."""
+
+import asyncio
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.gateway.gateway_process import GatewayProcess
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_example_loses_its_connection_and_nothing_else(tmp_path: Path) -> None:
+    async def told() -> str:
+        gateway = GatewayProcess(tmp_path / "home", "http://127.0.0.1:9")
+        await gateway.start()
+        try:
+            command = [sys.executable, "-W", "error", "examples/resume_a_stream.py", gateway.url]
+            ran = await asyncio.to_thread(
+                subprocess.run, command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
+            )
+        finally:
+            await gateway.stop()
+        assert ran.returncode == 0, ran.stderr
+        return ran.stdout
+
+    lines = asyncio.run(told()).splitlines()
+    assert lines[0].startswith("--- cut off after entry 20: ")
+    assert lines[1] == "From 4 7 8 8, each used once, I want 24. Fractions on the way are fine."
+    assert lines[-2:] == ["8 × (7 + 4 − 8) = 24", "--- the same as what the gateway keeps"]
