@@ -24,6 +24,8 @@ ONE_ENTRY = "r0-c1-ms0-b2000000"
 """The same as one word."""
 GROWING = "r0-c4000-ms5-b500"
 """The same, live for longer than anybody is waited for."""
+SCATTERED = "r0-c2000-ms1-b1000"
+"""The same, whose readers stand at places of their own."""
 ORDINARY = "r150-c150-ms10"
 STUCK = 200
 READERS_PER_TURN = 100
@@ -53,14 +55,14 @@ def sockets(pid: int) -> int:
 class Stuck:
     """Somebody who asks for a stream and takes nothing of it."""
 
-    def __init__(self, url: str, turn: str) -> None:
+    def __init__(self, url: str, turn: str, after: int) -> None:
         place = urlsplit(url)
         self._socket = socket.socket()
         # Small windows and small segments: what the kernel holds for us is small too.
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, 536)
         self._socket.connect((place.hostname, place.port))
-        head = f"GET /api/turns/{turn}/events HTTP/1.1\r\nHost: {place.netloc}\r\n\r\n"
+        head = f"GET /api/turns/{turn}/events?after={after} HTTP/1.1\r\nHost: {place.netloc}\r\n\r\n"
         self._socket.sendall(head.encode())
 
     @property
@@ -85,12 +87,12 @@ class Stuck:
 
 
 @asynccontextmanager
-async def stuck(url: str, turns: list[str], each: int) -> AsyncIterator[list[Stuck]]:
-    """So many of them for each turn, all of whom have been answered."""
+async def stuck(url: str, turns: list[str], each: int, apart: int = 0) -> AsyncIterator[list[Stuck]]:
+    """So many of them for each turn, so far apart from each other, all of whom have been answered."""
     readers: list[Stuck] = []
     try:
         for turn in turns:
-            readers += (Stuck(url, turn) for _ in range(each))
+            readers += (Stuck(url, turn, number * apart - 1) for number in range(each))
         async with asyncio.timeout(20):
             while not all(reader.answered for reader in readers):
                 await asyncio.sleep(0.02)
@@ -143,7 +145,11 @@ async def until_given_up(caller: Caller, before: int) -> None:
             await asyncio.sleep(0.05)
 
 
-@pytest.mark.parametrize("model", [LARGE, ONE_ENTRY, GROWING], ids=["many entries", "one entry", "live"])
+@pytest.mark.parametrize(
+    "model",
+    [LARGE, ONE_ENTRY, GROWING, SCATTERED],
+    ids=["many entries", "one entry", "live", "places of their own"],
+)
 def test_two_hundred_readers_that_take_nothing_cost_little_and_are_given_up(
     tmp_path: Path, provider: str, model: str
 ) -> None:
@@ -151,14 +157,14 @@ def test_two_hundred_readers_that_take_nothing_cost_little_and_are_given_up(
         gateway = GatewayProcess(tmp_path, provider, settings=Settings(send_timeout_s=SEND_TIMEOUT_S))
         async with calling(gateway) as caller:
             turns = [await read_to_the_end(caller, LARGE) for _ in range(STUCK // READERS_PER_TURN)]
-            if model == ONE_ENTRY:
+            if model in (ONE_ENTRY, SCATTERED):
                 turns = [await read_to_the_end(caller, model) for _ in turns]
             elif model == GROWING:
                 turns = [await caller.begin(model) for _ in turns]
             before, begun = sockets(gateway.pid), time.monotonic()
             async with (
                 Memory.watched(gateway.pid) as memory,
-                stuck(gateway.url, turns, READERS_PER_TURN) as readers,
+                stuck(gateway.url, turns, READERS_PER_TURN, 5 if model == SCATTERED else 0) as readers,
             ):
                 await read_to_the_end(caller, ORDINARY)
                 await until_given_up(caller, before)

@@ -1,0 +1,160 @@
+"""A provider that quotes the key it was sent, in every way that a provider can fail.
+
+What it does is the model's name: `parrot-chat/401-openai`. It is plain bytes on a socket, so that it may also
+break every rule.
+"""
+
+import json
+import re
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+DIALECTS = {
+    "parrot-chat": ("openai_chat", "bearer"),
+    "parrot-messages": ("anthropic_messages", "x-api-key"),
+    "parrot-gemini": ("gemini", "x-goog-api-key"),
+    "parrot-responses": ("openai_responses", "bearer"),
+}
+"""A provider's row for each dialect, and how it takes its key."""
+
+Shape = Callable[[str], bytes]
+
+
+def _json(value: object) -> bytes:
+    return json.dumps(value).encode()
+
+
+def _escaped(key: str) -> str:
+    """The key as some encoders write it: every sign that is no letter as an escape."""
+    return re.sub(r"[^A-Za-z0-9]", lambda sign: f"\\u{ord(sign[0]):04x}", key)
+
+
+SHAPES: dict[str, Shape] = {
+    "openai": lambda key: _json({"error": {"message": f"Incorrect key: {key}.", "code": key, "type": key}}),
+    "anthropic": lambda key: _json({"type": "error", "error": {"type": key, "message": f"invalid {key}"}}),
+    "google": lambda key: _json([{"error": {"code": 400, "message": f"bad {key}", "status": key}}]),
+    "fastapi": lambda key: _json({"detail": [{"loc": ["header"], "msg": key, "input": key}]}),
+    "bare": lambda key: _json({"error": key}),
+    "flat": lambda key: _json({"message": f"Unauthorized: {key}", "code": key, "type": key}),
+    "unnamed": lambda key: _json({"error": {"headers": {"authorization": f"Bearer {key}"}}}),
+    "escaped": lambda key: b'{"error":{"sent":"%b"}}' % _escaped(key).encode(),
+    "text": lambda key: f"The key {key} is not known.".encode(),
+    "page": lambda key: f"<html><body><h1>Forbidden</h1>{key}</body></html>".encode(),
+    "broken": lambda key: f'{{"error": {{"message": "{key}'.encode(),
+    "cut": lambda key: b"x" * (500 - len(key) // 2 - 1) + b" " + key.encode(),
+    "none": lambda key: b"",
+}
+"""How an error quotes a key."""
+
+STATUSES = (400, 401, 403, 404, 407, 408, 409, 413, 422, 429, 500, 502, 503, 529)
+STREAMED = {
+    "openai_chat": 'data: {"error": {"message": "bad key KEY", "code": "KEY", "type": "KEY"}}\n\n',
+    "anthropic_messages": "event: error\n"
+    'data: {"type": "error", "error": {"type": "KEY", "message": "bad key KEY"}}\n\n',
+    "gemini": 'data: {"error": {"code": 401, "message": "bad key KEY", "status": "KEY"}}\n\n',
+    "openai_responses": "event: error\n"
+    'data: {"type": "error", "code": "KEY", "message": "bad key KEY", "sequence_number": 0}\n\n',
+}
+BEGINNING = {
+    "openai_chat": 'data: {"id": "1", "model": "m", "choices": [{"index": 0, "delta": {"content": "Hello"}}]}\n\n',
+    "anthropic_messages": 'data: {"type": "message_start", "message": {"id": "1", "model": "m", "usage": {}}}\n\n'
+    'data: {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": "Hello"}}\n\n',
+    "gemini": 'data: {"candidates": [{"content": {"parts": [{"text": "Hello"}]}}]}\n\n',
+    "openai_responses": 'data: {"type": "response.created", "response": {"id": "1", "model": "m"}}\n\n',
+}
+ODDITIES = {
+    "in-stream": "{stream}",
+    "after-a-beginning": "{beginning}{stream}",
+    "bad-json": 'data: {"error": {"message": "KEY\n\n',
+    "no-json": "data: KEY\n\ndata: bad KEY\n\n",
+    "comment": ": KEY\n\nevent: KEY\nid: KEY\n\n",
+    "whole": '{"error": {"message": "bad key KEY", "code": "KEY"}}',
+    "page": "<html>KEY</html>",
+}
+"""What comes with HTTP 200 and is no answer all the same."""
+
+NAMES = [
+    *(f"{status}-openai" for status in STATUSES),
+    *(f"401-{shape}" for shape in SHAPES),
+    *(f"503-{shape}" for shape in ("text", "cut")),
+    *(f"200-{oddity}" for oddity in ODDITIES),
+    *("301-redirect", "302-redirect", "encoding", "headers", "reason", "hang-up", "not-http", "half-a-head"),
+]
+"""All that it can do."""
+
+
+def _answer(name: str, key: str, dialect: str) -> bytes:
+    status, _, shape = name.partition("-")
+    if status == "200":
+        told = ODDITIES[shape].format(stream=STREAMED[dialect], beginning=BEGINNING[dialect])
+        kind = "text/html" if shape == "page" else "application/json" if shape == "whole" else "text/event-stream"
+        return _response(200, "OK", told.replace("KEY", key).encode(), f"Content-Type: {kind}")
+    if status.isdigit() and shape in SHAPES:
+        kind = "text/html" if shape == "page" else "text/plain" if shape in ("text", "cut") else "application/json"
+        return _response(int(status), "Refused", SHAPES[shape](key), f"Content-Type: {kind}")
+    return {
+        "301-redirect": _response(301, "Moved", b"", f"Location: https://evil.example/{key}?key={key}"),
+        "302-redirect": _response(302, "Found", b"", f"Location: https://{key}@evil.example/"),
+        "encoding": _response(200, "OK", key.encode(), f"Content-Encoding: {key}"),
+        "headers": _response(
+            429,
+            "Slow",
+            b"{}",
+            f"X-Request-Id: {key}",
+            f"Retry-After: {key}",
+            f"Set-Cookie: k={key}",
+            f'WWW-Authenticate: Bearer realm="{key}"',
+        ),
+        "reason": _response(401, f"Bad key {key}", b""),
+        "hang-up": b"",
+        "not-http": f"{key} is not HTTP\r\n\r\n".encode(),
+        "half-a-head": f"HTTP/1.1 401 Unauthorized\r\nX-Key: {key}".encode(),
+    }[name]
+
+
+def _response(status: int, reason: str, body: bytes, *headers: str) -> bytes:
+    lines = [f"HTTP/1.1 {status} {reason}", *headers, f"Content-Length: {len(body)}", "Connection: close"]
+    return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
+
+
+class _Parrot(BaseHTTPRequestHandler):
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["content-length"]))
+        provider = self.path.split("/")[1]
+        named = re.search(r"models/([^:]+):", self.path)
+        name = named[1] if named else json.loads(body)["model"]
+        shown = [self.headers.get(one, "") for one in ("authorization", "x-api-key", "x-goog-api-key")]
+        key = "".join(shown).removeprefix("Bearer ")
+        keys_heard.add(key)
+        self.wfile.write(_answer(name, key, DIALECTS[provider][0]))
+        self.close_connection = True
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing: it would be the parrot that tells the key."""
+
+
+keys_heard: set[str] = set()
+"""Every key that a parrot was sent, to see that there was something to quote."""
+
+
+@contextmanager
+def parrot() -> Iterator[str]:
+    """Its address, until the block ends."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Parrot) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join(10)
+
+
+def rows(url: str, keys: dict[str, str]) -> str:
+    """Rows of a catalog that lead to the parrot; `keys` are references."""
+    return "\n".join(
+        f'[providers.{name}]\ndialect = "{dialect}"\nbase_url = "{url}/{name}"\nauth = "{auth}"\n'
+        f'key = "{keys[name]}"\nreplay = "none"\nlocal = true\nmax_tokens = 100\n'
+        'fact = { as_of = "2026-11-16", source = "a test" }\n'
+        for name, (dialect, auth) in DIALECTS.items()
+    )
