@@ -11,7 +11,7 @@ from tests.gateway.reading import Tape, follow, streaming
 LONG = "r0-c1000-ms0-b1000zh"
 """A million signs, each of which is a word to search for."""
 ORDINARY = "r9000-c1-ms10"
-LONGEST_GAP_S = 2.0
+LONGEST_GAP_S = 1.0
 """A word is due every 10 ms, and is seen within 50 more; the rest is for other tests on this machine."""
 
 

@@ -43,10 +43,11 @@ SHAPES: dict[str, Shape] = {
     "text": lambda key: f"The key {key} is not known.".encode(),
     "page": lambda key: f"<html><body><h1>Forbidden</h1>{key}</body></html>".encode(),
     "broken": lambda key: f'{{"error": {{"message": "{key}'.encode(),
-    "cut": lambda key: b"x" * (500 - len(key) // 2 - 1) + b" " + key.encode(),
+    "cut": lambda key: (key * 60).encode(),
+    "cut-json": lambda key: _json({"error": {"message": key * 60}}),
     "none": lambda key: b"",
 }
-"""How an error quotes a key."""
+"""How an error quotes a key; where it is quoted again and again, a text cut anywhere ends inside of one."""
 
 STATUSES = (400, 401, 403, 404, 407, 408, 409, 413, 422, 429, 500, 502, 503, 529)
 STREAMED = {
@@ -65,10 +66,12 @@ BEGINNING = {
     "openai_responses": 'data: {"type": "response.created", "response": {"id": "1", "model": "m"}}\n\n',
 }
 ODDITIES = {
-    "in-stream": "{stream}",
-    "after-a-beginning": "{beginning}{stream}",
+    "in-stream": "STREAM",
+    "after-a-beginning": "BEGINNINGSTREAM",
     "bad-json": 'data: {"error": {"message": "KEY\n\n',
     "no-json": "data: KEY\n\ndata: bad KEY\n\n",
+    "no-json-cut": "data: " + "KEY" * 60 + "\n\n",
+    "bad-json-cut": 'data: {"x": ' + "KEY" * 60 + "\n\n",
     "comment": ": KEY\n\nevent: KEY\nid: KEY\n\n",
     "whole": '{"error": {"message": "bad key KEY", "code": "KEY"}}',
     "page": "<html>KEY</html>",
@@ -78,7 +81,7 @@ ODDITIES = {
 NAMES = [
     *(f"{status}-openai" for status in STATUSES),
     *(f"401-{shape}" for shape in SHAPES),
-    *(f"503-{shape}" for shape in ("text", "cut")),
+    *(f"503-{shape}" for shape in ("text", "cut", "cut-json")),
     *(f"200-{oddity}" for oddity in ODDITIES),
     *("301-redirect", "302-redirect", "encoding", "headers", "reason", "hang-up", "not-http", "half-a-head"),
 ]
@@ -88,11 +91,23 @@ NAMES = [
 def _answer(name: str, key: str, dialect: str) -> bytes:
     status, _, shape = name.partition("-")
     if status == "200":
-        told = ODDITIES[shape].format(stream=STREAMED[dialect], beginning=BEGINNING[dialect])
-        kind = "text/html" if shape == "page" else "application/json" if shape == "whole" else "text/event-stream"
+        told = ODDITIES[shape].replace("STREAM", STREAMED[dialect]).replace("BEGINNING", BEGINNING[dialect])
+        kind = (
+            "text/html"
+            if shape == "page"
+            else "application/json"
+            if shape == "whole"
+            else "text/event-stream"
+        )
         return _response(200, "OK", told.replace("KEY", key).encode(), f"Content-Type: {kind}")
     if status.isdigit() and shape in SHAPES:
-        kind = "text/html" if shape == "page" else "text/plain" if shape in ("text", "cut") else "application/json"
+        kind = (
+            "text/html"
+            if shape == "page"
+            else "text/plain"
+            if shape in ("text", "cut")
+            else "application/json"
+        )
         return _response(int(status), "Refused", SHAPES[shape](key), f"Content-Type: {kind}")
     return {
         "301-redirect": _response(301, "Moved", b"", f"Location: https://evil.example/{key}?key={key}"),

@@ -113,7 +113,7 @@ def _announce(place: "Listening", address: "Address") -> None:
     )
     told = [
         f"The gateway keeps sessions in {database_path()}.",
-        "It needs no key to start; models are asked with yours.",
+        f"Where nobody names a model, {model_name()} answers; `thinkaloud models` lists the others.",
         f"{who} {place.token}",
         "Tokens that stay are made by `thinkaloud tokens create`. Ctrl-C stops the gateway, twice at once.",
     ]
