@@ -83,7 +83,7 @@ def test_it_says_where_it_is_and_needs_nothing(home: Home) -> None:
         code, out, err = stopped(run)
     assert (code, out) == (0, "")
     assert str(home.folder / "thinkaloud.db") in err
-    assert "needs no key" in err
+    assert "builtin/solver answers" in err
     assert "Ctrl-C stops" in err
     assert len(TOKEN.findall(err)) == 1
     assert "POST /api/sessions 201" in err

@@ -244,7 +244,6 @@ def ground(
     settings: Settings | None = None,
     routes: Sequence[Route] = ROUTES,
     rows: str = "",
-    debug: bool = False,
 ) -> Iterator[Ground]:
     """A gateway until the block ends; `models` are simulators with their scripts, `rows` more providers."""
     ready, over = threading.Event(), threading.Event()
@@ -265,9 +264,7 @@ def ground(
             await asyncio.to_thread(over.wait)
 
     wanted = {"vllm": Puppet()} if models is None else models
-    thread = threading.Thread(
-        target=partial(_run, partial(asyncio.run, debug=debug), serve, failed, ready), daemon=True
-    )
+    thread = threading.Thread(target=partial(_run, serve, failed, ready), daemon=True)
     thread.start()
     assert ready.wait(WAIT_S), "the gateway does not listen"
     assert not failed, failed
@@ -280,11 +277,9 @@ def ground(
     assert not thread.is_alive(), "the gateway does not stop"
 
 
-def _run(
-    run: Callable[[Any], Any], serve: Callable[[], Any], failed: list[BaseException], ready: threading.Event
-) -> None:
+def _run(serve: Callable[[], Any], failed: list[BaseException], ready: threading.Event) -> None:
     try:
-        run(serve())
+        asyncio.run(serve())
     except BaseException as error:  # noqa: BLE001 told to the test, in its own thread
         failed.append(error)
         ready.set()

@@ -59,9 +59,9 @@ STREAMED = {
     'data: {"type": "error", "code": "KEY", "message": "bad key KEY", "sequence_number": 0}\n\n',
 }
 BEGINNING = {
-    "openai_chat": 'data: {"id": "1", "model": "m", "choices": [{"index": 0, "delta": {"content": "Hello"}}]}\n\n',
-    "anthropic_messages": 'data: {"type": "message_start", "message": {"id": "1", "model": "m", "usage": {}}}\n\n'
-    'data: {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": "Hello"}}\n\n',
+    "openai_chat": 'data: {"model": "m", "choices": [{"index": 0, "delta": {"content": "Hello"}}]}\n\n',
+    "anthropic_messages": 'data: {"type": "message_start", "message": {"model": "m", "usage": {}}}\n\n'
+    'data: {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": "A"}}\n\n',
     "gemini": 'data: {"candidates": [{"content": {"parts": [{"text": "Hello"}]}}]}\n\n',
     "openai_responses": 'data: {"type": "response.created", "response": {"id": "1", "model": "m"}}\n\n',
 }
@@ -77,6 +77,8 @@ ODDITIES = {
     "page": "<html>KEY</html>",
 }
 """What comes with HTTP 200 and is no answer all the same."""
+
+KINDS = {"page": "text/html", "whole": "application/json", "text": "text/plain", "cut": "text/plain"}
 
 NAMES = [
     *(f"{status}-openai" for status in STATUSES),

@@ -12,6 +12,7 @@ import logging
 import socket
 import warnings
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -21,11 +22,12 @@ from opentelemetry import trace
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-from sqlalchemy import select, text
+from sqlalchemy import Connection, select, text
 from tests.safety import parrot
 from tests.safety.ground import ENDLESS, JSON, MODEL, Answer, Ground, Pairs, Puppet, file, ground
 from tests.server.calling import quick
 
+from thinkaloud.canon import Entry
 from thinkaloud.server import logs
 from thinkaloud.server.access import new_start_token
 from thinkaloud.server.routes import ROUTES
@@ -177,6 +179,11 @@ def talkative(form: logs.Form) -> Iterator[io.StringIO]:
             logging.getLogger(name).setLevel(level)
 
 
+def _entries(conn: Connection, turn: int) -> list[Entry]:
+    """What a turn's log holds; in the file it is compressed."""
+    return list(stored_entries(conn, turn))
+
+
 def collected() -> InMemorySpanExporter:
     """All spans from now on; a process has one provider of them, whoever set it."""
     exporter = InMemorySpanExporter()
@@ -192,6 +199,7 @@ def collected() -> InMemorySpanExporter:
 def keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     """A key in each place where one may be; references to them by the rows of the parrot."""
     monkeypatch.setenv("THINKALOUD_HOME", str(tmp_path))
+    monkeypatch.setenv("PYTHONASYNCIODEBUG", "1")
     monkeypatch.setenv("PARROT_KEY", KEYS["env"])
     monkeypatch.setenv("ANTHROPIC_API_KEY", KEYS["env"])
     credentials = tmp_path / "credentials.toml"
@@ -211,7 +219,8 @@ def dead_row(reference: str) -> str:
     with socket.socket() as sock:
         sock.bind(("127.0.0.1", 0))
         port = sock.getsockname()[1]
-    row = 'dialect = "openai_chat"\nreplay = "none"\nlocal = true\nfact = { as_of = "2026-11-16", source = "a test" }\n'
+    row = 'dialect = "openai_chat"\nreplay = "none"\nlocal = true\n'
+    row += 'fact = { as_of = "2026-11-16", source = "a test" }\n'
     return (
         f'[providers.dead]\n{row}base_url = "http://127.0.0.1:{port}/v1"\nkey = "{reference}"\n'
         f'[providers.keyless]\n{row}base_url = "http://127.0.0.1:{port}/v1"\nkey = "env:NO_SUCH_KEY"\n'
@@ -229,9 +238,7 @@ def scene(request: pytest.FixtureRequest, tmp_path: Path, keys: dict[str, str]) 
     with talkative(request.param) as stream, parrot.parrot() as url:
         rows = parrot.rows(url, keys) + dead_row(keys["parrot-chat"])
         models = {"vllm": Puppet(), "anthropic": Puppet()}
-        with ground(
-            tmp_path, models=models, settings=settings, routes=ROUTES_AND_BOOM, rows=rows, debug=True
-        ) as place:
+        with ground(tmp_path, models=models, settings=settings, routes=ROUTES_AND_BOOM, rows=rows) as place:
             person, gone = place.person("ana"), place.person("ben")
             place.write(lambda conn: people.revoke_token(conn, gone.token_id, 1))
             tokens = {"token": person.secret, "revoked": gone.secret, "start": place.token}
@@ -239,9 +246,7 @@ def scene(request: pytest.FixtureRequest, tmp_path: Path, keys: dict[str, str]) 
             yield Scene(place, secrets, heap, person.headers)
             heap["rows"] = repr(place.everything()).encode()
             turns = place.read(lambda conn: conn.scalars(select(schema.turns.c.key)).all())
-            for turn in turns:
-                entries = place.read(lambda conn, turn=turn: list(stored_entries(conn, turn)))
-                heap[f"entries {turn}"] = repr(entries).encode()
+            heap["entries"] = repr([place.read(partial(_entries, turn=turn)) for turn in turns]).encode()
             for path in tmp_path.glob("thinkaloud.db*"):
                 heap[f"{path.name} while it runs"] = path.read_bytes()
         for path in tmp_path.glob("thinkaloud.db*"):
