@@ -23,6 +23,8 @@ BRIEF = "r3-c3-ms5"
 COUNT = 3
 SAVED, NOT_SAVED = ("storage", {"saved": True}), ("storage", {"saved": False})
 MUCH = 1 << 40
+BROKEN = "CREATE TRIGGER broken BEFORE INSERT ON {table} WHEN {when} BEGIN SELECT RAISE(ABORT, 'broken'); END"
+MENDED = "DROP TRIGGER broken"
 LIMITS = pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="limits of others are set on Linux")
 Ready = Callable[[], Awaitable[tuple[int, str]]]
 
@@ -177,6 +179,59 @@ def test_a_stop_while_nothing_can_be_saved_comes_to_its_end(tmp_path: Path, prov
 
     asyncio.run(story())
     assert whole(tmp_path / "thinkaloud.db") == ["interrupted"]
+
+
+def test_an_error_that_the_engine_was_not_expected_to_make_is_no_silence(
+    tmp_path: Path, provider: str
+) -> None:
+    """A database that refuses what is appended, for a reason of its own: said like a disk that is full."""
+
+    async def story() -> None:
+        gateway = GatewayProcess(tmp_path, provider)
+        async with calling(gateway) as caller:
+            turns = [await caller.begin(MODEL) for _ in range(COUNT)]
+
+            async def ready() -> tuple[int, str]:
+                return await readiness(caller)
+
+            await check(
+                gateway.url,
+                turns,
+                ready,
+                lambda: alter(gateway, BROKEN.format(table="log", when="TRUE")),
+                lambda: alter(gateway, MENDED),
+            )
+
+    asyncio.run(story())
+
+
+def test_an_end_that_cannot_be_kept_is_kept_when_it_can(tmp_path: Path, provider: str) -> None:
+    """A turn does not run for ever because its last rows were refused once."""
+
+    async def story() -> None:
+        gateway = GatewayProcess(tmp_path, provider)
+        async with calling(gateway) as caller:
+            session, tape = await caller.session(), Tape()
+            await alter(gateway, BROKEN.format(table="messages", when="NEW.role = 'assistant'"))
+            turn = await caller.begin(BRIEF, session)
+            reading = asyncio.create_task(follow(gateway.url, turn, tape))
+            await until(lambda: "could not be kept" in gateway.errors)
+            await alter(gateway, MENDED)
+            await reading
+            async with asyncio.timeout(20):
+                while not tape.state:
+                    await follow(gateway.url, turn, tape)
+            assert (tape.text, tape.state) == (expected(BRIEF), "done")
+            await caller.begin(BRIEF, session)
+
+    asyncio.run(story())
+
+
+async def alter(gateway: GatewayProcess, statement: str) -> None:
+    """Change the database behind the gateway's back."""
+    with closing(sqlite3.connect(gateway.database, timeout=10)) as conn:
+        conn.execute(statement)
+        conn.commit()
 
 
 async def limit(gateway: GatewayProcess, size: int) -> None:

@@ -11,8 +11,8 @@ from tests.gateway.reading import Tape, follow, streaming
 LONG = "r0-c1000-ms0-b1000zh"
 """A million signs, each of which is a word to search for."""
 ORDINARY = "r9000-c1-ms10"
-LONGEST_GAP_S = 1.0
-"""A word is due every 10 ms, and is seen within 50 more; the rest is for other tests on this machine."""
+MOST_OF_IT = 1 / 3
+"""A stream that waited for the other turn to be kept would wait for nearly all the time that it took."""
 
 
 def test_a_long_answer_is_kept_without_holding_up_a_neighbour(tmp_path: Path, provider: str) -> None:
@@ -24,14 +24,16 @@ def test_a_long_answer_is_kept_without_holding_up_a_neighbour(tmp_path: Path, pr
                 while near.last < 5:
                     assert await stream.read()
                 keeping = asyncio.create_task(follow(gateway.url, await caller.begin(LONG), long))
-                gap_s, before_s = 0.0, time.monotonic()
+                gap_s, begun_s = 0.0, time.monotonic()
+                before_s = begun_s
                 while not keeping.done():
                     assert await stream.read()
                     now_s = time.monotonic()
                     gap_s, before_s = max(gap_s, now_s - before_s), now_s
             await keeping
             assert (long.text, long.state) == (expected(LONG), "done")
-            print(f"the longest wait for a neighbour's next word was {gap_s * 1000:.0f} ms")
-            assert gap_s < LONGEST_GAP_S
+            took_s = before_s - begun_s
+            print(f"kept within {took_s:.1f} s; a neighbour's next word took {gap_s * 1000:.0f} ms at worst")
+            assert gap_s < took_s * MOST_OF_IT
 
     asyncio.run(story())

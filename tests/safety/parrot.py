@@ -43,11 +43,11 @@ SHAPES: dict[str, Shape] = {
     "text": lambda key: f"The key {key} is not known.".encode(),
     "page": lambda key: f"<html><body><h1>Forbidden</h1>{key}</body></html>".encode(),
     "broken": lambda key: f'{{"error": {{"message": "{key}'.encode(),
-    "cut": lambda key: (key * 60).encode(),
-    "cut-json": lambda key: _json({"error": {"message": key * 60}}),
+    "cut": lambda key: b"x" * 475 + key.encode(),
+    "cut-json": lambda key: _json({"error": {"message": "x" * 475 + key}}),
     "none": lambda key: b"",
 }
-"""How an error quotes a key; where it is quoted again and again, a text cut anywhere ends inside of one."""
+"""How an error quotes a key; some so late that a text of 500 characters ends in the middle of it."""
 
 STATUSES = (400, 401, 403, 404, 407, 408, 409, 413, 422, 429, 500, 502, 503, 529)
 STREAMED = {
@@ -88,6 +88,8 @@ NAMES = [
     *("301-redirect", "302-redirect", "encoding", "headers", "reason", "hang-up", "not-http", "half-a-head"),
 ]
 """All that it can do."""
+IN_A_DIALECT = [name for name in NAMES if name.startswith("200-") or name == "401-openai"]
+"""What each dialect reads in its own way; refusals are read before any dialect is asked."""
 
 
 def _answer(name: str, key: str, dialect: str) -> bytes:

@@ -5,194 +5,30 @@ with its write-ahead log, exports and spans: none of them holds a secret, not ev
 """
 
 import base64
-import contextlib
-import io
 import json
 import logging
+import re
+import signal
 import socket
-import warnings
-from collections.abc import Iterator
-from functools import partial
+import subprocess
+import sys
+import urllib.error
+import urllib.request
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import quote
 
 import pytest
-from opentelemetry import trace
-from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor
-from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-from sqlalchemy import Connection, select, text
+from sqlalchemy import text
+from tests.app.serving import simulated
 from tests.safety import parrot
-from tests.safety.ground import ENDLESS, JSON, MODEL, Answer, Ground, Pairs, Puppet, file, ground
-from tests.server.calling import quick
+from tests.safety.canaries import KEYS, PART, ROUTES_AND_BOOM, Scene, searched, spilled, talkative
+from tests.safety.ground import ENDLESS, JSON, MODEL, WAIT_S, file, ground
 
-from thinkaloud.canon import Entry
 from thinkaloud.server import logs
 from thinkaloud.server.access import new_start_token
-from thinkaloud.server.routes import ROUTES
-from thinkaloud.server.routing import Call, Route
-from thinkaloud.store import people, schema
-from thinkaloud.store.stored import stored_entries
 
-KEYS = {
-    "env": "CaNaRy-env-7Qz/4mK+x9Lw=2Vb8Nd5Rt",
-    "credentials": "CaNaRy-crd-3Hs/8pJ+u6Yf=1Gk7Ce4Ma",
-    "file": "CaNaRy-fil-5Wd/2nB+t8Xq=9Zj3Ph6Lv",
-    "proxy": "CaNaRy-prx-6Tg8Rk2Ns4Vx",
-}
-"""Keys of providers; nothing about them looks like a key, so that no pattern helps to hide them."""
-SENT = {
-    "bearer": "CaNaRy-hdr-9Fv/1cT+i7Ow=4Ey6Ub2Ak",
-    "basic": "CaNaRy-bsc-8Dx/6zQ+r3Mh=5Ln1Sj7Gp",
-    "cookie": "CaNaRy-cok-2Bu/9eI+w4Kt=7Vf5Rc8Xa",
-    "query": "CaNaRy-qry-4Np6Yd8Js1Zh3Wl",
-    "body": "CaNaRy-bdy-7Gm1Cx3Fq9Tb5Ve",
-}
-"""What somebody sends by mistake, where no secret belongs."""
-PART = 12
-"""So many characters in a row are a part of a secret."""
-
-
-class Spilled(NamedTuple):
-    """Where a secret was found."""
-
-    where: str
-    secret: str
-    around: str
-
-
-def forms(secret: str) -> Iterator[bytes]:
-    """Every part of a secret, as it is and as it may be written."""
-    for start in range(len(secret) - PART + 1):
-        yield secret[start : start + PART].lower().encode()
-    yield secret.encode("utf-16-le").lower()
-    yield secret.encode().hex().encode()
-    yield quote(secret, safe="").lower().encode()
-    escaped = json.dumps(secret).replace("/", "\\/")
-    yield escaped[1:-1].lower().encode()
-    for lead in range(3):
-        coded = base64.b64encode(b"\0" * lead + secret.encode())[4 if lead else 0 : -4]
-        yield coded.lower()
-
-
-def spilled(secrets: dict[str, str], heap: dict[str, bytes]) -> list[Spilled]:
-    """Where any of the secrets is in any of these."""
-    found = []
-    for where, data in heap.items():
-        lowered = data.lower()
-        for name, secret in secrets.items():
-            hits = [lowered.find(form) for form in forms(secret) if form in lowered]
-            if hits:
-                found.append(Spilled(where, name, repr(data[max(0, hits[0] - 80) : hits[0] + 60])))
-    return found
-
-
-def test_the_search_finds_what_is_there() -> None:
-    secret = KEYS["env"]
-    for told in (
-        f"x{secret}y",
-        secret.upper(),
-        secret[5:20],
-        secret[:PART],
-        quote(secret, safe=""),
-        secret.replace("/", "\\/"),
-        secret.encode().hex(),
-        base64.b64encode(secret.encode()).decode(),
-        base64.b64encode(b"ab" + secret.encode() + b"cd").decode(),
-    ):
-        assert spilled(KEYS, {"x": told.encode()}), told
-    assert not spilled(KEYS, {"x": b"CaNaRy-env" + secret[-11:].encode() + b"***"})
-
-
-async def boom(call: Call) -> None:
-    """What a library's exception might say, with a chain of causes and a warning on the way."""
-    headers = {"Authorization": f"Bearer {KEYS['env']}", "X-Api-Key": KEYS["credentials"]}
-    warnings.warn(f"x-goog-api-key: {KEYS['file']}", ResourceWarning, stacklevel=1)
-    logging.getLogger("some.library").debug("sending %r", headers)
-    try:
-        raise ValueError(f"invalid headers {headers}")
-    except ValueError as error:
-        raise RuntimeError(f"api_key={KEYS['file']!r} for {call.headers.get('authorization')}") from error
-
-
-ROUTES_AND_BOOM = (*ROUTES, Route(method="GET", path="/boom", handler=boom, summary="", status=204))
-
-
-class Scene(NamedTuple):
-    """Everything that is searched in the end, and all that must not be in it."""
-
-    place: Ground
-    secrets: dict[str, str]
-    heap: dict[str, bytes]
-    who: list[tuple[str, str]]
-
-    def ask(self, method: str, path: str, body: Any = None, headers: Pairs = (), **given: Any) -> Answer:
-        """An answer, which is kept for the search."""
-        told = self.place.ask(method, path, body, headers, **given)
-        self.keep(f"{method} {path[:60]}", told)
-        return told
-
-    def keep(self, name: str, told: Answer) -> None:
-        self.heap[f"{len(self.heap)} {name}"] = repr(told.headers).encode() + told.body
-
-    def raw(self, data: str) -> None:
-        told = self.place.send(data.encode("latin-1"))
-        self.heap[f"{len(self.heap)} raw {data[:40]!r}"] = b"\n".join(told)
-
-    def failed(self, model: str) -> None:
-        """A turn that does not come to a good end, and everything that can be read of it."""
-        session = self.place.session(self.who)
-        told = self.ask("POST", f"/api/sessions/{session}/turns", {"prompt": "x", "model": model}, self.who)
-        if told.status == 202:
-            turn = told.json["id"]
-            for path in (
-                f"/api/turns/{turn}/events",
-                f"/api/turns/{turn}",
-                f"/api/sessions/{session}/messages",
-            ):
-                self.ask("GET", path, headers=self.who)
-        for form in ("text", "markdown", "json"):
-            self.ask("GET", f"/api/sessions/{session}/export?format={form}", headers=self.who)
-
-
-@contextlib.contextmanager
-def talkative(form: logs.Form) -> Iterator[io.StringIO]:
-    """All logs there are, as they would be written; warnings too."""
-    stream = io.StringIO()
-    root = logging.getLogger()
-    kept = root.handlers[:], root.level
-    names = ("thinkaloud", "uvicorn", "asyncio", "aiohttp", "sqlalchemy")
-    levels = {name: logging.getLogger(name).level for name in names}
-    logs.set_up(form, stream)
-    try:
-        for name in ("", *names):
-            logging.getLogger(name).setLevel(logging.DEBUG)
-        with warnings.catch_warnings():
-            warnings.simplefilter("always")
-            logging.captureWarnings(True)
-            yield stream
-    finally:
-        logging.captureWarnings(False)
-        root.handlers[:], root.level = kept
-        for name, level in levels.items():
-            logging.getLogger(name).setLevel(level)
-
-
-def _entries(conn: Connection, turn: int) -> list[Entry]:
-    """What a turn's log holds; in the file it is compressed."""
-    return list(stored_entries(conn, turn))
-
-
-def collected() -> InMemorySpanExporter:
-    """All spans from now on; a process has one provider of them, whoever set it."""
-    exporter = InMemorySpanExporter()
-    provider = trace.get_tracer_provider()
-    if not isinstance(provider, TracerProvider):
-        provider = TracerProvider()
-        trace.set_tracer_provider(provider)
-    provider.add_span_processor(SimpleSpanProcessor(exporter))
-    return exporter
+EACH_FORM = pytest.mark.parametrize("form", logs.Form)
 
 
 @pytest.fixture
@@ -214,55 +50,35 @@ def keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     }
 
 
-def dead_row(reference: str) -> str:
-    """A provider at a port where nobody listens, and one whose key is not there."""
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        port = sock.getsockname()[1]
-    row = 'dialect = "openai_chat"\nreplay = "none"\nlocal = true\n'
-    row += 'fact = { as_of = "2026-11-16", source = "a test" }\n'
-    return (
-        f'[providers.dead]\n{row}base_url = "http://127.0.0.1:{port}/v1"\nkey = "{reference}"\n'
-        f'[providers.keyless]\n{row}base_url = "http://127.0.0.1:{port}/v1"\nkey = "env:NO_SUCH_KEY"\n'
-        f'[providers.slow]\n{row}base_url = "http://192.0.2.1:81/v1"\nkey = "{reference}"\n'
-    )
+def test_the_search_finds_what_is_there() -> None:
+    secret = KEYS["env"]
+    for told in (
+        f"x{secret}y",
+        secret.upper(),
+        secret[5:20],
+        secret[:PART],
+        quote(secret, safe=""),
+        secret.replace("/", "\\/"),
+        secret.encode().hex(),
+        base64.b64encode(secret.encode()).decode(),
+        base64.b64encode(b"ab" + secret.encode() + b"cd").decode(),
+    ):
+        assert spilled(KEYS, {"x": told.encode()}), told
+    assert not spilled(KEYS, {"x": b"CaNaRy-env" + secret[-11:].encode() + b"***"})
 
 
-@pytest.fixture(params=logs.Form)
-def scene(request: pytest.FixtureRequest, tmp_path: Path, keys: dict[str, str]) -> Iterator[Scene]:
-    """A gateway with the parrot and a simulator behind it; when it has stopped, all of it is searched."""
-    spans, heap = collected(), dict[str, bytes]()
-    limits = {"body_bytes": 50_000, "body_s": 0.3, "head_s": 0.3, "running_turns_per_user": 500}
-    settings = quick(**limits, grace_s=0.1)
-    secrets: dict[str, str] = {}
-    with talkative(request.param) as stream, parrot.parrot() as url:
-        rows = parrot.rows(url, keys) + dead_row(keys["parrot-chat"])
-        models = {"vllm": Puppet(), "anthropic": Puppet()}
-        with ground(tmp_path, models=models, settings=settings, routes=ROUTES_AND_BOOM, rows=rows) as place:
-            person, gone = place.person("ana"), place.person("ben")
-            place.write(lambda conn: people.revoke_token(conn, gone.token_id, 1))
-            tokens = {"token": person.secret, "revoked": gone.secret, "start": place.token}
-            secrets |= KEYS | SENT | tokens | {"unknown": new_start_token()}
-            yield Scene(place, secrets, heap, person.headers)
-            heap["rows"] = repr(place.everything()).encode()
-            turns = place.read(lambda conn: conn.scalars(select(schema.turns.c.key)).all())
-            heap["entries"] = repr([place.read(partial(_entries, turn=turn)) for turn in turns]).encode()
-            for path in tmp_path.glob("thinkaloud.db*"):
-                heap[f"{path.name} while it runs"] = path.read_bytes()
-        for path in tmp_path.glob("thinkaloud.db*"):
-            heap[path.name] = path.read_bytes()
-        heap["log"] = stream.getvalue().encode()
-    told = spans.get_finished_spans()
-    assert told, "no span was collected"
-    heap["spans"] = "\n".join(span.to_json() for span in told).encode()
-    assert heap["log"].count(b"\n") > 100, "nothing was logged"
-    assert not spilled(secrets, heap)
-
-
-def test_no_secret_gets_out_when_a_provider_quotes_it(scene: Scene) -> None:
+@EACH_FORM
+def test_no_secret_gets_out_when_a_provider_quotes_it(
+    form: logs.Form, tmp_path: Path, keys: dict[str, str]
+) -> None:
     """S5: in each of four dialects, with keys from all three kinds of places."""
+    with searched(form, tmp_path, keys) as scene:
+        _when_a_provider_quotes_it(scene)
+
+
+def _when_a_provider_quotes_it(scene: Scene) -> None:
     for provider in parrot.DIALECTS:
-        for name in parrot.NAMES:
+        for name in parrot.NAMES if provider == "parrot-chat" else parrot.IN_A_DIALECT:
             scene.failed(f"{provider}/{name}")
     assert parrot.keys_heard >= {KEYS["env"], KEYS["credentials"], KEYS["file"]}
     for model in ("dead/m", "keyless/m", "anthropic/claude-opus-4-5", "no-such-model", f"{MODEL}-raw"):
@@ -270,8 +86,14 @@ def test_no_secret_gets_out_when_a_provider_quotes_it(scene: Scene) -> None:
     assert scene.ask("GET", "/api/models", headers=scene.who).status == 200
 
 
-def test_no_secret_gets_out_of_the_door(scene: Scene) -> None:
+@EACH_FORM
+def test_no_secret_gets_out_of_the_door(form: logs.Form, tmp_path: Path, keys: dict[str, str]) -> None:
     """Secrets in headers, addresses, bodies and broken requests, on every route and on none."""
+    with searched(form, tmp_path, keys) as scene:
+        _of_the_door(scene)
+
+
+def _of_the_door(scene: Scene) -> None:
     secrets = scene.secrets
     wrong: list[tuple[str, str]] = [
         ("Authorization", f"Bearer {secrets['bearer']}"),
@@ -339,8 +161,14 @@ def _misuse(scene: Scene) -> None:
     assert scene.ask("GET", "/boom", headers=who).status == 500
 
 
-def test_no_secret_gets_out_of_ordinary_days(scene: Scene) -> None:
+@EACH_FORM
+def test_no_secret_gets_out_of_ordinary_days(form: logs.Form, tmp_path: Path, keys: dict[str, str]) -> None:
     """What goes well, is cancelled, dropped, exported, imported, searched, counted, documented or stopped."""
+    with searched(form, tmp_path, keys) as scene:
+        _of_ordinary_days(scene)
+
+
+def _of_ordinary_days(scene: Scene) -> None:
     place, who = scene.place, scene.who
     session = place.session(who)
     place.answered(who, session)
@@ -390,3 +218,64 @@ def test_a_database_that_fails_tells_nobodys_words(
     assert "broken" in stream.getvalue()
     out, err = capfd.readouterr()
     assert words not in stream.getvalue() + out + err
+
+
+COMMAND = [sys.executable, "-X", "dev", "-W", "default", "-m", "thinkaloud"]
+
+
+def _asked(url: str, path: str, token: str, body: Any = None) -> tuple[int, bytes]:
+    sent = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+    data = None if body is None else json.dumps(body).encode()
+    try:
+        request = urllib.request.Request(url + path, data, sent)
+        with urllib.request.urlopen(request, timeout=WAIT_S) as response:
+            return response.status, response.read()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read()
+
+
+@EACH_FORM
+def test_the_command_shows_a_token_once_and_no_key(
+    form: logs.Form, tmp_path: Path, keys: dict[str, str]
+) -> None:
+    """As a person runs it, with Python's own checks on: a start, a failing turn, a stop in the middle."""
+    heap: dict[str, bytes] = {}
+    with parrot.parrot() as url, simulated("vllm", [json.loads(ENDLESS)]) as model:
+        rows = parrot.rows(url, keys) + f'[providers.vllm]\nbase_url = "{model.url}/v1"\n'
+        (tmp_path / "catalog.toml").write_text(rows)
+        words = ["serve", "--port", "0", "--auth", "token", "--grace", "0", "--log-format", form]
+        with subprocess.Popen([*COMMAND, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as run:
+            try:
+                assert run.stdout is not None
+                address = run.stdout.readline().decode().strip()
+                made = subprocess.run(
+                    [*COMMAND, "tokens", "create", "local"], capture_output=True, check=True
+                )
+                token = made.stdout.decode().strip()
+                heap["what tokens create tells people"] = made.stderr
+                heap |= _used(address, token)
+                run.send_signal(signal.SIGTERM)
+                out, err = run.communicate(timeout=WAIT_S)
+            finally:
+                run.kill()
+    assert run.returncode == 0, err
+    [start] = re.findall(rb"tka_[A-Za-z0-9_-]{43}", err)
+    heap |= {"stdout": out, "stderr": err.replace(start, b"")}
+    heap |= {path.name: path.read_bytes() for path in tmp_path.glob("thinkaloud.db*")}
+    assert b"thinkaloud.requests" in err or form is logs.Form.TEXT
+    found = spilled(KEYS | {"token": token, "start": start.decode()}, heap)
+    assert not found, "\n".join(map(str, found[:20]))
+
+
+def _used(address: str, token: str) -> dict[str, bytes]:
+    """A turn that fails with the key quoted, somebody unknown, and a turn that runs when the stop comes."""
+    status, told = _asked(address, "/api/sessions", token, {"model": MODEL})
+    assert status == 201
+    path = f"/api/sessions/{json.loads(told)['id']}/turns"
+    _, begun = _asked(address, path, token, {"prompt": "x", "model": "parrot-chat/401-openai"})
+    _, events = _asked(address, f"/api/turns/{json.loads(begun)['id']}/events", token)
+    assert b"***" in events
+    _, stranger = _asked(address, "/api/sessions", new_start_token())
+    _, running = _asked(address, path, token, {"prompt": "x"})
+    assert json.loads(running)["state"] == "running"
+    return {"begun": begun, "events": events, "stranger": stranger, "running": running}
