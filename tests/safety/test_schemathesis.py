@@ -28,11 +28,15 @@ ACCEPTED = ["2xx", "401", "404", "409", "422", "429"]
 """What data that fits the document may get. 422 is "understood, and not possible": a model, a language or a
 cursor that there is not. It is never called malformed (400): what a schema can say, it says."""
 
+REFUSED = ["400", "401", "404", "409", "413", "415", "422", "429", "431"]
+"""What data that does not fit may get; also that it is too large to be looked at."""
+
 # Two checks say nothing here. `ignored_auth`: the document says that no token is needed, as is so on the
 # machine itself; the matrix tries every route without one. `object_level_authorization` wants a second user
 # in its configuration; the matrix and the state machine have three.
 CHECKS: dict[str, Any] = {
     "positive_data_acceptance": {"expected-statuses": ACCEPTED},
+    "negative_data_rejection": {"expected-statuses": REFUSED},
     "ignored_auth": {"enabled": False},
     "object_level_authorization": {"enabled": False},
 }

@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from thinkaloud.canon import BlockEnded, Entry, TurnFailed
 from thinkaloud.client.reply import Watch
 from thinkaloud.server.bodies import EventsQuery
 from thinkaloud.server.metrics import Metrics
 from thinkaloud.server.refusals import BadRequest, TooMany, Unavailable
 from thinkaloud.server.routing import Granted, Left
 from thinkaloud.store import turns
+from thinkaloud.store.folding import INTERRUPTED
 from thinkaloud.store.live import Span
 from thinkaloud.store.rows import State, TurnRow
 
@@ -44,6 +46,7 @@ _HEADERS = [
     (b"cache-control", b"no-store"),
     (b"x-accel-buffering", b"no"),
 ]
+_entry = msgspec.json.Decoder(Entry)
 _RETRY = b"retry: 1000\n\n"
 _ALIVE = b": alive\n\n"
 
@@ -168,9 +171,20 @@ async def _found(gateway: "Gateway", turn: TurnRow, after: int) -> tuple[Span, s
         return await gateway.log.read(turn.key), ""
     span = await gateway.log.read(turn.key, after - 1)
     at_the_end = span.over and len(span.lines) == 1
+    if span.lines and turn.epoch and _ended_later(span.lines[0]):
+        # The writer that was lost may have shown something else by this number, which it could not save.
+        return await gateway.log.read(turn.key), "unknown_id"
     if span.lines and (turn.timing_kept or at_the_end):
         return Span(after + 1, span.lines[1:], span.over, span.saved), ""
     return await gateway.log.read(turn.key), "unknown_id" if turn.timing_kept else "renumbered"
+
+
+def _ended_later(line: bytes) -> bool:
+    """Whether an entry is one of those by which a turn that was left behind is brought to its end."""
+    event = _entry.decode(line).event
+    if isinstance(event, BlockEnded):
+        return event.interrupted
+    return isinstance(event, TurnFailed) and event.code == INTERRUPTED
 
 
 class _Stream:

@@ -14,6 +14,7 @@ from thinkaloud.store import search, sessions, turns
 from thinkaloud.store.messages import write_message
 from thinkaloud.store.rows import Session, State, TurnRow
 from thinkaloud.store.schema import turns as turn_rows
+from thinkaloud.store.search_folding import fold_text
 from thinkaloud.store.stored import Packed, pack, replace_stored, stored_entries
 from thinkaloud.store.turns import Asked
 from thinkaloud.transcript import Turn, apply, unfold
@@ -33,6 +34,8 @@ class Folded(msgspec.Struct, frozen=True):
     turn: Turn
     state: State
     packed: tuple[Packed, ...]
+    words: dict[str, str]
+    """Its texts as search has them: folding takes long, and nobody may write meanwhile."""
 
 
 def fold_stored(conn: Connection, turn: int) -> Folded:
@@ -45,7 +48,9 @@ def fold_entries(entries: list[Entry]) -> Folded:
     turn = Turn()
     for entry in entries:
         apply(turn, entry)
-    return Folded(turn, state_of(entries[-1].event), tuple(pack(entries)))
+    said = (text for block in turn.blocks for text in (block.text, block.result, block.error) if text)
+    words = {text: fold_text(text) for text in said}
+    return Folded(turn, state_of(entries[-1].event), tuple(pack(entries)), words)
 
 
 def keep(conn: Connection, key: int, folded: Folded) -> None:
@@ -54,7 +59,7 @@ def keep(conn: Connection, key: int, folded: Folded) -> None:
     if found is None or found.state != State.RUNNING:
         return
     turn = folded.turn
-    search.index(conn, [write_message(conn, key, turn)])
+    search.index(conn, [write_message(conn, key, turn)], folded.words)
     replace_stored(conn, key, folded.packed)
     ended = {"of": key, "state": folded.state, "ended_ms": turn.ended_ms, "lease_until_ms": None}
     conn.execute(_END, ended)

@@ -6,6 +6,7 @@ newest entries from memory and older ones from the database, live or long after,
 """
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -21,6 +22,8 @@ from thinkaloud.store.folding import fold_stored, keep
 from thinkaloud.store.live import Live, Span
 from thinkaloud.store.stored import read_stored
 from thinkaloud.transcript import Turn
+
+logger = logging.getLogger(__name__)
 
 KIB = 1024
 
@@ -161,7 +164,9 @@ class EventLog:
         while True:
             try:
                 await self._database.write(lambda conn: keep(conn, turn, folded))
-            except NotSaved:
+            except Exception as error:  # nobody may wait for ever because of rows that were refused once
+                if not isinstance(error, NotSaved):
+                    logger.exception("what a turn came to could not be kept; it is tried again")
                 await asyncio.sleep(self._pace.retry_s)
             else:
                 return folded.turn
@@ -203,8 +208,10 @@ class EventLog:
         waiting = [*self._held, *batches]
         try:
             stale = frozenset(await self._database.append(waiting))
-        except NotSaved:
+        except Exception as error:  # whatever it is, readers must not wait in silence
             newly = not self._held
+            if newly and not isinstance(error, NotSaved):
+                logger.exception("the log could not be written; it is tried again")
             self._held = waiting
             self.held_bytes = sum(len(batch.entries) for batch in waiting)
             if newly:

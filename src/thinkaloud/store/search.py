@@ -128,8 +128,8 @@ def rebuild(conn: Connection) -> None:
     _remember_folding(conn)
 
 
-def index(conn: Connection, of: Collection[int]) -> None:
-    """Make these messages findable, once."""
+def index(conn: Connection, of: Collection[int], folded: Mapping[str, str] | None = None) -> None:
+    """Make these messages findable, once; `folded` are texts of theirs that were folded beforehand."""
     for batch in _batches(of):
         for texts, message in ((_ASKED, messages.c.key), (_SAID, parts.c.message)):
             conn.execute(
@@ -137,7 +137,7 @@ def index(conn: Connection, of: Collection[int]) -> None:
             )
         rows = conn.execute(_FOUND.where(found.c.message.in_(batch)).order_by(found.c.key)).all()
         if rows:
-            _engine(conn).add(conn, [_entry(row) for row in rows])
+            _engine(conn).add(conn, [_entry(row, folded or {}) for row in rows])
 
 
 def forget(conn: Connection, of: Collection[int]) -> None:
@@ -145,7 +145,7 @@ def forget(conn: Connection, of: Collection[int]) -> None:
     for batch in _batches(of):
         rows = conn.execute(_FOUND.where(found.c.message.in_(batch))).all()
         if rows:
-            _engine(conn).remove(conn, [_entry(row) for row in rows])
+            _engine(conn).remove(conn, [_entry(row, {}) for row in rows])
             conn.execute(delete(found).where(found.c.message.in_(batch)))
 
 
@@ -189,18 +189,19 @@ def _tag(user: int, workspace: int, kind: str) -> str:
     return f"u{user}w{workspace}{kind}"
 
 
-def _entry(row: Row[Any]) -> search_sqlite.Entry:
-    return {"key": row.key, "norm": fold_text(_text(row)), "tags": _tag(row.user, row.workspace, row.kind)}
+def _entry(row: Row[Any], folded: Mapping[str, str]) -> search_sqlite.Entry:
+    norm = " ".join(filter(None, (folded.get(text) or fold_text(text) for text in _texts(row))))
+    return {"key": row.key, "norm": norm, "tags": _tag(row.user, row.workspace, row.kind)}
 
 
-def _text(row: Row[Any]) -> str:
+def _texts(row: Row[Any]) -> list[str]:
     """All that can be found in a row: of a tool its name, what it was given, and what came back."""
     told = (row.name, row.text, row.result, row.error) if row.kind == SearchKind.TOOL else (row.text,)
-    return "\n".join(filter(None, told))
+    return list(filter(None, told))
 
 
 def _hit(row: Row[Any], phrases: Sequence[Phrase]) -> Hit:
-    shown, marks = snippet(_text(row), phrases)
+    shown, marks = snippet("\n".join(_texts(row)), phrases)
     return Hit(
         SearchKind(row.kind), row.session, row.title, row.turn, row.block, shown, marks, row.created_ms
     )
