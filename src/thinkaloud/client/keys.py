@@ -7,6 +7,7 @@ reference leads to is a `Secret`.
 
 import importlib
 import os
+import re
 import stat
 import tomllib
 from collections.abc import Callable, Mapping
@@ -21,6 +22,9 @@ CREDENTIALS = "credentials.toml"
 SHORTEST_TO_HIDE = 4
 """A shorter key would blacken ordinary words; no provider issues one."""
 
+
+SHORTEST_PIECE = 6
+"""A shorter piece of a key tells nothing, and may be part of an ordinary word."""
 
 OR = " | "
 """Between references of which the first that leads to a key is taken."""
@@ -43,8 +47,17 @@ class Secret:
         return _Unshown(prefix + self._value)
 
     def hidden_in(self, text: str) -> str:
-        """The text with every copy of the value blackened: some servers quote the key they refuse."""
-        return text.replace(self._value, SHOWN) if len(self._value) >= SHORTEST_TO_HIDE else text
+        """The text with every copy of the value blackened: some servers quote the key they refuse.
+
+        A quote may have been cut within the key or put into small letters, so its beginnings and ends count
+        as well, in whatever case.
+        """
+        if len(self._value) < SHORTEST_TO_HIDE:
+            return text
+        text = _blackened(text, self._value)
+        for size in range(len(self._value) - 1, SHORTEST_PIECE - 1, -1):
+            text = _blackened(_blackened(text, self._value[:size]), self._value[-size:])
+        return text
 
     def __repr__(self) -> str:
         return SHOWN
@@ -56,6 +69,12 @@ class Secret:
 
     def __reduce__(self) -> Never:
         raise TypeError("A Secret is not copied or stored. Keep its reference and resolve it again.")
+
+
+def _blackened(text: str, piece: str) -> str:
+    return (
+        re.sub(re.escape(piece), SHOWN, text, flags=re.IGNORECASE) if piece.lower() in text.lower() else text
+    )
 
 
 class _Unshown(str):

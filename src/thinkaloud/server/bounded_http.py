@@ -59,6 +59,9 @@ class BoundedHttp(HttpToolsProtocol):
         """All headers are there."""
         self._in_head, self._fruit = False, True
         self._rest()
+        if not self._one_host():
+            self._refuse(BadRequest("The address names another host than the Host header. Send one of them."))
+            return
         super().on_headers_complete()
         self.scope["extensions"] = {ABORT: {"now": self.transport.abort}}
 
@@ -83,6 +86,14 @@ class BoundedHttp(HttpToolsProtocol):
     def send_400_response(self, msg: str) -> None:
         """What came is not HTTP; uvicorn's own words for it are not in the form that ours have."""
         self._refuse(BadRequest("What came is not a request of HTTP/1.1, so it was not read any further."))
+
+    def _one_host(self) -> bool:
+        """Whether the address, where it is written in full, says the same as the header."""
+        if self.url.startswith((b"/", b"*")):
+            return True
+        scheme, _, rest = self.url.lower().partition(b"://")
+        named = [value.lower() for name, value in self.headers if name == b"host"]
+        return scheme == b"http" and named == [rest.partition(b"/")[0]]
 
     def _hurry_up(self) -> None:
         seconds = self.limits.head_s

@@ -7,6 +7,7 @@ raised becomes an answer, and no error ends the process.
 
 import asyncio
 import logging
+import re
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
@@ -61,6 +62,8 @@ UNMATCHED = "unmatched"
 LEFT = 499
 """What the log says of a request whose sender went away before there was an answer."""
 _VISIT = "thinkaloud.visit"
+_CROOKED = re.compile(rb"%2f|%5c|%00|\\", re.IGNORECASE)
+"""Slashes in disguise: what stands before us may read them as others do not."""
 _READING = ("GET", "HEAD", "OPTIONS")
 _ONCE = frozenset(
     b"authorization content-encoding content-length content-type host idempotency-key last-event-id origin "
@@ -237,7 +240,8 @@ class _Entry:
 
     def _media_type(self, method: str, headers: Mapping[bytes, bytes]) -> str:
         """The type of the body, which must be one that the route reads; empty where there is no body."""
-        if method in _READING or (headers.get(b"content-length", b"0") == b"0" and not _chunked(headers)):
+        empty = headers.get(b"content-length", b"0") == b"0" and not _chunked(headers)
+        if method in _READING or (empty and b"content-type" not in headers):
             return ""
         said, _, parameters = headers.get(b"content-type", b"").decode("latin-1").lower().partition(";")
         media_type, charset = said.strip(), parameters.replace(" ", "").replace('"', "")
@@ -250,7 +254,7 @@ class _Entry:
             raise WrongType(
                 f"The body must be {wanted}, in UTF-8 and not compressed, and its Content-Type must say so."
             )
-        return media_type
+        return "" if empty else media_type
 
     def _query(self, query_string: bytes) -> msgspec.Struct:
         if not query_string and self._no_parameters is not None:
@@ -309,6 +313,8 @@ def _read_headers(scope: Scope, limits: Limits) -> dict[bytes, bytes]:
         raise HeadersTooLarge(
             f"The address and the headers are larger than {limits.header_bytes:,} bytes together. Send less."
         )
+    if _CROOKED.search(scope.get("raw_path") or b""):
+        raise NotFound("There is no such path: slashes are written as slashes here.")
     if repeated:
         raise BadRequest(f"The header {repeated.decode()} came twice. Send it once.")
     return found

@@ -150,7 +150,7 @@ def _engine(path: Path, *, writes: bool) -> Engine:
         )
 
     pool = StaticPool(connect) if writes else QueuePool(connect, pool_size=READERS, max_overflow=0)
-    engine = create_engine("sqlite://", pool=pool)
+    engine = create_engine("sqlite://", pool=pool, hide_parameters=True)  # they are what people wrote
 
     @event.listens_for(engine, "connect")
     def _connected(raw: sqlite3.Connection, _: object) -> None:
