@@ -319,7 +319,11 @@ class SearchQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
     q: Annotated[str, Meta(min_length=1, max_length=1000)]
     scope: Annotated[
-        str, Meta(max_length=60, description="prompts, answers, tools, thoughts: any of them, with commas.")
+        str,
+        Meta(
+            pattern=r"^(prompts|answers|tools|thoughts)(,(prompts|answers|tools|thoughts)){0,9}$",
+            description="prompts, answers, tools, thoughts: any of them, with commas.",
+        ),
     ] = "prompts,answers,tools"
     limit: Limit = 20
     after: Cursor = ""

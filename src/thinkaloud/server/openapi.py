@@ -34,7 +34,7 @@ HEADERS = {
     ),
     "GET /api/turns/{turn}/events": (
         "Last-Event-ID",
-        "^[0-9]{1,15}$",
+        "^[0-9]{0,15}$",
         "The last id that was seen; what follows it is sent. `after` says the same in the address.",
     ),
 }
