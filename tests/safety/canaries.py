@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
+import pytest
 from opentelemetry import trace
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
@@ -162,15 +163,14 @@ def _entries(conn: Connection, turn: int) -> list[Entry]:
     return list(stored_entries(conn, turn))
 
 
-def collected() -> InMemorySpanExporter:
-    """All spans from now on; a process has one provider of them, whoever set it."""
-    exporter = InMemorySpanExporter()
-    provider = trace.get_tracer_provider()
-    if not isinstance(provider, TracerProvider):
-        provider = TracerProvider()
-        trace.set_tracer_provider(provider)
+@contextlib.contextmanager
+def collected() -> Iterator[InMemorySpanExporter]:
+    """All spans. A process has one provider of them for good, so it is only lent another for a while."""
+    exporter, provider = InMemorySpanExporter(), TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(exporter))
-    return exporter
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(trace, "get_tracer", provider.get_tracer)
+        yield exporter
 
 
 def dead_row(reference: str) -> str:
@@ -193,10 +193,10 @@ LIMITS = {"body_bytes": 50_000, "body_s": 0.3, "head_s": 0.3, "running_turns_per
 @contextlib.contextmanager
 def searched(form: logs.Form, folder: Path, keys: dict[str, str]) -> Iterator[Scene]:
     """A gateway with the parrot and simulators behind it; when it has stopped, everything is searched."""
-    spans, heap = collected(), dict[str, bytes]()
+    heap: dict[str, bytes] = {}
     secrets = KEYS | SENT | {"unknown": new_start_token()}
     models = {"vllm": Puppet(), "anthropic": Puppet()}
-    with talkative(form) as stream, parrot.parrot() as url:
+    with talkative(form) as stream, parrot.parrot() as url, collected() as spans:
         rows = parrot.rows(url, keys) + dead_row(keys["parrot-chat"])
         settings = quick(**LIMITS, grace_s=0.1)
         with ground(folder, models=models, settings=settings, routes=ROUTES_AND_BOOM, rows=rows) as place:
@@ -210,7 +210,9 @@ def searched(form: logs.Form, folder: Path, keys: dict[str, str]) -> Iterator[Sc
             heap |= {f"{path.name}, running": path.read_bytes() for path in folder.glob("thinkaloud.db*")}
         heap |= {path.name: path.read_bytes() for path in folder.glob("thinkaloud.db*")}
         heap["log"] = stream.getvalue().encode()
-    heap["spans"] = "\n".join(span.to_json() for span in spans.get_finished_spans()).encode()
+    told = spans.get_finished_spans()
+    assert told or not turns, "no span was collected"
+    heap["spans"] = "\n".join(span.to_json() for span in told).encode()
     assert heap["log"].count(b"\n") > 100, "nothing was logged"
     found = spilled(secrets, heap)
     assert not found, "\n".join(map(str, found[:20]))
