@@ -3,8 +3,8 @@
 import base64
 import contextlib
 import io
-import json
 import logging
+import re
 import socket
 import warnings
 from collections.abc import Iterator
@@ -65,8 +65,10 @@ def forms(secret: str) -> Iterator[bytes]:
     yield secret.encode("utf-16-le").lower()
     yield secret.encode().hex().encode()
     yield quote(secret, safe="").lower().encode()
-    escaped = json.dumps(secret).replace("/", "\\/")
-    yield escaped[1:-1].lower().encode()
+    escaped = re.sub(r"[^A-Za-z0-9]", lambda sign: f"\\u{ord(sign[0]):04x}", secret).lower()
+    for told in (secret.replace("/", "\\/").lower(), escaped):
+        yield told.encode()
+        yield told.replace("\\", "\\\\").encode()  # JSON that is quoted in JSON
     for lead in range(3):
         coded = base64.b64encode(b"\0" * lead + secret.encode())[4 if lead else 0 : -4]
         yield coded.lower()

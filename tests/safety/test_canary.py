@@ -59,6 +59,10 @@ def test_the_search_finds_what_is_there() -> None:
         secret[:PART],
         quote(secret, safe=""),
         secret.replace("/", "\\/"),
+        secret.replace("-", "\\u002d")
+        .replace("/", "\\u002f")
+        .replace("+", "\\u002b")
+        .replace("=", "\\u003d"),
         secret.encode().hex(),
         base64.b64encode(secret.encode()).decode(),
         base64.b64encode(b"ab" + secret.encode() + b"cd").decode(),

@@ -204,3 +204,14 @@ def test_what_is_right_is_let_in(place: Place) -> None:
     assert heads[0].startswith(b"HTTP/1.1 200 ")
     absolute = "GET http://localhost:{port}/api/sessions HTTP/1.1\r\n" + OURS + "\r\n"
     assert place.ground.send(place.filled(absolute).encode())[0].startswith(b"HTTP/1.1 200 ")
+
+
+@pytest.mark.parametrize("content_type", ["", "application/json", "application/octet-stream"])
+def test_an_empty_request_of_an_ordinary_client_is_let_in(content_type: str, place: Place) -> None:
+    """Many clients name a type also where nothing is sent; one that no page may send unasked does no harm."""
+    told = [("Content-Type", content_type)] if content_type else []
+    with renewed(place) as fresh:
+        for route in CHANGING:
+            if route.body is None and route.media_types == ("application/json",):
+                answer = place.ground.ask(route.method, fresh.filled(route.path), b"", told)
+                assert answer.status == route.status, (key(route), answer)

@@ -64,6 +64,8 @@ LEFT = 499
 _VISIT = "thinkaloud.visit"
 _CROOKED = re.compile(rb"%2f|%5c|%00|\\", re.IGNORECASE)
 """Slashes in disguise: what stands before us may read them as others do not."""
+_UNASKED = ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data")
+"""What a page may send to another site without asking: refused also where nothing is in it."""
 _READING = ("GET", "HEAD", "OPTIONS")
 _ONCE = frozenset(
     b"authorization content-encoding content-length content-type host idempotency-key last-event-id origin "
@@ -241,10 +243,10 @@ class _Entry:
     def _media_type(self, method: str, headers: Mapping[bytes, bytes]) -> str:
         """The type of the body, which must be one that the route reads; empty where there is no body."""
         empty = headers.get(b"content-length", b"0") == b"0" and not _chunked(headers)
-        if method in _READING or (empty and b"content-type" not in headers):
-            return ""
         said, _, parameters = headers.get(b"content-type", b"").decode("latin-1").lower().partition(";")
         media_type, charset = said.strip(), parameters.replace(" ", "").replace('"', "")
+        if method in _READING or (empty and media_type not in _UNASKED):
+            return ""
         if (
             media_type not in self._route.media_types
             or charset not in ("", "charset=utf-8")
@@ -254,7 +256,7 @@ class _Entry:
             raise WrongType(
                 f"The body must be {wanted}, in UTF-8 and not compressed, and its Content-Type must say so."
             )
-        return "" if empty else media_type
+        return media_type
 
     def _query(self, query_string: bytes) -> msgspec.Struct:
         if not query_string and self._no_parameters is not None:
