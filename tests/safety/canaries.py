@@ -189,7 +189,7 @@ def dead_row(reference: str) -> str:
     )
 
 
-LIMITS = {"body_bytes": 50_000, "body_s": 0.3, "head_s": 0.3, "running_turns_per_user": 500}
+LIMITS = {"body_bytes": 50_000, "body_s": 2.0, "head_s": 2.0, "running_turns_per_user": 500}
 
 
 @contextlib.contextmanager
