@@ -29,7 +29,7 @@ PRODUCES = {
 HEADERS = {
     "POST /api/sessions/{session}/turns": (
         "Idempotency-Key",
-        "^[!-~]{0,255}$",
+        "^[!-~]{1,255}$",
         "The same key with the same body starts nothing twice, and gives the turn that it started before.",
     ),
     "GET /api/turns/{turn}/events": (
