@@ -37,7 +37,7 @@ behaviour: .venv/.ready ## fill in which tests prove which line of docs/behaviou
 
 lock: .venv-lock/.ready ## pin all dependencies with hashes (UPGRADE=--upgrade takes the newest)
 	for group in dev bench; do \
-	  .venv-lock/bin/uv pip compile pyproject.toml --quiet --group $$group --extra server --extra telemetry --output-file requirements/$$group.lock \
+	  .venv-lock/bin/uv pip compile pyproject.toml --quiet --group $$group --extra server --extra telemetry --extra agents --output-file requirements/$$group.lock \
 	    --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
 	    --custom-compile-command "make lock" $(UPGRADE) || exit 1; \
 	done

@@ -48,5 +48,5 @@ def test_any_beginning_of_any_story_can_be_stopped(
 def test_only_what_is_open_is_interrupted() -> None:
     live = fold([TurnStarted(), *thought(0, "Hm."), *answer(1, "So")[:-1], BlockStarted(2, Kind.TOOL_CALL)])
     ends = stopped(live, CANCELLED)
-    assert ends == [BlockEnded(1, interrupted=True), BlockEnded(2, interrupted=True), CANCELLED]
+    assert ends == [BlockEnded(2, interrupted=True), BlockEnded(1, interrupted=True), CANCELLED]
     assert live.live  # the turn itself was not touched

@@ -1,6 +1,6 @@
 """The vocabulary: events, entries, seals, usage and errors. Frozen values and nothing else."""
 
-from thinkaloud.canon.counts import newer
+from thinkaloud.canon.counts import newer, together
 from thinkaloud.canon.errors import (
     BadCatalog,
     BadFrame,
@@ -20,6 +20,8 @@ from thinkaloud.canon.errors import (
     UnknownProfile,
 )
 from thinkaloud.canon.events import (
+    ApprovalAsked,
+    ApprovalSettled,
     BlockEnded,
     BlockGrew,
     BlockReclassified,
@@ -31,6 +33,7 @@ from thinkaloud.canon.events import (
     Kind,
     NoticeGiven,
     Provenance,
+    ReplyEnded,
     Seal,
     SealForm,
     SummaryWritten,
@@ -43,6 +46,8 @@ from thinkaloud.canon.events import (
 )
 
 __all__ = [
+    "ApprovalAsked",
+    "ApprovalSettled",
     "BadCatalog",
     "BadFrame",
     "BlockEnded",
@@ -63,6 +68,7 @@ __all__ = [
     "Provenance",
     "ProviderFault",
     "Refused",
+    "ReplyEnded",
     "Seal",
     "SealForm",
     "SummaryWritten",
@@ -80,4 +86,5 @@ __all__ = [
     "Usage",
     "UsageReported",
     "newer",
+    "together",
 ]

@@ -149,10 +149,45 @@ class UsageReported(msgspec.Struct, frozen=True, tag_field="type", tag="usage.re
 
 
 class NoticeGiven(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="type", tag="notice.given"):
-    """Something a person should know that changes nothing in the turn."""
+    """Something a person should know that changes nothing in the turn; `block` is what it is about."""
 
     code: str
     text: str = ""
+    block: int | None = None
+
+
+class ApprovalAsked(msgspec.Struct, frozen=True, tag_field="type", tag="approval.asked"):
+    """A call waits until a person lets it run."""
+
+    block: int
+
+
+class ApprovalSettled(
+    msgspec.Struct, frozen=True, omit_defaults=True, tag_field="type", tag="approval.settled"
+):
+    """A person let a call run, or not; `by` is who."""
+
+    block: int
+    granted: bool
+    by: str = ""
+
+
+class ReplyEnded(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="type", tag="reply.ended"):
+    """One of several replies that make up a turn came to its end.
+
+    It holds what a turn of one reply keeps of itself: whose it was, to what request (`prefix`), and what it
+    took. `parent` is the call of the assistant that replied; None is the turn itself.
+    """
+
+    finish: Finish = Finish.UNKNOWN
+    said: str = ""
+    message: Seal | None = None
+    usage: Usage = Usage()
+    dialect: str = ""
+    model: str = ""
+    provider: str = ""
+    prefix: str = ""
+    parent: int | None = None
 
 
 class TurnEnded(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="type", tag="turn.ended"):
@@ -181,6 +216,9 @@ Event = (
     | SummaryWritten
     | UsageReported
     | NoticeGiven
+    | ApprovalAsked
+    | ApprovalSettled
+    | ReplyEnded
     | TurnEnded
     | TurnFailed
 )

@@ -4,6 +4,7 @@ A request is what `context` builds and what a dialect turns into a body. An assi
 either as its issuer sent it (`verbatim`) or as plain parts that any provider can read.
 """
 
+import re
 from enum import StrEnum
 
 import msgspec
@@ -39,6 +40,16 @@ class Tool(msgspec.Struct, frozen=True):
     name: str
     description: str = ""
     parameters: str = '{"type":"object","properties":{}}'
+
+
+def assistant_tool(name: str) -> str:
+    """The name under which a model calls an assistant: letters, digits and underscores, all small."""
+    return re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")[:64] or "assistant"
+
+
+def assistant_arguments(task: str) -> str:
+    """A task as the arguments of the call that gives it to an assistant."""
+    return msgspec.json.encode({"task": task}).decode()
 
 
 class UserMessage(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="role", tag="user"):

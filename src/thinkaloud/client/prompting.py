@@ -29,6 +29,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     system: str = ""
     tools: tuple[Tool, ...] = ()
     images: tuple[Image, ...] = ()
+    tool_choice: str = ""
     max_tokens: int | None = None
     stream: bool = True
     context_mode: ContextMode = ContextMode.PROVIDER_DEFAULT
@@ -103,6 +104,7 @@ def prepare(
         unsupported=options.unsupported,
         ask=ask,
         max_tokens=ask.max_tokens or options.max_tokens,
+        tool_choice=options.tool_choice,
         stream=options.stream,
     )
     built = build(_conversation(prompt, options), way, terms)

@@ -10,6 +10,7 @@ from thinkaloud.context.conversation import (
 )
 from thinkaloud.context.fingerprints import fingerprint
 from thinkaloud.context.replaying import supports_thinking_blocks
+from thinkaloud.context.replies import replies_of, steps_of
 from thinkaloud.context.report import WHY, Fate, Line, Report, Total
 from thinkaloud.context.terms import ContextMode, Terms, Unsupported
 
@@ -29,6 +30,8 @@ __all__ = [
     "build",
     "fingerprint",
     "read_conversation",
+    "replies_of",
+    "steps_of",
     "supports_thinking_blocks",
     "write_conversation",
 ]

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Row, bindparam, func, insert, select
 from thinkaloud.canon import Kind, NoticeGiven, Provenance, Seal, Usage
 from thinkaloud.store.rows import Message, Role, Stamps
 from thinkaloud.store.schema import messages, parts
-from thinkaloud.transcript import Block, Outcome, Status, Turn
+from thinkaloud.transcript import Approval, Block, Outcome, Reply, Status, Turn
 from thinkaloud.view import gateway
 
 _USAGE = {name: f"{name}_tokens" for name in Usage.__struct_fields__}
@@ -19,6 +19,7 @@ _outcome = msgspec.json.Decoder(Outcome)
 _seal = msgspec.json.Decoder(Seal)
 _seals = msgspec.json.Decoder(list[Seal])
 _notices = msgspec.json.Decoder(tuple[NoticeGiven, ...])
+_replies = msgspec.json.Decoder(tuple[Reply, ...])
 
 # Made once: putting a statement together costs more than running it.
 _LAST = select(func.max(messages.c.position)).where(messages.c.turn == bindparam("of"))
@@ -42,6 +43,7 @@ def write_message(conn: Connection, turn: int, told: Turn) -> int:
         "summary": told.summary,
         "summary_by": told.summary_by,
         "notices": _json(told.notices) if told.notices else "",
+        "replies": _json(told.replies) if told.replies else "",
         "started_ms": told.started_ms,
         "ended_ms": told.ended_ms,
         **{column: getattr(told.usage, name) for name, column in _USAGE.items()},
@@ -76,6 +78,7 @@ def turn_of(message: Message) -> Turn:
         summary_by=message.summary_by,
         message=message.raw,
         notices=list(message.notices),
+        replies=list(message.replies),
         started_ms=message.started_ms,
         ended_ms=message.ended_ms,
     )
@@ -112,6 +115,7 @@ def _message(row: Row[Any], blocks: Iterable[Block]) -> Message:
         summary=row.summary,
         summary_by=row.summary_by,
         notices=_notices.decode(row.notices) if row.notices else (),
+        replies=_replies.decode(row.replies) if row.replies else (),
         started_ms=row.started_ms,
         ended_ms=row.ended_ms,
         parts=tuple(blocks),
@@ -134,6 +138,8 @@ def _part(block: Block) -> dict[str, object]:
         "error": block.error,
         "started_ms": block.started_ms,
         "ended_ms": block.ended_ms,
+        "approval": block.approval,
+        "settled_by": block.settled_by,
     }
 
 
@@ -158,6 +164,8 @@ def _block(row: Row[Any]) -> Block:
         error=row.error,
         started_ms=row.started_ms,
         ended_ms=row.ended_ms,
+        approval=Approval(row.approval),
+        settled_by=row.settled_by,
         pieces=[row.text] if row.text else [],
     )
 

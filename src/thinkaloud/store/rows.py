@@ -12,7 +12,7 @@ import msgspec
 from thinkaloud.canon import NoticeGiven, Seal, Usage
 from thinkaloud.canon.requests import Level, Tool
 from thinkaloud.context import ContextMode
-from thinkaloud.transcript import Block, Outcome
+from thinkaloud.transcript import Block, Outcome, Reply
 from thinkaloud.view import Policy
 
 T = TypeVar("T")
@@ -160,6 +160,8 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     summary: str = ""
     summary_by: str = ""
     notices: tuple[NoticeGiven, ...] = ()
+    replies: tuple[Reply, ...] = ()
+    """Each with its provider's own message, byte for byte; none where the turn is one reply."""
     started_ms: int | None = None
     ended_ms: int | None = None
     parts: tuple[Block, ...] = ()

@@ -184,6 +184,7 @@ messages = Table(
     _text("summary"),
     _text("summary_by"),
     _text("notices"),
+    _text("replies"),
     UniqueConstraint("turn", "position"),
 )
 
@@ -208,6 +209,8 @@ parts = Table(
     _text("error"),
     _ms("started_ms"),
     _ms("ended_ms"),
+    _text("approval"),
+    _text("settled_by"),
 )
 
 agents = Table(

@@ -8,7 +8,11 @@ or a log that produces them has a bug, and a guess would hide it.
 from collections.abc import Iterable
 from typing import assert_never
 
+import msgspec
+
 from thinkaloud.canon import (
+    ApprovalAsked,
+    ApprovalSettled,
     BlockEnded,
     BlockGrew,
     BlockReclassified,
@@ -18,6 +22,7 @@ from thinkaloud.canon import (
     Event,
     NoticeGiven,
     OutOfOrder,
+    ReplyEnded,
     SummaryWritten,
     ToolFinished,
     TurnEnded,
@@ -25,12 +30,14 @@ from thinkaloud.canon import (
     TurnStarted,
     UsageReported,
     newer,
+    together,
 )
 from thinkaloud.transcript.outcome import of_end, of_failure
-from thinkaloud.transcript.turn import Block, Status, Turn
+from thinkaloud.transcript.turn import Approval, Block, Reply, Status, Turn
 
-BlockChange = BlockStarted | BlockSealed | BlockReclassified | BlockEnded | ToolFinished
-TurnChange = TurnStarted | SummaryWritten | UsageReported | NoticeGiven | TurnEnded | TurnFailed
+CallChange = ToolFinished | ApprovalAsked | ApprovalSettled
+BlockChange = BlockStarted | BlockSealed | BlockReclassified | BlockEnded
+TurnChange = TurnStarted | SummaryWritten | UsageReported | NoticeGiven | ReplyEnded | TurnEnded | TurnFailed
 
 
 def fold(events: Iterable[Event], turn: Turn | None = None) -> Turn:
@@ -55,6 +62,8 @@ def apply(turn: Turn, entry: Entry) -> Turn:
         blocks[number].pieces.append(event.text)
     elif isinstance(event, BlockChange):
         _change_block(turn, event, entry.at_ms)
+    elif isinstance(event, CallChange):
+        _change_call(_known(turn, event.block), event, entry.at_ms)
     else:
         _change_turn(turn, event, entry.at_ms)
     turn.seq = entry.seq
@@ -71,6 +80,8 @@ def _change_turn(turn: Turn, event: TurnChange, at_ms: int | None) -> None:
             turn.usage = newer(turn.usage, event.usage)
         case NoticeGiven():
             turn.notices.append(event)
+        case ReplyEnded():
+            _end_reply(turn, event, at_ms)
         case TurnEnded():
             _all_ended(turn)
             turn.message, turn.ended_ms = event.message, at_ms
@@ -97,14 +108,41 @@ def _change_block(turn: Turn, event: BlockChange, at_ms: int | None) -> None:
             if block.error:
                 block.status = Status.ERROR
             block.ended_ms = at_ms
+        case _:
+            assert_never(event)
+
+
+def _change_call(block: Block, event: CallChange, at_ms: int | None) -> None:
+    match event:
         case ToolFinished():
-            block = _known(turn, event.block)
             block.result, block.error = event.result, event.error
             if block.status is not Status.RUNNING:
                 block.status = Status.ERROR if event.error else Status.DONE
                 block.ended_ms = at_ms
+        case ApprovalAsked():
+            if not block.awaited or block.approval:
+                raise OutOfOrder(f"block {block.number} cannot wait for an approval")
+            block.approval = Approval.ASKED
+        case ApprovalSettled():
+            if block.approval is not Approval.ASKED:
+                raise OutOfOrder(f"block {block.number} waits for no approval")
+            block.approval = Approval.GRANTED if event.granted else Approval.DENIED
+            block.settled_by = event.by
         case _:
             assert_never(event)
+
+
+def _end_reply(turn: Turn, event: ReplyEnded, at_ms: int | None) -> None:
+    if event.parent is not None:
+        _known(turn, event.parent)
+    told = {name: getattr(event, name) for name in event.__struct_fields__}
+    reply = Reply(**told, until=len(turn.blocks), ended_ms=at_ms)
+    said = turn.said_in(reply)
+    if running := [block.number for block in said if block.status is Status.RUNNING]:
+        raise OutOfOrder(f"a reply ended while its blocks {running} were open")
+    reply = msgspec.structs.replace(reply, calls=tuple(block.number for block in said if block.awaited))
+    turn.usage = together(turn.usage, reply.usage) if turn.replies else reply.usage
+    turn.replies.append(reply)
 
 
 def _start(turn: Turn, event: BlockStarted, at_ms: int | None) -> None:

@@ -4,11 +4,15 @@ Only `transcript.apply` writes to these; everyone else reads. Text is kept in th
 and joined when somebody asks, so that growing a block never copies what is there.
 """
 
+from bisect import bisect_right
 from enum import StrEnum
 
 import msgspec
 
-from thinkaloud.canon import Kind, NoticeGiven, Provenance, Seal, Usage
+from thinkaloud.canon import Finish, Kind, NoticeGiven, Provenance, Seal, Usage
+
+BETWEEN_REPLIES = "\n\n"
+CALLS = (Kind.TOOL_CALL, Kind.ASSISTANT_CALL)
 
 
 class Status(StrEnum):
@@ -18,6 +22,15 @@ class Status(StrEnum):
     DONE = "done"
     ERROR = "error"
     INTERRUPTED = "interrupted"
+
+
+class Approval(StrEnum):
+    """Whether a person let a call run."""
+
+    NOT_ASKED = ""
+    ASKED = "asked"
+    GRANTED = "granted"
+    DENIED = "denied"
 
 
 class Ending(StrEnum):
@@ -57,6 +70,8 @@ class Block(msgspec.Struct):
     error: str = ""
     started_ms: int | None = None
     ended_ms: int | None = None
+    approval: Approval = Approval.NOT_ASKED
+    settled_by: str = ""
     pieces: list[str] = msgspec.field(default_factory=list)
 
     @property
@@ -72,11 +87,37 @@ class Block(msgspec.Struct):
         return not any(piece.strip() for piece in self.pieces)
 
     @property
+    def awaited(self) -> bool:
+        """Whether it is a call that was made and has not come back."""
+        return self.kind in CALLS and self.result is None and self.status is Status.DONE
+
+    @property
     def duration_ms(self) -> int | None:
         """From its first stamp to its last; None while it runs or where stamps are missing."""
         if self.started_ms is None or self.ended_ms is None:
             return None
         return self.ended_ms - self.started_ms
+
+
+class Reply(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One of the replies that make up a turn: see `canon.ReplyEnded`.
+
+    `until` is how many blocks the turn had when it ended; `calls` are those of its calls that were left to
+    whoever runs the turn.
+    """
+
+    finish: Finish = Finish.UNKNOWN
+    said: str = ""
+    message: Seal | None = None
+    usage: Usage = Usage()
+    dialect: str = ""
+    model: str = ""
+    provider: str = ""
+    prefix: str = ""
+    parent: int | None = None
+    until: int = 0
+    calls: tuple[int, ...] = ()
+    ended_ms: int | None = None
 
 
 class Turn(msgspec.Struct):
@@ -91,6 +132,8 @@ class Turn(msgspec.Struct):
     summary_by: str = ""
     message: Seal | None = None
     notices: list[NoticeGiven] = msgspec.field(default_factory=list)
+    replies: list[Reply] = msgspec.field(default_factory=list)
+    """In the order they ended; none in a turn of a single reply, which is the turn itself."""
     seq: int = -1
     started_ms: int | None = None
     ended_ms: int | None = None
@@ -107,12 +150,29 @@ class Turn(msgspec.Struct):
 
     @property
     def answer(self) -> str:
-        """Every answer text of the turn itself, in order, with nothing added in between."""
-        return "".join(block.text for block in self.top(Kind.TEXT))
+        """Every answer text of the turn itself, in order; a blank line parts one reply's from the next's."""
+        ends = [reply.until for reply in self.replies if reply.parent is None]
+        texts: dict[int, str] = {}
+        for block in self.top(Kind.TEXT):
+            place = bisect_right(ends, block.number)
+            texts[place] = texts.get(place, "") + block.text
+        return BETWEEN_REPLIES.join(text for text in texts.values() if text)
 
     def top(self, *kinds: Kind) -> list[Block]:
         """The turn's own blocks, without those of its assistants; only of these kinds if any are named."""
         return [block for block in self.blocks if block.parent is None and (not kinds or block.kind in kinds)]
+
+    def said_in(self, reply: Reply) -> list[Block]:
+        """What one of the turn's replies thought, called and said, in order."""
+        before = (other.until for other in self.replies if other.parent == reply.parent)
+        first = max((until for until in before if until < reply.until), default=0)
+        return [block for block in self.blocks[first : reply.until] if block.parent == reply.parent]
+
+    def within(self, number: int | None, call: int) -> bool:
+        """Whether a block is this call, or hangs anywhere below it."""
+        while number is not None and number != call:
+            number = self.blocks[number].parent
+        return number is not None
 
     def children(self, block: Block) -> list[Block]:
         """What an assistant thought, called and said, in order."""

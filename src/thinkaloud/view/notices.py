@@ -1,5 +1,6 @@
-"""One sentence for a turn whose end a person should know of; nothing for one that went well."""
+"""One sentence for what a person should know: how a turn ended, unless it went well, and what was noticed."""
 
+from thinkaloud.canon import NoticeGiven
 from thinkaloud.transcript import Ending, Turn
 from thinkaloud.view.standing import connection_lost
 from thinkaloud.view.words import Words
@@ -12,6 +13,11 @@ _KEYS = {
     Ending.FAILED: "ai.notice.failed",
     Ending.CANCELLED: "ai.notice.stopped",
 }
+_NOTICED = {
+    "silent": "ai.notice.silent",
+    "repeating": "ai.notice.repeating",
+    "budget_nearly_used": "ai.notice.budget_nearly_used",
+}
 
 
 def notice(turn: Turn, locale: str = "en-US") -> str:
@@ -20,3 +26,9 @@ def notice(turn: Turn, locale: str = "en-US") -> str:
         return ""
     key = "ai.notice.connection_lost" if connection_lost(turn) else _KEYS[turn.outcome.ending]
     return Words(locale).say(key, reason=turn.outcome.message or turn.outcome.cause)
+
+
+def notice_text(given: NoticeGiven, locale: str = "en-US") -> str:
+    """What was noticed during a turn, in words of the language; else in those that came with it."""
+    key = _NOTICED.get(given.code)
+    return Words(locale).say(key) if key else given.text

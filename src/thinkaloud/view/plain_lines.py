@@ -21,11 +21,11 @@ from thinkaloud.canon import (
     TurnEnded,
     TurnFailed,
 )
-from thinkaloud.transcript import Block, Status, Turn
+from thinkaloud.transcript import CALLS, Block, Status, Turn
 from thinkaloud.view.graphemes import one_line
 from thinkaloud.view.labels import TOOL_ICON
 from thinkaloud.view.notices import notice
-from thinkaloud.view.standing import CALLS, shown, unseen
+from thinkaloud.view.standing import shown, unseen
 from thinkaloud.view.steps import LINE_COLUMNS, asked, name_of, thought_text
 from thinkaloud.view.times import block_time
 from thinkaloud.view.words import Words

@@ -28,7 +28,7 @@ from thinkaloud.view.session_marks import (
     found,
     hash_of,
 )
-from thinkaloud.view.session_record import Exchange, SessionRecord, refuse_newer, retold
+from thinkaloud.view.session_record import Exchange, SessionRecord, refuse_newer, retold, without_seals
 
 M = TypeVar("M", bound=msgspec.Struct)
 
@@ -150,9 +150,11 @@ def _exchange(source: _Source) -> Exchange:
         raise source.damaged(f"{begun.asked} messages belong before this answer, and not {len(asked)}")
     blocks, changed = _blocks(source, begun.blocks)
     end = source.take(Over).end
+    told = msgspec.structs.replace(begun.turn, blocks=blocks)
+    turn = without_seals(told) if changed else told
     if changed and isinstance(end, TurnEnded):
         end = msgspec.structs.replace(end, message=None)
-    entries = retold(msgspec.structs.replace(begun.turn, blocks=blocks), end)
+    entries = retold(turn, end)
     return Exchange(tuple(asked), entries, begun.model, begun.provider, begun.prefix, begun.created_ms)
 
 

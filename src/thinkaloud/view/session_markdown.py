@@ -14,7 +14,7 @@ import msgspec
 
 from thinkaloud.canon import Kind, TurnEnded, TurnFailed
 from thinkaloud.canon.requests import ToolMessage, UserMessage
-from thinkaloud.transcript import Block, Status, Turn
+from thinkaloud.transcript import CALLS, Block, Status, Turn
 from thinkaloud.view.graphemes import one_line
 from thinkaloud.view.labels import TOOL_ICON, counted
 from thinkaloud.view.notices import notice
@@ -46,7 +46,7 @@ from thinkaloud.view.session_record import (
     turns_of,
     without_thoughts,
 )
-from thinkaloud.view.standing import CALLS, unseen
+from thinkaloud.view.standing import unseen
 from thinkaloud.view.steps import name_of, thought_text
 from thinkaloud.view.times import block_time
 from thinkaloud.view.words import Words

@@ -8,7 +8,7 @@ import msgspec
 
 from thinkaloud.canon import Entry, Kind, OutOfOrder, Refused, TurnEnded, TurnFailed
 from thinkaloud.canon.requests import ToolMessage, UserMessage
-from thinkaloud.transcript import Block, Turn, apply, unfold
+from thinkaloud.transcript import Block, Reply, Turn, apply, unfold
 
 VERSION = 1
 """Of both files; a reader refuses what a newer one wrote."""
@@ -95,17 +95,42 @@ def _silent(exchange: Exchange, turn: Turn) -> Exchange:
     end = end_of(exchange)
     if isinstance(end, TurnEnded):
         end = msgspec.structs.replace(end, message=None)
-    kept = msgspec.structs.replace(turn, blocks=_said(turn.blocks), summary="", summary_by="", message=None)
-    return msgspec.structs.replace(exchange, entries=retold(kept, end))
+    kept = without_seals(_said(turn))
+    return msgspec.structs.replace(
+        exchange,
+        entries=retold(msgspec.structs.replace(kept, summary="", summary_by="", message=None), end),
+    )
 
 
-def _said(blocks: list[Block]) -> list[Block]:
-    """The blocks that are no thoughts and hang below none, numbered anew."""
+def without_seals(turn: Turn) -> Turn:
+    """A turn that can go back to nobody as it was said: without what its issuers sealed of its replies."""
+    return msgspec.structs.replace(
+        turn, replies=[msgspec.structs.replace(reply, message=None) for reply in turn.replies]
+    )
+
+
+def _said(turn: Turn) -> Turn:
+    """The turn with the blocks that are no thoughts and hang below none, numbered anew."""
     places: dict[int | None, int | None] = {None: None}
     kept: list[Block] = []
-    for block in blocks:
+    for block in turn.blocks:
         if block.kind is not Kind.REASONING and block.parent in places:
             places[block.number] = len(kept)
             number, parent = len(kept), places[block.parent]
             kept.append(msgspec.structs.replace(block, number=number, parent=parent, seals=[]))
-    return kept
+    return msgspec.structs.replace(
+        turn,
+        blocks=kept,
+        replies=[_renumbered(reply, places) for reply in turn.replies if reply.parent in places],
+        notices=[
+            msgspec.structs.replace(told, block=places[told.block])
+            for told in turn.notices
+            if told.block in places
+        ],
+    )
+
+
+def _renumbered(reply: Reply, places: dict[int | None, int | None]) -> Reply:
+    until = sum(number is not None and number < reply.until for number in places)
+    calls = tuple(place for number in reply.calls if (place := places.get(number)) is not None)
+    return msgspec.structs.replace(reply, parent=places[reply.parent], until=until, calls=calls)

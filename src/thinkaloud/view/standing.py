@@ -8,9 +8,7 @@ and until something follows them, it goes on.
 from enum import StrEnum
 
 from thinkaloud.canon import Kind, SealForm
-from thinkaloud.transcript import Block, Ending, Status, Turn
-
-CALLS = (Kind.TOOL_CALL, Kind.ASSISTANT_CALL)
+from thinkaloud.transcript import CALLS, Block, Ending, Status, Turn
 
 
 class Standing(StrEnum):
@@ -102,11 +100,7 @@ def _goes_on(turn: Turn) -> bool:
 
 
 def _running(block: Block) -> bool:
-    return block.status is Status.RUNNING or _awaited(block)
-
-
-def _awaited(block: Block) -> bool:
-    return block.kind in CALLS and block.result is None and block.status is Status.DONE
+    return block.status is Status.RUNNING or block.awaited
 
 
 def _thinking_cut(turn: Turn) -> bool:

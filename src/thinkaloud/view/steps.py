@@ -11,12 +11,12 @@ from typing import TypeVar
 import msgspec
 
 from thinkaloud.canon import Kind
-from thinkaloud.transcript import Block, Turn
+from thinkaloud.transcript import CALLS, Block, Turn
 from thinkaloud.view.graphemes import first_graphemes, one_line
 from thinkaloud.view.labels import thought_label
 from thinkaloud.view.policy import Open
 from thinkaloud.view.scene import Scene
-from thinkaloud.view.standing import CALLS, Standing, shown, unseen
+from thinkaloud.view.standing import Standing, shown, unseen
 from thinkaloud.view.words import Words
 
 RESULT_LIMIT = 280

@@ -1,0 +1,50 @@
+"""How far an agent may go: its limits, what it has spent, and the word for it when it is enough."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from thinkaloud.transcript import Reply
+
+
+class Limits(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """How far an agent may go, with all that its assistants do; None is no limit."""
+
+    replies: int = 50
+    output_tokens: int | None = None
+    """As far as providers report them."""
+    seconds: float | None = 600.0
+    """Time spent waiting for an approval does not count."""
+    usd: float | None = None
+    """As far as prices are known."""
+
+
+class LimitReached(Exception):
+    """An agent may go no further; `whose` says which one, `code` which limit it is."""
+
+    def __init__(self, whose: object, what: str, name: str, limits: Limits) -> None:
+        self.whose = whose
+        self.code = f"limit_{what}"
+        most = f"{getattr(limits, what):,}"
+        super().__init__(
+            f"{name} was stopped at its limit of {most} {_WORDS[what]} (limits.{what}). What was said until "
+            "then stands; raise the limit to let it go further."
+        )
+
+
+_WORDS = {
+    "replies": "replies",
+    "output_tokens": "output tokens",
+    "seconds": "seconds",
+    "usd": "US dollars",
+}
+
+
+def exceeded(limits: Limits, spent: Sequence[Reply]) -> str:
+    """Which limit leaves no room for another reply; empty where none does."""
+    if len(spent) >= limits.replies:
+        return "replies"
+    tokens = sum(reply.usage.output or 0 for reply in spent)
+    if limits.output_tokens is not None and tokens >= limits.output_tokens:
+        return "output_tokens"
+    return ""

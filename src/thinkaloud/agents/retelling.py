@@ -1,0 +1,110 @@
+"""One reply of a model, retold as part of a run: its blocks get the numbers they have in the turn.
+
+A dialect knows tools and nothing else. Here a call that means an assistant becomes one, and its arguments
+become the task that is in them.
+"""
+
+import msgspec
+
+from thinkaloud.agents.agent import Agent
+from thinkaloud.canon import (
+    BlockEnded,
+    BlockGrew,
+    BlockReclassified,
+    BlockSealed,
+    BlockStarted,
+    Event,
+    Kind,
+    NoticeGiven,
+    SummaryWritten,
+    ToolFinished,
+    TurnEnded,
+    TurnFailed,
+    TurnStarted,
+    Usage,
+    UsageReported,
+    newer,
+)
+
+
+class _Given(msgspec.Struct):
+    task: str
+
+
+_given = msgspec.json.Decoder(_Given)
+
+
+class Retelling:
+    """Takes a reply's events one by one; `end` is the one that closed it."""
+
+    def __init__(self, agent: Agent, parent: int | None) -> None:
+        self._agent = agent
+        self._parent = parent
+        self._places: dict[int, int] = {}
+        self._tasks: dict[int, list[str]] = {}
+        self.started = TurnStarted()
+        self.usage = Usage()
+        self.end: TurnEnded | TurnFailed | None = None
+
+    @property
+    def blocks(self) -> tuple[int, ...]:
+        """Its blocks, by the numbers they have in the turn."""
+        return tuple(self._places.values())
+
+    def feed(self, event: Event, next_block: int) -> list[Event]:
+        """What an event of the reply is in the run; `next_block` is the number that a new block gets."""
+        match event:
+            case BlockStarted():
+                return [self._start(event, next_block)]
+            case BlockGrew() if event.block in self._tasks:
+                self._tasks[event.block].append(event.text)
+                return []
+            case BlockEnded() if event.block in self._tasks:
+                return self._end_task(event)
+            case BlockReclassified():
+                return [self._refile(event, next_block)]
+            case BlockGrew() | BlockSealed() | BlockEnded() | ToolFinished():
+                return [msgspec.structs.replace(event, block=self._places[event.block])]
+        return self._of_turn(event)
+
+    def _of_turn(self, event: Event) -> list[Event]:
+        match event:
+            case TurnStarted():
+                self.started = event
+            case UsageReported():
+                self.usage = newer(self.usage, event.usage)
+            case TurnEnded() | TurnFailed():
+                self.end = event
+            case NoticeGiven() if self._parent is not None and event.block is None:
+                return [msgspec.structs.replace(event, block=self._parent)]
+            case SummaryWritten() if self._parent is not None:
+                return []
+            case _:
+                return [event]
+        return [event] if self._parent is None and not isinstance(event, TurnEnded | TurnFailed) else []
+
+    def _start(self, event: BlockStarted, number: int) -> BlockStarted:
+        self._places[event.block] = number
+        placed = msgspec.structs.replace(event, block=number, parent=self._parent)
+        assistant = self._agent.assistant(event.name) if event.kind is Kind.TOOL_CALL else None
+        if assistant is None:
+            return placed
+        self._tasks[event.block] = []
+        return msgspec.structs.replace(
+            placed, kind=Kind.ASSISTANT_CALL, name=assistant.name, assistant_id=assistant.id
+        )
+
+    def _end_task(self, event: BlockEnded) -> list[Event]:
+        number, arguments = self._places[event.block], "".join(self._tasks.pop(event.block))
+        told: list[Event] = [msgspec.structs.replace(event, block=number)]
+        try:
+            task = _given.decode(arguments).task
+        except msgspec.MsgspecError:
+            task = arguments  # written in another shape, and still what the model wants done
+        return [BlockGrew(number, task), *told] if task else told
+
+    def _refile(self, event: BlockReclassified, next_block: int) -> BlockReclassified:
+        into = event.into
+        if into is not None:
+            self._places[into] = into = next_block
+        return msgspec.structs.replace(event, block=self._places[event.block], into=into)

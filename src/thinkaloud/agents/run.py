@@ -1,0 +1,201 @@
+"""A run of an agent: one turn, told entry by entry while it happens, and the ways to steer it.
+
+`Run.entries` tells it; leaving it early stops all that is under way, down to the deepest assistant. A turn
+that was left waiting for an approval goes on from its entries, in this process or in another.
+"""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import AsyncGenerator
+
+import msgspec
+
+from thinkaloud.agents.agent import Agent
+from thinkaloud.agents.level import GRACE_S, Level, Settled
+from thinkaloud.agents.limits import LimitReached
+from thinkaloud.agents.replying import ReplyFailed
+from thinkaloud.agents.watching import Watch
+from thinkaloud.canon import (
+    BlockEnded,
+    Entry,
+    Event,
+    Finish,
+    Kind,
+    NoticeGiven,
+    Refused,
+    ToolFinished,
+    TurnEnded,
+)
+from thinkaloud.catalog import Catalog
+from thinkaloud.client import steady_clock
+from thinkaloud.client.asking import Clock
+from thinkaloud.client.http import Client
+from thinkaloud.client.prompting import Prepared, setting, told
+from thinkaloud.context import Step
+from thinkaloud.transcript import Approval, Status, Turn, apply, given_up, stopped
+from thinkaloud.transcript.stopping import STOPPED
+
+logger = logging.getLogger(__name__)
+
+ANSWER_NOW = NoticeGiven("answer_now", "The thinking was stopped, and the model was asked to answer now.")
+_TICK_S = 1.0
+
+
+class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run has around it: where models are found, how they are reached, what time it is."""
+
+    catalog: Catalog | None = None
+    client: Client | None = None
+    clock: Clock = msgspec.field(default_factory=steady_clock)
+    silent_s: float = 30.0
+    """After so long without a word a notice says so."""
+
+
+class Run:
+    """One run; `turn` is the turn so far."""
+
+    def __init__(
+        self,
+        agent: Agent,
+        before: tuple[Step, ...],
+        *,
+        around: Surroundings | None = None,
+        first: Prepared | None = None,
+        turn: Turn | None = None,
+    ) -> None:
+        """Begin a turn after these steps, with its first request if that is ready; or go on with a turn."""
+        self.turn = turn or Turn()
+        self._around = around or Surroundings()
+        self._top = Level(self, agent, before, first=first)
+        self._told: deque[Entry] = deque()
+        self._news = asyncio.Event()
+        self._watch = Watch(silent_s=self._around.silent_s, budget_tokens=_budget(agent))
+        self._settled: dict[int, asyncio.Future[Settled]] = {}
+        self._working: asyncio.Task[None] | None = None
+        self._hurry = False
+
+    @property
+    def catalog(self) -> Catalog | None:
+        """Where models are found."""
+        return self._around.catalog
+
+    async def entries(self) -> AsyncGenerator[Entry, None]:
+        """Everything that happens from now on. Faults before the first entry are raised."""
+        tasks = [asyncio.create_task(self._run()), asyncio.create_task(self._tick())]
+        tasks[0].add_done_callback(lambda _: self._news.set())
+        try:
+            while self._told or not tasks[0].done():
+                while self._told:
+                    yield self._told.popleft()
+                self._news.clear()
+                if not tasks[0].done():
+                    await self._news.wait()
+            tasks[0].result()
+        finally:
+            for task in tasks:
+                task.cancel()
+            _, late = await asyncio.wait(tasks, timeout=2 * GRACE_S)
+            if late:
+                logger.warning("a tool went on after its run was stopped, and was left to itself")
+
+    def settle(self, block: int, *, granted: bool, by: str = "") -> None:
+        """Let a call run that waits for it, or not."""
+        if block not in self._settled or self._settled[block].done():
+            raise Refused(f"Block {block} of this turn does not wait for an approval, or does no more.")
+        self._settled[block].set_result(Settled(granted, by))
+
+    def answer_now(self) -> None:
+        """Stop thinking, tools and assistants, and have the model answer with what there is."""
+        answering = any(
+            not block.blank for block in self.turn.top(Kind.TEXT) if block.status is Status.RUNNING
+        )
+        if self._working is None or self._working.done() or not self.turn.live:
+            raise Refused("Nothing is under way that could be hurried.")
+        if answering or self._top.hurried:
+            raise Refused("The model is answering already. Wait for it, or stop the turn.")
+        self._hurry = True
+        self._working.cancel()
+
+    def tell(self, event: Event, at_ms: int | None = None) -> None:
+        """Write an event into the turn."""
+        entry = Entry(self.turn.seq + 1, event, self._around.clock() if at_ms is None else at_ms)
+        apply(self.turn, entry)
+        self._told.append(entry)
+        self._news.set()
+        if self.turn.live:
+            for notice in self._watch.feed(self.turn, entry):
+                self.tell(notice)
+
+    def ask(self, ready: Prepared) -> AsyncGenerator[Entry, None]:
+        """Send a request."""
+        return told(ready, client=self._around.client, clock=self._around.clock)
+
+    async def settled(self, block: int) -> Settled:
+        """Wait until a person has decided about a call."""
+        return await self._settled.setdefault(block, asyncio.get_running_loop().create_future())
+
+    async def _run(self) -> None:
+        for event in left_behind(self.turn):
+            self.tell(event)
+        try:
+            await self._work()
+        except LimitReached as reached:
+            self._tell_all([*given_up(self.turn), NoticeGiven(reached.code, str(reached))])
+            self.tell(TurnEnded(Finish.LENGTH, reached.code))
+        except ReplyFailed as failed:
+            self._tell_all(stopped(self.turn, failed.failed))
+        if self.turn.live:
+            last = self._top.replies[-1]
+            self.tell(TurnEnded(last.finish, last.said))
+
+    async def _work(self) -> None:
+        while True:
+            self._working = asyncio.create_task(self._top.work())
+            try:
+                return await self._working
+            except asyncio.CancelledError:
+                task = asyncio.current_task()
+                if not self._hurry or (task is not None and task.cancelling()):
+                    raise
+                self._hurry = False
+                self._tell_all([*given_up(self.turn), ANSWER_NOW])
+                self._top.hurried = True
+
+    def _tell_all(self, events: list[Event]) -> None:
+        for event in events:
+            self.tell(event)
+
+    async def _tick(self) -> None:
+        while True:
+            await asyncio.sleep(_TICK_S)
+            waits = any(not future.done() for future in self._settled.values())
+            notice = None if waits else self._watch.silent(self._around.clock())
+            if notice is not None and self.turn.live:
+                self.tell(notice)
+
+
+def waits(turn: Turn) -> bool:
+    """Whether a live turn is waiting for a person to let a call run: it can go on whenever they do."""
+    return turn.live and any(block.approval is Approval.ASKED and block.awaited for block in turn.blocks)
+
+
+def left_behind(turn: Turn) -> list[Event]:
+    """The events that a turn is owed when whoever ran it is gone, before it can go on.
+
+    Half a reply is given up and asked for again. A tool that was at work may have done what it was called
+    for, so it is not run twice: its call comes to nothing, and the model is told so.
+    """
+    if turn.seq < 0:
+        return []
+    events: list[Event] = []
+    for block in reversed(turn.blocks):
+        if block.status is Status.RUNNING:
+            events.append(BlockEnded(block.number, interrupted=True))
+        elif block.kind is Kind.TOOL_CALL and block.awaited and block.approval is not Approval.ASKED:
+            events.append(ToolFinished(block.number, error=STOPPED))
+    return events
+
+
+def _budget(agent: Agent) -> int | None:
+    return setting(agent.thinking).budget_tokens

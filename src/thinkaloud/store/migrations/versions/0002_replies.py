@@ -1,0 +1,13 @@
+"""Turns of several replies, and calls that wait until a person lets them run."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0002"
+down_revision = "0001"
+
+
+def upgrade() -> None:
+    """Add the columns; in what is there already they say nothing."""
+    for table, column in (("messages", "replies"), ("parts", "approval"), ("parts", "settled_by")):
+        op.add_column(table, sa.Column(column, sa.Text(), nullable=False, server_default=""))
