@@ -30,7 +30,10 @@ def simulating(*words: str) -> Iterator[str]:
             yield run.stdout.readline().strip()
         finally:
             run.send_signal(signal.SIGINT)
-            out, err = run.communicate(timeout=10)
+            try:
+                out, err = run.communicate(timeout=10)
+            finally:
+                run.kill()
     assert (run.returncode, out) == (0, "")
     assert err == f"{words[0]} is simulated there; no model is asked. Ctrl-C stops it.\n"
 

@@ -195,6 +195,8 @@ BODIES: dict[tuple[str, str], dict[str, Any]] = {
     ("PATCH", "/api/sessions/{session}"): {},
     ("POST", TURNS): {"prompt": "x"},
     ("POST", "/api/turns/{turn}/cancel"): {},
+    ("POST", "/api/turns/{turn}/answer-now"): {},
+    ("POST", "/api/turns/{turn}/approvals"): {"block": 0, "granted": True},
     ("DELETE", "/api/sessions/{session}"): {},
     ("POST", "/api/agents"): AGENT,
     ("PUT", "/api/agents/{agent}"): AGENT,

@@ -64,6 +64,8 @@ TABLE = {
     "GET /api/turns/{turn}": private(200),
     "GET /api/turns/{turn}/events": private(200),
     "POST /api/turns/{turn}/cancel": private(202),
+    "POST /api/turns/{turn}/answer-now": private(202),
+    "POST /api/turns/{turn}/approvals": private(422, {"block": 0, "granted": True}),
     "GET /api/agents": ones_own(200),
     "POST /api/agents": ones_own(201, NEW_AGENT),
     "GET /api/agents/{agent}": Row(200, 404, 200, 404),
@@ -74,7 +76,7 @@ TABLE = {
     "PUT /api/preferences": ones_own(200, {"language": "pt-BR"}),
     "GET /api/search": ones_own(200, query=f"?q={PROMPT}&scope=prompts,answers,tools,thoughts"),
 }
-WITH_A_RUNNING_TURN = "POST /api/turns/{turn}/cancel"
+WITH_A_RUNNING_TURN = [f"POST /api/turns/{{turn}}/{act}" for act in ("cancel", "answer-now", "approvals")]
 SHARED = ("GET /api/agents", "GET /api/agents/{agent}")
 """What the whole workspace may see."""
 
@@ -139,7 +141,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
 def estate(stage: Stage, route: Route) -> Estate:
     place, owner = stage.place, stage.cast.owner.headers
     session, turn = place.imported(owner, TITLE, PROMPT, THOUGHT, SAID)
-    if key(route) == WITH_A_RUNNING_TURN:
+    if key(route) in WITH_A_RUNNING_TURN:
         turn = place.begun(owner, session, ENDLESS)
     assert place.ask("PUT", "/api/preferences", {"language": "en-US"}, owner).status == 200
     return Estate(session, turn, place.agent(owner, AGENT, system=AGENT))

@@ -62,6 +62,8 @@ BODIES = {
     "POST /api/import": b'{"thinkaloud": 1, "title": "evil", "created_ms": null, "exchanges": []}',
     "POST /api/sessions/{session}/turns": b'{"prompt": "evil"}',
     "POST /api/turns/{turn}/cancel": b"{}",
+    "POST /api/turns/{turn}/answer-now": b"{}",
+    "POST /api/turns/{turn}/approvals": b'{"block": 0, "granted": true}',
     "POST /api/agents": b'{"name": "evil", "model": "vllm/qwen3-8b"}',
     "PUT /api/agents/{agent}": b'{"name": "evil", "model": "vllm/qwen3-8b"}',
     "DELETE /api/agents/{agent}": b"{}",

@@ -1,7 +1,7 @@
 """A gateway on a port, with a simulated provider behind it and an ordinary HTTP client before it."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +12,9 @@ import aiohttp
 import msgspec
 from tests.app.serving import ROWS
 
+from thinkaloud.agents.builtin_tools import builtin_tools
+from thinkaloud.agents.toolbox import Toolbox
+from thinkaloud.agents.tools import Tool
 from thinkaloud.canon import Entry
 from thinkaloud.catalog import Catalog, builtin, builtin_texts, parse
 from thinkaloud.client import Client, Retries, Timeouts
@@ -184,9 +187,10 @@ async def calling(
     *,
     settings: Settings | None = None,
     client: Client | None = None,
-    rows: str = "",
+    more: Sequence[Tool] | str = (),
 ) -> AsyncIterator[Caller]:
-    """A caller of a gateway whose database is in that folder; `rows` are more rows for its catalog."""
+    """A caller of a gateway with its database in that folder, and more tools, or more rows of the catalog."""
+    rows, tools = (more, ()) if isinstance(more, str) else ("", more)
     async with AsyncExitStack() as stack:
         simulator = await stack.enter_async_context(
             running(provider, script=SCRIPT if script is None else script)
@@ -197,6 +201,7 @@ async def calling(
             pointing_at(simulator, extra=rows),
             settings=settings or quick(),
             client=client or impatient(),
+            toolbox=Toolbox(builtin_tools() | {tool.definition.name: tool for tool in tools}),
         )
         await stack.enter_async_context(gateway)
         place = await stack.enter_async_context(listening(gateway))

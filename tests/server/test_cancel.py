@@ -63,7 +63,7 @@ def test_the_connection_to_the_provider_is_closed_within_a_second(tmp_path: Path
     async def story() -> None:
         async with (
             serving(act) as upstream,
-            calling(tmp_path, rows=ACME.format(url=upstream.base_url)) as caller,
+            calling(tmp_path, more=ACME.format(url=upstream.base_url)) as caller,
         ):
             turn = await caller.begin(await caller.session(), model="acme/m-1")
             await eventually(lambda: upstream.seen)

@@ -13,7 +13,7 @@ from thinkaloud.store import turns as turn_queries
 from thinkaloud.store.folding import keep_finished
 from thinkaloud.store.log import EventLog
 from thinkaloud.store.messages import messages_of
-from thinkaloud.store.recovering import LEASE_MS, recover, renew
+from thinkaloud.store.recovering import LEASE_MS, Left, recover, renew
 from thinkaloud.store.rows import Message, Owner, SearchKind, Session, State, TurnRow
 from thinkaloud.store.schema import log as log_rows
 from thinkaloud.store.schema import sessions as session_rows
@@ -47,7 +47,7 @@ def test_wherever_it_stopped_the_turn_has_an_end_and_keeps_its_words(tmp_path: P
         async with kept(tmp_path) as database:
             row = await left_behind(database, WHOLE[:said])
         async with kept(tmp_path) as database:
-            assert await recover(database, now_ms=LATER_MS) == (row.id,)
+            assert await recover(database, now_ms=LATER_MS) == Left((row.id,))
             found, message = await now(database, row)
             whole = said == len(WHOLE)
             assert found.state == (State.DONE if whole else State.INTERRUPTED)
@@ -56,7 +56,7 @@ def test_wherever_it_stopped_the_turn_has_an_end_and_keeps_its_words(tmp_path: P
             assert message.outcome is not None
             assert whole or message.outcome.cause == "interrupted"
             assert all(block.status is not Status.RUNNING for block in message.parts)
-            assert await recover(database, now_ms=LATER_MS) == ()
+            assert await recover(database, now_ms=LATER_MS) == Left()
 
     asyncio.run(told())
 
@@ -92,8 +92,8 @@ def test_where_others_write_a_lease_is_respected(tmp_path: Path) -> None:
             await database.write(lambda conn: conn.execute(other).rowcount)
             await database.write(lambda conn: renew(conn, "w", LATER_MS))
             shared = Shared(database.path)
-            assert await recover(shared, now_ms=LATER_MS + LEASE_MS) == (stale.id,)
-            assert await recover(shared, now_ms=LATER_MS + LEASE_MS + 1) == (row.id,)
+            assert await recover(shared, now_ms=LATER_MS + LEASE_MS) == Left((stale.id,))
+            assert await recover(shared, now_ms=LATER_MS + LEASE_MS + 1) == Left((row.id,))
             shared.close()
 
     asyncio.run(told())

@@ -33,6 +33,8 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     """Tools that somebody else runs: a turn that calls one ends there, and goes on with its result."""
     assistants: tuple["Agent", ...] = ()
     limits: Limits = Limits()
+    summary_model: str = ""
+    """A small model that may write one line on what is being thought, where the provider has no titles."""
 
     @property
     def offered(self) -> tuple[canon.Tool, ...]:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from thinkaloud.agents.prices import price_of
 from thinkaloud.transcript import Reply
 
 
@@ -47,4 +48,6 @@ def exceeded(limits: Limits, spent: Sequence[Reply]) -> str:
     tokens = sum(reply.usage.output or 0 for reply in spent)
     if limits.output_tokens is not None and tokens >= limits.output_tokens:
         return "output_tokens"
+    if limits.usd is not None and sum(float(price_of(reply) or 0) for reply in spent) >= limits.usd:
+        return "usd"
     return ""

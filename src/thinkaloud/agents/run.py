@@ -15,6 +15,7 @@ from thinkaloud.agents.agent import Agent
 from thinkaloud.agents.level import GRACE_S, Level, Settled
 from thinkaloud.agents.limits import LimitReached
 from thinkaloud.agents.replying import ReplyFailed
+from thinkaloud.agents.summaries import Summaries, prompt_for
 from thinkaloud.agents.watching import Watch
 from thinkaloud.canon import (
     BlockEnded,
@@ -26,12 +27,14 @@ from thinkaloud.canon import (
     Refused,
     ToolFinished,
     TurnEnded,
+    TurnFailed,
 )
+from thinkaloud.canon.requests import Level as Effort
 from thinkaloud.catalog import Catalog
 from thinkaloud.client import steady_clock
 from thinkaloud.client.asking import Clock
 from thinkaloud.client.http import Client
-from thinkaloud.client.prompting import Prepared, setting, told
+from thinkaloud.client.prompting import Options, Prepared, ask, setting, told
 from thinkaloud.context import Step
 from thinkaloud.transcript import Approval, Status, Turn, apply, given_up, stopped
 from thinkaloud.transcript.stopping import STOPPED
@@ -40,6 +43,7 @@ logger = logging.getLogger(__name__)
 
 ANSWER_NOW = NoticeGiven("answer_now", "The thinking was stopped, and the model was asked to answer now.")
 _TICK_S = 1.0
+_SUMMARY_TOKENS = 100
 
 
 class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,6 +74,8 @@ class Run:
         self._top = Level(self, agent, before, first=first)
         self._told: deque[Entry] = deque()
         self._news = asyncio.Event()
+        self._summaries = Summaries(write=self._summary if agent.summary_model else None)
+        self._summary_model = agent.summary_model
         self._watch = Watch(silent_s=self._around.silent_s, budget_tokens=_budget(agent))
         self._settled: dict[int, asyncio.Future[Settled]] = {}
         self._working: asyncio.Task[None] | None = None
@@ -118,7 +124,9 @@ class Run:
         self._working.cancel()
 
     def tell(self, event: Event, at_ms: int | None = None) -> None:
-        """Write an event into the turn."""
+        """Write an event into the turn; before its end, the last line on what was thought."""
+        if isinstance(event, TurnEnded | TurnFailed) and (line := self._summaries.last(self.turn)):
+            self.tell(line)
         entry = Entry(self.turn.seq + 1, event, self._around.clock() if at_ms is None else at_ms)
         apply(self.turn, entry)
         self._told.append(entry)
@@ -167,12 +175,25 @@ class Run:
             self.tell(event)
 
     async def _tick(self) -> None:
+        """What is due by the clock: that nothing comes, and what is being thought."""
         while True:
             await asyncio.sleep(_TICK_S)
-            waits = any(not future.done() for future in self._settled.values())
-            notice = None if waits else self._watch.silent(self._around.clock())
-            if notice is not None and self.turn.live:
-                self.tell(notice)
+            now_ms = self._around.clock()
+            self._tell_if_live(self._summaries.feed(self.turn, now_ms))
+            if not any(not future.done() for future in self._settled.values()):
+                self._tell_if_live(self._watch.silent(now_ms))
+            self._tell_if_live(await self._summaries.asked(self.turn, now_ms))
+
+    def _tell_if_live(self, event: Event | None) -> None:
+        if event is not None and self.turn.live and self.turn.seq >= 0:
+            self.tell(event)
+
+    async def _summary(self, thinking: str) -> str:
+        options = Options(
+            max_tokens=_SUMMARY_TOKENS, catalog=self._around.catalog, client=self._around.client
+        )
+        model = self._summary_model
+        return (await ask(prompt_for(thinking), model=model, thinking=Effort.OFF, options=options)).answer
 
 
 def waits(turn: Turn) -> bool:

@@ -3,17 +3,18 @@
 No integer key of the store is in here, and no secret. Fields that a request does not know are refused.
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from thinkaloud.agents.prices import Cost
 from thinkaloud.canon import Kind, NoticeGiven, Provenance, SealForm, Usage
 from thinkaloud.canon.requests import Image, Level
 from thinkaloud.catalog import Capability, Control, Visibility
 from thinkaloud.context import ContextMode
 from thinkaloud.store.rows import Hit, Role, SearchKind, Stamps, State, TitledBy
-from thinkaloud.transcript import Outcome, Status
+from thinkaloud.transcript import Approval, Outcome, Status
 from thinkaloud.view import (
     Header,
     LiveRegion,
@@ -140,6 +141,14 @@ class NewTurn(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """How much of what was thought goes back; null leaves it to the agent, and then to the preferences."""
 
 
+class WaitingCall(msgspec.Struct, frozen=True, kw_only=True):
+    """A call that waits until somebody lets it run."""
+
+    block: int
+    name: str
+    arguments: str
+
+
 class TurnBody(TurnBrief, frozen=True, kw_only=True):
     """A turn as it stands: the answer, its reasoning apart, and the thinking as a block of steps."""
 
@@ -152,8 +161,17 @@ class TurnBody(TurnBrief, frozen=True, kw_only=True):
     speech_text: str
     outcome: Outcome | None
     usage: Usage
+    cost: Cost
     stamps: Stamps
     notices: tuple[NoticeGiven, ...]
+    waiting: tuple[WaitingCall, ...]
+
+
+class Decision(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Whether a call that waits may run."""
+
+    block: Annotated[int, Meta(ge=0, le=1_000_000, description="The block of the call.")]
+    granted: bool
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True):
@@ -173,6 +191,8 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
     error: str
     started_ms: int | None
     ended_ms: int | None
+    approval: Approval
+    settled_by: str
 
 
 class MessageBody(msgspec.Struct, frozen=True, kw_only=True):
@@ -210,47 +230,6 @@ class EventsQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     after: Annotated[int, Meta(ge=-1, le=2**53, description="The last id that was seen.")] | None = None
     speed: Annotated[float, Meta(gt=0, le=100)] | None = None
     """Replay with the original gaps, divided by this; a gap counts for five seconds at the most."""
-
-
-class ToolBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A function the model may call."""
-
-    name: Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
-    description: Annotated[str, Meta(max_length=10_000)] = ""
-    parameters: dict[str, Any] = msgspec.field(default_factory=lambda: {"type": "object", "properties": {}})
-    """JSON Schema of the arguments."""
-
-
-class NewAgent(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How an agent is set up; a level or a budget goes only with thinking on."""
-
-    name: Annotated[str, Meta(min_length=1, max_length=64)]
-    model: Annotated[ModelName, Meta(min_length=1)]
-    system: Annotated[str, Meta(max_length=MIB)] = ""
-    thinking: bool = False
-    level: Level | None = None
-    budget_tokens: Budget | None = None
-    tools: Annotated[tuple[ToolBody, ...], Meta(max_length=200)] = ()
-    assistants: Annotated[tuple[Id, ...], Meta(max_length=32)] = ()
-    """Agents of the same workspace that this one may call."""
-    preset: Annotated[str, Meta(max_length=40)] = "default"
-    context_mode: ContextMode = ContextMode.PROVIDER_DEFAULT
-
-
-class AgentBody(NewAgent, frozen=True, kw_only=True):
-    """An agent of the workspace; only whoever made it may change it."""
-
-    id: str
-    yours: bool
-    created_ms: int
-    updated_ms: int
-
-
-class AgentPage(msgspec.Struct, frozen=True):
-    """Agents of the workspace."""
-
-    items: tuple[AgentBody, ...]
-    next: str = ""
 
 
 class ProviderBody(msgspec.Struct, frozen=True, kw_only=True):

@@ -15,6 +15,10 @@ from typing import Any, Self
 
 import msgspec
 
+from thinkaloud.agents.builtin_tools import builtin_tools
+from thinkaloud.agents.files import AgentFile, builtin_agents
+from thinkaloud.agents.run import waits
+from thinkaloud.agents.toolbox import Toolbox
 from thinkaloud.catalog import Catalog
 from thinkaloud.client import Client
 from thinkaloud.server.events import Readers
@@ -62,12 +66,17 @@ class Gateway:
         *,
         settings: Settings = SETTINGS,
         client: Client | None = None,
+        toolbox: Toolbox | None = None,
+        own_agents: AgentFile | None = None,
     ) -> None:
         self.database = database
         self.catalog = catalog
         self.settings = settings
         self.metrics = Metrics()
         self.client = client or Client()
+        self.toolbox = toolbox or Toolbox(builtin_tools())
+        self.own_agents = own_agents or builtin_agents()
+        """Agents of whoever runs the gateway, for everybody, by their names."""
         self.log = EventLog(database, settings.pace, told=self.metrics.committed)
         self.runs = Runs(self)
         self.readers = Readers(settings.limits.readers_per_turn, self.metrics)
@@ -90,16 +99,19 @@ class Gateway:
         async with AsyncExitStack() as stack:
             now_ms = self.now_ms()
             self.local = await self.database.write(lambda conn: people.ensure_local(conn, now_ms))
-            left = await recover(self.database, now_ms=now_ms)
-            if left:
-                logger.warning("%d turns were left behind and are interrupted now", len(left))
+            left = await recover(self.database, now_ms=now_ms, waits=waits)
+            if left.ended:
+                logger.warning("%d turns were left behind and are interrupted now", len(left.ended))
             await self._index()
             if not self.client.is_open:
                 await stack.enter_async_context(self.client)
+            await stack.enter_async_context(self.toolbox)
             await stack.enter_async_context(self.log)
             self._keep_doing(stack, self.runs.renew_for_ever())
             if self.settings.forget_timing_after_days is not None:
                 self._keep_doing(stack, self._tidy_daily(self.settings.forget_timing_after_days))
+            for turn in left.waiting:
+                await self.runs.go_on(turn)
             self._stack = stack.pop_all()
         self.ready = True
         return self

@@ -4,22 +4,32 @@ What cannot be asked is refused here, before anything is kept. Settings of the t
 its agent, of its session, of its owner's preferences.
 """
 
+from typing import TYPE_CHECKING
+
 import msgspec
 from sqlalchemy import Connection
 
+from thinkaloud.agents.agent import Agent
+from thinkaloud.agents.limits import Limits as HowFar
 from thinkaloud.canon import Refused
-from thinkaloud.canon.requests import Image, Level, ToolMessage, UserMessage
+from thinkaloud.canon.requests import Image, ToolMessage, UserMessage
 from thinkaloud.catalog import Catalog
 from thinkaloud.client.prompting import Options, Prepared, need_key, prepare
-from thinkaloud.context import WHY, ContextMode, Conversation, Fate, Said, Step
+from thinkaloud.context import WHY, ContextMode, Conversation, Fate, Said, Step, steps_of
+from thinkaloud.server.assembling import assemble
 from thinkaloud.server.bodies import NewTurn
 from thinkaloud.server.limits import Limits
 from thinkaloud.server.refusals import TooLarge
 from thinkaloud.store import agents, preferences, turns
 from thinkaloud.store.messages import messages_of, turn_of
-from thinkaloud.store.rows import Agent, AgentSpec, Message, Preferences, Role, Session, TurnRow
+from thinkaloud.store.rows import AgentSpec, Message, Preferences, Role, Session, TurnRow
 from thinkaloud.store.texts import storable
 
+if TYPE_CHECKING:
+    from thinkaloud.server.gateway import Gateway
+
+UNLIMITED = HowFar(seconds=None)
+"""A model without tools replies once, for as long as it takes."""
 _TURNS_AT_ONCE = 200
 _images = msgspec.json.Decoder(tuple[Image, ...])
 
@@ -29,20 +39,27 @@ class Known(msgspec.Struct, frozen=True):
 
     session: Session
     steps: tuple[Step, ...]
-    agent: Agent | None
+    agent: str
+    """The id or the name of the agent that answers; empty where it is a model alone."""
+    agents: dict[str, AgentSpec]
+    """Those of the store that may have a part in it, by their ids."""
     preferences: Preferences
 
 
-def look_up(conn: Connection, session: Session, agent_id: str) -> Known:
-    """Everything that was said so far, the agent, and the preferences; in one snapshot."""
+def look_up(conn: Connection, session: Session, agent_id: str, until: TurnRow | None = None) -> Known:
+    """Everything that was said so far, the agents, and the preferences; in one snapshot.
+
+    With `until`, as it was when that turn began.
+    """
     wanted = agent_id or session.agent
-    agent = agents.get(conn, session.owner, wanted) if wanted else None
-    if wanted and agent is None:
-        raise Refused(f"There is no agent {wanted!r} in this workspace. Name another one, or none.")
-    steps = tuple(
-        step_of(message, row) for row, messages in told_turns(conn, session) for message in messages
-    )
-    return Known(session, steps, agent, preferences.read(conn, session.owner))
+    told = [
+        (row, messages)
+        for row, messages in told_turns(conn, session)
+        if until is None or row.position < until.position
+    ]
+    steps = tuple(step for row, messages in told for message in messages for step in _steps(message, row))
+    called = agents.with_assistants(conn, session.owner, wanted) if wanted else {}
+    return Known(session, steps, wanted, called, preferences.read(conn, session.owner))
 
 
 def told_turns(conn: Connection, session: Session) -> list[tuple[TurnRow, list[Message]]]:
@@ -58,15 +75,15 @@ def told_turns(conn: Connection, session: Session) -> list[tuple[TurnRow, list[M
         after = page.next
 
 
-def step_of(message: Message, row: TurnRow) -> Step:
-    """A kept message as a step of a conversation."""
+def _steps(message: Message, row: TurnRow) -> tuple[Step, ...]:
+    """A kept message as steps of a conversation."""
     match message.role:
         case Role.USER:
-            return UserMessage(message.content, images_of(message))
+            return (UserMessage(message.content, images_of(message)),)
         case Role.TOOL:
-            return ToolMessage(message.call_id, message.content, message.name, message.failed)
+            return (ToolMessage(message.call_id, message.content, message.name, message.failed),)
         case Role.ASSISTANT:
-            return Said(turn_of(message), row.prefix, row.provider)
+            return steps_of(Said(turn_of(message), row.prefix, row.provider))
 
 
 def images_of(message: Message) -> tuple[Image, ...]:
@@ -95,9 +112,41 @@ def asked_now(asked: NewTurn, limits: Limits) -> tuple[UserMessage | ToolMessage
     return (*results, *prompt)
 
 
-def model_of(asked: NewTurn, known: Known, default: str) -> str:
-    """The model that is to answer."""
-    if name := asked.model or (known.agent.spec.model if known.agent else known.session.model) or default:
+async def agent_for(gateway: "Gateway", asked: NewTurn, known: Known) -> Agent:
+    """Who answers, as this turn wants it."""
+    wanted = asked.thinking
+    if known.agent:
+        agent = await assemble(gateway, known.session.owner, known.agent, known.agents)
+        thinking = agent.thinking if wanted is None else wanted
+        mode = _mode(asked, agent.context_mode, known)
+        model = asked.model or agent.model
+        return msgspec.structs.replace(
+            agent, model=model, thinking=thinking, context_mode=mode, max_tokens=asked.max_tokens
+        )
+    return Agent(
+        name="",
+        model=_model(asked.model or known.session.model or gateway.settings.model),
+        thinking=wanted,
+        max_tokens=asked.max_tokens,
+        context_mode=_mode(asked, ContextMode.PROVIDER_DEFAULT, known),
+        limits=UNLIMITED,
+    )
+
+
+def prepared(agent: Agent, steps: tuple[Step, ...], first: int, catalog: Catalog) -> Prepared:
+    """The request, ready to go, or refused. What is asked now begins at step `first`."""
+    options = Options(
+        tools=agent.offered, max_tokens=agent.max_tokens, context_mode=agent.context_mode, catalog=catalog
+    )
+    conversation = Conversation(steps, agent.system, agent.offered)
+    ready = prepare(conversation, model=agent.model, thinking=agent.thinking, options=options)
+    need_key(ready.route)
+    _refuse_lost(ready, conversation, first)
+    return ready
+
+
+def _model(name: str) -> str:
+    if name:
         return name
     raise Refused(
         "No model is named: not in the request, not by an agent, and not by the session. Send `model`; "
@@ -105,34 +154,8 @@ def model_of(asked: NewTurn, known: Known, default: str) -> str:
     )
 
 
-def prepared(
-    asked: NewTurn, known: Known, said: tuple[UserMessage | ToolMessage, ...], model: str, catalog: Catalog
-) -> Prepared:
-    """The request, ready to go; refused where it cannot be asked as it stands."""
-    spec = known.agent.spec if known.agent else None
-    tools = spec.tools if spec else ()
-    options = Options(
-        tools=tools, max_tokens=asked.max_tokens, context_mode=_mode(asked, known), catalog=catalog
-    )
-    conversation = Conversation((*known.steps, *said), spec.system if spec else "", tools)
-    ready = prepare(conversation, model=model, thinking=thinking_of(asked.thinking, spec), options=options)
-    need_key(ready.route)
-    _refuse_lost(ready, conversation, len(known.steps))
-    return ready
-
-
-def thinking_of(wanted: Level | int | None, spec: AgentSpec | None) -> str | int | None:
-    """How hard to think, as `prepare` takes it; None leaves it to the model."""
-    if wanted is not None or spec is None:
-        return wanted
-    if not spec.thinking:
-        return Level.OFF
-    return spec.budget_tokens or spec.level or Level.MEDIUM
-
-
-def _mode(asked: NewTurn, known: Known) -> ContextMode:
+def _mode(asked: NewTurn, own: ContextMode, known: Known) -> ContextMode:
     """`provider_default` in an agent says nothing, so that preferences count for it."""
-    own = known.agent.spec.context_mode if known.agent else ContextMode.PROVIDER_DEFAULT
     if asked.context_mode is not None:
         return asked.context_mode
     return known.preferences.context_mode if own is ContextMode.PROVIDER_DEFAULT else own

@@ -1,6 +1,6 @@
 """The table of all routes: the router, the authorisation and the OpenAPI document are made from its rows."""
 
-from thinkaloud.server import bodies
+from thinkaloud.server import agent_bodies, bodies
 from thinkaloud.server.handlers import (
     agents,
     health,
@@ -160,6 +160,27 @@ _TURNS = (
         status=202,
         refusals=(409,),
     ),
+    Route(
+        method="POST",
+        path=f"{_OF_TURN}/answer-now",
+        handler=turns.answer_now,
+        summary="Stop the thinking of a turn that runs, and have it answer with what there is.",
+        resource=Resource.TURN,
+        returns=bodies.TurnBrief,
+        status=202,
+        refusals=(409, 422),
+    ),
+    Route(
+        method="POST",
+        path=f"{_OF_TURN}/approvals",
+        handler=turns.settle,
+        summary="Let a call run that waits for it, or not.",
+        resource=Resource.TURN,
+        body=bodies.Decision,
+        returns=bodies.TurnBrief,
+        status=202,
+        refusals=(409,),
+    ),
 )
 _AGENTS = (
     Route(
@@ -168,7 +189,7 @@ _AGENTS = (
         handler=agents.listed,
         summary="List the agents of the workspace.",
         query=bodies.PageQuery,
-        returns=bodies.AgentPage,
+        returns=agent_bodies.AgentPage,
         refusals=(422,),
     ),
     Route(
@@ -176,8 +197,8 @@ _AGENTS = (
         path="/api/agents",
         handler=agents.create,
         summary="Set up an agent.",
-        body=bodies.NewAgent,
-        returns=bodies.AgentBody,
+        body=agent_bodies.NewAgent,
+        returns=agent_bodies.AgentBody,
         status=201,
     ),
     Route(
@@ -186,7 +207,7 @@ _AGENTS = (
         handler=agents.read,
         summary="An agent.",
         resource=Resource.AGENT,
-        returns=bodies.AgentBody,
+        returns=agent_bodies.AgentBody,
     ),
     Route(
         method="PUT",
@@ -194,8 +215,8 @@ _AGENTS = (
         handler=agents.replace,
         summary="Set up an agent anew, all of it.",
         resource=Resource.OWN_AGENT,
-        body=bodies.NewAgent,
-        returns=bodies.AgentBody,
+        body=agent_bodies.NewAgent,
+        returns=agent_bodies.AgentBody,
     ),
     Route(
         method="DELETE",

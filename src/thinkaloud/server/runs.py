@@ -1,13 +1,8 @@
-"""Live turns: each asks its model, writes what is told to the log, and comes to exactly one end.
-
-A run belongs to nobody who reads it and goes on when they leave. What ends it from outside (a cancel, a
-limit, a stop of the gateway) closes the connection to the provider first, and then says so in the log.
-"""
+"""Live turns: begun once for each request, steered by whoever owns them, and ended when the gateway stops."""
 
 import asyncio
 import hashlib
 import logging
-from contextlib import aclosing
 from functools import partial
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
@@ -15,34 +10,19 @@ from weakref import WeakValueDictionary
 import msgspec
 from sqlalchemy import Connection
 
-from thinkaloud.canon import (
-    BlockGrew,
-    Entry,
-    Event,
-    Finish,
-    Kind,
-    LimitExceeded,
-    ProviderFault,
-    Refused,
-    ToolFinished,
-    TurnEnded,
-    TurnFailed,
-    TurnStarted,
-)
-from thinkaloud.client import steady_clock
-from thinkaloud.client.prompting import Prepared, told
+from thinkaloud.canon import Finish, ThinkaloudError, TurnEnded, TurnFailed
+from thinkaloud.canon.requests import Level
+from thinkaloud.context import ContextMode
 from thinkaloud.server.bodies import NewTurn
-from thinkaloud.server.preparing import asked_now, look_up, model_of, prepared
-from thinkaloud.server.refusals import TooMany, Unavailable
-from thinkaloud.server.tracing import turn_span
+from thinkaloud.server.live_turn import LiveTurn, Work, told_so_far
+from thinkaloud.server.preparing import agent_for, asked_now, look_up, prepared
+from thinkaloud.server.refusals import Conflict, TooMany, Unavailable
 from thinkaloud.store import ids, turns
 from thinkaloud.store.database import NotSaved
-from thinkaloud.store.folding import INTERRUPTED, state_of
-from thinkaloud.store.log import EventLog
-from thinkaloud.store.recovering import LEASE_MS, renew
-from thinkaloud.store.rows import Session, State, TurnRow
+from thinkaloud.store.folding import INTERRUPTED
+from thinkaloud.store.recovering import LEASE_MS, give_up, renew, take_over
+from thinkaloud.store.rows import Session, TurnRow
 from thinkaloud.store.turns import Asked, Started
-from thinkaloud.transcript import Turn, apply, stopped
 
 if TYPE_CHECKING:
     from thinkaloud.server.gateway import Gateway
@@ -50,7 +30,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _canonical = msgspec.json.Encoder(order="deterministic").encode
-_entry = msgspec.json.Decoder(Entry)
+_encode = msgspec.json.Encoder().encode
 
 CANCELLED = TurnEnded(Finish.CANCELLED)
 STOPPED = TurnFailed(
@@ -61,13 +41,21 @@ _LAST_S = 5.0
 """So long an ended turn may take to be kept; where the disk takes nothing, the next start does it."""
 
 
+class Wishes(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What was asked of a turn beside its messages, kept for whoever goes on with it."""
+
+    thinking: Level | int | None = None
+    max_tokens: int | None = None
+    context_mode: ContextMode | None = None
+
+
 class Runs:
     """All turns that this gateway runs."""
 
     def __init__(self, gateway: "Gateway") -> None:
         self._gateway = gateway
         self._writer = ids.new("gtw")
-        self._live: dict[int, Run] = {}
+        self._live: dict[int, LiveTurn] = {}
         self._turnstiles: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
 
     @property
@@ -91,21 +79,54 @@ class Runs:
             if not gateway.ready:
                 raise Unavailable("The gateway is stopping and begins no turn. Ask again in a moment.")
             context = await gateway.database.read(lambda conn: look_up(conn, session, asked.agent))
-            model = model_of(asked, context, gateway.settings.model)
-            ready = await asyncio.to_thread(prepared, asked, context, said, model, gateway.catalog)
+            agent = await agent_for(gateway, asked, context)
+            before = (*context.steps, *said)
+            ready = await asyncio.to_thread(prepared, agent, before, len(context.steps), gateway.catalog)
             begun = Asked(
                 messages=said,
-                model=model,
-                agent=context.agent.id if context.agent else "",
+                model=agent.model,
+                agent=context.agent,
                 provider=ready.route.provider.name,
                 prefix=ready.built.prefix,
                 idempotency_key=idempotency_key,
                 request_hash=digest,
+                wishes=_encode(Wishes(asked.thinking, asked.max_tokens, asked.context_mode)).decode(),
             )
             started = await gateway.database.write(lambda conn: self._keep(conn, session, begun))
             if started.new:
-                self._begin(started.turn, ready)
+                self._begin(started.turn, Work(agent, before, ready))
         return started
+
+    async def go_on(self, turn: str) -> None:
+        """Take up a turn that was left waiting for a person; one that cannot go on is ended and says why."""
+        gateway, now_ms = self._gateway, self._gateway.now_ms()
+        found = await gateway.database.write(lambda conn: take_over(conn, turn, self._writer, now_ms))
+        if found is None:
+            return
+        row, session = found
+        try:
+            work = await self._taken_up(row, session)
+        except ThinkaloudError as error:
+            logger.warning("turn %s waited for an approval and cannot go on: %s", turn, error)
+            await give_up(gateway.database, row.key, now_ms=now_ms, why=str(error))
+        else:
+            self._begin(row, work)
+
+    async def _taken_up(self, row: TurnRow, session: Session) -> Work:
+        gateway = self._gateway
+        wishes = msgspec.json.decode(row.wishes, type=Wishes)
+        asked = NewTurn(
+            model=row.model,
+            agent=row.agent,
+            thinking=wishes.thinking,
+            max_tokens=wishes.max_tokens,
+            context_mode=wishes.context_mode,
+        )
+        known = await gateway.database.read(lambda conn: look_up(conn, session, row.agent, until=row))
+        said = await gateway.database.read(lambda conn: turns.asked_of(conn, session.owner, row))
+        agent, before = await agent_for(gateway, asked, known), (*known.steps, *said)
+        ready = await asyncio.to_thread(prepared, agent, before, len(before), gateway.catalog)
+        return Work(agent, before, ready, await told_so_far(gateway.log, row.key))
 
     async def cancel(self, turn: TurnRow) -> bool:
         """End a turn because somebody wants it to end; False where it does not run here."""
@@ -116,6 +137,13 @@ class Runs:
         await asyncio.wait((run.task,), timeout=_LAST_S)
         return True
 
+    def live_turn(self, turn: TurnRow) -> LiveTurn:
+        """A turn that runs here."""
+        run = self._live.get(turn.key)
+        if run is None:
+            raise Conflict("This turn is over, or runs in another gateway.")
+        return run
+
     async def settled(self, turn: int) -> None:
         """Wait until a turn that is over is kept, if it ran here."""
         if (run := self._live.get(turn)) is not None:
@@ -123,10 +151,14 @@ class Runs:
 
     async def stop(self, grace_s: float) -> None:
         """Let the live turns end by themselves for a while; then end them."""
-        if self._live:
-            await asyncio.wait([run.task for run in self._live.values()], timeout=grace_s)
+        busy = [run.task for run in self._live.values() if not run.waits]
+        if busy:
+            await asyncio.wait(busy, timeout=grace_s)
         for run in tuple(self._live.values()):
-            run.end(STOPPED)
+            if run.waits:
+                run.leave()
+            else:
+                run.end(STOPPED)
         if self._live:
             await asyncio.wait([run.task for run in self._live.values()], timeout=_LAST_S)
         for run in tuple(self._live.values()):
@@ -157,132 +189,6 @@ class Runs:
             )
         return started
 
-    def _begin(self, row: TurnRow, ready: Prepared) -> None:
-        run = self._live[row.key] = Run(self._gateway, row, ready)
+    def _begin(self, row: TurnRow, work: Work) -> None:
+        run = self._live[row.key] = LiveTurn(self._gateway, row, work)
         run.task.add_done_callback(lambda _: self._live.pop(row.key))
-
-
-class Run:
-    """One live turn, from the request to the rows that stay of it."""
-
-    def __init__(self, gateway: "Gateway", row: TurnRow, ready: Prepared) -> None:
-        self.row = row
-        self._gateway = gateway
-        self._limits = gateway.settings.limits
-        self._ready = ready
-        self._writer = gateway.log.writer(row.key, row.epoch)
-        self._clock = steady_clock()
-        self._began_ms = self._clock()
-        self._turn = Turn()
-        self._left = self._limits.said_chars_per_turn
-        self._thought: dict[int, int] = {}
-        self._end: TurnEnded | TurnFailed | None = None
-        self._state = State.INTERRUPTED
-        self._asking = asyncio.create_task(self._ask(), name=f"thinkaloud-asking-{row.id}")
-        self.task = asyncio.create_task(self._run(), name=f"thinkaloud-turn-{row.id}")
-
-    def end(self, end: TurnEnded | TurnFailed) -> None:
-        """Bring the turn to this end, unless it has one."""
-        if self._end is None and self._turn.live:
-            self._end = end
-            self._asking.cancel()
-
-    async def _run(self) -> None:
-        self._gateway.metrics.turn_started()
-        try:
-            route = self._ready.route
-            with turn_span(model=route.model_id, provider=route.provider.name) as span:
-                await asyncio.wait((self._asking,))
-                await self._finish()
-                span.ended(self._turn)
-            await self._writer.close()
-        except Exception:
-            logger.exception("what turn %s came to could not be kept", self.row.id)
-        finally:
-            self._gateway.metrics.turn_ended(self._state)
-
-    async def _ask(self) -> None:
-        async with aclosing(told(self._ready, client=self._gateway.client, clock=self._clock)) as said:
-            async for entry in said:
-                self._take(entry)
-                if type(entry.event) is BlockGrew or type(entry.event) is ToolFinished:
-                    self._measure(entry.event)
-                if self._writer.lost:
-                    return
-
-    def _take(self, entry: Entry) -> None:
-        apply(self._turn, entry)
-        self._writer.append(entry)
-        if not self._turn.live:
-            self._state = state_of(entry.event)
-
-    def _measure(self, event: BlockGrew | ToolFinished) -> None:
-        limits = self._limits
-        said = len(event.text if isinstance(event, BlockGrew) else event.result)
-        if isinstance(event, BlockGrew) and self._turn.blocks[event.block].kind is Kind.REASONING:
-            thought = self._thought[event.block] = self._thought.get(event.block, 0) + said
-            if thought > limits.reasoning_chars_per_block:
-                raise _too_long("One thought", "reasoning_chars_per_block", limits.reasoning_chars_per_block)
-        self._left -= said
-        if self._left < 0:
-            raise _too_long("The turn", "said_chars_per_turn", limits.said_chars_per_turn)
-
-    async def _finish(self) -> None:
-        """Write the one end, where the provider has not told one."""
-        error = None if self._asking.cancelled() else self._asking.exception()
-        if isinstance(error, NotSaved):
-            # What was told last is in no log. Once the disk takes the rest, the turn ends after that.
-            await self._writer.flush()
-            self._turn = await turn_so_far(self._gateway.log, self.row.key)
-        if self._writer.lost or not self._turn.live:
-            return
-        events: list[Event] = stopped(self._turn, self._end or self._failure(error))
-        if self._turn.seq < 0:
-            route = self._ready.route
-            self._take(Entry(0, TurnStarted(route.provider.dialect, route.model_id), self._began_ms))
-        at_ms = self._clock()
-        for event in events:
-            self._take(Entry(self._turn.seq + 1, event, at_ms))
-
-    def _failure(self, error: BaseException | None) -> TurnFailed:
-        match error:
-            case ProviderFault():
-                return TurnFailed(error.code, str(error))
-            case Refused():
-                return TurnFailed("refused", str(error))
-            case NotSaved():
-                return TurnFailed(
-                    "not_saved",
-                    "Nothing could be saved for so long that the memory for it was full, so the turn was "
-                    "ended. What is here was said; make room on the disk, then ask again.",
-                )
-        logger.error("turn %s failed by a mistake of the gateway", self.row.id, exc_info=error)
-        return TurnFailed(
-            "internal",
-            f"The gateway made a mistake ({type(error).__name__}), and the turn could not go on. "
-            f"What was said stands; ask again. Its log says more under {self.row.id}.",
-        )
-
-
-async def turn_so_far(log: EventLog, turn: int) -> Turn:
-    """A turn as far as readers can see it, from its log."""
-    lines: list[bytes] = []
-    while True:
-        span = await log.read(turn, len(lines) - 1)
-        lines += span.lines
-        if span.over or not span.lines:
-            return await asyncio.to_thread(_folded, lines)
-
-
-def _folded(lines: list[bytes]) -> Turn:
-    turn = Turn()
-    for line in lines:
-        apply(turn, _entry.decode(line))
-    return turn
-
-
-def _too_long(what: str, limit: str, most: int) -> LimitExceeded:
-    return LimitExceeded(
-        f"{what} is longer than the {most:,} characters that are taken (limit {limit}), so the connection "
-        "was closed. What was said until then stands."
-    )

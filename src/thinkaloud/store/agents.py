@@ -63,6 +63,18 @@ def get(conn: Connection, owner: Owner, agent_id: str) -> Agent | None:
     return None if row is None else _agent(row)
 
 
+def with_assistants(conn: Connection, owner: Owner, agent_id: str) -> dict[str, AgentSpec]:
+    """The specs of an agent and of all that it may call, by their ids; those that are there."""
+    found: dict[str, AgentSpec] = {}
+    wanted = [agent_id]
+    while wanted:
+        one = wanted.pop()
+        if one not in found and (agent := get(conn, owner, one)) is not None:
+            found[one] = agent.spec
+            wanted += agent.spec.assistants
+    return found
+
+
 def listed(conn: Connection, owner: Owner, *, limit: int, after: str = "") -> Page[Agent]:
     """The agents of the owner's workspace, the oldest first."""
     query = select(agents).where(_seen_by(owner)).order_by(agents.c.key).limit(bounded(limit))

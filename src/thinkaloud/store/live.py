@@ -29,13 +29,13 @@ class Span(msgspec.Struct, frozen=True, weakref=True):
 class Live:
     """One live turn. `published` is the last entry that readers see, `saved` the last that is on disk."""
 
-    def __init__(self, turn: int, epoch: int) -> None:
+    def __init__(self, turn: int, epoch: int, after: int = -1) -> None:
         self.turn = turn
         self.epoch = epoch
         self.lost = False
-        self.last = self.published = self.saved = -1
+        self.last = self.published = self.saved = after
         self.change = asyncio.Event()
-        self.first_kept = 0
+        self.first_kept = after + 1
         self.over = False
         self._waiting: list[bytes] = []
         self._waiting_bytes = 0

@@ -94,9 +94,9 @@ class EventLog:
         """Whether everything that readers see is on disk."""
         return not self._held
 
-    def writer(self, turn: int, epoch: int) -> "Writer":
-        """The one who may add to a turn that has just been started or claimed."""
-        live = self._live[turn] = Live(turn, epoch)
+    def writer(self, turn: int, epoch: int, after: int = -1) -> "Writer":
+        """The one who may add to a turn that was just started, or claimed with entries up to `after`."""
+        live = self._live[turn] = Live(turn, epoch, after)
         return Writer(self, live)
 
     async def read(self, turn: int, after: int = -1) -> Span:
@@ -155,6 +155,14 @@ class EventLog:
         try:
             await self.flush(live)
             return None if live.lost else await self._fold(live.turn)
+        finally:
+            del self._live[live.turn]
+            live.changed()
+
+    async def leave(self, live: Live) -> None:
+        """Let go of a turn that is not over, once all it said is on disk: somebody will go on with it."""
+        try:
+            await self.flush(live)
         finally:
             del self._live[live.turn]
             live.changed()
@@ -261,6 +269,10 @@ class Writer:
     async def flush(self) -> None:
         """Wait until all that was added is on disk; as long as it takes, when the disk takes nothing."""
         await self._log.flush(self._live)
+
+    async def leave(self) -> None:
+        """Let go of a turn that goes on some other time."""
+        await self._log.leave(self._live)
 
     async def close(self) -> Turn | None:
         """Keep what stays of a turn that is over, however long the disk takes; None where it is another's."""

@@ -123,6 +123,8 @@ class TurnRow(msgspec.Struct, frozen=True):
     """Whose word counts: appends carry it, and a writer with an older one is refused."""
     timing_kept: bool = True
     """Whether the log has every entry as it came; else it was rewritten from the parts, with new numbers."""
+    wishes: str = ""
+    """JSON of what was asked of this turn beside its messages, for whoever goes on with it."""
 
 
 class Stamps(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -172,13 +174,24 @@ class AgentSpec(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     model: str
+    description: str = ""
+    """What it is good for, told to agents that may call it."""
     system: str = ""
     thinking: bool = False
     level: Level | None = None
     budget_tokens: int | None = None
     tools: tuple[Tool, ...] = ()
+    """Tools that whoever asks runs."""
+    uses: tuple[str, ...] = ()
+    """Names of tools that the gateway runs."""
     assistants: tuple[str, ...] = ()
     """Ids of agents of the same workspace that this one may call."""
+    most_replies: int | None = None
+    most_output_tokens: int | None = None
+    most_seconds: float | None = None
+    most_usd: float | None = None
+    """How far it may go, with all that its assistants do; None leaves it to the gateway."""
+    summary_model: str = ""
     preset: str = "default"
     context_mode: ContextMode = ContextMode.PROVIDER_DEFAULT
 

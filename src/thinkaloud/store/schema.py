@@ -134,6 +134,7 @@ turns = Table(
     Column("epoch", Integer, nullable=False, server_default="0"),
     _ms("lease_until_ms"),
     Column("timing_kept", Boolean, nullable=False, server_default="1"),
+    _text("wishes"),
     UniqueConstraint("session", "position"),
     UniqueConstraint("session", "idempotency_key"),
     CheckConstraint("state IN ('running', 'done', 'failed', 'cancelled', 'interrupted')", name="state"),

@@ -90,6 +90,12 @@ def of_turn(conn: Connection, owner: Owner, turn: TurnRow) -> Session | None:
     return None if row is None else _session(row)
 
 
+def holding(conn: Connection, turn: TurnRow) -> Session | None:
+    """The session that a turn is in, whoever owns it: for the gateway itself."""
+    row = conn.execute(select(sessions).where(sessions.c.key == turn.session)).one_or_none()
+    return None if row is None else _session(row)
+
+
 def title_from_answer(conn: Connection, session: int, title: str) -> None:
     """Use the beginning of an answer as a title where nobody has given one; for the gateway itself."""
     untitled = (sessions.c.key == session, sessions.c.titled_by == TitledBy.NOBODY)

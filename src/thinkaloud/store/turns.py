@@ -15,7 +15,7 @@ from thinkaloud.store import ids, search
 from thinkaloud.store.paging import bounded, page, place_after
 from thinkaloud.store.rows import Owner, Page, Role, Session, State, TurnRow
 from thinkaloud.store.schema import messages, sessions, turns
-from thinkaloud.store.sessions import SessionGone, held, owned_by, refuse_while_running, seen_by
+from thinkaloud.store.sessions import SessionGone, held, holding, owned_by, refuse_while_running, seen_by
 from thinkaloud.store.texts import json_text, storable
 
 _IDEMPOTENCY_KEY = re.compile(r"[!-~]{1,255}")
@@ -37,6 +37,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     idempotency_key: str = ""
     """Chosen by whoever asks, so that asking twice is asking once; empty where nobody cares."""
     request_hash: bytes = b""
+    wishes: str = ""
 
 
 class Started(msgspec.Struct, frozen=True):
@@ -67,6 +68,7 @@ def start(
         "prefix": storable(asked.prefix),
         "idempotency_key": asked.idempotency_key or None,
         "request_hash": asked.request_hash if asked.idempotency_key else None,
+        "wishes": storable(asked.wishes),
         "created_ms": now_ms,
         "writer": writer,
         "lease_until_ms": lease_until_ms,
@@ -104,6 +106,13 @@ def get(conn: Connection, owner: Owner, turn_id: str) -> TurnRow | None:
         select(turns).join(sessions).where(seen_by(owner), turns.c.id == turn_id)
     ).one_or_none()
     return None if row is None else _turn(row)
+
+
+def with_session(conn: Connection, turn_id: str) -> tuple[TurnRow, Session] | None:
+    """A turn and the session it is in, whoever owns them: for the gateway itself."""
+    row = conn.execute(select(turns).where(turns.c.id == turn_id)).one_or_none()
+    session = None if row is None else holding(conn, _turn(row))
+    return None if row is None or session is None else (_turn(row), session)
 
 
 def of_session(conn: Connection, session: Session, *, limit: int, after: str = "") -> Page[TurnRow]:

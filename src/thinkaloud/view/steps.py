@@ -11,7 +11,7 @@ from typing import TypeVar
 import msgspec
 
 from thinkaloud.canon import Kind
-from thinkaloud.transcript import CALLS, Block, Turn
+from thinkaloud.transcript import CALLS, Approval, Block, Turn
 from thinkaloud.view.graphemes import first_graphemes, one_line
 from thinkaloud.view.labels import thought_label
 from thinkaloud.view.policy import Open
@@ -100,6 +100,8 @@ def _label(scene: Scene, block: Block) -> str:
     if block.kind is Kind.REASONING:
         return thought_label(scene, standing, scene.time_of(block))
     name = name_of(scene.words, block)
+    if block.approval is Approval.ASKED and standing is Standing.THINKING:
+        return scene.words.say("ai.thinking.waiting", name=name)
     if block.kind is Kind.ASSISTANT_CALL and standing is Standing.THINKING:
         return scene.words.say("ai.thinking.working", name=name)
     return name

@@ -9,8 +9,9 @@ import msgspec
 from thinkaloud.canon import Refused
 from thinkaloud.canon.requests import Level, Tool
 from thinkaloud.client.prompting import Options, prepare
-from thinkaloud.server.bodies import AgentBody, AgentPage, NewAgent, PageQuery, ToolBody
-from thinkaloud.server.preparing import thinking_of
+from thinkaloud.server.agent_bodies import AgentBody, AgentPage, NewAgent, OwnAgent, ToolBody
+from thinkaloud.server.assembling import known_tools, refuse_unknown, thinking_of
+from thinkaloud.server.bodies import PageQuery
 from thinkaloud.server.refusals import NotFound
 from thinkaloud.server.routing import Call, Reply
 from thinkaloud.store import agents
@@ -24,7 +25,10 @@ async def listed(call: Call) -> AgentPage:
     page = await call.gateway.database.read(
         lambda conn: agents.listed(conn, call.owner, limit=query.limit, after=query.after)
     )
-    return AgentPage(tuple(_body(call, agent) for agent in page.items), page.next)
+    items = tuple(_body(call, agent) for agent in page.items)
+    if query.after:
+        return AgentPage(items, page.next)
+    return AgentPage(items, page.next, _own(call), known_tools(call.gateway))
 
 
 async def create(call: Call) -> AgentBody:
@@ -71,8 +75,9 @@ def _checked(call: Call) -> AgentSpec:
     preset(wanted.preset)
     fields = {name: getattr(wanted, name) for name in NewAgent.__struct_fields__ if name != "tools"}
     spec = AgentSpec(**fields, tools=tuple(map(_tool, wanted.tools)))
+    refuse_unknown(call.gateway, spec.uses)
     options = Options(tools=spec.tools, catalog=call.gateway.catalog)
-    prepare("", model=spec.model, thinking=thinking_of(None, spec), options=options, have_key=lambda _: True)
+    prepare("", model=spec.model, thinking=thinking_of(spec), options=options, have_key=lambda _: True)
     return spec
 
 
@@ -89,6 +94,20 @@ def _check_thinking(wanted: NewAgent) -> None:
         raise Refused(
             f"Thinking is on for {wanted.name!r}, and its level says off. Turn thinking off instead."
         )
+
+
+def _own(call: Call) -> tuple[OwnAgent, ...]:
+    return tuple(
+        OwnAgent(
+            id=name,
+            name=row.name or name.capitalize(),
+            description=row.description,
+            model=row.model,
+            uses=row.tools,
+            assistants=row.assistants,
+        )
+        for name, row in call.gateway.own_agents.agents.items()
+    )
 
 
 def _tool(wanted: ToolBody) -> Tool:

@@ -22,7 +22,7 @@ from thinkaloud.server.refusals import NotFound
 from thinkaloud.server.routing import Call, Reply
 from thinkaloud.store import agents, sessions, turns
 from thinkaloud.store.messages import messages_of
-from thinkaloud.store.rows import Message, Owner, Session, TurnRow
+from thinkaloud.store.rows import Message, Session, TurnRow
 from thinkaloud.transcript import Block
 
 
@@ -66,7 +66,7 @@ async def create(call: Call) -> SessionBody:
     now_ms = call.gateway.now_ms()
 
     def change(conn: Connection) -> Session:
-        _need_agent(conn, call.owner, made.agent)
+        _need_agent(conn, call, made.agent)
         return sessions.create(
             conn, call.owner, now_ms=now_ms, title=made.title.strip(), agent=made.agent, model=made.model
         )
@@ -107,7 +107,7 @@ async def change(call: Call) -> SessionBody:
         if wanted.title is not UNSET:
             changed = sessions.rename(conn, call.owner, session.id, wanted.title.strip(), now_ms)
         if wanted.agent is not UNSET:
-            _need_agent(conn, call.owner, wanted.agent)
+            _need_agent(conn, call, wanted.agent)
             changed = sessions.change(conn, session, now_ms=now_ms, agent=wanted.agent)
         if wanted.model is not UNSET:
             changed = sessions.change(conn, session, now_ms=now_ms, model=wanted.model)
@@ -180,11 +180,14 @@ def _part(block: Block) -> Part:
         error=block.error,
         started_ms=block.started_ms,
         ended_ms=block.ended_ms,
+        approval=block.approval,
+        settled_by=block.settled_by,
     )
 
 
-def _need_agent(conn: Connection, owner: Owner, agent_id: str) -> None:
-    if agent_id and agents.get(conn, owner, agent_id) is None:
+def _need_agent(conn: Connection, call: Call, agent_id: str) -> None:
+    own = call.gateway.own_agents.agents
+    if agent_id and agent_id not in own and agents.get(conn, call.owner, agent_id) is None:
         raise Refused(
             f"There is no agent {agent_id!r} in this workspace. GET /api/agents lists those there are."
         )

@@ -4,15 +4,17 @@ import asyncio
 
 import msgspec
 
-from thinkaloud.server.bodies import TurnBody, TurnBrief
+from thinkaloud.agents.prices import cost_of
+from thinkaloud.agents.run import waits
+from thinkaloud.server.bodies import TurnBody, TurnBrief, WaitingCall
 from thinkaloud.server.handlers.sessions import session_of, turn_brief
+from thinkaloud.server.live_turn import turn_so_far
 from thinkaloud.server.refusals import Conflict, NotFound
 from thinkaloud.server.routing import Call, Reply
-from thinkaloud.server.runs import turn_so_far
 from thinkaloud.store import preferences, sessions, turns
 from thinkaloud.store.messages import messages_of, stamps_of, turn_of
 from thinkaloud.store.rows import Role, State, TurnRow
-from thinkaloud.transcript import Turn
+from thinkaloud.transcript import Approval, Turn
 from thinkaloud.view import copy_text, gateway, speech_text, thinking_block
 
 ACCEPTED = 202
@@ -50,6 +52,21 @@ async def cancel(call: Call) -> Reply:
     return Reply(content=await _brief(call, row))
 
 
+async def answer_now(call: Call) -> Reply:
+    """Stop the thinking of a turn, and have it answer."""
+    row = _turn_row(call)
+    call.gateway.runs.live_turn(row).answer_now()
+    return Reply(content=await _brief(call, row), status=ACCEPTED)
+
+
+async def settle(call: Call) -> Reply:
+    """Let a call run that waits for it, or not."""
+    row, decision = _turn_row(call), call.body
+    by = call.granted.user.name if call.granted.user else ""
+    call.gateway.runs.live_turn(row).settle(decision.block, granted=decision.granted, by=by)
+    return Reply(content=await _brief(call, row), status=ACCEPTED)
+
+
 async def turn_now(call: Call, row: TurnRow) -> Turn:
     """A turn from its rows when it is over, and from its log so far while it runs."""
     if row.state is State.RUNNING:
@@ -70,9 +87,18 @@ def _body(brief: TurnBrief, turn: Turn, language: str) -> TurnBody:
         speech_text=speech_text(turn, language),
         outcome=turn.outcome,
         usage=turn.usage,
+        cost=cost_of(turn, provider=brief.provider, at_ms=turn.started_ms),
         stamps=stamps_of(turn),
         notices=tuple(turn.notices),
+        waiting=_waiting(turn),
     )
+
+
+def _waiting(turn: Turn) -> tuple[WaitingCall, ...]:
+    if not waits(turn):
+        return ()
+    calls = (block for block in turn.blocks if block.approval is Approval.ASKED and block.awaited)
+    return tuple(WaitingCall(block=call.number, name=call.name, arguments=call.text) for call in calls)
 
 
 def _turn_row(call: Call) -> TurnRow:

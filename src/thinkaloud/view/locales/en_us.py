@@ -29,6 +29,7 @@ EN_US = Locale(
         "ai.thinking.tool": "Tool",
         "ai.thinking.assistant": "Assistant",
         "ai.thinking.working": "{name} is working…",
+        "ai.thinking.waiting": "{name} waits for approval",
         "ai.thinking.encrypted": "Thought; the provider encrypted the text, so it cannot be shown.",
         "ai.thinking.redacted": "Thought; the provider redacted the text, so it cannot be shown.",
         "ai.thinking.withheld": "Thought; the provider withheld the text.",
@@ -64,6 +65,11 @@ EN_US = Locale(
         "ai.session.error": "Error",
         "ai.session.image": "Image: {name}",
         "ai.speech.code": "Code left out.",
+        "cli.approve": "Run {name} with {reason}? [y/N]",
+        "cli.not_approved": (
+            "{name} was not run: it needs approval, and there is no terminal to ask on. "
+            "Allow it with --approve {name}, or every tool with --approve all."
+        ),
         "cli.replaying": "Replaying {name}, a recorded turn; no model is asked.",
     },
 )

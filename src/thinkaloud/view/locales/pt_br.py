@@ -29,6 +29,7 @@ PT_BR = Locale(
         "ai.thinking.tool": "Ferramenta",
         "ai.thinking.assistant": "Assistente",
         "ai.thinking.working": "{name} está trabalhando…",
+        "ai.thinking.waiting": "{name} aguarda aprovação",
         "ai.thinking.encrypted": "Pensou; o provedor criptografou o texto, que não pode ser exibido.",
         "ai.thinking.redacted": "Pensou; o provedor suprimiu o texto, que não pode ser exibido.",
         "ai.thinking.withheld": "Pensou; o provedor não enviou o texto.",
@@ -65,6 +66,11 @@ PT_BR = Locale(
         "ai.session.error": "Erro",
         "ai.session.image": "Imagem: {name}",
         "ai.speech.code": "Código omitido.",
+        "cli.approve": "Executar {name} com {reason}? [s/N]",
+        "cli.not_approved": (
+            "{name} não foi executada: precisa de aprovação, e não há terminal em que perguntar. "
+            "Permita-a com --approve {name}, ou todas as ferramentas com --approve all."
+        ),
         "cli.replaying": "Reproduzindo {name}, um turno gravado; nenhum modelo é consultado.",
     },
 )

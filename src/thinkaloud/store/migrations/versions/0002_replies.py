@@ -6,8 +6,10 @@ from alembic import op
 revision = "0002"
 down_revision = "0001"
 
+_ADDED = (("turns", "wishes"), ("messages", "replies"), ("parts", "approval"), ("parts", "settled_by"))
+
 
 def upgrade() -> None:
     """Add the columns; in what is there already they say nothing."""
-    for table, column in (("messages", "replies"), ("parts", "approval"), ("parts", "settled_by")):
+    for table, column in _ADDED:
         op.add_column(table, sa.Column(column, sa.Text(), nullable=False, server_default=""))

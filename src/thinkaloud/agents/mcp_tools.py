@@ -1,0 +1,311 @@
+"""Tools of MCP servers: programs that are started here and spoken to over their pipes, or places on the web.
+
+A connection lives in a task of its own. The SDK's scopes must be left by the task that entered them, and when
+a server goes away they cancel that task: so it is never the caller's. A program that is started gets the
+SDK's small environment and what `env` adds to it, so no key of ours.
+"""
+
+import asyncio
+import contextlib
+import itertools
+import logging
+import os
+import re
+import threading
+from collections.abc import AsyncIterator, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Literal, TextIO
+
+import msgspec
+
+from thinkaloud.agents.functions import inlined
+from thinkaloud.agents.tools import Tool, ToolFault
+from thinkaloud.canon import Refused, requests
+from thinkaloud.client.keys import Secret
+
+if TYPE_CHECKING:
+    from mcp import Client, types
+    from mcp.client import Transport
+
+logger = logging.getLogger(__name__)
+
+START_S = 20.0
+"""To start, greet and list the tools; a program that is fetched first may take most of it."""
+CLOSE_S = 10.0
+"""More than the SDK takes to end a program that does not want to, and enough for a farewell on the web."""
+MOST_TOOLS = 128
+"""What the strictest of the large providers takes in one request."""
+MOST_PAGES = 100
+MOST_DESCRIPTION_CHARS = 4_000
+MOST_LAST_WORDS = 500
+_UNSAFE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+
+
+class McpServer(msgspec.Struct, frozen=True, kw_only=True):
+    """A server: the command that starts it, or the URL where it is; and which of its tools, or all."""
+
+    name: str
+    command: tuple[str, ...] = ()
+    url: str = ""
+    env: dict[str, str] = {}
+    approval: bool = False
+    timeout_s: float = 60.0
+    tools: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"McpServer({self.name!r})"  # command, url and env may hold keys
+
+
+class _Arguments(msgspec.Struct):
+    """As much of a schema as every provider insists on."""
+
+    type: Literal["object"]
+    properties: dict[str, dict[str, Any] | bool] = {}
+    required: list[str] = []
+
+
+@contextlib.asynccontextmanager
+async def connected(server: McpServer) -> AsyncIterator[tuple[Tool, ...]]:
+    """The tools of a server, for as long as the context is open; any task may call them, and close it.
+
+    Raises `Refused` when there are none to be had. Closing waits until a program that was started has ended,
+    also when the task is cancelled meanwhile; the cancellation goes on after that.
+    """
+    _check(server)
+    ready: asyncio.Future[tuple[Tool, ...]] = asyncio.get_running_loop().create_future()
+    words = _LastWords()
+    owner = asyncio.create_task(_hold(server, ready, words))
+    try:
+        either: list[asyncio.Future[Any]] = [owner, ready]
+        await asyncio.wait(either, timeout=START_S, return_when=asyncio.FIRST_COMPLETED)
+        if ready.done():
+            yield ready.result()
+    finally:
+        await _end(owner, CLOSE_S if server.url else None)
+    failure = None if owner.cancelled() else _cause(owner.exception())
+    if not ready.done():
+        raise failure if isinstance(failure, Refused) else _refusal(server, failure, words.text)
+    if failure:
+        logger.warning("The MCP server %s went away: %r", server.name, failure)
+
+
+def _check(server: McpServer) -> None:
+    try:
+        import mcp  # noqa: F401
+    except ImportError:
+        raise Refused(
+            f"The MCP server {server.name} needs a package: pip install 'thinkaloud[agents]'"
+        ) from None
+    if bool(server.command) == bool(server.url) or not re.match("https?://|$", server.url):
+        raise Refused(
+            f"The MCP server {server.name} needs either a command that starts it or the URL where it is, "
+            "which begins with http:// or https://. Give one of the two."
+        )
+
+
+async def _hold(server: McpServer, ready: asyncio.Future[tuple[Tool, ...]], words: "_LastWords") -> None:
+    """One connection, from the first word to the end of its program, until this task is cancelled."""
+    from mcp import Client
+
+    async with _transport(server, words) as transport, Client(transport, cache=None) as client:
+        ready.set_result(await _offered(server, client))
+        await asyncio.Event().wait()
+
+
+@contextlib.asynccontextmanager
+async def _transport(server: McpServer, words: "_LastWords") -> AsyncIterator["Transport"]:
+    import httpx2
+    from mcp import StdioServerParameters, stdio_client
+    from mcp.client.streamable_http import streamable_http_client
+
+    if server.url:
+        # Our own time-out ends a call; one of the SDK's would end the connection.
+        async with httpx2.AsyncClient(timeout=httpx2.Timeout(30, read=server.timeout_s + 300)) as http:
+            yield streamable_http_client(server.url, http_client=http)
+        return
+    program, *args = server.command
+    # With "replace", a byte that is no UTF-8 costs one message and not the connection.
+    started = StdioServerParameters(
+        command=program, args=args, env=server.env, encoding_error_handler="replace"
+    )
+    with words.heard() as pen:
+        yield stdio_client(started, errlog=pen)
+
+
+async def _end(owner: asyncio.Task[None], patience_s: float | None) -> None:
+    """Wait for a connection to close, through any cancellation: no program may outlive its context."""
+    cancelled = False
+    owner.cancel()
+    while not owner.done():
+        try:
+            await asyncio.wait([owner], timeout=patience_s)
+            owner.cancel()  # a place on the web that does not answer the farewell
+        except asyncio.CancelledError:
+            cancelled = True
+    if cancelled:
+        raise asyncio.CancelledError
+
+
+class _LastWords:
+    """The end of what a program writes to its standard error: the reason, when it does not start."""
+
+    text = ""
+
+    @contextlib.contextmanager
+    def heard(self) -> Iterator[TextIO]:
+        read, write = os.pipe()
+        # A thread, because not every event loop can wait for a pipe.
+        reader = threading.Thread(target=self._read, args=(read,), daemon=True)
+        reader.start()
+        try:
+            with open(write, "w", encoding="utf-8") as pen:
+                yield pen
+        finally:
+            reader.join(0.2)  # it is over already, unless the program left children with the same pipe
+
+    def _read(self, pipe: int) -> None:
+        said = b""
+        with open(pipe, "rb", buffering=0) as words:
+            while more := words.read(4096):
+                said = (said + more)[-MOST_LAST_WORDS:]
+                self.text = _clean(said.decode("utf-8", "replace")).strip()
+
+
+def _cause(error: BaseException | None) -> BaseException | None:
+    """What is within the SDK's groups of errors."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
+def _refusal(server: McpServer, failure: BaseException | None, words: str) -> Refused:
+    from mcp import MCPError
+    from mcp.types import CONNECTION_CLOSED
+    from pydantic import ValidationError
+
+    said = _clean(" ".join(str(failure).split()))[:300]
+    remedy = "Run its command by hand to see what it needs."
+    if server.url:
+        remedy = "See that it runs, and that its url is right."
+    if failure is None:
+        why = f"it did not answer within {START_S:g} s"
+    elif isinstance(failure, MCPError):
+        why = "it ended before it answered" if failure.code == CONNECTION_CLOSED else f"it answered {said!r}"
+    elif isinstance(failure, OSError) and server.command:
+        why = f"{server.command[0]} cannot be started ({failure.strerror or said})"
+    elif isinstance(failure, ValidationError):
+        why, remedy = f"it breaks the protocol ({said})", "Report it to its makers."
+    else:
+        why = f"{type(failure).__name__}: {said}"
+    told = f"The MCP server {server.name} cannot be used: {why}. {remedy}"
+    told += f" Its last words: {words}" if words else ""
+    for value in server.env.values():
+        told = Secret(value).hidden_in(told)
+    return Refused(told)
+
+
+async def _offered(server: McpServer, client: "Client") -> tuple[Tool, ...]:
+    listed = await _listed(server, client)
+    if missing := [name for name in server.tools if name not in listed]:
+        raise Refused(
+            f"The MCP server {server.name} has no tool {', '.join(missing)}. It has: "
+            f"{_clean(', '.join(listed))[:1000] or 'none at all'}. Correct its tools."
+        )
+    chosen = [tool for name, tool in listed.items() if not server.tools or name in server.tools]
+    if len(chosen) > MOST_TOOLS:
+        raise Refused(
+            f"The MCP server {server.name} has {len(chosen):,} tools; a model takes {MOST_TOOLS} at most. "
+            "Name the ones you want in its tools."
+        )
+    offered: dict[str, Tool] = {}
+    for tool in chosen:
+        name = _unique(f"{server.name}_{tool.name}", offered)
+        try:
+            offered[name] = _tool(server, client, tool, name)
+        except Refused as error:
+            if server.tools:
+                raise
+            logger.warning("%s It is left out.", error)
+    return tuple(offered.values())
+
+
+async def _listed(server: McpServer, client: "Client") -> dict[str, "types.Tool"]:
+    listed: dict[str, types.Tool] = {}
+    cursor: str | None = None
+    for _ in range(MOST_PAGES):
+        page = await client.list_tools(cursor=cursor)
+        listed |= {tool.name: tool for tool in page.tools}
+        cursor = page.next_cursor
+        if cursor is None or (server.tools and listed.keys() >= set(server.tools)):
+            return listed
+    raise Refused(
+        f"The MCP server {server.name} lists its tools on more than {MOST_PAGES} pages. "
+        "Name the ones you want in its tools, and see that they are there."
+    )
+
+
+def _tool(server: McpServer, client: "Client", tool: "types.Tool", name: str) -> Tool:
+    try:
+        schema = inlined(tool.input_schema)
+        msgspec.convert(schema, _Arguments)
+        parameters = msgspec.json.encode(schema).decode()
+    except (Refused, msgspec.ValidationError) as error:
+        named = f"The tool {_clean(tool.name)[:64]} of the MCP server {server.name}"
+        raise Refused(f"{named} has arguments that no model can be told: {error}") from None
+    owner = asyncio.current_task()
+
+    async def run(arguments: str) -> str:
+        from mcp import MCPError
+        from mcp.types import CONNECTION_CLOSED
+
+        gone = f"The MCP server {server.name} is gone. Go on without its tools."
+        if owner is None or owner.done():
+            raise ToolFault(gone)
+        try:
+            result = await client.call_tool(tool.name, msgspec.json.decode(arguments))
+        except MCPError as error:
+            raise ToolFault(gone if error.code == CONNECTION_CLOSED else _clean(error.message)) from error
+        text = _clean(_text(result))
+        if result.is_error:
+            raise ToolFault(text)
+        return text
+
+    definition = requests.Tool(
+        name, _clean(tool.description or tool.title or "")[:MOST_DESCRIPTION_CHARS], parameters
+    )
+    return Tool(definition=definition, run=run, approval=server.approval, timeout_s=server.timeout_s)
+
+
+def _text(result: "types.CallToolResult") -> str:
+    parts = [_part(part) for part in result.content]
+    if result.structured_content is not None and not any(part.type == "text" for part in result.content):
+        parts.append(msgspec.json.encode(result.structured_content).decode())
+    return "\n".join(parts)
+
+
+def _part(part: Any) -> str:
+    match part.type:
+        case "text":
+            return str(part.text)
+        case "image" | "audio":
+            return _unshown(part.mime_type, part.data)
+        case "resource" if hasattr(part.resource, "text"):
+            return str(part.resource.text)
+        case "resource":
+            return _unshown(part.resource.mime_type or "a file", part.resource.blob)
+        case "resource_link":
+            return f"[{part.name}: {part.uri}, not read]"
+    return f"[{part.type}, not shown]"
+
+
+def _unshown(what: str, base64: str) -> str:
+    return f"[{what[:100]}, {len(base64.rstrip('=')) * 3 // 4} bytes, not shown]"
+
+
+def _unique(wanted: str, taken: Mapping[str, Tool]) -> str:
+    name = re.sub("[^A-Za-z0-9_-]", "_", wanted)[:64]
+    others = (f"{name[:60]}_{number}" for number in itertools.count(2))
+    return next(one for one in itertools.chain([name], others) if one not in taken)
+
+
+def _clean(text: str) -> str:
+    return _UNSAFE.sub("\N{REPLACEMENT CHARACTER}", text)

@@ -1,0 +1,206 @@
+"""What a turn took and cost: the whole, each reply, each assistant and each thought.
+
+Prices are those that came with `genai-prices`; nothing is ever fetched. What is not known stays unknown: a
+model without a price, a reply without counts, a model on one's own machine. A sum with an unknown part is
+unknown too, and `usd_at_least` is the part that is known. Dollars are decimal text, so that none is rounded.
+"""
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import NamedTuple
+
+import msgspec
+
+from thinkaloud.canon import Kind, Usage, together
+from thinkaloud.transcript import Block, Reply, Turn
+
+_PRICED_AS = {
+    "anthropic": "anthropic",
+    "bedrock": "aws",
+    "cerebras": "cerebras",
+    "cohere": "cohere",
+    "deepseek": "deepseek",
+    "fireworks": "fireworks",
+    "gemini": "google",
+    "groq": "groq",
+    "minimax": "minimax",
+    "mistral": "mistral",
+    "moonshot": "moonshotai",
+    "openai": "openai",
+    "openai-chat": "openai",
+    "openrouter": "openrouter",
+    "together": "together",
+    "xai": "x-ai",
+    "zai": "zai",
+}
+"""Our providers by their names in genai-prices. Left to guess, it would take "ollama-openai" for OpenAI."""
+_FREE = "builtin"
+
+
+class Spent(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Tokens, seconds and US dollars; None is unknown, never zero."""
+
+    usage: Usage = Usage()
+    seconds: float | None = None
+    usd: str | None = None
+    usd_at_least: str = "0"
+
+
+class ReplyCost(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What one reply took; `parent` is the call of the assistant that replied, None the turn itself."""
+
+    spent: Spent
+    model: str = ""
+    provider: str = ""
+    parent: int | None = None
+
+
+class Cost(msgspec.Struct, frozen=True):
+    """What a turn took, as a whole and in its parts; calls of assistants and thoughts by their block."""
+
+    turn: Spent
+    replies: tuple[ReplyCost, ...]
+    assistants: dict[int, Spent]
+    thoughts: dict[int, Spent]
+    priced_by: str
+    """Whose prices these are, such as "genai-prices 0.2.1"; empty when it is not installed."""
+
+
+class _Price(NamedTuple):
+    total: Decimal
+    output: Decimal
+
+
+class _Said(NamedTuple):
+    """A reply, its blocks and its price."""
+
+    reply: Reply
+    blocks: list[Block]
+    price: _Price | None
+
+
+def cost_of(turn: Turn, *, provider: str, at_ms: int | None = None) -> Cost:
+    """What a turn took so far.
+
+    `provider` is who replied, where a reply of the turn itself does not say so. `at_ms` is when that was, in
+    milliseconds since 1970, for the prices of that moment; without it they are those of today.
+    """
+    moment = _moment(at_ms)
+    replies = _replies(turn, provider)
+    said = [_Said(reply, blocks, _price(reply, reply.usage, moment)) for reply, blocks in replies]
+    return Cost(
+        turn=_sum(said, turn.usage, _seconds(turn.started_ms, turn.ended_ms)),
+        replies=tuple(_reply_cost(one) for one in said),
+        assistants=_assistants(turn, said),
+        thoughts=_thoughts(turn, said, moment),
+        priced_by=_priced_by(),
+    )
+
+
+def price_of(reply: Reply, *, at_ms: int | None = None) -> str | None:
+    """What one reply cost in US dollars, at the prices of a moment or of today; None where nobody knows."""
+    price = _price(reply, reply.usage, _moment(at_ms))
+    return None if price is None else _dollars(price.total)
+
+
+def _replies(turn: Turn, provider: str) -> Iterator[tuple[Reply, list[Block]]]:
+    """Each reply with its blocks; a turn of a single reply is that reply."""
+    alone = Reply(usage=turn.usage, until=len(turn.blocks), ended_ms=turn.ended_ms)
+    begun: dict[int | None, int] = {}
+    for reply in turn.replies or [alone]:
+        if reply.parent is None:
+            names = {"model": reply.model or turn.model, "provider": reply.provider or provider}
+            reply = msgspec.structs.replace(reply, **names)
+        since = turn.blocks[begun.get(reply.parent, 0) : reply.until]
+        begun[reply.parent] = reply.until
+        yield reply, [block for block in since if block.parent == reply.parent]
+
+
+def _reply_cost(said: _Said) -> ReplyCost:
+    reply = said.reply
+    seconds = _seconds(said.blocks[0].started_ms, reply.ended_ms) if said.blocks else None
+    return ReplyCost(_sum([said], reply.usage, seconds), reply.model, reply.provider, reply.parent)
+
+
+def _assistants(turn: Turn, said: Sequence[_Said]) -> dict[int, Spent]:
+    """Each call of an assistant, with all that is below it."""
+    spent = {}
+    for call in turn.blocks:
+        if call.kind is Kind.ASSISTANT_CALL:
+            below = [one for one in said if turn.within(one.reply.parent, call.number)]
+            usage = below[0].reply.usage if below else Usage()
+            for one in below[1:]:
+                usage = together(usage, one.reply.usage)
+            spent[call.number] = _sum(below, usage, _seconds(call.started_ms, call.ended_ms))
+    return spent
+
+
+def _thoughts(turn: Turn, said: Sequence[_Said], moment: datetime | None) -> dict[int, Spent]:
+    """Each thought; its tokens and price are known where it is the only one of its reply."""
+    thoughts = [block for block in turn.blocks if block.kind is Kind.REASONING]
+    spent = {block.number: Spent(seconds=_seconds(block.started_ms, block.ended_ms)) for block in thoughts}
+    for reply, blocks, _ in said:
+        numbers = [block.number for block in blocks if block.number in spent]
+        tokens = reply.usage.reasoning
+        if len(numbers) == 1 and tokens is not None:
+            price = _price(reply, msgspec.structs.replace(reply.usage, output=tokens), moment)
+            usd = None if price is None else _dollars(price.output)
+            seconds = spent[numbers[0]].seconds
+            spent[numbers[0]] = Spent(Usage(output=tokens, reasoning=tokens), seconds, usd, usd or "0")
+    return spent
+
+
+def _sum(said: Sequence[_Said], usage: Usage, seconds: float | None) -> Spent:
+    known = [one.price.total for one in said if one.price is not None]
+    usd = _dollars(sum(known, Decimal()))
+    return Spent(usage, seconds, usd if said and len(known) == len(said) else None, usd)
+
+
+def _price(reply: Reply, usage: Usage, moment: datetime | None) -> _Price | None:
+    if reply.provider == _FREE:
+        return _Price(Decimal(), Decimal())
+    if usage.input is None or usage.output is None or reply.provider not in _PRICED_AS:
+        return None
+    try:
+        import genai_prices
+    except ModuleNotFoundError:
+        return None
+    try:
+        found = genai_prices.calc_price(
+            genai_prices.Usage(
+                input_tokens=usage.input,
+                cache_read_tokens=usage.cache_read,
+                cache_write_tokens=usage.cache_write,
+                output_tokens=usage.output,
+                output_reasoning_tokens=usage.reasoning,
+            ),
+            reply.model,
+            provider_id=_PRICED_AS[reply.provider],
+            genai_request_timestamp=moment,
+        )
+    except (LookupError, ValueError):  # no such model, or counts that contradict each other
+        return None
+    if found.model_price.input_mtok is None or found.model_price.output_mtok is None:
+        return None  # listed without a price, which would come to nothing
+    return _Price(found.total_price, found.output_price)
+
+
+def _priced_by() -> str:
+    try:
+        import genai_prices
+    except ModuleNotFoundError:
+        return ""
+    return f"genai-prices {genai_prices.__version__}"
+
+
+def _moment(at_ms: int | None) -> datetime | None:
+    return None if at_ms is None else datetime.fromtimestamp(at_ms / 1000, UTC)
+
+
+def _dollars(amount: Decimal) -> str:
+    return f"{amount.normalize():f}"
+
+
+def _seconds(started_ms: int | None, ended_ms: int | None) -> float | None:
+    return None if started_ms is None or ended_ms is None else (ended_ms - started_ms) / 1000
