@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING
 
 from thinkaloud.app import builtin_model
-from thinkaloud.app.settings import database_path, model_name, user_catalog
+from thinkaloud.app.settings import database_path, model_name, user_agents, user_catalog
 from thinkaloud.app.shared import DONE, STOPPED, positive
 from thinkaloud.canon import Refused
 
@@ -91,15 +91,19 @@ def serve(options: argparse.Namespace) -> int:
 
 @asynccontextmanager
 async def _opened(settings: "Settings", form: "Form | None") -> AsyncIterator["Gateway"]:
+    from thinkaloud.agents.files import local_tools
+    from thinkaloud.agents.toolbox import Toolbox
     from thinkaloud.server import logs
     from thinkaloud.server.gateway import Gateway
     from thinkaloud.store import sqlite
 
     logs.set_up(form)
+    agents = user_agents()
+    toolbox = Toolbox(local_tools(agents), tuple(agents.mcp.values()))
     async with (
         sqlite.opened(database_path()) as database,
         builtin_model.reachable(user_catalog()) as catalog,
-        Gateway(database, catalog, settings=settings) as gateway,
+        Gateway(database, catalog, settings=settings, toolbox=toolbox, own_agents=agents) as gateway,
     ):
         yield gateway
 

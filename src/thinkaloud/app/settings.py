@@ -1,13 +1,17 @@
-"""What a user has set: where their files are, the model to ask, and a catalog file of their own."""
+"""What a user has set: where their files are, the model to ask, and a catalog and agents of their own."""
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from thinkaloud.app import builtin_model
 from thinkaloud.canon import BadCatalog
 from thinkaloud.catalog import Catalog, builtin, builtin_texts, parse
 from thinkaloud.catalog.book import FILES
 from thinkaloud.client.home import home
+
+if TYPE_CHECKING:
+    from thinkaloud.agents.files import AgentFile
 
 
 def database_path() -> Path:
@@ -26,6 +30,13 @@ def user_catalog() -> Catalog:
         why = (isinstance(error, OSError) and error.strerror) or "it is not UTF-8 text"
         raise BadCatalog(f"{mine} cannot be read: {why}. Correct it, or move it away.") from None
     return parse(*builtin_texts(), rows, names=(*FILES, str(mine)))
+
+
+def user_agents() -> "AgentFile":
+    """The agents that come along, with the user's own `agents.toml` on top of them where there is one."""
+    from thinkaloud.agents.files import FILE, read_agents
+
+    return read_agents(home() / FILE)
 
 
 def model_name(given: str = "") -> str:

@@ -1,0 +1,138 @@
+"""Agents of a gateway process: the planner that comes along, killed at any step, or while it waits."""
+
+import asyncio
+import random
+from pathlib import Path
+from typing import Any
+
+from tests.agents.legal_tree import assert_legal
+from tests.gateway.gateway_process import Caller, GatewayProcess, calling
+from tests.gateway.reading import Tape, follow
+
+from thinkaloud.canon import Kind
+from thinkaloud.simulators import running
+from thinkaloud.transcript import Approval, Ending, Status
+
+PUZZLE = "make 24 from 4 7 8 8"
+RUNS = 24
+SPREAD_S = 7.0
+"""A run of the planner takes about as long, so that at any moment some of these are at each kind of step."""
+SEED = 20_261_116
+PAD = '''
+from pathlib import Path
+
+def launch(what: str) -> str:
+    """Launch something."""
+    with Path(__file__).with_name("launched.txt").open("a") as file:
+        file.write(f"{what}\\n")
+    return f"{what} is up"
+'''
+AGENTS = """
+[functions.launch]
+from = "pad:launch"
+approval = true
+
+[agents.pilot]
+model = "paced/demo"
+tools = ["launch"]
+"""
+LAUNCH = [
+    {"thinking": "I need it.", "tool_calls": [{"name": "launch", "arguments": {"what": "the ship"}}]},
+    {"thinking": "Done.", "text": "Launched."},
+]
+
+
+async def begin(caller: Caller, agent: str, prompt: str = PUZZLE) -> str:
+    """The id of a turn that an agent answers."""
+    path = f"/api/sessions/{await caller.session()}/turns"
+    return str((await caller.call("POST", path, {"prompt": prompt, "agent": agent}, status=202))["id"])
+
+
+async def told(caller: Caller, turn: str) -> Tape:
+    """A turn's stream to its end."""
+    tape = Tape()
+    await follow(caller.gateway.url, turn, tape)
+    return tape
+
+
+def test_the_planner_that_comes_along_thinks_calls_delegates_and_answers(
+    tmp_path: Path, provider: str
+) -> None:
+    """R099–R102, R120–R125: thoughts, both kinds of steps, the checker below its call, the answer."""
+
+    async def check() -> None:
+        async with calling(GatewayProcess(tmp_path / "home", provider)) as caller:
+            turn = await begin(caller, "planner")
+            seen = assert_legal((await told(caller, turn)).entries)
+            assert "24" in seen.answer
+            (tool,), (assistant,) = seen.top(Kind.TOOL_CALL), seen.top(Kind.ASSISTANT_CALL)
+            assert (tool.name, tool.result) == ("calculator", "24")
+            assert (assistant.name, assistant.status) == ("Checker", Status.DONE)
+            assert Kind.REASONING in {child.kind for child in seen.children(assistant)}
+            body = await caller.call("GET", f"/api/turns/{turn}")
+            steps = body["thinking_block"]["steps"]
+            assert {step["type"] for step in steps} == {"reasoning", "tool_call", "assistant_call"}
+            assert any(step.get("childSteps") for step in steps)
+            assert body["cost"]["turn"]["usd"] == "0"
+
+    asyncio.run(check())
+
+
+def test_killed_at_any_step_a_run_has_one_end_and_stays_a_tree(tmp_path: Path, provider: str) -> None:
+    async def check() -> None:
+        rng = random.Random(SEED)
+        gateway = GatewayProcess(tmp_path / "home", provider)
+        async with calling(gateway) as caller:
+            turns = []
+            for _ in range(RUNS):
+                turns.append(await begin(caller, "planner"))
+                await asyncio.sleep(rng.uniform(0, 2 * SPREAD_S / RUNS))
+            await gateway.kill()
+            await gateway.start()
+            seen = [assert_legal((await told(caller, turn)).entries) for turn in turns]
+            endings = [turn.outcome.ending for turn in seen if turn.outcome is not None]
+            assert set(endings) <= {Ending.ANSWERED, Ending.FAILED}
+            assert endings.count(Ending.FAILED) > RUNS / 4
+            at = {block.kind for turn in seen for block in turn.blocks if block.status is not Status.DONE}
+            assert Kind.REASONING in at
+            session = (await caller.call("GET", f"/api/turns/{turns[-1]}"))["session"]
+            again = {"prompt": PUZZLE, "agent": "planner"}
+            begun = await caller.call("POST", f"/api/sessions/{session}/turns", again, status=202)
+            assert "24" in assert_legal((await told(caller, str(begun["id"]))).entries).answer
+
+    asyncio.run(check())
+
+
+def test_killed_while_it_waits_a_run_goes_on_with_the_approval(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "pad.py").write_text(PAD, "utf-8")
+    (home / "agents.toml").write_text(AGENTS, "utf-8")
+
+    async def check() -> None:
+        async with running("vllm", script=[*LAUNCH]) as simulator:
+            gateway = GatewayProcess(home, simulator.url)
+            async with calling(gateway) as caller:
+                turn = await begin(caller, "pilot")
+                block = await _waiting(caller, turn)
+                for _ in range(2):
+                    await gateway.kill()
+                    await gateway.start()
+                    assert await _waiting(caller, turn) == block
+                decision = {"block": block, "granted": True}
+                await caller.call("POST", f"/api/turns/{turn}/approvals", decision, status=202)
+                seen = assert_legal((await told(caller, turn)).entries)
+                assert seen.answer == "Launched."
+                assert seen.blocks[block].approval is Approval.GRANTED
+        assert (home / "launched.txt").read_text("utf-8") == "the ship\n"
+
+    asyncio.run(check())
+
+
+async def _waiting(caller: Caller, turn: str) -> int:
+    async with asyncio.timeout(10):
+        while True:
+            body: dict[str, Any] = await caller.call("GET", f"/api/turns/{turn}")
+            if body["waiting"]:
+                return int(body["waiting"][0]["block"])
+            await asyncio.sleep(0.02)
