@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable
 from functools import partial
 
-from benchmarks import asking, folding, keeping, reading, searching, serving, splitting, starting
+from benchmarks import asking, folding, keeping, reading, searching, serving, splitting, starting, watching
 from benchmarks.report import Section, page_of, write
 from benchmarks.splitting import KIB
 
@@ -20,6 +20,7 @@ QUICK: Plan = {
     keeping.TITLE: partial(keeping.measure, streams=5, seconds=0.2),
     searching.TITLE: partial(searching.measure, blocks=1_000, rounds=2),
     serving.TITLE: partial(serving.measure, streams=3, seconds=0.3),
+    watching.TITLE: partial(watching.measure, files=20, deltas=(1_000, 2_000), rounds=1),
 }
 """Enough to see that everything runs and is right; the figures mean nothing."""
 
@@ -34,6 +35,7 @@ FULL: Plan = {
     keeping.TITLE: partial(keeping.measure, streams=200, seconds=10),
     searching.TITLE: partial(searching.measure, blocks=100_000, rounds=300),
     serving.TITLE: partial(serving.measure, streams=200, seconds=10),
+    watching.TITLE: partial(watching.measure, files=10_000, deltas=(10_000, 100_000), rounds=5),
 }
 """All of it, in about three minutes."""
 

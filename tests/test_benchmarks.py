@@ -5,7 +5,18 @@ import sys
 from pathlib import Path
 
 import pytest
-from benchmarks import asking, folding, keeping, reading, report, searching, serving, splitting, starting
+from benchmarks import (
+    asking,
+    folding,
+    keeping,
+    reading,
+    report,
+    searching,
+    serving,
+    splitting,
+    starting,
+    watching,
+)
 from benchmarks.rivals import PerCharacter
 
 ROOT = Path(__file__).parents[1]
@@ -18,6 +29,7 @@ TITLES = [
     keeping.TITLE,
     searching.TITLE,
     serving.TITLE,
+    watching.TITLE,
 ]
 
 

@@ -67,7 +67,7 @@ def from_function(
 
 
 def inlined(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema with every reference replaced by what it refers to; `Refused` says what stands in the way."""
+    """The schema with every reference replaced by what it refers to; `Refused` says what is in the way."""
     try:
         return dict(_Writing(schema).out(dict(schema), ("#",)))
     except RecursionError:

@@ -31,7 +31,7 @@ logger = logging.getLogger(__name__)
 START_S = 20.0
 """To start, greet and list the tools; a program that is fetched first may take most of it."""
 CLOSE_S = 10.0
-"""More than the SDK takes to end a program that does not want to, and enough for a farewell on the web."""
+"""For a farewell on the web. The end of a program has its own bounds in the SDK, some seven seconds."""
 MOST_TOOLS = 128
 """What the strictest of the large providers takes in one request."""
 MOST_PAGES = 100
@@ -47,12 +47,15 @@ class McpServer(msgspec.Struct, frozen=True, kw_only=True):
     command: tuple[str, ...] = ()
     url: str = ""
     env: dict[str, str] = {}
+    """What the program finds in its environment, beside the little that every program needs."""
+    headers: dict[str, str] = {}
+    """What goes with every request to the URL, such as `Authorization`."""
     approval: bool = False
     timeout_s: float = 60.0
     tools: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        return f"McpServer({self.name!r})"  # command, url and env may hold keys
+        return f"McpServer({self.name!r})"  # all else may hold keys
 
 
 class _Arguments(msgspec.Struct):
@@ -119,16 +122,17 @@ async def _transport(server: McpServer, words: "_LastWords") -> AsyncIterator["T
 
     if server.url:
         # Our own time-out ends a call; one of the SDK's would end the connection.
-        async with httpx2.AsyncClient(timeout=httpx2.Timeout(30, read=server.timeout_s + 300)) as http:
+        times = httpx2.Timeout(30, read=server.timeout_s + 300)
+        async with httpx2.AsyncClient(headers=server.headers, timeout=times) as http:
             yield streamable_http_client(server.url, http_client=http)
-        return
-    program, *args = server.command
-    # With "replace", a byte that is no UTF-8 costs one message and not the connection.
-    started = StdioServerParameters(
-        command=program, args=args, env=server.env, encoding_error_handler="replace"
-    )
-    with words.heard() as pen:
-        yield stdio_client(started, errlog=pen)
+    else:
+        program, *args = server.command
+        # With "replace", a byte that is no UTF-8 costs one message and not the connection.
+        started = StdioServerParameters(
+            command=program, args=args, env=server.env, encoding_error_handler="replace"
+        )
+        with words.heard() as pen:
+            yield stdio_client(started, errlog=pen)
 
 
 async def _end(owner: asyncio.Task[None], patience_s: float | None) -> None:
@@ -251,18 +255,15 @@ def _tool(server: McpServer, client: "Client", tool: "types.Tool", name: str) ->
     except (Refused, msgspec.ValidationError) as error:
         named = f"The tool {_clean(tool.name)[:64]} of the MCP server {server.name}"
         raise Refused(f"{named} has arguments that no model can be told: {error}") from None
-    owner = asyncio.current_task()
 
     async def run(arguments: str) -> str:
         from mcp import MCPError
         from mcp.types import CONNECTION_CLOSED
 
-        gone = f"The MCP server {server.name} is gone. Go on without its tools."
-        if owner is None or owner.done():
-            raise ToolFault(gone)
         try:
             result = await client.call_tool(tool.name, msgspec.json.decode(arguments))
         except MCPError as error:
+            gone = f"The MCP server {server.name} is gone. Go on without its tools."
             raise ToolFault(gone if error.code == CONNECTION_CLOSED else _clean(error.message)) from error
         text = _clean(_text(result))
         if result.is_error:
@@ -282,19 +283,16 @@ def _text(result: "types.CallToolResult") -> str:
     return "\n".join(parts)
 
 
-def _part(part: Any) -> str:
-    match part.type:
-        case "text":
-            return str(part.text)
-        case "image" | "audio":
-            return _unshown(part.mime_type, part.data)
-        case "resource" if hasattr(part.resource, "text"):
-            return str(part.resource.text)
-        case "resource":
-            return _unshown(part.resource.mime_type or "a file", part.resource.blob)
-        case "resource_link":
-            return f"[{part.name}: {part.uri}, not read]"
-    return f"[{part.type}, not shown]"
+def _part(part: "types.ContentBlock") -> str:
+    if part.type == "text":
+        return part.text
+    if part.type == "resource_link":
+        return f"[{part.name}: {part.uri}, not read]"
+    if part.type != "resource":
+        return _unshown(part.mime_type, part.data)
+    if hasattr(part.resource, "text"):
+        return part.resource.text
+    return _unshown(part.resource.mime_type or "a file", part.resource.blob)
 
 
 def _unshown(what: str, base64: str) -> str:

@@ -131,13 +131,20 @@ def _watched(tool: Tool, server: str, lost: asyncio.Event) -> Tool:
 
 
 def _with_keys(server: McpServer) -> McpServer:
-    """The server with what its `env` refers to: a file of settings holds references, and never a key."""
-    env = dict(server.env)
-    for name, value in env.items():
-        if _REFERENCE.match(value):
-            try:
-                secret = resolve(value, environ=os.environ)
-            except KeyMissing as error:
-                raise KeyMissing(f"The MCP server {server.name} needs {name} in its env: {error}") from None
-            env[name] = secret.reveal() if secret else ""
-    return msgspec.structs.replace(server, env=env)
+    """The server with what it refers to: a file of settings holds references, and never a key."""
+    env, headers = (
+        {name: _told(server, name, value) for name, value in told.items()}
+        for told in (server.env, server.headers)
+    )
+    return msgspec.structs.replace(server, env=env, headers=headers)
+
+
+def _told(server: McpServer, name: str, value: str) -> str:
+    scheme, _, reference = value.partition(" ") if value.startswith("Bearer ") else ("", "", value)
+    if not _REFERENCE.match(reference):
+        return value
+    try:
+        secret = resolve(reference, environ=os.environ)
+    except KeyMissing as error:
+        raise KeyMissing(f"The MCP server {server.name} needs {name}: {error}") from None
+    return f"{scheme} {secret.reveal() if secret else ''}".strip()

@@ -20,13 +20,6 @@ MOST_FAULT_CHARS = 500
 """Of an exception's own text; the log has all of it."""
 
 
-class Given(msgspec.Struct, frozen=True):
-    """What a model gave a tool: JSON as it wrote it, and the call it belongs to."""
-
-    arguments: str
-    call_id: str = ""
-
-
 class Came(msgspec.Struct, frozen=True):
     """What a call came to. It failed where there is an error; a result beside it is what there was of one."""
 

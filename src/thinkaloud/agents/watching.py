@@ -213,47 +213,38 @@ class _Calls:
 
 
 class _Budget:
-    """Tokens of output, of the turn and its assistants: as reported, or about as many as the text has."""
+    """Tokens that a reply of the turn itself thought: as reported, or about as many as the text has."""
 
     def __init__(self, tokens: int | None) -> None:
-        self._tokens = tokens
-        self._reported: dict[int | None, int] = {}
-        self._unreported: dict[int | None, int] = {}
-        self._past_tokens = 0
-        self._past_bytes = 0
+        self._budget = tokens
+        self._reported = 0
+        self._unreported = 0
 
     def feed(self, turn: Turn, event: Event) -> list[NoticeGiven]:
-        if self._tokens is None:
+        if self._budget is None:
             return []
-        match event:
-            case BlockGrew(block, text):
-                parent = turn.blocks[block].parent
-                size = len(text.encode("utf-8", "replace"))
-                self._unreported[parent] = self._unreported.get(parent, 0) + size
-            case UsageReported(usage) if usage.output is not None:
-                self._reported[None], self._unreported[None] = usage.output, 0
-            case ReplyEnded():
-                self._end_reply(event)
-            case _:
-                return []
-        return self._noticed(self._tokens)
-
-    def _end_reply(self, event: ReplyEnded) -> None:
-        reported = self._reported.pop(event.parent, 0)
-        unreported = self._unreported.pop(event.parent, 0)
-        if event.usage.output is not None:
-            reported, unreported = event.usage.output, 0
-        self._past_tokens += reported
-        self._past_bytes += unreported
+        if isinstance(event, BlockGrew):
+            block = turn.blocks[event.block]
+            if block.kind is Kind.REASONING and block.parent is None:
+                self._unreported += len(event.text.encode("utf-8", "replace"))
+                return self._noticed(self._budget)
+        elif isinstance(event, UsageReported) and event.usage.reasoning is not None:
+            self._reported, self._unreported = event.usage.reasoning, 0
+            return self._noticed(self._budget)
+        elif isinstance(event, ReplyEnded) and event.parent is None:
+            self._reported = self._unreported = 0  # the next reply has the same budget again
+        return []
 
     def _noticed(self, budget: int) -> list[NoticeGiven]:
-        guessed = (self._past_bytes + sum(self._unreported.values())) // BYTES_PER_TOKEN
-        percent = 100 * (self._past_tokens + sum(self._reported.values()) + guessed) // max(1, budget)
+        guessed = self._unreported // BYTES_PER_TOKEN
+        percent = 100 * (self._reported + guessed) // max(1, budget)
         if percent < BUDGET_PERCENT:
             return []
-        self._tokens = None
-        about = f"About {percent}%" if guessed else f"{percent}%"
-        return [NoticeGiven(BUDGET_NEARLY_USED, f"{about} of the budget of {budget:,} tokens is used.")]
+        self._budget = None
+        share = f"About {percent}%" if guessed else f"{percent}%"
+        return [
+            NoticeGiven(BUDGET_NEARLY_USED, f"{share} of the thinking budget of {budget:,} tokens is used.")
+        ]
 
 
 class _Silence:

@@ -101,7 +101,7 @@ def _label(scene: Scene, block: Block) -> str:
         return thought_label(scene, standing, scene.time_of(block))
     name = name_of(scene.words, block)
     if block.approval is Approval.ASKED and standing is Standing.THINKING:
-        return scene.words.say("ai.thinking.waiting", name=name)
+        return scene.words.say("ai.thinking.approval", name=name)
     if block.kind is Kind.ASSISTANT_CALL and standing is Standing.THINKING:
         return scene.words.say("ai.thinking.working", name=name)
     return name

@@ -1,0 +1,139 @@
+"""Real MCP servers, made with the official SDK, and programs and places that only pretend to be one.
+
+Run as a program, this file is the workshop over its pipes; `babbling`, it first says what is no message.
+"""
+
+import asyncio
+import contextlib
+import json
+import os
+import socket
+import sys
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from typing import Any
+
+import uvicorn
+from mcp import types
+from mcp.server import Server
+from mcp.server.mcpserver import MCPServer
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+WORKSHOP = (sys.executable, __file__)
+BABBLING = (sys.executable, __file__, "babbling")
+BROKEN = (sys.executable, "-Sc", "import os, sys; sys.exit('\x1b[1mno license for ' + os.environ['LICENSE'])")
+DEAF = (
+    sys.executable,
+    "-Sc",
+    "import os, sys, time; open(sys.argv[1], 'w').write(str(os.getpid())); time.sleep(3600)",
+)
+"""It writes its number into the file that it is given, and never answers nor ends."""
+
+
+def workshop() -> MCPServer:
+    """A server with a tool for every way that a call may go."""
+    server = MCPServer("workshop", log_level="CRITICAL")
+
+    @server.tool()
+    def add(a: int, b: int = 2) -> int:
+        """Add two\x1b numbers."""
+        return a + b
+
+    @server.tool()
+    def noisy() -> str:
+        return "a\x00b\x1b[31mc\nd\te"
+
+    @server.tool()
+    def whoami() -> str:
+        return " ".join([str(os.getpid()), *sorted(os.environ)])
+
+    @server.tool()
+    async def forever() -> str:
+        await asyncio.sleep(3600)
+        return "at last"
+
+    @server.tool()
+    def die() -> str:
+        os._exit(1)
+
+    return server
+
+
+def shelf(tools: Sequence[types.Tool], *results: types.CallToolResult, pages: int = 1) -> Server[Any]:
+    """A server that lists what it is told to, and answers each call with the next result."""
+    waiting = list(results)
+
+    async def listed(_: object, asked: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+        page = int((asked and asked.cursor) or 0) + 1
+        return types.ListToolsResult(tools=list(tools), next_cursor=str(page) if page < pages else None)
+
+    async def called(_: object, asked: types.CallToolRequestParams) -> types.CallToolResult:
+        return waiting.pop(0)
+
+    return Server("shelf", on_list_tools=listed, on_call_tool=called)
+
+
+def old(app: ASGIApp) -> ASGIApp:
+    """The app as it was before 2026: it has sessions, and does not answer when one is ended."""
+
+    async def wrapped(scope: Scope, receive: Receive, send: Send) -> None:
+        if (b"mcp-method", b"server/discover") in scope.get("headers", []):
+            await Response(status_code=404)(scope, receive, send)
+        elif scope.get("method") == "DELETE":
+            await asyncio.sleep(3600)
+        else:
+            await app(scope, receive, send)
+
+    return wrapped
+
+
+def answering(answers: Mapping[str, object]) -> ASGIApp:
+    """A place that greets as it should, and answers some methods with whatever it was given."""
+    greeting = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}}
+    known = {"initialize": {**greeting, "serverInfo": {"name": "liar", "version": "1"}}, **answers}
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        asked = json.loads(await Request(scope, receive).body() or b"{}")
+        answer: Response = Response(status_code=202 if "id" not in asked else 404)
+        if asked.get("method") in known:
+            answer = JSONResponse({"jsonrpc": "2.0", "id": asked["id"], "result": known[asked["method"]]})
+        await answer(scope, receive, send)
+
+    return app
+
+
+async def silent(scope: Scope, receive: Receive, send: Send) -> None:
+    """A place that takes every request and answers none."""
+    assert scope["type"] == "http"
+    await asyncio.sleep(3600)
+
+
+class _Uvicorn(uvicorn.Server):
+    """uvicorn that leaves signals to the tests."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+@contextlib.asynccontextmanager
+async def served(app: ASGIApp) -> AsyncIterator[str]:
+    """The URL of an app on a loopback port."""
+    server = _Uvicorn(uvicorn.Config(app, log_config=None, ws="none", timeout_graceful_shutdown=0))
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        task = asyncio.create_task(server.serve([listening]))
+        while not server.started:
+            await asyncio.sleep(0.01)
+        try:
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}/mcp"
+        finally:
+            server.should_exit = True
+            await task
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["babbling"]:
+        sys.stdout.buffer.write(b"\xff\xfe Welcome!\n{}\n[1]\n")
+        sys.stdout.flush()
+    workshop().run()

@@ -1,0 +1,321 @@
+"""One line while the model thinks: the provider's titles, or a small model's, seldom and never in the way."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.cutting import PLACES, cut
+from tests.growing import assert_linear
+from tests.transcript.scripts import answer, block, thought
+
+from thinkaloud.agents import summaries
+from thinkaloud.agents.summaries import BEGINNING_CHARS, END_CHARS, Summaries, prompt_for
+from thinkaloud.canon import (
+    BlockEnded,
+    BlockGrew,
+    BlockStarted,
+    Event,
+    Finish,
+    Kind,
+    SummaryWritten,
+    TurnEnded,
+)
+from thinkaloud.transcript import Turn, fold
+from thinkaloud.view import columns_of, summary_line
+
+LONG = "First I look at the numbers that were given, one by one. " * 20
+
+
+def provider(line: str) -> SummaryWritten:
+    return SummaryWritten(line, "provider")
+
+
+def model(line: str) -> SummaryWritten:
+    return SummaryWritten(line, "model")
+
+
+def thinking(text: str = LONG) -> Turn:
+    """A thought that goes on."""
+    return fold([BlockStarted(0, Kind.REASONING), BlockGrew(0, text)])
+
+
+class Small:
+    """A small model that says what it is told to, and remembers what it was asked."""
+
+    def __init__(self, *lines: str | Exception) -> None:
+        self.asked: list[str] = []
+        self._lines = list(lines)
+
+    async def __call__(self, text: str) -> str:
+        self.asked.append(text)
+        line = self._lines.pop(0) if self._lines else f"line {len(self.asked)}"
+        if isinstance(line, Exception):
+            raise line
+        return line
+
+
+# The provider's titles.
+
+
+def test_a_new_title_is_told_when_the_last_is_old_enough() -> None:
+    """R094: while the thinking streams, at most every two and a half seconds."""
+    lines, turn = Summaries(), fold(thought(0, "**Reading**\n\nIt says…"))
+    assert lines.feed(turn, 1_000) == provider("Reading")
+    assert lines.feed(turn, 9_000) is None, "it is told already"
+    fold(thought(1, "**Adding**\n\nTwo and two…"), turn)
+    assert lines.feed(turn, 10_000) == provider("Adding")
+    fold(thought(2, "**Checking**\n\nFour…"), turn)
+    assert lines.feed(turn, 12_499) is None
+    assert lines.feed(turn, 12_500) == provider("Checking")
+
+
+def test_what_was_left_untold_is_told_at_the_end() -> None:
+    lines, turn = Summaries(), fold(thought(0, "**Reading**\n\nIt says…"))
+    assert lines.feed(turn, 0) == provider("Reading")
+    fold(thought(1, "**Adding**"), turn)
+    assert lines.feed(turn, 1) is None
+    assert lines.last(turn) == provider("Adding")
+    assert lines.last(turn) is None
+
+
+def test_a_title_is_told_when_its_line_is_over() -> None:
+    lines, turn = Summaries(), fold([BlockStarted(0, Kind.REASONING)])
+    for piece, told in [
+        ("\n\n# Plan", None),
+        ("ning the trip", None),
+        ("\n", provider("Planning the trip")),
+        ("# No title\n", None),
+    ]:
+        fold([BlockGrew(0, piece)], turn)
+        assert lines.feed(turn, 0) == told
+
+
+@given(PLACES)
+def test_any_cut_tells_the_same_titles(places: list[int]) -> None:
+    told, lines, turn = [], Summaries(every_ms=0), Turn()
+    for number, text in enumerate(
+        ["\n**One** \n\nbody **not this**\n", "no title, **but bold**\n", "## Two\n#"]
+    ):
+        pieces: list[Event] = [BlockGrew(number, piece) for piece in cut(text, places)]
+        for event in [BlockStarted(number, Kind.REASONING), *pieces, BlockEnded(number)]:
+            told.append(lines.feed(fold([event], turn), 0))
+    assert [line for line in told if line] == [provider("One"), provider("Two")]
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        pytest.param(thought(0, "First, the numbers. Then the sum."), id="no title"),
+        pytest.param(thought(0, "**Bold** at the beginning of a sentence.\n"), id="bold words"),
+        pytest.param(answer(0, "**An answer**\n\nwith a heading"), id="not a thought"),
+        pytest.param(
+            [*block(0, Kind.ASSISTANT_CALL, "task"), *block(1, Kind.REASONING, "**Its own**\n", parent=0)],
+            id="an assistant's",
+        ),
+        pytest.param([], id="nothing"),
+    ],
+)
+def test_a_line_that_is_not_the_provider_s_is_never_told(events: list[Event]) -> None:
+    """Views take a line from the text by themselves."""
+    turn = fold(events)
+    assert Summaries().feed(turn, 0) is None
+    assert Summaries().last(turn) is None
+
+
+@settings(deadline=None)
+@given(st.text("*# \nab文😀", max_size=40), st.text("*# \nab文😀", max_size=40))
+def test_at_the_end_views_would_show_the_same(one: str, two: str) -> None:
+    turn = fold([*thought(0, one), *thought(1, two)])
+    shown, by = summary_line(turn)
+    lines = Summaries()
+    told = lines.feed(turn, 0) or lines.last(turn)
+    assert told == (provider(shown) if by == "provider" else None)
+
+
+def test_a_long_title_is_cut_as_views_cut_it() -> None:
+    told = Summaries(longest=20).feed(fold(thought(0, f"**{LONG}**\n")), 0)
+    assert told is not None
+    assert told.text.endswith("…")
+    assert columns_of(told.text) <= 20
+
+
+@pytest.mark.parametrize(
+    "text", [pytest.param("word ", id="one long thought"), pytest.param("**T**\nbody ", id="with a title")]
+)
+def test_looking_costs_the_same_however_much_was_thought(text: str) -> None:
+    def work(size: int) -> Callable[[], object]:
+        turn, lines = fold([BlockStarted(0, Kind.REASONING)]), Summaries()
+
+        def run() -> None:
+            for at in range(size):
+                turn.blocks[0].pieces.append(text)
+                lines.feed(turn, at)
+
+        return run
+
+    assert_linear(work, 20_000)
+
+
+# A small model's lines.
+
+
+def ask(lines: Summaries, turn: Turn, at_ms: int = 0) -> SummaryWritten | None:
+    return asyncio.run(lines.asked(turn, at_ms))
+
+
+def test_a_small_model_is_asked_only_where_the_caller_gives_one() -> None:
+    assert ask(Summaries(), thinking()) is None
+    small = Small("Adding up the numbers")
+    assert ask(Summaries(write=small), thinking()) == model("Adding up the numbers")
+    assert small.asked == [LONG]
+
+
+def test_it_is_asked_seldom() -> None:
+    """For enough thinking, with enough that is new, not too often and not too many times."""
+    small = Small()
+    lines = Summaries(write=small, most_calls=3, least_chars=100)
+    assert ask(lines, thinking("x" * 99)) is None
+    assert ask(lines, thinking("x" * 100), 0) == model("line 1")
+    assert ask(lines, thinking("x" * 1_000), 2_499) is None, "too soon"
+    assert ask(lines, thinking("x" * 150), 9_000) is None, "too little that is new"
+    assert ask(lines, thinking("x" * 151), 9_000) == model("line 2")
+    assert ask(lines, thinking("x" * 5_000), 20_000) == model("line 3")
+    assert ask(lines, thinking("x" * 50_000), 90_000) is None, "too many times"
+    assert len(small.asked) == 3
+
+
+def test_when_the_thinking_is_over_a_little_that_is_new_is_enough() -> None:
+    lines = Summaries(write=Small())
+    assert ask(lines, thinking(), 0) == model("line 1")
+    over = fold([*thought(0, LONG, "So it is four."), *answer(1, "Four.")])
+    assert ask(lines, over, 5_000) == model("line 2")
+    assert ask(lines, over, 50_000) is None
+
+
+def test_a_provider_with_titles_needs_no_small_model() -> None:
+    small = Small()
+    assert ask(Summaries(write=small), thinking(f"**A title**\n{LONG}")) is None
+    assert small.asked == []
+
+
+def test_a_title_that_came_meanwhile_wins() -> None:
+    turn = thinking()
+
+    async def write(_: str) -> str:
+        fold([BlockEnded(0), *thought(1, "**A title**\n")], turn)
+        lines.feed(turn, 1)
+        return "too late"
+
+    lines = Summaries(write=write)
+    assert ask(lines, turn) is None
+
+
+def test_after_the_turn_nothing_is_asked_and_nothing_told() -> None:
+    turn = thinking()
+
+    async def write(_: str) -> str:
+        fold([BlockEnded(0), TurnEnded(Finish.STOP)], turn)
+        return "too late"
+
+    assert ask(Summaries(write=write), turn) is None
+    assert ask(Summaries(write=Small()), turn) is None
+
+
+@pytest.mark.parametrize(
+    ("said", "line"),
+    [
+        ('"Adding up the numbers"\n', "Adding up the numbers"),
+        ("\n\n  **Adding** up\nand more", "Adding up"),
+        ("“Somando os números”", "Somando os números"),
+        ("so \x1b[31m red", "so [31m red"),
+        ("", None),
+        (' "" \n', None),
+    ],
+)
+def test_what_it_says_is_made_one_clean_line(said: str, line: str | None) -> None:
+    assert ask(Summaries(write=Small(said)), thinking()) == (model(line) if line else None)
+
+
+def test_a_line_that_is_too_long_is_cut_and_the_same_is_not_told_twice() -> None:
+    lines = Summaries(write=Small(LONG, LONG), longest=30)
+    told = ask(lines, thinking())
+    assert told is not None
+    assert columns_of(told.text) <= 30
+    assert ask(lines, thinking(LONG * 5), 90_000) is None
+
+
+def test_a_call_that_fails_is_logged_without_what_it_said_and_the_next_may_succeed(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    lines = Summaries(write=Small(RuntimeError("key sk-123 refused"), "Adding"))
+    with caplog.at_level(logging.WARNING):
+        assert ask(lines, thinking()) is None
+    assert caplog.messages == ["no summary was written (RuntimeError); the turn goes on without it"]
+    assert ask(lines, thinking(LONG * 3), 5_000) == model("Adding")
+
+
+def test_a_slow_call_is_given_up(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    monkeypatch.setattr(summaries, "CALL_S", 0.01)
+
+    async def write(_: str) -> str:
+        await asyncio.sleep(60)
+        return "too late"
+
+    with caplog.at_level(logging.WARNING):
+        assert ask(Summaries(write=write), thinking()) is None
+    assert "TimeoutError" in caplog.text
+
+
+def test_one_call_at_a_time_and_a_cancelled_one_makes_room() -> None:
+    calls = 0
+
+    async def write(_: str) -> str:
+        nonlocal calls
+        calls += 1
+        await asyncio.sleep(60 if calls == 1 else 0)
+        return "Adding"
+
+    async def story() -> None:
+        lines, turn = Summaries(write=write), thinking()
+        first = asyncio.create_task(lines.asked(turn, 0))
+        await asyncio.sleep(0)
+        longer = thinking(LONG * 5)
+        assert not lines.due(longer, 50_000)
+        assert await lines.asked(longer, 50_000) is None
+        first.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await first
+        assert lines.due(longer, 50_000)
+        assert await lines.asked(longer, 50_000) == model("Adding")
+
+    asyncio.run(story())
+
+
+def test_a_writer_that_breaks_its_promise_disturbs_nobody() -> None:
+    async def write(_: str) -> str:
+        nothing: object = None
+        return nothing  # type: ignore[return-value]
+
+    broken: Callable[[str], Awaitable[str]] = write
+    assert ask(Summaries(write=broken), thinking()) is None
+
+
+# The prompt.
+
+
+def test_the_prompt_has_the_beginning_and_the_end() -> None:
+    assert "<thinking>\nTwo and two.\n</thinking>" in prompt_for("Two and two.")
+    long = "b" * 10_000 + "e" * 1_000_000
+    asked = prompt_for(long)
+    assert len(asked) < BEGINNING_CHARS + END_CHARS + 1_000
+    assert "\nbbbb" in asked
+    assert "[…]" in asked
+    assert asked.endswith("eeee\n</thinking>")
+
+
+def test_a_thought_cannot_leave_its_marks() -> None:
+    for said in ("a</thinking>b", "a</thin</thinking>king>b"):
+        assert prompt_for(said).count("</thinking>") == 1
