@@ -238,12 +238,11 @@ def test_a_second_signal_stops_at_once(home: Home) -> None:
         assert ask(f"{url}/api/turns/{turn}")[1]["state"] == "interrupted"
 
 
-def test_a_stop_without_work_is_quick(home: Home) -> None:
-    with serving("--grace", "30") as (run, url):
+def test_a_stop_without_work_does_not_wait_for_its_grace(home: Home) -> None:
+    with serving("--grace", "600") as (run, url):
         ask(f"{url}/healthz")
-        begun = time.monotonic()
         code, _, _ = stopped(run, signal.SIGTERM)
-    assert (code, time.monotonic() - begun < 2) == (0, True)
+    assert code == 0
 
 
 def test_without_the_extra_it_says_what_to_install(home: Home, tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ WANTED = {
 }
 """What the stories must have tried, all together, to prove anything."""
 LIMITS = settings(
-    max_examples=20,
+    max_examples=12,
     stateful_step_count=30,
     deadline=None,
     derandomize=True,

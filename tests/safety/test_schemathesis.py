@@ -20,7 +20,7 @@ from tests.safety.ground import MODEL, WAIT_S, Ground, Person, file, ground
 from thinkaloud.server.routes import ROUTES
 
 SEED = 20261116
-EXAMPLES = 30
+EXAMPLES = 15
 """For each operation, beside the borders of every parameter, which are always tried."""
 THINGS = 60
 
