@@ -81,7 +81,7 @@ def test_a_disk_that_refuses_is_said_and_recovers(
 ) -> None:
     async def story() -> None:
         settings, rows = quick(pace=Pace(retry_s=0.05), grace_s=0.0), ROW.format(url=provider)
-        async with calling_in_process(tmp_path, settings=settings, rows=rows) as caller:
+        async with calling_in_process(tmp_path, settings=settings, more=rows) as caller:
             turns = [await caller.begin(await caller.session(), model=f"paced/{MODEL}") for _ in range(COUNT)]
 
             async def ready() -> tuple[int, str]:

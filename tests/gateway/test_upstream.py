@@ -39,7 +39,7 @@ async def asking(
     client = Client(retries=RETRIES, timeouts=Timeouts(idle_s=idle_s))
     async with serving(*acts) as upstream:
         rows = ROW.format(url=upstream.base_url)
-        async with calling(folder, settings=quick(**given), client=client, rows=rows) as caller:
+        async with calling(folder, settings=quick(**given), client=client, more=rows) as caller:
             yield caller, upstream.seen
 
 

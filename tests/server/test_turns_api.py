@@ -263,7 +263,7 @@ def test_one_turn_at_a_time_in_a_session_and_so_many_for_a_user(tmp_path: Path) 
 
 
 def test_settings_of_the_turn_come_first_then_those_of_the_agent(tmp_path: Path) -> None:
-    """R040 R042 R043 R047: an agent's model, prompt, tools and budget are used unless the turn says otherwise."""
+    """R040 R042 R043 R047: an agent's model, prompt, tools and budget hold unless the turn says otherwise."""
 
     async def story() -> None:
         async with calling(tmp_path, "anthropic", [{"text": "a"}] * 4) as caller:
