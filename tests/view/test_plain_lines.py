@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from tests.view.telling import STOP, called, delegated, said, sealed, thought, untimed
 
 from thinkaloud.canon import (
+    ApprovalAsked,
     BlockEnded,
     BlockGrew,
     BlockReclassified,
@@ -17,6 +18,7 @@ from thinkaloud.canon import (
     Finish,
     Kind,
     NoticeGiven,
+    ReplyEnded,
     Seal,
     SealForm,
     ToolFinished,
@@ -206,6 +208,69 @@ def test_a_call_is_told_before_it_comes_back() -> None:
         (Channel.REASONING, "[think] 🔧 find: {}\n"),
         (Channel.REASONING, "[think] → ok\n"),
     ]
+
+
+def test_an_assistant_that_comes_back_with_its_last_words_is_not_told_twice() -> None:
+    """R102: its answer stands once, where it was said; one that differs, and a failure, are told."""
+
+    def back(result: str, error: str = "") -> list[str]:
+        events = [
+            *delegated(0, "Checker", "Check"),
+            *thought(1, "Hm.", parent=0),
+            *said(2, "Right.", parent=0),
+        ]
+        pieces = live(*events, BlockEnded(0), ToolFinished(0, result, error))
+        assert pieces[-1][1].endswith("\n")
+        return joined(Channel.REASONING, pieces).splitlines()
+
+    assert back("Right.") == ["[think] 🤖 Checker: Check", "[think]   Hm.", "[think]   Right."]
+    assert back("Wrong.")[-1] == "[think] → Wrong."
+    assert back("Right.", "It took too long.")[-1] == "[think] → It took too long."
+
+
+def test_results_of_tools_that_ran_side_by_side_say_whose_they_are() -> None:
+    first, second = called(0, "add", "{}", "3"), called(1, "note", "{}", "noted")
+    pieces = live(*first[:3], *second[:3], first[3], second[3])
+    assert joined(Channel.REASONING, pieces).splitlines() == [
+        *("[think] 🔧 add: {}", "[think] 🔧 note: {}", "[think] → add: 3", "[think] → note: noted")
+    ]
+    assert joined(Channel.REASONING, live(*first, *second)).splitlines()[1::2] == [
+        "[think] → 3",
+        "[think] → noted",
+    ]
+
+
+def test_a_blank_line_parts_what_one_reply_said_from_the_next() -> None:
+    """The answer on its channel is the turn's answer."""
+    events = [
+        *said(0, "I add"),
+        *said(1, " first."),
+        *called(2, "add", "{}")[:3],
+        ReplyEnded(Finish.TOOL_CALLS),
+        ToolFinished(2, "3"),
+        *thought(3, "Good."),
+        *said(4, "It is 3."),
+        ReplyEnded(Finish.STOP),
+        STOP,
+    ]
+    assert joined(Channel.ANSWER, live(*events)) == "I add first.\n\nIt is 3." == untimed(*events).answer
+    assert joined(Channel.ANSWER, plain(untimed(*events))) == "I add first.\n\nIt is 3."
+
+
+def test_whoever_asks_a_person_begins_a_line_of_their_own() -> None:
+    asked = [
+        *called(0, "note", "{}")[:3],
+        BlockStarted(1, Kind.REASONING),
+        BlockGrew(1, "Mean"),
+        ApprovalAsked(0),
+    ]
+    assert joined(Channel.REASONING, live(*asked)).endswith("[think] Mean\n")
+
+
+def test_what_was_noticed_is_said_in_the_language() -> None:
+    noticed = NoticeGiven("repeating", "The model seems to be repeating itself.", 0)
+    pieces = live(*thought(0, "Hm."), noticed, locale="pt-BR")
+    assert joined(Channel.NOTICE, pieces) == "O modelo parece estar se repetindo.\n"
 
 
 def test_indentation_has_an_end() -> None:

@@ -42,6 +42,7 @@ class AgentRow(msgspec.Struct, frozen=True, kw_only=True):
     system: str = ""
     thinking: str | int = ""
     max_tokens: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    summary_model: str = ""
     tools: tuple[str, ...] = ()
     assistants: tuple[str, ...] = ()
     limits: Limits = Limits()
@@ -170,6 +171,7 @@ def of_row(key: str, row: AgentRow, tools: tuple[Tool, ...] = ()) -> Agent:
         system=row.system,
         thinking=None if row.thinking == "" else row.thinking,
         max_tokens=row.max_tokens,
+        summary_model=row.summary_model,
         tools=tools,
         limits=msgspec.structs.replace(row.limits, seconds=None) if endless else row.limits,
     )

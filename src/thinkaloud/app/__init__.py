@@ -23,8 +23,14 @@ _COMMANDS = {
     ),
     "ask": (
         "asking:add",
-        "ask a model",
-        "Ask a model: thoughts go to stderr as they come, the answer to stdout.",
+        "ask a model or an agent",
+        "Ask a model, or an agent with its tools: thoughts and steps go to stderr as they come, "
+        "the answer to stdout.",
+    ),
+    "agents": (
+        "agents:add",
+        "list agents and the tools there are",
+        "List the agents that `ask --agent` takes, and the tools that an agent may use.",
     ),
     "models": (
         "catalog:add_models",

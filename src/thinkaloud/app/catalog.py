@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from textwrap import fill
 
 from thinkaloud.app.settings import user_catalog
-from thinkaloud.app.shared import DONE
+from thinkaloud.app.shared import DONE, print_columns
 from thinkaloud.canon import Refused
 from thinkaloud.canon.requests import Ask
 from thinkaloud.catalog import Catalog, Provider, Replay, ReplayForm, Sent, difference, listing, offers
@@ -54,7 +54,7 @@ def models(options: argparse.Namespace) -> int:
         asked = " ".join(filter(None, ("+".join(row.control), _scale(row.efforts))))
         shows = row.visible.value if row.thinking != "none" else "-"
         rows.append((row.id, row.thinking.value, asked or "-", shows, _at(row.providers)))
-    _print_columns(rows)
+    print_columns(rows)
     return DONE
 
 
@@ -158,10 +158,3 @@ def _refresh(catalog: Catalog, name: str) -> int:
 async def _fetch(provider: Provider) -> bytes:
     async with Client() as client:
         return await client.fetch(provider, provider.models_path)
-
-
-def _print_columns(rows: Sequence[tuple[str, ...]]) -> None:
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
-    for row in rows:
-        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
-        print(clean("  ".join([*cells, row[-1]])).rstrip())

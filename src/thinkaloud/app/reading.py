@@ -8,10 +8,9 @@ from pathlib import Path
 
 import msgspec
 
-from thinkaloud.app.shared import DONE, add_language, complain, dim, pieces, positive
+from thinkaloud.app.shared import DONE, add_language, complain, pieces, plain, positive
 from thinkaloud.canon import Entry, Event, NotAResponse, TurnFailed, TurnStarted
 from thinkaloud.dialects import AUTO, DIALECTS, PROFILES, Reader
-from thinkaloud.surfaces.plain import Plain
 from thinkaloud.surfaces.terminal import clean, clean_json
 from thinkaloud.transcript import Turn, fold
 from thinkaloud.view import Words, gateway, thinking_block
@@ -84,11 +83,11 @@ def _responses_only(events: Iterable[Event]) -> Iterator[Event]:
 
 
 def _show_plain(name: str, events: Iterator[Event], options: argparse.Namespace) -> None:
-    plain = Plain(sys.stdout, sys.stderr, locale=options.lang, dim=dim())
+    told = plain(options.lang)
     for seq, event in enumerate(events):
         if seq == 0 and len(options.files) > 1:
             print(f"==> {clean(name)} <==", file=sys.stderr)
-        plain.feed(Entry(seq, event))
+        told.feed(Entry(seq, event))
 
 
 def _show_json(name: str, events: Iterator[Event], options: argparse.Namespace) -> None:
@@ -122,13 +121,13 @@ def _replay(options: argparse.Namespace) -> int:
     except (OSError, msgspec.MsgspecError) as error:
         return complain(f"{options.file}: is not a recorded turn: {error}")
     print(clean(words.say("cli.replaying", name=Path(options.file).name)), file=sys.stderr)
-    plain = Plain(sys.stdout, sys.stderr, locale=options.lang, dim=dim())
+    told = plain(options.lang)
     before_ms: int | None = None
     for entry in entries:
         if before_ms is not None and entry.at_ms is not None and options.speed:
             time.sleep(max(0, entry.at_ms - before_ms) / 1000 / options.speed)
         before_ms = entry.at_ms if entry.at_ms is not None else before_ms
-        plain.feed(entry)
+        told.feed(entry)
     return DONE
 
 

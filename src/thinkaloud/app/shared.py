@@ -3,9 +3,10 @@
 import argparse
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from thinkaloud.canon import Refused
+from thinkaloud.surfaces.plain import Look, Plain, Show
 from thinkaloud.surfaces.terminal import clean
 from thinkaloud.view import LOCALES
 
@@ -31,9 +32,21 @@ def text_of(name: str, what: str) -> bytes:
         ) from None
 
 
-def dim() -> bool:
-    """Whether thoughts are dimmed: on a terminal that has colours and whose user wants them."""
-    return sys.stderr.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+def plain(locale: str, show: Show = Show.SHOW) -> Plain:
+    """The plain command line on our own streams, as well as they can show it."""
+    return Plain(sys.stdout, sys.stderr, locale=locale, show=show, look=look())
+
+
+def look() -> Look:
+    """What the terminal can do, if there is one, and what its user wants."""
+    if not sys.stderr.isatty():
+        return Look()
+    colours = "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+    try:
+        columns = os.get_terminal_size(sys.stderr.fileno()).columns
+    except OSError:
+        columns = 0
+    return Look(dim=colours, columns=columns or None, one_screen=sys.stdout.isatty())
 
 
 def positive(text: str) -> int:
@@ -47,6 +60,14 @@ def complain(text: str, code: int = NOT_READ) -> int:
     """Say in one line what went wrong; the exit code is handed back."""
     print(f"thinkaloud: {clean(text)}".replace("\n", " "), file=sys.stderr)
     return code
+
+
+def print_columns(rows: Sequence[tuple[str, ...]]) -> None:
+    """A table for people; only its last column may be of any width."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
+    for row in rows:
+        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
+        print(clean("  ".join([*cells, row[-1]])).rstrip())
 
 
 def add_language(parser: argparse.ArgumentParser) -> None:

@@ -6,8 +6,11 @@ Words and lines are `view`'s; here they are made safe for a terminal and sent to
 from enum import StrEnum
 from typing import Protocol
 
-from thinkaloud.canon import Entry
+import msgspec
+
+from thinkaloud.canon import BlockEnded, Entry
 from thinkaloud.surfaces.terminal import Cleaner, clean
+from thinkaloud.surfaces.wrapping import Wrapper
 from thinkaloud.transcript import Turn, apply
 from thinkaloud.view import Channel, PlainTeller, view
 
@@ -20,6 +23,17 @@ class Show(StrEnum):
     SHOW = "show"
     SUMMARY = "summary"
     HIDE = "hide"
+
+
+class Look(msgspec.Struct, frozen=True, kw_only=True):
+    """What a terminal makes of it; nothing of this where the streams are pipes or files."""
+
+    dim: bool = False
+    """Thoughts are dim."""
+    columns: int | None = None
+    """Thoughts and notices are wrapped to fit."""
+    one_screen: bool = False
+    """Both streams are seen in one place, where neither may begin within the other's line."""
 
 
 class Stream(Protocol):
@@ -41,17 +55,20 @@ class Plain:
         thoughts: Stream,
         *,
         locale: str = "en-US",
-        dim: bool = False,
         show: Show = Show.SHOW,
+        look: Look = Look(),  # noqa: B008 a frozen value
     ) -> None:
         self.turn = Turn()
         self._locale = locale
         self._teller = PlainTeller(locale, labels=True)
         self._streams = {Channel.ANSWER: answer, Channel.REASONING: thoughts, Channel.NOTICE: thoughts}
         self._cleaners = {channel: Cleaner() for channel in Channel}
-        self._dim = dim
+        wrapped = (Channel.REASONING, Channel.NOTICE) if look.columns else ()
+        self._wrappers = {channel: Wrapper(look.columns or 0) for channel in wrapped}
+        self._look = look
         self._show = show
         self._answer_line_open = False
+        self._answer_broken = False
 
     def feed(self, entry: Entry) -> None:
         """Write what this entry adds."""
@@ -59,7 +76,9 @@ class Plain:
         told = self._teller.feed(self.turn, entry.event)
         for channel, text in told:
             if self._show is Show.SHOW or channel is not Channel.REASONING:
-                self._write(channel, self._cleaners[channel].feed(text))
+                self._write(channel, self._wrapped(channel, self._cleaners[channel].feed(text)))
+        if isinstance(entry.event, BlockEnded) and (wrapper := self._wrappers.get(Channel.REASONING)):
+            self._write(Channel.REASONING, wrapper.flush())
         if not self.turn.live:
             self._end()
 
@@ -69,13 +88,25 @@ class Plain:
         if self._show is Show.SUMMARY and (seen := view(self.turn, locale=self._locale)) is not None:
             self._write(Channel.REASONING, f"[think] {clean(seen.header)}\n")
 
+    def _wrapped(self, channel: Channel, text: str) -> str:
+        return self._wrappers[channel].feed(text) if channel in self._wrappers else text
+
     def _write(self, channel: Channel, text: str) -> None:
+        if channel is Channel.ANSWER and self._answer_broken:
+            text = text.lstrip("\n")
         if not text:
             return
         stream = self._streams[channel]
         if channel is Channel.ANSWER:
-            self._answer_line_open = not text.endswith("\n")
-        elif self._dim and channel is Channel.REASONING:
+            self._answer_line_open, self._answer_broken = not text.endswith("\n"), False
+        else:
+            self._break_answer(stream)
+        if self._look.dim and channel is Channel.REASONING:
             text = f"{_DIM}{text}{_NORMAL}"
         stream.write(text)
         stream.flush()
+
+    def _break_answer(self, stream: Stream) -> None:
+        if self._look.one_screen and self._answer_line_open:
+            stream.write("\n")
+            self._answer_line_open, self._answer_broken = False, True

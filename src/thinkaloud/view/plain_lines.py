@@ -4,12 +4,14 @@
 the channel it belongs to, so that thoughts can go to one place and the answer to another.
 """
 
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator
 from enum import StrEnum
 from itertools import groupby
 
 from thinkaloud.canon import (
+    ApprovalAsked,
     BlockEnded,
     BlockGrew,
     BlockReclassified,
@@ -22,9 +24,10 @@ from thinkaloud.canon import (
     TurnFailed,
 )
 from thinkaloud.transcript import CALLS, Block, Status, Turn
+from thinkaloud.transcript.turn import BETWEEN_REPLIES
 from thinkaloud.view.graphemes import one_line
 from thinkaloud.view.labels import TOOL_ICON
-from thinkaloud.view.notices import notice
+from thinkaloud.view.notices import notice, notice_text
 from thinkaloud.view.standing import shown, unseen
 from thinkaloud.view.steps import LINE_COLUMNS, asked, name_of, thought_text
 from thinkaloud.view.times import block_time
@@ -57,6 +60,8 @@ class PlainTeller:
         self._announced: set[int] = set()
         self._speaker: int | None = None  # the block whose line is open
         self._held: defaultdict[int, list[str]] = defaultdict(list)  # white space that waits for a word
+        self._answered = -1  # the reply of the turn itself that spoke last
+        self._newest: int | None = None  # the block that the line told last is about
 
     def feed(self, turn: Turn, event: Event) -> list[tuple[Channel, str]]:
         """What an event adds to the telling; `turn` is the turn after it."""
@@ -75,7 +80,9 @@ class PlainTeller:
             case ToolFinished():
                 self._came_back(turn, turn.blocks[event.block])
             case NoticeGiven():
-                self._notice(event.text or event.code)
+                self._notice(notice_text(event, self._words.locale) or event.code)
+            case ApprovalAsked():
+                self._end_line()  # whoever asks begins a line of their own
             case TurnEnded() | TurnFailed():
                 self._end_line()
                 self._notice(notice(turn, self._words.locale))
@@ -86,10 +93,17 @@ class PlainTeller:
             return
         self._announce(turn, block.parent)
         if block.kind is Kind.TEXT and block.parent is None:
-            self._end_line()
-            self._said.append((Channel.ANSWER, text))
+            self._answer(turn, block, text)
         else:
             self._murmur(turn, block, text)
+
+    def _answer(self, turn: Turn, block: Block, text: str) -> None:
+        self._end_line()
+        reply = bisect_right([one.until for one in turn.replies if one.parent is None], block.number)
+        if 0 <= self._answered < reply:
+            text = BETWEEN_REPLIES + text
+        self._answered = reply
+        self._say(Channel.ANSWER, text)
 
     def _murmur(self, turn: Turn, block: Block, text: str) -> None:
         fresh = self._speaker != block.number
@@ -104,7 +118,7 @@ class PlainTeller:
         if fresh:
             self._end_line()
             self._speaker, spoken = block.number, margin + spoken.lstrip("\r\n")
-        self._said.append((Channel.REASONING, spoken.replace("\r\n", "\n").replace("\n", f"\n{margin}")))
+        self._say(Channel.REASONING, spoken.replace("\r\n", "\n").replace("\n", f"\n{margin}"))
 
     def _ended(self, turn: Turn, block: Block) -> None:
         if block.kind in CALLS:
@@ -129,13 +143,18 @@ class PlainTeller:
 
     def _came_back(self, turn: Turn, block: Block) -> None:
         self._announce(turn, block.number)
-        if back := block.error or block.result:
-            self._line(turn, block, f"{CAME_BACK} {one_line(back, LINE_COLUMNS)}")
+        back = block.error or block.result
+        if _told_already(turn, block):
+            self._end_line()
+        elif back:
+            apart = block.kind is Kind.TOOL_CALL and self._newest != block.number
+            whose = f"{name_of(self._words, block)}: " if apart else ""
+            self._line(turn, block, f"{CAME_BACK} {whose}{one_line(back, LINE_COLUMNS)}")
 
     def _notice(self, text: str) -> None:
         if text:
             self._end_line()
-            self._said.append((Channel.NOTICE, f"{text}\n"))
+            self._say(Channel.NOTICE, f"{text}\n")
 
     def _announce(self, turn: Turn, number: int | None) -> None:
         """Say who was called before saying what came of it, the outermost call first."""
@@ -154,7 +173,12 @@ class PlainTeller:
 
     def _line(self, turn: Turn, block: Block, text: str) -> None:
         self._end_line()
-        self._said.append((Channel.REASONING, f"{_margin(turn, block)}{text}\n"))
+        self._say(Channel.REASONING, f"{_margin(turn, block)}{text}\n")
+        self._newest = block.number
+
+    def _say(self, channel: Channel, text: str) -> None:
+        self._said.append((channel, text))
+        self._newest = None
 
     def _end_line(self) -> None:
         if self._speaker is not None:
@@ -198,6 +222,14 @@ def _returned(turn: Turn) -> dict[int, list[Block]]:
         if block.result is not None:
             calls[last[block.number]].append(block)
     return calls
+
+
+def _told_already(turn: Turn, call: Block) -> bool:
+    """Whether an assistant came back with its last words, which were told while it said them."""
+    if call.kind is not Kind.ASSISTANT_CALL or call.error or not call.result:
+        return False
+    said = "".join(child.text for child in turn.children(call) if child.kind is Kind.TEXT)
+    return said.endswith(call.result)
 
 
 def _margin(turn: Turn, block: Block) -> str:

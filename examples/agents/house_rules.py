@@ -1,0 +1,15 @@
+"""A rule of the house, as a tool: every number of a puzzle is used, and used once."""
+
+import re
+
+
+def checker(task: str) -> str:
+    """Check that an answer uses every number of its question once.
+
+    Args:
+        task: The question after "Question:", the answer after "Answer:".
+    """
+    question, _, answer = task.partition("Question:")[2].partition("Answer:")
+    given = sorted(re.findall(r"\d+", question.partition("from")[2]))
+    used = sorted(re.findall(r"\d+", answer.partition("=")[0]))
+    return "Right." if given == used else f"Wrong: {given} were given, and {used} were used."
