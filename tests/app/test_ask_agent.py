@@ -443,6 +443,19 @@ def test_ctrl_c_leaves_and_ctrl_d_says_no(leave: str, agents: Home) -> None:
         assert "Done." in terminal.seen
 
 
+def test_a_key_has_the_model_answer_now_and_a_loop_says_so(agents: Home) -> None:
+    loop = {"thinking": "Wait, let me check that once more. " * 400, "text": "never", "delay_ms": 4}
+    with deepseek(agents, loop, {"text": "Well, 42."}):
+        terminal = Terminal(["ask", "--model", "deepseek/deepseek-v4-pro", "--thinking", "high", "How much?"])
+        terminal.until(
+            "The model seems to be repeating itself.\nCtrl-C stops it, Ctrl-\\ has it answer now.\n"
+        )
+        terminal.type("\x1c")
+        assert terminal.code() == 0
+    assert "The thinking was stopped, and the model was asked to answer now." in terminal.seen
+    assert terminal.seen.endswith("Well, 42.\n")
+
+
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="children are listed by Linux only")
 @pytest.mark.parametrize("form", ["plain", "json"])
 def test_ctrl_c_while_a_tool_is_at_work_leaves_nothing_running(form: str, agents: Home) -> None:

@@ -2,8 +2,10 @@
 
 import argparse
 import asyncio
+import signal
+import sys
 from collections.abc import AsyncIterator, Collection, Iterator
-from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, nullcontext
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, nullcontext, suppress
 
 import msgspec
 
@@ -17,7 +19,7 @@ from thinkaloud.app.approving import Approvals
 from thinkaloud.app.reading import summary
 from thinkaloud.app.settings import model_name, user_agents, user_catalog
 from thinkaloud.app.shared import DONE, FAILED, STDIN, STOPPED, add_language, pieces, plain, positive
-from thinkaloud.canon import ApprovalAsked, Entry, Finish, Refused, ThinkingNotOffered, TurnEnded
+from thinkaloud.canon import ApprovalAsked, Entry, Finish, NoticeGiven, Refused, ThinkingNotOffered, TurnEnded
 from thinkaloud.canon.requests import UserMessage
 from thinkaloud.catalog import Catalog
 from thinkaloud.client import steady_clock
@@ -26,6 +28,8 @@ from thinkaloud.context import Conversation
 from thinkaloud.surfaces.plain import Show
 from thinkaloud.surfaces.terminal import clean_json
 from thinkaloud.transcript import Ending, Turn, apply, stopped
+from thinkaloud.view import Words
+from thinkaloud.view.notices import asks_for_help
 
 _CODES = {Ending.FAILED: FAILED, Ending.CUT_OFF: FAILED, Ending.CANCELLED: STOPPED}
 _ALL = "all"
@@ -133,11 +137,37 @@ async def _ask(prompt: str, options: argparse.Namespace, told: _Told) -> None:
         told.provider = first.route.provider.name
         run = Run(agent, (asked,), around=Surroundings(catalog=catalog), first=first)
         approvals = Approvals(allowed, options.lang)
-        async with aclosing(run.entries()) as entries:
+        async with _hurried_by_key(run), aclosing(run.entries()) as entries:
             async for entry in entries:
                 told.feed(entry)
+                _hint(entry, options.lang)
                 if isinstance(entry.event, ApprovalAsked):
                     await approvals.settle(run, run.turn.blocks[entry.event.block])
+
+
+def _hint(entry: Entry, locale: str) -> None:
+    """Say how to steer when something was noticed, to whoever has the keys for it."""
+    if isinstance(entry.event, NoticeGiven) and asks_for_help(entry.event) and sys.stderr.isatty():
+        print(Words(locale).say("cli.steer"), file=sys.stderr, flush=True)
+
+
+@asynccontextmanager
+async def _hurried_by_key(run: Run) -> AsyncIterator[None]:
+    """Ctrl-\\ on a terminal has the model answer now; elsewhere the signal does what it always does."""
+    if not sys.stderr.isatty() or not hasattr(signal, "SIGQUIT"):
+        yield
+        return
+
+    def hurry() -> None:
+        with suppress(Refused):  # it is answering already, or has not begun
+            run.answer_now()
+
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGQUIT, hurry)
+    try:
+        yield
+    finally:
+        loop.remove_signal_handler(signal.SIGQUIT)
 
 
 @asynccontextmanager

@@ -13,10 +13,12 @@ _KEYS = {
     Ending.FAILED: "ai.notice.failed",
     Ending.CANCELLED: "ai.notice.stopped",
 }
+_ANSWERING = "answer_now"
 _NOTICED = {
     "silent": "ai.notice.silent",
     "repeating": "ai.notice.repeating",
     "budget_nearly_used": "ai.notice.budget_nearly_used",
+    _ANSWERING: "ai.notice.answer_now",
 }
 
 
@@ -32,3 +34,8 @@ def notice_text(given: NoticeGiven, locale: str = "en-US") -> str:
     """What was noticed during a turn, in words of the language; else in those that came with it."""
     key = _NOTICED.get(given.code)
     return Words(locale).say(key) if key else given.text
+
+
+def asks_for_help(given: NoticeGiven) -> bool:
+    """Whether a person may want to stop the turn, or have it answer now."""
+    return given.code in _NOTICED and given.code != _ANSWERING

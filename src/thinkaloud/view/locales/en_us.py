@@ -65,6 +65,8 @@ EN_US = Locale(
         "ai.session.error": "Error",
         "ai.session.image": "Image: {name}",
         "ai.speech.code": "Code left out.",
+        "ai.notice.answer_now": "The thinking was stopped, and the model was asked to answer now.",
+        "cli.steer": "Ctrl-C stops it, Ctrl-\\ has it answer now.",
         "cli.approve": "Run {name} with {reason}? [y/N]",
         "cli.not_approved": (
             "{name} was not run: it needs approval, and there is no terminal to ask on. "
