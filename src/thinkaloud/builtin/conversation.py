@@ -177,7 +177,8 @@ class _Checks:
 
 def _number_in(result: str) -> Fraction | None:
     """The number that a calculator came back with: alone, after a sign of equality, or in JSON."""
-    told = _decoded(result)
+    # As JSON a plain number would go through floating point, and come out as another.
+    told = result if _NUMBER.fullmatch(result) else _decoded(result)
     if isinstance(told, dict):
         told = next((told[name] for name in ("result", "value", "answer") if name in told), None)
     found = _NUMBER.fullmatch(str(told))
