@@ -3,9 +3,11 @@
 import copy
 
 import pytest
-from tests.transcript.scripts import SIGNATURE, answer, joined, thought
+from tests.transcript.scripts import SIGNATURE, answer, called, came_back, joined, thought
 
 from thinkaloud.canon import (
+    ApprovalAsked,
+    ApprovalSettled,
     BlockEnded,
     BlockGrew,
     BlockReclassified,
@@ -17,6 +19,7 @@ from thinkaloud.canon import (
     Kind,
     NoticeGiven,
     OutOfOrder,
+    ReplyEnded,
     ThinkaloudError,
     ToolFinished,
     TurnEnded,
@@ -28,6 +31,8 @@ from thinkaloud.transcript import Turn, apply, fold
 OPEN: list[Event] = [BlockStarted(0, Kind.REASONING), BlockGrew(0, "hm")]
 OVER: list[Event] = [*answer(0, "yes"), TurnEnded(Finish.STOP)]
 BROKEN: list[Event] = [TurnFailed("cut_off")]
+OPEN_CALL: list[Event] = [BlockStarted(1, Kind.TOOL_CALL)]
+WAITS_NOT = "block 0 cannot wait for an approval"
 
 NONSENSE: dict[str, tuple[list[Event], Event, str]] = {
     "it grows before it starts": ([], BlockGrew(0, "a"), "block 0 has not started"),
@@ -94,6 +99,39 @@ NONSENSE: dict[str, tuple[list[Event], Event, str]] = {
     "a seal comes after the end": (OVER, BlockSealed(0, SIGNATURE), "comes after the turn ended"),
     "a notice comes after the end": (OVER, NoticeGiven("late"), "comes after the turn ended"),
     "a block grows after the end": (OVER, BlockGrew(0, "a"), "comes after the turn ended"),
+    "a reply ends after the end": (OVER, ReplyEnded(Finish.STOP), "comes after the turn ended"),
+    "a reply ends while a block of it is open": (
+        [*answer(0, "a"), *OPEN_CALL],
+        ReplyEnded(Finish.TOOL_CALLS),
+        r"a reply ended while its blocks \[1\] were open",
+    ),
+    "an assistant's reply ends while a block of it is open": (
+        [*called(0), ReplyEnded(Finish.TOOL_CALLS), BlockStarted(1, Kind.TEXT, parent=0)],
+        ReplyEnded(Finish.STOP, parent=0),
+        r"a reply ended while its blocks \[1\] were open",
+    ),
+    "nobody's reply ends": (called(0), ReplyEnded(Finish.STOP, parent=1), "block 1 has not started"),
+    "an unknown call waits": ([], ApprovalAsked(0), "block 0 has not started"),
+    "a thought waits for an approval": (thought(0, "a"), ApprovalAsked(0), WAITS_NOT),
+    "a call waits before it is whole": ([BlockStarted(0, Kind.TOOL_CALL)], ApprovalAsked(0), WAITS_NOT),
+    "a call waits after it came back": (came_back(0), ApprovalAsked(0), WAITS_NOT),
+    "a call that broke off waits": (
+        [BlockStarted(0, Kind.TOOL_CALL), BlockEnded(0, interrupted=True)],
+        ApprovalAsked(0),
+        WAITS_NOT,
+    ),
+    "a call waits twice": ([*called(0), ApprovalAsked(0)], ApprovalAsked(0), WAITS_NOT),
+    "a call waits again": (
+        [*called(0), ApprovalAsked(0), ApprovalSettled(0, True)],
+        ApprovalAsked(0),
+        WAITS_NOT,
+    ),
+    "what does not wait is let run": (called(0), ApprovalSettled(0, True), "block 0 waits for no approval"),
+    "a call is let run twice": (
+        [*called(0), ApprovalAsked(0), ApprovalSettled(0, False)],
+        ApprovalSettled(0, True),
+        "block 0 waits for no approval",
+    ),
 }
 
 

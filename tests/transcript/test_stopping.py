@@ -5,11 +5,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.dialects.legality import assert_legal
 from tests.dialects.recorded import RECORDINGS
-from tests.transcript.scripts import answer, thought
+from tests.transcript.scripts import answer, block, called, thought
 from tests.transcript.test_properties import WISHES, Wish, teller
 
-from thinkaloud.canon import BlockEnded, BlockStarted, Finish, Kind, TurnEnded, TurnFailed, TurnStarted
-from thinkaloud.transcript import Ending, Status, fold, stopped
+from thinkaloud.canon import (
+    BlockEnded,
+    BlockStarted,
+    Event,
+    Finish,
+    Kind,
+    ReplyEnded,
+    ToolFinished,
+    TurnEnded,
+    TurnFailed,
+    TurnStarted,
+)
+from thinkaloud.transcript import Ending, Status, fold, given_up, stopped
+from thinkaloud.transcript.stopping import STOPPED
 
 CANCELLED = TurnEnded(Finish.CANCELLED)
 LOST = TurnFailed("cut_off", "The gateway stopped.")
@@ -50,3 +62,27 @@ def test_only_what_is_open_is_interrupted() -> None:
     ends = stopped(live, CANCELLED)
     assert ends == [BlockEnded(2, interrupted=True), BlockEnded(1, interrupted=True), CANCELLED]
     assert live.live  # the turn itself was not touched
+
+
+def test_a_call_that_somebody_was_at_came_to_nothing() -> None:
+    """One whose reply had not come to its end was not begun, and is left as it is."""
+    live = fold([TurnStarted(), *called(0), *called(1), ReplyEnded(Finish.TOOL_CALLS), ToolFinished(0, "4")])
+    assert stopped(live, CANCELLED) == [ToolFinished(1, error=STOPPED), CANCELLED]
+    begun = fold([TurnStarted(), *called(0)])
+    assert stopped(begun, CANCELLED) == [CANCELLED]
+
+
+def test_an_assistant_is_given_up_with_all_below_it_and_nothing_beside_it() -> None:
+    told: list[Event] = [
+        *(TurnStarted(), *block(0, Kind.ASSISTANT_CALL), *block(1, Kind.ASSISTANT_CALL), *called(2)),
+        *(ReplyEnded(Finish.TOOL_CALLS), *block(3, Kind.ASSISTANT_CALL, parent=0)),
+        *(*block(4, Kind.TOOL_CALL, parent=0), ReplyEnded(Finish.TOOL_CALLS, parent=0)),
+        *(BlockStarted(5, Kind.TEXT, parent=1), BlockStarted(6, Kind.REASONING, parent=3)),
+    ]
+    live = fold(told)
+    below = [BlockEnded(6, interrupted=True), ToolFinished(4, error=STOPPED), ToolFinished(3, error=STOPPED)]
+    assert given_up(live, 0) == below
+    beside: list[Event] = [BlockEnded(5, interrupted=True)]
+    rest = [ToolFinished(number, error=STOPPED) for number in (2, 1, 0)]
+    assert given_up(live) == [below[0], *beside, *below[1:], *rest]
+    assert given_up(live, 4) == []

@@ -4,6 +4,8 @@ import msgspec
 import pytest
 
 from thinkaloud.canon import (
+    ApprovalAsked,
+    ApprovalSettled,
     BadFrame,
     BlockEnded,
     BlockGrew,
@@ -20,6 +22,7 @@ from thinkaloud.canon import (
     Provenance,
     ProviderFault,
     Refused,
+    ReplyEnded,
     Seal,
     SealForm,
     SummaryWritten,
@@ -35,6 +38,7 @@ from thinkaloud.canon import (
     Usage,
     UsageReported,
     newer,
+    together,
 )
 
 SEAL = Seal("gemini", SealForm.SIGNATURE, "CiQ=\n\\u00e9", "gemini-3")
@@ -66,6 +70,26 @@ WRITTEN: list[tuple[Event, str]] = [
     (SummaryWritten("Looked", "extract"), '{"type":"summary.written","text":"Looked","by":"extract"}'),
     (UsageReported(Usage(output=0)), '{"type":"usage.reported","usage":{"output":0}}'),
     (NoticeGiven("rerouted"), '{"type":"notice.given","code":"rerouted"}'),
+    (
+        NoticeGiven("repeating", "Again.", 3),
+        '{"type":"notice.given","code":"repeating","text":"Again.","block":3}',
+    ),
+    (ApprovalAsked(2), '{"type":"approval.asked","block":2}'),
+    (ApprovalSettled(2, True, "Bo"), '{"type":"approval.settled","block":2,"granted":true,"by":"Bo"}'),
+    (ApprovalSettled(2, False), '{"type":"approval.settled","block":2,"granted":false}'),
+    (ReplyEnded(), '{"type":"reply.ended"}'),
+    (
+        ReplyEnded(
+            Finish.TOOL_CALLS, "tool_use", usage=Usage(output=5), provider="acme", prefix="f0", parent=0
+        ),
+        '{"type":"reply.ended","finish":"tool_calls","said":"tool_use","usage":{"output":5},"provider":"acme",'
+        '"prefix":"f0","parent":0}',
+    ),
+    (
+        ReplyEnded(message=Seal("ollama", SealForm.MESSAGE, "{}"), dialect="ollama", model="qwen3"),
+        '{"type":"reply.ended","message":{"dialect":"ollama","form":"message","payload":"{}"},'
+        '"dialect":"ollama","model":"qwen3"}',
+    ),
     (TurnEnded(Finish.STOP, "end_turn"), '{"type":"turn.ended","finish":"stop","said":"end_turn"}'),
     (
         TurnEnded(message=Seal("ollama", SealForm.MESSAGE, "{}")),
@@ -108,6 +132,10 @@ def test_newer_counts_stand_over_older_ones_where_they_say_something() -> None:
     assert newer(older, reported) == Usage(1, 0, 3, 4, None)
     assert newer(older, Usage()) == older
     assert newer(Usage(), older) == older
+
+
+def test_counts_of_several_things_are_known_together_where_each_is_known() -> None:
+    assert together(Usage(1, 2, 3, None, 0), Usage(10, 0, None, 4, 5)) == Usage(11, 2, None, None, 5)
 
 
 @pytest.mark.parametrize(

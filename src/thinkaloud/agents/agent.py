@@ -61,7 +61,7 @@ Find = Callable[[str], tuple[Agent, tuple[str, ...]]]
 
 def assembled(wanted: str, find: Find) -> Agent:
     """An agent with its assistants and theirs; refuses circles, too many levels, and names that clash."""
-    return _assembled(wanted, find, ())
+    return _assembled(wanted, find, (), {})[0]
 
 
 def checked(agent: Agent) -> Agent:
@@ -75,25 +75,37 @@ def checked(agent: Agent) -> Agent:
     return agent
 
 
-def _assembled(wanted: str, find: Find, above: tuple[str, ...]) -> Agent:
-    agent, assistants = find(wanted)
+_Ready = dict[str, tuple[Agent, int]]
+"""Agents by their ids, each with how many levels there are below it."""
+
+
+def _assembled(wanted: str, find: Find, above: tuple[str, ...], ready: _Ready) -> tuple[Agent, int]:
+    """An agent that several others call is assembled once: there may be millions of ways to it."""
     if wanted in above:
         circle = " → ".join((*above[above.index(wanted) :], wanted))
         raise Refused(f"These agents call each other in a circle: {circle}. Take one of the calls out.")
-    if len(above) > DEEPEST:
+    if wanted not in ready and len(above) <= DEEPEST:
+        agent, assistants = find(wanted)
+        below = [_assembled(one, find, (*above, wanted), ready) for one in assistants]
+        whole = checked(msgspec.structs.replace(agent, assistants=tuple(one for one, _ in below)))
+        ready[wanted] = whole, max((levels + 1 for _, levels in below), default=0)
+    if wanted not in ready or len(above) + ready[wanted][1] > DEEPEST:
         raise Refused(
-            f"{agent.name!r} is more than {DEEPEST} assistants away from the agent that was asked. "
-            "Let fewer of them call another."
+            f"{' → '.join((*above, wanted))}: this leads more than {DEEPEST} assistants away from the agent "
+            "that was asked. Let fewer of them call another."
         )
-    below = tuple(_assembled(one, find, (*above, wanted)) for one in assistants)
-    return checked(msgspec.structs.replace(agent, assistants=below))
+    return ready[wanted]
 
 
 def everyone(agent: Agent) -> Iterator[Agent]:
-    """The agent, its assistants, and theirs."""
-    yield agent
-    for assistant in agent.assistants:
-        yield from everyone(assistant)
+    """The agent, its assistants, and theirs, each of them once."""
+    rest, seen = [agent], set[int]()
+    while rest:
+        one = rest.pop()
+        if id(one) not in seen:
+            seen.add(id(one))
+            yield one
+            rest += reversed(one.assistants)
 
 
 def _as_tool(assistant: Agent) -> canon.Tool:

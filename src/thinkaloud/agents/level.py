@@ -5,6 +5,7 @@ process left it. An assistant is a level of its own, below the call that gave it
 """
 
 import asyncio
+import logging
 from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
@@ -13,17 +14,31 @@ import msgspec
 
 from thinkaloud.agents.agent import Agent
 from thinkaloud.agents.limits import LimitReached, exceeded
-from thinkaloud.agents.replying import GOES_ON, PAUSED, ReplyFailed, Replying, Teller
+from thinkaloud.agents.replying import GOES_ON, ReplyFailed, Replying, Teller
 from thinkaloud.agents.tools import Came, call
-from thinkaloud.canon import ApprovalAsked, ApprovalSettled, Finish, Kind, ToolFinished
+from thinkaloud.canon import (
+    ApprovalAsked,
+    ApprovalSettled,
+    Finish,
+    Kind,
+    Refused,
+    ToolFinished,
+    TurnFailed,
+)
 from thinkaloud.canon.requests import Level as Effort
 from thinkaloud.canon.requests import UserMessage
 from thinkaloud.catalog import Catalog
 from thinkaloud.client.prompting import Options, Prepared, need_key, prepare
 from thinkaloud.context import Conversation, Step, replies_of
-from thinkaloud.transcript import Approval, Block, Reply, given_up
+from thinkaloud.dialects import bodies
+from thinkaloud.transcript import PAUSED, Approval, Block, Reply, given_up
 
-DENIED = "A person was asked whether this may run, and said no. Go on without it."
+logger = logging.getLogger(__name__)
+
+DENIED = "This needs approval, and was not approved, so it did not run. Go on without it."
+HURRIED = "It was not run: a person asked for the answer now. Answer with what there is."
+IDLE = "The assistant was given nothing to do. Call it again, with a task in plain words."
+CUT = "The assistant was cut off in its answer: it may not say more at once."
 SPEECHLESS = "The assistant came to its end without an answer."
 GRACE_S = 0.5
 """So long a tool may take to notice that it was cancelled; then it is left to itself."""
@@ -68,6 +83,7 @@ class Level:
         self._first = first
         self._above = above
         self._parent = parent
+        self._asking = 0
         self._timer: asyncio.Timeout | None = None
         self._waiting = 0
         self._left_s = 0.0
@@ -99,16 +115,17 @@ class Level:
         if calls := self._open_calls():
             await _side_by_side([self._answer(block) for block in calls])
             return
-        self._stay_within_limits()
-        ready = await asyncio.to_thread(self._prepared)
-        await Replying(self._desk, self._agent, self._parent, ready).run()
+        with self._within_limits():
+            ready = await self._readied()
+            await Replying(self._desk, self._agent, self._parent, ready).run()
 
     def _over(self) -> bool:
         turn, replies = self._desk.turn, self.replies
         if not turn.live or not replies:
             return not turn.live
         last = replies[-1]
-        if last.finish is Finish.CANCELLED or last.said == PAUSED:
+        broke_off = last.finish is Finish.CANCELLED and not last.said
+        if broke_off or last.said == PAUSED:
             return False
         if not last.calls or last.finish not in GOES_ON:
             return True
@@ -120,12 +137,21 @@ class Level:
         calls = [blocks[number] for number in self.replies[-1].calls] if self.replies else []
         return [block for block in calls if block.awaited and not self._agent.is_client_tool(block.name)]
 
-    def _stay_within_limits(self) -> None:
+    @contextmanager
+    def _within_limits(self) -> Iterator[None]:
+        """Ask for one reply more, unless that is too much for this level or one above it."""
         for level in self._up():
-            turn, parent = self._desk.turn, level._parent
+            turn, parent, limits = self._desk.turn, level._parent, level._agent.limits
             spent = [reply for reply in turn.replies if parent is None or turn.within(reply.parent, parent)]
-            if what := exceeded(level._agent.limits, spent):
-                raise LimitReached(level, what, level._agent.name, level._agent.limits)
+            if what := exceeded(limits, spent, level._asking):
+                raise LimitReached(level, what, level._agent.name, limits)
+        for level in self._up():
+            level._asking += 1
+        try:
+            yield
+        finally:
+            for level in self._up():
+                level._asking -= 1
 
     def _up(self) -> Iterator["Level"]:
         """This level, and those it works for."""
@@ -134,29 +160,61 @@ class Level:
             yield level
             level = level._above
 
+    async def _readied(self) -> Prepared:
+        """The next request. One that cannot be made fails like one that cannot be sent."""
+        try:
+            return await asyncio.to_thread(self._prepared)
+        except Refused as refused:
+            if self._desk.turn.seq < 0:
+                raise
+            raise ReplyFailed(TurnFailed("refused", str(refused))) from None
+
     def _prepared(self) -> Prepared:
-        """The next request. What could not be honoured is told of once."""
-        agent, first = self._agent, not self.replies
-        if first and self._first is not None and not self.hurried:
+        """What could not be honoured is told of once."""
+        if self._first is not None and not self.replies and not self.hurried:
             return self._first
-        conversation = Conversation(
-            (*self._before, *replies_of(self._desk.turn, self._parent)), agent.system, agent.offered
-        )
+        ready = self._without_tools() if self.hurried else self._request(self._agent.thinking)
+        told = {notice.text for notice in self._desk.turn.notices if notice.block == self._parent}
+        return msgspec.structs.replace(ready, notes=tuple(note for note in ready.notes if note not in told))
+
+    def _without_tools(self) -> Prepared:
+        """A request for an answer now. Where tools cannot be forbidden they are offered, and then not run."""
+        try:
+            ready = self._request(Effort.OFF, "none")
+            bodies.write(ready.route, ready.built.request)
+        except Refused:
+            ready = self._request(Effort.OFF)
+        return ready
+
+    def _request(self, thinking: str | int | None, tool_choice: str = "") -> Prepared:
+        agent = self._agent
+        steps = (*self._before, *replies_of(self._desk.turn, self._parent))
         options = Options(
             tools=agent.offered,
-            tool_choice="none" if self.hurried and agent.offered else "",
+            tool_choice=tool_choice if agent.offered else "",
             max_tokens=agent.max_tokens,
             context_mode=agent.context_mode,
             catalog=self._desk.catalog,
         )
-        thinking = Effort.OFF if self.hurried else agent.thinking
+        conversation = Conversation(steps, agent.system, agent.offered)
         ready = prepare(conversation, model=agent.model, thinking=thinking, options=options)
         need_key(ready.route)
-        return ready if first or self.hurried else msgspec.structs.replace(ready, notes=())
+        return ready
 
     async def _answer(self, block: Block) -> None:
-        came = await (self._delegate(block) if block.kind is Kind.ASSISTANT_CALL else self._use(block))
-        self._desk.tell(ToolFinished(block.number, came.result, came.error))
+        came = await self._came(block)
+        if block.awaited:  # a tool that did not care to be stopped may come back when nobody waits any more
+            self._desk.tell(ToolFinished(block.number, came.result, came.error))
+
+    async def _came(self, block: Block) -> Came:
+        if self.hurried:
+            return Came(error=HURRIED)
+        if block.kind is not Kind.ASSISTANT_CALL:
+            return await self._use(block)
+        came = await self._delegate(block)
+        for event in given_up(self._desk.turn, block.number):
+            self._desk.tell(event)
+        return came
 
     async def _use(self, block: Block) -> Came:
         tool = self._agent.tool(block.name)
@@ -165,7 +223,13 @@ class Level:
             return Came(error=f"There is no tool called {block.name!r}. Those there are: {names}.")
         if tool.approval and not await self._let_run(block):
             return Came(error=DENIED)
-        return await call(tool, block.text)
+        try:
+            return await call(tool, block.text)
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise
+            return Came(error=f"{block.name} was cancelled from within. Try again, or go on without it.")
 
     async def _let_run(self, block: Block) -> bool:
         if block.approval is Approval.NOT_ASKED:
@@ -178,24 +242,29 @@ class Level:
 
     async def _delegate(self, block: Block) -> Came:
         """Let an assistant work on a call. That it fails is a result like any other."""
-        assistant = next(one for one in self._agent.assistants if (one.id, one.name) == _who(block))
+        assistant = next((one for one in self._agent.assistants if (one.id, one.name) == _who(block)), None)
+        if assistant is None:
+            return Came(error=f"There is no assistant called {block.name!r} any more. Go on without it.")
+        if block.blank:
+            return Came(error=IDLE)
         alone = msgspec.structs.replace(assistant, client_tools=())
         level = Level(self._desk, alone, (UserMessage(block.text),), above=self, parent=block.number)
+        why = ""
         try:
             await level.work()
         except LimitReached as reached:
             if reached.whose is not level:
                 raise
-            return level._given_up(block, str(reached))
+            why = str(reached)
         except ReplyFailed as failed:
-            return level._given_up(block, str(failed))
-        answer = level.answer
-        return Came(answer) if answer.strip() else Came(error=SPEECHLESS)
+            why = str(failed)
+        return level._result(why)
 
-    def _given_up(self, call_block: Block, why: str) -> Came:
-        for event in given_up(self._desk.turn, call_block.number):
-            self._desk.tell(event)
-        return Came(self.answer, why)
+    def _result(self, why_not: str) -> Came:
+        """What it said last, and why that is not all it was to say."""
+        said = self.answer if self.answer.strip() else ""
+        cut = bool(self.replies) and self.replies[-1].finish is Finish.LENGTH
+        return Came(said, why_not or (CUT if cut else "" if said else SPEECHLESS))
 
     @contextmanager
     def _clocks_stopped(self) -> Iterator[None]:
@@ -210,14 +279,16 @@ class Level:
 
     def _stop_clock(self) -> None:
         self._waiting += 1
-        if self._waiting == 1 and self._timer is not None and (when := self._timer.when()) is not None:
+        timer = self._timer
+        if timer is not None and (when := timer.when()) is not None and not timer.expired():
             self._left_s = when - asyncio.get_running_loop().time()
-            self._timer.reschedule(None)
+            timer.reschedule(None)
 
     def _start_clock(self) -> None:
         self._waiting -= 1
-        if not self._waiting and self._timer is not None and self._agent.limits.seconds is not None:
-            self._timer.reschedule(asyncio.get_running_loop().time() + self._left_s)
+        timer, limited = self._timer, self._agent.limits.seconds is not None
+        if not self._waiting and timer is not None and limited and not timer.expired():
+            timer.reschedule(asyncio.get_running_loop().time() + self._left_s)
 
 
 def _who(block: Block) -> tuple[str, str]:
@@ -232,6 +303,14 @@ async def _side_by_side(works: Sequence[Coroutine[Any, Any, None]]) -> None:
         for task in done:
             task.result()
     finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.wait(tasks, timeout=GRACE_S)
+        await put_down(tasks, GRACE_S)
+
+
+async def put_down(tasks: Sequence[asyncio.Task[None]], grace_s: float) -> None:
+    """Cancel tasks and wait a little. What they raise is of no interest any more."""
+    for task in tasks:
+        task.cancel()
+        task.add_done_callback(lambda late: late.cancelled() or late.exception())
+    _, late = await asyncio.wait(tasks, timeout=grace_s)
+    if late:
+        logger.warning("a tool goes on after it was stopped, and is left to itself")

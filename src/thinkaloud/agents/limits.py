@@ -28,7 +28,7 @@ class LimitReached(Exception):
         self.code = f"limit_{what}"
         most = f"{getattr(limits, what):,}"
         super().__init__(
-            f"{name} was stopped at its limit of {most} {_WORDS[what]} (limits.{what}). What was said until "
+            f"{name} was stopped by its limit on {_WORDS[what]}, {most} (limits.{what}). What was said until "
             "then stands; raise the limit to let it go further."
         )
 
@@ -41,9 +41,9 @@ _WORDS = {
 }
 
 
-def exceeded(limits: Limits, spent: Sequence[Reply]) -> str:
-    """Which limit leaves no room for another reply; empty where none does."""
-    if len(spent) >= limits.replies:
+def exceeded(limits: Limits, spent: Sequence[Reply], under_way: int = 0) -> str:
+    """Which limit leaves no room for another reply beside those under way; empty where none does."""
+    if len(spent) + under_way >= limits.replies:
         return "replies"
     tokens = sum(reply.usage.output or 0 for reply in spent)
     if limits.output_tokens is not None and tokens >= limits.output_tokens:

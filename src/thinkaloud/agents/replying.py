@@ -27,10 +27,8 @@ from thinkaloud.canon import (
     UsageReported,
 )
 from thinkaloud.client.prompting import Prepared
-from thinkaloud.transcript import Status, Turn
+from thinkaloud.transcript import PAUSED, Status, Turn
 
-PAUSED = "pause_turn"
-"""The provider is still at its own tools, and goes on when it gets its message back."""
 GOES_ON = (Finish.TOOL_CALLS, Finish.STOP, Finish.UNKNOWN)
 """After any other end of a reply its calls are not to be trusted: they were cut, or refused."""
 
@@ -66,6 +64,7 @@ class Replying:
         self._parent = parent
         self._ready = ready
         self._reply = Retelling(agent, parent)
+        self._last_ms: int | None = None
 
     async def run(self) -> None:
         """Retell the reply to its end. Raises `ReplyFailed`, or the fault itself if nothing was told yet."""
@@ -79,7 +78,10 @@ class Replying:
             code = fault.code if isinstance(fault, ProviderFault) else "refused"
             self._fail(TurnFailed(code, str(fault)))
         except asyncio.CancelledError:
-            self._break_off()
+            if isinstance(self._reply.end, TurnEnded):  # only its connection was still open
+                self._close(self._reply.end)
+            elif self._teller.turn.seq >= 0:
+                self._break_off()
             raise
         end = self._reply.end
         if isinstance(end, TurnEnded):
@@ -88,7 +90,7 @@ class Replying:
             self._fail(end or TurnFailed("cut_off", "The reply stopped without an end."))
 
     def _retell(self, entry: Entry) -> None:
-        turn = self._teller.turn
+        turn, self._last_ms = self._teller.turn, entry.at_ms
         for event in self._reply.feed(entry.event, len(turn.blocks)):
             again = isinstance(event, TurnStarted) and turn.seq >= 0
             counted = isinstance(event, UsageReported) and turn.replies
@@ -98,7 +100,7 @@ class Replying:
     def _close(self, end: TurnEnded) -> None:
         turn = self._teller.turn
         if self._parent is None and not turn.replies and not self._goes_on(end):
-            self._teller.tell(end)
+            self._teller.tell(end, self._last_ms)
         else:
             self._end(ReplyEnded(end.finish, end.said, end.message))
 

@@ -97,6 +97,8 @@ class Retelling:
     def _end_task(self, event: BlockEnded) -> list[Event]:
         number, arguments = self._places[event.block], "".join(self._tasks.pop(event.block))
         told: list[Event] = [msgspec.structs.replace(event, block=number)]
+        if event.interrupted:
+            return told  # half of its arguments is no task that anybody could read
         try:
             task = _given.decode(arguments).task
         except msgspec.MsgspecError:

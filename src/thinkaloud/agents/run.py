@@ -5,16 +5,16 @@ that was left waiting for an approval goes on from its entries, in this process 
 """
 
 import asyncio
-import logging
 from collections import deque
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Collection
+from contextlib import aclosing
 
 import msgspec
 
 from thinkaloud.agents.agent import Agent
-from thinkaloud.agents.level import GRACE_S, Level, Settled
+from thinkaloud.agents.level import GRACE_S, Level, Settled, put_down
 from thinkaloud.agents.limits import LimitReached
-from thinkaloud.agents.replying import ReplyFailed
+from thinkaloud.agents.replying import GOES_ON, ReplyFailed
 from thinkaloud.agents.summaries import Summaries, prompt_for
 from thinkaloud.agents.watching import Watch
 from thinkaloud.canon import (
@@ -25,9 +25,12 @@ from thinkaloud.canon import (
     Kind,
     NoticeGiven,
     Refused,
+    ReplyEnded,
     ToolFinished,
     TurnEnded,
     TurnFailed,
+    TurnStarted,
+    Usage,
 )
 from thinkaloud.canon.requests import Level as Effort
 from thinkaloud.catalog import Catalog
@@ -36,10 +39,8 @@ from thinkaloud.client.asking import Clock
 from thinkaloud.client.http import Client
 from thinkaloud.client.prompting import Options, Prepared, ask, setting, told
 from thinkaloud.context import Step
-from thinkaloud.transcript import Approval, Status, Turn, apply, given_up, stopped
+from thinkaloud.transcript import Approval, Block, Status, Turn, apply, given_up, stopped
 from thinkaloud.transcript.stopping import STOPPED
-
-logger = logging.getLogger(__name__)
 
 ANSWER_NOW = NoticeGiven("answer_now", "The thinking was stopped, and the model was asked to answer now.")
 _TICK_S = 1.0
@@ -72,6 +73,7 @@ class Run:
         self.turn = turn or Turn()
         self._around = around or Surroundings()
         self._top = Level(self, agent, before, first=first)
+        self._theirs = [tool.name for tool in agent.client_tools]
         self._told: deque[Entry] = deque()
         self._news = asyncio.Event()
         self._summaries = Summaries(write=self._summary if agent.summary_model else None)
@@ -80,6 +82,7 @@ class Run:
         self._settled: dict[int, asyncio.Future[Settled]] = {}
         self._working: asyncio.Task[None] | None = None
         self._hurry = False
+        self._writing: set[asyncio.Task[None]] = set()
 
     @property
     def catalog(self) -> Catalog | None:
@@ -99,17 +102,20 @@ class Run:
                     await self._news.wait()
             tasks[0].result()
         finally:
-            for task in tasks:
-                task.cancel()
-            _, late = await asyncio.wait(tasks, timeout=2 * GRACE_S)
-            if late:
-                logger.warning("a tool went on after its run was stopped, and was left to itself")
+            await put_down([*tasks, *self._writing], 2 * GRACE_S)
+
+    async def finished(self) -> Turn:
+        """Run to the end; the turn. Approvals have to be settled by somebody else meanwhile."""
+        async with aclosing(self.entries()) as entries:
+            async for _ in entries:
+                pass
+        return self.turn
 
     def settle(self, block: int, *, granted: bool, by: str = "") -> None:
-        """Let a call run that waits for it, or not."""
-        if block not in self._settled or self._settled[block].done():
+        """Let a call run that waits for it, or not; also before a turn that was left waiting goes on."""
+        if block not in _waiting(self.turn) or self._decision(block).done():
             raise Refused(f"Block {block} of this turn does not wait for an approval, or does no more.")
-        self._settled[block].set_result(Settled(granted, by))
+        self._decision(block).set_result(Settled(granted, by))
 
     def answer_now(self) -> None:
         """Stop thinking, tools and assistants, and have the model answer with what there is."""
@@ -118,7 +124,7 @@ class Run:
         )
         if self._working is None or self._working.done() or not self.turn.live:
             raise Refused("Nothing is under way that could be hurried.")
-        if answering or self._top.hurried:
+        if answering or self._hurry or self._top.hurried:
             raise Refused("The model is answering already. Wait for it, or stop the turn.")
         self._hurry = True
         self._working.cancel()
@@ -131,9 +137,11 @@ class Run:
         apply(self.turn, entry)
         self._told.append(entry)
         self._news.set()
-        if self.turn.live:
-            for notice in self._watch.feed(self.turn, entry):
-                self.tell(notice)
+        hurried = isinstance(event, TurnStarted) and self._top.hurried
+        for notice in self._watch.feed(self.turn, entry) if self.turn.live else ():
+            self.tell(notice)
+        if hurried:
+            self.tell(ANSWER_NOW)
 
     def ask(self, ready: Prepared) -> AsyncGenerator[Entry, None]:
         """Send a request."""
@@ -141,21 +149,25 @@ class Run:
 
     async def settled(self, block: int) -> Settled:
         """Wait until a person has decided about a call."""
-        return await self._settled.setdefault(block, asyncio.get_running_loop().create_future())
+        return await self._decision(block)
+
+    def _decision(self, block: int) -> asyncio.Future[Settled]:
+        return self._settled.setdefault(block, asyncio.get_running_loop().create_future())
 
     async def _run(self) -> None:
-        for event in left_behind(self.turn):
-            self.tell(event)
+        self._tell_all(left_behind(self.turn, self._theirs))
         try:
             await self._work()
         except LimitReached as reached:
-            self._tell_all([*given_up(self.turn), NoticeGiven(reached.code, str(reached))])
-            self.tell(TurnEnded(Finish.LENGTH, reached.code))
+            begun: list[Event] = [TurnStarted()] if self.turn.seq < 0 else []
+            notice = NoticeGiven(reached.code, str(reached))
+            self._tell_all([*begun, *given_up(self.turn), notice, TurnEnded(Finish.LENGTH, reached.code)])
         except ReplyFailed as failed:
             self._tell_all(stopped(self.turn, failed.failed))
         if self.turn.live:
             last = self._top.replies[-1]
-            self.tell(TurnEnded(last.finish, last.said))
+            left = any(self.turn.blocks[number].awaited for number in last.calls) and last.finish in GOES_ON
+            self.tell(TurnEnded(Finish.TOOL_CALLS if left else last.finish, last.said))
 
     async def _work(self) -> None:
         while True:
@@ -166,9 +178,9 @@ class Run:
                 task = asyncio.current_task()
                 if not self._hurry or (task is not None and task.cancelling()):
                     raise
-                self._hurry = False
-                self._tell_all([*given_up(self.turn), ANSWER_NOW])
-                self._top.hurried = True
+                self._hurry, self._top.hurried = False, True
+                if self.turn.live and self.turn.seq >= 0:
+                    self._tell_all([*given_up(self.turn), ANSWER_NOW])
 
     def _tell_all(self, events: list[Event]) -> None:
         for event in events:
@@ -182,7 +194,13 @@ class Run:
             self._tell_if_live(self._summaries.feed(self.turn, now_ms))
             if not any(not future.done() for future in self._settled.values()):
                 self._tell_if_live(self._watch.silent(now_ms))
-            self._tell_if_live(await self._summaries.asked(self.turn, now_ms))
+            if self._summaries.due(self.turn, now_ms):
+                writing = asyncio.create_task(self._write_summary(now_ms))
+                self._writing.add(writing)
+                writing.add_done_callback(self._writing.discard)
+
+    async def _write_summary(self, now_ms: int) -> None:
+        self._tell_if_live(await self._summaries.asked(self.turn, now_ms))
 
     def _tell_if_live(self, event: Event | None) -> None:
         if event is not None and self.turn.live and self.turn.seq >= 0:
@@ -198,24 +216,39 @@ class Run:
 
 def waits(turn: Turn) -> bool:
     """Whether a live turn is waiting for a person to let a call run: it can go on whenever they do."""
-    return turn.live and any(block.approval is Approval.ASKED and block.awaited for block in turn.blocks)
+    return turn.live and bool(_waiting(turn))
 
 
-def left_behind(turn: Turn) -> list[Event]:
+def _waiting(turn: Turn) -> list[int]:
+    return [block.number for block in turn.blocks if block.approval is Approval.ASKED and block.awaited]
+
+
+def left_behind(turn: Turn, theirs: Collection[str] = ()) -> list[Event]:
     """The events that a turn is owed when whoever ran it is gone, before it can go on.
 
     Half a reply is given up and asked for again. A tool that was at work may have done what it was called
-    for, so it is not run twice: its call comes to nothing, and the model is told so.
+    for, so it is not run twice: its call comes to nothing, and the model is told so. An assistant goes on,
+    a call that waits for an approval waits on, and tools of `theirs` are left to the client.
     """
-    if turn.seq < 0:
+    if turn.seq < 0 or not turn.live:
         return []
-    events: list[Event] = []
-    for block in reversed(turn.blocks):
-        if block.status is Status.RUNNING:
-            events.append(BlockEnded(block.number, interrupted=True))
-        elif block.kind is Kind.TOOL_CALL and block.awaited and block.approval is not Approval.ASKED:
-            events.append(ToolFinished(block.number, error=STOPPED))
-    return events
+    until = {reply.parent: reply.until for reply in turn.replies}
+    half = [block for block in reversed(turn.blocks) if block.number >= until.get(block.parent, 0)]
+    calls = [turn.blocks[number] for reply in turn.replies for number in reply.calls]
+    begun = [call for call in calls if not _can_wait(call, theirs)]
+    usage = Usage() if turn.replies else turn.usage
+    levels = dict.fromkeys(block.parent for block in half)
+    return [
+        *(BlockEnded(block.number, interrupted=True) for block in half if block.status is Status.RUNNING),
+        *(ReplyEnded(Finish.CANCELLED, usage=usage, parent=level) for level in levels),
+        *(ToolFinished(block.number, error=STOPPED) for block in (*half, *begun) if block.awaited),
+    ]
+
+
+def _can_wait(call: Block, theirs: Collection[str]) -> bool:
+    """Whether nothing was done for a call that could be done twice."""
+    to_client = call.parent is None and call.name in theirs
+    return call.kind is Kind.ASSISTANT_CALL or call.approval is Approval.ASKED or to_client
 
 
 def _budget(agent: Agent) -> int | None:

@@ -11,11 +11,9 @@ import msgspec
 from thinkaloud.canon import Kind
 from thinkaloud.canon.requests import ToolMessage, UserMessage
 from thinkaloud.context.conversation import Said, Step
-from thinkaloud.transcript import Block, Ending, Turn
+from thinkaloud.transcript import PAUSED, Block, Ending, Turn
 
 _WHOLE = (Ending.ANSWERED, Ending.CALLED_TOOLS, Ending.REASONING_ONLY, Ending.EMPTY)
-_PAUSED = "pause_turn"
-"""The provider is still at its own tools and goes on when it gets its message back."""
 
 
 class Speech(msgspec.Struct, frozen=True):
@@ -160,7 +158,7 @@ def _calls(turn: Turn) -> list[Block]:
 
 
 def _hear(number: int, said: Said, answers: _Answers) -> Speech:
-    paused = said.turn.outcome is not None and said.turn.outcome.cause == _PAUSED
+    paused = said.turn.outcome is not None and said.turn.outcome.cause == PAUSED
     rest = [block for block in _calls(said.turn) if block.number not in answers]
     served = tuple(block.number for block in rest if block.result is not None or paused)
     if len(served) < len(rest):

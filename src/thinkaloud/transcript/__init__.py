@@ -4,11 +4,12 @@ from thinkaloud.transcript.callbacks import Callbacks, Handler
 from thinkaloud.transcript.clock import Thinking, thinking_time
 from thinkaloud.transcript.reducer import apply, fold
 from thinkaloud.transcript.stopping import given_up, stopped
-from thinkaloud.transcript.turn import CALLS, Approval, Block, Ending, Outcome, Reply, Status, Turn
+from thinkaloud.transcript.turn import CALLS, PAUSED, Approval, Block, Ending, Outcome, Reply, Status, Turn
 from thinkaloud.transcript.unfolding import stamped, unfold
 
 __all__ = [
     "CALLS",
+    "PAUSED",
     "Approval",
     "Block",
     "Callbacks",

@@ -5,7 +5,7 @@ at all. The outcome looks at the blocks as well.
 """
 
 from thinkaloud.canon import Finish, Kind, TurnEnded, TurnFailed
-from thinkaloud.transcript.turn import Ending, Outcome, Turn
+from thinkaloud.transcript.turn import CALLS, Ending, Outcome, Turn
 
 
 def of_end(turn: Turn, event: TurnEnded) -> Outcome:
@@ -29,9 +29,17 @@ def _ending(turn: Turn, finish: Finish) -> Ending:
             return Ending.CUT_OFF
     if any(not block.blank for block in turn.top(Kind.TEXT)) and finish is not Finish.TOOL_CALLS:
         return Ending.ANSWERED
-    if any(block.result is None for block in turn.top(Kind.TOOL_CALL, Kind.ASSISTANT_CALL)):
+    if _calls_are_left(turn):
         return Ending.CALLED_TOOLS
     if any(not block.blank for block in turn.top(Kind.TEXT)):
         return Ending.ANSWERED
     thought = any(block.seals or not block.blank for block in turn.top(Kind.REASONING))
     return Ending.REASONING_ONLY if thought else Ending.EMPTY
+
+
+def _calls_are_left(turn: Turn) -> bool:
+    """Whether somebody has calls to answer. In a turn of several replies one that broke off leaves none."""
+    if not turn.replies:
+        return any(block.result is None for block in turn.top(*CALLS))
+    left = (number for reply in turn.replies if reply.parent is None for number in reply.calls)
+    return any(turn.blocks[number].awaited for number in left)

@@ -33,7 +33,7 @@ from thinkaloud.canon import (
     together,
 )
 from thinkaloud.transcript.outcome import of_end, of_failure
-from thinkaloud.transcript.turn import Approval, Block, Reply, Status, Turn
+from thinkaloud.transcript.turn import PAUSED, Approval, Block, Reply, Status, Turn
 
 CallChange = ToolFinished | ApprovalAsked | ApprovalSettled
 BlockChange = BlockStarted | BlockSealed | BlockReclassified | BlockEnded
@@ -140,7 +140,8 @@ def _end_reply(turn: Turn, event: ReplyEnded, at_ms: int | None) -> None:
     said = turn.said_in(reply)
     if running := [block.number for block in said if block.status is Status.RUNNING]:
         raise OutOfOrder(f"a reply ended while its blocks {running} were open")
-    reply = msgspec.structs.replace(reply, calls=tuple(block.number for block in said if block.awaited))
+    if reply.said != PAUSED:
+        reply = msgspec.structs.replace(reply, calls=tuple(block.number for block in said if block.awaited))
     turn.usage = together(turn.usage, reply.usage) if turn.replies else reply.usage
     turn.replies.append(reply)
 

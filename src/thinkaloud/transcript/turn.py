@@ -12,6 +12,8 @@ import msgspec
 from thinkaloud.canon import Finish, Kind, NoticeGiven, Provenance, Seal, Usage
 
 BETWEEN_REPLIES = "\n\n"
+PAUSED = "pause_turn"
+"""Said at the end of a reply: the provider is still at its own tools, and goes on when it gets this back."""
 CALLS = (Kind.TOOL_CALL, Kind.ASSISTANT_CALL)
 
 
@@ -164,8 +166,11 @@ class Turn(msgspec.Struct):
 
     def said_in(self, reply: Reply) -> list[Block]:
         """What one of the turn's replies thought, called and said, in order."""
-        before = (other.until for other in self.replies if other.parent == reply.parent)
-        first = max((until for until in before if until < reply.until), default=0)
+        first = 0
+        for other in self.replies:
+            if other is reply:  # one without blocks may be equal to the one before it
+                break
+            first = other.until if other.parent == reply.parent else first
         return [block for block in self.blocks[first : reply.until] if block.parent == reply.parent]
 
     def within(self, number: int | None, call: int) -> bool:

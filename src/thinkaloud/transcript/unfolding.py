@@ -52,16 +52,7 @@ def stamped(turn: Turn) -> bool:
 
 def _told(turn: Turn) -> Iterator[_Told]:
     yield TurnStarted(turn.dialect, turn.model), turn.started_ms
-    ended, returned = _ended_after(turn), _returned_after(turn)
-    left_open = {number for reply in turn.replies for number in reply.calls}
-    for block in turn.blocks:
-        yield from _block(block, left_open=block.number in left_open)
-        for reply in ended.get(block.number, ()):
-            yield _reply_ended(reply), reply.ended_ms
-        for call in returned.get(block.number, ()):
-            yield from _came_back(call)
-    for reply in ended.get(-1, ()):
-        yield _reply_ended(reply), reply.ended_ms
+    yield from _Blocks(turn).told()
     if turn.summary_by:
         by = cast(Literal["provider", "extract", "model"], turn.summary_by)
         yield SummaryWritten(turn.summary, by), None
@@ -73,27 +64,49 @@ def _told(turn: Turn) -> Iterator[_Told]:
         yield _end(turn, turn.outcome), turn.ended_ms
 
 
-def _ended_after(turn: Turn) -> dict[int, list[Reply]]:
-    """The replies by the last block that was there when they ended; -1 where there was none."""
-    ended: defaultdict[int, list[Reply]] = defaultdict(list)
-    for reply in turn.replies:
-        ended[reply.until - 1].append(reply)
-    return ended
+class _Blocks:
+    """The blocks of a turn, its replies where they ended, and what their calls came to.
 
+    When a call came back is not kept. It is told as late as can be: before its caller says more, or is
+    through. So it comes after all that was done for it.
+    """
 
-def _returned_after(turn: Turn) -> dict[int, list[Block]]:
-    """The calls that came back after their reply had ended, by the last block that was told before."""
-    last = list(range(len(turn.blocks)))
-    for block in reversed(turn.blocks):
-        if block.parent is not None:
-            last[block.parent] = max(last[block.parent], last[block.number])
-    returned: defaultdict[int, list[Block]] = defaultdict(list)
-    for reply in turn.replies:
-        for number in reply.calls:
-            returned[max(last[number], reply.until - 1)].append(turn.blocks[number])
-    for calls in returned.values():
-        calls.sort(key=lambda call: -call.number)  # the innermost first
-    return returned
+    def __init__(self, turn: Turn) -> None:
+        self._turn = turn
+        self._left_open = {number for reply in turn.replies for number in reply.calls}
+        self._owed: dict[int | None, tuple[int, ...]] = {}
+        """By caller: the calls of its last reply."""
+        self._ended: defaultdict[int, list[Reply]] = defaultdict(list)
+        for reply in turn.replies:
+            self._ended[reply.until].append(reply)
+
+    def told(self) -> Iterator[_Told]:
+        """All of it, in order."""
+        yield from self._ends(0)
+        for block in self._turn.blocks:
+            yield from self._came_back(block.parent)
+            yield from _block(block, left_open=block.number in self._left_open)
+            yield from self._ends(block.number + 1)
+        for caller in list(self._owed):
+            yield from self._came_back(caller)
+
+    def _ends(self, blocks: int) -> Iterator[_Told]:
+        """The replies that ended when there were so many blocks."""
+        for reply in self._ended.get(blocks, ()):
+            yield from self._came_back(reply.parent)
+            fields = {name: getattr(reply, name) for name in ReplyEnded.__struct_fields__}
+            yield ReplyEnded(**fields), reply.ended_ms
+            self._owed[reply.parent] = reply.calls
+
+    def _came_back(self, caller: int | None) -> Iterator[_Told]:
+        """What the calls of a caller came to, and all below them, the innermost first."""
+        callers, calls = [caller], list[int]()
+        while callers:
+            found = self._owed.pop(callers.pop(), ())
+            calls += found
+            callers += found
+        for number in sorted(calls, reverse=True):
+            yield from _settled(self._turn.blocks[number])
 
 
 def _block(block: Block, *, left_open: bool) -> Iterator[_Told]:
@@ -111,8 +124,9 @@ def _block(block: Block, *, left_open: bool) -> Iterator[_Told]:
         yield BlockGrew(block.number, block.text), None
     for seal in block.seals:
         yield BlockSealed(block.number, seal), None
-    if left_open:
+    if left_open or block.approval:
         yield BlockEnded(block.number), block.ended_ms if block.result is None else None
+        yield from () if left_open else _settled(block)
         return
     if block.result is not None:
         yield ToolFinished(block.number, block.result, block.error), block.ended_ms
@@ -120,17 +134,14 @@ def _block(block: Block, *, left_open: bool) -> Iterator[_Told]:
         yield BlockEnded(block.number, block.status is Status.INTERRUPTED), block.ended_ms
 
 
-def _came_back(call: Block) -> Iterator[_Told]:
+def _settled(call: Block) -> Iterator[_Told]:
+    """What a person and a tool said to a call that was left open."""
     if call.approval:
         yield ApprovalAsked(call.number), None
     if call.approval in (Approval.GRANTED, Approval.DENIED):
         yield ApprovalSettled(call.number, call.approval is Approval.GRANTED, call.settled_by), None
     if call.result is not None:
         yield ToolFinished(call.number, call.result, call.error), call.ended_ms
-
-
-def _reply_ended(reply: Reply) -> ReplyEnded:
-    return ReplyEnded(**{name: getattr(reply, name) for name in ReplyEnded.__struct_fields__})
 
 
 def _end(turn: Turn, outcome: Outcome) -> Event:

@@ -1,0 +1,281 @@
+"""How far an agent goes: replies, tokens and time, its own and those of whoever it works for."""
+
+import asyncio
+
+import pytest
+from tests.agents.legal_tree import assert_legal
+from tests.agents.stage import (
+    PROMPT,
+    Call,
+    Hold,
+    Reply,
+    Say,
+    Stage,
+    Think,
+    act_out,
+    act_out_by_the_clock,
+    agent,
+    delegate,
+    let_pass,
+    messages_of,
+    playing,
+    run_of,
+    told,
+    tool,
+)
+
+from thinkaloud.agents.agent import Agent
+from thinkaloud.agents.limits import Limits, exceeded
+from thinkaloud.agents.run import Run
+from thinkaloud.canon import ApprovalAsked, Entry, Kind, Usage
+from thinkaloud.transcript import Ending, Status, Turn
+from thinkaloud.transcript import Reply as Spent
+
+STOPPED = (
+    "{name} was stopped at its limit of {most} (limits.{what}). What was said until then stands; raise the "
+    "limit to let it go further."
+)
+
+
+def ran(who: Agent, lines: dict[str, list[Reply]]) -> tuple[Turn, Stage]:
+    async def story() -> tuple[Turn, Stage]:
+        async with playing(lines) as stage:
+            return assert_legal(await told(run_of(stage, who))), stage
+
+    return act_out(story())
+
+
+def assert_cut(turn: Turn, what: str, name: str, most: str) -> None:
+    assert turn.outcome is not None
+    assert (turn.outcome.ending, turn.outcome.cause) == (Ending.CUT_OFF, f"limit_{what}")
+    assert [notice.text for notice in turn.notices] == [STOPPED.format(name=name, most=most, what=what)]
+
+
+def test_an_agent_replies_so_often_and_no_more() -> None:
+    who = agent(tools=(tool("weather"),), limits=Limits(replies=2))
+    turn, stage = ran(who, {PROMPT: [(Think("Look."), Call("weather"))] * 3})
+    assert_cut(turn, "replies", "Planner", "2 replies")
+    assert len(stage.asked) == 2
+    assert [block.result for block in turn.top(Kind.TOOL_CALL)] == ["18 C", "18 C"]
+
+
+def test_the_last_reply_that_is_allowed_may_be_the_answer() -> None:
+    who = agent(tools=(tool("weather"),), limits=Limits(replies=2))
+    turn, _ = ran(who, {PROMPT: [(Call("weather"),), (Say("Mild."),)]})
+    assert turn.outcome is not None
+    assert turn.outcome.ending is Ending.ANSWERED
+
+
+def test_an_assistants_limit_is_its_own() -> None:
+    """It comes to an error, with what it said last; who called it goes on."""
+    below = agent("Checker", tools=(tool("weather"),), limits=Limits(replies=1))
+    lines: dict[str, list[Reply]] = {
+        PROMPT: [(delegate("checker", "check"),), (Say("Good enough."),)],
+        "check": [(Say("I looked."), Call("weather"))],
+    }
+    turn, stage = ran(agent(assistants=(below,)), lines)
+    call = turn.blocks[0]
+    why = STOPPED.format(name="Checker", most="1 replies", what="replies")
+    assert (call.result, call.error, call.status) == ("I looked.", why, Status.ERROR)
+    assert messages_of(stage.asked_by(PROMPT)[1], "tool")[0]["content"] == f"{why}\n\nI looked."
+    assert turn.notices == []
+    assert turn.answer == "Good enough."
+
+
+def test_what_assistants_do_counts_for_whoever_they_work_for() -> None:
+    """The limit of the one in the middle is reached by the one below it, and ends both, but not the top."""
+    weather = (tool("weather"),)
+    deep = agent("Finder", tools=weather)
+    middle = agent("Checker", assistants=(deep,), limits=Limits(replies=3))
+    lines: dict[str, list[Reply]] = {
+        PROMPT: [(delegate("checker", "check"),), (Say("Good enough."),)],
+        "check": [(Say("I let look."), delegate("finder", "find"))],
+        "find": [(Think("One."), Call("weather")), (Think("Two."), Call("weather"))],
+    }
+    turn, _ = ran(agent(assistants=(middle,)), lines)
+    checker, finder = (block for block in turn.blocks if block.kind is Kind.ASSISTANT_CALL)
+    assert checker.error == STOPPED.format(name="Checker", most="3 replies", what="replies")
+    assert checker.result == "I let look."
+    assert finder.error == "It was stopped before it came back."
+    assert turn.answer == "Good enough."
+
+
+def test_the_limit_of_the_top_ends_all() -> None:
+    deep = agent("Finder", tools=(tool("weather"),))
+    lines: dict[str, list[Reply]] = {
+        PROMPT: [(delegate("finder", "find"),)],
+        "find": [(Think("One."), Call("weather")), (Think("Two."), Call("weather"))],
+    }
+    turn, _ = ran(agent(assistants=(deep,), limits=Limits(replies=3)), lines)
+    assert_cut(turn, "replies", "Planner", "3 replies")
+
+
+def test_replies_side_by_side_count_before_they_end() -> None:
+    """Three assistants begin at once, and there is room for two of them."""
+    lines: dict[str, list[Reply]] = {
+        PROMPT: [tuple(delegate("finder", place) for place in ("north", "south", "west"))],
+        "north": [(Hold(), Say("never"))],
+        "south": [(Hold(), Say("never"))],
+        "west": [(Hold(), Say("never"))],
+    }
+    turn, stage = ran(agent(assistants=(agent("Finder"),), limits=Limits(replies=3)), lines)
+    assert_cut(turn, "replies", "Planner", "3 replies")
+    assert len(stage.asked) <= 3
+
+
+def test_output_tokens_are_counted_with_those_of_assistants() -> None:
+    """Each reply takes 5 of them."""
+    deep = agent("Finder", tools=(tool("weather"),))
+    lines: dict[str, list[Reply]] = {
+        PROMPT: [(delegate("finder", "find"),), (Say("never"),)],
+        "find": [(Call("weather"),), (Say("There."),)],
+    }
+    turn, _ = ran(agent(assistants=(deep,), limits=Limits(output_tokens=15)), lines)
+    assert_cut(turn, "output_tokens", "Planner", "15 output tokens")
+    assert turn.usage.output == 15
+
+
+def test_what_is_not_reported_cannot_be_counted() -> None:
+    spent = [Spent(usage=Usage(output=None)), Spent(usage=Usage(output=9))]
+    assert exceeded(Limits(output_tokens=10), spent) == ""
+    assert exceeded(Limits(output_tokens=9), spent) == "output_tokens"
+    assert exceeded(Limits(replies=3), spent, under_way=1) == "replies"
+
+
+LIMIT_S = 50.0
+"""Less than any time-out of the client, which runs by the same clock."""
+
+
+async def left_waiting(run: Run, *held: asyncio.Event) -> list[Entry]:
+    """The entries of a run whose time is up once all of these are reached."""
+    telling = asyncio.create_task(told(run))
+    for reached in held:
+        await reached.wait()
+    let_pass(LIMIT_S + 1)
+    return await telling
+
+
+@pytest.mark.parametrize("at", ["first byte", "thought", "tool", "assistant", "second reply"])
+def test_time_is_up(at: str) -> None:
+    async def story() -> None:
+        hold = Hold()
+
+        async def stuck(arguments: str) -> str:
+            await hold.wait()
+            return "never"
+
+        played: dict[str, list[Reply]] = {
+            "first byte": [(hold, Say("never"))],
+            "thought": [(Think("Hm."), hold)],
+            "tool": [(Call("stuck"),)],
+            "assistant": [(delegate("finder", "find"),)],
+            "second reply": [(Call("weather"),), (hold, Say("never"))],
+        }
+        who = agent(
+            tools=(tool("stuck", stuck, timeout_s=1000), tool("weather")),
+            assistants=(agent("Finder"),),
+            limits=Limits(seconds=LIMIT_S),
+        )
+        async with playing({PROMPT: played[at], "find": [(Think("Looking."), hold)]}) as stage:
+            turn = assert_legal(await left_waiting(run_of(stage, who), hold.reached))
+            assert_cut(turn, "seconds", "Planner", "50.0 seconds")
+
+    act_out_by_the_clock(story())
+
+
+def test_the_time_of_an_assistant_is_its_own() -> None:
+    async def story() -> None:
+        hold = Hold()
+        below = agent("Finder", limits=Limits(seconds=LIMIT_S))
+        lines: dict[str, list[Reply]] = {
+            PROMPT: [(delegate("finder", "find"), Call("weather")), (Say("Good enough."),)],
+            "find": [(Say("I am loo"), hold)],
+        }
+        async with playing(lines) as stage:
+            run = run_of(stage, agent(assistants=(below,), tools=(tool("weather"),)))
+            turn = assert_legal(await left_waiting(run, hold.reached))
+        call = turn.blocks[0]
+        assert call.error == STOPPED.format(name="Finder", most="50.0 seconds", what="seconds")
+        assert call.result in ("", "I am loo")  # as far as it had come
+        assert turn.answer == "Good enough."
+
+    act_out_by_the_clock(story())
+
+
+def test_the_time_of_the_caller_is_up_before_that_of_its_assistant() -> None:
+    async def story() -> None:
+        hold = Hold()
+        deep = agent("Finder", limits=Limits(seconds=2 * LIMIT_S))
+        middle = agent("Checker", assistants=(deep,), limits=Limits(seconds=LIMIT_S))
+        lines: dict[str, list[Reply]] = {
+            PROMPT: [(delegate("checker", "check"),), (Say("Good enough."),)],
+            "check": [(delegate("finder", "find"),)],
+            "find": [(Think("Looking."), hold)],
+        }
+        async with playing(lines) as stage:
+            run = run_of(stage, agent(assistants=(middle,)))
+            turn = assert_legal(await left_waiting(run, hold.reached))
+        checker, finder = (block for block in turn.blocks if block.kind is Kind.ASSISTANT_CALL)
+        assert "limit of 50.0 seconds" in checker.error
+        assert finder.error == "It was stopped before it came back."
+        assert turn.answer == "Good enough."
+
+    act_out_by_the_clock(story())
+
+
+async def approved_late(run: Run) -> list[Entry]:
+    """The entries of a run in which a person takes more time over each call than there is."""
+    entries: list[Entry] = []
+    async for entry in run.entries():
+        entries.append(entry)
+        if isinstance(entry.event, ApprovalAsked):
+            let_pass(10 * LIMIT_S)
+            await asyncio.sleep(0)
+            run.settle(entry.event.block, granted=True)
+    return entries
+
+
+@pytest.mark.parametrize("calls", [1, 2], ids=["one", "two at once"])
+def test_time_that_a_person_takes_does_not_count(calls: int) -> None:
+    """Neither for the assistant that asks nor for whoever it works for."""
+
+    async def story() -> None:
+        limits = Limits(seconds=LIMIT_S)
+        below = agent("Finder", tools=(tool("look", approval=True),), limits=limits)
+        lines: dict[str, list[Reply]] = {
+            PROMPT: [(delegate("finder", "find"),), (Say("Good."),)],
+            "find": [(Call("look"),) * calls, (Say("There."),)],
+        }
+        async with playing(lines) as stage:
+            run = run_of(stage, agent(assistants=(below,), limits=limits))
+            turn = assert_legal(await approved_late(run))
+            assert turn.blocks[0].result == "There."
+            assert turn.answer == "Good."
+
+    act_out_by_the_clock(story())
+
+
+@pytest.mark.parametrize("calls", [1, 2], ids=["one", "two at once"])
+def test_time_runs_again_once_the_last_call_is_settled(calls: int) -> None:
+    async def story() -> None:
+        hold = Hold()
+        who = agent(tools=(tool("look", approval=True),), limits=Limits(seconds=LIMIT_S))
+        lines: list[Reply] = [(Call("look"),) * calls, (Think("Hm."), hold)]
+        async with playing({PROMPT: lines}) as stage:
+            telling = asyncio.create_task(approved_late(run_of(stage, who)))
+            await hold.reached.wait()
+            let_pass(LIMIT_S + 1)
+            turn = assert_legal(await telling)
+            assert [block.result for block in turn.top(Kind.TOOL_CALL)] == ["18 C"] * calls
+            assert_cut(turn, "seconds", "Planner", "50.0 seconds")
+
+    act_out_by_the_clock(story())
+
+
+def test_no_limit_of_time_is_none() -> None:
+    async def story() -> None:
+        who = agent(tools=(tool("look", approval=True),), limits=Limits(seconds=None))
+        async with playing({PROMPT: [(Call("look"),), (Say("There."),)]}) as stage:
+            assert assert_legal(await approved_late(run_of(stage, who))).answer == "There."
+
+    act_out_by_the_clock(story())

@@ -1,0 +1,446 @@
+"""A run is steered while it works: calls wait for a person, and a person who cannot wait gets an answer."""
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+from tests.agents.legal_tree import assert_legal
+from tests.agents.stage import (
+    PROMPT,
+    Begin,
+    Call,
+    Hold,
+    Reply,
+    Say,
+    Stage,
+    Status,
+    Think,
+    act_out,
+    agent,
+    delegate,
+    messages_of,
+    playing,
+    run_of,
+    told,
+    tool,
+)
+from tests.client.upstream import Seen
+
+from thinkaloud.agents.agent import Agent
+from thinkaloud.agents.level import DENIED, HURRIED
+from thinkaloud.agents.limits import Limits
+from thinkaloud.agents.run import ANSWER_NOW, Run, waits
+from thinkaloud.canon import (
+    ApprovalAsked,
+    ApprovalSettled,
+    BlockGrew,
+    BlockStarted,
+    Entry,
+    Event,
+    Kind,
+    Refused,
+    ToolFinished,
+    TurnStarted,
+)
+from thinkaloud.transcript import Approval, Ending, Turn
+from thinkaloud.transcript import Status as Standing
+from thinkaloud.transcript.stopping import STOPPED
+
+
+async def steered(run: Run, steer: Callable[[Entry], None]) -> list[Entry]:
+    """All entries of a run, each shown to somebody who may do something about it."""
+    entries: list[Entry] = []
+    async for entry in run.entries():
+        entries.append(entry)
+        steer(entry)
+    return entries
+
+
+@pytest.mark.parametrize("granted", [True, False])
+def test_a_call_waits_until_a_person_has_decided(granted: bool) -> None:
+    done: list[str] = []
+
+    async def send(arguments: str) -> str:
+        done.append(arguments)
+        return "sent"
+
+    async def story() -> None:
+        who = agent(tools=(tool("send", send, approval=True), tool("weather")))
+        lines: list[Reply] = [(Think("May I?"), Call("send", '{"to":"Ana"}'), Call("weather")), (Say("So."),)]
+        async with playing({PROMPT: lines}) as stage:
+            run = run_of(stage, who)
+
+            def steer(entry: Entry) -> None:
+                if isinstance(entry.event, ApprovalAsked):
+                    assert waits(run.turn)
+                    assert done == []
+                    run.settle(entry.event.block, granted=granted, by="Bo")
+                    with pytest.raises(Refused, match="does not wait for an approval, or does no more"):
+                        run.settle(entry.event.block, granted=not granted)
+
+            turn = assert_legal(await steered(run, steer))
+            call = turn.blocks[1]
+            assert not waits(turn)
+            assert (call.approval, call.settled_by) == (
+                Approval.GRANTED if granted else Approval.DENIED,
+                "Bo",
+            )
+            assert (call.result, call.error) == (("sent", "") if granted else ("", DENIED))
+            assert done == (['{"to":"Ana"}'] if granted else [])
+            assert messages_of(stage.asked[1], "tool")[0]["content"] == ("sent" if granted else DENIED)
+
+    act_out(story())
+
+
+def test_what_else_was_called_does_not_wait_with_it() -> None:
+    async def story() -> None:
+        who = agent(tools=(tool("send", approval=True), tool("weather")))
+        async with playing({PROMPT: [(Call("send"), Call("weather")), (Say("So."),)]}) as stage:
+            run = run_of(stage, who)
+
+            def steer(entry: Entry) -> None:
+                if entry.event == ToolFinished(1, "18 C"):
+                    assert waits(run.turn)
+                    run.settle(0, granted=True)
+
+            turn = assert_legal(await steered(run, steer))
+            assert turn.blocks[0].approval is Approval.GRANTED
+
+    act_out(story())
+
+
+def test_two_wait_at_once_and_are_settled_in_any_order() -> None:
+    async def story() -> None:
+        who = agent(tools=(tool("send", approval=True),))
+        async with playing({PROMPT: [(Call("send"), Call("send")), (Say("So."),)]}) as stage:
+            run = run_of(stage, who)
+
+            def steer(entry: Entry) -> None:
+                if entry.event == ApprovalAsked(1):
+                    run.settle(1, granted=False)
+                if isinstance(entry.event, ApprovalSettled) and entry.event.block == 1:
+                    run.settle(0, granted=True)
+
+            turn = assert_legal(await steered(run, steer))
+            assert [block.approval.value for block in turn.blocks[:2]] == ["granted", "denied"]
+            assert [block.error for block in turn.blocks[:2]] == ["", DENIED]
+
+    act_out(story())
+
+
+def test_an_assistants_call_waits_too() -> None:
+    async def story() -> None:
+        deep = agent("Finder", tools=(tool("send", approval=True),))
+        who = agent(assistants=(agent("Checker", assistants=(deep,)),))
+        lines: dict[str, list[Reply]] = {
+            PROMPT: [(delegate("checker", "check"),), (Say("So."),)],
+            "check": [(delegate("finder", "find"),), (Say("Checked."),)],
+            "find": [(Call("send"),), (Say("Found."),)],
+        }
+        async with playing(lines) as stage:
+            run = run_of(stage, who)
+
+            def steer(entry: Entry) -> None:
+                if isinstance(entry.event, ApprovalAsked):
+                    run.settle(entry.event.block, granted=True)
+
+            turn = assert_legal(await steered(run, steer))
+            assert [block.result for block in turn.blocks if block.kind is Kind.TOOL_CALL] == ["18 C"]
+            assert turn.answer == "So."
+
+    act_out(story())
+
+
+@pytest.mark.parametrize("block", [-1, 0, 1, 7])
+def test_what_does_not_wait_cannot_be_settled(block: int) -> None:
+    async def story() -> None:
+        hold = Hold()
+        who = agent(tools=(tool("weather"),))
+        async with playing({PROMPT: [(Think("Hm."), Call("weather")), (Think("So."), hold)]}) as stage:
+            run = run_of(stage, who)
+            async for entry in run.entries():
+                if entry.event == BlockStarted(2, Kind.REASONING):
+                    with pytest.raises(Refused, match=f"Block {block} of this turn does not wait"):
+                        run.settle(block, granted=True)
+                    break
+
+    act_out(story())
+
+
+ANSWER = (Say("Mild, I think."),)
+
+
+class Hurry:
+    """Answers are wanted now, at the first event that looks like this one."""
+
+    def __init__(self, run: Run, wanted: Callable[[Event], bool]) -> None:
+        self._run = run
+        self._wanted = wanted
+        self.done = False
+
+    def __call__(self, entry: Entry) -> None:
+        if not self.done and self._wanted(entry.event):
+            self.done = True
+            self._run.answer_now()
+            with pytest.raises(Refused, match="answering already"):
+                self._run.answer_now()
+
+
+def hurried(who: Agent, lines: dict[str, list[Reply]], wanted: Callable[[Event], bool]) -> tuple[Turn, Stage]:
+    async def story() -> tuple[Turn, Stage]:
+        async with playing(lines) as stage:
+            run = run_of(stage, who)
+            hurry = Hurry(run, wanted)
+            turn = assert_legal(await steered(run, hurry))
+            assert hurry.done
+            assert turn.outcome is not None
+            assert turn.outcome.ending is Ending.ANSWERED
+            assert turn.notices.count(ANSWER_NOW) == 1
+            assert len(set(turn.notices)) == len(turn.notices)
+            assert stage.asked_by(PROMPT)[-1].get("chat_template_kwargs") == {"enable_thinking": False}
+            with pytest.raises(Refused, match="Nothing is under way"):
+                run.answer_now()
+            return turn, stage
+
+    return act_out(story())
+
+
+def test_an_answer_now_instead_of_a_thought() -> None:
+    lines: list[Reply] = [(Think("It is a long story"), Hold()), ANSWER]
+    turn, stage = hurried(agent(), {PROMPT: lines}, lambda event: isinstance(event, BlockGrew))
+    assert turn.blocks[0].status is Standing.INTERRUPTED
+    assert turn.answer == "Mild, I think."
+    assert messages_of(stage.asked[1], "assistant") == []
+    assert [reply.finish.value for reply in turn.replies] == ["cancelled", "stop"]
+
+
+def test_an_answer_now_is_asked_for_once() -> None:
+    """The model may think nevertheless, if it cannot do without."""
+
+    async def story() -> None:
+        again = Hold()
+        lines: list[Reply] = [(Think("It is a long story"), Hold()), (Think("Still"), again, *ANSWER)]
+        async with playing({PROMPT: lines}) as stage:
+            run = run_of(stage, agent())
+            hurry = Hurry(run, lambda event: isinstance(event, BlockGrew))
+
+            def steer(entry: Entry) -> None:
+                hurry(entry)
+                if isinstance(entry.event, BlockGrew) and entry.event.text == "Still":
+                    with pytest.raises(Refused, match="answering already"):
+                        run.answer_now()
+                    again.gate.set()
+
+            turn = assert_legal(await steered(run, steer))
+            assert again.gate.is_set()
+            assert turn.answer == "Mild, I think."
+            assert turn.notices.count(ANSWER_NOW) == 1
+
+    act_out(story())
+
+
+def test_an_answer_now_instead_of_a_tool() -> None:
+    async def stuck(arguments: str) -> str:
+        await asyncio.Event().wait()
+        return "never"
+
+    who = agent(tools=(tool("stuck", stuck), tool("weather")))
+    lines: list[Reply] = [(Think("Look."), Call("stuck"), Call("weather")), ANSWER]
+    turn, stage = hurried(who, {PROMPT: lines}, lambda event: event == ToolFinished(2, "18 C"))
+    assert (turn.blocks[1].error, turn.blocks[1].result) == (STOPPED, "")
+    assert [message["content"] for message in messages_of(stage.asked[1], "tool")] == [STOPPED, "18 C"]
+    assert stage.asked[1]["tool_choice"] == "none"
+
+
+def test_an_answer_now_instead_of_an_assistant() -> None:
+    deep = agent("Finder", tools=(tool("weather"),))
+    who = agent(assistants=(agent("Checker", assistants=(deep,)),))
+    lines: dict[str, list[Reply]] = {
+        PROMPT: [(Think("I ask."), delegate("checker", "check")), ANSWER],
+        "check": [(delegate("finder", "find"),)],
+        "find": [(Call("weather"),), (Think("It is a long story"), Hold())],
+    }
+    turn, stage = hurried(
+        who, lines, lambda event: isinstance(event, BlockGrew) and event.text.startswith("It is a")
+    )
+    assert [block.error for block in turn.blocks if block.kind is Kind.ASSISTANT_CALL] == [STOPPED, STOPPED]
+    assert len(stage.asked_by("check")) == 1
+
+
+def test_an_answer_now_instead_of_an_approval() -> None:
+    who = agent(tools=(tool("send", approval=True),))
+    turn, _ = hurried(
+        who, {PROMPT: [(Call("send"),), ANSWER]}, lambda event: isinstance(event, ApprovalAsked)
+    )
+    assert (turn.blocks[0].approval, turn.blocks[0].error) == (Approval.ASKED, STOPPED)
+    assert not waits(turn)
+
+
+def test_an_answer_now_in_the_middle_of_a_call() -> None:
+    """The call before it was whole, and was never run."""
+    who = agent(tools=(tool("weather"),))
+    lines: list[Reply] = [(Call("weather"), Begin("weather", '{"ci'), Hold()), ANSWER]
+    turn, _ = hurried(who, {PROMPT: lines}, lambda event: isinstance(event, BlockGrew) and event.block == 1)
+    assert turn.blocks[1].status is Standing.INTERRUPTED
+    assert all(block.result in (None, "") for block in turn.blocks[:2])
+    assert ANSWER[0].text in turn.answer
+
+
+@pytest.mark.parametrize("later", [False, True])
+def test_an_answer_now_before_the_first_byte(later: bool) -> None:
+    """Of the first request nothing was told yet; of a later one there is nothing in it."""
+
+    async def story() -> None:
+        hold = Hold()
+        first: list[Reply] = [(Think("Look."), Call("weather"))] if later else []
+        async with playing({PROMPT: [*first, (hold, Say("never")), ANSWER]}) as stage:
+            run = run_of(stage, agent(tools=(tool("weather"),)))
+            telling = asyncio.create_task(told(run))
+            await hold.reached.wait()
+            run.answer_now()
+            entries = await telling
+            turn = assert_legal(entries)
+            assert [type(entry.event) for entry in entries][:1] == [TurnStarted]
+            assert turn.notices.count(ANSWER_NOW) == 1
+            assert len(set(turn.notices)) == len(turn.notices)
+            assert (turn.dialect, turn.model) == ("openai_chat", "planner")
+            assert turn.answer == "Mild, I think."
+            assert len(turn.replies) == (3 if later else 0)
+            if later:
+                assert turn.said_in(turn.replies[1]) == []
+                results = messages_of(stage.asked[-1], "tool")
+                assert [message["content"] for message in results] == ["18 C"]
+
+    act_out(story())
+
+
+def test_an_answer_that_has_begun_is_waited_for() -> None:
+    async def story() -> None:
+        hold = Hold()
+        async with playing({PROMPT: [(Think("Hm."), Say("It is"), hold, Say(" mild."))]}) as stage:
+            run = run_of(stage, agent())
+            refused = 0
+
+            def steer(entry: Entry) -> None:
+                nonlocal refused
+                if entry.event == BlockGrew(1, "It is"):
+                    with pytest.raises(Refused, match="The model is answering already"):
+                        run.answer_now()
+                    refused += 1
+                    hold.gate.set()
+
+            turn = assert_legal(await steered(run, steer))
+            assert (turn.answer, refused, turn.notices) == ("It is mild.", 1, [])
+
+    act_out(story())
+
+
+def test_an_answer_that_is_there_is_not_asked_for_again() -> None:
+    """All of it came, and only the connection is still open."""
+
+    async def story() -> None:
+        hold = Hold()
+
+        class Open(Stage):
+            async def play(self, seen: Seen, reply: Reply) -> None:
+                await super().play(seen, reply)
+                await hold.wait()
+
+        lines: dict[str, list[Reply]] = {PROMPT: [(Think("Hm."), Say("Mild."))]}
+        async with playing(lines, on=Open) as stage:
+            run = run_of(stage, agent())
+            telling = asyncio.create_task(told(run))
+            while not (run.turn.blocks and run.turn.blocks[-1].text == "Mild."):
+                await asyncio.sleep(0.005)
+            run.answer_now()
+            turn = assert_legal(await telling)
+            assert turn.answer == "Mild."
+            assert len(stage.asked) == 1
+
+    act_out(story())
+
+
+def test_a_model_that_calls_though_it_is_to_answer_gets_no_tool() -> None:
+    async def never(arguments: str) -> str:
+        raise AssertionError
+
+    who = agent(tools=(tool("weather", never),), assistants=(agent("Checker"),))
+    lines: list[Reply] = [
+        (Think("It is a long story"), Hold()),
+        (Call("weather"), delegate("checker", "check")),
+        ANSWER,
+    ]
+    turn, _ = hurried(who, {PROMPT: lines}, lambda event: isinstance(event, BlockGrew))
+    assert [block.error for block in turn.blocks[1:3]] == [HURRIED, HURRIED]
+
+
+def test_a_hurried_run_still_has_its_limits() -> None:
+    async def story() -> None:
+        who = agent(tools=(tool("weather"),), limits=Limits(replies=3))
+        lines: list[Reply] = [(Think("Hm."), Hold()), (Call("weather"),), (Call("weather"),)]
+        async with playing({PROMPT: lines}) as stage:
+            run = run_of(stage, who)
+            turn = assert_legal(await steered(run, Hurry(run, lambda event: isinstance(event, BlockGrew))))
+            assert turn.outcome is not None
+            assert turn.outcome.cause == "limit_replies"
+
+    act_out(story())
+
+
+def test_an_answer_now_that_cannot_be_had_fails() -> None:
+    async def story() -> None:
+        async with playing({PROMPT: [(Think("Hm."), Hold()), (Status(500),)]}) as stage:
+            run = run_of(stage, agent())
+            turn = assert_legal(await steered(run, Hurry(run, lambda event: isinstance(event, BlockGrew))))
+            assert turn.outcome is not None
+            assert turn.outcome.ending is Ending.FAILED
+            assert turn.reasoning == "Hm."
+
+    act_out(story())
+
+
+def test_a_tool_that_does_not_care_comes_back_to_nobody() -> None:
+    """It is told of once that it was stopped, and what it says later changes nothing."""
+
+    async def story() -> None:
+        let_go = asyncio.Event()
+        came = asyncio.Event()
+
+        async def stubborn(arguments: str) -> str:
+            while not let_go.is_set():
+                try:
+                    await let_go.wait()
+                except asyncio.CancelledError:
+                    continue
+            came.set()
+            return "late"
+
+        hold = Hold()
+        who = agent(tools=(tool("stubborn", stubborn),))
+        lines: list[Reply] = [(Call("stubborn"),), (Say("Mild"), hold, Say(", I think."))]
+        async with playing({PROMPT: lines}) as stage:
+            run = run_of(stage, who)
+            entries: list[Entry] = []
+            async for entry in run.entries():
+                entries.append(entry)
+                if type(entry.event).__name__ == "ReplyEnded" and len(run.turn.replies) == 1:
+                    await asyncio.sleep(0)
+                    run.answer_now()
+                if entry.event == BlockGrew(1, "Mild"):
+                    let_go.set()
+                    await came.wait()
+                    hold.gate.set()
+            turn = assert_legal(entries)
+            assert (turn.blocks[0].error, turn.blocks[0].result) == (STOPPED, "")
+            assert turn.notices.count(ANSWER_NOW) == 1
+
+    act_out(story())
+
+
+def test_nothing_can_be_hurried_before_it_began() -> None:
+    async def story() -> None:
+        async with playing({}) as stage:
+            with pytest.raises(Refused, match="Nothing is under way"):
+                run_of(stage, agent()).answer_now()
+
+    act_out(story())
