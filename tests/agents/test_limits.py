@@ -31,10 +31,13 @@ from thinkaloud.canon import ApprovalAsked, Entry, Kind, Usage
 from thinkaloud.transcript import Ending, Status, Turn
 from thinkaloud.transcript import Reply as Spent
 
-STOPPED = (
-    "{name} was stopped at its limit of {most} (limits.{what}). What was said until then stands; raise the "
-    "limit to let it go further."
-)
+
+def stopped(*, name: str, most: str, what: str) -> str:
+    number, words = most.split(" ", 1)
+    return (
+        f"{name} was stopped by its limit on {words}, {number} (limits.{what}). What was said until then "
+        "stands; raise the limit to let it go further."
+    )
 
 
 def ran(who: Agent, lines: dict[str, list[Reply]]) -> tuple[Turn, Stage]:
@@ -48,7 +51,7 @@ def ran(who: Agent, lines: dict[str, list[Reply]]) -> tuple[Turn, Stage]:
 def assert_cut(turn: Turn, what: str, name: str, most: str) -> None:
     assert turn.outcome is not None
     assert (turn.outcome.ending, turn.outcome.cause) == (Ending.CUT_OFF, f"limit_{what}")
-    assert [notice.text for notice in turn.notices] == [STOPPED.format(name=name, most=most, what=what)]
+    assert [notice.text for notice in turn.notices] == [stopped(name=name, most=most, what=what)]
 
 
 def test_an_agent_replies_so_often_and_no_more() -> None:
@@ -75,7 +78,7 @@ def test_an_assistants_limit_is_its_own() -> None:
     }
     turn, stage = ran(agent(assistants=(below,)), lines)
     call = turn.blocks[0]
-    why = STOPPED.format(name="Checker", most="1 replies", what="replies")
+    why = stopped(name="Checker", most="1 replies", what="replies")
     assert (call.result, call.error, call.status) == ("I looked.", why, Status.ERROR)
     assert messages_of(stage.asked_by(PROMPT)[1], "tool")[0]["content"] == f"{why}\n\nI looked."
     assert turn.notices == []
@@ -94,7 +97,7 @@ def test_what_assistants_do_counts_for_whoever_they_work_for() -> None:
     }
     turn, _ = ran(agent(assistants=(middle,)), lines)
     checker, finder = (block for block in turn.blocks if block.kind is Kind.ASSISTANT_CALL)
-    assert checker.error == STOPPED.format(name="Checker", most="3 replies", what="replies")
+    assert checker.error == stopped(name="Checker", most="3 replies", what="replies")
     assert checker.result == "I let look."
     assert finder.error == "It was stopped before it came back."
     assert turn.answer == "Good enough."
@@ -195,7 +198,7 @@ def test_the_time_of_an_assistant_is_its_own() -> None:
             run = run_of(stage, agent(assistants=(below,), tools=(tool("weather"),)))
             turn = assert_legal(await left_waiting(run, hold.reached))
         call = turn.blocks[0]
-        assert call.error == STOPPED.format(name="Finder", most="50.0 seconds", what="seconds")
+        assert call.error == stopped(name="Finder", most="50.0 seconds", what="seconds")
         assert call.result in ("", "I am loo")  # as far as it had come
         assert turn.answer == "Good enough."
 
@@ -216,7 +219,7 @@ def test_the_time_of_the_caller_is_up_before_that_of_its_assistant() -> None:
             run = run_of(stage, agent(assistants=(middle,)))
             turn = assert_legal(await left_waiting(run, hold.reached))
         checker, finder = (block for block in turn.blocks if block.kind is Kind.ASSISTANT_CALL)
-        assert "limit of 50.0 seconds" in checker.error
+        assert "limit on seconds, 50.0" in checker.error
         assert finder.error == "It was stopped before it came back."
         assert turn.answer == "Good enough."
 

@@ -172,7 +172,7 @@ def test_what_is_approved_beforehand_runs(name: str, agents: Home, capsys: Outpu
 def test_without_a_terminal_nothing_runs_that_wants_approval(agents: Home, capsys: Output) -> None:
     with deepseek(agents, *NOTED) as server:
         assert main(["ask", "--agent", "clerk", "Buy milk"]) == 0
-        assert "said no" in server.requests[1].body["messages"][-1]["content"]
+        assert "Nobody let this run" in server.requests[1].body["messages"][-1]["content"]
     out, err = capsys.readouterr()
     assert out == "Done.\n"
     assert (
@@ -267,7 +267,7 @@ def test_a_limit_ends_the_turn_and_says_so(agents: Home, capsys: Output) -> None
     )
     with deepseek(agents, call("calculator", {"expression": "6 * 7"})):
         assert main(["ask", "--agent", "short", "Hi"]) == 1
-    assert "Short was stopped at its limit of 1 replies (limits.replies)." in capsys.readouterr().err
+    assert "Short was stopped by its limit on replies, 1 (limits.replies)." in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

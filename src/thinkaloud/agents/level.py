@@ -35,7 +35,7 @@ from thinkaloud.transcript import PAUSED, Approval, Block, Reply, given_up
 
 logger = logging.getLogger(__name__)
 
-DENIED = "This needs approval, and was not approved, so it did not run. Go on without it."
+DENIED = "Nobody let this run, so it did not. Go on without it."
 HURRIED = "It was not run: a person asked for the answer now. Answer with what there is."
 IDLE = "The assistant was given nothing to do. Call it again, with a task in plain words."
 CUT = "The assistant was cut off in its answer: it may not say more at once."
