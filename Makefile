@@ -5,25 +5,29 @@ PYTEST_ARGS ?= -n auto
 UPGRADE ?=
 
 BIN := .venv/bin
+PAGE := src/thinkaloud/server/static/index.html
 PIP_INSTALL = $(@D)/bin/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint format bench behaviour lock clean
+.PHONY: help run page test lint format bench behaviour lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: .venv/.ready ## start the gateway, with the built-in model and no key (PORT=8321, HOST=127.0.0.1)
+run: .venv/.ready $(if $(shell command -v npm),page) ## start the gateway and its page, with no key (PORT=8321, HOST=127.0.0.1)
 	$(BIN)/thinkaloud serve $(if $(PORT),--port $(PORT)) $(if $(HOST),--host $(HOST))
 
-test: lint ## lint, then run all tests with the coverage of the core
+page: $(PAGE) ## build the element and the chat page, with Node.js
+
+test: lint page .chromium ## lint, then run all tests with the coverage of the core
 	$(BIN)/pytest --cov --cov-report=term --hypothesis-profile=ci $(PYTEST_ARGS)
 
-lint: .venv/.ready ## check style, types and the direction of imports
+lint: .venv/.ready web/node_modules/.ready ## check style, types and the direction of imports
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
+	cd web && npm run --silent check
 
 format: .venv/.ready ## put style in order
 	$(BIN)/ruff check --fix
@@ -44,7 +48,7 @@ lock: .venv-lock/.ready ## pin all dependencies with hashes (UPGRADE=--upgrade t
 
 clean: ## remove all that these targets made
 	rm -rf .venv .venv-bench .venv-lock .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
-	rm -rf build dist .coverage .coverage.*
+	rm -rf build dist .coverage .coverage.* .chromium web/node_modules web/dist web/custom-elements.json $(dir $(PAGE))
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 # An environment holds exactly what its lock names, then the package itself in place.
@@ -58,6 +62,21 @@ clean: ## remove all that these targets made
 
 .venv/.ready .venv-bench/.ready: %/.ready: %/.locked pyproject.toml
 	$(PIP_INSTALL) --no-deps --no-build-isolation -e .
+	@touch $@
+
+web/node_modules/.ready: web/package-lock.json web/package.json
+	cd web && npm ci --silent --no-audit --no-fund
+	@touch $@
+
+$(PAGE): web/node_modules/.ready $(shell find web/src web/page web/scripts -type f)
+	cd web && npm run --silent build
+	@touch $@
+
+# The browser of the system, for the tests of the element and of the page.
+.chromium:
+	@command -v chromium > /dev/null || { apt-get update -qq && apt-get install -y -qq chromium > /dev/null; } || { \
+	  echo "The tests need a Chromium, and it could not be installed. Install it as chromium, then try again." >&2; \
+	  exit 1; }
 	@touch $@
 
 .venv-lock/.ready:

@@ -47,6 +47,14 @@ class PageQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     after: Cursor = ""
 
 
+class MessagesQuery(PageQuery, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which part of a session, and from which end; a page itself is always in the order it was said."""
+
+    order: Literal["oldest", "newest"] = "oldest"
+    turn: Id = ""
+    """Begin with this turn, instead of with the first or the last."""
+
+
 class NewSession(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A session to be made; a title that is given is never replaced by one made from an answer."""
 

@@ -20,6 +20,7 @@ from starlette.routing import Route as Place
 from starlette.routing import Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from thinkaloud.server import page
 from thinkaloud.server.access import Entrance, Reception, Visitor
 from thinkaloud.server.events import stream_events
 from thinkaloud.server.limits import Limits
@@ -125,7 +126,7 @@ class Door:
         self._limits = gateway.settings.limits
         self._reception = Reception(gateway, entrance)
         by_path: dict[str, dict[str, _Entry]] = {}
-        for route in routes:
+        for route in (*routes, *page.routes()):
             by_path.setdefault(route.path, {})[route.method] = _Entry(route, gateway, self._reception, stream)
         places = [Place(path, _Methods(path, entries)) for path, entries in by_path.items()]
         self._router = Router(places, redirect_slashes=False, default=_nowhere)
@@ -148,7 +149,8 @@ class Door:
 
         try:
             visit.headers = _read_headers(scope, self._limits)
-            visit.visitor = self._reception.visitor(visit.headers, scope.get("client"), scope.get("server"))
+            told = page.judged_by(scope["method"], scope["path"], visit.headers)
+            visit.visitor = self._reception.visitor(told, scope.get("client"), scope.get("server"))
             await self._router(scope, receive, answer)
         except Left:
             visit.status = visit.status or LEFT

@@ -98,7 +98,7 @@ _SESSIONS = (
         handler=sessions.messages,
         summary="What was said: the messages of a page of turns, thoughts in a field of their own.",
         resource=Resource.SESSION,
-        query=bodies.PageQuery,
+        query=bodies.MessagesQuery,
         returns=bodies.MessagePage,
         refusals=(422,),
     ),

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Row, func, insert, select, update
 from thinkaloud.canon import Refused
 from thinkaloud.canon.requests import Image, ToolMessage, UserMessage
 from thinkaloud.store import ids, search
-from thinkaloud.store.paging import bounded, page, place_after
+from thinkaloud.store.paging import Place, bounded, page, place_after
 from thinkaloud.store.rows import Owner, Page, Role, Session, State, TurnRow
 from thinkaloud.store.schema import messages, sessions, turns
 from thinkaloud.store.sessions import SessionGone, held, holding, owned_by, refuse_while_running, seen_by
@@ -117,10 +117,31 @@ def with_session(conn: Connection, turn_id: str) -> tuple[TurnRow, Session] | No
 
 def of_session(conn: Connection, session: Session, *, limit: int, after: str = "") -> Page[TurnRow]:
     """The turns of a session, in the order they were asked."""
+    return _paged(conn, session, limit=limit, place=place_after(after, 1), newest=False)
+
+
+def back_from(
+    conn: Connection, session: Session, *, limit: int, after: str = "", begin: TurnRow | None = None
+) -> Page[TurnRow]:
+    """The last turns of a session, or those up to one of them; the page is in the order they were asked."""
+    place = place_after(after, 1) or (None if begin is None else (begin.position + 1,))
+    found = _paged(conn, session, limit=limit, place=place, newest=True)
+    return Page(found.items[::-1], found.next)
+
+
+def onward_from(conn: Connection, session: Session, begin: TurnRow, *, limit: int) -> Page[TurnRow]:
+    """A turn of a session and those that were asked after it."""
+    return _paged(conn, session, limit=limit, place=(begin.position - 1,), newest=False)
+
+
+def _paged(
+    conn: Connection, session: Session, *, limit: int, place: Place | None, newest: bool
+) -> Page[TurnRow]:
+    at = turns.c.position
     query = select(turns).join(sessions).where(owned_by(session.owner), turns.c.session == session.key)
-    if place := place_after(after, 1):
-        query = query.where(turns.c.position > place[0])
-    rows = conn.execute(query.order_by(turns.c.position).limit(bounded(limit))).all()
+    if place:
+        query = query.where(at < place[0] if newest else at > place[0])
+    rows = conn.execute(query.order_by(at.desc() if newest else at).limit(bounded(limit))).all()
     return page(rows, limit, _turn, lambda row: (row.position,))
 
 

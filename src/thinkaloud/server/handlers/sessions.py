@@ -8,6 +8,7 @@ from thinkaloud.canon import Refused
 from thinkaloud.server.bodies import (
     MessageBody,
     MessagePage,
+    MessagesQuery,
     NewSession,
     PageQuery,
     Part,
@@ -22,7 +23,7 @@ from thinkaloud.server.refusals import NotFound
 from thinkaloud.server.routing import Call, Reply
 from thinkaloud.store import agents, sessions, turns
 from thinkaloud.store.messages import messages_of
-from thinkaloud.store.rows import Message, Session, TurnRow
+from thinkaloud.store.rows import Message, Page, Session, TurnRow
 from thinkaloud.transcript import Block
 
 
@@ -129,16 +130,27 @@ async def delete(call: Call) -> Reply:
 
 async def messages(call: Call) -> MessagePage:
     """What was said in a session; a page holds the messages of so many turns."""
-    query: PageQuery = call.query
+    query: MessagesQuery = call.query
     session = session_of(call)
 
     def read(conn: Connection) -> MessagePage:
-        page = turns.of_session(conn, session, limit=query.limit, after=query.after)
+        page = _turns(conn, session, query)
         told = messages_of(conn, [row.key for row in page.items])
         items = (message_body(message, row) for row in page.items for message in told.get(row.key, ()))
         return MessagePage(tuple(items), page.next)
 
     return await call.gateway.database.read(read)
+
+
+def _turns(conn: Connection, session: Session, query: MessagesQuery) -> Page[TurnRow]:
+    begin = turns.get(conn, session.owner, query.turn) if query.turn else None
+    if query.turn and (begin is None or begin.session != session.key):
+        raise NotFound()
+    if query.order == "newest":
+        return turns.back_from(conn, session, limit=query.limit, after=query.after, begin=begin)
+    if begin is not None and not query.after:
+        return turns.onward_from(conn, session, begin, limit=query.limit)
+    return turns.of_session(conn, session, limit=query.limit, after=query.after)
 
 
 def message_body(message: Message, row: TurnRow) -> MessageBody:

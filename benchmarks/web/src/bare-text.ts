@@ -1,0 +1,34 @@
+/** The floor: text nodes that grow, a new one for each line, with no markdown and nothing around it. */
+
+import { stage } from "./stage.js";
+
+let box = document.createElement("div");
+let last: Text | null = null;
+
+function grow(text: string): void {
+  for (const [at, line] of text.split("\n").entries()) {
+    if (at || !last) {
+      const home = document.createElement("p");
+      home.append((last = new Text()));
+      box.append(home);
+    }
+    last.appendData(line);
+  }
+  box.scrollTop = box.scrollHeight;
+}
+
+function begin(open: boolean): void {
+  box = document.createElement("div");
+  box.className = "box";
+  box.hidden = !open;
+  last = null;
+  document.body.replaceChildren(box);
+}
+
+window.stage = stage({
+  begin,
+  grow,
+  rest: () => begin(false),
+  root: () => box,
+  shown: () => box.textContent ?? "",
+});

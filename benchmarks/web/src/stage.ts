@@ -1,0 +1,139 @@
+/**
+ * Drives one contender: lets a text grow, waits until each piece is drawn, counts frames.
+ *
+ * Nothing is timed here; the time of the main thread is read from outside, before and after.
+ */
+
+import { marks, trace } from "./trace.js";
+
+/** Something that shows a growing text. */
+export interface Contender {
+  /** An empty block, open or closed, in place of what was there. */
+  begin(open: boolean): void;
+  grow(text: string): void;
+  /** So many blocks that are finished and closed. */
+  rest(texts: string[]): void;
+  /** Where its nodes are. */
+  root(): Node;
+  /** The text of the thinking that is in the document. */
+  shown(): string;
+}
+
+const DELTA = 24;
+const LONGEST = 700_000;
+const FRAME_MS = 1000 / 60;
+/** A piece that changes nothing on the screen is taken for drawn after so many frames. */
+const PATIENCE = 6;
+
+const text = trace(LONGEST);
+
+const frame = (): Promise<number> => new Promise((resolve) => requestAnimationFrame(resolve));
+
+/** A task of its own, as the next chunk from a network is. */
+const task = (): Promise<void> =>
+  new Promise((resolve) => {
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = () => resolve();
+    port2.postMessage(null);
+  });
+
+/** The end of the next frame, its layout included. */
+async function frameOver(): Promise<void> {
+  await frame();
+  await task();
+}
+
+/** What is called from outside. */
+export interface Stage {
+  clear(): void;
+  fill(size: number, open: boolean): Promise<void>;
+  stream(count: number): Promise<void>;
+  burst(frames: number, each: number): Promise<void>;
+  pace(perSecond: number, seconds: number): Promise<{ frames: number; dropped: number; longest: number }>;
+  rest(count: number, size: number): Promise<void>;
+  right(): string;
+}
+
+export function stage(contender: Contender): Stage {
+  let at = 0;
+  let open = true;
+
+  /** Where it is closed there is nothing to wait for: the next frame is when it would be drawn. */
+  async function drawn(act: () => void): Promise<void> {
+    let changed = !open;
+    const watch = new MutationObserver(() => (changed = true));
+    watch.observe(contender.root(), { subtree: true, childList: true, characterData: true });
+    act();
+    for (let waited = 0; !changed && waited < PATIENCE; waited++) await frame();
+    watch.disconnect();
+    await frameOver();
+  }
+
+  function more(): void {
+    contender.grow(text.slice(at, at + DELTA));
+    at += DELTA;
+  }
+
+  return {
+    clear() {
+      at = 0;
+      contender.begin(true);
+    },
+
+    async fill(size, wanted) {
+      open = wanted;
+      at = size;
+      contender.begin(open);
+      await frameOver();
+      await drawn(() => contender.grow(text.slice(0, size)));
+    },
+
+    async stream(count) {
+      for (let told = 0; told < count; told++) await drawn(more);
+    },
+
+    /** More pieces than frames, each in a task of its own. */
+    async burst(frames, each) {
+      for (let shown = 0; shown < frames; shown++) {
+        for (let told = 0; told < each; told++) {
+          more();
+          await task();
+        }
+        await frameOver();
+        await frameOver();
+      }
+    },
+
+    /** Pieces come by the clock, as from a network: what is late comes together. */
+    async pace(perSecond, seconds) {
+      const from = at;
+      const began = performance.now();
+      const clock = setInterval(() => {
+        while (at - from < ((performance.now() - began) * perSecond) / 1000) more();
+      }, (DELTA * 1000) / perSecond);
+      const gaps: number[] = [];
+      for (let last = await frame(), now = last; now - began < seconds * 1000; last = now) gaps.push((now = await frame()) - last);
+      clearInterval(clock);
+      const dropped = gaps.reduce((sum, gap) => sum + Math.max(0, Math.round(gap / FRAME_MS) - 1), 0);
+      return { frames: gaps.length, dropped, longest: Math.max(...gaps) };
+    },
+
+    async rest(count, size) {
+      contender.rest(Array.from({ length: count }, (_, number) => text.slice(number * 97, number * 97 + size)));
+      await frameOver();
+    },
+
+    /** Empty if everything that was said is there in its order, and nothing of it where it is closed. */
+    right() {
+      const said = marks(text.slice(0, open ? at - DELTA : 0)).join();
+      const shown = marks(contender.shown()).join();
+      return shown.startsWith(said) && (open || !shown) ? "" : `said …${said.slice(-60)}, shown …${shown.slice(-60)}`;
+    },
+  };
+}
+
+declare global {
+  interface Window {
+    stage: Stage;
+  }
+}

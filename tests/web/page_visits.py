@@ -1,0 +1,263 @@
+"""Visits to the chat page: a gateway of its own, and a browser window in which nothing may go wrong.
+
+A visit fails its test when a script breaks, the policy stops anything, or anything is asked of another host.
+"""
+
+import json
+import os
+import re
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.request import Request, urlopen
+
+from playwright.sync_api import Browser, BrowserContext, Page, Route
+
+from thinkaloud.server.page import FOLDER
+
+WEB = Path(__file__).parents[2] / "web"
+SLOW = "reach 952 from 25 50 75 100 3 6"
+"""Takes the solver some seconds to tell."""
+PUZZLE = "make 24 from 4 7 8 8"
+ANSWER = "8 × (7 + 4 − 8) = 24"
+
+_WATCH = """
+window.__violations = [];
+document.addEventListener("securitypolicyviolation", ({violatedDirective, blockedURI, sample}) =>
+  window.__violations.push(`${violatedDirective} ${blockedURI} ${sample}`));
+window.__ran = 0;
+"""
+
+
+def built() -> None:
+    """The page must be there before it can be visited."""
+    assert (FOLDER / "index.html").is_file(), "the page is not built: npm ci && npm run page in web/"
+
+
+class Gateway:
+    """`thinkaloud serve` on a port that stays the same over a restart."""
+
+    def __init__(self, home: Path, *options: str) -> None:
+        self.home = home
+        self._options = options
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.told = home / "gateway.log"
+        self.start()
+
+    def start(self) -> None:
+        env = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
+        command = [sys.executable, "-m", "thinkaloud", "serve", "--port", str(self.port), *self._options]
+        with self.told.open("a") as log:
+            self._process = subprocess.Popen(
+                command,
+                env={**env, "THINKALOUD_HOME": str(self.home)},
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+            )
+        assert self._process.stdout is not None
+        assert self._process.stdout.readline().strip() == self.url, self.told.read_text()
+
+    def stop(self, how: int = signal.SIGINT) -> None:
+        self._process.send_signal(how)
+        self._process.send_signal(how)
+        self._process.communicate(timeout=20)
+
+    def call(self, path: str, body: object = None, method: str = "") -> Any:
+        data = None if body is None else json.dumps(body).encode()
+        headers = {"Content-Type": "application/json"} if data else {}
+        with urlopen(
+            Request(self.url + path, data, headers, method=method or ("POST" if data else "GET")), timeout=60
+        ) as answer:
+            text = answer.read()
+        return json.loads(text) if text else None
+
+    def keep(self, title: str = "", *exchanges: tuple[str, str, str]) -> str:
+        """A session of prompts, thoughts and answers, without asking anybody."""
+        made = [_exchange(*one) for one in exchanges]
+        return str(
+            self.call(
+                "/api/import",
+                {"thinkaloud": 1, "title": title, "created_ms": 1_790_000_000_000, "exchanges": made},
+            )["id"]
+        )
+
+    def multiply(self, session: str, times: int) -> None:
+        """Make the only turn of a session into so many, behind the back of a gateway that is stopped."""
+        database = sqlite3.connect(self.home / "thinkaloud.db")
+        (turn,) = database.execute(
+            "SELECT t.key FROM turns t JOIN sessions s ON s.key = t.session WHERE s.id = ?", (session,)
+        ).fetchone()
+        numbers = f"SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {times - 1}"
+        counted = f"(WITH RECURSIVE n(i) AS ({numbers}) SELECT i FROM n)"
+        columns = {
+            table: [name for _, name, *_ in database.execute(f"PRAGMA table_info({table})")]
+            for table in ("turns", "messages", "parts")
+        }
+        (most,) = database.execute("SELECT max(key) FROM messages").fetchone()
+        (last,) = database.execute("SELECT max(key) FROM turns").fetchone()
+
+        def copied(table: str, where: str, **changed: str) -> None:
+            values = ", ".join(changed.get(name, f'x."{name}"') for name in columns[table])
+            names = ", ".join(f'"{name}"' for name in columns[table])
+            database.execute(
+                f"INSERT INTO {table} ({names}) SELECT {values} FROM {table} x, {counted} n WHERE {where}"
+            )
+
+        copied(
+            "turns",
+            f"x.key = {turn}",
+            key=f"{last} + n.i",
+            id="'trn_' || printf('%022d', n.i)",
+            position="x.position + n.i",
+            idempotency_key="NULL",
+        )
+        copied(
+            "messages",
+            f"x.turn = {turn}",
+            key=f"{most} * n.i + x.key",
+            turn=f"{last} + n.i",
+            content="x.content || ' #' || n.i",
+        )
+        copied(
+            "parts",
+            f"x.message IN (SELECT key FROM messages WHERE turn = {turn})",
+            message=f"{most} * n.i + x.message",
+        )
+        database.commit()
+        database.close()
+
+
+@contextmanager
+def gateway_at(home: Path, *options: str) -> Iterator[Gateway]:
+    """A gateway with this folder, until the block ends."""
+    built()
+    gateway = Gateway(home, *options)
+    try:
+        yield gateway
+    finally:
+        gateway.stop()
+
+
+class Visit:
+    """One window on the page."""
+
+    def __init__(self, context: BrowserContext, url: str) -> None:
+        self.context = context
+        self.url = url
+        self.foreign: list[str] = []
+        self.faults: list[str] = []
+        self.pages: list[Page] = []
+        context.add_init_script(_WATCH)
+        context.on("request", lambda request: self._asked(request.url))
+
+    def _asked(self, url: str) -> None:
+        if not url.startswith((self.url, "blob:", "data:", "about:")):
+            self.foreign.append(url)
+
+    def open(self, hash_: str = "") -> Page:
+        page = self.context.new_page()
+        page.set_default_timeout(15_000)
+        page.on("pageerror", lambda error: self.faults.append(str(error)))
+        page.on("console", lambda said: self._said(said.type, said.text))
+        page.goto(f"{self.url}/{hash_ and '#'}{hash_}")
+        page.wait_for_selector(".composer")
+        self.pages.append(page)
+        return page
+
+    def _said(self, kind: str, text: str) -> None:
+        # A request that the gateway refuses, or that finds nobody, is told by the browser itself.
+        if kind == "error" and not text.startswith("Failed to load resource"):
+            self.faults.append(text)
+
+    def check(self) -> None:
+        for page in self.pages:
+            if not page.is_closed():
+                assert page.evaluate("() => window.__violations") == []
+                assert page.evaluate("() => window.__ran") == 0
+        assert self.foreign == []
+        assert self.faults == [], self.faults
+
+
+@contextmanager
+def visiting(browser: Browser, url: str, **options: Any) -> Iterator[Visit]:
+    """A visit by somebody who was never here."""
+    wishes: dict[str, Any] = {"viewport": {"width": 1280, "height": 860}, "locale": "en-US", **options}
+    context = browser.new_context(**wishes)
+    visit = Visit(context, url)
+    try:
+        yield visit
+        visit.check()
+    finally:
+        context.close()
+
+
+def ask(page: Page, text: str) -> None:
+    """Write a message and send it."""
+    page.fill("#message", text)
+    page.keyboard.press("Enter")
+
+
+def finished(page: Page, count: int = 1) -> None:
+    """Wait until so many answers are there."""
+    page.wait_for_function(
+        """count => {
+          const all = [...document.querySelectorAll(".exchange")];
+          const done = one => !one.ariaBusy && one.querySelector(".reply-foot:not([hidden])");
+          return all.length >= count && all.every(done);
+        }""",
+        arg=count,
+    )
+
+
+def thought(page: Page, nth: int = 0) -> str:
+    """All the text of a thinking block."""
+    return str(page.evaluate("nth => document.querySelectorAll('thinking-block')[nth].text", nth))
+
+
+def refuse(route: Route) -> None:
+    route.abort()
+
+
+def gaps(text: str) -> str:
+    """The text with runs of space as one."""
+    return re.sub(r"\s+", " ", text).strip()
+
+
+def _exchange(prompt: str, thinking: str, answer: str) -> dict[str, Any]:
+    at = 1_790_000_000_000
+    events: list[tuple[int, dict[str, Any]]] = [
+        (0, {"type": "turn.started", "dialect": "openai_chat", "model": "trial"})
+    ]
+    number = 0
+    for kind, text in (("reasoning", thinking), ("text", answer)):
+        if text:
+            pieces = [text[cut : cut + 40] for cut in range(0, len(text), 40)]
+            events.append((events[-1][0] + 100, {"type": "block.started", "block": number, "kind": kind}))
+            events += [
+                (events[-1][0] + 100 * at_, {"type": "block.grew", "block": number, "text": piece})
+                for at_, piece in enumerate(pieces)
+            ]
+            events.append((events[-1][0] + 100, {"type": "block.ended", "block": number}))
+            number += 1
+    events.append(
+        (events[-1][0], {"type": "usage.reported", "usage": {"input": 1200, "output": 345, "reasoning": 210}})
+    )
+    events.append((events[-1][0], {"type": "turn.ended", "finish": "stop"}))
+    entries = [{"seq": seq, "at_ms": at + after, "event": event} for seq, (after, event) in enumerate(events)]
+    return {
+        "asked": [{"role": "user", "text": prompt}],
+        "entries": entries,
+        "model": "trial",
+        "provider": "builtin",
+        "created_ms": at,
+    }

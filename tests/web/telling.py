@@ -1,0 +1,161 @@
+"""Stories told to the element in a real page: acts by clicks, words read off the nodes."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Page
+
+STORIES = Path(__file__).parents[2] / "stories"
+FILES = sorted(path for path in STORIES.glob("*.json") if path.name != "schema.json")
+
+START = """({policy, locale}) => {
+  const node = put({lang: locale});
+  node.policy = policy;
+  window.seq = 0;
+  window.story = node;
+}"""
+
+STEP = """({events, at}) => {
+  const node = window.story;
+  node.clock = () => at;
+  for (const event of events) node.feed({seq: window.seq++, event, at_ms: at});
+  node.refresh();
+}"""
+
+# What stands on the screen, from the nodes alone; null for what is not there.
+SCREEN = """() => {
+  const node = window.story, tree = node.shadowRoot;
+  const seen = one => !!one && one.checkVisibility({visibilityProperty: true});
+  const all = part => [...tree.querySelectorAll(`[part="${part}"]`)];
+  const top = part => all(part).find(one => !one.closest("li") && seen(one))?.textContent ?? "";
+  const root = tree.querySelector("[part=root]");
+  const details = root.querySelector("details");
+  const open = !seen(details) ? "hidden" : details.open ? "expanded" : root.dataset.open;
+  const step = li => {
+    const part = name => li.querySelector(`:scope > details [part="${name}"]`);
+    const say = name => { const one = part(name); return one && !one.hidden ? one.textContent : ""; };
+    return {
+      block: Number(li.dataset.block), kind: li.dataset.kind, status: li.dataset.status, label: say("label"),
+      step: say("step-index"), words: say("meta"), open: li.querySelector("details").open ?
+        "expanded" : li.dataset.open,
+      steps: [...li.querySelectorAll(":scope > details > .step-body > ol > li")].map(step),
+    };
+  };
+  return {
+    shown: node.matches(":state(empty)") ? false : seen(root),
+    status: root.dataset.status, label: top("label"), open, timer: top("timer"), words: top("meta"),
+    text: top("preview"), badge: top("badge"), badge_title: tree.querySelector("[part=badge]").title,
+    marker: top("marker"), notice: top("notice"),
+    tokens: tree.querySelector("[part=tokens]").textContent,
+    steps: [...tree.querySelectorAll(".body > ol > li")].map(step),
+  };
+}"""
+
+STATE = (
+    "() => JSON.parse(JSON.stringify(window.story.state, (key, value) => key === 'source' ? "
+    "undefined : value))"
+)
+
+
+def load(path: Path) -> dict[str, Any]:
+    story: dict[str, Any] = json.loads(path.read_bytes())
+    return story
+
+
+class Telling:
+    """One story on one page."""
+
+    def __init__(self, page: Page, story: dict[str, Any]) -> None:
+        self._page = page
+        self._policy = story.get("policy", {})
+        page.evaluate(START, {"policy": self._policy, "locale": story.get("locale", "en-US")})
+
+    def step(self, step: dict[str, Any]) -> list[str]:
+        events = step.get("events", [step["event"]] if "event" in step else [])
+        self._page.evaluate(STEP, {"events": events, "at": step.get("at_ms")})
+        if "user" in step:
+            self._act(step["user"])
+        return [*self._state(step.get("expect", {})), *self._screen(step.get("expect", {}))]
+
+    def _act(self, user: dict[str, Any]) -> None:
+        (act, which), *_ = user.items()
+        if act == "toggle_all":
+            self._page.evaluate("() => story.toggleAll()")
+        elif act == "toggle_thinking":
+            self._page.evaluate("() => story.toggleThinking()")
+        else:
+            self._choose(act, None if which == "panel" else which)
+        self._page.evaluate("() => story.refresh()")
+
+    def _choose(self, act: str, which: int | None) -> None:
+        """By a real click where the header in question is in sight; through the element where it is not."""
+        lone = self._page.evaluate("() => story.state.view.steps.length === 1")
+        part = "summary" if which is None or lone else f"li[data-block='{which}'] > details > summary"
+        header = self._page.locator(
+            f"thinking-block [part={part}]" if part == "summary" else f"thinking-block {part}"
+        )
+        opened = header.evaluate("node => node.parentNode.open") if header.count() else None
+        reachable = header.count() == 1 and header.is_visible() and opened == (act == "close")
+        if act != "give_back" and reachable:
+            header.click()
+            header.blur()  # a reader whose focus stays inside would keep it open
+            return
+        key = None if lone else which
+        wish = {"open": True, "close": False, "give_back": None}[act]
+        self._page.evaluate("([key, wish]) => story.choose(key, wish)", [key, wish])
+
+    def _state(self, expect: dict[str, Any]) -> list[str]:
+        state = self._page.evaluate(STATE)
+        view = state["view"]
+        facts = {"shown": view is not None, "answer": state["answer"], "notice": state["notice"]}
+        if view is not None:
+            facts = {**view, "words": view["words_text"], "tokens": view["tokens_text"]} | facts
+            facts["blocks"] = [block | {"words": block["words_text"]} for block in view["blocks"]]
+        return list(_compare("state", expect, facts))
+
+    def _screen(self, expect: dict[str, Any]) -> list[str]:
+        screen = self._page.evaluate(SCREEN)
+        wanted: dict[str, Any] = {
+            name: expect[name] for name in ("shown", "status", "badge_title", "tokens") if name in expect
+        }
+        hidden = screen["open"] == "hidden"
+        for name in ("label", "words", "badge"):
+            if name in expect and not hidden and not self._left_out(name, screen):
+                wanted[name] = expect[name].removeprefix("🔧 ")
+        for name in ("open", "marker", "notice"):
+            if name in expect and screen["shown"]:
+                wanted[name] = expect[name]
+        if "peek" in expect and screen["open"] == "peek":
+            wanted["text"] = expect["peek"]
+        if screen["open"] == "expanded":
+            blocks = {block["block"]: block for block in expect.get("blocks", [])}
+            steps = {step["block"]: step for step in expect.get("steps", [])}
+            drawn = {step["block"]: step for step in screen["steps"]}
+            for number, facts in drawn.items():
+                for wish in (blocks.get(number, {}), steps.get(number, {})):
+                    names = ("status", "step", "label", "words", "open", "kind")
+                    told = {name: wish[name] for name in names if name in wish}
+                    if problems := list(_compare(f"screen step {number}", told, facts)):
+                        return problems
+        return list(_compare("screen", wanted, screen))
+
+    def _left_out(self, name: str, screen: dict[str, Any]) -> bool:
+        """What a header that is made of the first words alone does not say."""
+        bare = self._policy.get("preset") in ("preview", "agent") or self._policy.get("header") == "preview"
+        return bare and name in ("label", "words") and screen["status"] == "done"
+
+
+def _compare(where: str, expect: dict[str, Any], facts: dict[str, Any]) -> list[str]:
+    problems = []
+    for name, wanted in expect.items():
+        found = facts.get(name, "(nothing)")
+        if isinstance(wanted, list):
+            if len(wanted) != len(found):
+                problems.append(f"{where}.{name}: expected {len(wanted)}, got {found!r}")
+                continue
+            for at, (wish, fact) in enumerate(zip(wanted, found, strict=True)):
+                problems += _compare(f"{where}.{name}[{at}]", wish, fact)
+        elif found != wanted:
+            problems.append(f"{where}.{name}: expected {wanted!r}, got {found!r}")
+    return problems

@@ -1,0 +1,215 @@
+"""What a screen reader, a keyboard and a careful eye get: the computed tree, not the attributes we wrote."""
+
+from itertools import product
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page
+from tests.web.scenes import STATES, answered, at_work, begun, show, tell
+from tests.web.site import WEB, Site
+
+AXE = WEB / "node_modules" / "axe-core" / "axe.min.js"
+
+RULES = """async () => {
+  const found = await axe.run(document, {runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa",
+    "wcag22aa", "best-practice"]});
+  return found.violations.map(({id, nodes}) => [id, nodes.map(node =>
+    node.html + " " + node.failureSummary)]);
+}"""
+
+
+def _tree(page: Page) -> list[dict[str, Any]]:
+    """The computed accessibility tree, without what is ignored."""
+    session = page.context.new_cdp_session(page)
+    nodes = session.send("Accessibility.getFullAXTree")["nodes"]
+    session.detach()
+    return [
+        {
+            "role": node["role"]["value"],
+            "name": node.get("name", {}).get("value", ""),
+            **{one["name"]: one["value"].get("value") for one in node.get("properties", [])},
+        }
+        for node in nodes
+        if not node["ignored"]
+    ]
+
+
+def _disclosures(page: Page) -> list[tuple[str, bool]]:
+    return [
+        (node["name"], node["expanded"])
+        for node in _tree(page)
+        if node["role"] in ("DisclosureTriangle", "button") and "expanded" in node
+    ]
+
+
+@pytest.mark.parametrize(
+    ("state", "name", "expanded"),
+    [
+        ("live", "Thinking...", False),
+        ("live open", "Thinking...", True),
+        ("done", "Thought for 4.2 seconds, 18 words Let me check the dates first. The user…", False),
+        ("done open", "Thought for 4.2 seconds, 18 words", True),
+        ("stopped", "Stopped, 18 words Let me check the dates first. The user…", False),
+        ("cut", "Cut off, 18 words", True),
+        ("lost", "Connection lost, 18 words", True),
+        ("failed", "Failed, 18 words", True),
+        ("no answer", "Thought for 4.2 seconds, 18 words", True),
+        (
+            "redacted",
+            "Thought for 4.2 seconds Thought; the provider redacted the text, so it cannot be shown.",
+            False,
+        ),
+        ("waiting", "Waiting…", False),
+    ],
+)
+def test_the_header_is_a_disclosure_with_a_name(page: Page, state: str, name: str, expanded: bool) -> None:
+    """R130, R131: a disclosure that says what it is and whether it is open."""
+    events, wishes = STATES[state]
+    show(page, events, **wishes)
+    assert _disclosures(page) == [(name, expanded)]
+
+
+def test_a_closed_panel_is_not_there(page: Page) -> None:
+    """R132: what is closed is in nobody's tree and in no tab order."""
+    show(page, begun() + answered(), id="block")
+    page.wait_for_function("() => block.shadowRoot.querySelector('.text p')")  # drawn ahead, and still closed
+    said = " ".join(node["name"] for node in _tree(page))
+    assert "ferry" not in said
+    page.evaluate(
+        "() => { const last = document.createElement('button'); last.id = 'last'; stage.append(last); }"
+    )
+    assert _tabs(page, 3) == ["summary", "last", "the page"]
+
+
+def test_an_open_panel_is_a_group_with_a_name(page: Page) -> None:
+    show(page, begun() + answered(), open=True)
+    assert [node["name"] for node in _tree(page) if node["role"] == "group" and node["name"]] == ["Thinking"]
+
+
+def test_steps_are_a_list_with_status_words(page: Page) -> None:
+    """R099, R103: a list; a failed tool says so in words."""
+    show(page, at_work(), open=True, now=5000)
+    tree = _tree(page)
+    assert sum(node["role"] == "list" for node in tree) == 2
+    assert sum(node["role"] == "listitem" for node in tree) == 5
+    assert [name for name, _ in _disclosures(page)] == [
+        "Thinking...",
+        "Thought for 2.3s 4 words",
+        'web_search {"query": "venues"} Done',
+        "Policy Checker is working… Check the catering rules",
+        "Thought for 100 ms",
+        "fetch Failed",
+    ]
+
+
+FOCUSED = """() => {
+  let at = document.activeElement;
+  while (at?.shadowRoot?.activeElement) at = at.shadowRoot.activeElement;
+  return at === document.body ? "the page" : at.getAttribute("part") || at.id;
+}"""
+
+
+def _tabs(page: Page, count: int) -> list[str]:
+    """What gets the focus, key by key."""
+    seen = []
+    for _ in range(count):
+        page.keyboard.press("Tab")
+        seen.append(page.evaluate(FOCUSED))
+    return seen
+
+
+def test_everything_can_be_reached_and_left_by_keys_alone(page: Page) -> None:
+    """R133."""
+    show(page, begun("See [this](https://x.y).\n\n```\ncode\n```\n") + answered(), id="block")
+    assert _tabs(page, 1) == ["summary"]
+    page.keyboard.press("Enter")
+    assert page.evaluate("() => block.open")
+    assert _tabs(page, 5) == ["body", "link", "copy-code", "copy", "close"]
+    page.keyboard.press("Enter")
+    assert not page.evaluate("() => block.open")
+    assert page.evaluate("() => block.shadowRoot.activeElement.getAttribute('part')") == "summary"
+    page.keyboard.press("Space")
+    assert page.evaluate("() => block.open")
+
+
+def test_few_words_are_announced_over_a_long_stream(page: Page) -> None:
+    """R134, R135: a status line of the page speaks at the beginning and at the end,
+    and never reads the thinking."""
+    show(page, begun("Hm."), id="block", policy={"while_streaming": "expanded"})
+    page.evaluate(
+        """async () => {
+          window.said = [];
+          new MutationObserver(() => said.push(document.querySelector("[role=status]")?.textContent ?? ""))
+            .observe(document.body, {subtree: true, childList: true, characterData: true});
+          for (let n = 0; n < 5000; n++) {
+            block.feed({seq: block.told++, at_ms: n, event: {type: "block.grew", block: 0,
+              text: ` word${n}`}});
+            if (n % 100 === 0) await new Promise(resolve => setTimeout(resolve, 30));
+          }
+        }"""
+    )
+    tell(page, answered(9000))
+    page.wait_for_timeout(1500)
+    said = [text for text in page.evaluate("() => said") if text]
+    assert said == ["Thinking...", "Thought for 9 seconds"]
+    page.wait_for_timeout(5000)
+    assert page.evaluate("() => said").count("") <= 1
+    assert page.evaluate("() => document.querySelectorAll('[role=status]').length") == 1
+
+
+def test_a_policy_can_silence_it(page: Page) -> None:
+    show(page, begun("Hm."), id="block", policy={"live_region": "off"})
+    page.wait_for_timeout(1300)
+    tell(page, answered())
+    assert page.evaluate("() => document.querySelectorAll('[role=status], [role=alert]').length") == 0
+
+
+def test_the_body_is_busy_while_it_grows_and_never_live(page: Page) -> None:
+    show(page, begun(), id="block", open=True)
+    body = (
+        "() => { const body = block.shadowRoot.querySelector('.body'); return [body.ariaBusy, "
+        "body.ariaLive, !!body.closest('[aria-live], [role=log]')]; }"
+    )
+    assert page.evaluate(body) == ["true", None, False]
+    tell(page, answered())
+    assert page.evaluate(body) == ["false", None, False]
+
+
+@pytest.mark.parametrize(("lang", "scheme"), list(product(["en", "pt-BR"], ["light", "dark"])), ids=str)
+def test_axe_finds_nothing(browser: Any, site: Site, lang: str, scheme: str) -> None:
+    """Every state, both languages, light and dark."""
+    context = browser.new_context(color_scheme=scheme, bypass_csp=True, reduced_motion="reduce")
+    page = context.new_page()
+    for state, (events, wishes) in STATES.items():
+        page.goto(f"{site.url}/?lang={lang}")
+        page.wait_for_function("window.ready")
+        page.evaluate(
+            "() => { const title = document.createElement('h1'); title.textContent = 'Thinking'; "
+            "stage.prepend(title); }"
+        )
+        show(page, events, id="block", **wishes)
+        page.evaluate(AXE.read_text(encoding="utf-8"))
+        assert page.evaluate(RULES) == [], state
+    context.close()
+
+
+@pytest.mark.parametrize("options", [{"forced_colors": "active"}], ids=["forced"])
+def test_in_forced_colours_the_focus_and_the_border_are_seen(page: Page) -> None:
+    show(page, begun(), id="block", now=1000)
+    page.keyboard.press("Tab")
+    assert page.evaluate("() => getComputedStyle(block.shadowRoot.activeElement).outlineStyle") == "solid"
+    assert (
+        page.evaluate("() => getComputedStyle(block.shadowRoot.querySelector('.root')).borderTopStyle")
+        == "solid"
+    )
+
+
+@pytest.mark.parametrize("options", [{"viewport": {"width": 400, "height": 400}}], ids=["200%"])
+def test_at_twice_the_size_nothing_is_cut_off(page: Page) -> None:
+    show(page, at_work(), id="block", open=True, now=5000)
+    assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+    small = (
+        "() => [...block.shadowRoot.querySelectorAll('summary, button')].filter(one => "
+        "one.checkVisibility() && one.offsetHeight < 24).length"
+    )
+    assert page.evaluate(small) == 0

@@ -1,0 +1,654 @@
+"""The element from outside: the seven tests every surface must pass, its inputs, its clock, its manners."""
+
+import json
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page
+from tests.web.scenes import WORDS, answered, at_work, begun, over, sealed, show, tell
+from tests.web.site import WEB
+
+PART = (
+    "name => { const one = block.shadowRoot.querySelector(`[part='${name}']`); return one && "
+    "one.checkVisibility() ? one.textContent : ''; }"
+)
+
+
+def part(page: Page, name: str) -> str:
+    """What stands in a part of the header, the first of that name."""
+    page.evaluate("() => block.refresh()")
+    return str(page.evaluate(PART, name))
+
+
+def moving(page: Page) -> list[str]:
+    """What is in motion inside the block."""
+    return list(
+        page.evaluate(
+            "() => block.shadowRoot.getAnimations({subtree: true}).map(one => one.animationName ?? "
+            "one.transitionProperty)"
+        )
+    )
+
+
+def test_t1_a_live_thought_is_seen(page: Page) -> None:
+    """T1, R083: "Thinking...", a breathing dot and a clock."""
+    show(page, begun(), id="block", now=3000)
+    assert (part(page, "label"), part(page, "timer")) == ("Thinking...", "3s")
+    assert "breathe" in moving(page)
+    assert page.evaluate("() => block.matches(':state(streaming)')")
+
+
+def test_t2_at_its_end_the_label_says_how_long_and_it_closes_smoothly(page: Page) -> None:
+    """T2, R073, R078, R084."""
+    show(page, begun(), id="block", policy={"preset": "trace", "header": "auto"})
+    page.wait_for_timeout(400)
+    heights = page.evaluate(
+        """async events => {
+          const heights = [block.offsetHeight];
+          for (const [event, at] of events) block.tell(event, at);
+          while (heights.length < 30) {
+            await new Promise(resolve => requestAnimationFrame(resolve));
+            heights.push(block.offsetHeight);
+          }
+          return heights;
+        }""",
+        answered(),
+    )
+    assert part(page, "label") == "Thought for 4.2s"
+    assert part(page, "meta") == "18 words"
+    assert heights == sorted(heights, reverse=True)
+    assert len(set(heights)) > 4  # it took its time
+    assert heights[-1] < 60
+
+
+def test_t3_no_thought_no_block(page: Page) -> None:
+    """T3, R005, R108: nothing is drawn and no room is taken."""
+    text = [
+        ({"type": "block.started", "block": 0, "kind": "text"}, 0),
+        ({"type": "block.grew", "block": 0, "text": "Hi."}, 0),
+    ]
+    show(page, [({"type": "turn.started"}, 0), *text], id="block")
+    assert page.evaluate("() => [block.offsetHeight, getComputedStyle(block).display]") == [0, "none"]
+
+
+def test_t4_what_was_opened_by_hand_stays_open(page: Page) -> None:
+    """T4, R074."""
+    show(page, begun(), id="block", now=1000)
+    page.locator("thinking-block [part=summary]").click()
+    tell(page, answered())
+    assert page.evaluate("() => block.open")
+
+
+def test_t5_several_blocks_are_independent(page: Page) -> None:
+    """T5, R087."""
+    for n in range(3):
+        show(page, begun() + answered(), id=f"b{n}")
+    page.locator("#b0 [part=summary]").click()
+    page.locator("#b2 [part=summary]").click()
+    assert page.evaluate("() => [b0, b1, b2].map(one => one.open)") == [True, False, True]
+
+
+@pytest.mark.parametrize("options", [{"reduced_motion": "reduce"}], ids=["reduced"])
+def test_t6_without_motion_it_closes_at_once(page: Page) -> None:
+    """T6, R136: and the dot stands still, so nothing but the clock and the words tell of progress."""
+    show(page, begun(), id="block", policy={"preset": "trace"})
+    assert moving(page) == []
+    tell(page, answered())
+    assert moving(page) == []
+    assert page.evaluate("() => block.offsetHeight") < 60
+
+
+def test_t7_whatever_the_provider_it_is_drawn(page: Page) -> None:
+    """T7: a thought in the model's own words, a provider's titled summary, and one that cannot be read."""
+    show(page, begun() + answered(), id="b0")
+    titled = begun("**Reading the question**\n\nA route.")
+    titled[1][0]["provenance"] = "summary"
+    show(page, titled + answered(), id="b1")
+    show(page, sealed("encrypted"), id="b2")
+    said = page.evaluate(
+        "() => [b0, b1, b2].map(one => one.shadowRoot.querySelector('[part=preview]').textContent)"
+    )
+    assert said == [
+        "Let me check the dates first. The user…",
+        "Reading the question",
+        "Thought; the provider encrypted the text, so it cannot be shown.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("end", "status", "label", "notice"),
+    [
+        (
+            {"type": "turn.ended", "finish": "cancelled"},
+            "aborted",
+            "Stopped",
+            "Stopped before the answer was complete.",
+        ),
+        (
+            {"type": "turn.ended", "finish": "length"},
+            "truncated",
+            "Cut off",
+            "The length limit cut the answer off.",
+        ),
+        (
+            {"type": "turn.failed", "code": "cut_off"},
+            "disconnected",
+            "Connection lost",
+            "The connection was lost before the answer was complete.",
+        ),
+        (
+            {"type": "turn.failed", "code": "x", "message": "No key."},
+            "error",
+            "Failed",
+            "The answer failed: No key.",
+        ),
+    ],
+    ids=["aborted", "truncated", "disconnected", "error"],
+)
+def test_ends_are_told_apart(page: Page, end: dict[str, Any], status: str, label: str, notice: str) -> None:
+    show(page, begun() + over(end), id="block")
+    assert page.evaluate("() => block.getAttribute('status')") == status
+    assert (part(page, "label"), part(page, "notice")) == (label, notice)
+
+
+def test_the_other_name_is_the_same_element(page: Page) -> None:
+    """R112."""
+    show(page, begun() + answered(), id="block", tag="koder-thinking-block")
+    assert part(page, "label") == "Thought for 4.2s"
+
+
+def test_plain_html_is_enough(page: Page) -> None:
+    """Text inside the element, a status and a duration: no line of script."""
+    page.evaluate(
+        """() => {
+          const node = document.createElement("thinking-block");
+          node.id = "block";
+          node.textContent = "I need to find the docs.";
+          node.setAttribute("duration-ms", "4200");
+          node.setAttribute("tokens", "234");
+          node.setAttribute("provenance", "raw");
+          stage.append(node);
+        }"""
+    )
+    assert part(page, "label") == "Thought for 4.2s"
+    assert page.evaluate("() => block.shadowRoot.querySelector('[part=tokens]').textContent") == "234 tokens"
+    assert page.evaluate("() => block.getAttribute('status')") == "done"
+
+
+def test_fed_by_hand(page: Page) -> None:
+    """`append`, and a status that says how it ended."""
+    page.evaluate(
+        "() => { const node = put({status: 'streaming', 'started-at': Date.now() - 5000}); "
+        "node.id = 'block'; node.append('Hm. '); node.append('Yes.'); }"
+    )
+    assert (part(page, "label"), part(page, "timer")) == ("Thinking...", "5s")
+    page.evaluate("() => block.setAttribute('duration-ms', 4200)")
+    page.evaluate("() => block.setAttribute('status', 'done')")
+    assert part(page, "label") == "Thought for 4.2s"
+    assert page.evaluate("() => block.text") == "Hm. Yes."
+
+
+def test_the_thinking_block_as_json(page: Page) -> None:
+    """R120 to R125: set whole, again and again as it grows; what is there already is not drawn anew."""
+    step = {"id": "1", "type": "reasoning", "content": "First I"}
+    page.evaluate(
+        (
+            "step => { const node = put(); node.id = 'block'; node.policy = {preset: 'trace'}; "
+            "node.block = {summary: '', status: 'thinking', steps: [step]}; node.refresh(); "
+            "window.first = node.shadowRoot.querySelector('.text'); }"
+        ),
+        step,
+    )
+    assert part(page, "label") == "Thinking…"
+    page.evaluate(
+        "step => { block.block = {status: 'thinking', steps: [step]}; block.refresh(); }",
+        step | {"content": "First I look."},
+    )
+    assert page.evaluate("() => [first.isConnected, first.textContent]") == [True, "First I look."]
+    steps = [
+        step | {"content": "First I look."},
+        {
+            "id": "2",
+            "type": "tool_call",
+            "content": "search",
+            "toolName": "search",
+            "toolInput": "cats",
+            "toolResult": "3 cats",
+        },
+        {
+            "id": "3",
+            "type": "assistant_call",
+            "content": "Ask",
+            "assistantName": "Planner",
+            "assistantTask": "Plan",
+            "assistantResult": "Done",
+            "childSteps": [{"id": "4", "type": "reasoning", "content": "Hm."}],
+        },
+    ]
+    page.evaluate(
+        (
+            "steps => { block.block = {summary: 'Looked for cats', status: 'done', steps}; "
+            "block.expandAll(); block.refresh(); }"
+        ),
+        steps,
+    )
+    assert part(page, "label") == "Done"
+    assert part(page, "preview") == "Looked for cats"
+    assert part(page, "badge") == "2 tools used"
+    assert part(page, "notice") == ""
+    labels = (
+        "() => [...block.shadowRoot.querySelectorAll('li > details > summary > .label')].map(one => "
+        "one.textContent)"
+    )
+    assert page.evaluate(labels) == ["Thought", "search", "Planner", "Thought"]
+
+
+AI_SDK = [
+    {"type": "start"},
+    {"type": "start-step"},
+    {"type": "reasoning-start", "id": "0"},
+    {"type": "reasoning-delta", "id": "0", "delta": "Look it "},
+    {"type": "reasoning-delta", "id": "0", "delta": "up."},
+    {"type": "reasoning-end", "id": "0"},
+    {"type": "tool-input-start", "toolCallId": "c1", "toolName": "search"},
+    {"type": "tool-input-delta", "toolCallId": "c1", "inputTextDelta": '{"q":1}'},
+    {"type": "tool-input-available", "toolCallId": "c1", "toolName": "search", "input": {"q": 1}},
+    {"type": "tool-output-available", "toolCallId": "c1", "output": {"hits": 3}},
+    {"type": "finish-step"},
+    {"type": "reasoning-start", "id": "0"},
+    {"type": "reasoning-delta", "id": "0", "delta": "Good."},
+    {"type": "reasoning-end", "id": "0"},
+    {"type": "text-start", "id": "1"},
+    {"type": "text-delta", "id": "1", "delta": "Three."},
+    {"type": "text-end", "id": "1"},
+    {"type": "finish"},
+]
+AG_UI = [
+    {"type": "RUN_STARTED", "threadId": "t", "runId": "r", "timestamp": 1000},
+    {"type": "REASONING_START", "messageId": "m0", "timestamp": 1000},
+    {"type": "REASONING_MESSAGE_START", "messageId": "m1", "role": "reasoning", "timestamp": 1000},
+    {"type": "REASONING_MESSAGE_CONTENT", "messageId": "m1", "delta": "Look it up.", "timestamp": 2000},
+    {"type": "REASONING_MESSAGE_END", "messageId": "m1", "timestamp": 3000},
+    {"type": "REASONING_END", "messageId": "m0", "timestamp": 3000},
+    {"type": "TOOL_CALL_START", "toolCallId": "c1", "toolCallName": "search", "timestamp": 3000},
+    {"type": "TOOL_CALL_ARGS", "toolCallId": "c1", "delta": '{"q":1}', "timestamp": 3000},
+    {"type": "TOOL_CALL_END", "toolCallId": "c1", "timestamp": 3000},
+    {
+        "type": "TOOL_CALL_RESULT",
+        "messageId": "m2",
+        "toolCallId": "c1",
+        "content": '{"hits":3}',
+        "timestamp": 4000,
+    },
+    {"type": "REASONING_MESSAGE_CHUNK", "messageId": "m3", "delta": "Good.", "timestamp": 4000},
+    {"type": "REASONING_MESSAGE_END", "messageId": "m3", "timestamp": 4500},
+    {"type": "TEXT_MESSAGE_START", "messageId": "m4", "role": "assistant", "timestamp": 4500},
+    {"type": "TEXT_MESSAGE_CONTENT", "messageId": "m4", "delta": "Three.", "timestamp": 4500},
+    {"type": "TEXT_MESSAGE_END", "messageId": "m4", "timestamp": 4500},
+    {"type": "RUN_FINISHED", "threadId": "t", "runId": "r", "timestamp": 5000},
+]
+SEEN = """() => { const {view, answer} = block.state; return [view.status, view.steps.map(step =>
+  [step.kind, step.text, step.result]), answer]; }"""
+
+
+@pytest.mark.parametrize("messages", [AI_SDK, AG_UI], ids=["AI SDK", "AG-UI"])
+def test_other_dialects_tell_the_same_story(page: Page, messages: list[dict[str, Any]]) -> None:
+    """R030: reasoning-start, -delta and -end among them."""
+    page.evaluate(
+        "async messages => { const node = put(); node.id = 'block'; await node.consume(messages); }", messages
+    )
+    assert page.evaluate(SEEN) == [
+        "done",
+        [
+            ["reasoning", "Look it up.", ""],
+            ["tool_call", '{"q":1}', '{"hits":3}'],
+            ["reasoning", "Good.", ""],
+        ],
+        "Three.",
+    ]
+    if messages is AG_UI:
+        assert part(page, "label") == "Thought for 2.5s"
+
+
+@pytest.mark.parametrize(
+    ("message", "status"),
+    [
+        ({"type": "abort"}, "aborted"),
+        ({"type": "error", "errorText": "No."}, "error"),
+        ({"type": "RUN_ERROR", "message": "No."}, "error"),
+    ],
+    ids=["abort", "error", "RUN_ERROR"],
+)
+def test_other_dialects_end_badly(page: Page, message: dict[str, Any], status: str) -> None:
+    started = [{"type": "reasoning-delta", "id": "0", "delta": "Hm."}, message]
+    page.evaluate(
+        (
+            "async messages => { const node = put(); node.id = 'block'; await "
+            "node.consume(messages); node.refresh(); }"
+        ),
+        started,
+    )
+    assert page.evaluate("() => block.getAttribute('status')") == status
+
+
+STREAMS = {
+    "objects": (
+        "entries => ({ async *[Symbol.asyncIterator]() { for (const entry of entries) yield entry; } })"
+    ),
+    "objects in a stream": (
+        "entries => new ReadableStream({ start(c) { for (const entry of entries) c.enqueue(entry); "
+        "c.close(); } })"
+    ),
+    "server-sent events": """entries => new ReadableStream({ start(c) {
+        const bytes = new TextEncoder().encode(entries.map(one =>
+          `id: ${one.seq}\\ndata: ${JSON.stringify(one)}\\n\\n`).join(": ping\\n\\n") + "data: [DONE]\\n\\n");
+        for (let at = 0; at < bytes.length; at += 7) c.enqueue(bytes.slice(at, at + 7));
+        c.close(); } })""",
+    "lines of JSON": """entries => new Blob([entries.map(one =>
+      JSON.stringify(one)).join("\\n")]).stream()""",
+    "an event source": """entries => { const source = new EventTarget(); source.readyState = 1;
+      source.close = () => {};
+        setTimeout(() => { for (const one of entries) source.dispatchEvent(new MessageEvent("message",
+          {data: JSON.stringify(one)}));
+          source.readyState = 2; source.dispatchEvent(new Event("error")); }); return source; }""",
+}
+
+
+def _entries(events: list[tuple[dict[str, Any], int]]) -> list[dict[str, Any]]:
+    return [{"seq": seq, "at_ms": at, "event": event} for seq, (event, at) in enumerate(events)]
+
+
+@pytest.mark.parametrize("kind", STREAMS)
+def test_any_stream_can_be_consumed(page: Page, kind: str) -> None:
+    entries = _entries(begun("Größe: 漢字.") + answered())
+    page.evaluate(
+        "async entries => { const node = put(); node.id = 'block'; "
+        f"await node.consume(({STREAMS[kind]})(entries)); }}",
+        entries,
+    )
+    assert (part(page, "label"), part(page, "preview")) == ("Thought for 4.2s", "Größe: 漢字.")
+
+
+def test_a_stream_that_just_stops_lost_its_connection_and_can_go_on(page: Page) -> None:
+    entries = _entries(
+        [*begun("First "), ({"type": "block.grew", "block": 0, "text": "then."}, 50), *answered()]
+    )
+    page.evaluate(
+        "async entries => { const node = put(); node.id = 'block'; await node.consume(entries); }",
+        entries[:3],
+    )
+    assert part(page, "label") == "Connection lost"
+    page.evaluate("async entries => { await block.consume(entries); }", entries[3:])
+    assert part(page, "label") == "Thought for 4.2s"
+    assert page.evaluate("() => block.text") == "First then."
+
+
+def test_a_stream_can_be_stopped(page: Page) -> None:
+    page.evaluate(
+        """async entries => {
+          const node = put(), stop = new AbortController();
+          node.id = "block";
+          const stream = new ReadableStream({ start(c) { for (const entry of entries) c.enqueue(entry);
+            }, cancel() { window.cancelled = true; } });
+          const done = node.consume(stream, {signal: stop.signal});
+          await new Promise(resolve => setTimeout(resolve, 50));
+          stop.abort();
+          await done;
+        }""",
+        _entries(begun()),
+    )
+    assert part(page, "label") == "Stopped"
+    assert page.evaluate("() => window.cancelled") is True
+
+
+def test_what_comes_twice_is_taken_once(page: Page) -> None:
+    """After a reconnection a server may say again what was said."""
+    show(page, begun("Once."), id="block")
+    page.evaluate("entries => { for (const entry of entries) block.feed(entry); }", _entries(begun("Once.")))
+    assert page.evaluate("() => block.text") == "Once."
+
+
+def test_the_clock_goes_on_from_the_servers_stamp(page: Page) -> None:
+    """R079: over a reload too; the time of a thought is the server's, not the page's."""
+    page.evaluate(
+        (
+            "events => { const node = put(); node.id = 'block'; const start = Date.now() - 65000; "
+            "events.forEach(([event], seq) => node.feed({seq, event, at_ms: start})); }"
+        ),
+        begun(),
+    )
+    assert part(page, "timer") == "1m 5s"
+    page.wait_for_timeout(1200)
+    assert page.evaluate(PART, "timer") in ("1m 6s", "1m 7s")
+
+
+def test_the_wait_is_told_apart_from_the_thinking(page: Page) -> None:
+    waited = [({"type": "turn.started"}, 0), *begun(at=3000)[1:], *answered(5000)]
+    show(page, waited, id="block", open=True)
+    assert (part(page, "label"), part(page, "waited")) == ("Thought for 2s", "Waited 3s")
+
+
+def test_a_page_may_show_the_wait(page: Page) -> None:
+    show(page, [({"type": "turn.started"}, 0)], id="block", attributes={"status": "pending"}, now=2300)
+    assert (part(page, "label"), part(page, "timer")) == ("Waiting…", "2s")
+    tell(page, begun()[1:])
+    assert part(page, "label") == "Thinking..."
+
+
+def test_a_silent_stream_is_said_to_be_silent(page: Page) -> None:
+    page.clock.install()
+    show(page, begun(), id="block", now=1000)
+    page.clock.run_for(25_000)
+    assert part(page, "preview") == "Still waiting…"
+
+
+def test_the_language_follows_the_page_or_a_table(page: Page) -> None:
+    """R126, R127, R128."""
+    show(page, begun() + answered(), id="block", attributes={"lang": "pt-BR"})
+    assert (part(page, "label"), part(page, "meta")) == ("Pensou por 4,2s", "18 palavras")
+    page.evaluate(
+        "() => { block.strings = {name: 'de-DE', decimal: ',', thousands: '.', ones: [1], words: "
+        "{'ai.thinking.complete': '{duration} nachgedacht', words: '{n} Wort|{n} Wörter'}}; }"
+    )
+    assert (part(page, "label"), part(page, "meta")) == ("4,2s nachgedacht", "18 Wörter")
+
+
+def test_a_closed_block_has_no_body(page: Page) -> None:
+    show(page, begun("word " * 20_000), id="block", now=1000)
+    assert page.evaluate("() => block.shadowRoot.querySelector('.body').childElementCount") == 0
+
+
+def test_the_reader_is_followed_until_they_scroll_up(page: Page) -> None:
+    show(page, begun("line\n\n" * 200), id="block", open=True, now=1000)
+    end = (
+        "() => { const body = block.shadowRoot.querySelector('.body'); return body.scrollHeight - "
+        "body.scrollTop - body.clientHeight; }"
+    )
+    more = [({"type": "block.grew", "block": 0, "text": "more\n\n" * 20}, 100)]
+    tell(page, more)
+    assert page.evaluate(end) < 8
+    page.locator("thinking-block .body").hover()
+    page.mouse.wheel(0, -300)
+    page.wait_for_timeout(100)
+    tell(page, more)
+    assert page.evaluate(end) > 200
+    page.evaluate(
+        "() => { const body = block.shadowRoot.querySelector('.body'); body.scrollTop = body.scrollHeight; }"
+    )
+    page.wait_for_timeout(100)
+    tell(page, more)
+    assert page.evaluate(end) < 8
+
+
+def test_status_changes_are_told_and_deltas_are_not(page: Page) -> None:
+    page.evaluate(
+        "() => { window.told = []; for (const name of ['status', 'first-paint', 'toggle']) "
+        "document.addEventListener(`thinking-${name}`, ({detail}) => told.push([name, detail])); "
+        "}"
+    )
+    show(
+        page,
+        begun() + [({"type": "block.grew", "block": 0, "text": "more"}, 10)] * 50 + answered(),
+        id="block",
+    )
+    assert page.evaluate("() => told") == [
+        ["first-paint", None],
+        ["status", {"from": "", "to": "streaming"}],
+        ["status", {"from": "streaming", "to": "done"}],
+    ]
+
+
+def test_buttons_that_a_page_asks_for(page: Page) -> None:
+    page.evaluate(
+        "() => { window.told = []; for (const name of ['retry', 'answer-now']) "
+        "document.addEventListener(`thinking-${name}`, () => told.push(name)); }"
+    )
+    show(page, begun(), id="block", open=True, now=1000, attributes={"actions": "retry answer-now"})
+    page.locator("thinking-block [part=answer-now]").click()
+    tell(page, over({"type": "turn.failed", "code": "x"}))
+    page.locator("thinking-block [part=retry]").click()
+    assert page.evaluate("() => told") == ["answer-now", "retry"]
+
+
+@pytest.mark.parametrize(
+    "options", [{"permissions": ["clipboard-read", "clipboard-write"]}], ids=["clipboard"]
+)
+def test_thoughts_and_code_can_be_copied(page: Page) -> None:
+    show(page, begun("Run:\n\n```\nls -l\n```\n") + answered(), id="block", open=True)
+    page.locator("thinking-block [part=copy-code]").click()
+    assert page.evaluate("() => navigator.clipboard.readText()") == "ls -l\n"
+    page.locator("thinking-block [part=copy]").click()
+    assert page.evaluate("() => navigator.clipboard.readText()") == "Run:\n\n```\nls -l\n```\n"
+
+
+def test_late_reclassification_takes_the_tail_away(page: Page) -> None:
+    show(page, begun("Think. Answer."), id="block", open=True, now=10)
+    tell(
+        page,
+        [
+            ({"type": "block.ended", "block": 0}, 20),
+            ({"type": "block.reclassified", "block": 0, "kind": "text", "tail": 7, "into": 1}, 20),
+        ],
+    )
+    page.evaluate("() => block.refresh()")
+    assert page.evaluate(
+        "() => [block.shadowRoot.querySelector('.text').textContent, block.state.answer]"
+    ) == ["Think. ", "Answer."[-7:]]
+
+
+def test_approvals_and_notes_are_shown_on_their_step(page: Page) -> None:
+    call: list[tuple[dict[str, Any], int]] = [
+        ({"type": "turn.started"}, 0),
+        ({"type": "block.started", "block": 0, "kind": "tool_call", "name": "delete_file"}, 0),
+        ({"type": "block.ended", "block": 0}, 0),
+        ({"type": "approval.asked", "block": 0}, 0),
+        ({"type": "notice.given", "code": "slow", "text": "This takes a while.", "block": 0}, 0),
+    ]
+    show(page, call, id="block", open=True, now=10)
+    assert part(page, "step-state") == "Waiting for approval"
+    assert part(page, "step-notice") == "This takes a while."
+    tell(page, [({"type": "approval.settled", "block": 0, "granted": False, "by": "me"}, 10)])
+    assert part(page, "step-state") == "Declined"
+
+
+def test_replies_are_counted_together(page: Page) -> None:
+    reply = {"type": "reply.ended", "finish": "tool_calls", "usage": {"reasoning": 100, "output": 5}}
+    show(
+        page,
+        [
+            *begun(),
+            ({"type": "block.ended", "block": 0}, 10),
+            (reply, 10),
+            (reply | {"usage": {"reasoning": 34}}, 20),
+        ],
+        id="block",
+        open=True,
+    )
+    assert part(page, "tokens") == "134 tokens"
+
+
+def test_a_step_that_failed_and_nested_steps(page: Page) -> None:
+    """R101, R102, R110."""
+    show(page, at_work(), id="block", open=True, now=5000)
+    texts = page.evaluate(
+        "() => [...block.shadowRoot.querySelectorAll('.result')].map(one => one.textContent)"
+    )
+    assert texts == ["Three venues found.", "404"]
+
+
+def test_the_manifest_names_the_whole_contract() -> None:
+    manifest = json.loads((WEB / "custom-elements.json").read_bytes())
+    (element,) = [
+        declaration
+        for module in manifest["modules"]
+        for declaration in module["declarations"]
+        if declaration.get("tagName") == "thinking-block"
+    ]
+    assert {one["name"] for one in element["attributes"]} >= {
+        "block-id",
+        "status",
+        "live",
+        "rest",
+        "preset",
+        "render",
+    }
+    assert {one["name"] for one in element["events"]} >= {
+        "thinking-toggle",
+        "thinking-status",
+        "thinking-copy",
+    }
+    assert {one["name"] for one in element["cssParts"]} >= {
+        "root",
+        "summary",
+        "label",
+        "timer",
+        "body",
+        "step",
+        "footer",
+    }
+    assert len(element["cssProperties"]) >= 17
+    assert {one["name"] for one in element["slots"]} >= {"", "icon", "label", "badge", "before", "actions"}
+    assert {one["name"] for one in element["members"]} >= {
+        "append",
+        "feed",
+        "consume",
+        "expandAll",
+        "collapseAll",
+        "text",
+        "open",
+    }
+    assert WORDS
+
+
+def test_a_block_that_moves_keeps_what_a_person_chose(page: Page) -> None:
+    """A framework that takes it out and puts it back changes nothing; another id is another block."""
+    show(page, begun() + answered(), id="block", attributes={"block-id": "one", "preset": "agent"})
+    page.locator("thinking-block [part=summary]").click()
+    page.evaluate("() => { stage.prepend(block); block.refresh(); }")
+    assert page.evaluate("() => block.open")
+    page.evaluate("() => { block.setAttribute('block-id', 'two'); block.refresh(); }")
+    assert not page.evaluate("() => block.open")
+
+
+def test_between_two_thoughts_a_closed_block_stays_without_a_body(page: Page) -> None:
+    show(page, begun() + answered()[:3], id="block", now=5000)
+    page.wait_for_function(
+        "() => block.shadowRoot.querySelector('.text p')"
+    )  # drawn ahead for the browser's search
+    tell(
+        page,
+        [
+            ({"type": "block.ended", "block": 1}, 5000),
+            ({"type": "block.started", "block": 2, "kind": "reasoning"}, 5000),
+            ({"type": "block.grew", "block": 2, "text": "More. " * 2000}, 5000),
+        ],
+    )
+    assert (
+        page.evaluate("() => block.shadowRoot.querySelector('.body').textContent.includes('More.')") is False
+    )
+
+
+def test_a_wait_that_ends_without_a_thought_leaves_nothing(page: Page) -> None:
+    show(page, [({"type": "turn.started"}, 0)], id="block", attributes={"status": "pending"}, now=2300)
+    tell(page, [({"type": "block.started", "block": 0, "kind": "text"}, 2300)])
+    assert page.evaluate("() => block.offsetHeight") == 0

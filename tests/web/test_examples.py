@@ -1,0 +1,88 @@
+"""The examples of every framework: they build from their lock file, their types hold, each shows a turn.
+
+A person opens the thinking while it streams, and it stays open when the answer is there.
+"""
+
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+
+import pytest
+from playwright.sync_api import Browser, expect
+from tests.web.site import WEB, Site
+
+EXAMPLES = WEB / "examples"
+NAMES = ("plain", "react", "vue", "svelte")
+SPEED = 4
+"""Times as fast as recorded: three seconds, which is enough to open it in between."""
+FIRST_WORDS = "They leave the office at 17:50"
+LAST_WORDS = "boarding closes 18:32"
+ANSWER = "18:32"
+BAD = ("error", "warning")
+
+
+class Files(SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Files, directory=str(folder)))
+    server.daemon_threads = True
+    thread = Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_address[1]}"
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def build() -> None:
+    npm = shutil.which("npm")
+    if not npm:
+        pytest.skip("there is no npm")
+    for step in (("ci", "--no-audit", "--no-fund"), ("run", "check"), ("run", "build")):
+        ran = subprocess.run(
+            [npm, *step], cwd=EXAMPLES, capture_output=True, text=True, timeout=300, check=False
+        )
+        assert ran.returncode == 0, f"npm {' '.join(step)}:\n{ran.stdout}{ran.stderr}"
+
+
+def visit(browser: Browser, url: str) -> None:
+    page = browser.new_page(viewport={"width": 800, "height": 700})
+    complaints: list[str] = []
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("console", lambda said: complaints.append(said.text) if said.type in BAD else None)
+    page.goto(f"{url}/?speed={SPEED}")
+    block = page.locator("thinking-block")
+    expect(block).to_have_attribute("status", "streaming")
+    expect(block.locator(".summary .preview")).to_contain_text("office")
+    assert not block.evaluate("block => block.open"), "the policy says that it peeks"
+
+    block.locator("summary.summary").click()
+    expect(page.get_by_role("status")).to_have_text("You opened the thinking.")
+    expect(block.locator(".body")).to_contain_text(FIRST_WORDS)
+    assert block.get_attribute("status") == "streaming", "it was opened too late to tell anything"
+
+    expect(page.locator("#answer")).to_contain_text(ANSWER)
+    expect(block).to_have_attribute("status", "done")
+    assert block.evaluate("block => block.open"), "what was opened stays open"
+    expect(block.locator(".body")).to_be_visible()
+    assert LAST_WORDS in block.evaluate("block => (block.expandAll(), block.shadowRoot.textContent)")
+    assert complaints == []
+    page.close()
+
+
+def test_every_example_shows_a_turn_that_stays_open(browser: Browser, site: Site) -> None:
+    """One test for all, since they are built into one folder; `site` says whether the element is built."""
+    build()
+    with served(EXAMPLES / "dist") as url:
+        for name in NAMES:
+            print(name)
+            visit(browser, f"{url}/{name}")

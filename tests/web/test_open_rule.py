@@ -1,0 +1,216 @@
+"""The open rule on the screen: the policy decides until a person does, by real clicks and keys."""
+
+from itertools import product
+
+import pytest
+from playwright.sync_api import Page
+from tests.web.scenes import WORDS, answered, begun, over, show, tell
+
+from thinkaloud.view import PRESETS, Policy, open_state, preset
+
+HEADER = "thinking-block [part=summary]"
+OPEN = "() => block.shadowRoot.querySelector('details').open"
+ENDS = {
+    "answered": answered(),
+    "no answer": over({"type": "turn.ended", "finish": "stop"}, interrupted=False),
+    "cut": over({"type": "turn.ended", "finish": "length"}),
+}
+
+
+def _opened(page: Page) -> bool:
+    page.evaluate("() => block.refresh()")
+    return bool(page.evaluate(OPEN))
+
+
+def _expected(policy: Policy, *, live: bool, user: bool | None, unfinished: bool = False) -> bool:
+    return open_state(policy, live=live, user=user, unfinished=unfinished) == "expanded"
+
+
+def _act(page: Page, way: str) -> None:
+    header = page.locator(HEADER)
+    if way == "click":
+        header.click()
+    else:
+        header.focus()
+        page.keyboard.press(way)
+
+
+@pytest.mark.parametrize(
+    ("name", "way", "end"), list(product(sorted(PRESETS), ["none", "click", "Enter", "Space"], ENDS))
+)
+def test_truth_table(page: Page, name: str, way: str, end: str) -> None:
+    """R068, R070, R073, R074, R105, R133, T4: with and without a person's act while it streams,
+    and at its end."""
+    policy = preset(name)
+    show(page, begun(), id="block", policy={"preset": name}, now=1000)
+    user = None
+    assert _opened(page) == _expected(policy, live=True, user=None)
+    if way != "none":
+        user = not _opened(page)
+        _act(page, way)
+        assert _opened(page) == user
+    tell(page, ENDS[end])
+    assert _opened(page) == _expected(policy, live=False, user=user, unfinished=end != "answered")
+
+
+@pytest.mark.parametrize("way", ["click", "Enter", "Space"])
+def test_opening_and_closing_by_hand_at_rest(page: Page, way: str) -> None:
+    """R092, R097, R133."""
+    show(page, begun() + answered(), id="block")
+    for wanted in (True, False, True):
+        _act(page, way)
+        assert _opened(page) is wanted
+
+
+def test_closed_by_hand_stays_closed_while_more_comes(page: Page) -> None:
+    show(page, begun(), id="block", policy={"preset": "trace"}, now=1000)
+    page.locator(HEADER).click()
+    for at in range(20):
+        tell(page, [({"type": "block.grew", "block": 0, "text": f" more {at}"}, 100 + at)])
+    assert not _opened(page)
+
+
+def test_a_choice_can_be_given_back(page: Page) -> None:
+    show(page, begun() + answered(), id="block")
+    page.locator(HEADER).click()
+    assert _opened(page)
+    page.evaluate("() => { block.open = null; }")
+    assert not _opened(page)
+
+
+def test_blocks_are_independent(page: Page) -> None:
+    """T5, R087: what happens to one block happens to no other."""
+    for n in range(3):
+        show(page, begun() + answered(), id=f"b{n}")
+    page.locator("#b1 [part=summary]").click()
+    assert page.evaluate("() => [b0, b1, b2].map(one => one.open)") == [False, True, False]
+
+
+def test_steps_open_on_their_own(page: Page) -> None:
+    """R109: nested steps open and close on their own."""
+    from tests.web.scenes import at_work
+
+    show(page, at_work(), id="block", policy={"preset": "trace"}, now=5000)
+    header = page.locator("thinking-block li[data-block='4'] > details > summary")
+    header.click()
+    opened = "n => block.shadowRoot.querySelector(`li[data-block='${n}'] > details`).open"
+    assert [page.evaluate(opened, n) for n in (0, 1, 2, 3, 4)] == [False, False, True, False, True]
+    header.press("Enter")
+    assert page.evaluate(opened, 4) is False
+
+
+def test_a_page_can_refuse_a_toggle(page: Page) -> None:
+    show(page, begun() + answered(), id="block")
+    page.evaluate(
+        "() => { window.seen = []; block.addEventListener('thinking-toggle', event => { "
+        "seen.push(event.detail); event.preventDefault(); }); }"
+    )
+    page.locator(HEADER).click()
+    assert not _opened(page)
+    assert page.evaluate("() => seen") == [{"open": True, "by": "user", "block": None}]
+
+
+def test_focus_inside_counts_as_a_choice(page: Page) -> None:
+    show(page, begun(), id="block", policy={"preset": "trace"}, now=1000)
+    page.locator(HEADER).focus()
+    page.keyboard.press("Tab")
+    tell(page, answered())
+    assert _opened(page)
+    assert page.evaluate("() => block.shadowRoot.activeElement.getAttribute('part')") == "body"
+
+
+def test_a_selection_inside_counts_as_a_choice(page: Page) -> None:
+    show(page, begun(), id="block", policy={"preset": "trace"}, now=1000)
+    page.locator("thinking-block .text p").first.dblclick()
+    page.evaluate("() => document.activeElement?.shadowRoot?.activeElement?.blur()")
+    assert page.evaluate("() => (block.shadowRoot.getSelection?.() ?? getSelection()).toString().length > 0")
+    tell(page, answered())
+    assert _opened(page)
+
+
+def test_a_header_with_the_focus_alone_is_no_choice(page: Page) -> None:
+    show(page, begun(), id="block", policy={"preset": "trace"}, now=1000)
+    page.locator(HEADER).focus()
+    tell(page, answered())
+    assert not _opened(page)
+
+
+def test_a_choice_is_kept_over_a_new_element_and_a_reload(page: Page) -> None:
+    """R054: by a stable id; a block without one is not remembered."""
+    show(page, begun() + answered(), id="block", attributes={"block-id": "turn-1"})
+    page.locator(HEADER).click()
+    page.evaluate("() => block.remove()")
+    show(page, begun() + answered(), id="block", attributes={"block-id": "turn-1"})
+    assert _opened(page)
+    page.reload()
+    page.wait_for_function("window.ready")
+    show(page, begun() + answered(), id="block", attributes={"block-id": "turn-1"})
+    assert _opened(page)
+    show(page, begun() + answered(), id="other")
+    assert page.evaluate("() => other.open") is False
+
+
+def test_what_is_kept_has_a_cap_and_holds_no_text(page: Page) -> None:
+    page.evaluate(
+        "() => { for (let n = 0; n < 520; n++) { const one = put({'block-id': `b${n}`}); "
+        "one.text = 'secret'; one.open = true; one.remove(); } }"
+    )
+    kept = page.evaluate("() => localStorage.getItem('thinking-block')")
+    assert "secret" not in kept
+    assert page.evaluate("kept => JSON.parse(kept).length", kept) == 500
+    assert '"b519"' in kept
+    assert '"b0"' not in kept
+
+
+def test_a_policy_that_remembers_nothing_keeps_nothing(page: Page) -> None:
+    """R056."""
+    show(page, begun() + answered(), id="block", attributes={"block-id": "turn-1", "preset": "agent"})
+    page.locator(HEADER).click()
+    assert page.evaluate("() => localStorage.getItem('thinking-block')") is None
+
+
+def test_finding_text_opens_and_counts_as_a_choice(page: Page) -> None:
+    show(page, begun(WORDS), id="block", now=1000)
+    assert page.evaluate("() => block.find('FERRY')") == [{"block": 0, "at": WORDS.index("ferry")}]
+    tell(page, answered())
+    assert _opened(page)
+
+
+def test_the_browsers_own_search_opens_a_closed_block(page: Page) -> None:
+    """A link to a text in the thinking opens it, and that is the reader's choice."""
+    show(page, begun() + answered(), id="block")
+    page.wait_for_function("() => block.shadowRoot.querySelector('.text p')")
+    page.evaluate(
+        "() => { window.by = []; block.addEventListener('thinking-toggle', event => "
+        "by.push(event.detail.by)); }"
+    )
+    page.evaluate(
+        "() => { block.shadowRoot.querySelector('details').open = true; }"
+    )  # as the browser does it
+    page.wait_for_function("() => by.length")
+    assert page.evaluate("() => by") == ["find"]
+    assert _opened(page)
+
+
+BELOW = """to => {
+  const below = document.createElement("p");
+  below.id = "below";
+  below.textContent = "Answer";
+  below.style.marginBottom = "2000px";
+  stage.append(below);
+  scrollTo(0, to);
+}"""
+
+
+@pytest.mark.parametrize(("above", "stays"), [(1000, False), (0, True)], ids=["room to scroll", "no room"])
+def test_closing_by_itself_moves_nothing_the_reader_looks_at(page: Page, above: int, stays: bool) -> None:
+    """Where the page cannot scroll back as far as it would become shorter, the block stays open."""
+    long = "\n\n".join(f"Paragraph {n}" for n in range(60))
+    page.evaluate("above => { stage.style.paddingTop = `${above}px`; }", above)
+    show(page, begun(long), id="block", policy={"preset": "trace"}, now=1000)
+    page.evaluate(BELOW, above + 200)
+    before = page.evaluate("() => below.getBoundingClientRect().top")
+    tell(page, answered())
+    assert _opened(page) is stays
+    page.wait_for_timeout(300)
+    assert page.evaluate("() => below.getBoundingClientRect().top") == pytest.approx(before, abs=1)

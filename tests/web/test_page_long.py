@@ -1,0 +1,87 @@
+"""Ten thousand messages open at their end within a second, and any place in them is a click away."""
+
+import signal
+import time
+from pathlib import Path
+from urllib.error import HTTPError
+
+import pytest
+from playwright.sync_api import Browser
+from tests.web.page_visits import finished, gateway_at, visiting
+
+TURNS = 5_000
+WITHIN_S = 1.0
+NOT_FOUND = 404
+
+
+def test_ten_thousand_messages(browser: Browser, tmp_path: Path) -> None:
+    with gateway_at(tmp_path) as gateway:
+        session = gateway.keep(
+            "Long", ("What comes next?", "A thought about it. " * 20, "An answer about it. " * 20)
+        )
+        gateway.stop(signal.SIGINT)
+        gateway.multiply(session, TURNS)
+        gateway.start()
+        with visiting(browser, gateway.url) as visit:
+            page = visit.open()
+            page.wait_for_selector(".puzzle")
+            begun = time.perf_counter()
+            page.evaluate("id => { location.hash = id; }", session)
+            page.wait_for_function("() => document.querySelectorAll('.exchange').length >= 20")
+            finished(page, 20)
+            took = time.perf_counter() - begun
+            assert took < WITHIN_S, f"{took:.2f} s"
+            last = f"#{TURNS - 1}"
+            assert page.locator(".bubble").last.inner_text().endswith(last)
+            assert page.evaluate("() => document.querySelectorAll('*').length") < 5_000
+            page.evaluate("() => { document.querySelector('.scroll').scrollTop = 0; }")
+            page.wait_for_function("() => document.querySelectorAll('.exchange').length >= 40")
+            top = page.evaluate("() => document.querySelector('.scroll').scrollTop")
+            assert top > 0, "the reader was thrown to the new beginning"
+
+            page.evaluate("hash => { location.hash = hash; }", f"{session}/trn_{42:022d}/0")
+            page.wait_for_function(
+                "turn => document.getElementById(turn) && document.activeElement.id === turn",
+                arg=f"trn_{42:022d}",
+            )
+            page.wait_for_function(
+                "turn => document.getElementById(turn).querySelector('thinking-block').open",
+                arg=f"trn_{42:022d}",
+            )
+            assert page.locator(".exchange").count() <= 40
+            page.get_by_role("button", name="Show later messages").click()
+            page.wait_for_function("() => document.querySelectorAll('.exchange').length >= 50")
+            page.get_by_role("button", name="Latest").click()
+            page.wait_for_function(
+                "last => [...document.querySelectorAll('.bubble')].at(-1).innerText.endsWith(last)", arg=last
+            )
+
+
+def test_a_conversation_can_be_read_from_its_end_and_from_any_turn(tmp_path: Path) -> None:
+    """Pages go backwards, each in the order it was said; a turn of another session is no place in it."""
+    with gateway_at(tmp_path) as gateway:
+        session = gateway.keep("Pages", *((f"question {n}", "", f"answer {n}") for n in range(7)))
+        other = gateway.keep("Other", ("elsewhere", "", "there"))
+        path = f"/api/sessions/{session}/messages"
+        turns = [turn["id"] for turn in gateway.call(f"/api/sessions/{session}")["turns"]]
+
+        def read(query: str) -> tuple[list[str], str]:
+            page = gateway.call(f"{path}?{query}")
+            return [one["content"] for one in page["items"] if one["role"] == "user"], page["next"]
+
+        last, before = read("order=newest&limit=3")
+        assert last == ["question 4", "question 5", "question 6"]
+        middle, before = read(f"order=newest&limit=3&after={before}")
+        assert middle == ["question 1", "question 2", "question 3"]
+        assert read(f"order=newest&limit=3&after={before}") == (["question 0"], "")
+        assert read(f"order=newest&limit=2&turn={turns[3]}")[0] == ["question 2", "question 3"]
+        onward, after = read(f"limit=2&turn={turns[3]}")
+        assert onward == ["question 3", "question 4"]
+        assert read(f"limit=9&after={after}") == (["question 5", "question 6"], "")
+        assert read("limit=2")[0] == ["question 0", "question 1"]
+        (foreign,) = gateway.call(f"/api/sessions/{other}")["turns"]
+        for turn in (foreign["id"], "trn_nothing"):
+            with pytest.raises(HTTPError) as told:
+                read(f"turn={turn}")
+            assert told.value.code == NOT_FOUND
+            told.value.close()

@@ -1,0 +1,85 @@
+"""What a delta costs as the trace grows: the same at the end of half a megabyte as at its beginning."""
+
+import pytest
+from playwright.sync_api import Page
+
+KILOBYTES = 500
+DELTA = 96
+"""Characters; four of what a model sends at once, to be done four times as soon."""
+MOST_GROWTH = 3.0
+"""How much more the last tenth may cost than the first: a quadratic cost is far above."""
+
+STREAM = """async ({shape, open, render, kilobytes, size}) => {
+  const node = put({render});
+  node.policy = {while_streaming: open ? "expanded" : "peek"};
+  const line = {
+    prose: "The user wants to know which **ferry** runs on a `weekday`, and why. \\n\\n",
+    list: "- one thing to check, then [another](https://example.org/a)\\n",
+    code: "const value = compute(1, 2, 3); // of the trace\\n",
+    line: "and then there is more of it ",
+  }[shape];
+  const fence = shape === "code" ? "```js\\n" : "";
+  const text = (fence + line.repeat(Math.ceil(kilobytes * 1024 / line.length))).slice(0, kilobytes * 1024);
+  const costs = [];
+  let seq = 0;
+  const feed = event => node.feed({seq: seq++, at_ms: seq, event});
+  feed({type: "block.started", block: 0, kind: "reasoning"});
+  for (let at = 0; at < text.length; at += size) {
+    const start = performance.now();
+    feed({type: "block.grew", block: 0, text: text.slice(at, at + size)});
+    // A frame holds several deltas of a fast stream; drawing each fourth is more often than in life.
+    if ((at / size) % 4 === 0) node.refresh();
+    costs.push(performance.now() - start);
+    if ((at / size) % 128 === 0) await new Promise(resolve => requestAnimationFrame(resolve));
+  }
+  const tenth = Math.floor(costs.length / 10);
+  const mean = part => part.reduce((sum, one) => sum + one, 0) / part.length;
+  const report = {
+    first: mean(costs.slice(60, tenth)),
+    last: mean(costs.slice(-tenth)),
+    worst: Math.max(...costs.slice(60)),
+    nodes: node.shadowRoot.querySelectorAll(".body *").length,
+  };
+  node.remove();
+  return report;
+}"""
+
+
+@pytest.mark.parametrize("shape", ["prose", "list", "code", "line"])
+@pytest.mark.parametrize(
+    ("open_", "render"),
+    [(False, "markdown"), (True, "markdown"), (True, "plain")],
+    ids=["closed", "markdown", "plain"],
+)
+def test_a_delta_costs_the_same_at_the_end(page: Page, shape: str, open_: bool, render: str) -> None:
+    wish = {"shape": shape, "open": open_, "render": render, "kilobytes": KILOBYTES, "size": DELTA}
+    cost = _measured(page, wish)
+    for _ in range(2):
+        if cost["last"] >= MOST_GROWTH * cost["first"] + 0.02:
+            cost = _measured(page, wish)  # a busy machine gets another chance
+    assert cost["last"] < MOST_GROWTH * cost["first"] + 0.02
+    if not open_:
+        assert cost["nodes"] == 0
+
+
+def _measured(page: Page, wish: dict[str, object]) -> dict[str, float]:
+    cost: dict[str, float] = page.evaluate(STREAM, wish)
+    print(wish, cost)
+    return cost
+
+
+def test_many_deltas_are_one_drawing(page: Page) -> None:
+    drawn = page.evaluate(
+        """async () => {
+          const node = put();
+          let drawings = 0;
+          node.feed({seq: 0, at_ms: 0, event: {type: "block.started", block: 0, kind: "reasoning"}});
+          new MutationObserver(() => drawings++).observe(node.shadowRoot, {subtree: true,
+            childList: true, characterData: true});
+          for (let n = 1; n < 1000; n++) node.feed({seq: n, at_ms: n, event: {type: "block.grew",
+            block: 0, text: `word${n} `}});
+          await new Promise(resolve => requestAnimationFrame(() => requestAnimationFrame(resolve)));
+          return drawings;
+        }"""
+    )
+    assert drawn <= 2

@@ -1,0 +1,53 @@
+/**
+ * The text of an answer on the screen. Plain from the first word; formatted as soon as the code for that is
+ * there, which is fetched when the first answer needs it.
+ */
+
+import { h } from "./dom.js";
+import type { Rich } from "./rich.js";
+
+let loading: Promise<typeof import("./rich.js")> | null = null;
+
+/** Fetch what formats answers; asked for often, done once, and again if it failed. */
+export function formatter(): Promise<typeof import("./rich.js")> {
+  loading ??= import("./rich.js").catch((error: unknown) => {
+    loading = null;
+    throw error;
+  });
+  return loading;
+}
+
+export class Answer {
+  readonly node = h("div", { class: "answer", dir: "auto" });
+  private rich: Rich | null = null;
+  private asked = false;
+  private text = "";
+  private live = true;
+
+  /** Show this text; what only grew is only added to. */
+  set(text: string, live: boolean): void {
+    if (text === this.text && live === this.live) return;
+    this.text = text;
+    this.live = live;
+    this.node.hidden = !text;
+    if (!text) return this.clear();
+    if (this.rich) return this.rich.update(text, live);
+    this.node.classList.add("unformatted");
+    this.node.textContent = text;
+    if (this.asked) return;
+    this.asked = true;
+    formatter().then(
+      ({ Rich }) => {
+        this.node.classList.remove("unformatted");
+        this.rich = new Rich(this.node);
+        if (this.text) this.rich.update(this.text, this.live);
+      },
+      () => (this.asked = false), // it stays readable as it is
+    );
+  }
+
+  private clear(): void {
+    this.node.replaceChildren();
+    this.rich?.clear();
+  }
+}

@@ -1,0 +1,227 @@
+/**
+ * The gateway over HTTP, as the page uses it: typed answers, and problems in plain words.
+ *
+ * A token is sent where one is kept; where the gateway asks for one, the page asks the person, once.
+ */
+
+import type { Entry, Kind, NoticeGiven, Provenance, SealForm, Usage } from "../src/events.js";
+import type { Policy } from "../src/opening.js";
+import type { Outcome, Status } from "../src/transcript.js";
+import { t } from "./words.js";
+
+export interface Session {
+  id: string;
+  title: string;
+  agent: string;
+  model: string;
+  created_ms: number;
+  updated_ms: number;
+}
+
+export interface Part {
+  number: number;
+  kind: Kind;
+  text: string;
+  name: string;
+  call_id: string;
+  assistant_id: string;
+  parent: number | null;
+  provenance: Provenance;
+  status: Status;
+  sealed: SealForm[];
+  result: string | null;
+  error: string;
+  started_ms: number | null;
+  ended_ms: number | null;
+  approval?: "" | "asked" | "granted" | "denied";
+}
+
+export type State = "running" | "done" | "failed" | "cancelled" | "interrupted";
+
+export interface Message {
+  turn: string;
+  state: State;
+  role: "user" | "assistant" | "tool";
+  content: string;
+  images: { media_type: string; data: string }[];
+  name: string;
+  model: string;
+  provider: string;
+  outcome: Partial<Outcome> | null;
+  usage: Usage;
+  stamps: { request_sent_ms?: number };
+  summary: string;
+  notices: NoticeGiven[];
+  parts: Part[];
+}
+
+export interface TurnBrief {
+  id: string;
+  session: string;
+  state: State;
+  agent: string;
+  model: string;
+}
+
+export interface TurnBody extends TurnBrief {
+  usage: Usage;
+  cost?: { turn?: { usd?: string | null }; priced_by?: string };
+  waiting?: { block: number; name: string; arguments: string }[];
+}
+
+export interface Model {
+  id: string;
+  providers: string[];
+  has_key: boolean;
+  local: boolean;
+  thinking: "none" | "optional" | "always";
+  thinking_toggle: boolean;
+  reason: string;
+  on_by_default: boolean;
+  control: string[];
+  efforts: string[];
+  can_be_off: boolean;
+  visible: string;
+  /** Found out here: a key is there, a server of one's own may be, or neither. */
+  ready?: "key" | "own" | "";
+}
+
+export interface NewAgent {
+  name: string;
+  model: string;
+  system: string;
+  thinking: boolean;
+  level: string | null;
+  budget_tokens: number | null;
+}
+
+export interface Agent extends NewAgent {
+  id: string;
+  yours: boolean;
+  [more: string]: unknown;
+}
+
+export interface OwnAgent {
+  id: string;
+  name: string;
+  description: string;
+  model: string;
+  uses: string[];
+  assistants: string[];
+}
+
+export interface Preferences {
+  display: Policy;
+  language: string;
+  context_mode: string;
+}
+
+export interface Hit {
+  kind: "prompt" | "answer" | "thought" | "tool";
+  session: string;
+  session_title: string;
+  turn: string;
+  block: number | null;
+  snippet: string;
+  marks: [number, number][];
+  created_ms: number;
+}
+
+export interface Paged<T> {
+  items: T[];
+  next: string;
+}
+
+export type { Entry };
+
+/** What went wrong, in words for a person; `status` 0 means that the gateway was not reached at all. */
+export class Problem extends Error {
+  constructor(
+    readonly status: number,
+    readonly code: string,
+    message: string,
+    readonly retryAfterMs = 0,
+  ) {
+    super(message);
+  }
+
+  /** Whether the same request may do better in a moment. */
+  get passing(): boolean {
+    return this.status === 0 || this.status === 503 || this.status === 429 || this.status === 502;
+  }
+}
+
+export interface Options {
+  method?: string;
+  body?: unknown;
+  type?: string;
+  headers?: Record<string, string>;
+  signal?: AbortSignal;
+}
+
+const TOKEN = "thinkaloud-token";
+let asking: Promise<string> | null = null;
+let askToken: () => Promise<string> = () => Promise.reject(new Error("nobody to ask"));
+
+/** Who asks the person for a token when the gateway wants one. */
+export function onTokenWanted(ask: () => Promise<string>): void {
+  askToken = ask;
+}
+
+/** The answer as it comes; anything but success is a `Problem`. */
+export async function request(path: string, options: Options = {}): Promise<Response> {
+  for (;;) {
+    const shown = localStorage.getItem(TOKEN);
+    const response = await sent(path, options);
+    if (response.ok) return response;
+    const problem = await problemOf(response);
+    if (problem.status !== 401) throw problem;
+    if (localStorage.getItem(TOKEN) !== shown) continue; // another request has asked for one meanwhile
+    asking ??= askToken().finally(() => (asking = null));
+    keepToken(await asking);
+  }
+}
+
+/** The answer as a value. */
+export async function call<T>(path: string, options: Options = {}): Promise<T> {
+  const response = await request(path, options);
+  return (response.status === 204 ? null : await response.json()) as T;
+}
+
+async function sent(path: string, { method, body, type, headers, signal }: Options): Promise<Response> {
+  const raw = body instanceof Blob || typeof body === "string";
+  const token = localStorage.getItem(TOKEN);
+  try {
+    return await fetch(path, {
+      method: method ?? (body === undefined ? "GET" : "POST"),
+      headers: {
+        ...(body === undefined ? {} : { "Content-Type": type ?? "application/json" }),
+        ...(token ? { Authorization: `Bearer ${token}` } : {}),
+        ...headers,
+      },
+      body: body === undefined ? null : raw ? (body as BodyInit) : JSON.stringify(body),
+      credentials: "omit",
+      cache: "no-store",
+      signal: signal ?? null,
+    });
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    throw new Problem(0, "unreachable", t(navigator.onLine ? "error.unreachable" : "error.offline"));
+  }
+}
+
+async function problemOf(response: Response): Promise<Problem> {
+  const after = Number(response.headers.get("Retry-After") ?? 0) * 1000;
+  let code = "";
+  let message = "";
+  try {
+    ({ code, message } = ((await response.json()) as { error: { code: string; message: string } }).error);
+  } catch {
+    // Not one of the gateway's own answers: a proxy's, perhaps.
+  }
+  return new Problem(response.status, code, message || t("error.status", { n: response.status }), after);
+}
+
+function keepToken(token: string): void {
+  localStorage.setItem(TOKEN, token);
+}

@@ -1,0 +1,68 @@
+// Builds the chat page into the Python package: scripts and styles named by their content, and the page that names them.
+import { build } from "esbuild";
+import { createHash } from "node:crypto";
+import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const out = process.env.PAGE_OUT ?? join(here, "../../src/thinkaloud/server/static");
+const MOST_FIRST_LOAD = 40 * 1024;
+
+await rm(out, { recursive: true, force: true });
+await mkdir(out, { recursive: true });
+
+const { metafile } = await build({
+  entryPoints: [join(here, "main.ts"), join(here, "early.ts"), join(here, "page.css")],
+  outdir: out,
+  bundle: true,
+  splitting: true,
+  minify: true,
+  metafile: true,
+  format: "esm",
+  target: "es2022",
+  legalComments: "none",
+  entryNames: "[name]-[hash]",
+  chunkNames: "[name]-[hash]",
+  absWorkingDir: here,
+});
+
+const outputs = Object.entries(metafile.outputs).map(([path, output]) => ({ name: basename(path), ...output }));
+const named = (stem) => outputs.find(({ name }) => name.startsWith(`${stem}-`)).name;
+
+const icon = await readFile(join(here, "icon.svg"));
+const iconName = `icon-${createHash("sha256").update(icon).digest("hex").slice(0, 8)}.svg`;
+await writeFile(join(out, iconName), icon);
+
+const names = { css: named("page"), early: named("early"), main: named("main"), icon: iconName };
+const template = await readFile(join(here, "index.html"), "utf8");
+await writeFile(join(out, "index.html"), template.replace(/%(\w+)%/g, (_, key) => `/static/${names[key]}`));
+await writeFile(join(out, "licenses.txt"), await licenses(["marked", "highlight.js", "katex"]));
+
+// The first load is every script that runs before anybody clicks: the entries and what they import at once.
+const first = new Set();
+const walk = (name) => {
+  if (first.has(name)) return;
+  first.add(name);
+  const { imports } = outputs.find((output) => output.name === name);
+  for (const { path, kind } of imports) if (kind === "import-statement") walk(basename(path));
+};
+walk(names.main);
+walk(names.early);
+const zipped = async (name) => gzipSync(await readFile(join(out, name)), { level: 9 }).length;
+let size = 0;
+for (const name of first) size += await zipped(name);
+for (const name of (await readdir(out)).sort())
+  console.log(`${String(await zipped(name)).padStart(7)}  ${first.has(name) ? "*" : " "} ${name}`);
+console.log(`first load: ${size} bytes of script, gzip; at most ${MOST_FIRST_LOAD}`);
+if (size > MOST_FIRST_LOAD) process.exit(1);
+
+async function licenses(packages) {
+  const texts = packages.map(async (name) => {
+    const folder = join(here, "../node_modules", name);
+    const file = (await readdir(folder)).find((one) => /^licen[cs]e/i.test(one));
+    return `${name}\n\n${await readFile(join(folder, file), "utf8")}`;
+  });
+  return (await Promise.all(texts)).join("\n\n");
+}

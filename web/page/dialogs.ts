@@ -1,0 +1,86 @@
+/** Dialogs: the browser's own, so that focus, Escape and the background are what people know. */
+
+import { button, type Child, h } from "./dom.js";
+import { t } from "./words.js";
+
+export interface Open {
+  dialog: HTMLDialogElement;
+  body: HTMLElement;
+  close(): void;
+}
+
+let count = 0;
+
+/** Open a dialog with a heading, a body and a close button. */
+export function open(title: string, kind: string, ...children: Child[]): Open {
+  const id = `dialog-${++count}`;
+  const body = h("div", { class: "dialog-body" });
+  const close = (): void => dialog.close();
+  const dialog: HTMLDialogElement = h(
+    "dialog",
+    { class: `dialog ${kind}`, "aria-labelledby": id },
+    h("header", { class: "dialog-head" }, h("h2", { id }, title), button(t("close"), "close", close, { bare: true, class: "quiet" })),
+    body,
+  );
+  body.append(...children.filter((child): child is Node | string => !!child));
+  dialog.addEventListener("close", () => dialog.remove());
+  dialog.addEventListener("mousedown", (event) => {
+    const { left, right, top, bottom } = dialog.getBoundingClientRect();
+    const outside = event.clientX < left || event.clientX > right || event.clientY < top || event.clientY > bottom;
+    if (event.target === dialog && outside) close();
+  });
+  document.body.append(dialog);
+  dialog.showModal();
+  return { dialog, body, close };
+}
+
+/** Ask yes or no; what is not answered is no. */
+export function confirmed(text: string, yes: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    let said = false;
+    const { dialog, close } = open(yes, "small", h("p", null, text));
+    const answer = (value: boolean) => () => ((said = value), close());
+    dialog.append(
+      h(
+        "footer",
+        { class: "dialog-foot" },
+        button(t("cancel"), null, answer(false), { class: "plain", autofocus: true }),
+        button(yes, null, answer(true), { class: "danger" }),
+      ),
+    );
+    dialog.addEventListener("close", () => resolve(said));
+  });
+}
+
+/** Ask for one line; null when the person changed their mind. */
+export function asked(title: string, label: string, value: string, yes: string, about = ""): Promise<string | null> {
+  return new Promise((resolve) => {
+    let said: string | null = null;
+    const input = h("input", { class: "input", maxlength: 200, autocomplete: "off", spellcheck: "false" });
+    input.value = value;
+    const form = h(
+      "form",
+      { method: "dialog", class: "stack" },
+      about && h("p", { class: "muted" }, about),
+      h("label", { class: "field" }, h("span", null, label), input),
+      h("footer", { class: "dialog-foot" }, h("button", { class: "primary" }, yes)),
+    );
+    form.addEventListener("submit", () => (said = input.value.trim()));
+    const { dialog } = open(title, "small", form);
+    input.select();
+    dialog.addEventListener("close", () => resolve(said));
+  });
+}
+
+/** A labelled choice. */
+export function select(
+  label: string,
+  options: [value: string, text: string][],
+  value: string,
+  change: (value: string) => void,
+): HTMLLabelElement {
+  const node = h("select", { class: "input" });
+  for (const [at, text] of options) node.append(h("option", { value: at, selected: at === value }, text));
+  node.addEventListener("change", () => change(node.value));
+  return h("label", { class: "field row" }, h("span", null, label), node);
+}

@@ -1,0 +1,97 @@
+/** Who answers: every agent and every model, with what its thinking can do. */
+
+import type { Agent, Model, OwnAgent } from "./api.js";
+import { loadAgents, loadModels, modelNamed, standardName } from "./composer.js";
+import { open } from "./dialogs.js";
+import { h, icon } from "./dom.js";
+import { learnMore } from "./more-words.js";
+import { type Choice, NOBODY } from "./prefs.js";
+import { page } from "./shell.js";
+import { known, t } from "./words.js";
+
+learnMore();
+
+interface Row {
+  group: string;
+  choice: Choice;
+  about: string;
+}
+
+export async function pick(): Promise<void> {
+  const [models, { items, own }] = await Promise.all([loadModels(true), loadAgents()]);
+  page.composer.refresh();
+  const rows = rowsOf(models, items, own);
+  const filter = h("input", { class: "input", type: "search", autofocus: true, placeholder: t("picker.filter"), "aria-label": t("picker.filter"), autocomplete: "off", spellcheck: "false" });
+  const list = h("div", { class: "rows" });
+  const { close } = open(t("picker"), "tall", filter, list);
+  const chosen = page.composer.choice;
+  const draw = (): void => {
+    const sought = filter.value.trim().toLowerCase();
+    const found = rows.filter(({ choice, about }) => `${choice.name} ${choice.model} ${about}`.toLowerCase().includes(sought));
+    const groups = Map.groupBy(found, ({ group }) => group);
+    list.replaceChildren(
+      ...[...groups].map(([group, some]) =>
+        h("section", null, group && h("h3", null, group), h("ul", null, ...some.map((row) => h("li", null, option(row, chosen, (choice) => (page.choose(choice), close())))))),
+      ),
+    );
+    if (!found[0]) list.append(h("p", { class: "muted pad" }, t("picker.none")));
+  };
+  filter.addEventListener("input", draw);
+  filter.addEventListener("keydown", (event) => {
+    if (event.key === "Enter") list.querySelector("button")?.click();
+    else if (event.key === "ArrowDown") list.querySelector("button")?.focus();
+    else return;
+    event.preventDefault();
+  });
+  list.addEventListener("keydown", (event) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (!step) return;
+    const buttons = [...list.querySelectorAll("button")];
+    (buttons[buttons.indexOf(event.target as HTMLButtonElement) + step] ?? filter).focus();
+    event.preventDefault();
+  });
+  draw();
+}
+
+function option({ choice, about }: Row, chosen: Choice, take: (choice: Choice) => void): HTMLElement {
+  const same = choice.agent === chosen.agent && choice.model === chosen.model;
+  return h(
+    "button",
+    { type: "button", class: "option", "aria-pressed": String(same), onclick: () => take({ ...choice, thinking: same ? chosen.thinking : "" }) },
+    h("span", { class: "option-name", dir: "auto" }, choice.name || standardName()),
+    h("span", { class: "option-about" }, about),
+    same && icon("check"),
+  );
+}
+
+function rowsOf(models: Model[], agents: Agent[], own: OwnAgent[]): Row[] {
+  const one = (choice: Partial<Choice>): Choice => ({ ...NOBODY, ...choice });
+  const solver = modelNamed("builtin/solver");
+  return [
+    { group: "", choice: NOBODY, about: solver ? `${t("picker.default")} · ${ability(solver)}` : t("picker.default") },
+    ...agents.map(({ id, name, model }) => ({ group: t("picker.agents"), choice: one({ agent: id, name }), about: model })),
+    ...own.map(({ id, name, description, model }) => ({ group: t("picker.house"), choice: one({ agent: id, name }), about: description || model })),
+    ...models
+      .filter(({ id }) => id !== "solver")
+      .sort((a, b) => rank(a) - rank(b))
+      .map((model) => ({
+        group: t(`picker.${model.ready || "nokey"}`),
+        choice: one({ model: model.id, name: model.id }),
+        about: `${ability(model)} · ${model.providers.slice(0, 3).join(", ")}${model.providers.length > 3 ? "…" : ""}`,
+      })),
+  ];
+}
+
+function rank({ ready }: Model): number {
+  return ["key", "own", ""].indexOf(ready ?? "");
+}
+
+/** What a model's thinking can do, in a few words. */
+export function ability({ thinking, control, visible }: Model): string {
+  if (thinking === "none") return t("can.none");
+  const facts = [t(`can.${thinking}`)];
+  if (control.includes("budget")) facts.push(t("can.budget"));
+  else if (control.some((one) => one !== "toggle")) facts.push(t("can.effort"));
+  if (known(`see.${visible}`)) facts.push(t(`see.${visible}`));
+  return facts.join(" · ");
+}

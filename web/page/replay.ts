@@ -1,0 +1,139 @@
+/**
+ * A finished turn played again by the stamps of its entries: play, pause, any moment, any speed.
+ *
+ * A long pause counts for five seconds, as in the gateway's own replay.
+ */
+
+import { Turn, apply } from "../src/transcript.js";
+import { Answer } from "./answer.js";
+import { type Entry, request } from "./api.js";
+import { button, h, icon, say } from "./dom.js";
+import type { Exchange } from "./exchange.js";
+import { learnMore } from "./more-words.js";
+import { note } from "./saying.js";
+import { page } from "./shell.js";
+import { parser } from "./stream.js";
+import { clock, t } from "./words.js";
+
+learnMore();
+
+const LONGEST_GAP_MS = 5000;
+const SPEEDS = [0.5, 1, 2, 4, 8];
+
+/** An entry with its place on the tape. */
+interface Frame {
+  entry: Entry;
+  at: number;
+}
+
+export async function replay(exchange: Exchange): Promise<void> {
+  const frames = await tape(exchange.id);
+  const total = frames[frames.length - 1]?.at ?? 0;
+  if (!total) return note(t("replay.none"));
+  new Player(exchange, frames, total).open();
+}
+
+async function tape(turn: string): Promise<Frame[]> {
+  const frames: Frame[] = [];
+  let last: number | null = null;
+  let at = 0;
+  const parse = parser((name, data) => {
+    if (name !== "message") return;
+    const entry = JSON.parse(data) as Entry;
+    if (entry.at_ms != null) {
+      at += last === null ? 0 : Math.min(Math.max(entry.at_ms - last, 0), LONGEST_GAP_MS);
+      last = entry.at_ms;
+    }
+    frames.push({ entry, at });
+  });
+  parse(await (await request(`/api/turns/${turn}/events`)).text());
+  return frames;
+}
+
+class Player {
+  private block;
+  private answer = new Answer();
+  private turn = new Turn();
+  private next = 0;
+  private at = 0;
+  private speed = 1;
+  private playing = 0;
+  private before = 0;
+  private end: () => void = () => undefined;
+  private slider: HTMLInputElement;
+  private time = h("span", { class: "replay-time" });
+  private toggle: HTMLButtonElement;
+
+  constructor(
+    exchange: Exchange,
+    private frames: Frame[],
+    private total: number,
+  ) {
+    this.block = exchange.fresh();
+    this.block.removeAttribute("block-id"); // what is opened here is not what is opened there
+    this.block.clock = () => this.moment();
+    this.slider = h("input", { type: "range", min: 0, max: total, step: 50, "aria-label": t("replay.place") });
+    this.toggle = button(t("replay.pause"), "pause", () => this.run(!this.playing), { bare: true, class: "primary round" });
+    const speed = h("select", { class: "chip", "aria-label": t("replay.speed") }, ...SPEEDS.map((one) => h("option", { value: one, selected: one === 1 }, `${one}×`)));
+    speed.addEventListener("change", () => (this.speed = Number(speed.value)));
+    this.slider.addEventListener("input", () => (this.run(false), this.seek(Number(this.slider.value))));
+    const close = button(t("replay.close"), "close", () => this.close(), { bare: true, class: "quiet" });
+    const deck = h("div", { class: "replay", role: "group", "aria-label": t("replay.label") }, this.toggle, this.slider, this.time, speed, close);
+    this.end = exchange.replace(deck, this.block, this.answer.node);
+  }
+
+  open(): void {
+    page.chat.stay();
+    this.seek(0);
+    this.run(true);
+    this.toggle.focus();
+  }
+
+  private close(): void {
+    this.run(false);
+    this.end();
+  }
+
+  private run(on: boolean): void {
+    cancelAnimationFrame(this.playing);
+    this.playing = 0;
+    this.toggle.replaceChildren(icon(on ? "pause" : "play"));
+    this.toggle.title = t(on ? "replay.pause" : "replay.play");
+    this.toggle.ariaLabel = this.toggle.title;
+    if (!on) return;
+    if (this.at >= this.total) this.seek(0);
+    this.before = performance.now();
+    this.playing = requestAnimationFrame((now) => this.tick(now));
+  }
+
+  private tick(now: number): void {
+    this.seek(Math.min(this.total, this.at + (now - this.before) * this.speed));
+    this.before = now;
+    if (this.at >= this.total) this.run(false);
+    else this.playing = requestAnimationFrame((later) => this.tick(later));
+  }
+
+  /** Show the turn as it was at this moment of the tape. */
+  private seek(at: number): void {
+    if (at < this.at) {
+      this.turn = new Turn();
+      this.block.reset();
+      this.next = 0;
+    }
+    this.at = at;
+    for (let frame = this.frames[this.next]; frame && frame.at <= at; frame = this.frames[++this.next]) {
+      apply(this.turn, frame.entry);
+      this.block.feed(frame.entry);
+    }
+    this.answer.set(this.turn.answer, this.turn.live);
+    this.slider.value = String(at);
+    this.slider.ariaValueText = `${clock(at)} / ${clock(this.total)}`;
+    say(this.time, `${clock(at)} / ${clock(this.total)}`);
+  }
+
+  /** The gateway's clock at this moment of the tape. */
+  private moment(): number | null {
+    const last = this.frames[this.next - 1];
+    return last?.entry.at_ms == null ? null : last.entry.at_ms + Math.max(0, this.at - last.at);
+  }
+}

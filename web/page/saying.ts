@@ -1,0 +1,62 @@
+/** What the page says by itself: short messages for everybody, and a word for screen readers. */
+
+import { announce } from "../src/announce.js";
+import { Problem } from "./api.js";
+import { button, h, icon, type IconName } from "./dom.js";
+import { preferences } from "./prefs.js";
+import { t } from "./words.js";
+
+const STAYS_MS = 6000;
+const shelf = h("div", { class: "toasts" });
+
+/** Tell a screen reader, unless the person wants silence. */
+export function tell(text: string): void {
+  if (preferences.display.live_region !== "off") announce(text);
+}
+
+/** Tell that something was done. */
+export function note(text: string): void {
+  tell(text);
+  add(text, "check", "toast", null);
+}
+
+/** Tell what went wrong, in words that say what to do. */
+export function complain(error: unknown): void {
+  if (error instanceof DOMException && error.name === "AbortError") return;
+  if (!(error instanceof Problem)) console.error(error);
+  add(error instanceof Problem ? error.message : t("error.broken"), "alert", "toast bad", "alert");
+}
+
+function add(text: string, look: IconName, kind: string, role: string | null): void {
+  if (!shelf.isConnected) document.body.append(shelf);
+  const toast: HTMLElement = h(
+    "div",
+    { class: kind, role },
+    icon(look),
+    h("p", null, text),
+    button(t("dismiss"), "close", () => toast.remove(), { bare: true, class: "quiet" }),
+  );
+  for (const old of shelf.querySelectorAll(".toast")) if (old.textContent === toast.textContent) old.remove();
+  // A dialog covers the page, so what is said while one is open is said inside it.
+  const open = [...document.querySelectorAll("dialog[open]")].pop();
+  (open ?? document.body).append(shelf);
+  shelf.append(toast);
+  if (!role) setTimeout(() => toast.remove(), STAYS_MS);
+}
+
+/** Copy a text; also where the page is not served over an encrypted connection. */
+export async function copy(text: string): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(text);
+    note(t("copied"));
+  } catch {
+    const area = h("textarea", { class: "sr", "aria-hidden": "true" });
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    const copied = document.execCommand("copy");
+    area.remove();
+    if (copied) note(t("copied"));
+    else complain(new Problem(0, "copy", t("copy.failed")));
+  }
+}

@@ -1,0 +1,76 @@
+/** Search over everything that was asked, answered and thought; a hit opens the conversation at its place. */
+
+import { call, type Hit, type Paged } from "./api.js";
+import { open } from "./dialogs.js";
+import { button, h, say } from "./dom.js";
+import { learnMore } from "./more-words.js";
+import { complain } from "./saying.js";
+import { page } from "./shell.js";
+import { moment, t } from "./words.js";
+
+learnMore();
+
+const SCOPES = ["prompts", "answers", "thoughts", "tools"];
+const PAUSE_MS = 180;
+
+export async function search(): Promise<void> {
+  if (document.querySelector("dialog.search")) return;
+  const words = h("input", { class: "input", type: "search", autofocus: true, placeholder: t("search.hint"), "aria-label": t("search.label"), autocomplete: "off", spellcheck: "false", maxlength: 1000 });
+  const boxes = SCOPES.map((scope) => h("input", { type: "checkbox", value: scope, checked: scope !== "tools" }));
+  const count = h("p", { class: "muted small", role: "status" });
+  const list = h("ul", { class: "hits" });
+  const more = h("div");
+  const { close } = open(t("search.label"), "tall search", words, h("div", { class: "checks" }, ...boxes.map((box) => h("label", { class: "check" }, box, h("span", null, t(`search.${box.value}`))))), count, list, more);
+  let waiting = 0;
+  let asking = new AbortController();
+
+  const look = async (after = ""): Promise<void> => {
+    asking.abort();
+    asking = new AbortController();
+    const scope = boxes.filter((box) => box.checked).map((box) => box.value).join(",");
+    const q = words.value.trim();
+    if (!q || !scope) {
+      list.replaceChildren();
+      more.replaceChildren();
+      return say(count, t("search.start"));
+    }
+    const { signal } = asking;
+    const found = await call<Paged<Hit>>(`/api/search?q=${encodeURIComponent(q)}&scope=${scope}&limit=30${after && `&after=${after}`}`, { signal });
+    if (!after) list.replaceChildren();
+    list.append(...found.items.map((hit) => h("li", null, row(hit))));
+    more.replaceChildren(found.next ? button(t("more"), null, () => void look(found.next).catch(complain), { class: "plain more" }) : "");
+    say(count, list.childElementCount ? t("search.found", { n: list.childElementCount }) + (found.next ? " …" : "") : t("search.none"));
+  };
+  const row = (hit: Hit): HTMLElement =>
+    h(
+      "button",
+      { type: "button", class: "hit", onclick: () => (close(), page.go({ session: hit.session, turn: hit.turn, block: hit.block })) },
+      h("span", { class: "hit-head" }, h("span", { class: `kind ${hit.kind}` }, t(`kind.${hit.kind}`)), h("strong", { dir: "auto" }, hit.session_title || t("untitled")), h("time", { class: "muted small" }, moment(hit.created_ms))),
+      h("span", { class: "hit-text", dir: "auto" }, ...marked(hit)),
+    );
+  const soon = (): void => {
+    clearTimeout(waiting);
+    waiting = window.setTimeout(() => void look().catch(complain), PAUSE_MS);
+  };
+  words.addEventListener("input", soon);
+  for (const box of boxes) box.addEventListener("change", soon);
+  words.addEventListener("keydown", (event) => {
+    if (event.key === "ArrowDown") list.querySelector("button")?.focus();
+    else if (event.key === "Enter") list.querySelector("button")?.click();
+    else return;
+    event.preventDefault();
+  });
+  await look();
+}
+
+/** The snippet with its marks, which count code points. */
+function marked({ snippet, marks }: Hit): (Node | string)[] {
+  const points = [...snippet];
+  const nodes: (Node | string)[] = [];
+  let at = 0;
+  for (const [start, end] of marks) {
+    nodes.push(points.slice(at, start).join(""), h("mark", null, points.slice(start, end).join("")));
+    at = end;
+  }
+  return [...nodes, points.slice(at).join("")];
+}

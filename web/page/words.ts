@@ -1,0 +1,178 @@
+/**
+ * The page's own words, both languages side by side; `|` parts "one" from "other", `{gap}` is filled in.
+ *
+ * What the thinking block says is in its own tables. A language is a column here.
+ */
+
+export type Table = Record<string, [en: string, pt: string]>;
+
+// prettier-ignore
+const WORDS: Table = {
+  "sessions": ["Conversations", "Conversas"],
+  "new": ["New conversation", "Nova conversa"],
+  "untitled": ["New conversation", "Nova conversa"],
+  "more": ["More", "Mais"],
+  "menu": ["Conversations and settings", "Conversas e configurações"],
+  "close": ["Close", "Fechar"],
+  "cancel": ["Cancel", "Cancelar"],
+  "save": ["Save", "Salvar"],
+  "saved": ["Saved", "Salvo"],
+  "delete": ["Delete", "Excluir"],
+  "rename": ["Rename", "Renomear"],
+  "today": ["Today", "Hoje"],
+  "yesterday": ["Yesterday", "Ontem"],
+  "week": ["Last 7 days", "Últimos 7 dias"],
+  "older": ["Earlier", "Antes disso"],
+  "no_sessions": ["What you ask is kept here.", "O que você perguntar fica guardado aqui."],
+  "skip": ["Skip to the message box", "Ir para a caixa de mensagem"],
+  "to_latest": ["Latest", "Mais recente"],
+  "earlier": ["Show earlier messages", "Mostrar mensagens anteriores"],
+  "later": ["Show later messages", "Mostrar mensagens seguintes"],
+  "loading": ["Loading…", "Carregando…"],
+  "transcript": ["Conversation", "Conversa"],
+  "you": ["You", "Você"],
+  "answer_by": ["Answer by {name}", "Resposta de {name}"],
+
+  "welcome.title": ["Ask, and watch it think", "Pergunte e veja o pensamento"],
+  "welcome.text": ["Nothing to set up: the built-in solver works right here, without a key and without the network, and shows every step it takes.", "Nada para configurar: o solucionador embutido funciona aqui mesmo, sem chave e sem rede, e mostra cada passo que dá."],
+  "welcome.try": ["Try a puzzle", "Experimente um desafio"],
+  "puzzle.1": ["make 24 from 4 7 8 8", "faça 24 com 4 7 8 8"],
+  "puzzle.1.about": ["Four numbers, one target", "Quatro números, um alvo"],
+  "puzzle.2": ["A says B is a knave. B says we are both knights.", "A diz que B é patife. B diz que ambos somos cavaleiros."],
+  "puzzle.2.about": ["Who tells the truth?", "Quem diz a verdade?"],
+  "puzzle.3": ["how many days between 2026-01-01 and 2026-11-15", "quantos dias entre 2026-01-01 e 2026-11-15"],
+  "puzzle.3.about": ["Days between two dates", "Dias entre duas datas"],
+  "connect.title": ["Connect a real model", "Conecte um modelo de verdade"],
+  "connect.key": ["Set a key before the gateway starts, for example", "Defina uma chave antes de iniciar o gateway, por exemplo"],
+  "connect.local": ["or run a server of your own: Ollama, llama.cpp, vLLM or LM Studio.", "ou use um servidor seu: Ollama, llama.cpp, vLLM ou LM Studio."],
+  "connect.choose": ["Choose who answers", "Escolha quem responde"],
+  "connect.safe": ["Keys stay on the gateway. This page never sees one.", "As chaves ficam no gateway. Esta página nunca vê nenhuma."],
+  "connect.ready": ["{n} model is ready|{n} models are ready", "{n} modelo está pronto|{n} modelos estão prontos"],
+
+  "ask": ["Ask anything…", "Pergunte algo…"],
+  "ask.label": ["Message", "Mensagem"],
+  "send": ["Send", "Enviar"],
+  "sending": ["Sending…", "Enviando…"],
+  "stop": ["Stop", "Parar"],
+  "answer_now": ["Answer now", "Responder agora"],
+  "hint": ["Enter sends, Shift+Enter begins a new line. /thinking shows or hides thinking.", "Enter envia, Shift+Enter começa outra linha. /thinking mostra ou oculta o pensamento."],
+  "who": ["Who answers: {name}", "Quem responde: {name}"],
+  "who.default": ["Built-in solver", "Solucionador embutido"],
+  "think": ["Thinking", "Pensamento"],
+  "think.default": ["Thinking: auto", "Pensamento: auto"],
+  "think.off": ["Thinking: off", "Pensamento: não"],
+  "think.low": ["Thinking: low", "Pensamento: baixo"],
+  "think.medium": ["Thinking: medium", "Pensamento: médio"],
+  "think.high": ["Thinking: high", "Pensamento: alto"],
+  "think.max": ["Thinking: max", "Pensamento: máximo"],
+  "think.none": ["Does not think", "Não pensa"],
+
+  "find": ["Find in thinking", "Buscar no pensamento"],
+  "expand": ["Expand all thinking", "Expandir todo o pensamento"],
+  "collapse": ["Collapse all thinking", "Recolher todo o pensamento"],
+  "toggle": ["Show or hide thinking (Alt+T)", "Mostrar ou ocultar o pensamento (Alt+T)"],
+  "shown": ["Thinking blocks: shown", "Blocos de pensamento: visíveis"],
+  "hidden": ["Thinking blocks: hidden", "Blocos de pensamento: ocultos"],
+  "actions": ["Actions for this conversation", "Ações desta conversa"],
+
+  "copy": ["Copy", "Copiar"],
+  "copy.label": ["Copy answer", "Copiar resposta"],
+  "copy.with": ["Copy with thinking", "Copiar com o pensamento"],
+  "copied": ["Copied", "Copiado"],
+  "copy.failed": ["The browser did not let the page copy. Select the text and copy it yourself.", "O navegador não permitiu copiar. Selecione o texto e copie você mesmo."],
+  "copy.code": ["Copy code", "Copiar código"],
+  "again": ["Ask again", "Perguntar de novo"],
+  "replay": ["Replay", "Reproduzir"],
+  "tokens.in": ["{n} token in|{n} tokens in", "{n} token de entrada|{n} tokens de entrada"],
+  "tokens.out": ["{n} out", "{n} de saída"],
+  "tokens.thinking": ["{n} thinking", "{n} de pensamento"],
+  "cost": ["{n} USD", "US$ {n}"],
+  "words": ["{n} word|{n} words", "{n} palavra|{n} palavras"],
+  "ready": ["Answer ready, {words}", "Resposta pronta, {words}"],
+
+  "reconnecting": ["Connection lost. Trying again…", "Conexão perdida. Tentando de novo…"],
+  "lost": ["The gateway has not answered for a while. What came so far stays here.", "O gateway não responde há algum tempo. O que já chegou continua aqui."],
+  "try_now": ["Try now", "Tentar agora"],
+  "offline": ["You are offline. What you read stays; what you send waits until you are back.", "Você está sem rede. O que você lê permanece; o envio espera a rede voltar."],
+  "online": ["Back online", "De volta à rede"],
+  "still": ["Still waiting for the first word. You can go on waiting, or stop.", "Ainda aguardando a primeira palavra. Você pode esperar ou parar."],
+  "unsaved": ["The gateway's disk is full or read-only: this turn is not saved yet.", "O disco do gateway está cheio ou só para leitura: esta resposta ainda não foi salva."],
+  "error.unreachable": ["The gateway does not answer. Is it still running? What you wrote is kept; try again in a moment.", "O gateway não responde. Ele ainda está em execução? O que você escreveu está guardado; tente de novo em instantes."],
+  "error.offline": ["You are offline. Try again when the network is back.", "Você está sem rede. Tente de novo quando ela voltar."],
+  "error.status": ["The gateway answered with error {n}. Try again in a moment.", "O gateway respondeu com o erro {n}. Tente de novo em instantes."],
+  "error.gone": ["This conversation is not there any more. It may have been deleted in another window.", "Esta conversa não existe mais. Talvez tenha sido excluída em outra janela."],
+  "error.broken": ["Something on this page went wrong. Reload it; nothing that was said is lost.", "Algo nesta página deu errado. Recarregue; nada do que foi dito se perde."],
+  "dismiss": ["Dismiss", "Dispensar"],
+
+  "approval.title": ["{name} wants to run", "{name} quer ser executado"],
+  "approval.allow": ["Allow", "Permitir"],
+  "approval.decline": ["Decline", "Recusar"],
+  "approval.asked": ["A tool waits for your approval: {name}", "Uma ferramenta aguarda sua aprovação: {name}"],
+
+  "search": ["Search", "Buscar"],
+
+  "agents": ["Agents", "Agentes"],
+
+  "settings": ["Settings", "Configurações"],
+
+  "export": ["Export", "Exportar"],
+  "import": ["Import", "Importar"],
+  "delete.sure": ["Delete this conversation with everything in it? This cannot be undone.", "Excluir esta conversa com tudo o que há nela? Não é possível desfazer."],
+  "deleted": ["Deleted", "Excluído"],
+  "title": ["Title", "Título"],
+
+  "token.title": ["This gateway asks for a token", "Este gateway pede um token"],
+  "token.about": ["Whoever runs it makes one with “thinkaloud tokens create”. It is kept in this browser.", "Quem o administra cria um com “thinkaloud tokens create”. Ele fica guardado neste navegador."],
+  "token.label": ["Token", "Token"],
+  "token.enter": ["Enter", "Entrar"],
+};
+
+type Gaps = Record<string, string | number>;
+
+export const LANGUAGES: Record<string, string> = { "en-US": "English", "pt-BR": "Português (Brasil)" };
+
+let language = "en-US";
+
+export function currentLanguage(): string {
+  return language;
+}
+
+/** Speak this language from now on; what is on the screen already is up to the caller. */
+export function speak(tag: string): void {
+  language = /^pt\b/i.test(tag) ? "pt-BR" : "en-US";
+  document.documentElement.lang = language;
+}
+
+/** The text of a key; a text with a plural needs `n`. */
+export function t(key: string, gaps: Gaps = {}): string {
+  const pt = language === "pt-BR";
+  const [one, other] = (WORDS[key]?.[pt ? 1 : 0] ?? key).split("|") as [string, string?];
+  const single = gaps.n === 1 || (pt && gaps.n === 0);
+  const text = other !== undefined && !single ? other : one;
+  return text.replace(/\{(\w+)\}/g, (_, gap: string) => {
+    const value = gaps[gap] ?? "";
+    return typeof value === "number" ? value.toLocaleString(language) : value;
+  });
+}
+
+/** More words, of a part that is fetched later. */
+export function learn(more: Table): void {
+  Object.assign(WORDS, more);
+}
+
+/** Whether there is a text for this key. */
+export function known(key: string): boolean {
+  return key in WORDS;
+}
+
+/** Minutes and seconds of a replay: 0:04.2. */
+export function clock(ms: number): string {
+  const tenths = Math.floor(ms / 100);
+  const seconds = ((tenths % 600) / 10).toLocaleString(language, { minimumFractionDigits: 1, minimumIntegerDigits: 2 });
+  return `${Math.floor(tenths / 600)}:${seconds}`;
+}
+
+/** A day and time for a list. */
+export function moment(ms: number): string {
+  return new Date(ms).toLocaleString(language, { dateStyle: "medium", timeStyle: "short" });
+}

@@ -1,0 +1,575 @@
+/**
+ * `<thinking-block>`: the thinking of one turn, live or at rest.
+ *
+ * It takes canonical entries, the thinking block's JSON, or another dialect's stream, folds them into a
+ * turn, and draws what the view says once per frame. Whether it is open is asked of the open rule; a
+ * person's choice always wins.
+ */
+
+import { announce } from "./announce.js";
+import type { Source } from "./consume.js";
+import { mark } from "./dom.js";
+import { Feed } from "./feed.js";
+import type { By } from "./fold.js";
+import type { Locale } from "./locales.js";
+import { Markdown, Plain, type Renderer } from "./markdown.js";
+import { keep, recall } from "./memory.js";
+import { type Choices, type Open, PANEL, type Policy, readPolicy, type Rest, toggled } from "./opening.js";
+import { type Act, Panel } from "./panel.js";
+import { type BlockStatus, setText, type ThinkingBlock, type ThinkingStep } from "./records.js";
+import type { Standing } from "./standing.js";
+import type { Surroundings } from "./steps.js";
+import { styles } from "./styles.js";
+import type { Block, Turn } from "./transcript.js";
+import { notice, statusOf, type ThinkingView, view, waitedText, waitingView } from "./view.js";
+import { findLocale, readLocale, Words } from "./words.js";
+
+const LIVE: Record<string, Open> = { closed: "collapsed", preview: "peek", open: "expanded", hidden: "hidden" };
+const REST: Record<string, Rest> = { closed: "collapsed", open: "expanded", hidden: "hidden" };
+/** More text than this is not drawn ahead for the browser's own search. */
+const DRAW_AHEAD = 200_000;
+/** Without a word for so long, the reader is told that nothing came. */
+const SILENT_MS = 20_000;
+const SPEAK_AFTER_MS = 1000;
+/** Where a page wants thinking itself read out, the newest line is, no more often than this. */
+const READ_EVERY_MS = 4000;
+
+/**
+ * Shows the thinking of a turn: a header that says what is going on, and everything behind it when opened.
+ *
+ * @tagname thinking-block
+ *
+ * @attr {string} block-id - A stable name; what a person opened or closed is kept under it over a reload.
+ * @attr {"pending"|"streaming"|"done"|"error"|"aborted"|"truncated"|"redacted"|"disconnected"} status - Where it stands; reflected. Set it to drive a block that is fed by `append`.
+ * @attr {"koder"|"preview"|"toggle"|"agent"|"trace"|"default"} preset - One of the well-known ways to show thinking.
+ * @attr {"closed"|"preview"|"open"|"hidden"} live - How it is shown while it streams; `preview` is a header and the newest line.
+ * @attr {"closed"|"open"|"hidden"} rest - How it is shown once it is complete.
+ * @attr {"label"|"preview"|"summary"|"auto"} header - What the header says.
+ * @attr {boolean} auto-close - `false` leaves open what was open while it streamed.
+ * @attr {number} started-at - When thinking began, in milliseconds since 1970 by the server's clock.
+ * @attr {number} duration-ms - How long it took.
+ * @attr {number} tokens - How many tokens it took.
+ * @attr {string} summary - One line on what it was about.
+ * @attr {"raw"|"summary"|"generated"} provenance - Whose words they are.
+ * @attr {"markdown"|"plain"} render - How the text is drawn.
+ * @attr {string} actions - Buttons to offer besides copy and close: `retry`, `answer-now`.
+ * @attr {boolean} no-copy - Offers no copy.
+ * @attr {string} lang - The language of the words; en-US and pt-BR are built in.
+ *
+ * @slot - Text for a page without script; it becomes the thinking when nothing else is given.
+ * @slot icon - Instead of the icon.
+ * @slot label - Instead of the label.
+ * @slot badge - Instead of the count of tools.
+ * @slot before - Above the header.
+ * @slot actions - More buttons in the footer.
+ *
+ * @fires {CustomEvent<{open: boolean, by: "user"|"find", block: number | null}>} thinking-toggle - A person opens or closes it; can be cancelled.
+ * @fires {CustomEvent<{from: string, to: string}>} thinking-status - The status changed.
+ * @fires {CustomEvent<{text: string}>} thinking-copy - The text is about to be copied; can be cancelled.
+ * @fires {CustomEvent} thinking-retry - A person wants another try.
+ * @fires {CustomEvent} thinking-answer-now - A person has seen enough thinking.
+ * @fires {CustomEvent} thinking-first-paint - Thinking is shown for the first time.
+ *
+ * @csspart root - All of it.
+ * @csspart summary - The header, which is also the click target.
+ * @csspart icon - The icon at its start.
+ * @csspart label - "Thinking...", then "Thought for 4.2s".
+ * @csspart timer - The live time.
+ * @csspart meta - The number of words.
+ * @csspart preview - The newest line while live, first words or summary at rest.
+ * @csspart badge - The count of tools.
+ * @csspart chevron - The arrow at its end.
+ * @csspart body - What is behind the header.
+ * @csspart content - The text of a thought, or what a call was asked and came back with.
+ * @csspart steps - The list of steps.
+ * @csspart step - One step.
+ * @csspart step-summary - The header of a step.
+ * @csspart step-body - What is behind it.
+ * @csspart code - A block of code.
+ * @csspart image - What stands for an image that is not loaded.
+ * @csspart placeholder - What stands for a thought that cannot be read.
+ * @csspart provenance - Whose words they are.
+ * @csspart footer - Status, counts and buttons.
+ * @csspart status - Where it stands, in a word.
+ * @csspart copy - The copy button.
+ * @csspart close - The close button.
+ * @csspart marker - What stays where thinking is hidden.
+ * @csspart notice - A sentence on a turn that did not end with an answer.
+ *
+ * @cssprop --thinking-color - Text.
+ * @cssprop --thinking-muted-color - Secondary text.
+ * @cssprop --thinking-background - Behind it all.
+ * @cssprop --thinking-border - Lines around and between.
+ * @cssprop --thinking-rule-color - The line beside quotes and nested steps.
+ * @cssprop --thinking-accent - Links, focus and the breathing dot.
+ * @cssprop --thinking-error-color - What failed.
+ * @cssprop --thinking-radius - Corners.
+ * @cssprop --thinking-gap - Between the parts of a header.
+ * @cssprop --thinking-font - All of the font.
+ * @cssprop --thinking-font-size - Its size alone.
+ * @cssprop --thinking-code-font - The family for code.
+ * @cssprop --thinking-icon-size - Icons.
+ * @cssprop [--thinking-max-block-size=20rem] - How tall the body grows before it scrolls.
+ * @cssprop [--thinking-duration=200ms] - How long opening and closing take.
+ * @cssprop --thinking-easing - How they move.
+ * @cssprop --thinking-focus-ring - The outline of what has the focus.
+ *
+ * @cssstate streaming - It thinks.
+ * @cssstate done - It is complete.
+ * @cssstate error - It failed.
+ * @cssstate interrupted - It was stopped, cut off or lost.
+ * @cssstate open - Its body is shown.
+ * @cssstate empty - There is no thinking, so nothing is drawn.
+ */
+export class ThinkingBlockElement extends HTMLElement {
+  static readonly observedAttributes = [
+    "block-id",
+    "status",
+    "preset",
+    "live",
+    "rest",
+    "header",
+    "auto-close",
+    "started-at",
+    "duration-ms",
+    "tokens",
+    "summary",
+    "provenance",
+    "render",
+    "actions",
+    "no-copy",
+    "lang",
+  ];
+
+  /** Makes what shows a thought's text; without it, markdown or plain as `render` says. */
+  renderer: ((root: HTMLElement) => Renderer) | null = null;
+
+  #feed = new Feed();
+  #panel: Panel | null = null;
+  #internals = this.attachInternals();
+  #choices: Choices = new Map();
+  #settings: Partial<Policy> = {};
+  #policy = readPolicy();
+  #table: Partial<Locale> | null = null;
+  #words: Words | null = null;
+  #seen: ThinkingView | null = null;
+  #standing: Standing | "" = "";
+  #status: BlockStatus | "" = "";
+  #reflecting = false;
+  #frame = 0;
+  #timer = 0;
+  #idle = 0;
+  #deep = false;
+  #kept = false;
+  #spokeUp = 0;
+  #read = 0;
+
+  connectedCallback(): void {
+    if (!this.#panel) this.#build();
+    this.#recall();
+    if (document.readyState === "loading") addEventListener("DOMContentLoaded", () => this.#adopt(), { once: true });
+    else this.#adopt();
+    this.refresh();
+  }
+
+  disconnectedCallback(): void {
+    cancelAnimationFrame(this.#frame);
+    clearTimeout(this.#timer);
+    clearTimeout(this.#spokeUp);
+    cancelIdle(this.#idle);
+    this.#frame = 0;
+  }
+
+  attributeChangedCallback(name: string, old: string | null, value: string | null): void {
+    if (this.#reflecting || old === value) return;
+    if (name === "lang") this.#words = null;
+    if (name === "block-id") {
+      this.#choices.clear();
+      this.#recall();
+    }
+    if (name === "render") this.#panel?.clear();
+    this.#readPolicy();
+    if (/^(?:status|started|duration|tokens|summary|provenance)/.test(name)) this.#driven(name, value);
+    this.#soon();
+  }
+
+  /** All that can be read of the thinking; setting it shows one thought with this text. */
+  get text(): string {
+    const thoughts = this.#turn.top("reasoning").filter((block) => !block.blank);
+    return thoughts.map((block) => block.text).join("\n\n");
+  }
+
+  set text(text: string) {
+    setText(this.#own(), text);
+    this.#soon();
+  }
+
+  /** The thinking block's JSON; setting it again appends what grew. */
+  set block(block: ThinkingBlock) {
+    this.#feed.records.take(block);
+    this.#soon();
+  }
+
+  /** The steps of it alone. */
+  set steps(steps: ThinkingStep[]) {
+    for (const step of steps) this.upsertStep(step);
+  }
+
+  /** How thinking is shown: settings laid over the preset they name. */
+  get policy(): Partial<Policy> {
+    return this.#policy;
+  }
+
+  set policy(settings: Partial<Policy>) {
+    this.#settings = settings;
+    this.#readPolicy();
+    this.#recall();
+    this.#soon();
+  }
+
+  /** Another language, or other words for the same: a table of them, by key. */
+  set strings(table: Partial<Locale> | Record<string, string>) {
+    this.#table = table as Partial<Locale>;
+    this.#words = null;
+    this.#soon();
+  }
+
+  /** Whether the body is shown; null gives the choice back to the policy. */
+  get open(): boolean {
+    return this.#seen?.open === "expanded";
+  }
+
+  set open(open: boolean | null) {
+    this.choose(null, open);
+  }
+
+  /** What is on the screen, in words and states, and the answer so far. */
+  get state(): { view: ThinkingView | null; status: BlockStatus | ""; notice: string; answer: string } {
+    const { answer } = this.#turn;
+    return { view: this.#look(), status: this.#status, notice: notice(this.#turn, this.#speech()), answer };
+  }
+
+  /** The server's time in milliseconds; without it the time goes on from the newest stamp. */
+  get clock(): (() => number | null) | null {
+    return this.#feed.clock;
+  }
+
+  set clock(clock: (() => number | null) | null) {
+    this.#feed.clock = clock;
+  }
+
+  /** Take one entry, event, message of another dialect, or thinking block. */
+  feed(message: unknown): void {
+    this.#feed.take(message);
+    this.#soon();
+  }
+
+  /** Take everything that a stream brings; one that just stops has lost its connection. */
+  consume(source: Source, { signal }: { signal?: AbortSignal } = {}): Promise<void> {
+    return this.#feed.consume(source, signal, () => this.#soon());
+  }
+
+  /** More text of a block that is fed by hand. Nodes become children, as in any element. */
+  override append(...more: (Node | string)[]): void {
+    for (const delta of more) {
+      if (typeof delta === "string") this.#own().grow(delta);
+      else super.append(delta);
+    }
+    this.#soon();
+  }
+
+  /** Add a step, or bring it up to date. */
+  upsertStep(step: ThinkingStep): void {
+    this.#feed.records.upsert(step);
+    this.#soon();
+  }
+
+  /** More text of a step. */
+  appendStep(id: string, delta: string): void {
+    this.#feed.records.append(id, delta);
+    this.#soon();
+  }
+
+  /** Forget everything, for another turn. */
+  reset(): void {
+    const { clock } = this;
+    this.#feed = new Feed();
+    this.clock = clock;
+    this.#standing = "";
+    this.#deep = false;
+    this.#panel?.clear();
+    this.refresh();
+  }
+
+  /** Open or close a block, or all of it (null), in the person's name; null gives the choice back. */
+  choose(block: number | null, open: boolean | null, by: By = "user"): void {
+    const detail = { open: open ?? !this.open, by, block };
+    if (open !== null && !this.#fire("thinking-toggle", detail)) return;
+    if (open === null) this.#choices.delete(block ?? PANEL);
+    else this.#choices.set(block ?? PANEL, open);
+    if (block === null) this.#kept = false;
+    this.#remember();
+    this.refresh();
+  }
+
+  /** Open every thought and every step. */
+  expandAll(): void {
+    this.#choices.clear();
+    this.choose(null, true);
+  }
+
+  /** Close every thought and every step. */
+  collapseAll(): void {
+    this.#choices.clear();
+    this.choose(null, false);
+  }
+
+  /** Open everything, or close everything when all of it is open. */
+  toggleAll(): void {
+    const seen = this.#look();
+    if (!seen) return;
+    const all = [seen, ...seen.blocks].every((block) => block.open === "expanded");
+    if (all) this.collapseAll();
+    else this.expandAll();
+  }
+
+  /** What the `/thinking` command does: hidden at rest becomes shown, shown becomes hidden. */
+  toggleThinking(): void {
+    this.policy = toggled(this.#policy);
+    this.refresh();
+  }
+
+  /** Where a text stands in the thoughts; the thoughts that have it are opened. */
+  find(query: string): { block: number; at: number }[] {
+    const sought = query.toLowerCase();
+    const found = this.#turn.top("reasoning").flatMap((block) => {
+      const at = sought ? block.text.toLowerCase().indexOf(sought) : -1;
+      return at < 0 ? [] : [{ block: block.number, at }];
+    });
+    for (const { block } of found) this.choose(block, true, "find");
+    return found;
+  }
+
+  /** Copy the thoughts as they were written. */
+  async copy(): Promise<void> {
+    const { text } = this;
+    if (this.#fire("thinking-copy", { text })) await navigator.clipboard.writeText(text);
+  }
+
+  /** Draw now instead of with the next frame. */
+  refresh(): void {
+    if (!this.#panel || !this.isConnected) return;
+    cancelAnimationFrame(this.#frame);
+    this.#frame = 0;
+    this.#draw(true);
+  }
+
+  #build(): void {
+    const root = this.shadowRoot ?? this.attachShadow({ mode: "open" });
+    root.adoptedStyleSheets = [styles()];
+    this.#panel = new Panel((open, by) => this.choose(null, open, by), (act) => void this.#act(act));
+    root.replaceChildren(this.#panel.root);
+  }
+
+  /** Take the text that a page wrote inside the element for readers without script. */
+  #adopt(): void {
+    const text = this.textContent?.trim();
+    if (!text || this.#turn.blocks[0]) return;
+    this.text = text;
+    if (!this.hasAttribute("status")) this.#driven("status", "done");
+  }
+
+  /** The one thought of a block that is fed by hand, with what the attributes say of it. */
+  #own(): Block {
+    const began = !this.#turn.blocks[0];
+    const block = this.#feed.own(this.#startedAt);
+    if (began) for (const name of ["status", "tokens", "summary", "provenance"]) this.#driven(name, this.getAttribute(name));
+    return block;
+  }
+
+  get #turn(): Turn {
+    return this.#feed.turn;
+  }
+
+  get #startedAt(): number | null {
+    return Number(this.getAttribute("started-at")) || null;
+  }
+
+  /** An attribute that says something about a block that is fed by hand. */
+  #driven(name: string, value: string | null): void {
+    const turn = this.#turn;
+    const block = turn.blocks[0];
+    if (name === "tokens") turn.usage.reasoning = value ? Number(value) : null;
+    if (name === "summary") Object.assign(turn, { summary: value ?? "", summaryBy: "model" });
+    if (name === "status" && value) this.#feed.settle(value as BlockStatus, this.#startedAt);
+    if (!block) return;
+    if (name === "provenance") block.provenance = (value ?? "unknown") as typeof block.provenance;
+    if (name === "started-at") block.startedMs = this.#startedAt;
+    const took = this.getAttribute("duration-ms");
+    if (took && block.startedMs !== null && block.status !== "running") block.endedMs = block.startedMs + Number(took);
+  }
+
+  #readPolicy(): void {
+    const at = (name: string): string | null => this.getAttribute(name);
+    const said = {
+      preset: at("preset"),
+      while_streaming: LIVE[at("live") ?? ""],
+      after_complete: REST[at("rest") ?? ""],
+      header: at("header"),
+      auto_close: at("auto-close") === "false" ? false : null,
+    };
+    const own = Object.fromEntries(Object.entries(said).filter(([, value]) => value != null));
+    this.#policy = readPolicy({ ...(own as Partial<Policy>), ...this.#settings });
+  }
+
+  #speech(): Words {
+    if (this.#words) return this.#words;
+    const tag = this.closest<HTMLElement>("[lang]")?.lang ?? "";
+    return (this.#words = new Words(this.#table ? readLocale(this.#table, tag) : findLocale(tag)));
+  }
+
+  #look(): ThinkingView | null {
+    const now = this.#feed.now();
+    const seen = view(this.#turn, this.#policy, this.#speech(), now, this.#choices);
+    if (seen && this.#kept && !this.#choices.has(PANEL)) seen.open = "expanded";
+    const waits = !seen && this.getAttribute("status") === "pending" && !this.#turn.blocks[0] && this.#turn.live;
+    return waits ? waitingView(this.#turn, this.#policy, this.#speech(), now) : seen;
+  }
+
+  /** Draw with the next frame; a page that nobody looks at draws nothing. */
+  #soon(): void {
+    if (this.isConnected) this.#frame ||= requestAnimationFrame(() => ((this.#frame = 0), this.#draw(false)));
+  }
+
+  #draw(timed: boolean): void {
+    const panel = this.#panel as Panel;
+    let seen = this.#keepHeld(this.#look());
+    const closes = seen && panel.open && seen.open !== "expanded" && !this.#choices.has(PANEL);
+    const still = closes ? panel.holdStill() : null;
+    if (still === false) {
+      this.#kept = true;
+      seen = this.#look();
+    }
+    const first = !this.#seen;
+    this.#seen = seen;
+    panel.root.hidden = !seen;
+    if (seen) {
+      if (this.#silent(seen)) seen.peek = this.#speech().say("still_waiting");
+      panel.draw(seen, this.#policy, this.#around(), waitedText(this.#turn, this.#speech()));
+      if (still) still();
+      if (timed || seen.status !== this.#standing) panel.tick(this.#time(seen));
+      if (first) this.#fire("thinking-first-paint");
+    }
+    this.#reflect(seen);
+    this.#speak(seen);
+    this.#schedule(seen);
+  }
+
+  /** A reader who is inside made a choice: what the focus or a selection is in does not close by itself. */
+  #keepHeld(seen: ThinkingView | null): ThinkingView | null {
+    const panel = this.#panel as Panel;
+    const closes = seen && panel.open && seen.open !== "expanded" && !this.#choices.has(PANEL);
+    const held = closes || (seen && panel.open && seen.status !== this.#standing) ? panel.held() : null;
+    if (held === null) return seen;
+    this.#kept = true;
+    if (held !== PANEL && !this.#choices.has(held)) this.#choices.set(held, true);
+    return this.#look();
+  }
+
+  #around(): Surroundings {
+    const words = this.#speech();
+    const labels = { copy: words.say("copy"), copied: words.say("copied"), image: words.say("image") };
+    const plain = this.getAttribute("render") === "plain";
+    return {
+      words,
+      deep: this.#deep && this.#seen?.status !== "thinking",
+      offers: [...(this.getAttribute("actions") ?? "").split(" "), this.hasAttribute("no-copy") ? "no-copy" : ""],
+      notes: new Map(this.#turn.notices.map(({ block, text, code }) => [block ?? PANEL, text || code])),
+      ask: (number) => (open, by) => this.choose(number, open, by),
+      renderer: this.renderer ?? ((root) => (plain ? new Plain(root) : new Markdown(root, labels))),
+    };
+  }
+
+  /** The time beside the label: whole seconds while it runs; at rest the label says it. */
+  #time({ status, duration, duration_ms }: ThinkingView): string {
+    if (status !== "thinking") return status === "done" ? "" : duration;
+    const seconds = Math.floor((duration_ms ?? 0) / 1000);
+    return seconds ? this.#speech().duration(seconds * 1000) : "";
+  }
+
+  #silent(seen: ThinkingView): boolean {
+    return seen.status === "thinking" && this.#feed.heard > 0 && performance.now() - this.#feed.heard > SILENT_MS;
+  }
+
+  /** Tick once a second while it thinks; draw the rest ahead once it does not. */
+  #schedule(seen: ThinkingView | null): void {
+    clearTimeout(this.#timer);
+    cancelIdle(this.#idle);
+    if (seen?.status === "thinking") {
+      if (this.#policy.live_region === "content" && performance.now() - this.#read > READ_EVERY_MS) {
+        this.#read = performance.now();
+        announce(seen.peek);
+      }
+      const into = (seen.duration_ms ?? 0) % 1000;
+      this.#timer = window.setTimeout(() => this.#draw(true), 1000 - into);
+    } else if (seen && !this.#deep && this.#turn.blocks.reduce((sum, block) => sum + block.size, 0) < DRAW_AHEAD) {
+      this.#idle = whenIdle(() => {
+        this.#deep = true;
+        this.#draw(false);
+      });
+    }
+  }
+
+  #reflect(seen: ThinkingView | null): void {
+    const from = this.#status;
+    const to = (this.#status = statusOf(this.#turn, seen));
+    const states = this.#internals.states;
+    for (const state of ["streaming", "done", "error", "interrupted", "open", "empty"]) states.delete(state);
+    states.add(seen ? (seen.status === "thinking" ? "streaming" : seen.status) : "empty");
+    if (seen?.open === "expanded") states.add("open");
+    if (from === to) return;
+    this.#reflecting = true;
+    mark(this, "status", to || null);
+    this.#reflecting = false;
+    this.#fire("thinking-status", { from, to });
+  }
+
+  /** Tell a screen reader of the beginning, if it lasts, and of the end. */
+  #speak(seen: ThinkingView | null): void {
+    const from = this.#standing;
+    const to = (this.#standing = seen?.status ?? "");
+    if (from === to || this.#policy.live_region === "off") return;
+    clearTimeout(this.#spokeUp);
+    if (to === "thinking") this.#spokeUp = window.setTimeout(() => announce(this.#seen?.label ?? ""), SPEAK_AFTER_MS);
+    else if (from === "thinking" && seen) announce([seen.spoken, seen.notice].filter(Boolean).join(". "));
+  }
+
+  async #act(act: Act): Promise<void> {
+    if (act === "copy") await this.copy();
+    else if (act === "close") {
+      this.choose(null, false);
+      this.#panel?.focus();
+    } else this.#fire(`thinking-${act}`);
+  }
+
+  #recall(): void {
+    const id = this.getAttribute("block-id");
+    const kept = id ? recall(id, this.#policy.remember) : null;
+    if (kept?.size) this.#choices = kept;
+  }
+
+  #remember(): void {
+    const id = this.getAttribute("block-id");
+    if (id) keep(id, this.#choices, this.#policy.remember);
+  }
+
+  #fire(name: string, detail: unknown = null): boolean {
+    return this.dispatchEvent(new CustomEvent(name, { detail, bubbles: true, composed: true, cancelable: true }));
+  }
+}
+
+// Safari has no idle time to give.
+const whenIdle = (work: () => void): number =>
+  "requestIdleCallback" in window ? requestIdleCallback(work) : setTimeout(work, 200);
+const cancelIdle = (handle: number): void =>
+  "cancelIdleCallback" in window ? cancelIdleCallback(handle) : clearTimeout(handle);

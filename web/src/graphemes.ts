@@ -1,0 +1,96 @@
+/**
+ * Cutting text by what a person sees: columns and whole characters, never units of an encoding.
+ *
+ * The twin of the Python package's `view.graphemes`. Sizes are code points there and UTF-16 units here,
+ * which only makes a window a little smaller where it is full of rare characters.
+ */
+
+export const ELLIPSIS = "…";
+
+/** Code points looked at per column asked for. */
+export const WINDOW = 16;
+
+// White space as Python splits at it; a byte order mark is none.
+const S = "\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
+const SPACES = new RegExp(`[${S}]+`, "g");
+const SEEN = new RegExp(`[^${S}]`);
+const WIDE =
+  /^(?:[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97c\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}|[\u{17000}-\u{18cff}\u{1b000}-\u{1b2fb}\u{20000}-\u{3fffd}]|[^]\ufe0f)/u;
+const NONE = /^(?:\p{C}|\p{M}|[\u2028\u2029])/u;
+
+const segmenter = /* @__PURE__ */ new Intl.Segmenter("en");
+
+/** The characters of a text as a person counts them. */
+export function characters(text: string): string[] {
+  // Between plain characters every unit is a character, and cutting them up is much cheaper.
+  if (/^[ -~]*$/.test(text)) return text.split("");
+  return Array.from(segmenter.segment(text), (part) => part.segment);
+}
+
+export function isBlank(text: string): boolean {
+  return !SEEN.test(text);
+}
+
+export function collapse(text: string): string {
+  return text.replace(SPACES, " ").replace(/^ | $/g, "");
+}
+
+/** The first `size` units, without a character that may go on after them. */
+export function head(text: string, size: number): string {
+  return text.length <= size ? text : characters(text.slice(0, size)).slice(0, -1).join("");
+}
+
+/** The last `size` units, from the first place where a character surely begins. */
+export function foot(text: string, size: number): string {
+  if (text.length <= size) return text;
+  const window = text.slice(-size);
+  const sure = /[\p{L}\p{N}\s](?=[\p{L}\p{N}\s])/u.exec(window);
+  return sure ? window.slice(sure.index + sure[0].length) : "";
+}
+
+/** The beginning of a line in at most `columns`; `more` says that the line itself is only a beginning. */
+export function firstColumns(line: string, columns: number, more = false): string {
+  const all = characters(line);
+  if (!line || (!more && fitting(all, columns) === all.length)) return line;
+  const kept = fitting(all, columns - 1);
+  let text = all.slice(0, kept).join("");
+  if (kept < all.length && all[kept] !== " ") {
+    const at = text.lastIndexOf(" ");
+    if (at * 2 >= text.length) text = text.slice(0, at);
+  }
+  return text.replace(/[ .,;:*]+$/, "") + ELLIPSIS;
+}
+
+/** The end of a line in at most `columns`; `more` says that the line itself is only an end. */
+export function lastColumns(line: string, columns: number, more = false): string {
+  const all = characters(line);
+  if (!line || (!more && fitting(all, columns) === all.length)) return line;
+  const kept = all.length - fitting([...all].reverse(), columns - 1);
+  let text = all.slice(kept).join("");
+  if (kept && all[kept - 1] !== " ") {
+    const at = text.indexOf(" ") + 1;
+    if (at * 2 <= text.length) text = text.slice(at);
+  }
+  return ELLIPSIS + text.replace(/^[ ,;:*]+/, "");
+}
+
+/** A text as it is, in one line of at most `columns`. */
+export function oneLine(text: string, columns: number): string {
+  const window = head(text, columns * WINDOW);
+  return firstColumns(collapse(window), columns, window.length < text.length);
+}
+
+/** The first `limit` characters, with “…” when there is more. */
+export function firstCharacters(text: string, limit: number): string {
+  if (text.length <= limit) return text;
+  const window = text.slice(0, (limit + 1) * WINDOW);
+  const all = characters(window);
+  if (all.length <= limit && window.length === text.length) return text;
+  return all.slice(0, Math.min(limit, all.length - 1)).join("") + ELLIPSIS;
+}
+
+function fitting(all: string[], columns: number): number {
+  let used = 0;
+  const over = all.findIndex((one) => (used += NONE.test(one) ? 0 : WIDE.test(one) ? 2 : 1) > columns);
+  return over < 0 ? all.length : over;
+}

@@ -1,0 +1,77 @@
+/**
+ * One language, ready to speak: `new Words(PT_BR).say("words", { n: 3 })`.
+ *
+ * The twin of the Python package's `view.words`. A time that is unknown or makes no sense is said as
+ * nothing at all.
+ */
+
+import { EN_US, type Locale, PT_BR } from "./locales.js";
+
+export interface Gaps {
+  n?: number;
+  name?: string;
+  duration?: string;
+  reason?: string;
+}
+
+const UNITS = ["hour", "minute", "second"] as const;
+
+export class Words {
+  constructor(readonly locale: Locale = EN_US) {}
+
+  /** The text of a key with its gaps filled; a text with a plural needs `n`. */
+  say(key: string, gaps: Gaps = {}): string {
+    const { words, ones } = this.locale;
+    const [one, other] = (words[key] ?? EN_US.words[key] ?? key).split("|") as [string, string?];
+    const text = other !== undefined && !ones.includes(gaps.n as number) ? other : one;
+    const filled: Record<string, unknown> = { ...gaps, n: gaps.n === undefined ? "" : this.count(gaps.n) };
+    return text.replace(/\{(\w+)\}/g, (_, gap: string) => String(filled[gap] ?? ""));
+  }
+
+  /** A whole number with its thousands apart. */
+  count(n: number): string {
+    return String(n).replace(/\B(?=(\d{3})+$)/g, this.locale.thousands);
+  }
+
+  /** A time in the two units that matter: "850 ms", "4.2s", "1m 20s", "1h 2m". */
+  duration(ms: number | null): string {
+    if (ms === null || ms < 0) return "";
+    if (ms < 1000) return `${ms} ms`;
+    const tenths = Math.floor((ms + 50) / 100);
+    if (tenths < 600) return `${String(tenths / 10).replace(".", this.locale.decimal)}s`;
+    const seconds = Math.floor((ms + 500) / 1000);
+    return seconds < 3600 ? two(seconds, "m", "s") : two(Math.floor((ms + 30000) / 60000), "h", "m");
+  }
+
+  /** The same time for a voice: "4.2 seconds", "1 minute 20 seconds". */
+  spoken(ms: number): string {
+    const tenths = Math.round(ms / 100) / 10;
+    const seconds = tenths < 60 ? tenths : Math.round(ms / 1000);
+    return [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60, seconds < 60 ? seconds : seconds % 60]
+      .map((amount, at) => (amount ? this.#amount(amount, UNITS[at] as string) : ""))
+      .filter(Boolean)
+      .join(" ");
+  }
+
+  #amount(amount: number, unit: string): string {
+    return amount.toLocaleString(this.locale.name, { style: "unit", unit, unitDisplay: "long" });
+  }
+}
+
+/** The built-in locale whose language a tag such as "pt", "pt-br" or "pt_BR.UTF-8" names. */
+export function findLocale(tag: string): Locale {
+  return /^\s*pt(?![a-z])/i.test(tag) ? PT_BR : EN_US;
+}
+
+/** A locale from a page's own table; what it leaves out is taken from the built-in one of its language. */
+export function readLocale(table: Partial<Locale> | Record<string, string>, tag: string): Locale {
+  const words = (typeof table.words === "object" ? table.words : table) as Record<string, string>;
+  const base = findLocale((table as Partial<Locale>).name ?? tag);
+  const own = Object.entries(words).map(([key, text]) => [key.replace(/^ai\.(?:thinking\.)?/, ""), text]);
+  return { ...base, ...(words === table ? {} : table), words: { ...base.words, ...Object.fromEntries(own) } };
+}
+
+function two(amount: number, large: string, small: string): string {
+  const low = amount % 60;
+  return `${Math.floor(amount / 60)}${large}${low ? ` ${low}${small}` : ""}`;
+}
