@@ -46,11 +46,17 @@ async function frameOver(): Promise<void> {
 /** What is called from outside. */
 export interface Stage {
   clear(): void;
+  /** So much text at once, in the pieces that it was streamed in. */
   fill(size: number, open: boolean): Promise<void>;
+  /** One piece after the other, each when the one before is drawn. */
   stream(count: number): Promise<void>;
+  /** More pieces than frames, each in a task of its own. */
   burst(frames: number, each: number): Promise<void>;
+  /** Pieces by the clock, as from a network: what is late comes together. */
   pace(perSecond: number, seconds: number): Promise<{ frames: number; dropped: number; longest: number }>;
+  /** So many finished blocks of that size. */
   rest(count: number, size: number): Promise<void>;
+  /** Empty if everything that was said is there in its order, and nothing of it where it is closed. */
   right(): string;
 }
 
@@ -82,17 +88,18 @@ export function stage(contender: Contender): Stage {
 
     async fill(size, wanted) {
       open = wanted;
-      at = size;
+      at = 0;
       contender.begin(open);
       await frameOver();
-      await drawn(() => contender.grow(text.slice(0, size)));
+      await drawn(() => {
+        while (at < size) more();
+      });
     },
 
     async stream(count) {
       for (let told = 0; told < count; told++) await drawn(more);
     },
 
-    /** More pieces than frames, each in a task of its own. */
     async burst(frames, each) {
       for (let shown = 0; shown < frames; shown++) {
         for (let told = 0; told < each; told++) {
@@ -104,7 +111,6 @@ export function stage(contender: Contender): Stage {
       }
     },
 
-    /** Pieces come by the clock, as from a network: what is late comes together. */
     async pace(perSecond, seconds) {
       const from = at;
       const began = performance.now();
@@ -123,7 +129,6 @@ export function stage(contender: Contender): Stage {
       await frameOver();
     },
 
-    /** Empty if everything that was said is there in its order, and nothing of it where it is closed. */
     right() {
       const said = marks(text.slice(0, open ? at - DELTA : 0)).join();
       const shown = marks(contender.shown()).join();
