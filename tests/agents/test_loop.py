@@ -359,6 +359,14 @@ def test_a_task_may_be_written_in_any_shape(arguments: str, task: str) -> None:
     assert only(turn, Kind.ASSISTANT_CALL).result == "Checked."
 
 
+def test_half_a_task_is_not_told() -> None:
+    """It came as arguments in JSON, of which nobody can make anything."""
+    who = agent(assistants=(agent("Checker"),))
+    turn, _ = ran(who, {PROMPT: [(Think("I ask."), Begin("checker", '{"task": "ch'), Cut())]})
+    call = only(turn, Kind.ASSISTANT_CALL)
+    assert (call.text, call.status) == ("", Standing.INTERRUPTED)
+
+
 @pytest.mark.parametrize("arguments", ['{"task": ""}', '{"task": " \\n"}', ""], ids=repr)
 def test_without_a_task_an_assistant_is_not_asked(arguments: str) -> None:
     """No provider takes a message with nothing in it."""

@@ -307,10 +307,9 @@ async def _side_by_side(works: Sequence[Coroutine[Any, Any, None]]) -> None:
 
 
 async def put_down(tasks: Sequence[asyncio.Task[None]], grace_s: float) -> None:
-    """Cancel tasks and wait a little. What they raise is of no interest any more."""
+    """Cancel tasks, and give them a little time to end."""
     for task in tasks:
         task.cancel()
-        task.add_done_callback(lambda late: late.cancelled() or late.exception())
     _, late = await asyncio.wait(tasks, timeout=grace_s)
     if late:
         logger.warning("a tool goes on after it was stopped, and is left to itself")
