@@ -91,6 +91,16 @@ def opened(page: Page, gateway: Gateway) -> None:
     page.wait_for_timeout(500)
 
 
+def planner(page: Page, gateway: Gateway) -> None:
+    """The agent that comes along, when it has answered: thoughts, a tool, and the checker below its call."""
+    page.click(".composer .chip")
+    page.locator(".option", has_text="Planner").click()
+    ask(page, PUZZLE)
+    finished(page)
+    page.evaluate("() => document.querySelector('thinking-block').expandAll()")
+    page.wait_for_timeout(600)  # it opens slowly
+
+
 def menu(page: Page, gateway: Gateway) -> None:
     answered(page, gateway)
     page.click(".opener")
@@ -180,6 +190,8 @@ PICTURES: dict[str, tuple[Callable[[Page, Gateway], None], dict[str, Any]]] = {
     "streaming": (streaming, WIDE),
     "streaming-narrow-dark": (streaming_open, {**NARROW, **DARK}),
     "wide": (answered, WIDE),
+    "planner": (planner, {"viewport": {"width": 1100, "height": 900}}),
+    "planner-narrow-dark": (planner, {**NARROW, **DARK}),
     "dark": (opened, {**WIDE, **DARK}),
     "narrow": (opened, NARROW),
     "menu-narrow": (menu, NARROW),
