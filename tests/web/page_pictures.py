@@ -97,7 +97,10 @@ def planner(page: Page, gateway: Gateway) -> None:
     page.locator(".option", has_text="Planner").click()
     ask(page, PUZZLE)
     finished(page)
-    page.evaluate("() => document.querySelector('thinking-block').expandAll()")
+    page.evaluate(
+        "() => { const block = document.querySelector('thinking-block'); block.expandAll();"
+        " block.style.setProperty('--thinking-max-block-size', '60rem'); }"
+    )
     page.wait_for_timeout(600)  # it opens slowly
 
 
@@ -190,7 +193,7 @@ PICTURES: dict[str, tuple[Callable[[Page, Gateway], None], dict[str, Any]]] = {
     "streaming": (streaming, WIDE),
     "streaming-narrow-dark": (streaming_open, {**NARROW, **DARK}),
     "wide": (answered, WIDE),
-    "planner": (planner, {"viewport": {"width": 1100, "height": 900}}),
+    "planner": (planner, {"viewport": {"width": 1100, "height": 1250}}),
     "planner-narrow-dark": (planner, {**NARROW, **DARK}),
     "dark": (opened, {**WIDE, **DARK}),
     "narrow": (opened, NARROW),
