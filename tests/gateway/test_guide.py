@@ -37,7 +37,7 @@ def commands(page: str) -> str:
                 "tka_",
             ),
         ),
-        ("README.md", ("event: end", '"reasoning_content": "From 4 7 8 8')),
+        ("README.md", ("event: end", '"assistantResult": "Right. 8 × (7 + 4 − 8) gives 24."', '"usd": "0"')),
     ],
 )
 def test_a_page_works_as_it_is_written(tmp_path: Path, page: str, shown: tuple[str, ...]) -> None:

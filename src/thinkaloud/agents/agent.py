@@ -20,6 +20,7 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     """What runs: see `run.Run`."""
 
     name: str
+    """Empty for a model alone, whose calls are left to whoever asked it."""
     model: str
     id: str = ""
     description: str = ""
@@ -47,8 +48,8 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
         return next((tool for tool in self.tools if tool.definition.name == name), None)
 
     def is_client_tool(self, name: str) -> bool:
-        """Whether somebody else runs the tool that has this name."""
-        return any(tool.name == name for tool in self.client_tools)
+        """Whether somebody else runs the tool of this name: all of them, where a model is asked alone."""
+        return not self.name or any(tool.name == name for tool in self.client_tools)
 
     def assistant(self, name: str) -> "Agent | None":
         """The assistant that a model calls by this name."""
