@@ -56,6 +56,11 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
         return next((one for one in self.assistants if assistant_tool(one.name) == name), None)
 
 
+def model_alone(model: str) -> Agent:
+    """A model without a name, tools or limits: it replies once, for as long as it takes."""
+    return Agent(name="", model=model, limits=Limits(seconds=None))
+
+
 Find = Callable[[str], tuple[Agent, tuple[str, ...]]]
 """An agent by its id, without assistants, and the ids of those; refuses an id that nobody has."""
 

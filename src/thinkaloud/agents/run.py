@@ -7,7 +7,6 @@ that was left waiting for an approval goes on from its entries, in this process 
 import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, Collection
-from contextlib import aclosing
 
 import msgspec
 
@@ -103,13 +102,6 @@ class Run:
             tasks[0].result()
         finally:
             await put_down([*tasks, *self._writing], 2 * GRACE_S)
-
-    async def finished(self) -> Turn:
-        """Run to the end; the turn. Approvals have to be settled by somebody else meanwhile."""
-        async with aclosing(self.entries()) as entries:
-            async for _ in entries:
-                pass
-        return self.turn
 
     def settle(self, block: int, *, granted: bool, by: str = "") -> None:
         """Let a call run that waits for it, or not; also before a turn that was left waiting goes on."""

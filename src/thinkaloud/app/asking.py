@@ -9,8 +9,7 @@ from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanage
 
 import msgspec
 
-from thinkaloud.agents.agent import Agent, everyone
-from thinkaloud.agents.limits import Limits
+from thinkaloud.agents.agent import Agent, everyone, model_alone
 from thinkaloud.agents.prices import cost_of
 from thinkaloud.agents.run import Run, Surroundings
 from thinkaloud.agents.tools import Tool
@@ -33,8 +32,6 @@ from thinkaloud.view.notices import asks_for_help
 
 _CODES = {Ending.FAILED: FAILED, Ending.CUT_OFF: FAILED, Ending.CANCELLED: STOPPED}
 _ALL = "all"
-_ALONE = Limits(seconds=None)
-"""A model without tools replies once, for as long as it takes."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -176,7 +173,7 @@ async def _agent(options: argparse.Namespace) -> AsyncIterator[tuple[Agent, Coll
     if not options.agent:
         if options.approve:
             raise Refused("--approve lets a tool of an agent run, and no agent was named. Add --agent NAME.")
-        yield _as_asked(Agent(name="", model=model_name(options.model), limits=_ALONE), options), ()
+        yield _as_asked(model_alone(model_name(options.model)), options), ()
         return
     from thinkaloud.agents.files import SEARCH_SESSIONS, agent_of, local_tools
     from thinkaloud.agents.toolbox import Toolbox

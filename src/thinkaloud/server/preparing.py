@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from sqlalchemy import Connection
 
-from thinkaloud.agents.agent import Agent
-from thinkaloud.agents.limits import Limits as HowFar
+from thinkaloud.agents.agent import Agent, model_alone
 from thinkaloud.canon import Refused
 from thinkaloud.canon.requests import Image, ToolMessage, UserMessage
 from thinkaloud.catalog import Catalog
@@ -28,8 +27,6 @@ from thinkaloud.store.texts import storable
 if TYPE_CHECKING:
     from thinkaloud.server.gateway import Gateway
 
-UNLIMITED = HowFar(seconds=None)
-"""A model without tools replies once, for as long as it takes."""
 _TURNS_AT_ONCE = 200
 _images = msgspec.json.Decoder(tuple[Image, ...])
 
@@ -123,13 +120,11 @@ async def agent_for(gateway: "Gateway", asked: NewTurn, known: Known) -> Agent:
         return msgspec.structs.replace(
             agent, model=model, thinking=thinking, context_mode=mode, max_tokens=asked.max_tokens
         )
-    return Agent(
-        name="",
-        model=_model(asked.model or known.session.model or gateway.settings.model),
+    return msgspec.structs.replace(
+        model_alone(_model(asked.model or known.session.model or gateway.settings.model)),
         thinking=wanted,
         max_tokens=asked.max_tokens,
         context_mode=_mode(asked, ContextMode.PROVIDER_DEFAULT, known),
-        limits=UNLIMITED,
     )
 
 
