@@ -8,7 +8,7 @@ Event = dict[str, Any]
 
 WORDS = "Let me check the dates first. The user asked for **Friday**, and the ferry only runs on weekdays."
 
-FEED = """([events, {attributes, policy, now, open, id, tag}]) => {
+FEED = """async ([events, {attributes, policy, now, open, id, tag}]) => {
   const node = put(attributes ?? {}, tag ?? "thinking-block");
   node.id = id ?? "";
   if (policy) node.policy = policy;
@@ -20,6 +20,7 @@ FEED = """([events, {attributes, policy, now, open, id, tag}]) => {
   for (const [event, at] of events) node.tell(event, at);
   if (open) node.expandAll();
   node.refresh();
+  await node.ready;
 }"""
 
 TELL = "([id, events]) => { for (const [event, at] of events) document.getElementById(id).tell(event, at); }"

@@ -17,6 +17,11 @@ PAGE = """<!doctype html>
 <meta name="viewport" content="width=device-width"><script type="module" src="/page.js"></script></head>
 <body><main id="stage"></main></body></html>"""
 
+PLAIN = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>Plain</title>
+<script src="/dist/thinking-block.global.js" defer></script></head>
+<body><thinking-block id="block" duration-ms="4200">I need the **docs** first.</thinking-block></body></html>"""
+
 SCRIPT = """
 import "/dist/thinking-block.js";
 import * as twin from "/dist/twin.js";
@@ -73,6 +78,8 @@ class Site:
             return PAGE.format(
                 lang=wishes.get("lang", "en"), dir=wishes.get("dir", "ltr")
             ).encode(), "text/html"
+        if name == "/plain":
+            return PLAIN.encode(), "text/html"
         if name == "/page.js":
             return SCRIPT.encode(), "text/javascript"
         file = WEB / name.lstrip("/")

@@ -9,18 +9,27 @@ from playwright.sync_api import Page
 STORIES = Path(__file__).parents[2] / "stories"
 FILES = sorted(path for path in STORIES.glob("*.json") if path.name != "schema.json")
 
-START = """({policy, locale}) => {
+# A header that asks for a summary has the page load what finds one; from then on every state tells it.
+START = """async ({policy, locale}) => {
+  const first = put();
+  first.policy = {header: "summary"};
+  first.text = "-";
+  first.refresh();
+  await first.ready;
+  first.remove();
   const node = put({lang: locale});
   node.policy = policy;
   window.seq = 0;
   window.story = node;
+  await node.ready;
 }"""
 
-STEP = """({events, at}) => {
+STEP = """async ({events, at}) => {
   const node = window.story;
   node.clock = () => at;
   for (const event of events) node.feed({seq: window.seq++, event, at_ms: at});
   node.refresh();
+  await node.ready;
 }"""
 
 # What stands on the screen, from the nodes alone; null for what is not there.

@@ -193,8 +193,8 @@ def test_the_thinking_block_as_json(page: Page) -> None:
     step = {"id": "1", "type": "reasoning", "content": "First I"}
     page.evaluate(
         (
-            "step => { const node = put(); node.id = 'block'; node.policy = {preset: 'trace'}; "
-            "node.block = {summary: '', status: 'thinking', steps: [step]}; node.refresh(); "
+            "async step => { const node = put(); node.id = 'block'; node.policy = {preset: 'trace'}; "
+            "node.block = {summary: '', status: 'thinking', steps: [step]}; await node.ready; "
             "window.first = node.shadowRoot.querySelector('.text'); }"
         ),
         step,

@@ -9,10 +9,10 @@ SLOW = settings(deadline=None, max_examples=80, suppress_health_check=[HealthChe
 
 # Draws a text piece by piece and at once, and compares what stands there after every piece.
 DRAWN = """async pieces => {
-  const { Markdown, Plain } = await import("/dist/lib/markdown.js");
-  const labels = { copy: "Copy", copied: "Copied", image: "Image not loaded" };
+  const { markdown, plain } = await import("/dist/lib/markdown.js");
+  const say = key => ({ copy: "Copy", copied: "Copied", image: "Image not loaded" })[key];
   const problems = [];
-  for (const make of [root => new Markdown(root, labels), root => new Plain(root)]) {
+  for (const make of [root => markdown(root, say), plain]) {
     const grown = document.createElement("div"), renderer = make(grown);
     let text = "";
     for (const piece of pieces) {
@@ -27,9 +27,9 @@ DRAWN = """async pieces => {
 }"""
 
 HTML = """async text => {
-  const { Markdown } = await import("/dist/lib/markdown.js");
+  const { markdown } = await import("/dist/lib/markdown.js");
   const root = document.createElement("div");
-  new Markdown(root, { copy: "Copy", copied: "Copied", image: "Image not loaded" }).feed(text);
+  markdown(root, key => ({ copy: "Copy", copied: "Copied", image: "Image not loaded" })[key]).feed(text);
   for (const node of root.querySelectorAll("[class]")) { node.removeAttribute("part");
     if (/section|more|code-part/.test(node.className)) node.replaceWith(...node.childNodes); }
   return root.innerHTML;
@@ -37,9 +37,9 @@ HTML = """async text => {
 
 # Letters of a text, however it is drawn.
 TEXT = """async text => {
-  const { Markdown } = await import("/dist/lib/markdown.js");
+  const { markdown } = await import("/dist/lib/markdown.js");
   const root = document.createElement("div");
-  new Markdown(root, { copy: "", copied: "", image: "" }).feed(text);
+  markdown(root, () => "").feed(text);
   return root.textContent;
 }"""
 

@@ -5,6 +5,8 @@
  * itself is never read out.
  */
 
+import { make, mark } from "./dom.js";
+
 const APART_MS = 1000;
 const CLEAR_MS = 5000;
 
@@ -26,21 +28,21 @@ function speak(): void {
   line().textContent = waiting;
   if (free) return;
   waiting = "";
-  timer = window.setTimeout(rest, APART_MS);
+  timer = setTimeout(rest, APART_MS);
 }
 
 function rest(): void {
   free = true;
   if (waiting) speak();
-  else timer = window.setTimeout(speak, CLEAR_MS - APART_MS);
+  else timer = setTimeout(speak, CLEAR_MS - APART_MS);
 }
 
 function line(): HTMLElement {
   if (region?.isConnected) return region;
-  region = document.createElement("div");
-  region.role = "status";
-  region.ariaAtomic = "true";
-  Object.assign(region.style, { position: "fixed", width: "1px", height: "1px", overflow: "hidden", clipPath: "inset(50%)" });
+  region = make("div");
+  mark(region, "role", "status");
+  mark(region, "aria-atomic", "true");
+  region.style.cssText = "position:fixed;inline-size:1px;block-size:1px;overflow:hidden;clip-path:inset(50%)";
   document.body.append(region);
   return region;
 }

@@ -17,35 +17,28 @@ const CLOSED = 2;
 
 /** One message after the other until the stream ends or the signal stops it. */
 export async function* messages(source: Source, signal?: AbortSignal): AsyncGenerator<unknown> {
-  const stopped = new Promise<{ done: true; value: undefined }>((resolve) => {
-    const stop = (): void => resolve({ done: true, value: undefined });
+  const chunks = iterate("addEventListener" in source ? heard(source) : source);
+  const stopped = new Promise<{ done: true; value?: unknown }>((resolve) => {
+    const stop = (): void => {
+      void chunks.return?.();
+      resolve({ done: true });
+    };
     signal?.addEventListener("abort", stop);
     if (signal?.aborted) stop();
   });
-  const chunks = iterate(source, signal);
-  const lines = new Lines();
-  for (;;) {
+  const decoder = new TextDecoder();
+  let rest = "";
+  for (let over: boolean | undefined; !over; ) {
     const { done, value } = await Promise.race([stopped, chunks.next()]);
-    if (done) break;
-    yield* lines.read(value);
-  }
-  void chunks.return?.(undefined);
-  if (!signal?.aborted) yield* lines.read("\n");
-}
-
-/** Chunks of bytes or text as parsed lines; objects pass as they are. */
-class Lines {
-  #decoder = new TextDecoder();
-  #rest = "";
-
-  *read(chunk: unknown): Generator<unknown> {
-    const bytes = chunk instanceof Uint8Array;
-    if (!bytes && typeof chunk !== "string") {
-      yield chunk;
-      return;
+    over = done;
+    if (signal?.aborted) return;
+    const said = done ? "\n" : value instanceof Uint8Array ? decoder.decode(value, { stream: true }) : value;
+    if (typeof said !== "string") {
+      yield said;
+      continue;
     }
-    const lines = (this.#rest + (bytes ? this.#decoder.decode(chunk, { stream: true }) : chunk)).split("\n");
-    this.#rest = lines.pop() as string;
+    const lines = (rest + said).split("\n");
+    rest = lines.pop() as string;
     for (const line of lines) {
       const data = /^(?:data:)?\s*(\{.*\})\s*$/.exec(line)?.[1];
       if (data) yield JSON.parse(data) as unknown;
@@ -53,41 +46,29 @@ class Lines {
   }
 }
 
-function iterate(source: Source, signal?: AbortSignal): AsyncIterator<unknown> {
-  if ("getReader" in source) return read(source, signal);
-  if ("addEventListener" in source) return listen(source, signal);
-  return Symbol.asyncIterator in source ? source[Symbol.asyncIterator]() : each(source);
+function iterate(source: Exclude<Source, EventSourceLike>): AsyncIterator<unknown> | Iterator<unknown> {
+  if (!("getReader" in source))
+    return Symbol.asyncIterator in source ? source[Symbol.asyncIterator]() : source[Symbol.iterator]();
+  const reader = source.getReader();
+  const cancel = (): Promise<never> => reader.cancel().catch(() => undefined) as Promise<never>;
+  return { next: () => reader.read() as Promise<IteratorResult<unknown>>, return: cancel };
 }
 
-async function* each(source: Iterable<unknown>): AsyncGenerator<unknown> {
-  yield* source;
-}
-
-async function* read(stream: ReadableStream<unknown>, signal?: AbortSignal): AsyncGenerator<unknown> {
-  const reader = stream.getReader();
-  signal?.addEventListener("abort", () => void reader.cancel().catch(() => undefined));
-  for (let step = await reader.read(); !step.done; step = await reader.read()) yield step.value;
-}
-
-async function* listen(source: EventSourceLike, signal?: AbortSignal): AsyncGenerator<unknown> {
-  const queue: unknown[] = [];
-  let wake = (): void => undefined;
+/** What an EventSource says, as a stream that ends when it closes. */
+function heard(source: EventSourceLike): ReadableStream<unknown> {
   let over = false;
-  source.addEventListener("message", ({ data }) => {
-    queue.push(typeof data === "string" ? `${data}\n` : data);
-    wake();
+  return new ReadableStream({
+    start(stream) {
+      source.addEventListener("message", ({ data }) => over || stream.enqueue(typeof data === "string" ? `${data}\n` : data));
+      source.addEventListener("error", () => {
+        if (over || source.readyState !== CLOSED) return;
+        over = true;
+        stream.close();
+      });
+    },
+    cancel() {
+      over = true;
+      source.close?.();
+    },
   });
-  source.addEventListener("error", () => {
-    over ||= source.readyState === CLOSED;
-    wake();
-  });
-  signal?.addEventListener("abort", () => {
-    source.close?.();
-    over = true;
-    wake();
-  });
-  while (queue[0] !== undefined || !over) {
-    if (queue[0] !== undefined) yield queue.shift();
-    else await new Promise<void>((resolve) => (wake = resolve));
-  }
 }

@@ -2,19 +2,17 @@
  * Streams of others, read as canonical events: the AI SDK's UI message stream and AG-UI.
  *
  * Both name a block by an id of their own, may leave out a start or an end, and may use an id again. A
- * message that means nothing here is passed over.
+ * message that means nothing here is passed over. The element loads this when the first such message comes.
  */
 
 import type { Event, Finish, Kind } from "./events.js";
-import type { Turn } from "./transcript.js";
+import type { Core } from "./feed.js";
 
 /** A message of another dialect; every field may be missing. */
 export interface Message {
   type: string;
   [field: string]: unknown;
 }
-
-type Tell = (event: Event, at?: number) => void;
 
 const KINDS: Record<string, Kind> = {
   reasoning: "reasoning",
@@ -34,14 +32,17 @@ const FINISHES: Record<string, Finish> = {
 };
 
 /** Reads messages one by one and tells what they mean; `tell` must have happened when it returns. */
-export class Reader {
-  #numbers = new Map<string, number>();
-  #turn: Turn;
-  #tell: Tell;
+export function dialects(core: Core): (message: Message) => void {
+  const reader = new Reader(core);
+  return (message) => reader.read(message);
+}
 
-  constructor(turn: Turn, tell: Tell) {
-    this.#turn = turn;
-    this.#tell = tell;
+class Reader {
+  #numbers = new Map<string, number>();
+  #core: Core;
+
+  constructor(core: Core) {
+    this.#core = core;
   }
 
   read(message: Message): void {
@@ -60,7 +61,7 @@ export class Reader {
     if (verb !== "end" || !this.#open(key)) this.#start(key, kind, text(message.toolName ?? message.toolCallName), message);
     const block = this.#numbers.get(key) as number;
     if (delta) this.#told({ type: "block.grew", block, text: delta }, message);
-    if (verb === "available" && !this.#turn.blocks[block]?.size)
+    if (verb === "available" && !this.#core.turn.blocks[block]?.size)
       this.#told({ type: "block.grew", block, text: text(message.input) }, message);
     if (/end|available/.test(verb)) this.#end(key, message);
   }
@@ -99,12 +100,12 @@ export class Reader {
   }
 
   #open(key: string): boolean {
-    return this.#turn.blocks[this.#numbers.get(key) ?? -1]?.status === "running";
+    return this.#core.turn.blocks[this.#numbers.get(key) ?? -1]?.status === "running";
   }
 
   #start(key: string, kind: Kind, name: string, message: Message): void {
     if (this.#open(key)) return;
-    const block = this.#turn.blocks.length;
+    const block = this.#core.turn.blocks.length;
     this.#numbers.set(key, block);
     this.#told({ type: "block.started", block, kind, name }, message);
   }
@@ -114,7 +115,7 @@ export class Reader {
   }
 
   #told(event: Event, message: Message): void {
-    this.#tell(event, typeof message.timestamp === "number" ? message.timestamp : undefined);
+    this.#core.tell(event, typeof message.timestamp === "number" ? message.timestamp : undefined);
   }
 }
 

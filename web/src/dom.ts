@@ -1,7 +1,7 @@
 /** Making nodes and putting text into them: nodes only, never HTML, and never an unseen change of direction. */
 
 // Marks that change the direction of the text around them; a reader must see that they are there.
-const BIDI = /[\u202a-\u202e\u2066-\u2069]/;
+const BIDI = /([\u202a-\u202e\u2066-\u2069])/;
 
 const said = new WeakMap<Node, string>();
 
@@ -13,34 +13,51 @@ export function make<Tag extends keyof HTMLElementTagNameMap>(
 ): HTMLElementTagNameMap[Tag] {
   const node = document.createElement(tag);
   if (part) {
-    node.setAttribute("part", part);
+    mark(node, "part", part);
     node.className = part;
   }
   node.append(...children);
   return node;
 }
 
+type Each<Parts extends string> = Parts extends `${string} ${infer Rest}` ? [HTMLElement, ...Each<Rest>] : [HTMLElement];
+
+/** One span for each part. */
+export function spans<Parts extends string>(parts: Parts): Each<Parts> {
+  return parts.split(" ").map((part) => make("span", part)) as HTMLElement[] as Each<Parts>;
+}
+
+/** A button, and what a click on it does. */
+export function button(part: string, act: () => void): HTMLButtonElement {
+  const node = make("button", part);
+  node.type = "button";
+  node.onclick = act;
+  return node;
+}
+
 /** Show this text and nothing else; does nothing when it is there already. */
-export function put(node: HTMLElement, text: string): void {
+export function put(node: Element, text: string): void {
   if (said.get(node) === text) return;
   said.set(node, text);
   node.replaceChildren(...textNodes(text));
-  node.hidden = !text;
+  hide(node, !text);
+}
+
+export function hide(node: Element, hidden: boolean): void {
+  mark(node, "hidden", hidden ? "" : null);
 }
 
 /** Set an attribute or take it away, where that changes anything. */
-export function mark(node: Element, name: string, value: string | boolean | null): void {
-  const text = value === true ? "" : value === false ? null : value;
-  if (node.getAttribute(name) === text) return;
-  if (text === null) node.removeAttribute(name);
-  else node.setAttribute(name, text);
+export function mark(node: Element, name: string, value: string | null): void {
+  if (node.getAttribute(name) === value) return;
+  if (value === null) node.removeAttribute(name);
+  else node.setAttribute(name, value);
 }
 
 /** A text as nodes, with every mark of direction made visible. */
 export function textNodes(text: string): (ChildNode | string)[] {
-  if (!BIDI.test(text)) return text ? [text] : [];
   return text
-    .split(/([\u202a-\u202e\u2066-\u2069])/)
+    .split(BIDI)
     .filter(Boolean)
     .map((piece) => (BIDI.test(piece) ? make("span", "bidi", codeOf(piece)) : piece));
 }

@@ -8,24 +8,25 @@
 
 import { announce } from "./announce.js";
 import type { Source } from "./consume.js";
-import { mark } from "./dom.js";
-import { Feed } from "./feed.js";
+import { hide, mark } from "./dom.js";
+import { type BlockStatus, Feed, setText } from "./feed.js";
 import type { By } from "./fold.js";
-import type { Locale } from "./locales.js";
-import { Markdown, Plain, type Renderer } from "./markdown.js";
+import { EN_US, type Locale, type Table } from "./locales.js";
+import { markdown, plain, type Renderer } from "./markdown.js";
 import { keep, recall } from "./memory.js";
-import { type Choices, type Open, PANEL, type Policy, readPolicy, type Rest, toggled } from "./opening.js";
-import { type Act, Panel } from "./panel.js";
-import { type BlockStatus, setText, type ThinkingBlock, type ThinkingStep } from "./records.js";
+import { type Choices, type Open, PANEL, type Policy, readPolicy, toggled } from "./opening.js";
+import { type Act, type Panel, panel } from "./panel.js";
+import type { ThinkingBlock, ThinkingStep } from "./records.js";
 import type { Standing } from "./standing.js";
 import type { Surroundings } from "./steps.js";
 import { styles } from "./styles.js";
+import type { Sentence } from "./summary.js";
 import type { Block, Turn } from "./transcript.js";
 import { notice, statusOf, type ThinkingView, view, waitedText, waitingView } from "./view.js";
-import { findLocale, readLocale, Words } from "./words.js";
+import { portuguese, readLocale, Words } from "./words.js";
 
-const LIVE: Record<string, Open> = { closed: "collapsed", preview: "peek", open: "expanded", hidden: "hidden" };
-const REST: Record<string, Rest> = { closed: "collapsed", open: "expanded", hidden: "hidden" };
+/** What the attributes `live` and `rest` call the states of the open rule. */
+const OPEN: Record<string, Open> = { closed: "collapsed", preview: "peek", open: "expanded", hidden: "hidden" };
 /** More text than this is not drawn ahead for the browser's own search. */
 const DRAW_AHEAD = 200_000;
 /** Without a word for so long, the reader is told that nothing came. */
@@ -33,6 +34,10 @@ const SILENT_MS = 20_000;
 const SPEAK_AFTER_MS = 1000;
 /** Where a page wants thinking itself read out, the newest line is, no more often than this. */
 const READ_EVERY_MS = 4000;
+
+// What is loaded when the first element needs it, for all of them.
+let pt: Locale | undefined;
+let sentence: Sentence | undefined;
 
 /**
  * Shows the thinking of a turn: a header that says what is going on, and everything behind it when opened.
@@ -122,30 +127,19 @@ const READ_EVERY_MS = 4000;
  * @cssstate empty - There is no thinking, so nothing is drawn.
  */
 export class ThinkingBlockElement extends HTMLElement {
-  static readonly observedAttributes = [
-    "block-id",
-    "status",
-    "preset",
-    "live",
-    "rest",
-    "header",
-    "auto-close",
-    "started-at",
-    "duration-ms",
-    "tokens",
-    "summary",
-    "provenance",
-    "render",
-    "actions",
-    "no-copy",
-    "lang",
-  ];
+  static readonly observedAttributes = (
+    "block-id status preset live rest header auto-close started-at duration-ms tokens summary provenance " +
+    "render actions no-copy lang"
+  ).split(" ");
 
   /** Makes what shows a thought's text; without it, markdown or plain as `render` says. */
   renderer: ((root: HTMLElement) => Renderer) | null = null;
 
+  /** Done when all that this block asked for has been loaded and drawn: another language, another dialect. */
+  ready: Promise<unknown> = Promise.resolve();
+
   #feed = new Feed();
-  #panel: Panel | null = null;
+  #panel: Panel | undefined;
   #internals = this.attachInternals();
   #choices: Choices = new Map();
   #settings: Partial<Policy> = {};
@@ -163,9 +157,15 @@ export class ThinkingBlockElement extends HTMLElement {
   #kept = false;
   #spokeUp = 0;
   #read = 0;
+  #asked = false;
 
   connectedCallback(): void {
-    if (!this.#panel) this.#build();
+    if (!this.#panel) {
+      const root = this.shadowRoot ?? this.attachShadow({ mode: "open" });
+      root.adoptedStyleSheets = [styles()];
+      this.#panel = panel((open, by) => this.choose(null, open, by), (act) => this.#act(act));
+      root.replaceChildren(this.#panel.root);
+    }
     this.#recall();
     if (document.readyState === "loading") addEventListener("DOMContentLoaded", () => this.#adopt(), { once: true });
     else this.#adopt();
@@ -176,7 +176,6 @@ export class ThinkingBlockElement extends HTMLElement {
     cancelAnimationFrame(this.#frame);
     clearTimeout(this.#timer);
     clearTimeout(this.#spokeUp);
-    cancelIdle(this.#idle);
     this.#frame = 0;
   }
 
@@ -189,7 +188,7 @@ export class ThinkingBlockElement extends HTMLElement {
     }
     if (name === "render") this.#panel?.clear();
     this.#readPolicy();
-    if (/^(?:status|started|duration|tokens|summary|provenance)/.test(name)) this.#driven(name, value);
+    this.#driven(name, value);
     this.#soon();
   }
 
@@ -206,8 +205,7 @@ export class ThinkingBlockElement extends HTMLElement {
 
   /** The thinking block's JSON; setting it again appends what grew. */
   set block(block: ThinkingBlock) {
-    this.#feed.records.take(block);
-    this.#soon();
+    this.feed(block);
   }
 
   /** The steps of it alone. */
@@ -228,7 +226,7 @@ export class ThinkingBlockElement extends HTMLElement {
   }
 
   /** Another language, or other words for the same: a table of them, by key. */
-  set strings(table: Partial<Locale> | Record<string, string>) {
+  set strings(table: Partial<Locale> | Table) {
     this.#table = table as Partial<Locale>;
     this.#words = null;
     this.#soon();
@@ -243,7 +241,7 @@ export class ThinkingBlockElement extends HTMLElement {
     this.choose(null, open);
   }
 
-  /** What is on the screen, in words and states, and the answer so far. */
+  /** What is on the screen, in words and states, and the answer so far. A summary that nobody wrote is there once a header has asked for one. */
   get state(): { view: ThinkingView | null; status: BlockStatus | ""; notice: string; answer: string } {
     const { answer } = this.#turn;
     return { view: this.#look(), status: this.#status, notice: notice(this.#turn, this.#speech()), answer };
@@ -260,7 +258,8 @@ export class ThinkingBlockElement extends HTMLElement {
 
   /** Take one entry, event, message of another dialect, or thinking block. */
   feed(message: unknown): void {
-    this.#feed.take(message);
+    const loading = this.#feed.take(message);
+    if (loading) this.#wait(loading);
     this.#soon();
   }
 
@@ -280,14 +279,12 @@ export class ThinkingBlockElement extends HTMLElement {
 
   /** Add a step, or bring it up to date. */
   upsertStep(step: ThinkingStep): void {
-    this.#feed.records.upsert(step);
-    this.#soon();
+    this.feed({ step });
   }
 
   /** More text of a step. */
   appendStep(id: string, delta: string): void {
-    this.#feed.records.append(id, delta);
-    this.#soon();
+    this.feed({ id, delta });
   }
 
   /** Forget everything, for another turn. */
@@ -303,12 +300,12 @@ export class ThinkingBlockElement extends HTMLElement {
 
   /** Open or close a block, or all of it (null), in the person's name; null gives the choice back. */
   choose(block: number | null, open: boolean | null, by: By = "user"): void {
-    const detail = { open: open ?? !this.open, by, block };
-    if (open !== null && !this.#fire("thinking-toggle", detail)) return;
     if (open === null) this.#choices.delete(block ?? PANEL);
-    else this.#choices.set(block ?? PANEL, open);
+    else if (this.#fire("toggle", { open, by, block })) this.#choices.set(block ?? PANEL, open);
+    else return;
     if (block === null) this.#kept = false;
-    this.#remember();
+    const id = this.getAttribute("block-id");
+    if (id) keep(id, this.#choices, this.#policy.remember);
     this.refresh();
   }
 
@@ -341,10 +338,9 @@ export class ThinkingBlockElement extends HTMLElement {
 
   /** Where a text stands in the thoughts; the thoughts that have it are opened. */
   find(query: string): { block: number; at: number }[] {
-    const sought = query.toLowerCase();
-    const found = this.#turn.top("reasoning").flatMap((block) => {
-      const at = sought ? block.text.toLowerCase().indexOf(sought) : -1;
-      return at < 0 ? [] : [{ block: block.number, at }];
+    const found = this.#turn.top("reasoning").flatMap(({ number, text }) => {
+      const at = query ? text.toLowerCase().indexOf(query.toLowerCase()) : -1;
+      return at < 0 ? [] : { block: number, at };
     });
     for (const { block } of found) this.choose(block, true, "find");
     return found;
@@ -353,22 +349,12 @@ export class ThinkingBlockElement extends HTMLElement {
   /** Copy the thoughts as they were written. */
   async copy(): Promise<void> {
     const { text } = this;
-    if (this.#fire("thinking-copy", { text })) await navigator.clipboard.writeText(text);
+    if (this.#fire("copy", { text })) await navigator.clipboard.writeText(text);
   }
 
   /** Draw now instead of with the next frame. */
   refresh(): void {
-    if (!this.#panel || !this.isConnected) return;
-    cancelAnimationFrame(this.#frame);
-    this.#frame = 0;
-    this.#draw(true);
-  }
-
-  #build(): void {
-    const root = this.shadowRoot ?? this.attachShadow({ mode: "open" });
-    root.adoptedStyleSheets = [styles()];
-    this.#panel = new Panel((open, by) => this.choose(null, open, by), (act) => void this.#act(act));
-    root.replaceChildren(this.#panel.root);
+    if (this.#panel && this.isConnected) this.#draw(true);
   }
 
   /** Take the text that a page wrote inside the element for readers without script. */
@@ -410,83 +396,95 @@ export class ThinkingBlockElement extends HTMLElement {
   }
 
   #readPolicy(): void {
-    const at = (name: string): string | null => this.getAttribute(name);
-    const said = {
-      preset: at("preset"),
-      while_streaming: LIVE[at("live") ?? ""],
-      after_complete: REST[at("rest") ?? ""],
-      header: at("header"),
-      auto_close: at("auto-close") === "false" ? false : null,
+    const own: Record<string, unknown> = {
+      preset: this.getAttribute("preset"),
+      while_streaming: OPEN[this.getAttribute("live") ?? ""],
+      after_complete: OPEN[this.getAttribute("rest") ?? ""],
+      header: this.getAttribute("header"),
+      auto_close: this.getAttribute("auto-close") === "false" ? false : null,
     };
-    const own = Object.fromEntries(Object.entries(said).filter(([, value]) => value != null));
-    this.#policy = readPolicy({ ...(own as Partial<Policy>), ...this.#settings });
+    for (const name in own) if (own[name] == null) delete own[name];
+    this.#policy = readPolicy({ ...own, ...this.#settings });
   }
 
   #speech(): Words {
     if (this.#words) return this.#words;
-    const tag = this.closest<HTMLElement>("[lang]")?.lang ?? "";
-    return (this.#words = new Words(this.#table ? readLocale(this.#table, tag) : findLocale(tag)));
+    const tag = this.#table?.name ?? this.closest<HTMLElement>("[lang]")?.lang ?? "";
+    const own = portuguese(tag);
+    if (own && !pt)
+      this.#wait(
+        import("./portuguese.js").then(({ PT_BR }) => {
+          pt = PT_BR;
+          this.#words = null;
+          this.#panel?.clear();
+        }),
+      );
+    const base = (own && pt) || EN_US;
+    return (this.#words = new Words(this.#table ? readLocale(this.#table, base) : base));
+  }
+
+  /** Draw once something has come that is only loaded where it is needed. */
+  #wait(loading: Promise<unknown>): void {
+    this.ready = Promise.all([this.ready, loading.then(() => this.refresh())]);
   }
 
   #look(): ThinkingView | null {
     const now = this.#feed.now();
-    const seen = view(this.#turn, this.#policy, this.#speech(), now, this.#choices);
+    const seen = view(this.#turn, this.#policy, this.#speech(), now, this.#choices, sentence);
     if (seen && this.#kept && !this.#choices.has(PANEL)) seen.open = "expanded";
+    if (seen && !seen.summary && !sentence && !this.#asked && this.#policy.header === "summary") {
+      this.#asked = true;
+      this.#wait(import("./sentence.js").then(({ firstSentence }) => (sentence = firstSentence)));
+    }
     const waits = !seen && this.getAttribute("status") === "pending" && !this.#turn.blocks[0] && this.#turn.live;
     return waits ? waitingView(this.#turn, this.#policy, this.#speech(), now) : seen;
   }
 
   /** Draw with the next frame; a page that nobody looks at draws nothing. */
   #soon(): void {
-    if (this.isConnected) this.#frame ||= requestAnimationFrame(() => ((this.#frame = 0), this.#draw(false)));
+    if (this.isConnected) this.#frame ||= requestAnimationFrame(() => this.#draw(false));
   }
 
   #draw(timed: boolean): void {
     const panel = this.#panel as Panel;
-    let seen = this.#keepHeld(this.#look());
-    const closes = seen && panel.open && seen.open !== "expanded" && !this.#choices.has(PANEL);
-    const still = closes ? panel.holdStill() : null;
-    if (still === false) {
+    cancelAnimationFrame(this.#frame);
+    this.#frame = 0;
+    let seen = this.#look();
+    // A reader who is inside made a choice: what the focus or a selection is in does not close by itself.
+    const shown = seen && panel.open();
+    const closes = shown && seen?.open !== "expanded" && !this.#choices.has(PANEL);
+    const held = closes || (shown && seen?.status !== this.#standing) ? panel.held() : null;
+    const still = closes && held === null && panel.holdStill();
+    if (held !== null && held !== PANEL && !this.#choices.has(held)) this.#choices.set(held, true);
+    if (held !== null || (closes && !still)) {
       this.#kept = true;
       seen = this.#look();
     }
     const first = !this.#seen;
     this.#seen = seen;
-    panel.root.hidden = !seen;
+    hide(panel.root, !seen);
     if (seen) {
       if (this.#silent(seen)) seen.peek = this.#speech().say("still_waiting");
-      panel.draw(seen, this.#policy, this.#around(), waitedText(this.#turn, this.#speech()));
+      panel.draw(seen, this.#policy, this.#around(seen), waitedText(this.#turn, this.#speech()));
       if (still) still();
       if (timed || seen.status !== this.#standing) panel.tick(this.#time(seen));
-      if (first) this.#fire("thinking-first-paint");
+      if (first) this.#fire("first-paint");
     }
     this.#reflect(seen);
     this.#speak(seen);
     this.#schedule(seen);
   }
 
-  /** A reader who is inside made a choice: what the focus or a selection is in does not close by itself. */
-  #keepHeld(seen: ThinkingView | null): ThinkingView | null {
-    const panel = this.#panel as Panel;
-    const closes = seen && panel.open && seen.open !== "expanded" && !this.#choices.has(PANEL);
-    const held = closes || (seen && panel.open && seen.status !== this.#standing) ? panel.held() : null;
-    if (held === null) return seen;
-    this.#kept = true;
-    if (held !== PANEL && !this.#choices.has(held)) this.#choices.set(held, true);
-    return this.#look();
-  }
-
-  #around(): Surroundings {
+  #around({ status }: ThinkingView): Surroundings {
     const words = this.#speech();
-    const labels = { copy: words.say("copy"), copied: words.say("copied"), image: words.say("image") };
-    const plain = this.getAttribute("render") === "plain";
+    const actions = this.getAttribute("actions") ?? "";
     return {
       words,
-      deep: this.#deep && this.#seen?.status !== "thinking",
-      offers: [...(this.getAttribute("actions") ?? "").split(" "), this.hasAttribute("no-copy") ? "no-copy" : ""],
+      deep: this.#deep && status !== "thinking",
+      offers: [...actions.split(" "), this.hasAttribute("no-copy") ? "no-copy" : ""],
       notes: new Map(this.#turn.notices.map(({ block, text, code }) => [block ?? PANEL, text || code])),
       ask: (number) => (open, by) => this.choose(number, open, by),
-      renderer: this.renderer ?? ((root) => (plain ? new Plain(root) : new Markdown(root, labels))),
+      renderer: this.renderer ?? ((root) => (this.getAttribute("render") === "plain" ? plain(root) : markdown(root, (key) => words.say(key)))),
     };
   }
 
@@ -504,34 +502,36 @@ export class ThinkingBlockElement extends HTMLElement {
   /** Tick once a second while it thinks; draw the rest ahead once it does not. */
   #schedule(seen: ThinkingView | null): void {
     clearTimeout(this.#timer);
-    cancelIdle(this.#idle);
-    if (seen?.status === "thinking") {
+    if (!seen) return;
+    if (seen.status === "thinking") {
       if (this.#policy.live_region === "content" && performance.now() - this.#read > READ_EVERY_MS) {
         this.#read = performance.now();
         announce(seen.peek);
       }
-      const into = (seen.duration_ms ?? 0) % 1000;
-      this.#timer = window.setTimeout(() => this.#draw(true), 1000 - into);
-    } else if (seen && !this.#deep && this.#turn.blocks.reduce((sum, block) => sum + block.size, 0) < DRAW_AHEAD) {
-      this.#idle = whenIdle(() => {
-        this.#deep = true;
-        this.#draw(false);
-      });
-    }
+      this.#timer = setTimeout(() => this.#draw(true), 1000 - ((seen.duration_ms ?? 0) % 1000));
+    } else if (!this.#deep) this.#idle ||= whenIdle(() => this.#drawAhead());
+  }
+
+  #drawAhead(): void {
+    this.#idle = 0;
+    const size = this.#turn.blocks.reduce((sum, block) => sum + block.size, 0);
+    if (!this.isConnected || this.#standing === "thinking" || size > DRAW_AHEAD) return;
+    this.#deep = true;
+    this.#draw(false);
   }
 
   #reflect(seen: ThinkingView | null): void {
     const from = this.#status;
     const to = (this.#status = statusOf(this.#turn, seen));
-    const states = this.#internals.states;
-    for (const state of ["streaming", "done", "error", "interrupted", "open", "empty"]) states.delete(state);
+    const { states } = this.#internals;
+    states.clear();
     states.add(seen ? (seen.status === "thinking" ? "streaming" : seen.status) : "empty");
-    if (seen?.open === "expanded") states.add("open");
+    if (this.open) states.add("open");
     if (from === to) return;
     this.#reflecting = true;
     mark(this, "status", to || null);
     this.#reflecting = false;
-    this.#fire("thinking-status", { from, to });
+    this.#fire("status", { from, to });
   }
 
   /** Tell a screen reader of the beginning, if it lasts, and of the end. */
@@ -540,16 +540,16 @@ export class ThinkingBlockElement extends HTMLElement {
     const to = (this.#standing = seen?.status ?? "");
     if (from === to || this.#policy.live_region === "off") return;
     clearTimeout(this.#spokeUp);
-    if (to === "thinking") this.#spokeUp = window.setTimeout(() => announce(this.#seen?.label ?? ""), SPEAK_AFTER_MS);
+    if (to === "thinking") this.#spokeUp = setTimeout(() => announce(this.#seen?.label ?? ""), SPEAK_AFTER_MS);
     else if (from === "thinking" && seen) announce([seen.spoken, seen.notice].filter(Boolean).join(". "));
   }
 
-  async #act(act: Act): Promise<void> {
-    if (act === "copy") await this.copy();
+  #act(act: Act): void {
+    if (act === "copy") void this.copy();
     else if (act === "close") {
       this.choose(null, false);
-      this.#panel?.focus();
-    } else this.#fire(`thinking-${act}`);
+      this.#panel?.summary.focus();
+    } else this.#fire(act);
   }
 
   #recall(): void {
@@ -558,18 +558,11 @@ export class ThinkingBlockElement extends HTMLElement {
     if (kept?.size) this.#choices = kept;
   }
 
-  #remember(): void {
-    const id = this.getAttribute("block-id");
-    if (id) keep(id, this.#choices, this.#policy.remember);
-  }
-
   #fire(name: string, detail: unknown = null): boolean {
-    return this.dispatchEvent(new CustomEvent(name, { detail, bubbles: true, composed: true, cancelable: true }));
+    const type = `thinking-${name}`;
+    return this.dispatchEvent(new CustomEvent(type, { detail, bubbles: true, composed: true, cancelable: true }));
   }
 }
 
 // Safari has no idle time to give.
-const whenIdle = (work: () => void): number =>
-  "requestIdleCallback" in window ? requestIdleCallback(work) : setTimeout(work, 200);
-const cancelIdle = (handle: number): void =>
-  "cancelIdleCallback" in window ? cancelIdleCallback(handle) : clearTimeout(handle);
+const whenIdle = (work: () => void): number => (window.requestIdleCallback ?? setTimeout)(work);

@@ -2,55 +2,87 @@
  * Everything a block can be fed with becomes one turn: entries, events, other dialects, records, plain text.
  *
  * This is the shell of the pure half: the only place of it that reads a clock. An event that nobody stamped
- * happens when it comes.
+ * happens when it comes. Readers of other dialects and of records are loaded when the first of them comes;
+ * what follows waits for them, so that the order of what was said is kept.
  */
 
 import { messages, type Source } from "./consume.js";
-import { type Message, Reader } from "./dialects.js";
 import type { Entry, Event, TurnEnded, TurnFailed } from "./events.js";
-import { type BlockStatus, Records, settled, type ThinkingBlock } from "./records.js";
-import { apply, type Block, stopped, Turn } from "./transcript.js";
+import type { Other } from "./others.js";
+import { apply, begin, type Block, open, stopped, Turn } from "./transcript.js";
+
+/** The words of the `status` attribute. */
+export type BlockStatus =
+  | "pending"
+  | "streaming"
+  | "done"
+  | "error"
+  | "aborted"
+  | "truncated"
+  | "redacted"
+  | "disconnected";
+
+/** What a reader of something else needs from here. */
+export interface Core {
+  turn: Turn;
+  tell(event: Event, at?: number): void;
+  begin(turn: Turn, kind: Block["kind"]): Block;
+  setText(block: Block, text: string): void;
+}
 
 /** Stamps above this count from 1970, so the reader's own clock goes on from them. */
 const EPOCH_MS = 1e11;
 
-/** The step of a block that is fed with plain text. */
-const OWN = "";
+/** How a turn ends where a status word says so. */
+const ENDS: Partial<Record<BlockStatus, TurnEnded | TurnFailed>> = {
+  error: { type: "turn.failed", code: "" },
+  aborted: { type: "turn.ended", finish: "cancelled" },
+  truncated: { type: "turn.ended", finish: "length" },
+  disconnected: { type: "turn.failed", code: "cut_off" },
+};
 
-export class Feed {
+export class Feed implements Core {
   readonly turn = new Turn();
-  readonly records = new Records(this.turn);
+  readonly begin = begin;
+  readonly setText = setText;
   /** The server's time in milliseconds; without it the time goes on from the newest stamp. */
   clock: (() => number | null) | null = null;
   /** When something came last, by the page's own time. */
   heard = 0;
-  #reader = new Reader(this.turn, (event, at) => this.tell(event, at));
+  #other: ((message: Other) => void) | undefined;
+  #waiting: unknown[] = [];
+  #loading: Promise<void> | undefined;
+  #own: Block | undefined;
   #stamp: { at: number; seen: number; skew: number } | null = null;
-  #lost: number[] = [];
+  #lost: Block[] = [];
 
-  /** Take one entry, event, message of another dialect, or thinking block. */
-  take(message: unknown): void {
-    const said = message as Entry & Message & ThinkingBlock;
-    if (Array.isArray(said.steps)) this.records.take(said);
-    else if (said.event) this.#entry(said);
-    else if (said.type.includes(".")) this.tell(said as unknown as Event);
-    else this.#reader.read(said);
+  /** Take one entry, event, message of another dialect, or record; the promise is for what must be loaded first. */
+  take(message: unknown): Promise<void> | undefined {
     this.heard = performance.now();
+    const said = message as Entry & Event & Other;
+    if (this.#waiting[0]) {
+      this.#waiting.push(message);
+      return this.#loading;
+    }
+    if (said.event) this.#entry(said);
+    else if (said.type?.includes(".")) this.tell(said);
+    else if (this.#other) this.#other(said);
+    else return (this.#loading = this.#load(message));
   }
 
   /** Take everything that a stream brings; one that just stops has lost its connection. */
   async consume(source: Source, signal: AbortSignal | undefined, drawn: () => void): Promise<void> {
-    let end: TurnEnded | TurnFailed = { type: "turn.failed", code: "cut_off" };
+    let end = ENDS.disconnected as TurnEnded | TurnFailed;
     try {
       for await (const message of messages(source, signal)) {
-        this.take(message);
+        await this.take(message);
         drawn();
       }
     } catch (error) {
-      end = { ...end, message: String(error) };
+      end = { type: "turn.failed", code: "cut_off", message: String(error) };
     }
-    if (signal?.aborted) end = { type: "turn.ended", finish: "cancelled" };
-    this.#lost = this.turn.blocks.filter((block) => block.status === "running").map((block) => block.number);
+    if (signal?.aborted) end = ENDS.aborted as TurnEnded;
+    this.#lost = open(this.turn);
     for (const event of stopped(this.turn, end)) this.tell(event);
     drawn();
   }
@@ -64,21 +96,25 @@ export class Feed {
 
   /** The one thought of a block that is fed with plain text, begun now if it is not there. */
   own(startedAt: number | null): Block {
+    this.heard = performance.now();
     const began = !this.turn.blocks[0];
-    const block = this.records.block(OWN, "reasoning", null);
+    this.#own ??= begin(this.turn, "reasoning");
     if (began) {
-      block.startedMs = startedAt ?? Date.now();
+      this.#own.startedMs = startedAt ?? Date.now();
       this.#stamped(Date.now());
     }
-    this.heard = performance.now();
-    return block;
+    return this.#own;
   }
 
   /** Bring the turn to where a status word says it is. */
   settle(status: BlockStatus, startedAt: number | null): void {
-    if (status === "pending") this.turn.startedMs ??= startedAt ?? Date.now();
+    const { turn } = this;
+    const end = ENDS[status];
+    if (status === "pending") turn.startedMs ??= startedAt ?? Date.now();
     if (status === "redacted") this.own(startedAt).seals.push({ dialect: "", form: "redacted", payload: "" });
-    for (const event of settled(this.turn, status)) this.tell(event);
+    if (end) for (const event of stopped(turn, end)) this.tell(event);
+    // The thinking is over; of an answer nothing is known, so the turn goes on.
+    else if (/^(?:done|red)/.test(status)) for (const { number } of open(turn)) this.tell({ type: "block.ended", block: number });
   }
 
   now(): number | null {
@@ -88,11 +124,17 @@ export class Feed {
     return at > EPOCH_MS ? Date.now() + skew : at + performance.now() - seen;
   }
 
+  async #load(message: unknown): Promise<void> {
+    this.#waiting.push(message);
+    this.#other = (await import("./others.js")).others(this);
+    for (const waited of this.#waiting.splice(0)) void this.take(waited);
+  }
+
   /** What was told before is passed over; what comes after a lost connection goes on where it broke off. */
   #entry({ seq, event, at_ms }: Entry): void {
     const { turn } = this;
-    if (this.#lost.length) {
-      for (const number of this.#lost.splice(0)) Object.assign(turn.blocks[number] ?? {}, { status: "running", endedMs: null });
+    if (this.#lost[0]) {
+      for (const block of this.#lost.splice(0)) Object.assign(block, { status: "running", endedMs: null });
       turn.outcome = null;
       turn.seq = seq - 1;
     }
@@ -104,4 +146,10 @@ export class Feed {
   #stamped(at: number): void {
     this.#stamp = { at, seen: performance.now(), skew: Math.max(this.#stamp?.skew ?? 0, at - Date.now()) };
   }
+}
+
+/** Make a block say exactly this; where it only grew, nothing that is there is touched. */
+export function setText(block: Block, text: string): void {
+  if (text.startsWith(block.text)) block.grow(text.slice(block.size));
+  else block.text = text;
 }

@@ -6,41 +6,39 @@
  * browser's own: a find in the page or a link to a text.
  */
 
+import { make, mark } from "./dom.js";
 import { icon } from "./icons.js";
-import { make } from "./dom.js";
 
 export type By = "user" | "find" | "policy";
 
 /** Asks for a change; what comes of it is decided elsewhere. */
 export type Ask = (open: boolean, by: By) => void;
 
-export class Fold {
-  readonly details = make("details");
-  readonly summary: HTMLElement;
-  readonly chevron = make("span", "chevron", icon("chevron"));
-  #wanted = false;
+export interface Fold {
+  details: HTMLDetailsElement;
+  summary: HTMLElement;
+  /** Open it or close it. */
+  turn(open: boolean): void;
+}
 
-  constructor(part: string, ask: Ask) {
-    this.summary = make("summary", part);
-    this.chevron.ariaHidden = "true";
-    this.details.append(this.summary);
-    this.summary.addEventListener("click", (event) => {
-      event.preventDefault();
-      ask(!this.#wanted, "user");
-    });
-    this.details.addEventListener("toggle", () => {
-      const { open } = this.details;
-      if (open !== this.#wanted) ask(open, "find");
-      this.open = this.#wanted;
-    });
-  }
-
-  get open(): boolean {
-    return this.#wanted;
-  }
-
-  set open(open: boolean) {
-    this.#wanted = open;
-    if (this.details.open !== open) this.details.open = open;
-  }
+/** A fold with these nodes in its header and those behind it. */
+export function fold(part: string, ask: Ask, header: HTMLElement[], ...behind: HTMLElement[]): Fold {
+  const chevron = make("span", "chevron", icon("chevron"));
+  const summary = make("summary", part, ...header, chevron);
+  const details = make("details", "", summary, ...behind);
+  let wanted = false;
+  const turn = (open: boolean): void => {
+    wanted = open;
+    if (details.open !== open) details.open = open;
+  };
+  mark(chevron, "aria-hidden", "true");
+  summary.onclick = (event) => {
+    event.preventDefault();
+    ask(!wanted, "user");
+  };
+  details.ontoggle = () => {
+    if (details.open !== wanted) ask(details.open, "find");
+    turn(wanted);
+  };
+  return { details, summary, turn };
 }

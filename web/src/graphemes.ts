@@ -51,26 +51,22 @@ export function foot(text: string, size: number): string {
 /** The beginning of a line in at most `columns`; `more` says that the line itself is only a beginning. */
 export function firstColumns(line: string, columns: number, more = false): string {
   const all = characters(line);
-  if (!line || (!more && fitting(all, columns) === all.length)) return line;
-  const kept = fitting(all, columns - 1);
+  const kept = fitting(all, columns, more);
+  if (kept < 0) return line;
   let text = all.slice(0, kept).join("");
-  if (kept < all.length && all[kept] !== " ") {
-    const at = text.lastIndexOf(" ");
-    if (at * 2 >= text.length) text = text.slice(0, at);
-  }
+  const at = text.lastIndexOf(" ");
+  if (kept < all.length && all[kept] !== " " && at * 2 >= text.length) text = text.slice(0, at);
   return text.replace(/[ .,;:*]+$/, "") + ELLIPSIS;
 }
 
 /** The end of a line in at most `columns`; `more` says that the line itself is only an end. */
 export function lastColumns(line: string, columns: number, more = false): string {
-  const all = characters(line);
-  if (!line || (!more && fitting(all, columns) === all.length)) return line;
-  const kept = all.length - fitting([...all].reverse(), columns - 1);
-  let text = all.slice(kept).join("");
-  if (kept && all[kept - 1] !== " ") {
-    const at = text.indexOf(" ") + 1;
-    if (at * 2 <= text.length) text = text.slice(at);
-  }
+  const all = characters(line).reverse();
+  const kept = fitting(all, columns, more);
+  if (kept < 0) return line;
+  let text = all.slice(0, kept).reverse().join("");
+  const at = text.indexOf(" ") + 1;
+  if (kept < all.length && all[kept] !== " " && at * 2 <= text.length) text = text.slice(at);
   return ELLIPSIS + text.replace(/^[ ,;:*]+/, "");
 }
 
@@ -89,8 +85,11 @@ export function firstCharacters(text: string, limit: number): string {
   return all.slice(0, Math.min(limit, all.length - 1)).join("") + ELLIPSIS;
 }
 
-function fitting(all: string[], columns: number): number {
+/** How many characters to keep beside the mark that there is more; -1 where all of them fit. */
+function fitting(all: string[], columns: number, more: boolean): number {
   let used = 0;
-  const over = all.findIndex((one) => (used += NONE.test(one) ? 0 : WIDE.test(one) ? 2 : 1) > columns);
+  const widths = all.map((one) => (used += NONE.test(one) ? 0 : WIDE.test(one) ? 2 : 1));
+  if (!all[0] || (!more && used <= columns)) return -1;
+  const over = widths.findIndex((width) => width >= columns);
   return over < 0 ? all.length : over;
 }

@@ -50,9 +50,9 @@ export function ledNowhere(turn: Turn): boolean {
 }
 
 /** The turn's last step, unless it is a call that came back: what went on when the turn was cut. */
-export function lastUnderWay(turn: Turn): number | null {
+export function lastUnderWay(turn: Turn): Block | null {
   const last = turn.top().filter(shown).pop();
-  return last && last.result === null ? last.number : null;
+  return last && last.result === null ? last : null;
 }
 
 function said(turn: Turn): boolean {

@@ -5,13 +5,12 @@
  * from then on only what is new.
  */
 
-import { make, mark, put } from "./dom.js";
-import { type Ask, Fold } from "./fold.js";
+import { make, mark, put, spans, textNodes } from "./dom.js";
+import { type Ask, fold } from "./fold.js";
 import { firstCharacters } from "./graphemes.js";
 import { icon } from "./icons.js";
 import type { Renderer } from "./markdown.js";
 import { preview } from "./preview.js";
-import type { Block } from "./transcript.js";
 import type { StepView } from "./view.js";
 import type { Words } from "./words.js";
 
@@ -31,152 +30,129 @@ export interface Surroundings {
 }
 
 /** A list of steps, kept in order and kept alive. */
-export class StepList {
-  readonly list = make("ol", "steps");
-  #nodes = new Map<number, StepNode>();
-
-  draw(steps: StepView[], around: Surroundings): void {
-    steps.forEach((step, at) => {
-      const node = this.node(step, around);
-      if (this.list.children[at] !== node.item) this.list.insertBefore(node.item, this.list.children[at] ?? null);
-      node.draw(step, around);
-    });
-    while (this.list.children.length > steps.length) this.list.lastChild?.remove();
-  }
-
-  node(step: StepView, around: Surroundings): StepNode {
-    const known = this.#nodes.get(step.block);
-    if (known) return known;
-    const fresh = new StepNode(step.block, around);
-    this.#nodes.set(step.block, fresh);
-    return fresh;
-  }
+export interface StepList {
+  draw(steps: StepView[], around: Surroundings): HTMLElement;
+  /** The text of a thought where the element shows it alone. */
+  alone(step: StepView, around: Surroundings): HTMLElement;
 }
 
-export class StepNode {
-  readonly item = make("li", "step");
-  readonly content = make("div", "content");
-  #fold: Fold;
-  #icon = make("span", "icon");
-  #index = make("span", "step-index");
-  #label = make("span", "label");
-  #meta = make("span", "meta");
-  #preview = make("span", "preview");
-  #state = make("span", "step-state");
-  #spoken = make("span", "sr");
-  #body = make("div", "step-body");
-  #below: StepList | null = null;
-  #renderer: Renderer | null = null;
-  #drawn = 0;
-  #rewritten = -1;
-  #look = "";
-  #said = "";
+export function stepList(): StepList {
+  const list = make("ol", "steps");
+  const known = new Map<number, StepNode>();
+  const nodeOf = (step: StepView, around: Surroundings): StepNode => {
+    const node = known.get(step.block) ?? stepNode(step.block, around);
+    known.set(step.block, node);
+    return node;
+  };
+  return {
+    draw(steps, around) {
+      const { children } = list;
+      steps.forEach((step, at) => {
+        const { item, draw } = nodeOf(step, around);
+        if (children[at] !== item) list.insertBefore(item, children[at] ?? null);
+        draw(step, around);
+      });
+      while (children.length > steps.length) list.lastChild?.remove();
+      return list;
+    },
+    alone: (step, around) => nodeOf(step, around).think(step, around),
+  };
+}
 
-  constructor(number: number, around: Surroundings) {
-    this.#fold = new Fold("step-summary", around.ask(number));
-    this.#icon.ariaHidden = "true";
-    const { summary, details, chevron } = this.#fold;
-    summary.append(this.#icon, this.#index, this.#label, this.#meta, this.#preview, this.#state, this.#spoken, chevron);
-    details.append(this.#body);
-    this.item.append(details);
+interface StepNode {
+  item: HTMLElement;
+  draw(step: StepView, around: Surroundings): void;
+  think(step: StepView, around: Surroundings): HTMLElement;
+}
+
+function stepNode(number: number, around: Surroundings): StepNode {
+  const header = spans("icon step-index label meta preview step-state sr");
+  const [sign, index, label, meta, line, state, spoken] = header;
+  const content = make("div", "content");
+  const body = make("div", "step-body");
+  const { details, turn } = fold("step-summary", around.ask(number), header, body);
+  const item = make("li", "step", details);
+  let below: StepList | undefined;
+  let renderer: Renderer | null = null;
+  let drawn = 0;
+  let rewritten = 0;
+  let look = "";
+  let said: string;
+  mark(sign, "aria-hidden", "true");
+  mark(item, "data-block", `${number}`);
+
+  function draw(step: StepView, around: Surroundings): void {
+    const { source, thought, kind, status, open } = step;
+    const { words } = around;
+    const expanded = open === "expanded";
+    const sees = /thi|err/.test(status) ? status : kind;
+    mark(item, "data-kind", kind);
+    mark(item, "data-status", status);
+    mark(item, "data-open", open);
+    if (look !== sees) sign.replaceChildren(icon(sees));
+    look = sees;
+    put(index, thought?.step ?? "");
+    put(label, step.label);
+    put(meta, thought?.words_text ?? "");
+    put(line, source.call ? step.text : expanded ? "" : firstLine(step));
+    put(state, stateOf(step, words));
+    put(spoken, source.call && status === "done" ? words.say("status.done") : "");
+    if (expanded || around.deep) fill(step, around);
+    turn(expanded);
   }
 
-  draw(step: StepView, around: Surroundings): void {
-    const { source, thought } = step;
-    const expanded = step.open === "expanded";
-    mark(this.item, "data-kind", step.kind);
-    mark(this.item, "data-status", step.status);
-    mark(this.item, "data-open", step.open);
-    mark(this.item, "data-block", String(step.block));
-    this.#dress(step);
-    put(this.#index, thought?.step ?? "");
-    put(this.#label, step.label);
-    put(this.#meta, thought?.words_text ?? "");
-    put(this.#preview, source.call ? step.text : expanded ? "" : firstLine(step));
-    put(this.#state, stateOf(step, around.words));
-    put(this.#spoken, source.call && step.status === "done" ? around.words.say("status.done") : "");
-    if (expanded || around.deep) this.#fill(step, around);
-    this.#fold.open = expanded;
-  }
-
-  /** Draw the text of a thought where the element shows it alone. */
-  drawAlone(step: StepView, around: Surroundings): HTMLElement {
-    this.#think(step, around);
-    return this.content;
-  }
-
-  #dress({ kind, status }: StepView): void {
-    const look = status === "thinking" ? "dot" : status === "error" ? "warning" : kind;
-    if (look === this.#look) return;
-    this.#look = look;
-    const name = look === "warning" ? look : kind === "tool_call" ? "tool" : kind === "reasoning" ? "thought" : "assistant";
-    this.#icon.replaceChildren(look === "dot" ? make("span", "dot") : icon(name));
-  }
-
-  #fill(step: StepView, around: Surroundings): void {
-    if (step.source.call) this.#report(step, around);
-    else this.#think(step, around);
-    if (this.content.parentNode !== this.#body) this.#body.prepend(this.content);
+  function fill(step: StepView, around: Surroundings): void {
+    if (step.source.call) report(step, around);
+    else think(step, around);
+    if (content.parentNode !== body) body.prepend(content);
     if (!step.steps[0]) return;
-    if (!this.#below) this.#body.append((this.#below = new StepList()).list);
-    this.#below.draw(step.steps, around);
+    const list = (below ??= stepList()).draw(step.steps, around);
+    if (list.parentNode !== body) body.append(list);
   }
 
   /** Append what is new of a thought; draw all of it where it changed otherwise. */
-  #think(step: StepView, around: Surroundings): void {
+  function think(step: StepView, around: Surroundings): HTMLElement {
     const { source, thought } = step;
-    if (this.#placeholder(step)) return;
-    if (!this.#renderer || source.rewritten !== this.#rewritten) {
-      const text = make("div", "text");
-      this.content.replaceChildren(text, make("p", "provenance"));
-      this.#renderer = around.renderer(text);
-      this.#rewritten = source.rewritten;
-      this.#drawn = 0;
+    if (source.blank && source.seals[0]) {
+      const { text } = step;
+      if (content.textContent !== text) content.replaceChildren(make("p", "placeholder", icon("lock"), text));
+      renderer = null;
+      return content;
     }
-    const fresh = source.since(this.#drawn);
-    if (fresh) this.#renderer.feed(fresh);
-    this.#drawn = source.size;
-    put(this.content.lastChild as HTMLElement, thought?.provenance ?? "");
-  }
-
-  #placeholder(step: StepView): boolean {
-    const { source } = step;
-    if (!source.blank || !source.seals[0]) return false;
-    const row = make("p", "placeholder", icon("lock"), step.text);
-    if (this.content.textContent !== step.text) this.content.replaceChildren(row);
-    this.#renderer = null;
-    return true;
-  }
-
-  /** What a call was asked and what it came back with. */
-  #report(step: StepView, around: Surroundings): void {
-    const { source, result } = step;
-    const asked = longer(source, step.text);
-    const note = around.notes.get(step.block) ?? "";
-    const said = [asked, result, source.error, note].join("\n");
-    if (said === this.#said) return;
-    this.#said = said;
-    const rows: HTMLElement[] = [];
-    if (asked) rows.push(shown("pre", "input", asked));
-    if (result) {
-      rows.push(shown("div", "io", around.words.say(source.error ? "session.error" : "session.result")));
-      rows.push(shown("div", "result", result));
+    if (!renderer || source.rewritten !== rewritten) {
+      const home = make("div", "text");
+      content.replaceChildren(home, make("p", "provenance"));
+      renderer = around.renderer(home);
+      rewritten = source.rewritten;
+      drawn = 0;
     }
-    if (note) rows.push(shown("p", "step-notice", note));
-    this.content.replaceChildren(...rows);
+    const fresh = source.since(drawn);
+    if (fresh) renderer.feed(fresh);
+    drawn = source.size;
+    put(content.lastElementChild as Element, thought?.provenance ?? "");
+    return content;
   }
-}
 
-function shown(tag: "div" | "pre" | "p", part: string, text: string): HTMLElement {
-  const node = make(tag, part);
-  put(node, text);
-  return node;
-}
+  /** What a call was asked, where that is more than the line in its header, and what it came back with. */
+  function report({ source, result, text }: StepView, { words, notes }: Surroundings): void {
+    const all = firstCharacters(source.first(MOST_ASKED + 1), MOST_ASKED);
+    const rows = (
+      [
+        ["pre", "input", all.trim() === text ? "" : all],
+        ["div", "io", result && words.say(source.error ? "session.error" : "session.result")],
+        ["div", "result", result],
+        ["p", "step-notice", notes.get(number) ?? ""],
+      ] as const
+    ).filter(([, , said]) => said);
+    const says = rows.join("\n");
+    if (says === said) return;
+    said = says;
+    content.replaceChildren(
+      ...rows.map(([tag, part, said]) => make(tag, part, ...textNodes(said))),
+    );
+  }
 
-/** What was asked, where it says more than the one line in the header. */
-function longer(block: Block, line: string): string {
-  const all = firstCharacters(block.first(MOST_ASKED + 1), MOST_ASKED);
-  return all.trim() === line ? "" : all;
+  return { item, draw, think };
 }
 
 function firstLine({ thought, status, open, source }: StepView): string {
@@ -185,7 +161,7 @@ function firstLine({ thought, status, open, source }: StepView): string {
 }
 
 function stateOf({ source, status }: StepView, words: Words): string {
-  if (source.approval === "asked" || source.approval === "denied") return words.say(`approval.${source.approval}`);
-  if (!source.call) return "";
-  return status === "error" ? words.say("status.error") : status === "interrupted" ? words.say("interrupted") : "";
+  const { approval, call } = source;
+  if (/as|de/.test(approval)) return words.say(`approval.${approval}`);
+  return call && status === "error" ? words.say("status.error") : call && status === "interrupted" ? words.say(status) : "";
 }

@@ -5,7 +5,7 @@
  * of it are ever joined while it grows, so the hundred-thousandth delta costs what the first did.
  */
 
-import type { BlockReclassified, BlockStarted, Entry, Event, Finish, Kind, NoticeGiven } from "./events.js";
+import type { BlockReclassified, Entry, Event, Finish, Kind, NoticeGiven } from "./events.js";
 import type { Provenance, ReplyEnded, Seal, TurnEnded, TurnFailed, Usage } from "./events.js";
 import { isBlank } from "./graphemes.js";
 
@@ -147,141 +147,141 @@ export class Turn {
 }
 
 /** Fold one entry into the turn, in place, and return it. */
-export function apply(turn: Turn, { seq, event, at_ms }: Entry): Turn {
-  if (seq <= turn.seq) throw new OutOfOrder(`entry ${seq} comes after entry ${turn.seq}`);
-  if (turn.outcome) throw new OutOfOrder(`entry ${seq} comes after the turn ended`);
-  const block = turn.blocks[(event as { block: number }).block];
-  if (event.type === "block.started") start(turn, event, at_ms ?? null);
-  else if (!/^(?:block|tool|approval)\./.test(event.type)) changeTurn(turn, event, at_ms ?? null);
-  else if (block) changeBlock(turn, block, event, at_ms ?? null);
-  else throw new OutOfOrder(`block ${(event as { block: number }).block} has not started`);
+export function apply(turn: Turn, { seq, event, at_ms = null }: Entry): Turn {
+  const block = turn.blocks[(event as BlockGrew).block];
+  must(seq > turn.seq, "an entry comes twice");
+  must(!turn.outcome, "the turn has ended");
+  must(block || !/^(?:block\.(?!st)|tool|appr)/.test(event.type), "a block has not started");
+  if (Object.hasOwn(CHANGES, event.type)) (CHANGES[event.type] as Change)(turn, event, at_ms, block as Block);
   turn.seq = seq;
   return turn;
 }
 
-function changeTurn(turn: Turn, event: Event, at: number | null): void {
-  switch (event.type) {
-    case "turn.started":
-      turn.dialect = event.dialect ?? "";
-      turn.model = event.model ?? "";
-      turn.startedMs = at;
-      break;
-    case "summary.written":
-      turn.summary = event.text;
-      turn.summaryBy = event.by ?? "model";
-      break;
-    case "usage.reported":
-      turn.usage = { ...turn.usage, ...known(event.usage) };
-      break;
-    case "notice.given":
-      turn.notices.push(event);
-      break;
-    case "reply.ended":
-      turn.usage = turn.replies[0] ? together(turn.usage, event.usage ?? {}) : (event.usage ?? {});
-      turn.replies.push(event);
-      break;
-    case "turn.ended":
-    case "turn.failed":
-      end(turn, event, at);
-  }
-}
+type Told<Type extends Event["type"]> = Extract<Event, { type: Type }>;
+type BlockGrew = Told<"block.grew">;
+type Change<Type extends Event["type"] = Event["type"]> = (
+  turn: Turn,
+  event: Told<Type>,
+  at: number | null,
+  block: Block,
+) => void;
 
-function changeBlock(turn: Turn, block: Block, event: Event, at: number | null): void {
-  switch (event.type) {
-    case "block.grew":
-      running(block).grow(event.text);
-      break;
-    case "block.sealed":
-      block.seals.push(event.seal);
-      break;
-    case "block.reclassified":
-      refile(turn, block, event, at);
-      break;
-    case "block.ended":
-      running(block).status = block.error ? "error" : event.interrupted ? "interrupted" : "done";
-      block.endedMs = at;
-      break;
-    case "tool.finished":
-      block.result = event.result ?? "";
-      block.error = event.error ?? "";
-      if (block.status !== "running") {
-        block.status = event.error ? "error" : "done";
-        block.endedMs = at;
-      }
-      break;
-    case "approval.asked":
-      block.approval = "asked";
-      break;
-    case "approval.settled":
-      block.approval = event.granted ? "granted" : "denied";
-  }
-}
+/** What each event does to the turn, and to the block that it names. */
+const CHANGES: { [Type in Event["type"]]: Change<Type> } = {
+  "turn.started"(turn, { dialect = "", model = "" }, startedMs) {
+    Object.assign(turn, { dialect, model, startedMs });
+  },
+  "summary.written"(turn, { text, by = "model" }) {
+    turn.summary = text;
+    turn.summaryBy = by;
+  },
+  "usage.reported"(turn, { usage }) {
+    turn.usage = { ...turn.usage, ...known(usage) };
+  },
+  "notice.given"(turn, event) {
+    turn.notices.push(event);
+  },
+  "reply.ended"(turn, event) {
+    const { usage = {} } = event;
+    turn.usage = turn.replies[0] ? together(turn.usage, usage) : usage;
+    turn.replies.push(event);
+  },
+  "turn.ended"(turn, { finish = "unknown", said }, at) {
+    end(turn, at, { ending: ending(turn, finish), cause: said || finish, message: "" });
+  },
+  "turn.failed"(turn, { code, message = "" }, at) {
+    end(turn, at, { ending: code === "cut_off" ? code : "failed", cause: code, message });
+  },
+  "block.started"(turn, event, startedMs) {
+    const { kind, name = "", call_id: callId = "", assistant_id: assistantId = "" } = event;
+    const { parent = null, provenance = "unknown" } = event;
+    must(event.block === turn.blocks.length && (parent === null || turn.blocks[parent]), "a block is out of place");
+    Object.assign(begin(turn, kind), { name, callId, assistantId, parent, provenance, startedMs });
+  },
+  "block.grew"(_, { text }, __, block) {
+    running(block).grow(text);
+  },
+  "block.sealed"(_, { seal }, __, block) {
+    block.seals.push(seal);
+  },
+  "block.reclassified": refile,
+  "block.ended"(_, { interrupted }, at, block) {
+    running(block).status = block.error ? "error" : interrupted ? "interrupted" : "done";
+    block.endedMs = at;
+  },
+  "tool.finished"(_, { result = "", error = "" }, at, block) {
+    block.result = result;
+    block.error = error;
+    if (block.status === "running") return;
+    block.status = error ? "error" : "done";
+    block.endedMs = at;
+  },
+  "approval.asked"(_, __, ___, block) {
+    block.approval = "asked";
+  },
+  "approval.settled"(_, { granted }, __, block) {
+    block.approval = granted ? "granted" : "denied";
+  },
+};
 
-function start(turn: Turn, event: BlockStarted, at: number | null): void {
-  const next = turn.blocks.length;
-  if (event.block !== next) throw new OutOfOrder(`block ${event.block} started, but the next one is ${next}`);
-  if (event.parent != null && !turn.blocks[event.parent])
-    throw new OutOfOrder(`block ${event.parent} has not started`);
-  const block = new Block(next, event.kind);
-  block.name = event.name ?? "";
-  block.callId = event.call_id ?? "";
-  block.assistantId = event.assistant_id ?? "";
-  block.parent = event.parent ?? null;
-  block.provenance = event.provenance ?? "unknown";
-  block.startedMs = at;
+/** A new block at the end of the turn. */
+export function begin(turn: Turn, kind: Kind): Block {
+  const block = new Block(turn.blocks.length, kind);
   turn.blocks.push(block);
+  return block;
 }
 
-function refile(turn: Turn, block: Block, event: BlockReclassified, at: number | null): void {
-  if (event.tail == null) {
-    block.kind = event.kind;
+function must(fits: unknown, why: string): void {
+  if (!fits) throw new OutOfOrder(why);
+}
+
+function running(block: Block): Block {
+  must(block.status === "running", "a block has ended");
+  return block;
+}
+
+function refile(turn: Turn, { kind, tail, into }: BlockReclassified, at: number | null, block: Block): void {
+  if (tail == null) {
+    block.kind = kind;
     return;
   }
   const points = [...block.text];
-  if (event.into !== turn.blocks.length || event.tail < 1 || event.tail > points.length)
-    throw new OutOfOrder(`block ${block.number} cannot give ${event.tail} characters to ${event.into}`);
-  const moved = new Block(event.into, event.kind);
-  moved.text = points.splice(-event.tail).join("");
+  must(into === turn.blocks.length && tail > 0 && tail <= points.length, "a block cannot be parted so");
+  const moved = begin(turn, kind);
+  moved.text = points.splice(-tail).join("");
   moved.parent = block.parent;
   moved.status = "done";
   moved.startedMs = moved.endedMs = at;
   block.text = points.join("");
-  turn.blocks.push(moved);
 }
 
-function running(block: Block): Block {
-  if (block.status !== "running") throw new OutOfOrder(`block ${block.number} has ended`);
-  return block;
-}
-
-function end(turn: Turn, event: TurnEnded | TurnFailed, at: number | null): void {
-  const open = turn.blocks.filter((block) => block.status === "running");
-  if (open[0]) throw new OutOfOrder(`the turn ended while block ${open[0].number} was open`);
+function end(turn: Turn, at: number | null, outcome: Outcome): void {
+  must(!open(turn)[0], "a block is still open");
   turn.endedMs = at;
-  turn.outcome =
-    event.type === "turn.failed"
-      ? { ending: event.code === "cut_off" ? "cut_off" : "failed", cause: event.code, message: event.message ?? "" }
-      : { ending: ending(turn, event.finish), cause: event.said || (event.finish ?? "unknown"), message: "" };
+  turn.outcome = outcome;
 }
+
+/** The blocks that have not ended. */
+export function open(turn: Turn): Block[] {
+  return turn.blocks.filter((block) => block.status === "running");
+}
+
+const ENDINGS: Partial<Record<Finish, Ending>> = { cancelled: "cancelled", refusal: "refused", length: "cut_off" };
 
 /** A provider's "stop" ends an answer, a thought without one, and nothing at all: look at the blocks as well. */
-function ending(turn: Turn, finish: Finish | undefined): Ending {
-  if (finish === "cancelled") return "cancelled";
-  if (finish === "refusal") return "refused";
-  if (finish === "length") return "cut_off";
+function ending(turn: Turn, finish: Finish): Ending {
   const said = turn.top("text").some((block) => !block.blank);
-  if (said && finish !== "tool_calls") return "answered";
-  if (turn.top().some((block) => block.call && block.result === null)) return "called_tools";
-  if (said) return "answered";
+  const waits = turn.top().some((block) => block.call && block.result === null);
   const thought = turn.top("reasoning").some((block) => block.seals[0] || !block.blank);
-  return thought ? "reasoning_only" : "empty";
+  if (ENDINGS[finish]) return ENDINGS[finish];
+  if (waits && (finish === "tool_calls" || !said)) return "called_tools";
+  return said ? "answered" : thought ? "reasoning_only" : "empty";
 }
 
 /** The events that bring a live turn to this end: what was still open was interrupted. */
 export function stopped(turn: Turn, end: TurnEnded | TurnFailed): Event[] {
   if (turn.outcome) return [];
-  const open = turn.blocks.filter((block) => block.status === "running");
-  return [...open.map((block) => ({ type: "block.ended", block: block.number, interrupted: true }) as const), end];
+  return [...open(turn).map(({ number }) => ({ type: "block.ended", block: number, interrupted: true }) as const), end];
 }
 
 /** The turn's own thinking time without that of tools; null where the stamps do not say. */

@@ -7,9 +7,9 @@
 
 import type { Kind } from "./events.js";
 import { firstCharacters, oneLine } from "./graphemes.js";
+import type { BlockStatus } from "./feed.js";
 import { type Choices, chosen, chosenPanel, type Open, openState, type Policy } from "./opening.js";
 import { countWords, peek, preview } from "./preview.js";
-import type { BlockStatus } from "./records.js";
 import {
   connectionLost,
   lastUnderWay,
@@ -21,7 +21,7 @@ import {
   type Unseen,
   unseen,
 } from "./standing.js";
-import { type SummaryBy, summaryLine } from "./summary.js";
+import { type Sentence, type SummaryBy, summaryLine } from "./summary.js";
 import { Block, BURST_MS, type Thinking, thinkingTime, Turn } from "./transcript.js";
 import type { Words } from "./words.js";
 
@@ -99,20 +99,6 @@ export interface ThinkingView {
   steps: StepView[];
 }
 
-/** All that one look at a turn depends on, found out once. */
-interface Scene {
-  turn: Turn;
-  policy: Policy;
-  words: Words;
-  now: number | null;
-  choices: Choices;
-  standing: Standing;
-  thoughts: Block[];
-  time: Thinking | null;
-  unfinished: number | null;
-  broken: number | null;
-}
-
 /** The turn's thinking as it is to be shown; `now` lets the clock of a live thought run. */
 export function view(
   turn: Turn,
@@ -120,65 +106,133 @@ export function view(
   words: Words,
   now: number | null = null,
   choices: Choices = new Map(),
+  sentence?: Sentence,
 ): ThinkingView | null {
   const top = turn.top().filter(shown);
   if (!top[0]) return null;
+  const { header } = policy;
   const thoughts = top.filter((block) => block.kind === "reasoning");
   const standing = standingOf(turn);
-  const scene: Scene = {
-    turn,
-    policy,
-    words,
-    now,
-    choices,
-    standing,
-    thoughts,
-    time: worthSaying(thinkingTime(turn, now)),
-    unfinished: ledNowhere(turn) ? (thoughts[thoughts.length - 1]?.number ?? null) : null,
-    broken: standing === "interrupted" ? lastUnderWay(turn) : null,
-  };
-  return panel(scene, top);
-}
-
-function panel(scene: Scene, top: Block[]): ThinkingView {
-  const { turn, policy, words, standing, time } = scene;
   const live = standing === "thinking";
-  const blocks = scene.thoughts.map((block, at) => blockView(scene, block, at + 1));
-  const steps = stepViews(scene, new Map(blocks.map((block) => [block.block, block])));
+  const time = worthSaying(thinkingTime(turn, now));
+  const unfinished = ledNowhere(turn) ? thoughts[thoughts.length - 1] : null;
+  const broken = standing === "interrupted" ? lastUnderWay(turn) : null;
+
+  const said = (spent: Thinking | null): string => {
+    const duration = words.duration(spent && spent.ms);
+    return spent?.approximate ? words.say("approximate", { duration }) : duration;
+  };
+  const counted = (key: string, n: number | null): string => (n ? words.say(key, { n }) : "");
+  const stands = (block: Block): Standing => (block === broken ? standing : stepStanding(block, turn.live, standing));
+  const openOf = (block: Block): Open =>
+    openState(policy, stands(block) === "thinking", chosen(choices, block.number), block === unfinished);
+
+  /** How long one thought took; the turn's own time stands in for its only thought. */
+  const timeOf = (block: Block): Thinking | null => {
+    const until = block.endedMs ?? now;
+    const ms = block.startedMs === null || until === null ? 0 : until - block.startedMs;
+    if (ms >= BURST_MS) return { ms, approximate: false };
+    return thoughts[1] || !time?.approximate ? null : time;
+  };
+
+  const thoughtLabel = (status: Standing, duration: string): string =>
+    words.say(
+      status === "thinking" ? "streaming"
+      : status === "error" ? "status.error"
+      : status === "interrupted" ? interruption(turn)
+      : duration ? "complete"
+      : "complete_unknown",
+      { duration },
+    );
+
+  /** The label of the whole panel: a status word where the header is a summary or nothing was thought. */
+  const panelLabel = (duration: string): string =>
+    (live && header === "summary") || (standing === "done" && (header === "summary" || !thoughts[0]))
+      ? words.say(`status.${standing}`)
+      : thoughtLabel(standing, duration);
+
+  const blockView = (block: Block, at: number): BlockView => {
+    const status = stands(block);
+    const duration = said(timeOf(block));
+    const why = unseen(block);
+    const count = status === "thinking" || why ? null : wordsOf(block);
+    return {
+      block: block.number,
+      status,
+      label: thoughtLabel(status, duration),
+      open: openOf(block),
+      step: thoughts[1] ? words.say("step", { n: at + 1 }) : "",
+      duration,
+      words: count,
+      words_text: counted("words", count),
+      preview: preview(block),
+      peek: status === "thinking" ? peek(block) : "",
+      unseen: why,
+      placeholder: why ? words.say(why) : "",
+      provenance: block.provenance === "unknown" ? "" : words.say(`provenance.${block.provenance}`),
+    };
+  };
+  const blocks = thoughts.map(blockView);
+  const heads = new Map(thoughts.map((block, at) => [block, blocks[at]]));
+
+  const stepView = (block: Block, steps: StepView[]): StepView => {
+    const { call, name } = block;
+    const status = stands(block);
+    const who = name || words.say(block.kind === "tool_call" ? "tool" : "assistant");
+    const works = block.kind === "assistant_call" && status === "thinking";
+    return {
+      block: block.number,
+      kind: block.kind,
+      status,
+      label: works ? words.say("working", { name: who }) : call ? who : thoughtLabel(status, said(timeOf(block))),
+      get text() {
+        const why = unseen(block);
+        return call ? oneLine(block.first(LINE_COLUMNS * 16 + 1), LINE_COLUMNS) : why ? words.say(why) : block.text;
+      },
+      open: openOf(block),
+      result: firstCharacters(block.error || (block.result ?? ""), RESULT_LIMIT),
+      steps,
+      source: block,
+      thought: heads.get(block),
+    };
+  };
+  const steps = tree(turn, stepView);
+
   const counts = blocks.flatMap((block) => block.words ?? []);
   const total = live || !counts.length ? null : counts.reduce((sum, count) => sum + count);
-  const [summary, summary_by] = summaryLine(turn, scene.thoughts);
+  const [summary, summary_by] = summaryLine(turn, thoughts, sentence);
   const tools = turn.blocks.filter((block) => block.call);
   const own = tools.filter((block) => block.parent === null).length;
   const first = blocks.find((block) => block.preview)?.preview ?? "";
-  const text = headerText(policy, first, summary, summary_by);
-  const label = panelLabel(scene, timeText(words, time));
-  const duration = timeText(words, time);
-  const words_text = counted(words, "words", total);
+  const duration = said(time);
+  const label = panelLabel(duration);
+  const words_text = counted("words", total);
   const tokens = turn.usage.reasoning ?? null;
-  const open = openState(
-    policy,
-    live,
-    chosenPanel(scene.choices, top.map((block) => block.number)),
-    scene.unfinished !== null,
-  );
+  const open = openState(policy, live, chosenPanel(choices, top.map((block) => block.number)), !!unfinished);
+  // The words beside the label: a summary that somebody wrote, else the first words.
+  const told = header === "summary" || (header === "auto" && /model|provider/.test(summary_by)) ? summary : "";
+  const text = header === "label" ? "" : told || first;
   return {
     status: standing,
     label,
-    spoken: panelLabel(scene, time ? words.spoken(time.ms) : ""),
-    header: headerLine(scene, [label, standing === "done" ? "" : duration, words_text], text),
+    spoken: panelLabel(time ? words.spoken(time.ms) : ""),
+    header: headerLine(standing, header, [label, standing === "done" ? "" : duration, words_text], text),
     text,
     open,
     duration,
-    duration_ms: time ? time.ms : null,
+    duration_ms: time && time.ms,
     words: total,
     words_text,
     tokens,
-    tokens_text: counted(words, "tokens", tokens),
+    tokens_text: counted("tokens", tokens),
     summary,
     summary_by,
     preview: first,
-    peek: goingOn(blocks, steps),
+    // What is going on right now: the newest line of a thought, else who is at work.
+    peek:
+      blocks.findLast((block) => block.peek)?.peek ??
+      steps.findLast((step) => step.status === "thinking")?.label ??
+      "",
     tool_count: own,
     tool_count_deep: tools.length,
     badge: own ? `🔧 ${words.say("tools", { n: own })}` : "",
@@ -190,116 +244,19 @@ function panel(scene: Scene, top: Block[]): ThinkingView {
   };
 }
 
-function blockView(scene: Scene, block: Block, n: number): BlockView {
-  const { words } = scene;
-  const status = stepOf(scene, block);
-  const time = timeOf(scene, block);
-  const why = unseen(block);
-  const live = status === "thinking";
-  const count = live || why ? null : wordsOf(block);
-  return {
-    block: block.number,
-    status,
-    label: thoughtLabel(scene, status, timeText(words, time)),
-    open: openOf(scene, block),
-    step: scene.thoughts.length > 1 ? words.say("step", { n }) : "",
-    duration: timeText(words, time),
-    words: count,
-    words_text: counted(words, "words", count),
-    preview: preview(block),
-    peek: live ? peek(block) : "",
-    unseen: why,
-    placeholder: why ? words.say(why) : "",
-    provenance: block.provenance === "unknown" ? "" : words.say(`provenance.${block.provenance}`),
-  };
-}
-
 /** The steps as a tree, built from its leaves in one pass: a turn may nest deeper than a program may call itself. */
-function stepViews(scene: Scene, thoughts: Map<number, BlockView>): StepView[] {
-  const below = new Map<number | null, StepView[]>();
-  for (const block of [...scene.turn.blocks].reverse()) {
-    const own = below.get(block.number) ?? [];
-    const made = shown(block) ? [stepView(scene, block, own.reverse(), thoughts.get(block.number))] : own;
-    const beside = below.get(block.parent);
-    if (beside) beside.push(...made);
-    else below.set(block.parent, made);
+function tree(turn: Turn, stepView: (block: Block, steps: StepView[]) => StepView): StepView[] {
+  const below: Record<string, StepView[]> = {};
+  for (const block of [...turn.blocks].reverse()) {
+    const own = below[block.number] ?? [];
+    const made = shown(block) ? [stepView(block, own.reverse())] : own;
+    (below[`${block.parent}`] ??= []).push(...made);
   }
-  return (below.get(null) ?? []).reverse();
-}
-
-function stepView(scene: Scene, block: Block, steps: StepView[], thought: BlockView | undefined): StepView {
-  const { words } = scene;
-  const status = stepOf(scene, block);
-  return {
-    block: block.number,
-    kind: block.kind,
-    status,
-    label: stepLabel(scene, block, status),
-    get text() {
-      const why = unseen(block);
-      return block.call ? oneLine(block.first(LINE_COLUMNS * 16 + 1), LINE_COLUMNS) : why ? words.say(why) : block.text;
-    },
-    open: openOf(scene, block),
-    result: firstCharacters(block.error || (block.result ?? ""), RESULT_LIMIT),
-    steps,
-    source: block,
-    thought,
-  };
-}
-
-function stepLabel(scene: Scene, block: Block, status: Standing): string {
-  if (!block.call) return thoughtLabel(scene, status, timeText(scene.words, timeOf(scene, block)));
-  const assistant = block.kind === "assistant_call";
-  const name = block.name || scene.words.say(assistant ? "assistant" : "tool");
-  return assistant && status === "thinking" ? scene.words.say("working", { name }) : name;
-}
-
-function stepOf(scene: Scene, block: Block): Standing {
-  if (block.number === scene.broken) return scene.standing;
-  return stepStanding(block, scene.turn.live, scene.standing);
-}
-
-function openOf(scene: Scene, block: Block): Open {
-  const live = stepOf(scene, block) === "thinking";
-  return openState(scene.policy, live, chosen(scene.choices, block.number), block.number === scene.unfinished);
-}
-
-/** How long one thought took; the turn's own time stands in for its only thought. */
-function timeOf(scene: Scene, block: Block): Thinking | null {
-  const until = block.endedMs ?? scene.now;
-  const ms = block.startedMs === null || until === null ? 0 : until - block.startedMs;
-  if (ms >= BURST_MS) return { ms, approximate: false };
-  return scene.thoughts.length === 1 && scene.time?.approximate ? scene.time : null;
+  return (below.null ?? []).reverse();
 }
 
 function worthSaying(time: Thinking | null): Thinking | null {
   return time && (time.approximate || time.ms >= BURST_MS) ? time : null;
-}
-
-function timeText(words: Words, time: Thinking | null): string {
-  if (!time) return "";
-  const duration = words.duration(time.ms);
-  return time.approximate ? words.say("approximate", { duration }) : duration;
-}
-
-function counted(words: Words, key: string, n: number | null): string {
-  return n ? words.say(key, { n }) : "";
-}
-
-function thoughtLabel({ words, turn }: Scene, standing: Standing, duration: string): string {
-  if (standing === "thinking") return words.say("streaming");
-  if (standing === "error") return words.say("status.error");
-  if (standing === "interrupted") return words.say(interruption(turn));
-  return duration ? words.say("complete", { duration }) : words.say("complete_unknown");
-}
-
-/** The label of the whole panel: a status word where the header is a summary or nothing was thought. */
-function panelLabel(scene: Scene, duration: string): string {
-  const { standing, words } = scene;
-  const summed = scene.policy.header === "summary";
-  if (standing === "thinking" && summed) return words.say("status.thinking");
-  if (standing === "done" && (summed || !scene.thoughts[0])) return words.say("status.done");
-  return thoughtLabel(scene, standing, duration);
 }
 
 function interruption(turn: Turn): string {
@@ -308,27 +265,11 @@ function interruption(turn: Turn): string {
   return ending === "cancelled" ? "stopped" : ending === "cut_off" ? "cut_by_limit" : "interrupted";
 }
 
-/** What is going on right now: the newest line of a thought, else who is at work. */
-function goingOn(blocks: BlockView[], steps: StepView[]): string {
-  const lines = blocks.flatMap((block) => block.peek || []);
-  const labels = steps.flatMap((step) => (step.status === "thinking" ? step.label : []));
-  return lines.pop() ?? labels.pop() ?? "";
-}
-
-/** The words beside the label: a summary that somebody wrote, else the first words. */
-function headerText(policy: Policy, first: string, line: string, by: SummaryBy): string {
-  if (policy.header === "label") return "";
-  if (policy.header === "preview") return first;
-  if (policy.header === "summary") return line || first;
-  return by === "model" || by === "provider" ? line : first;
-}
-
-function headerLine({ standing, policy }: Scene, facts: string[], text: string): string {
+function headerLine(standing: Standing, header: Policy["header"], facts: string[], text: string): string {
   const icon = ICONS[standing];
-  const said = `${icon} ${facts.filter(Boolean).join(" · ")}`;
-  if (policy.header === "summary" && text) return `${icon} ${text} · ${facts[0]}`;
-  if (policy.header === "preview" && text && standing === "done") return `${icon} ${text}`;
-  return text ? `${said} — ${text}` : said;
+  if (text && header === "summary") return `${icon} ${text} · ${facts[0]}`;
+  if (text && header === "preview" && standing === "done") return `${icon} ${text}`;
+  return `${icon} ${facts.filter(Boolean).join(" · ")}${text && ` — ${text}`}`;
 }
 
 /** What stands there before the first thought, where the page wants the wait to be seen. */

@@ -5,7 +5,8 @@
  * nothing at all.
  */
 
-import { EN_US, type Locale, PT_BR } from "./locales.js";
+import { EN_US, type Locale, type Table } from "./locales.js";
+import { PT_BR } from "./portuguese.js";
 
 export interface Gaps {
   n?: number;
@@ -22,10 +23,9 @@ export class Words {
   /** The text of a key with its gaps filled; a text with a plural needs `n`. */
   say(key: string, gaps: Gaps = {}): string {
     const { words, ones } = this.locale;
-    const [one, other] = (words[key] ?? EN_US.words[key] ?? key).split("|") as [string, string?];
-    const text = other !== undefined && !ones.includes(gaps.n as number) ? other : one;
-    const filled: Record<string, unknown> = { ...gaps, n: gaps.n === undefined ? "" : this.count(gaps.n) };
-    return text.replace(/\{(\w+)\}/g, (_, gap: string) => String(filled[gap] ?? ""));
+    const [one = "", other = one] = (words[key] ?? EN_US.words[key] ?? key).split("|");
+    const text = ones.includes(gaps.n as number) ? one : other;
+    return text.replace(/\{(\w+)\}/g, (_, gap: keyof Gaps) => (gap === "n" ? this.count(gaps.n as number) : (gaps[gap] ?? "")));
   }
 
   /** A whole number with its thousands apart. */
@@ -37,36 +37,36 @@ export class Words {
   duration(ms: number | null): string {
     if (ms === null || ms < 0) return "";
     if (ms < 1000) return `${ms} ms`;
-    const tenths = Math.floor((ms + 50) / 100);
-    if (tenths < 600) return `${String(tenths / 10).replace(".", this.locale.decimal)}s`;
-    const seconds = Math.floor((ms + 500) / 1000);
-    return seconds < 3600 ? two(seconds, "m", "s") : two(Math.floor((ms + 30000) / 60000), "h", "m");
+    const tenths = Math.round(ms / 100);
+    const seconds = Math.round(ms / 1000);
+    if (tenths < 600) return `${tenths / 10}s`.replace(".", this.locale.decimal);
+    return seconds < 3600 ? two(seconds, "m", "s") : two(Math.round(ms / 60000), "h", "m");
   }
 
   /** The same time for a voice: "4.2 seconds", "1 minute 20 seconds". */
   spoken(ms: number): string {
-    const tenths = Math.round(ms / 100) / 10;
-    const seconds = tenths < 60 ? tenths : Math.round(ms / 1000);
-    return [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60, seconds < 60 ? seconds : seconds % 60]
-      .map((amount, at) => (amount ? this.#amount(amount, UNITS[at] as string) : ""))
-      .filter(Boolean)
+    const seconds = Math.round(ms / 100) < 600 ? Math.round(ms / 100) / 10 : Math.round(ms / 1000);
+    return [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60, seconds % 60]
+      .flatMap((amount, at) =>
+        amount ? amount.toLocaleString(this.locale.name, { style: "unit", unit: UNITS[at], unitDisplay: "long" }) : [],
+      )
       .join(" ");
-  }
-
-  #amount(amount: number, unit: string): string {
-    return amount.toLocaleString(this.locale.name, { style: "unit", unit, unitDisplay: "long" });
   }
 }
 
-/** The built-in locale whose language a tag such as "pt", "pt-br" or "pt_BR.UTF-8" names. */
+/** Whether a tag such as "pt", "pt-br" or "pt_BR.UTF-8" names Portuguese. */
+export function portuguese(tag: string): boolean {
+  return /^\s*pt(?![a-z])/i.test(tag);
+}
+
+/** The built-in locale whose language a tag names. */
 export function findLocale(tag: string): Locale {
-  return /^\s*pt(?![a-z])/i.test(tag) ? PT_BR : EN_US;
+  return portuguese(tag) ? PT_BR : EN_US;
 }
 
 /** A locale from a page's own table; what it leaves out is taken from the built-in one of its language. */
-export function readLocale(table: Partial<Locale> | Record<string, string>, tag: string): Locale {
-  const words = (typeof table.words === "object" ? table.words : table) as Record<string, string>;
-  const base = findLocale((table as Partial<Locale>).name ?? tag);
+export function readLocale(table: Partial<Locale> | Table, base: Locale): Locale {
+  const words = (typeof table.words === "object" ? table.words : table) as Table;
   const own = Object.entries(words).map(([key, text]) => [key.replace(/^ai\.(?:thinking\.)?/, ""), text]);
   return { ...base, ...(words === table ? {} : table), words: { ...base.words, ...Object.fromEntries(own) } };
 }
