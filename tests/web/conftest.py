@@ -51,7 +51,7 @@ def page(browser: "Browser", site: Site, options: dict[str, Any]) -> Iterator["P
     faults: list[str] = []
     page.on("pageerror", lambda error: faults.append(str(error)))
     page.goto(site.url + "/")
-    page.wait_for_function("window.ready")
+    page.wait_for_function("() => window.ready")
     yield page
     context.close()
     assert faults == []

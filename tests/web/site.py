@@ -19,8 +19,12 @@ PAGE = """<!doctype html>
 
 PLAIN = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Plain</title>
-<script src="/dist/thinking-block.global.js" defer></script></head>
-<body><thinking-block id="block" duration-ms="4200">I need the **docs** first.</thinking-block></body></html>"""
+{script}</head><body>
+<thinking-block id="block" duration-ms="4200">I need the **docs** first.</thinking-block></body></html>"""
+TAGS = {
+    "/plain": '<script type="module" src="/dist/thinking-block.js"></script>',
+    "/one-file": '<script src="/dist/thinking-block.global.js" defer></script>',
+}
 
 SCRIPT = """
 import "/dist/thinking-block.js";
@@ -35,6 +39,12 @@ window.put = (attributes = {}, tag = "thinking-block") => {
   document.getElementById("stage").append(node);
   return node;
 };
+// From here on nothing that a block needs to be drawn has to be waited for.
+const first = put({live: "open"});
+first.text = "-";
+first.refresh();
+await first.ready;
+first.remove();
 window.ready = true;
 """
 
@@ -78,8 +88,8 @@ class Site:
             return PAGE.format(
                 lang=wishes.get("lang", "en"), dir=wishes.get("dir", "ltr")
             ).encode(), "text/html"
-        if name == "/plain":
-            return PLAIN.encode(), "text/html"
+        if tag := TAGS.get(name):
+            return PLAIN.format(script=tag).encode(), "text/html"
         if name == "/page.js":
             return SCRIPT.encode(), "text/javascript"
         file = WEB / name.lstrip("/")

@@ -131,7 +131,7 @@ def test_everything_can_be_reached_and_left_by_keys_alone(page: Page) -> None:
     page.keyboard.press("Enter")
     assert page.evaluate("() => block.open")
     page.evaluate(AT_REST)  # no hand is quicker than the frame that shows what was opened
-    assert _tabs(page, 5) == ["body", "link", "copy-code", "copy", "close"]
+    assert _tabs(page, 6) == ["body", "link", "copy-code", "copy", "reset", "close"]
     page.keyboard.press("Enter")
     assert not page.evaluate("() => block.open")
     assert page.evaluate("() => block.shadowRoot.activeElement.getAttribute('part')") == "summary"
@@ -189,7 +189,7 @@ def test_axe_finds_nothing(browser: Any, site: Site, lang: str, scheme: str) -> 
     page = context.new_page()
     for state, (events, wishes) in STATES.items():
         page.goto(f"{site.url}/?lang={lang}")
-        page.wait_for_function("window.ready")
+        page.wait_for_function("() => window.ready")
         page.evaluate(
             "() => { const title = document.createElement('h1'); title.textContent = 'Thinking'; "
             "stage.prepend(title); }"

@@ -143,7 +143,7 @@ def test_a_choice_is_kept_over_a_new_element_and_a_reload(page: Page) -> None:
     show(page, begun() + answered(), id="block", attributes={"block-id": "turn-1"})
     assert _opened(page)
     page.reload()
-    page.wait_for_function("window.ready")
+    page.wait_for_function("() => window.ready")
     show(page, begun() + answered(), id="block", attributes={"block-id": "turn-1"})
     assert _opened(page)
     show(page, begun() + answered(), id="other")

@@ -67,7 +67,7 @@ FEED = """async ({payloads, cut, render}) => {
 }""".replace(
     "TAGS",
     "['div','slot','details','summary','span','svg','path','p','ol','ul','li','a','code','pre','strong','em','s','hr',"
-    "'blockquote','table','tr','th','td','button']",
+    "'blockquote','table','tr','th','td','button','meter']",
 )
 
 

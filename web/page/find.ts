@@ -4,6 +4,7 @@ import { button, h, say } from "./dom.js";
 import type { Exchange } from "./exchange.js";
 import { learnMore } from "./more-words.js";
 import { page } from "./shell.js";
+import { complain } from "./saying.js";
 import { t } from "./words.js";
 
 learnMore();
@@ -43,7 +44,7 @@ export function finder(): { node: HTMLElement; close(): void } {
     at = (at + by + found.length) % found.length;
     say(count, t("find.count", { i: at + 1, n: found.length }));
     page.chat.stay();
-    show(found[at] as Found, words.value.trim().toLowerCase());
+    void show(found[at] as Found, words.value.trim().toLowerCase()).catch(complain);
   };
   const node = h(
     "div",
@@ -79,13 +80,14 @@ function places(exchanges: Exchange[], sought: string): Found[] {
 }
 
 /** Open the thought, bring the place into sight, and mark it. */
-function show({ exchange, block, nth }: Found, sought: string): void {
+async function show({ exchange, block, nth }: Found, sought: string): Promise<void> {
   const { block: element } = exchange;
   if (!element.state.view?.blocks.some((one) => one.block === block && one.open === "expanded") || !element.open) {
     element.choose(block, true, "find");
     element.open = true;
     element.refresh();
   }
+  await element.ready; // what is behind the header may still be on its way
   const root = element.shadowRoot;
   if (!root) return;
   const home = root.querySelector(`[data-block="${block}"] .text`) ?? root.querySelector(".text") ?? root;

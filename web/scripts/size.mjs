@@ -5,7 +5,7 @@
 // what each module adds to it.
 import { readFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
-import { core } from "./bundle.mjs";
+import { script } from "./bundle.mjs";
 
 const AIM = 10 * 1024;
 const GATES = {
@@ -34,13 +34,13 @@ async function pieces() {
   const marked = {
     name: "mark where each module begins",
     setup: ({ onLoad }) =>
-      onLoad({ filter: /src\/\w+\.ts$/ }, ({ path }) => ({
+      onLoad({ filter: /src\/[\w-]+\.ts$/ }, ({ path }) => ({
         loader: "ts",
         contents: `MODULE(${JSON.stringify(path.replace(/.*\//, ""))});\n${readFileSync(path, "utf8")}`,
       })),
   };
-  const { code } = await core("index", { plugins: [marked] });
-  const parts = code.split(/MODULE\("([\w.]+)"\);?,?/);
+  const { code } = await script([marked]);
+  const parts = code.split(/MODULE\("([\w.-]+)"\);?,?/);
   const texts = parts.filter((_, at) => at % 2 === 0);
   const whole = zipped(texts.join(""));
   const shares = texts.slice(1).map((text, at) => [parts[at * 2 + 1], text.length, whole - zipped(texts.filter((one) => one !== text).join(""))]);

@@ -1,23 +1,13 @@
 /**
- * The messages of a stream, whatever it is made of: objects, bytes or text of server-sent events or of
- * lines of JSON, or the messages of an EventSource.
+ * The messages of a stream, whatever it is made of: objects, or bytes or text of server-sent events or of lines
+ * of JSON. A chunk of its own, loaded with the first stream.
  */
 
-/** Anything that messages come from. */
-export type Source = AsyncIterable<unknown> | Iterable<unknown> | ReadableStream<unknown> | EventSourceLike;
-
-/** As much of an EventSource as is needed. */
-export interface EventSourceLike {
-  addEventListener(type: string, listener: (event: { data?: unknown }) => void): void;
-  readyState?: number;
-  close?(): void;
-}
-
-const CLOSED = 2;
+import type { Stream } from "./sources.js";
 
 /** One message after the other until the stream ends or the signal stops it. */
-export async function* messages(source: Source, signal?: AbortSignal): AsyncGenerator<unknown> {
-  const chunks = iterate("addEventListener" in source ? heard(source) : source);
+export async function* messages(source: Stream, signal?: AbortSignal): AsyncGenerator<unknown> {
+  const chunks = iterate(source);
   const stopped = new Promise<{ done: true; value?: unknown }>((resolve) => {
     const stop = (): void => {
       void chunks.return?.();
@@ -46,29 +36,10 @@ export async function* messages(source: Source, signal?: AbortSignal): AsyncGene
   }
 }
 
-function iterate(source: Exclude<Source, EventSourceLike>): AsyncIterator<unknown> | Iterator<unknown> {
+function iterate(source: Stream): AsyncIterator<unknown> | Iterator<unknown> {
   if (!("getReader" in source))
     return Symbol.asyncIterator in source ? source[Symbol.asyncIterator]() : source[Symbol.iterator]();
   const reader = source.getReader();
   const cancel = (): Promise<never> => reader.cancel().catch(() => undefined) as Promise<never>;
   return { next: () => reader.read() as Promise<IteratorResult<unknown>>, return: cancel };
-}
-
-/** What an EventSource says, as a stream that ends when it closes. */
-function heard(source: EventSourceLike): ReadableStream<unknown> {
-  let over = false;
-  return new ReadableStream({
-    start(stream) {
-      source.addEventListener("message", ({ data }) => over || stream.enqueue(typeof data === "string" ? `${data}\n` : data));
-      source.addEventListener("error", () => {
-        if (over || source.readyState !== CLOSED) return;
-        over = true;
-        stream.close();
-      });
-    },
-    cancel() {
-      over = true;
-      source.close?.();
-    },
-  });
 }

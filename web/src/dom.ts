@@ -27,11 +27,10 @@ export function spans<Parts extends string>(parts: Parts): Each<Parts> {
   return parts.split(" ").map((part) => make("span", part)) as HTMLElement[] as Each<Parts>;
 }
 
-/** A button, and what a click on it does. */
-export function button(part: string, act: () => void): HTMLButtonElement {
-  const node = make("button", part);
-  node.type = "button";
-  node.onclick = act;
+/** A place that a page may fill with its own. */
+export function slot(name: string): HTMLSlotElement {
+  const node = make("slot");
+  node.name = name;
   return node;
 }
 

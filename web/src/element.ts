@@ -3,27 +3,30 @@
  *
  * It takes canonical entries, the thinking block's JSON, or another dialect's stream, folds them into a
  * turn, and draws what the view says once per frame. Whether it is open is asked of the open rule; a
- * person's choice always wins.
+ * person's choice always wins. What is behind the header is loaded when somebody first looks.
  */
 
 import { announce } from "./announce.js";
-import type { Source } from "./consume.js";
-import { hide, mark } from "./dom.js";
+import type { Act, Body } from "./body.js";
+import { hide, mark, slot } from "./dom.js";
+import type { Kind } from "./events.js";
 import { type BlockStatus, Feed, setText } from "./feed.js";
 import type { By } from "./fold.js";
 import { EN_US, type Locale, type Table } from "./locales.js";
-import { markdown, plain, type Renderer } from "./markdown.js";
+import type { Renderer } from "./markdown.js";
 import { keep, recall } from "./memory.js";
 import { type Choices, type Open, PANEL, type Policy, readPolicy, toggled } from "./opening.js";
-import { type Act, type Panel, panel } from "./panel.js";
+import { type Panel, panel } from "./panel.js";
 import type { ThinkingBlock, ThinkingStep } from "./records.js";
 import type { Standing } from "./standing.js";
+import type { Source } from "./sources.js";
+import type { BodyView } from "./step-views.js";
 import type { Surroundings } from "./steps.js";
 import { styles } from "./styles.js";
 import type { Sentence } from "./summary.js";
 import type { Block, Turn } from "./transcript.js";
-import { notice, statusOf, type ThinkingView, view, waitedText, waitingView } from "./view.js";
-import { portuguese, readLocale, Words } from "./words.js";
+import { notice, type PanelView, panelView, type Scene, scene, statusOf, waitingView } from "./view.js";
+import { type Formatters, portuguese, readLocale, Words } from "./words.js";
 
 /** What the attributes `live` and `rest` call the states of the open rule. */
 const OPEN: Record<string, Open> = { closed: "collapsed", preview: "peek", open: "expanded", hidden: "hidden" };
@@ -34,10 +37,16 @@ const SILENT_MS = 20_000;
 const SPEAK_AFTER_MS = 1000;
 /** Where a page wants thinking itself read out, the newest line is, no more often than this. */
 const READ_EVERY_MS = 4000;
+/** Nobody reads the newest line any faster. */
+const PEEK_MS = 100;
 
 // What is loaded when the first element needs it, for all of them.
 let pt: Locale | undefined;
 let sentence: Sentence | undefined;
+let behind: typeof import("./body.js") | undefined;
+
+/** What is on the screen; what is behind the header is there once that is loaded. */
+export type ThinkingView = PanelView & BodyView;
 
 /**
  * Shows the thinking of a turn: a header that says what is going on, and everything behind it when opened.
@@ -51,12 +60,17 @@ let sentence: Sentence | undefined;
  * @attr {"closed"|"open"|"hidden"} rest - How it is shown once it is complete.
  * @attr {"label"|"preview"|"summary"|"auto"} header - What the header says.
  * @attr {boolean} auto-close - `false` leaves open what was open while it streamed.
+ * @attr {number} [auto-close-delay=0] - How many milliseconds it stays open after the end before it closes by itself.
  * @attr {number} started-at - When thinking began, in milliseconds since 1970 by the server's clock.
  * @attr {number} duration-ms - How long it took.
  * @attr {number} tokens - How many tokens it took.
+ * @attr {number} token-budget - How many it was allowed; shown beside those it took.
  * @attr {string} summary - One line on what it was about.
  * @attr {"raw"|"summary"|"generated"} provenance - Whose words they are.
  * @attr {"markdown"|"plain"} render - How the text is drawn.
+ * @attr {number} max-lines - How many lines the body shows before it scrolls.
+ * @attr {string} name - Of the elements with the same name in a document, a person has one open at a time.
+ * @attr {boolean} headless - Draws nothing of its own: the page shows its children instead, by `state` and the events.
  * @attr {string} actions - Buttons to offer besides copy and close: `retry`, `answer-now`.
  * @attr {boolean} no-copy - Offers no copy.
  * @attr {string} lang - The language of the words; en-US and pt-BR are built in.
@@ -66,9 +80,15 @@ let sentence: Sentence | undefined;
  * @slot label - Instead of the label.
  * @slot badge - Instead of the count of tools.
  * @slot before - Above the header.
+ * @slot error - Instead of the sentence on a turn that did not end with an answer.
+ * @slot empty - What is shown where there is no thinking.
+ * @slot step-reasoning - A `<template>` whose content is added to the header of every thought.
+ * @slot step-tool_call - The same for every call of a tool.
+ * @slot step-assistant_call - The same for every call of an assistant.
  * @slot actions - More buttons in the footer.
  *
- * @fires {CustomEvent<{open: boolean, by: "user"|"find", block: number | null}>} thinking-toggle - A person opens or closes it; can be cancelled.
+ * @fires {CustomEvent<{open: boolean, by: "user"|"find"|"policy"}>} thinking-toggle - It is about to open or close; can be cancelled.
+ * @fires {CustomEvent<{open: boolean, by: "user"|"find"|"policy", block: number}>} thinking-step-toggle - A person opens or closes one step; can be cancelled.
  * @fires {CustomEvent<{from: string, to: string}>} thinking-status - The status changed.
  * @fires {CustomEvent<{text: string}>} thinking-copy - The text is about to be copied; can be cancelled.
  * @fires {CustomEvent} thinking-retry - A person wants another try.
@@ -89,6 +109,7 @@ let sentence: Sentence | undefined;
  * @csspart steps - The list of steps.
  * @csspart step - One step.
  * @csspart step-summary - The header of a step.
+ * @csspart step-extra - What the page adds to the header of a step.
  * @csspart step-body - What is behind it.
  * @csspart code - A block of code.
  * @csspart image - What stands for an image that is not loaded.
@@ -96,7 +117,9 @@ let sentence: Sentence | undefined;
  * @csspart provenance - Whose words they are.
  * @csspart footer - Status, counts and buttons.
  * @csspart status - Where it stands, in a word.
+ * @csspart budget - How much of the token budget was used.
  * @csspart copy - The copy button.
+ * @csspart reset - The button that gives a person's choice back to the policy.
  * @csspart close - The close button.
  * @csspart marker - What stays where thinking is hidden.
  * @csspart notice - A sentence on a turn that did not end with an answer.
@@ -128,43 +151,48 @@ let sentence: Sentence | undefined;
  */
 export class ThinkingBlockElement extends HTMLElement {
   static readonly observedAttributes = (
-    "block-id status preset live rest header auto-close started-at duration-ms tokens summary provenance " +
-    "render actions no-copy lang"
+    "block-id status preset live rest header auto-close auto-close-delay started-at duration-ms tokens " +
+    "token-budget summary provenance render max-lines headless actions no-copy lang"
   ).split(" ");
 
   /** Makes what shows a thought's text; without it, markdown or plain as `render` says. */
   renderer: ((root: HTMLElement) => Renderer) | null = null;
 
-  /** Done when all that this block asked for has been loaded and drawn: another language, another dialect. */
+  /** Done when all that this block asked for has been loaded and drawn: its body, another language, another dialect. */
   ready: Promise<unknown> = Promise.resolve();
 
   #feed = new Feed();
   #panel: Panel | undefined;
+  #body: Body | undefined;
   #internals = this.attachInternals();
   #choices: Choices = new Map();
   #settings: Partial<Policy> = {};
   #policy = readPolicy();
   #table: Partial<Locale> | null = null;
+  #formatters: Formatters = {};
   #words: Words | null = null;
-  #seen: ThinkingView | null = null;
+  #seen: PanelView | null = null;
   #standing: Standing | "" = "";
   #status: BlockStatus | "" = "";
   #reflecting = false;
+  #drawn = -1;
   #frame = 0;
   #timer = 0;
+  #peeks = 0;
   #idle = 0;
   #deep = false;
   #kept = false;
+  #closing = 0;
   #spokeUp = 0;
   #read = 0;
-  #asked = false;
+  #asked: Record<string, unknown> = {};
 
   connectedCallback(): void {
     if (!this.#panel) {
       const root = this.shadowRoot ?? this.attachShadow({ mode: "open" });
       root.adoptedStyleSheets = [styles()];
-      this.#panel = panel((open, by) => this.choose(null, open, by), (act) => this.#act(act));
-      root.replaceChildren(this.#panel.root);
+      this.#panel = panel((open, by) => this.choose(null, open, by));
+      root.replaceChildren(this.#panel.root, slot("empty"), slot(""));
     }
     this.#recall();
     if (document.readyState === "loading") addEventListener("DOMContentLoaded", () => this.#adopt(), { once: true });
@@ -174,9 +202,8 @@ export class ThinkingBlockElement extends HTMLElement {
 
   disconnectedCallback(): void {
     cancelAnimationFrame(this.#frame);
-    clearTimeout(this.#timer);
-    clearTimeout(this.#spokeUp);
-    this.#frame = 0;
+    for (const timer of [this.#timer, this.#peeks, this.#spokeUp, this.#closing]) clearTimeout(timer);
+    this.#frame = this.#peeks = this.#closing = 0;
   }
 
   attributeChangedCallback(name: string, old: string | null, value: string | null): void {
@@ -186,10 +213,10 @@ export class ThinkingBlockElement extends HTMLElement {
       this.#choices.clear();
       this.#recall();
     }
-    if (name === "render") this.#panel?.clear();
+    if (name === "render") this.#body?.clear();
     this.#readPolicy();
     this.#driven(name, value);
-    this.#soon();
+    this.#changed();
   }
 
   /** All that can be read of the thinking; setting it shows one thought with this text. */
@@ -200,7 +227,7 @@ export class ThinkingBlockElement extends HTMLElement {
 
   set text(text: string) {
     setText(this.#own(), text);
-    this.#soon();
+    this.#changed();
   }
 
   /** The thinking block's JSON; setting it again appends what grew. */
@@ -222,14 +249,21 @@ export class ThinkingBlockElement extends HTMLElement {
     this.#settings = settings;
     this.#readPolicy();
     this.#recall();
-    this.#soon();
+    this.#changed();
   }
 
   /** Another language, or other words for the same: a table of them, by key. */
   set strings(table: Partial<Locale> | Table) {
     this.#table = table as Partial<Locale>;
     this.#words = null;
-    this.#soon();
+    this.#changed();
+  }
+
+  /** Other ways to write a number or a time: `count`, `duration`, `spoken`. */
+  set formatters(formatters: Formatters) {
+    this.#formatters = formatters;
+    this.#words = null;
+    this.#changed();
   }
 
   /** Whether the body is shown; null gives the choice back to the policy. */
@@ -243,8 +277,9 @@ export class ThinkingBlockElement extends HTMLElement {
 
   /** What is on the screen, in words and states, and the answer so far. A summary that nobody wrote is there once a header has asked for one. */
   get state(): { view: ThinkingView | null; status: BlockStatus | ""; notice: string; answer: string } {
-    const { answer } = this.#turn;
-    return { view: this.#look(), status: this.#status, notice: notice(this.#turn, this.#speech()), answer };
+    const [scene, seen] = this.#look();
+    const view = seen && { ...seen, ...(behind?.bodyView(scene) ?? { blocks: [], steps: [] }) };
+    return { view, status: this.#status, notice: notice(this.#turn, this.#speech()), answer: this.#turn.answer };
   }
 
   /** The server's time in milliseconds; without it the time goes on from the newest stamp. */
@@ -271,7 +306,7 @@ export class ThinkingBlockElement extends HTMLElement {
   /** More text of a block that is fed by hand. Nodes become children, as in any element. */
   override append(...more: (Node | string)[]): void {
     for (const delta of more) {
-      if (typeof delta === "string") this.#own().grow(delta);
+      if (typeof delta === "string") this.#feed.grow(this.#own(), delta);
       else super.append(delta);
     }
     this.#soon();
@@ -294,19 +329,24 @@ export class ThinkingBlockElement extends HTMLElement {
     this.clock = clock;
     this.#standing = "";
     this.#deep = false;
-    this.#panel?.clear();
+    this.#body?.clear();
     this.refresh();
   }
 
   /** Open or close a block, or all of it (null), in the person's name; null gives the choice back. */
   choose(block: number | null, open: boolean | null, by: By = "user"): void {
-    if (open === null) this.#choices.delete(block ?? PANEL);
-    else if (this.#fire("toggle", { open, by, block })) this.#choices.set(block ?? PANEL, open);
+    const key = block ?? PANEL;
+    if (open === null) this.#choices.delete(key);
+    else if (this.#fire(block === null ? "toggle" : "step-toggle", { open, by, block })) this.#choices.set(key, open);
     else return;
-    if (block === null) this.#kept = false;
+    if (block === null) this.#release();
     const id = this.getAttribute("block-id");
     if (id) keep(id, this.#choices, this.#policy.remember);
     this.refresh();
+    const name = this.getAttribute("name");
+    if (open && block === null && name)
+      for (const other of document.querySelectorAll(this.localName))
+        if (other !== this && other.getAttribute("name") === name && (other as this).open) (other as this).open = false;
   }
 
   /** Open every thought and every step. */
@@ -323,9 +363,9 @@ export class ThinkingBlockElement extends HTMLElement {
 
   /** Open everything, or close everything when all of it is open. */
   toggleAll(): void {
-    const seen = this.#look();
+    const [{ thoughts, openOf }, seen] = this.#look();
     if (!seen) return;
-    const all = [seen, ...seen.blocks].every((block) => block.open === "expanded");
+    const all = [seen.open, ...thoughts.map(openOf)].every((open) => open === "expanded");
     if (all) this.collapseAll();
     else this.expandAll();
   }
@@ -352,6 +392,18 @@ export class ThinkingBlockElement extends HTMLElement {
     if (this.#fire("copy", { text })) await navigator.clipboard.writeText(text);
   }
 
+  /** The answer as markdown; with its thinking before it, folded, where that is wished for. */
+  toMarkdown({ thinking = false } = {}): string {
+    const { text } = this;
+    const { answer } = this.#turn;
+    if (!thinking || !text) return answer;
+    const { label, words_text } = this.#look()[1] as PanelView;
+    const title = [label, words_text].filter(Boolean).join(" · ");
+    // A fence that none of the thought can end.
+    const fence = (text.match(/`+/g) ?? []).reduce((longest, run) => (run.length < longest.length ? longest : `${run}\``), "```");
+    return `<details><summary>${title}</summary>\n\n${fence}\n${text}\n${fence}\n\n</details>\n\n${answer}`;
+  }
+
   /** Draw now instead of with the next frame. */
   refresh(): void {
     if (this.#panel && this.isConnected) this.#draw(true);
@@ -359,7 +411,7 @@ export class ThinkingBlockElement extends HTMLElement {
 
   /** Take the text that a page wrote inside the element for readers without script. */
   #adopt(): void {
-    const text = this.textContent?.trim();
+    const text = Array.from(this.childNodes, (node) => (node instanceof Text ? node.data : "")).join("").trim();
     if (!text || this.#turn.blocks[0]) return;
     this.text = text;
     if (!this.hasAttribute("status")) this.#driven("status", "done");
@@ -412,15 +464,19 @@ export class ThinkingBlockElement extends HTMLElement {
     const tag = this.#table?.name ?? this.closest<HTMLElement>("[lang]")?.lang ?? "";
     const own = portuguese(tag);
     if (own && !pt)
-      this.#wait(
-        import("./portuguese.js").then(({ PT_BR }) => {
-          pt = PT_BR;
-          this.#words = null;
-          this.#panel?.clear();
-        }),
-      );
+      this.#load("pt", async () => {
+        pt = (await import("./portuguese.js")).PT_BR;
+        this.#words = null;
+        this.#body?.clear();
+      });
     const base = (own && pt) || EN_US;
-    return (this.#words = new Words(this.#table ? readLocale(this.#table, base) : base));
+    const words = new Words(this.#table ? readLocale(this.#table, base) : base);
+    return (this.#words = Object.assign(words, this.#formatters));
+  }
+
+  /** Load something once, then draw. */
+  #load(what: string, load: () => Promise<void>): void {
+    if (!this.#asked[what]) this.#wait((this.#asked[what] = load()) as Promise<void>);
   }
 
   /** Draw once something has come that is only loaded where it is needed. */
@@ -428,79 +484,150 @@ export class ThinkingBlockElement extends HTMLElement {
     this.ready = Promise.all([this.ready, loading.then(() => this.refresh())]);
   }
 
-  #look(): ThinkingView | null {
+  #look(): [scene: Scene, seen: PanelView | null] {
     const now = this.#feed.now();
-    const seen = view(this.#turn, this.#policy, this.#speech(), now, this.#choices, sentence);
+    const at = scene(this.#turn, this.#policy, this.#speech(), now, this.#choices);
+    const seen = panelView(at, sentence);
     if (seen && this.#kept && !this.#choices.has(PANEL)) seen.open = "expanded";
-    if (seen && !seen.summary && !sentence && !this.#asked && this.#policy.header === "summary") {
-      this.#asked = true;
-      this.#wait(import("./sentence.js").then(({ firstSentence }) => (sentence = firstSentence)));
-    }
+    if (seen && !seen.summary && !sentence && this.#policy.header === "summary")
+      this.#load("sentence", async () => {
+        sentence = (await import("./sentence.js")).firstSentence;
+      });
     const waits = !seen && this.getAttribute("status") === "pending" && !this.#turn.blocks[0] && this.#turn.live;
-    return waits ? waitingView(this.#turn, this.#policy, this.#speech(), now) : seen;
+    return [at, waits ? waitingView(at, now) : seen];
   }
 
-  /** Draw with the next frame; a page that nobody looks at draws nothing. */
+  /** Something changed that may change any word. */
+  #changed(): void {
+    this.#drawn = -1;
+    this.#soon();
+  }
+
+  /** Whether nothing but the length of a text changed since the last look. */
+  get #onlyGrew(): boolean {
+    return this.#drawn === this.#feed.changes;
+  }
+
+  /** Draw with the next frame. Text behind a header that is closed is no reason to, but for its newest line. */
   #soon(): void {
-    if (this.isConnected) this.#frame ||= requestAnimationFrame(() => this.#draw(false));
+    if (!this.isConnected || this.#frame) return;
+    if (this.#onlyGrew && !this.open) {
+      if (this.#seen?.open === "peek") this.#peeks ||= setTimeout(() => this.#draw(false), PEEK_MS);
+      return;
+    }
+    this.#frame = requestAnimationFrame(() => {
+      this.#frame = 0;
+      if (this.#onlyGrew && this.#body) this.#body.grow();
+      else this.#draw(false);
+    });
   }
 
   #draw(timed: boolean): void {
     const panel = this.#panel as Panel;
     cancelAnimationFrame(this.#frame);
-    this.#frame = 0;
-    let seen = this.#look();
-    // A reader who is inside made a choice: what the focus or a selection is in does not close by itself.
-    const shown = seen && panel.open();
-    const closes = shown && seen?.open !== "expanded" && !this.#choices.has(PANEL);
-    const held = closes || (shown && seen?.status !== this.#standing) ? panel.held() : null;
-    const still = closes && held === null && panel.holdStill();
-    if (held !== null && held !== PANEL && !this.#choices.has(held)) this.#choices.set(held, true);
-    if (held !== null || (closes && !still)) {
-      this.#kept = true;
-      seen = this.#look();
-    }
+    clearTimeout(this.#peeks);
+    this.#frame = this.#peeks = 0;
+    this.#drawn = this.#feed.changes;
+    const still = this.#beforeClosing();
+    const [at, seen] = this.#look();
     const first = !this.#seen;
+    const bare = this.hasAttribute("headless");
     this.#seen = seen;
-    hide(panel.root, !seen);
+    hide(panel.root, !seen || bare);
     if (seen) {
       if (this.#silent(seen)) seen.peek = this.#speech().say("still_waiting");
-      panel.draw(seen, this.#policy, this.#around(seen), waitedText(this.#turn, this.#speech()));
+      if (!bare) this.#show(at, seen);
       if (still) still();
       if (timed || seen.status !== this.#standing) panel.tick(this.#time(seen));
       if (first) this.#fire("first-paint");
     }
-    this.#reflect(seen);
+    this.#reflect(at, seen);
     this.#speak(seen);
     this.#schedule(seen);
   }
 
-  #around({ status }: ThinkingView): Surroundings {
-    const words = this.#speech();
-    const actions = this.getAttribute("actions") ?? "";
+  #show(at: Scene, seen: PanelView): void {
+    const { home, turn, draw } = this.#panel as Panel;
+    const expanded = seen.open === "expanded";
+    draw(seen, this.#policy, this.#speech());
+    if (expanded || this.#deep) this.#furnish();
+    if (this.#body) this.#body.draw(at, seen, this.#around(at));
+    else if (expanded) home.textContent = this.text;
+    const lines = this.getAttribute("max-lines");
+    home.style.maxBlockSize = lines ? `calc(${Number(lines)}lh + .875rem)` : "";
+    turn(expanded);
+  }
+
+  /** Without what is behind the header, the text stands there as it is. */
+  #furnish(): void {
+    const act = (name: Act): void => this.#act(name);
+    if (behind) this.#body ??= behind.body(this.#panel as Panel, act);
+    else
+      this.#load("body", async () => {
+        behind = await import("./body.js");
+      });
+  }
+
+  /**
+   * What is about to close by itself stays open while a reader is inside, and for as long as the page wants; what
+   * the focus or a selection is in counts as chosen. What comes back puts the page where it was.
+   */
+  #beforeClosing(): (() => void) | false {
+    const [{ standing }, seen] = this.#look();
+    if (!this.open || !seen || !this.#body) return false;
+    const closes = seen.open !== "expanded" && !this.#choices.has(PANEL);
+    const held = closes || standing !== this.#standing ? this.#body.held() : null;
+    const delay = Number(this.getAttribute("auto-close-delay"));
+    const waits = closes && delay > 0 && this.#closing >= 0;
+    const still = closes && held === null && !waits && this.#body.holdStill();
+    if (held !== null && held !== PANEL && !this.#choices.has(held)) this.#choices.set(held, true);
+    if (held !== null || (closes && !still)) this.#kept = true;
+    if (waits && held === null)
+      this.#closing ||= setTimeout(() => {
+        this.#release();
+        this.#closing = -1;
+        this.refresh();
+      }, delay);
+    return still;
+  }
+
+  /** What was kept open closes when the policy says so. */
+  #release(): void {
+    clearTimeout(this.#closing);
+    this.#closing = 0;
+    this.#kept = false;
+  }
+
+  #around({ turn, standing, words }: Scene): Surroundings {
+    const own = (name: string): string => this.getAttribute(name) ?? "";
+    const waited = (turn.blocks[0]?.startedMs ?? 0) - (turn.startedMs ?? Infinity);
+    const { markdown, plain } = behind as NonNullable<typeof behind>;
     return {
       words,
-      deep: this.#deep && status !== "thinking",
-      offers: [...actions.split(" "), this.hasAttribute("no-copy") ? "no-copy" : ""],
-      notes: new Map(this.#turn.notices.map(({ block, text, code }) => [block ?? PANEL, text || code])),
+      deep: this.#deep && standing !== "thinking",
+      offers: [...own("actions").split(" "), this.hasAttribute("no-copy") ? "no-copy" : "", this.#choices.size ? "reset" : ""],
+      notes: new Map(turn.notices.map(({ block, text, code }) => [block ?? PANEL, text || code])),
+      waited: waited < 1000 ? "" : words.say("waited", { duration: words.duration(waited) }),
+      budget: Number(own("token-budget")),
       ask: (number) => (open, by) => this.choose(number, open, by),
-      renderer: this.renderer ?? ((root) => (this.getAttribute("render") === "plain" ? plain(root) : markdown(root, (key) => words.say(key)))),
+      renderer: this.renderer ?? ((root) => (own("render") === "plain" ? plain(root) : markdown(root, (key) => words.say(key)))),
+      extra: (kind: Kind) => this.querySelector<HTMLTemplateElement>(`template[slot=step-${kind}]`)?.content.cloneNode(true) ?? null,
     };
   }
 
   /** The time beside the label: whole seconds while it runs; at rest the label says it. */
-  #time({ status, duration, duration_ms }: ThinkingView): string {
+  #time({ status, duration, duration_ms }: PanelView): string {
     if (status !== "thinking") return status === "done" ? "" : duration;
     const seconds = Math.floor((duration_ms ?? 0) / 1000);
     return seconds ? this.#speech().duration(seconds * 1000) : "";
   }
 
-  #silent(seen: ThinkingView): boolean {
+  #silent(seen: PanelView): boolean {
     return seen.status === "thinking" && this.#feed.heard > 0 && performance.now() - this.#feed.heard > SILENT_MS;
   }
 
   /** Tick once a second while it thinks; draw the rest ahead once it does not. */
-  #schedule(seen: ThinkingView | null): void {
+  #schedule(seen: PanelView | null): void {
     clearTimeout(this.#timer);
     if (!seen) return;
     if (seen.status === "thinking") {
@@ -520,9 +647,9 @@ export class ThinkingBlockElement extends HTMLElement {
     this.#draw(false);
   }
 
-  #reflect(seen: ThinkingView | null): void {
+  #reflect(at: Scene, seen: PanelView | null): void {
     const from = this.#status;
-    const to = (this.#status = statusOf(this.#turn, seen));
+    const to = (this.#status = seen && !at.top[0] ? "pending" : statusOf(at));
     const { states } = this.#internals;
     states.clear();
     states.add(seen ? (seen.status === "thinking" ? "streaming" : seen.status) : "empty");
@@ -535,7 +662,7 @@ export class ThinkingBlockElement extends HTMLElement {
   }
 
   /** Tell a screen reader of the beginning, if it lasts, and of the end. */
-  #speak(seen: ThinkingView | null): void {
+  #speak(seen: PanelView | null): void {
     const from = this.#standing;
     const to = (this.#standing = seen?.status ?? "");
     if (from === to || this.#policy.live_region === "off") return;
@@ -545,10 +672,15 @@ export class ThinkingBlockElement extends HTMLElement {
   }
 
   #act(act: Act): void {
+    const { summary } = this.#panel as Panel;
     if (act === "copy") void this.copy();
     else if (act === "close") {
       this.choose(null, false);
-      this.#panel?.summary.focus();
+      summary.focus();
+    } else if (act === "reset") {
+      summary.focus();
+      this.#choices.clear();
+      this.choose(null, null);
     } else this.#fire(act);
   }
 

@@ -6,9 +6,9 @@
  * what follows waits for them, so that the order of what was said is kept.
  */
 
-import { messages, type Source } from "./consume.js";
 import type { Entry, Event, TurnEnded, TurnFailed } from "./events.js";
 import type { Other } from "./others.js";
+import { listened, type Source } from "./sources.js";
 import { apply, begin, type Block, open, stopped, Turn } from "./transcript.js";
 
 /** The words of the `status` attribute. */
@@ -25,6 +25,7 @@ export type BlockStatus =
 /** What a reader of something else needs from here. */
 export interface Core {
   turn: Turn;
+  changes: number;
   tell(event: Event, at?: number): void;
   begin(turn: Turn, kind: Block["kind"]): Block;
   setText(block: Block, text: string): void;
@@ -49,6 +50,8 @@ export class Feed implements Core {
   clock: (() => number | null) | null = null;
   /** When something came last, by the page's own time. */
   heard = 0;
+  /** Counts what changed, without text that only became longer. */
+  changes = 0;
   #other: ((message: Other) => void) | undefined;
   #waiting: unknown[] = [];
   #loading: Promise<void> | undefined;
@@ -73,8 +76,10 @@ export class Feed implements Core {
   /** Take everything that a stream brings; one that just stops has lost its connection. */
   async consume(source: Source, signal: AbortSignal | undefined, drawn: () => void): Promise<void> {
     let end = ENDS.disconnected as TurnEnded | TurnFailed;
+    const stream = "addEventListener" in source ? listened(source) : source;
     try {
-      for await (const message of messages(source, signal)) {
+      const { messages } = await import("./consume.js");
+      for await (const message of messages(stream, signal)) {
         await this.take(message);
         drawn();
       }
@@ -91,7 +96,14 @@ export class Feed implements Core {
   tell(event: Event, at = this.now() ?? Date.now()): void {
     if (this.turn.outcome) return;
     this.#stamped(at);
-    apply(this.turn, { seq: this.turn.seq + 1, event, at_ms: at });
+    this.#apply({ seq: this.turn.seq + 1, event, at_ms: at });
+  }
+
+  /** More text of a block; the first that can be read changes more than its length. */
+  grow(block: Block, text: string): void {
+    const { blank } = block;
+    block.grow(text);
+    if (blank !== block.blank) this.changes++;
   }
 
   /** The one thought of a block that is fed with plain text, begun now if it is not there. */
@@ -140,7 +152,15 @@ export class Feed implements Core {
     }
     if (seq <= turn.seq) return;
     if (at_ms != null) this.#stamped(at_ms);
-    apply(turn, { seq, event, at_ms });
+    this.#apply({ seq, event, at_ms });
+  }
+
+  #apply(entry: Entry): void {
+    const { event } = entry;
+    const grown = event.type === "block.grew" ? this.turn.blocks[event.block] : undefined;
+    const blank = grown?.blank;
+    apply(this.turn, entry);
+    if (!grown || blank !== grown.blank) this.changes++;
   }
 
   #stamped(at: number): void {

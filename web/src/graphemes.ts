@@ -23,7 +23,7 @@ const segmenter = /* @__PURE__ */ new Intl.Segmenter("en");
 /** The characters of a text as a person counts them. */
 export function characters(text: string): string[] {
   // Between plain characters every unit is a character, and cutting them up is much cheaper.
-  if (/^[ -~]*$/.test(text)) return text.split("");
+  if (/^[\t\n -~]*$/.test(text)) return text.split("");
   return Array.from(segmenter.segment(text), (part) => part.segment);
 }
 
@@ -68,21 +68,6 @@ export function lastColumns(line: string, columns: number, more = false): string
   const at = text.indexOf(" ") + 1;
   if (kept < all.length && all[kept] !== " " && at * 2 <= text.length) text = text.slice(at);
   return ELLIPSIS + text.replace(/^[ ,;:*]+/, "");
-}
-
-/** A text as it is, in one line of at most `columns`. */
-export function oneLine(text: string, columns: number): string {
-  const window = head(text, columns * WINDOW);
-  return firstColumns(collapse(window), columns, window.length < text.length);
-}
-
-/** The first `limit` characters, with “…” when there is more. */
-export function firstCharacters(text: string, limit: number): string {
-  if (text.length <= limit) return text;
-  const window = text.slice(0, (limit + 1) * WINDOW);
-  const all = characters(window);
-  if (all.length <= limit && window.length === text.length) return text;
-  return all.slice(0, Math.min(limit, all.length - 1)).join("") + ELLIPSIS;
 }
 
 /** How many characters to keep beside the mark that there is more; -1 where all of them fit. */

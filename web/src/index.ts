@@ -11,11 +11,12 @@ if (!customElements.get("thinking-block")) {
 }
 
 export { ThinkingBlockElement };
+export type { ThinkingView } from "./element.js";
 export type { Entry, Event } from "./events.js";
 export type { Renderer } from "./markdown.js";
 export type { Policy } from "./opening.js";
 export type { ThinkingBlock, ThinkingStep } from "./records.js";
-export type { ThinkingView } from "./view.js";
+
 
 declare global {
   interface HTMLElementTagNameMap {

@@ -8,7 +8,8 @@
  * is ever loaded.
  */
 
-import { button, make, textNodes } from "./dom.js";
+import { button } from "./button.js";
+import { make, textNodes } from "./dom.js";
 
 /** Something that shows a growing text. */
 export interface Renderer {

@@ -13,11 +13,27 @@ const PEEK_COLUMNS = 80;
 const CJK = "\\u3005\\u3040-\\u30ff\\u3400-\\u4dbf\\u4e00-\\u9fff\\uf900-\\ufaff\\u{20000}-\\u{3ffff}";
 const WORDS = new RegExp(`[${CJK}]|[\\p{L}\\p{N}_][^\\s${CJK}]*`, "gu");
 
+/** What depends on the first `size` units of a text alone is worked out once they are there, and not again. */
+export function settled<Found>(size: number, find: (block: Block) => Found): (block: Block) => Found {
+  const known = new WeakMap<Block, [key: string, found: Found]>();
+  return (block) => {
+    const key = `${Math.min(size, block.size)} ${block.rewritten}`;
+    const [was, found] = known.get(block) ?? [];
+    if (was === key) return found as Found;
+    const fresh = find(block);
+    known.set(block, [key, fresh]);
+    return fresh;
+  };
+}
+
 /** The first words of a text in one plain line. */
-export function preview(block: Block): string {
+export const preview = /* @__PURE__ */ settled(PREVIEW_COLUMNS * WINDOW + 1, (block) => {
   const window = head(block.first(PREVIEW_COLUMNS * WINDOW + 1), PREVIEW_COLUMNS * WINDOW);
   return firstColumns(plainLine(window), PREVIEW_COLUMNS, window.length < block.size);
-}
+});
+
+/** How many words a thought has; asked once it is over. */
+export const wordsOf = /* @__PURE__ */ settled(Infinity, (block) => countWords(block.text));
 
 /** The end of the newest line of a text that has anything to read. */
 export function peek(block: Block): string {

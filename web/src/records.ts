@@ -39,7 +39,8 @@ export interface ThinkingBlock {
 export type StepRecord = ThinkingBlock | { step: ThinkingStep } | { id: string; delta: string };
 
 /** Takes records one by one; it holds which of them became which block of the turn. */
-export function records({ turn, begin, setText }: Core): (record: StepRecord) => void {
+export function records(core: Core): (record: StepRecord) => void {
+  const { turn, begin, setText } = core;
   const numbers = new Map<string, number>();
 
   /** The block of a record, begun if it is not there. */
@@ -73,6 +74,7 @@ export function records({ turn, begin, setText }: Core): (record: StepRecord) =>
   }
 
   return (record) => {
+    core.changes++;
     if ("steps" in record) {
       const { summary, status, steps } = record;
       turn.summary = summary ?? "";

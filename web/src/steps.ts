@@ -7,11 +7,13 @@
 
 import { make, mark, put, spans, textNodes } from "./dom.js";
 import { type Ask, fold } from "./fold.js";
-import { firstCharacters } from "./graphemes.js";
+import { firstCharacters } from "./excerpts.js";
 import { icon } from "./icons.js";
+import type { Kind } from "./events.js";
 import type { Renderer } from "./markdown.js";
 import { preview } from "./preview.js";
-import type { StepView } from "./view.js";
+import type { StepView } from "./step-views.js";
+import type { Block } from "./transcript.js";
 import type { Words } from "./words.js";
 
 /** Characters of what a call was asked that its step shows. */
@@ -25,8 +27,14 @@ export interface Surroundings {
   notes: Map<number, string>;
   /** What the footer offers or does not. */
   offers: string[];
+  /** How long it took until the first thought, in words. */
+  waited: string;
+  /** How many tokens it may take; 0 where nobody says. */
+  budget: number;
   ask(number: number): Ask;
   renderer(root: HTMLElement): Renderer;
+  /** What a page adds to every step of a kind. */
+  extra(kind: Kind): Node | null;
 }
 
 /** A list of steps, kept in order and kept alive. */
@@ -34,6 +42,8 @@ export interface StepList {
   draw(steps: StepView[], around: Surroundings): HTMLElement;
   /** The text of a thought where the element shows it alone. */
   alone(step: StepView, around: Surroundings): HTMLElement;
+  /** Show what came since of the text of every step. */
+  grow(): void;
 }
 
 export function stepList(): StepList {
@@ -56,6 +66,7 @@ export function stepList(): StepList {
       return list;
     },
     alone: (step, around) => nodeOf(step, around).think(step, around),
+    grow: () => known.forEach((node) => node.grow()),
   };
 }
 
@@ -63,19 +74,22 @@ interface StepNode {
   item: HTMLElement;
   draw(step: StepView, around: Surroundings): void;
   think(step: StepView, around: Surroundings): HTMLElement;
+  grow(): void;
 }
 
 function stepNode(number: number, around: Surroundings): StepNode {
-  const header = spans("icon step-index label meta preview step-state sr");
-  const [sign, index, label, meta, line, state, spoken] = header;
+  const header = spans("icon step-index label meta preview step-extra step-state sr");
+  const [sign, index, label, meta, line, extra, state, spoken] = header;
   const content = make("div", "content");
   const body = make("div", "step-body");
   const { details, turn } = fold("step-summary", around.ask(number), header, body);
   const item = make("li", "step", details);
   let below: StepList | undefined;
   let renderer: Renderer | null = null;
+  let of: Block | undefined;
   let drawn = 0;
   let rewritten = 0;
+  let seen = false;
   let look = "";
   let said: string;
   mark(sign, "aria-hidden", "true");
@@ -90,6 +104,7 @@ function stepNode(number: number, around: Surroundings): StepNode {
     mark(item, "data-status", status);
     mark(item, "data-open", open);
     if (look !== sees) sign.replaceChildren(icon(sees));
+    if (!look) extra.append(around.extra(kind) ?? "");
     look = sees;
     put(index, thought?.step ?? "");
     put(label, step.label);
@@ -98,6 +113,7 @@ function stepNode(number: number, around: Surroundings): StepNode {
     put(state, stateOf(step, words));
     put(spoken, source.call && status === "done" ? words.say("status.done") : "");
     if (expanded || around.deep) fill(step, around);
+    seen = expanded;
     turn(expanded);
   }
 
@@ -126,11 +142,21 @@ function stepNode(number: number, around: Surroundings): StepNode {
       rewritten = source.rewritten;
       drawn = 0;
     }
-    const fresh = source.since(drawn);
-    if (fresh) renderer.feed(fresh);
-    drawn = source.size;
+    of = source;
+    seen = true;
+    grow();
     put(content.lastElementChild as Element, thought?.provenance ?? "");
     return content;
+  }
+
+  /** A thought that was rewritten waits for the next drawing, and one behind a closed fold until it is opened. */
+  function grow(): void {
+    if (!seen) return;
+    below?.grow();
+    if (!of || !renderer || of.rewritten !== rewritten) return;
+    const fresh = of.since(drawn);
+    if (fresh) renderer.feed(fresh);
+    drawn = of.size;
   }
 
   /** What a call was asked, where that is more than the line in its header, and what it came back with. */
@@ -152,7 +178,7 @@ function stepNode(number: number, around: Surroundings): StepNode {
     );
   }
 
-  return { item, draw, think };
+  return { item, draw, think, grow };
 }
 
 function firstLine({ thought, status, open, source }: StepView): string {

@@ -1,5 +1,5 @@
 /**
- * How the element looks: one sheet for all of them, made without markup so that a strict policy lets it in.
+ * How the header looks: one sheet for all elements, made without markup so that a strict policy lets it in.
  *
  * Logical properties only. Colours come from the page's text colour and `color-scheme`; every one of them
  * can be set through a custom property.
@@ -12,26 +12,25 @@ const CSS = `
 *{box-sizing:border-box}
 .root{border:var(--l);border-radius:var(--r);background:var(--thinking-background,light-dark(#f7f7f9,#1c1c21));overflow:clip;interpolate-size:allow-keywords}
 [data-bare]{border:0;background:none}
-summary,.footer,.status,.badge,.placeholder,.actions,.code-bar{display:flex;align-items:center;gap:.25rem var(--g)}
+summary,.badge{display:flex;align-items:center;gap:.25rem var(--g)}
 summary{min-block-size:2.5rem;padding:.5rem .75rem;cursor:pointer;list-style:none;user-select:none}
 :focus-visible{outline:var(--thinking-focus-ring,2px solid var(--a));outline-offset:-2px;border-radius:var(--r)}
 svg{inline-size:var(--thinking-icon-size,1rem);flex:none;fill:none;stroke:currentColor;stroke-width:1.4;stroke-linecap:round;stroke-linejoin:round}
 .icon,.chevron{display:grid;place-items:center;min-inline-size:1.25rem}
 .label{font-weight:550;color:var(--c)}
-:is(.label,.timer,.meta,.badge,.status,.tokens,.waited,.step-index,.step-state){white-space:nowrap;font-variant-numeric:tabular-nums}
-:is(.label,.timer,.meta,.status,.tokens,.waited,.step-index,.step-state),.badge slot{unicode-bidi:plaintext}
-summary,.footer,.footer button,.code-bar,blockquote,.image,.bidi,.placeholder,.provenance,.marker,.notice,.step-notice,.io,li::marker{color:var(--m)}
-.badge,.footer,.code-bar,.provenance,.marker,.io{font-size:.8125rem}
-.meta::before,.footer>:not(:first-child,.actions)::before{content:"·"/"";margin-inline-end:var(--g)}
+:is(.label,.timer,.meta,.badge){white-space:nowrap;font-variant-numeric:tabular-nums}
+.label,.timer,.meta,.badge slot{unicode-bidi:plaintext}
+summary,.bidi,.marker,.notice{color:var(--m)}
+.badge,.marker{font-size:.8125rem}
+.meta::before{content:"·"/"";margin-inline-end:var(--g)}
 [data-header=auto]:not([data-open=peek]) .summary>.preview::before{content:"— "/""}
 .preview{flex:1 1 0;min-inline-size:0;overflow:hidden;text-overflow:ellipsis;white-space:nowrap;unicode-bidi:plaintext;text-align:start}
 .badge{gap:.25rem;padding:0 .5rem;border:var(--l);border-radius:1rem}
-.badge svg,.footer svg{inline-size:.875rem}
-.chevron,.actions,.copy-code{margin-inline-start:auto}
-.chevron{transition:rotate var(--t)}
+.badge svg{inline-size:.875rem}
+.chevron{margin-inline-start:auto;transition:rotate var(--t)}
 .chevron:dir(rtl){rotate:180deg}
 [open]>summary>.chevron{rotate:90deg}
-.root[data-status=error] .summary>:is(.label,.icon),[data-status=error]>*>summary>.step-state{color:var(--e)}
+.root[data-status=error] .summary>:is(.label,.icon){color:var(--e)}
 .dot{inline-size:.5rem;block-size:.5rem;border-radius:50%;background:var(--a);animation:breathe 1.6s ease-in-out infinite}
 @keyframes breathe{50%{opacity:.35;scale:.7}}
 [data-open=peek] .summary{flex-wrap:wrap}
@@ -40,54 +39,28 @@ summary,.footer,.footer button,.code-bar,blockquote,.image,.bidi,.placeholder,.p
 [data-header=summary] .summary>.preview{order:-2;color:var(--c);font-weight:550}
 [data-header=summary] .summary>.label{font-weight:400;color:var(--m)}
 [data-header=preview][data-status=done] .summary>:is(.label,.meta),[data-header=summary] .summary>.meta{display:none}
-::details-content{block-size:0;opacity:0;transition:block-size var(--t),opacity var(--t),content-visibility var(--t);transition-behavior:allow-discrete;overflow:clip}
-[open]::details-content{block-size:auto;opacity:1}
-.instant ::details-content{transition:none}
-.body,.footer,.notice{border-block-start:var(--l)}
+.body,.notice{border-block-start:var(--l)}
 .body{max-block-size:var(--thinking-max-block-size,20rem);overflow:auto;overscroll-behavior:contain;padding:.375rem .75rem .5rem;scrollbar-width:thin}
-.footer{flex-wrap:wrap;padding:.25rem .75rem}
-button{font:inherit;color:inherit;background:none;border:0;border-radius:.375rem;min-block-size:1.5rem;padding:0 .375rem;cursor:pointer}
-button:hover{background:var(--b)}
-.content{overflow-wrap:anywhere}
-p,pre,.plain,.result{white-space:pre-wrap;unicode-bidi:plaintext}
-p,ul,ol,table,.code,blockquote,hr{margin:.5rem 0}
-.section,.code-part{display:block}
-.section:not(:last-child){content-visibility:auto;contain-intrinsic-block-size:auto 150rem}
-li>p,.step-body .content>*{margin-block:.125rem}
-.text>:first-child>:first-child{margin-block-start:.125rem}
-.text>:last-child>:last-child{margin-block-end:.125rem}
-ul,ol{padding-inline-start:1.375rem}
-.heading,strong,th{font-weight:650}
-blockquote,.steps .steps{padding-inline-start:.75rem;border-inline-start:2px solid var(--thinking-rule-color,var(--b))}
-hr{border:0;border-block-start:var(--l)}
-a{color:var(--a)}
-code,pre,[data-kind=tool_call]>*>summary>.label{font-family:var(--thinking-code-font,ui-monospace,Menlo,Consolas,monospace);font-size:.9em}
-:not(pre)>code{background:var(--b);border-radius:.25rem;padding:0 .25rem}
-pre{margin:0;padding:.5rem .75rem;direction:ltr;text-align:left}
-.code,pre.input{border:var(--l);border-radius:.5rem}
-.code-bar{padding-inline:.75rem .25rem;border-block-end:var(--l)}
-table{border-collapse:collapse}
-th,td{border:var(--l);padding:.125rem .5rem;text-align:start}
-.image,.bidi{border:1px dashed;border-radius:.25rem;padding:0 .25rem;font-size:.85em;unicode-bidi:isolate}
+p,.body{white-space:pre-wrap;overflow-wrap:anywhere;unicode-bidi:plaintext}
+.bidi{border:1px dashed;border-radius:.25rem;padding:0 .25rem;font-size:.85em;unicode-bidi:isolate}
 .marker,.notice{margin:0;padding:.5rem .75rem}
-.steps{list-style:none;padding:0;margin:0}
-.step summary{min-block-size:2rem;padding:.25rem .375rem;margin-inline:-.375rem}
-.step .label{overflow:hidden;text-overflow:ellipsis}
-.step-body{padding-block-end:.5rem;padding-inline-start:var(--i)}
 .sr{position:absolute;inline-size:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
-@media (max-width:30rem){[data-header=auto] .summary,[data-header=summary] .summary{flex-wrap:wrap}[data-header=auto] .summary>.preview{order:2;flex-basis:100%;padding-inline-start:var(--i)}[data-header=auto][data-header] .summary>.preview::before{content:none}[data-header=auto] .summary>.badge{order:1;margin-inline-start:var(--i)}[data-header=summary] .summary>.preview{flex-basis:calc(100% - 5rem)}[data-header=summary] .summary>.chevron{order:-1}[data-header=summary] .summary>.label{margin-inline-start:var(--i)}.step .meta,.root:is([data-status=error],[data-status=interrupted]) .summary>.meta{display:none}}
-@media (prefers-reduced-motion:reduce){.dot{animation:none}.chevron,::details-content{transition:none}}
+@media (max-width:30rem){[data-header=auto] .summary,[data-header=summary] .summary{flex-wrap:wrap}[data-header=auto] .summary>.preview{order:2;flex-basis:100%;padding-inline-start:var(--i)}[data-header=auto][data-header] .summary>.preview::before{content:none}[data-header=auto] .summary>.badge{order:1;margin-inline-start:var(--i)}[data-header=summary] .summary>.preview{flex-basis:calc(100% - 5rem)}[data-header=summary] .summary>.chevron{order:-1}[data-header=summary] .summary>.label{margin-inline-start:var(--i)}.root:is([data-status=error],[data-status=interrupted]) .summary>.meta{display:none}}
+@media (prefers-reduced-motion:reduce){.dot{animation:none}.chevron{transition:none}}
 @media (forced-colors:active){.dot{background:CanvasText;forced-color-adjust:none}:focus-visible{outline-color:Highlight}}
-@media print{.body{max-block-size:none}.actions,.chevron,.copy-code,.dot{display:none}.section.section{content-visibility:visible}}
+@media print{.body{max-block-size:none}.chevron,.dot{display:none}}
 `;
 
-let sheet: CSSStyleSheet | undefined;
-
-/** The sheet, made when the first element needs it. */
-export function styles(): CSSStyleSheet {
-  if (!sheet) {
-    sheet = new CSSStyleSheet();
-    sheet.replaceSync(CSS);
-  }
-  return sheet;
+/** A sheet that is made when the first element needs it, and shared by all. */
+export function sheetOf(css: string): () => CSSStyleSheet {
+  let sheet: CSSStyleSheet | undefined;
+  return () => {
+    if (!sheet) {
+      sheet = new CSSStyleSheet();
+      sheet.replaceSync(css);
+    }
+    return sheet;
+  };
 }
+
+export const styles = /* @__PURE__ */ sheetOf(CSS);

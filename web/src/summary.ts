@@ -6,7 +6,7 @@
  */
 
 import { firstColumns, head } from "./graphemes.js";
-import { countWords, plainLine } from "./preview.js";
+import { countWords, plainLine, settled } from "./preview.js";
 import type { firstSentence } from "./sentence.js";
 import type { Block, Turn } from "./transcript.js";
 
@@ -25,14 +25,20 @@ export type Sentence = typeof firstSentence;
 export function summaryLine(turn: Turn, seen: Block[], sentence?: Sentence): [string, SummaryBy] {
   const told = shortLine(turn.summary);
   if (told) return [told, turn.summaryBy as SummaryBy];
-  const read = (block?: Block): string => head(block?.first(READ_AHEAD + 1) ?? "", READ_AHEAD);
-  for (const block of [...seen].reverse()) {
-    const [, bold, heading] = TITLE.exec(read(block)) ?? [];
-    const title = shortLine(plainLine(bold ?? heading ?? ""));
-    if (title) return [title, "provider"];
-  }
-  const found = shortLine(sentence?.(read(seen.find((block) => !block.blank)), plainLine, countWords) ?? "");
+  const title = seen.map(titleOf).findLast(Boolean);
+  if (title) return [title, "provider"];
+  const first = seen.find((block) => !block.blank);
+  const found = first && sentence ? shortLine(sentence(read(first), plainLine, countWords)) : "";
   return [found, found ? "extract" : "nobody"];
+}
+
+const titleOf = /* @__PURE__ */ settled(READ_AHEAD + 1, (block) => {
+  const [, bold, heading] = TITLE.exec(read(block)) ?? [];
+  return shortLine(plainLine(bold ?? heading ?? ""));
+});
+
+function read(block: Block): string {
+  return head(block.first(READ_AHEAD + 1), READ_AHEAD);
 }
 
 function shortLine(text: string): string {

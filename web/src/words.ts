@@ -13,7 +13,11 @@ export interface Gaps {
   name?: string;
   duration?: string;
   reason?: string;
+  of?: string;
 }
+
+/** How numbers and times are written; a page may bring its own. */
+export type Formatters = Partial<Pick<Words, "count" | "duration" | "spoken">>;
 
 const UNITS = ["hour", "minute", "second"] as const;
 
@@ -26,6 +30,11 @@ export class Words {
     const [one = "", other = one] = (words[key] ?? EN_US.words[key] ?? key).split("|");
     const text = ones.includes(gaps.n as number) ? one : other;
     return text.replace(/\{(\w+)\}/g, (_, gap: keyof Gaps) => (gap === "n" ? this.count(gaps.n as number) : (gaps[gap] ?? "")));
+  }
+
+  /** Whether there are words for a key. */
+  knows(key: string): boolean {
+    return key in EN_US.words;
   }
 
   /** A whole number with its thousands apart. */

@@ -1,0 +1,52 @@
+/** How it looks behind the header: steps, markdown, footer. It comes after the sheet of the header, and builds on its names. */
+
+import { sheetOf } from "./styles.js";
+
+const CSS = `
+::details-content{block-size:0;opacity:0;transition:block-size var(--t),opacity var(--t),content-visibility var(--t);transition-behavior:allow-discrete;overflow:clip}
+[open]::details-content{block-size:auto;opacity:1}
+.instant ::details-content{transition:none}
+.footer,.status,.placeholder,.actions,.code-bar{display:flex;align-items:center;gap:.25rem var(--g)}
+:is(.status,.tokens,.waited,.step-index,.step-state){white-space:nowrap;font-variant-numeric:tabular-nums;unicode-bidi:plaintext}
+.footer,.footer button,.code-bar,blockquote,.image,.placeholder,.provenance,.step-notice,.io,li::marker{color:var(--m)}
+.footer,.code-bar,.provenance,.io{font-size:.8125rem}
+.footer>:not(:first-child,.actions,.budget)::before{content:"·"/"";margin-inline-end:var(--g)}
+.footer svg{inline-size:.875rem}
+.actions,.copy-code{margin-inline-start:auto}
+[data-status=error]>*>summary>.step-state{color:var(--e)}
+.body{white-space:normal}
+.footer{border-block-start:var(--l);flex-wrap:wrap;padding:.25rem .75rem}
+.budget{inline-size:4rem;block-size:.5rem}
+button{font:inherit;color:inherit;background:none;border:0;border-radius:.375rem;min-block-size:1.5rem;padding:0 .375rem;cursor:pointer}
+button:hover{background:var(--b)}
+.content{overflow-wrap:anywhere}
+pre,.plain,.result{white-space:pre-wrap;unicode-bidi:plaintext}
+p,ul,ol,table,.code,blockquote,hr{margin:.5rem 0}
+.section,.code-part{display:block}
+.section:not(:last-child){content-visibility:auto;contain-intrinsic-block-size:auto 150rem}
+li>p,.step-body .content>*{margin-block:.125rem}
+.text>:first-child>:first-child{margin-block-start:.125rem}
+.text>:last-child>:last-child{margin-block-end:.125rem}
+ul,ol{padding-inline-start:1.375rem}
+.heading,strong,th{font-weight:650}
+blockquote,.steps .steps{padding-inline-start:.75rem;border-inline-start:2px solid var(--thinking-rule-color,var(--b))}
+hr{border:0;border-block-start:var(--l)}
+a{color:var(--a)}
+code,pre,[data-kind=tool_call]>*>summary>.label{font-family:var(--thinking-code-font,ui-monospace,Menlo,Consolas,monospace);font-size:.9em}
+:not(pre)>code{background:var(--b);border-radius:.25rem;padding:0 .25rem}
+pre{margin:0;padding:.5rem .75rem;direction:ltr;text-align:left}
+.code,pre.input{border:var(--l);border-radius:.5rem}
+.code-bar{padding-inline:.75rem .25rem;border-block-end:var(--l)}
+table{border-collapse:collapse}
+th,td{border:var(--l);padding:.125rem .5rem;text-align:start}
+.image{border:1px dashed;border-radius:.25rem;padding:0 .25rem;font-size:.85em;unicode-bidi:isolate}
+.steps{list-style:none;padding:0;margin:0}
+.step summary{min-block-size:2rem;padding:.25rem .375rem;margin-inline:-.375rem}
+.step .label{overflow:hidden;text-overflow:ellipsis}
+.step-body{padding-block-end:.5rem;padding-inline-start:var(--i)}
+@media (max-width:30rem){.step .meta{display:none}}
+@media (prefers-reduced-motion:reduce){::details-content{transition:none}}
+@media print{.actions,.copy-code{display:none}.section.section{content-visibility:visible}}
+`;
+
+export const bodyStyles = /* @__PURE__ */ sheetOf(CSS);
