@@ -24,7 +24,7 @@ def moving(page: Page) -> list[str]:
     """What is in motion inside the block."""
     return list(
         page.evaluate(
-            "() => block.shadowRoot.getAnimations({subtree: true}).map(one => one.animationName ?? "
+            "() => block.shadowRoot.getAnimations({subtree: true}).map(one => one.id || "
             "one.transitionProperty)"
         )
     )
@@ -391,7 +391,7 @@ def test_a_stream_can_be_stopped(page: Page) -> None:
           const stream = new ReadableStream({ start(c) { for (const entry of entries) c.enqueue(entry);
             }, cancel() { window.cancelled = true; } });
           const done = node.consume(stream, {signal: stop.signal});
-          await new Promise(resolve => setTimeout(resolve, 50));
+          while (!node.text) await new Promise(requestAnimationFrame);
           stop.abort();
           await done;
         }""",

@@ -23,10 +23,9 @@ button:hover{background:var(--b)}
 pre,.plain,.result{white-space:pre-wrap;unicode-bidi:plaintext}
 p,ul,ol,table,.code,blockquote,hr{margin:.5rem 0}
 .section,.code-part{display:block}
-.section:not(:last-child){content-visibility:auto;contain-intrinsic-block-size:auto 150rem}
+.past{content-visibility:auto;contain-intrinsic-block-size:auto 150rem}
 li>p,.step-body .content>*{margin-block:.125rem}
-.text>:first-child>:first-child{margin-block-start:.125rem}
-.text>:last-child>:last-child{margin-block-end:.125rem}
+.text{display:flow-root;margin-block:-.375rem}
 ul,ol{padding-inline-start:1.375rem}
 .heading,strong,th{font-weight:650}
 blockquote,.steps .steps{padding-inline-start:.75rem;border-inline-start:2px solid var(--thinking-rule-color,var(--b))}
@@ -46,7 +45,7 @@ th,td{border:var(--l);padding:.125rem .5rem;text-align:start}
 .step-body{padding-block-end:.5rem;padding-inline-start:var(--i)}
 @media (max-width:30rem){.step .meta{display:none}}
 @media (prefers-reduced-motion:reduce){::details-content{transition:none}}
-@media print{.actions,.copy-code{display:none}.section.section{content-visibility:visible}}
+@media print{.actions,.copy-code{display:none}.past.past{content-visibility:visible}}
 `;
 
 export const bodyStyles = /* @__PURE__ */ sheetOf(CSS);

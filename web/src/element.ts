@@ -37,7 +37,8 @@ const SILENT_MS = 20_000;
 const SPEAK_AFTER_MS = 1000;
 /** Where a page wants thinking itself read out, the newest line is, no more often than this. */
 const READ_EVERY_MS = 4000;
-/** Nobody reads the newest line any faster. */
+/** Nobody reads any faster: what only grew is shown no more often than this, and the newest line alone less often. */
+const GROW_MS = 50;
 const PEEK_MS = 100;
 
 // What is loaded when the first element needs it, for all of them.
@@ -178,7 +179,8 @@ export class ThinkingBlockElement extends HTMLElement {
   #drawn = -1;
   #frame = 0;
   #timer = 0;
-  #peeks = 0;
+  #later = 0;
+  #shown = 0;
   #idle = 0;
   #deep = false;
   #kept = false;
@@ -202,8 +204,8 @@ export class ThinkingBlockElement extends HTMLElement {
 
   disconnectedCallback(): void {
     cancelAnimationFrame(this.#frame);
-    for (const timer of [this.#timer, this.#peeks, this.#spokeUp, this.#closing]) clearTimeout(timer);
-    this.#frame = this.#peeks = this.#closing = 0;
+    for (const timer of [this.#timer, this.#later, this.#spokeUp, this.#closing]) clearTimeout(timer);
+    this.#frame = this.#later = this.#closing = 0;
   }
 
   attributeChangedCallback(name: string, old: string | null, value: string | null): void {
@@ -511,22 +513,30 @@ export class ThinkingBlockElement extends HTMLElement {
   /** Draw with the next frame. Text behind a header that is closed is no reason to, but for its newest line. */
   #soon(): void {
     if (!this.isConnected || this.#frame) return;
-    if (this.#onlyGrew && !this.open) {
-      if (this.#seen?.open === "peek") this.#peeks ||= setTimeout(() => this.#draw(false), PEEK_MS);
-      return;
-    }
-    this.#frame = requestAnimationFrame(() => {
-      this.#frame = 0;
-      if (this.#onlyGrew && this.#body) this.#body.grow();
-      else this.#draw(false);
+    if (!this.#onlyGrew) this.#nextFrame();
+    else if (this.open || this.#seen?.open === "peek")
+      this.#later ||= setTimeout(() => this.#nextFrame(), this.#shown + (this.open ? GROW_MS : PEEK_MS) - performance.now());
+  }
+
+  #nextFrame(): void {
+    this.#frame ||= requestAnimationFrame(() => {
+      if (!this.#onlyGrew || !this.open || !this.#body) return this.#draw(false);
+      this.#unplan();
+      this.#body.grow();
     });
+  }
+
+  /** What was to be drawn is drawn now. */
+  #unplan(): void {
+    cancelAnimationFrame(this.#frame);
+    clearTimeout(this.#later);
+    this.#frame = this.#later = 0;
+    this.#shown = performance.now();
   }
 
   #draw(timed: boolean): void {
     const panel = this.#panel as Panel;
-    cancelAnimationFrame(this.#frame);
-    clearTimeout(this.#peeks);
-    this.#frame = this.#peeks = 0;
+    this.#unplan();
     this.#drawn = this.#feed.changes;
     const still = this.#beforeClosing();
     const [at, seen] = this.#look();

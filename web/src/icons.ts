@@ -15,7 +15,7 @@ const PATHS = {
 
 /** The sign of a kind or a status; of `thinking`, and of whatever has none, it is the breathing dot. */
 export function icon(name: string): ChildNode {
-  if (!Object.hasOwn(PATHS, name)) return make("span", "dot");
+  if (!Object.hasOwn(PATHS, name)) return dot();
   const svg = shape("svg");
   const path = shape("path");
   mark(svg, "viewBox", "0 0 16 16");
@@ -23,6 +23,14 @@ export function icon(name: string): ChildNode {
   mark(path, "d", PATHS[name as keyof typeof PATHS]);
   svg.append(path);
   return svg;
+}
+
+/** It breathes in steps: what a style sheet moves is worked out anew for every frame, a hundred times as often. */
+function dot(): HTMLElement {
+  const node = make("span", "dot");
+  if (!matchMedia("(prefers-reduced-motion:reduce)").matches)
+    node.animate({ opacity: [1, 0.35, 1], scale: [1, 0.7, 1] }, { duration: 1600, iterations: Infinity, easing: "steps(16)", id: "breathe" });
+  return node;
 }
 
 function shape(tag: string): Element {

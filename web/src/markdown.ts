@@ -76,6 +76,13 @@ const INLINE = new RegExp(
   "s",
 );
 
+/** A piece in which no mark begins or ends... */
+const QUIET = /^[^\\`*_[\]<>~|/\n\r\t\u202a-\u202e\u2066-\u2069]+$/;
+/** ...after a line that has a letter, so that it is known what it is... */
+const SETTLED = /^[^|\r]*\p{L}[^|\r]*$/u;
+/** ...and after a text that ends neither within a link nor within an address. */
+const WITHIN = /\[|[:/]\S*$/;
+
 const ITEM = /^( *)([-*+]|(\d{1,9})[.)])( +|$)/;
 const RULE = /^ {0,3}([-*_])(?: *\1){2,} *$/;
 const FENCE = /^( *)(`{3,}|~{3,})([^`]*)$/;
@@ -102,6 +109,7 @@ function draw(root: Element, say: Say, start: Leaf | null): Renderer {
   let drawn: ChildNode[] | null = null;
 
   function feed(text: string): void {
+    if (grown(text)) return;
     // Take the last line back, draw what is whole now, and try the new last line out.
     drawn?.forEach((node) => node.remove());
     drawn = null;
@@ -117,6 +125,17 @@ function draw(root: Element, say: Say, start: Leaf | null): Renderer {
     at = { ...at, boxes: [...at.boxes], leaf: at.leaf && { ...at.leaf } };
     drawn = [];
     if (pending) read(pending, false);
+  }
+
+  /** Most pieces only make the last text longer: then nothing has to be taken back. */
+  function grown(text: string): boolean {
+    const last = drawn?.at(-1);
+    const size = pending.length + text.length;
+    const simple = /^(?:p|code)$/.test(at.leaf?.kind ?? "") && QUIET.test(text) && SETTLED.test(pending);
+    if (!simple || size > LONG || !(last instanceof Text) || WITHIN.test(last.data)) return false;
+    last.appendData(text);
+    pending += text;
+    return true;
   }
 
   /** How long the next whole line is, with its end, or the part of one that is too long; 0 when there is none yet. */
@@ -248,6 +267,7 @@ function draw(root: Element, say: Say, start: Leaf | null): Renderer {
     leaf.size += rest.length;
     if (!drawn && (leaf.size > TALL || !leaf.node.lastElementChild)) {
       leaf.size = rest.length;
+      leaf.node.lastElementChild?.classList.add("past");
       leaf.node.append(make("span", start ? "section" : "code-part"));
     }
     const part = leaf.node.lastElementChild ?? leaf.node;
@@ -277,6 +297,8 @@ function draw(root: Element, say: Say, start: Leaf | null): Renderer {
     const box = at.boxes[at.boxes.length - 1];
     if (box) return box.node;
     if (!at.section || (at.filled > SECTION && !at.leaf)) {
+      // A class says what is past: rules on who is last would have the browser look at all of them again.
+      if (!drawn) at.section?.classList.add("past");
       at.section = append(root, make("div", "section"));
       at.filled = 0;
     }

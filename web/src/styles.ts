@@ -31,8 +31,7 @@ summary,.bidi,.marker,.notice{color:var(--m)}
 .chevron:dir(rtl){rotate:180deg}
 [open]>summary>.chevron{rotate:90deg}
 .root[data-status=error] .summary>:is(.label,.icon){color:var(--e)}
-.dot{inline-size:.5rem;block-size:.5rem;border-radius:50%;background:var(--a);animation:breathe 1.6s ease-in-out infinite}
-@keyframes breathe{50%{opacity:.35;scale:.7}}
+.dot{inline-size:.5rem;block-size:.5rem;border-radius:50%;background:var(--a)}
 [data-open=peek] .summary{flex-wrap:wrap}
 [data-open=peek] .summary>.preview{order:1;flex-basis:100%;padding-inline-start:var(--i);font-style:italic}
 [data-header=summary] .summary>.icon{order:-3}
@@ -40,13 +39,13 @@ summary,.bidi,.marker,.notice{color:var(--m)}
 [data-header=summary] .summary>.label{font-weight:400;color:var(--m)}
 [data-header=preview][data-status=done] .summary>:is(.label,.meta),[data-header=summary] .summary>.meta{display:none}
 .body,.notice{border-block-start:var(--l)}
-.body{max-block-size:var(--thinking-max-block-size,20rem);overflow:auto;overscroll-behavior:contain;padding:.375rem .75rem .5rem;scrollbar-width:thin}
+.body{max-block-size:var(--thinking-max-block-size,20rem);overflow:auto;overscroll-behavior:contain;overflow-anchor:none;padding:.375rem .75rem .5rem;scrollbar-width:thin}
 p,.body{white-space:pre-wrap;overflow-wrap:anywhere;unicode-bidi:plaintext}
 .bidi{border:1px dashed;border-radius:.25rem;padding:0 .25rem;font-size:.85em;unicode-bidi:isolate}
 .marker,.notice{margin:0;padding:.5rem .75rem}
 .sr{position:absolute;inline-size:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
 @media (max-width:30rem){[data-header=auto] .summary,[data-header=summary] .summary{flex-wrap:wrap}[data-header=auto] .summary>.preview{order:2;flex-basis:100%;padding-inline-start:var(--i)}[data-header=auto][data-header] .summary>.preview::before{content:none}[data-header=auto] .summary>.badge{order:1;margin-inline-start:var(--i)}[data-header=summary] .summary>.preview{flex-basis:calc(100% - 5rem)}[data-header=summary] .summary>.chevron{order:-1}[data-header=summary] .summary>.label{margin-inline-start:var(--i)}.root:is([data-status=error],[data-status=interrupted]) .summary>.meta{display:none}}
-@media (prefers-reduced-motion:reduce){.dot{animation:none}.chevron{transition:none}}
+@media (prefers-reduced-motion:reduce){.chevron{transition:none}}
 @media (forced-colors:active){.dot{background:CanvasText;forced-color-adjust:none}:focus-visible{outline-color:Highlight}}
 @media print{.body{max-block-size:none}.chevron,.dot{display:none}}
 `;

@@ -20,6 +20,8 @@ export interface Contender {
 }
 
 const DELTA = 24;
+/** What a model says at a time, where pieces come by the clock. */
+const TOKEN = 4;
 const LONGEST = 700_000;
 const FRAME_MS = 1000 / 60;
 /** A piece that changes nothing on the screen is taken for drawn after so many frames. */
@@ -52,12 +54,14 @@ export interface Stage {
   stream(count: number): Promise<void>;
   /** More pieces than frames, each in a task of its own. */
   burst(frames: number, each: number): Promise<void>;
-  /** Pieces by the clock, as from a network: what is late comes together. */
-  pace(perSecond: number, seconds: number): Promise<{ frames: number; dropped: number; longest: number }>;
+  /** Pieces by the clock, as from a network: what is late comes together. How many of them came. */
+  pace(perSecond: number, seconds: number): Promise<number>;
+  /** The same, with every frame watched. */
+  watch(perSecond: number, seconds: number): Promise<{ frames: number; dropped: number; longest: number }>;
   /** So many finished blocks of that size. */
   rest(count: number, size: number): Promise<void>;
   /** Empty if everything that was said is there in its order, and nothing of it where it is closed. */
-  right(): string;
+  right(): Promise<string>;
 }
 
 export function stage(contender: Contender): Stage {
@@ -75,9 +79,19 @@ export function stage(contender: Contender): Stage {
     await frameOver();
   }
 
-  function more(): void {
-    contender.grow(text.slice(at, at + DELTA));
-    at += DELTA;
+  function more(size = DELTA): void {
+    contender.grow(text.slice(at, at + size));
+    at += size;
+  }
+
+  /** Let pieces come by the clock, until it is stopped. */
+  function run(perSecond: number): () => void {
+    const from = at;
+    const began = performance.now();
+    const clock = setInterval(() => {
+      while (at - from < ((performance.now() - began) * perSecond) / 1000) more(TOKEN);
+    }, (TOKEN * 1000) / perSecond);
+    return () => clearInterval(clock);
   }
 
   return {
@@ -97,7 +111,7 @@ export function stage(contender: Contender): Stage {
     },
 
     async stream(count) {
-      for (let told = 0; told < count; told++) await drawn(more);
+      for (let told = 0; told < count; told++) await drawn(() => more());
     },
 
     async burst(frames, each) {
@@ -113,13 +127,19 @@ export function stage(contender: Contender): Stage {
 
     async pace(perSecond, seconds) {
       const from = at;
+      const stop = run(perSecond);
+      await new Promise((resolve) => setTimeout(resolve, seconds * 1000));
+      stop();
+      await frameOver();
+      return (at - from) / TOKEN;
+    },
+
+    async watch(perSecond, seconds) {
       const began = performance.now();
-      const clock = setInterval(() => {
-        while (at - from < ((performance.now() - began) * perSecond) / 1000) more();
-      }, (DELTA * 1000) / perSecond);
+      const stop = run(perSecond);
       const gaps: number[] = [];
       for (let last = await frame(), now = last; now - began < seconds * 1000; last = now) gaps.push((now = await frame()) - last);
-      clearInterval(clock);
+      stop();
       const dropped = gaps.reduce((sum, gap) => sum + Math.max(0, Math.round(gap / FRAME_MS) - 1), 0);
       return { frames: gaps.length, dropped, longest: Math.max(...gaps) };
     },
@@ -129,7 +149,8 @@ export function stage(contender: Contender): Stage {
       await frameOver();
     },
 
-    right() {
+    async right() {
+      for (let waited = 0; waited < PATIENCE; waited++) await frame();
       const said = marks(text.slice(0, open ? at - DELTA : 0)).join();
       const shown = marks(contender.shown()).join();
       return shown.startsWith(said) && (open || !shown) ? "" : `said …${said.slice(-60)}, shown …${shown.slice(-60)}`;
