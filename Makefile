@@ -33,7 +33,7 @@ format: .venv/.ready ## put style in order
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-bench: .venv-bench/.ready ## measure speed, beside a peer library
+bench: .venv-bench/.ready $(if $(shell command -v npm),page benchmarks/web/dist/.ready) ## measure speed, beside peers
 	.venv-bench/bin/python -m benchmarks
 
 behaviour: .venv/.ready ## fill in which tests prove which line of docs/behaviour.md
@@ -48,7 +48,7 @@ lock: .venv-lock/.ready ## pin all dependencies with hashes (UPGRADE=--upgrade t
 
 clean: ## remove all that these targets made
 	rm -rf .venv .venv-bench .venv-lock .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
-	rm -rf build dist .coverage .coverage.* .chromium web/node_modules web/dist web/custom-elements.json $(dir $(PAGE))
+	rm -rf build dist .coverage .coverage.* .chromium web/node_modules web/dist benchmarks/web/node_modules benchmarks/web/dist web/custom-elements.json $(dir $(PAGE))
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 # An environment holds exactly what its lock names, then the package itself in place.
@@ -70,6 +70,10 @@ web/node_modules/.ready: web/package-lock.json web/package.json
 
 $(PAGE): web/node_modules/.ready $(shell find web/src web/page web/scripts -type f)
 	cd web && npm run --silent build
+	@touch $@
+
+benchmarks/web/dist/.ready: $(wildcard benchmarks/web/src/*) benchmarks/web/package-lock.json
+	cd benchmarks/web && npm ci --silent --no-audit --no-fund && npm run --silent build
 	@touch $@
 
 # The browser of the system, for the tests of the element and of the page.

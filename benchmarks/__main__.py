@@ -5,7 +5,19 @@ import sys
 from collections.abc import Callable
 from functools import partial
 
-from benchmarks import asking, folding, keeping, reading, searching, serving, splitting, starting, watching
+from benchmarks import (
+    asking,
+    folding,
+    keeping,
+    reading,
+    searching,
+    serving,
+    splitting,
+    starting,
+    watching,
+    web_blocks,
+    web_session,
+)
 from benchmarks.report import Section, page_of, write
 from benchmarks.splitting import KIB
 
@@ -21,6 +33,8 @@ QUICK: Plan = {
     searching.TITLE: partial(searching.measure, blocks=1_000, rounds=2),
     serving.TITLE: partial(serving.measure, streams=3, seconds=0.3),
     watching.TITLE: partial(watching.measure, files=20, deltas=(1_000, 2_000), rounds=1),
+    web_blocks.TITLE: partial(web_blocks.measure, sizes=(1, 4), rounds=1, deltas=8, seconds=0.2, blocks=10),
+    web_session.TITLE: partial(web_session.measure, turns=30, rounds=1),
 }
 """Enough to see that everything runs and is right; the figures mean nothing."""
 
@@ -36,8 +50,12 @@ FULL: Plan = {
     searching.TITLE: partial(searching.measure, blocks=100_000, rounds=300),
     serving.TITLE: partial(serving.measure, streams=200, seconds=10),
     watching.TITLE: partial(watching.measure, files=10_000, deltas=(10_000, 100_000), rounds=5),
+    web_blocks.TITLE: partial(
+        web_blocks.measure, sizes=(1, 32, 500), rounds=5, deltas=40, seconds=5, blocks=1_000
+    ),
+    web_session.TITLE: partial(web_session.measure, turns=5_000, rounds=5),
 }
-"""All of it, in about three minutes."""
+"""All of it, in about ten minutes."""
 
 
 def run(plan: Plan) -> str:

@@ -39,7 +39,7 @@ Table = dict[tuple[str, int], list[Cost]]
 
 
 class Smooth(NamedTuple):
-    """How a paced stream looked, and what a delta of it cost; `busy` is the share of the main thread it took."""
+    """How a paced stream looked, what a delta of it cost, and how much of the main thread all of it took."""
 
     cost: Cost
     frames: int

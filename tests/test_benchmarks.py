@@ -16,6 +16,8 @@ from benchmarks import (
     splitting,
     starting,
     watching,
+    web_blocks,
+    web_session,
 )
 from benchmarks.rivals import PerCharacter
 
@@ -30,6 +32,8 @@ TITLES = [
     searching.TITLE,
     serving.TITLE,
     watching.TITLE,
+    web_blocks.TITLE,
+    web_session.TITLE,
 ]
 
 
