@@ -9,7 +9,6 @@
 import { announce } from "./announce.js";
 import type { Act, Body } from "./body.js";
 import { hide, mark, slot } from "./dom.js";
-import type { Kind } from "./events.js";
 import { type BlockStatus, Feed, setText } from "./feed.js";
 import type { By } from "./fold.js";
 import { EN_US, type Locale, type Table } from "./locales.js";
@@ -165,6 +164,8 @@ export class ThinkingBlockElement extends HTMLElement {
   #feed = new Feed();
   #panel: Panel | undefined;
   #body: Body | undefined;
+  #empty = slot("empty");
+  #children = slot("");
   #internals = this.attachInternals();
   #choices: Choices = new Map();
   #settings: Partial<Policy> = {};
@@ -194,7 +195,7 @@ export class ThinkingBlockElement extends HTMLElement {
       const root = this.shadowRoot ?? this.attachShadow({ mode: "open" });
       root.adoptedStyleSheets = [styles()];
       this.#panel = panel((open, by) => this.choose(null, open, by));
-      root.replaceChildren(this.#panel.root, slot("empty"), slot(""));
+      root.replaceChildren(this.#panel.root, this.#empty, this.#children);
     }
     this.#recall();
     if (document.readyState === "loading") addEventListener("DOMContentLoaded", () => this.#adopt(), { once: true });
@@ -544,6 +545,8 @@ export class ThinkingBlockElement extends HTMLElement {
     const bare = this.hasAttribute("headless");
     this.#seen = seen;
     hide(panel.root, !seen || bare);
+    hide(this.#empty, !!seen);
+    hide(this.#children, !bare);
     if (seen) {
       if (this.#silent(seen)) seen.peek = this.#speech().say("still_waiting");
       if (!bare) this.#show(at, seen);
@@ -621,7 +624,7 @@ export class ThinkingBlockElement extends HTMLElement {
       budget: Number(own("token-budget")),
       ask: (number) => (open, by) => this.choose(number, open, by),
       renderer: this.renderer ?? ((root) => (own("render") === "plain" ? plain(root) : markdown(root, (key) => words.say(key)))),
-      extra: (kind: Kind) => this.querySelector<HTMLTemplateElement>(`template[slot=step-${kind}]`)?.content.cloneNode(true) ?? null,
+      extras: new Map(Array.from(this.querySelectorAll("template"), (own) => [own.slot, own])),
     };
   }
 

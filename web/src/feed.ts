@@ -67,8 +67,8 @@ export class Feed implements Core {
       this.#waiting.push(message);
       return this.#loading;
     }
-    if (said.event) this.#entry(said);
-    else if (said.type?.includes(".")) this.tell(said);
+    if (said?.event) this.#entry(said);
+    else if (said?.type?.includes?.(".")) this.tell(said);
     else if (this.#other) this.#other(said);
     else return (this.#loading = this.#load(message));
   }
@@ -139,7 +139,14 @@ export class Feed implements Core {
   async #load(message: unknown): Promise<void> {
     this.#waiting.push(message);
     this.#other = (await import("./others.js")).others(this);
-    for (const waited of this.#waiting.splice(0)) void this.take(waited);
+    const wrong: unknown[] = [];
+    for (const waited of this.#waiting.splice(0))
+      try {
+        void this.take(waited);
+      } catch (error) {
+        wrong.push(error); // what came after it is not lost
+      }
+    if (wrong[0]) throw wrong[0];
   }
 
   /** What was told before is passed over; what comes after a lost connection goes on where it broke off. */

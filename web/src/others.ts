@@ -11,7 +11,13 @@ export function others(core: Core): (message: Other) => void {
   const record = records(core);
   const read = dialects(core);
   return (message) => {
-    if ("type" in message && !Array.isArray(message.steps)) read(message);
-    else record(message as StepRecord);
+    const said = (message ?? {}) as Partial<Message & { step: object }>;
+    if (Array.isArray(said.steps) || said.step || (said.id && typeof said.delta === "string" && !said.type))
+      record(message as StepRecord);
+    else if (typeof said.type === "string") read(message as Message);
+    else
+      throw new TypeError(
+        `thinking-block cannot read ${JSON.stringify(message)}. Feed it entries, events, messages of the AI SDK or of AG-UI, thinking blocks or steps.`,
+      );
   };
 }

@@ -5,11 +5,10 @@
  * from then on only what is new.
  */
 
-import { make, mark, put, spans, textNodes } from "./dom.js";
+import { hide, make, mark, put, spans, textNodes } from "./dom.js";
 import { type Ask, fold } from "./fold.js";
 import { firstCharacters } from "./excerpts.js";
 import { icon } from "./icons.js";
-import type { Kind } from "./events.js";
 import type { Renderer } from "./markdown.js";
 import { preview } from "./preview.js";
 import type { StepView } from "./step-views.js";
@@ -34,7 +33,7 @@ export interface Surroundings {
   ask(number: number): Ask;
   renderer(root: HTMLElement): Renderer;
   /** What a page adds to every step of a kind. */
-  extra(kind: Kind): Node | null;
+  extras: Map<string, HTMLTemplateElement>;
 }
 
 /** A list of steps, kept in order and kept alive. */
@@ -104,8 +103,10 @@ function stepNode(number: number, around: Surroundings): StepNode {
     mark(item, "data-status", status);
     mark(item, "data-open", open);
     if (look !== sees) sign.replaceChildren(icon(sees));
-    if (!look) extra.append(around.extra(kind) ?? "");
     look = sees;
+    const added = extra.firstChild ? null : around.extras.get(`step-${kind}`)?.content.cloneNode(true);
+    if (added) extra.append(added);
+    hide(extra, !extra.firstChild);
     put(index, thought?.step ?? "");
     put(label, step.label);
     put(meta, thought?.words_text ?? "");

@@ -1,0 +1,239 @@
+"""What a page can set on the element, and what it is told: attributes, properties, methods, events, slots."""
+
+import pytest
+from playwright.sync_api import Page, expect
+from tests.web.scenes import Event, answered, begun, show, tell
+
+PARTS = """name => [...block.shadowRoot.querySelectorAll(`[part="${name}"]`)]
+  .filter(one => one.checkVisibility()).map(one => one.textContent)"""
+EVENTS = """() => {
+  window.told = [];
+  for (const name of ["toggle", "step-toggle", "status", "copy"])
+    block.addEventListener(`thinking-${name}`, ({detail}) => told.push([name, detail]));
+}"""
+SEARCHED: list[tuple[Event, int]] = [
+    *begun(),
+    ({"type": "block.ended", "block": 0}, 900),
+    ({"type": "block.started", "block": 1, "kind": "tool_call", "name": "search"}, 900),
+    ({"type": "block.ended", "block": 1}, 950),
+    ({"type": "tool.finished", "block": 1, "result": "3 cats"}, 1200),
+    ({"type": "block.started", "block": 2, "kind": "text"}, 1250),
+    ({"type": "block.grew", "block": 2, "text": "Three."}, 1250),
+    ({"type": "block.ended", "block": 2}, 1300),
+    ({"type": "turn.ended", "finish": "stop"}, 1300),
+]
+
+
+def seen(page: Page, part: str) -> list[str]:
+    texts: list[str] = page.evaluate(PARTS, part)
+    return texts
+
+
+def test_it_stays_open_for_a_while_after_the_end_where_a_page_wants_that(page: Page) -> None:
+    page.clock.install()
+    show(page, begun("Hm."), id="block", policy={"while_streaming": "expanded"})
+    page.evaluate("() => block.setAttribute('auto-close-delay', '800')")
+    tell(page, answered())
+    assert page.evaluate("() => block.open")
+    page.clock.run_for(700)
+    assert page.evaluate("() => block.open")
+    page.clock.run_for(200)
+    assert not page.evaluate("() => block.open")
+
+
+def test_a_person_who_opens_it_meanwhile_keeps_it_open(page: Page) -> None:
+    page.clock.install()
+    show(page, begun("Hm."), id="block", policy={"while_streaming": "expanded"})
+    page.evaluate("() => block.setAttribute('auto-close-delay', '800')")
+    tell(page, answered())
+    page.evaluate("() => { block.open = true; }")
+    page.clock.run_for(2000)
+    assert page.evaluate("() => block.open")
+
+
+def test_tokens_are_held_against_a_budget(page: Page) -> None:
+    show(page, begun() + answered(), id="block", policy={"after_complete": "expanded"})
+    assert seen(page, "budget") == []
+    page.evaluate("""() => {
+      block.setAttribute("tokens", "1200");
+      block.setAttribute("token-budget", "4000");
+      block.refresh();
+    }""")
+    assert seen(page, "tokens") == ["1,200 of 4,000 tokens"]
+    meter = page.evaluate(
+        "() => { const {value, max} = block.shadowRoot.querySelector('meter'); return [value, max]; }"
+    )
+    assert meter == [1200, 4000]
+
+
+def test_an_unknown_count_is_held_against_nothing(page: Page) -> None:
+    show(page, SEARCHED, id="block", policy={"after_complete": "expanded"})
+    page.evaluate("() => { block.setAttribute('token-budget', '4000'); block.refresh(); }")
+    assert seen(page, "tokens") == []
+    assert seen(page, "budget") == []
+
+
+def test_the_body_is_as_tall_as_so_many_lines(page: Page) -> None:
+    show(page, begun("line\n\n" * 60) + answered(), id="block", policy={"after_complete": "expanded"})
+    measure = "() => block.shadowRoot.querySelector('[part=body]').clientHeight"
+    page.evaluate("() => { block.setAttribute('max-lines', '3'); block.refresh(); }")
+    three = page.evaluate(measure)
+    page.evaluate("() => { block.setAttribute('max-lines', '6'); block.refresh(); }")
+    six = page.evaluate(measure)
+    line = page.evaluate("() => parseFloat(getComputedStyle(block).lineHeight)")
+    assert abs(six - three - 3 * line) <= 1
+
+
+def test_of_those_with_one_name_one_is_open(page: Page) -> None:
+    page.evaluate("""() => {
+      for (const id of ["a", "b", "c"]) {
+        const node = put({name: id === "c" ? "other" : "same", status: "done"});
+        node.id = id;
+        node.text = id;
+        node.refresh();
+      }
+    }""")
+    page.locator("#a [part=summary]").click()
+    page.locator("#c [part=summary]").click()
+    page.locator("#b [part=summary]").click()
+    assert page.evaluate("() => [a.open, b.open, c.open]") == [False, True, True]
+
+
+def test_headless_it_keeps_the_state_and_the_page_draws(page: Page) -> None:
+    show(page, begun("A thought."), id="block")
+    page.evaluate("""() => {
+      const own = document.createElement("p");
+      own.textContent = "Drawn by the page";
+      block.append(own);
+      block.setAttribute("headless", "");
+      block.refresh();
+    }""")
+    assert seen(page, "root") == []
+    expect(page.get_by_text("Drawn by the page")).to_be_visible()
+    assert page.evaluate("() => [block.state.view.label, block.state.view.peek]") == [
+        "Thinking...",
+        "A thought.",
+    ]
+
+
+def test_children_are_for_a_page_without_script(page: Page) -> None:
+    page.evaluate(
+        "() => { const node = put(); node.id = 'block'; node.text = 'Own.'; node.append(new Text('x')); }"
+    )
+    show(page, begun("Once."), id="other")
+    page.evaluate("() => other.append(document.createElement('i'))")
+    assert (
+        page.evaluate("() => [...other.shadowRoot.querySelectorAll('slot')].pop().checkVisibility()") is False
+    )
+
+
+def test_a_page_may_write_numbers_and_times_its_own_way(page: Page) -> None:
+    page.evaluate("""() => {
+      const node = put({status: "done", "started-at": "1", "duration-ms": "4200"});
+      node.id = "block";
+      node.formatters = {duration: ms => `${ms / 1000} seconds`, count: n => `#${n}`};
+      node.text = "One two";
+      node.refresh();
+    }""")
+    assert seen(page, "label") == ["Thought for 4.2 seconds"]
+    assert seen(page, "meta") == ["#2 words"]
+
+
+def test_markdown_leaves_thinking_out_unless_asked_for_it(page: Page) -> None:
+    show(page, begun("Two\n```\nfences\n```\n") + answered(), id="block")
+    assert page.evaluate("() => block.toMarkdown()") == "Saturday."
+    told = page.evaluate("() => block.toMarkdown({thinking: true})")
+    assert told.startswith("<details><summary>Thought")
+    assert "\n````\nTwo\n```\nfences\n```\n\n````\n" in told
+    assert told.endswith("</details>\n\nSaturday.")
+
+
+def test_a_page_may_say_how_a_turn_failed(page: Page) -> None:
+    show(page, begun(), id="block")
+    page.evaluate("""() => {
+      const own = document.createElement("b");
+      own.slot = "error";
+      own.textContent = "Ask the operator.";
+      block.append(own);
+    }""")
+    ended: list[tuple[Event, int]] = [
+        ({"type": "block.ended", "block": 0, "interrupted": True}, 900),
+        ({"type": "turn.failed", "code": "overloaded", "message": "Too many"}, 900),
+    ]
+    tell(page, ended)
+    expect(page.get_by_text("Ask the operator.")).to_be_visible()
+
+
+def test_a_page_may_show_that_there_is_no_thinking(page: Page) -> None:
+    page.evaluate("""() => {
+      const node = put();
+      node.id = "block";
+      const own = document.createElement("p");
+      own.slot = "empty";
+      own.textContent = "No thinking here";
+      node.append(own);
+      node.refresh();
+    }""")
+    expect(page.get_by_text("No thinking here")).to_be_visible()
+    page.evaluate("() => { block.text = 'Now there is.'; block.refresh(); }")
+    expect(page.get_by_text("No thinking here")).to_be_hidden()
+
+
+def test_without_thinking_and_without_words_for_that_it_takes_no_room(page: Page) -> None:
+    page.evaluate("() => { put().id = 'block'; }")
+    assert page.evaluate("() => block.getBoundingClientRect().height") == 0
+
+
+def test_a_page_may_add_to_every_step_of_a_kind(page: Page) -> None:
+    show(page, SEARCHED, id="block")
+    page.evaluate("""() => {
+      const own = document.createElement("template");
+      own.slot = "step-tool_call";
+      own.content.append("log");
+      block.append(own);
+      block.expandAll();
+    }""")
+    assert seen(page, "step-extra") == ["log"]
+
+
+def test_a_choice_can_be_given_back(page: Page) -> None:
+    """The button stands there only where something was chosen."""
+    show(page, begun() + answered(), id="block")
+    page.locator("thinking-block [part=summary]").click()
+    expect(page.locator("thinking-block [part=reset]")).to_have_text("Reset to default")
+    page.locator("thinking-block [part=reset]").click()
+    assert not page.evaluate("() => block.open")
+    page.evaluate("() => { block.policy = {after_complete: 'expanded'}; block.refresh(); }")
+    assert page.evaluate("() => block.open")
+    expect(page.locator("thinking-block [part=reset]")).to_be_hidden()
+
+
+def test_a_page_is_told_of_blocks_and_of_steps(page: Page) -> None:
+    show(page, SEARCHED, id="block")
+    page.evaluate(EVENTS)
+    page.locator("thinking-block [part=summary]").click()
+    page.locator("thinking-block [part=step-summary]").first.click()
+    told = page.evaluate("() => told")
+    assert told[0] == ["toggle", {"open": True, "by": "user", "block": None}]
+    assert told[1] == ["step-toggle", {"open": False, "by": "user", "block": 0}]
+
+
+@pytest.mark.parametrize("garbage", [None, 7, "text", [], {}, {"steps": 3}])
+def test_what_is_no_message_is_said_to_be_none(page: Page, garbage: object) -> None:
+    show(page, begun("Kept."), id="block")
+    said = page.evaluate(
+        """async garbage => {
+          try { block.feed(garbage); await block.ready; } catch (error) { return String(error); }
+          return "";
+        }""",
+        garbage,
+    )
+    assert "thinking-block cannot read" in said
+    tell(page, answered())
+    assert page.evaluate("() => block.text") == "Kept."
+
+
+@pytest.mark.parametrize("options", [{"reduced_motion": "reduce"}])
+def test_the_dot_is_still_where_nothing_should_move(page: Page) -> None:
+    show(page, begun(), id="block")
+    assert page.evaluate("() => block.shadowRoot.getAnimations({subtree: true}).length") == 0
