@@ -1,7 +1,7 @@
 # Every target sets up what it needs; the first run takes a minute, the next none.
 
 PYTHON ?= python3
-PYTEST_ARGS ?= -n auto
+PYTEST_ARGS ?= -n auto --dist loadfile --no-loadscope-reorder
 UPGRADE ?=
 
 BIN := .venv/bin
@@ -19,6 +19,8 @@ run: .venv/.ready $(if $(shell command -v npm),page) ## start the gateway and it
 
 page: $(PAGE) ## build the element and the chat page, with Node.js
 
+# The tests start many programs: whatever the shell says, these are compiled only once.
+test: export PYTHONDONTWRITEBYTECODE :=
 test: lint page .chromium ## lint, then run all tests with the coverage of the core
 	$(BIN)/pytest --cov --cov-report=term --hypothesis-profile=ci $(PYTEST_ARGS)
 

@@ -5,7 +5,6 @@ import contextlib
 import logging
 import os
 import signal
-import time
 from collections.abc import AsyncIterator
 
 import pytest
@@ -210,17 +209,17 @@ def test_servers_start_only_within_the_toolbox(stub: Stub) -> None:
     asyncio.run(story())
 
 
-def test_one_that_is_still_starting_is_ended_too() -> None:
-    async def story() -> float:
+def test_one_that_is_still_starting_is_ended_too(caplog: pytest.LogCaptureFixture) -> None:
+    async def story() -> None:
         async with Toolbox({}, [shop()]) as box:
             finding = asyncio.create_task(box.find(["shop"]))
             await asyncio.sleep(0.05)
-            begun = time.monotonic()
         with pytest.raises(asyncio.CancelledError):
             await finding
-        return time.monotonic() - begun
 
-    assert asyncio.run(story()) < 5
+    with caplog.at_level(logging.WARNING):
+        asyncio.run(story())
+    assert "had not ended" not in caplog.text
 
 
 def test_ending_takes_no_longer_than_it_may(
@@ -230,16 +229,14 @@ def test_ending_takes_no_longer_than_it_may(
     monkeypatch.setattr(toolbox, "connected", slow.connected)
     monkeypatch.setattr(toolbox, "END_S", 0.05)
 
-    async def story() -> float:
-        begun = time.monotonic()
+    async def story() -> None:
         async with Toolbox({}, [shop()]) as box:
             await box.find(["shop"])
-        took = time.monotonic() - begun
+        assert "shop ends" not in slow.log, "it was waited for"
         await asyncio.sleep(0.6)
-        return took
 
     with caplog.at_level(logging.WARNING):
-        assert asyncio.run(story()) < 0.4
+        asyncio.run(story())
     assert "1 MCP servers had not ended after 0.05 s" in caplog.text
 
 

@@ -469,7 +469,7 @@ def test_ctrl_c_while_a_tool_is_at_work_leaves_nothing_running(form: str, agents
         children = Path(f"/proc/{run.pid}/task/{run.pid}/children").read_text().split()
         time.sleep(0.5)
         run.send_signal(signal.SIGINT)
-        out, err = (told.decode() for told in run.communicate(timeout=15))
+        out, err = (told.decode() for told in run.communicate(timeout=60))
     assert (run.returncode, "Traceback" in err) == (130, False)
     assert len(children) == 1
     assert not [pid for pid in children if Path(f"/proc/{pid}").exists()]

@@ -31,7 +31,7 @@ def simulating(*words: str) -> Iterator[str]:
         finally:
             run.send_signal(signal.SIGINT)
             try:
-                out, err = run.communicate(timeout=10)
+                out, err = run.communicate(timeout=60)
             finally:
                 run.kill()
     assert (run.returncode, out) == (0, "")

@@ -118,7 +118,7 @@ def test_a_turn_that_is_over_is_not_held_up_by_a_connection_that_is_not() -> Non
 
     async def story() -> Turn:
         async with serving(no_end) as upstream, client() as own:
-            return await asyncio.wait_for(ask(REQUEST, upstream.route(), client=own, write=write), 1)
+            return await asyncio.wait_for(ask(REQUEST, upstream.route(), client=own, write=write), 20)
 
     assert told(run(story())) == TOLD
 
@@ -219,6 +219,6 @@ def test_leaving_early_drops_the_connection() -> None:
         async with serving(endless) as upstream, client() as own:
             async with aclosing(stream(REQUEST, upstream.route(), client=own, write=write)) as events:
                 await anext(events)
-            await asyncio.wait_for(left.wait(), 1)
+            await asyncio.wait_for(left.wait(), 20)
 
     run(story())

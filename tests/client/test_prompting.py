@@ -1,6 +1,7 @@
 """From a prompt and a model's name to an answer: settings, routes, notes, notices and stamps."""
 
 import asyncio
+import time
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -170,11 +171,13 @@ def test_an_answer_is_a_turn_with_true_times() -> None:
         async with simulated([{"thinking": "a b c d e", "text": "51", "delay_ms": 60}]) as (_, options):
             return await ask(QUESTION, model=MODEL, options=options)
 
+    begun = time.monotonic()
     turn = asyncio.run(answered())
+    took_ms = (time.monotonic() - begun) * 1000
     assert (turn.reasoning, turn.answer) == ("a b c d e", "51")
     assert turn.outcome.ending is Ending.ANSWERED
     thought = turn.blocks[0]
-    assert 150 < thought.ended_ms - thought.started_ms < 3000
+    assert 150 < thought.ended_ms - thought.started_ms <= took_ms + 1
 
 
 @pytest.mark.usefixtures("key")
@@ -226,4 +229,4 @@ def test_leaving_the_loop_ends_the_request() -> None:
             await told.aclose()
             return count
 
-    assert asyncio.run(asyncio.wait_for(left(), 5)) == 4
+    assert asyncio.run(asyncio.wait_for(left(), 9)) == 4

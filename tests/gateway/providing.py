@@ -20,7 +20,8 @@ import uvloop
 from aiohttp import web
 
 ROOT = Path(__file__).parents[2]
-START_S = 20
+START_S = 60
+"""Longer than any start or end takes, also where other work keeps the machine busy."""
 _NAME = re.compile(r"r(\d+)-c(\d+)-ms(\d+)(?:-b(\d+)(zh)?)?")
 
 ROW = """

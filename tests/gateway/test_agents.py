@@ -130,7 +130,7 @@ def test_killed_while_it_waits_a_run_goes_on_with_the_approval(tmp_path: Path) -
 
 
 async def _waiting(caller: Caller, turn: str) -> int:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while True:
             body: dict[str, Any] = await caller.call("GET", f"/api/turns/{turn}")
             if body["waiting"]:

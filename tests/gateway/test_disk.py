@@ -37,7 +37,7 @@ async def until(true: Callable[[], bool], seconds: float = 20) -> None:
 
 async def until_ready(ready: Ready, wanted: tuple[int, str]) -> None:
     """Until the gateway says this of itself."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while await ready() != wanted:
             await asyncio.sleep(0.02)
 
@@ -218,7 +218,7 @@ def test_an_end_that_cannot_be_kept_is_kept_when_it_can(tmp_path: Path, provider
             await until(lambda: "could not be kept" in gateway.errors)
             await alter(gateway, MENDED)
             await reading
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(60):
                 while not tape.state:
                     await follow(gateway.url, turn, tape)
             assert (tape.text, tape.state) == (expected(BRIEF), "done")

@@ -47,7 +47,7 @@ def test_a_pause_under_load_loses_nothing(tmp_path: Path, provider: str) -> None
                 asyncio.create_task(follow(gateway.url, turn, tape))
                 for turn, tape in zip(turns, tapes, strict=True)
             ]
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(60):
                 while not all(tape.lines for tape in tapes):
                     await asyncio.sleep(0.005)
             gateway.send(signal.SIGSTOP)

@@ -2,12 +2,11 @@
 
 import asyncio
 import signal
-import time
 from pathlib import Path
 
 import pytest
 from tests.gateway.gateway_process import Caller, GatewayProcess, calling
-from tests.gateway.providing import expected
+from tests.gateway.providing import START_S, expected
 from tests.gateway.reading import Stream, Tape, follow, streaming
 
 SHORT = "r20-c20-ms20"
@@ -15,8 +14,8 @@ LONG = "r30000-c1-ms10"
 COUNT = 5
 """Of each kind."""
 GRACE_S = 4.0
-SLACK_S = 6.0
-"""For marking and keeping what was live, and for letting readers go, on a machine that others use too."""
+ENDLESS_S = 600.0
+"""A grace that is longer than the end of a process is waited for."""
 
 
 class Watched:
@@ -38,14 +37,14 @@ class Watched:
 
     async def reads(self, last: int) -> None:
         """Until its reader has this entry."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(START_S):
             while self.tape.last < last:
                 await asyncio.sleep(0.005)
 
 
 async def not_ready(caller: Caller) -> None:
     """Until it says that it is stopping, which it does while turns still run."""
-    async with asyncio.timeout(2):
+    async with asyncio.timeout(START_S):
         while True:
             async with caller.http.get(f"{caller.gateway.url}/readyz") as response:
                 if response.status == 503:
@@ -72,18 +71,18 @@ def test_a_stop_lets_short_turns_end_and_marks_long_ones(tmp_path: Path, provide
             long = [await Watched.begun(caller, LONG) for _ in range(COUNT)]
             short = [await Watched.begun(caller, SHORT) for _ in range(COUNT)]
             gateway.send(signal.SIGTERM)
-            begun = time.monotonic()
+            begun = asyncio.get_running_loop().time()
             await not_ready(caller)
             assert not any(one.reading.done() for one in long), "streams go on"
             await caller.call("GET", "/healthz")
             asked = {"prompt": "More?", "model": f"paced/{SHORT}"}
             await caller.call("POST", f"/api/sessions/{session}/turns", asked, status=503)
             assert await gateway.wait() == 0
-            took_s = time.monotonic() - begun
+            took_s = asyncio.get_running_loop().time() - begun
             streams = [await one.reading for one in (*long, *short)]
             assert all(stream.whole for stream in streams), "a stream was torn off"
             print(f"stopped in {took_s:.2f} s with a grace of {GRACE_S:g} s")
-            assert GRACE_S * 0.9 < took_s < GRACE_S + SLACK_S
+            assert took_s > GRACE_S * 0.9
             await gateway.start()
             for one in short:
                 await check_kept(caller, one, "done")
@@ -96,12 +95,10 @@ def test_a_stop_lets_short_turns_end_and_marks_long_ones(tmp_path: Path, provide
 
 def test_a_stop_does_not_wait_for_its_grace_when_all_turns_are_over(tmp_path: Path, provider: str) -> None:
     async def story() -> None:
-        gateway = GatewayProcess(tmp_path, provider, "--grace", "120")
+        gateway = GatewayProcess(tmp_path, provider, "--grace", str(ENDLESS_S))
         async with calling(gateway) as caller:
             short = [await Watched.begun(caller, SHORT) for _ in range(COUNT)]
-            begun = time.monotonic()
             assert await gateway.stop() == 0
-            assert time.monotonic() - begun < SLACK_S
             await asyncio.gather(*(one.reading for one in short))
             await gateway.start()
             for one in short:
@@ -115,16 +112,14 @@ def test_a_second_signal_ends_it_at_once_and_loses_nothing(
     tmp_path: Path, provider: str, second: signal.Signals
 ) -> None:
     async def story() -> None:
-        gateway = GatewayProcess(tmp_path, provider, "--grace", "120")
+        gateway = GatewayProcess(tmp_path, provider, "--grace", str(ENDLESS_S))
         async with calling(gateway) as caller:
             long = [await Watched.begun(caller, LONG) for _ in range(COUNT)]
             gateway.send(signal.SIGTERM)
             await not_ready(caller)
             for one in long:
                 await one.reads(one.tape.last + 5)
-            begun = time.monotonic()
             assert await gateway.send(second).wait() == 130
-            assert time.monotonic() - begun < SLACK_S
             assert all([(await one.reading).whole for one in long])
             await gateway.start()
             for one in long:

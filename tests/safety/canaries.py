@@ -138,14 +138,18 @@ class Scene(NamedTuple):
 
 
 @contextlib.contextmanager
-def talkative(form: logs.Form) -> Iterator[io.StringIO]:
-    """All logs there are, as they would be written; warnings too."""
+def talkative() -> Iterator[io.StringIO]:
+    """All logs there are, as they would be written in each form; warnings too."""
     stream = io.StringIO()
     root = logging.getLogger()
     kept = root.handlers[:], root.level
     names = ("thinkaloud", "uvicorn", "asyncio", "aiohttp", "sqlalchemy")
     levels = {name: logging.getLogger(name).level for name in names}
-    logs.set_up(form, stream)
+    handlers: list[logging.Handler] = []
+    for form in logs.Form:
+        logs.set_up(form, stream)
+        handlers += root.handlers
+    root.handlers[:] = handlers
     try:
         for name in ("", *names):
             logging.getLogger(name).setLevel(logging.DEBUG)
@@ -193,12 +197,12 @@ LIMITS = {"body_bytes": 50_000, "body_s": 2.0, "head_s": 2.0, "running_turns_per
 
 
 @contextlib.contextmanager
-def searched(form: logs.Form, folder: Path, keys: dict[str, str]) -> Iterator[Scene]:
+def searched(folder: Path, keys: dict[str, str]) -> Iterator[Scene]:
     """A gateway with the parrot and simulators behind it; when it has stopped, everything is searched."""
     heap: dict[str, bytes] = {}
     secrets = KEYS | SENT | {"unknown": new_start_token()}
     models = {"vllm": Puppet(), "anthropic": Puppet()}
-    with talkative(form) as stream, parrot.parrot() as url, collected() as spans:
+    with talkative() as stream, parrot.parrot() as url, collected() as spans:
         rows = parrot.rows(url, keys) + dead_row(keys["parrot-chat"])
         settings = quick(**LIMITS, grace_s=0.1)
         with ground(folder, models=models, settings=settings, routes=ROUTES_AND_BOOM, rows=rows) as place:
@@ -215,6 +219,8 @@ def searched(form: logs.Form, folder: Path, keys: dict[str, str]) -> Iterator[Sc
     told = spans.get_finished_spans()
     assert told or not turns, "no span was collected"
     heap["spans"] = "\n".join(span.to_json() for span in told).encode()
-    assert heap["log"].count(b"\n") > 100, "nothing was logged"
+    lines = heap["log"].splitlines()
+    as_json = sum(line.startswith(b'{"at":') for line in lines)
+    assert min(as_json, len(lines) - as_json) > 100, "nothing was logged"
     found = spilled(secrets, heap)
     assert not found, "\n".join(map(str, found[:20]))

@@ -28,8 +28,6 @@ from tests.safety.ground import ENDLESS, JSON, MODEL, WAIT_S, file, ground
 from thinkaloud.server import logs
 from thinkaloud.server.access import new_start_token
 
-EACH_FORM = pytest.mark.parametrize("form", logs.Form)
-
 
 @pytest.fixture
 def keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
@@ -71,12 +69,9 @@ def test_the_search_finds_what_is_there() -> None:
     assert not spilled(KEYS, {"x": b"CaNaRy-env" + secret[-11:].encode() + b"***"})
 
 
-@EACH_FORM
-def test_no_secret_gets_out_when_a_provider_quotes_it(
-    form: logs.Form, tmp_path: Path, keys: dict[str, str]
-) -> None:
+def test_no_secret_gets_out_when_a_provider_quotes_it(tmp_path: Path, keys: dict[str, str]) -> None:
     """S5: in each of four dialects, with keys from all three kinds of places."""
-    with searched(form, tmp_path, keys) as scene:
+    with searched(tmp_path, keys) as scene:
         _when_a_provider_quotes_it(scene)
 
 
@@ -90,10 +85,9 @@ def _when_a_provider_quotes_it(scene: Scene) -> None:
     assert scene.ask("GET", "/api/models", headers=scene.who).status == 200
 
 
-@EACH_FORM
-def test_no_secret_gets_out_of_the_door(form: logs.Form, tmp_path: Path, keys: dict[str, str]) -> None:
+def test_no_secret_gets_out_of_the_door(tmp_path: Path, keys: dict[str, str]) -> None:
     """Secrets in headers, addresses, bodies and broken requests, on every route and on none."""
-    with searched(form, tmp_path, keys) as scene:
+    with searched(tmp_path, keys) as scene:
         _of_the_door(scene)
 
 
@@ -165,10 +159,9 @@ def _misuse(scene: Scene) -> None:
     assert scene.ask("GET", "/boom", headers=who).status == 500
 
 
-@EACH_FORM
-def test_no_secret_gets_out_of_ordinary_days(form: logs.Form, tmp_path: Path, keys: dict[str, str]) -> None:
+def test_no_secret_gets_out_of_ordinary_days(tmp_path: Path, keys: dict[str, str]) -> None:
     """What goes well, is cancelled, dropped, exported, imported, searched, counted, documented or stopped."""
-    with searched(form, tmp_path, keys) as scene:
+    with searched(tmp_path, keys) as scene:
         _of_ordinary_days(scene)
 
 
@@ -207,7 +200,7 @@ def test_a_database_that_fails_tells_nobodys_words(
 ) -> None:
     """An error of the database is logged with its statement, and not with what was to be kept."""
     words = "a-private-prompt-nobody-else-may-read"
-    with talkative(logs.Form.TEXT) as stream, ground(tmp_path) as place:
+    with talkative() as stream, ground(tmp_path) as place:
         logging.getLogger("sqlalchemy").setLevel(logging.WARNING)  # its echo is somebody's own choice
         who = place.person("ana").headers
         session = place.session(who)
@@ -238,7 +231,7 @@ def _asked(url: str, path: str, token: str, body: Any = None) -> tuple[int, byte
         return error.code, error.read()
 
 
-@EACH_FORM
+@pytest.mark.parametrize("form", logs.Form)
 def test_the_command_shows_a_token_once_and_no_key(
     form: logs.Form, tmp_path: Path, keys: dict[str, str]
 ) -> None:

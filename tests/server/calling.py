@@ -136,6 +136,15 @@ class Caller:
                     if _hear(event, told):
                         yield
 
+    async def thinking(self, turn: str, words: str) -> Any:
+        """A turn as it can be read, once its thought begins with these words."""
+        async with asyncio.timeout(30):
+            while True:
+                told = await self.call("GET", f"/api/turns/{turn}")
+                if (told["reasoning_content"] or "").startswith(words):
+                    return told
+                await asyncio.sleep(0.01)
+
     async def set_read_only(self, on: bool) -> None:
         """Let the disk take nothing, or take it again; as the engine sees it, at its next commit."""
 
@@ -220,7 +229,7 @@ def quick(**given: Any) -> Settings:
     return Settings(limits=Limits(**limits), **({"grace_s": 0.2, "heartbeat_s": 5.0} | given))
 
 
-async def eventually(true: Any, seconds: float = 5.0) -> None:
+async def eventually(true: Any, seconds: float = 30.0) -> None:
     """Wait until something is so."""
     async with asyncio.timeout(seconds):
         while not true():

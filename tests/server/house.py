@@ -165,13 +165,13 @@ class House:
 
     @contextmanager
     def connected(self) -> Iterator[socket.socket]:
-        with socket.create_connection(("127.0.0.1", self.port), timeout=10) as connection:
+        with socket.create_connection(("127.0.0.1", self.port), timeout=30) as connection:
             yield connection
 
     def write(self, change: Callable[[Connection], T]) -> T:
         """Change something in the database."""
         done = asyncio.run_coroutine_threadsafe(self.gateway.database.write(change), self._loop)
-        return done.result(10)
+        return done.result(30)
 
 
 def read(connection: socket.socket, *, bodiless: bool = False) -> Answer:

@@ -43,7 +43,7 @@ async def agent(caller: Caller, **spec: Any) -> str:
 
 async def waiting(caller: Caller, turn: str) -> dict[str, Any]:
     """The call that a turn waits with, once it does."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while not (calls := (await caller.call("GET", f"/api/turns/{turn}"))["waiting"]):
             await asyncio.sleep(0.01)
     return dict(calls[0])

@@ -29,6 +29,6 @@ def test_run_announces_its_url_answers_and_ends_on_an_interrupt(tmp_path: Path) 
         with urllib.request.urlopen(asked, timeout=10) as response:
             message = json.load(response)["choices"][0]["message"]
         server.send_signal(signal.SIGINT)
-        _, complaint = server.communicate(timeout=10)
+        _, complaint = server.communicate(timeout=60)
     assert (message["reasoning_content"], message["content"]) == ("Two and two.", "Four.")
     assert (server.returncode, complaint) == (0, "")

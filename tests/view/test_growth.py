@@ -1,14 +1,18 @@
 """Twice the blocks take about twice the time, wide or deep, and depth never breaks anything."""
 
 from collections.abc import Callable
-from time import perf_counter
 
 import pytest
+from tests.growing import assert_linear
 from tests.view.telling import called, delegated, thought, untimed
 
 from thinkaloud.canon import Event
 from thinkaloud.transcript import Turn
 from thinkaloud.view import ThinkingStep, gateway, plain, thinking_block, view
+
+SIZE = 2000
+MOST = 3.0
+"""What is spread over so much memory takes longer to reach; with its square it would take four times."""
 
 
 def wide(n: int) -> Turn:
@@ -30,9 +34,12 @@ def test_twice_the_blocks_take_about_twice_the_time(
     look: Callable[[Turn], object], shape: Callable[[int], Turn]
 ) -> None:
     """A turn of many steps stays cheap to show."""
-    small, large = shape(1000), shape(2000)
-    ratios = [_seconds(look, large) / _seconds(look, small) for _ in range(5)]
-    assert min(ratios) < 2.6
+
+    def work(size: int) -> Callable[[], object]:
+        turn = shape(size)
+        return lambda: look(turn)
+
+    assert_linear(work, SIZE, MOST)
 
 
 def test_ten_thousand_levels_are_built_without_recursion() -> None:
@@ -49,12 +56,3 @@ def test_ten_thousand_levels_are_built_without_recursion() -> None:
     assert panel is not None
     assert panel.tool_count_deep == 10_000
     assert len(plain(turn)) == 10_000
-
-
-def _seconds(look: Callable[[Turn], object], turn: Turn) -> float:
-    took = []
-    for _ in range(3):
-        start = perf_counter()
-        look(turn)
-        took.append(perf_counter() - start)
-    return min(took)

@@ -18,8 +18,8 @@ from tests.web.site import WEB, Site
 
 EXAMPLES = WEB / "examples"
 NAMES = ("plain", "react", "vue", "svelte")
-SPEED = 4
-"""Times as fast as recorded: three seconds, which is enough to open it in between."""
+SPEEDS = (4, 1)
+"""Times as fast as recorded: three seconds are mostly enough to open it in between, twelve always are."""
 FIRST_WORDS = "They leave the office at 17:50"
 LAST_WORDS = "boarding closes 18:32"
 ANSWER = "18:32"
@@ -55,11 +55,17 @@ def build() -> None:
 
 
 def visit(browser: Browser, url: str) -> None:
+    in_time = any(opened_in_time(browser, f"{url}/?speed={speed}") for speed in SPEEDS)
+    assert in_time, "it was opened too late to tell anything"
+
+
+def opened_in_time(browser: Browser, url: str) -> bool:
+    """See a turn through, and open it; False where that came too late to tell anything."""
     page = browser.new_page(viewport={"width": 800, "height": 700})
     complaints: list[str] = []
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.on("console", lambda said: complaints.append(said.text) if said.type in BAD else None)
-    page.goto(f"{url}/?speed={SPEED}")
+    page.goto(url)
     block = page.locator("thinking-block")
     expect(block).to_have_attribute("status", "streaming")
     expect(block.locator(".summary .preview")).to_contain_text("office")
@@ -68,7 +74,7 @@ def visit(browser: Browser, url: str) -> None:
     block.locator("summary.summary").click()
     expect(page.get_by_role("status")).to_have_text("You opened the thinking.")
     expect(block.locator(".body")).to_contain_text(FIRST_WORDS)
-    assert block.get_attribute("status") == "streaming", "it was opened too late to tell anything"
+    in_time = block.get_attribute("status") == "streaming"
 
     expect(page.locator("#answer")).to_contain_text(ANSWER)
     expect(block).to_have_attribute("status", "done")
@@ -77,6 +83,7 @@ def visit(browser: Browser, url: str) -> None:
     assert LAST_WORDS in block.evaluate("block => (block.expandAll(), block.shadowRoot.textContent)")
     assert complaints == []
     page.close()
+    return in_time
 
 
 def test_every_example_shows_a_turn_that_stays_open(browser: Browser, site: Site) -> None:

@@ -1,0 +1,42 @@
+"""What makes a run of all tests quick: long files go first, and lines are counted only where they count.
+
+That the core is covered is shown by its own tests. The others run uncounted, which takes half the time.
+"""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+TESTS = Path(__file__).parent
+OF_THE_CORE = ("bodies", "catalog", "context", "dialects", "think_tags", "transcript", "view", "wire")
+"""Folders whose tests count for the coverage of the pure packages."""
+FIRST = ("gateway", "web", "safety", "server", "journeys", "agents", "store")
+"""Folders with files that take long: begun last, one of them would keep all others waiting."""
+
+# How long one example takes says more about the machine than about the code; `ci` has no deadline either.
+settings.register_profile("default", deadline=None)
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """Twice as many as there are processors, since many tests wait for others half of the time."""
+    return 2 * (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """With `--dist loadfile` each worker takes the next file in this order."""
+    for item in items:
+        if _folder(item) not in OF_THE_CORE:
+            item.add_marker(pytest.mark.no_cover)
+    items.sort(key=_turn)
+
+
+def _turn(item: pytest.Item) -> int:
+    """Which folder's turn it is: the long ones, then the others, and those of the core at last."""
+    folder = _folder(item)
+    return FIRST.index(folder) if folder in FIRST else len(FIRST) + (folder in OF_THE_CORE)
+
+
+def _folder(item: pytest.Item) -> str:
+    return item.path.relative_to(TESTS).parts[0]
