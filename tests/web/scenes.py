@@ -127,6 +127,10 @@ STATES: dict[str, tuple[list[tuple[Event, int]], dict[str, Any]]] = {
     ),
     "no answer": (begun() + over({"type": "turn.ended", "finish": "stop"}, interrupted=False), {}),
     "waiting": ([({"type": "turn.started"}, 0)], {"attributes": {"status": "pending"}, "now": 2300}),
+    "budget": (
+        begun() + answered(),
+        {"open": True, "attributes": {"token-budget": "2000", "actions": "retry"}},
+    ),
     "approval": (
         [
             ({"type": "turn.started"}, 0),

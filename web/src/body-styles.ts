@@ -7,7 +7,7 @@ const CSS = `
 [open]::details-content{block-size:auto;opacity:1}
 .instant ::details-content{transition:none}
 .footer,.status,.placeholder,.actions,.code-bar{display:flex;align-items:center;gap:.25rem var(--g)}
-:is(.status,.tokens,.waited,.step-index,.step-state){white-space:nowrap;font-variant-numeric:tabular-nums;unicode-bidi:plaintext}
+:is(.status,.tokens,.waited,.step-index,.step-state){white-space:nowrap;font-variant-numeric:tabular-nums}
 .footer,.footer button,.code-bar,blockquote,.image,.placeholder,.provenance,.step-notice,.io,li::marker{color:var(--m)}
 .footer,.code-bar,.provenance,.io{font-size:.8125rem}
 .footer>:not(:first-child,.actions,.budget)::before{content:"·"/"";margin-inline-end:var(--g)}
@@ -24,7 +24,7 @@ pre,.plain,.result{white-space:pre-wrap;unicode-bidi:plaintext}
 p,ul,ol,table,.code,blockquote,hr{margin:.5rem 0}
 .section,.code-part{display:block}
 .past{content-visibility:auto;contain-intrinsic-block-size:auto 150rem}
-li>p,.step-body .content>*{margin-block:.125rem}
+li>p,.step-body .content>:not(.text){margin-block:.125rem}
 .text{display:flow-root;margin-block:-.375rem}
 ul,ol{padding-inline-start:1.375rem}
 .heading,strong,th{font-weight:650}
@@ -42,8 +42,9 @@ th,td{border:var(--l);padding:.125rem .5rem;text-align:start}
 .steps{list-style:none;padding:0;margin:0}
 .step summary{min-block-size:2rem;padding:.25rem .375rem;margin-inline:-.375rem}
 .step .label{overflow:hidden;text-overflow:ellipsis}
+.step .preview{min-inline-size:2rem}
 .step-body{padding-block-end:.5rem;padding-inline-start:var(--i)}
-@media (max-width:30rem){.step .meta{display:none}}
+@media (max-width:30rem){.step .meta,.step:not([data-kind=tool_call])>*>summary>.preview{display:none}}
 @media (prefers-reduced-motion:reduce){::details-content{transition:none}}
 @media print{.actions,.copy-code{display:none}.past.past{content-visibility:visible}}
 `;

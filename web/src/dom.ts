@@ -22,9 +22,13 @@ export function make<Tag extends keyof HTMLElementTagNameMap>(
 
 type Each<Parts extends string> = Parts extends `${string} ${infer Rest}` ? [HTMLElement, ...Each<Rest>] : [HTMLElement];
 
-/** One span for each part. */
+/** One span for each part, each with the direction of what is said in it. */
 export function spans<Parts extends string>(parts: Parts): Each<Parts> {
-  return parts.split(" ").map((part) => make("span", part)) as HTMLElement[] as Each<Parts>;
+  return parts.split(" ").map((part) => {
+    const node = make("span", part);
+    node.dir = "auto";
+    return node;
+  }) as HTMLElement[] as Each<Parts>;
 }
 
 /** A place that a page may fill with its own. */

@@ -6,27 +6,27 @@
  */
 
 const CSS = `
-:host{display:block;--c:var(--thinking-color,light-dark(#3d3d45,#d2d2d8));--m:var(--thinking-muted-color,light-dark(#62626d,#a0a0ac));--b:var(--thinking-border,light-dark(#e3e3e8,#34343b));--l:1px solid var(--b);--a:var(--thinking-accent,light-dark(#5b53c9,#a8a2ff));--e:var(--thinking-error-color,light-dark(#b3261e,#ff8f87));--r:var(--thinking-radius,.75rem);--g:var(--thinking-gap,.5rem);--i:calc(1.25rem + var(--g));--t:var(--thinking-duration,200ms) var(--thinking-easing,ease-out);color:var(--c);font:var(--thinking-font,400 var(--thinking-font-size,.875rem)/1.5 system-ui,sans-serif);text-align:start}
+:host{display:block;min-inline-size:0;--c:var(--thinking-color,light-dark(#3d3d45,#d2d2d8));--m:var(--thinking-muted-color,light-dark(#62626d,#a0a0ac));--b:var(--thinking-border,light-dark(#e3e3e8,#34343b));--l:1px solid var(--b);--a:var(--thinking-accent,light-dark(#5b53c9,#a8a2ff));--e:var(--thinking-error-color,light-dark(#b3261e,#ff8f87));--r:var(--thinking-radius,.75rem);--g:var(--thinking-gap,.5rem);--i:calc(1.25rem + var(--g));--t:var(--thinking-duration,200ms) var(--thinking-easing,ease-out);color:var(--c);font:var(--thinking-font,400 var(--thinking-font-size,.875rem)/1.5 system-ui,sans-serif);text-align:start}
 :host([hidden]),:host(:state(empty):not([headless],:has([slot=empty]))),summary::-webkit-details-marker{display:none}
 [hidden]{display:none!important}
 *{box-sizing:border-box}
 .root{border:var(--l);border-radius:var(--r);background:var(--thinking-background,light-dark(#f7f7f9,#1c1c21));overflow:clip;interpolate-size:allow-keywords}
 [data-bare]{border:0;background:none}
-summary,.badge{display:flex;align-items:center;gap:.25rem var(--g)}
+summary{display:flex;align-items:center;gap:.25rem var(--g)}
 summary{min-block-size:2.5rem;padding:.5rem .75rem;cursor:pointer;list-style:none;user-select:none}
 :focus-visible{outline:var(--thinking-focus-ring,2px solid var(--a));outline-offset:-2px;border-radius:var(--r)}
 svg{inline-size:var(--thinking-icon-size,1rem);flex:none;fill:none;stroke:currentColor;stroke-width:1.4;stroke-linecap:round;stroke-linejoin:round}
 .icon,.chevron{display:grid;place-items:center;min-inline-size:1.25rem}
 .label{font-weight:550;color:var(--c)}
 :is(.label,.timer,.meta,.badge){white-space:nowrap;font-variant-numeric:tabular-nums}
-.label,.timer,.meta,.badge slot{unicode-bidi:plaintext}
 summary,.bidi,.marker,.notice{color:var(--m)}
 .badge,.marker{font-size:.8125rem}
 .meta::before{content:"·"/"";margin-inline-end:var(--g)}
 [data-header=auto]:not([data-open=peek]) .summary>.preview::before{content:"— "/""}
-.preview{flex:1 1 0;min-inline-size:0;overflow:hidden;text-overflow:ellipsis;white-space:nowrap;unicode-bidi:plaintext;text-align:start}
-.badge{gap:.25rem;padding:0 .5rem;border:var(--l);border-radius:1rem}
-.badge svg{inline-size:.875rem}
+.preview{flex:1 1 0;min-inline-size:0;overflow:hidden;text-overflow:ellipsis;white-space:nowrap;text-align:start}
+.label,.badge{unicode-bidi:plaintext}
+.badge{padding:0 .5rem;border:var(--l);border-radius:1rem}
+.badge svg{inline-size:.875rem;vertical-align:-.25em;margin-inline:.125rem}
 .chevron{margin-inline-start:auto;transition:rotate var(--t)}
 .chevron:dir(rtl){rotate:180deg}
 [open]>summary>.chevron{rotate:90deg}
