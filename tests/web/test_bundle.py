@@ -1,11 +1,12 @@
 """From plain HTML: one script tag does the job, and what else there is comes only where a page needs it."""
 
+import subprocess
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
-from tests.web.site import Site
+from tests.web.site import WEB, Site
 
 MODULE = "/dist/thinking-block.js"
 LABEL = "() => block.shadowRoot.querySelector('[part=label]').textContent"
@@ -165,3 +166,10 @@ def test_one_file_holds_it_all(plain: Page, loaded: list[str]) -> None:
     plain.evaluate("async () => { block.lang = 'pt'; block.refresh(); await block.ready; }")
     assert plain.evaluate(LABEL) == "Concluído"
     assert loaded == ["/one-file", "/dist/thinking-block.global.js"]
+
+
+def test_nothing_is_larger_than_its_gate(site: Site) -> None:
+    ran = subprocess.run(
+        ["node", "scripts/size.mjs"], cwd=WEB, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert ran.returncode == 0, ran.stdout + ran.stderr

@@ -1,22 +1,25 @@
-// The size gate: what a page loads, compressed. The element's script holds all that a page needs to show thinking;
-// the chunks are loaded by pages that need them, and the twin by those who have no element.
+// The size gate: what a page loads, compressed. The script shows a header, the body is loaded when somebody looks, and
+// the other chunks by pages that need them; the global script is all of it, and the twin is for those who have no element.
 //
-// The aim for the script is AIM; what it holds has not fitted yet, so the gate stands where we are. `--pieces` says
-// what each module adds to it.
+// The aim for header and markdown together is AIM; it has not been reached, so the gates stand where we are. `--pieces`
+// says what each module adds to the script.
 import { readFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import { script } from "./bundle.mjs";
 
 const AIM = 10 * 1024;
 const GATES = {
-  "thinking-block.js": 18_200,
-  "thinking-block.global.js": 18_200,
-  "others.js": 1_700,
+  "thinking-block.js": 14_500,
+  "body.js": 6_900,
+  "consume.js": 500,
+  "others.js": 1_900,
   "portuguese.js": 950,
-  "sentence.js": 750,
-  "twin.js": 11_500,
+  "sentence.js": 600,
+  "thinking-block.global.js": 23_300,
+  "twin.js": 11_800,
 };
 
+let seen = 0;
 const zipped = (code) => gzipSync(code, { level: 9 }).length;
 
 for (const [file, most] of Object.entries(GATES)) {
@@ -24,7 +27,8 @@ for (const [file, most] of Object.entries(GATES)) {
   const size = zipped(code);
   console.log(`${file}: ${code.length} bytes, ${size} gzip of at most ${most}${size > most ? ": too large" : ""}`);
   if (size > most) process.exitCode = 1;
-  if (file === "thinking-block.js") console.log(`  ${size - AIM} above the aim of ${AIM}`);
+  if (file === "body.js") console.log(`  with the script ${size + seen} of an aim of ${AIM}`);
+  seen = size;
 }
 
 if (process.argv.includes("--pieces")) await pieces();

@@ -148,6 +148,7 @@ export type ThinkingView = PanelView & BodyView;
  * @cssstate interrupted - It was stopped, cut off or lost.
  * @cssstate open - Its body is shown.
  * @cssstate empty - There is no thinking, so nothing is drawn.
+ * @cssstate placeholder - There is none, and what the page put into the slot `empty` is shown.
  */
 export class ThinkingBlockElement extends HTMLElement {
   static readonly observedAttributes = (
@@ -667,6 +668,7 @@ export class ThinkingBlockElement extends HTMLElement {
     states.clear();
     states.add(seen ? (seen.status === "thinking" ? "streaming" : seen.status) : "empty");
     if (this.open) states.add("open");
+    if (!seen && this.querySelector("[slot=empty]")) states.add("placeholder");
     if (from === to) return;
     this.#reflecting = true;
     mark(this, "status", to || null);

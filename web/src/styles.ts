@@ -7,7 +7,7 @@
 
 const CSS = `
 :host{display:block;min-inline-size:0;--c:var(--thinking-color,light-dark(#3d3d45,#d2d2d8));--m:var(--thinking-muted-color,light-dark(#62626d,#a0a0ac));--b:var(--thinking-border,light-dark(#e3e3e8,#34343b));--l:1px solid var(--b);--a:var(--thinking-accent,light-dark(#5b53c9,#a8a2ff));--e:var(--thinking-error-color,light-dark(#b3261e,#ff8f87));--r:var(--thinking-radius,.75rem);--g:var(--thinking-gap,.5rem);--i:calc(1.25rem + var(--g));--t:var(--thinking-duration,200ms) var(--thinking-easing,ease-out);color:var(--c);font:var(--thinking-font,400 var(--thinking-font-size,.875rem)/1.5 system-ui,sans-serif);text-align:start}
-:host([hidden]),:host(:state(empty):not([headless],:has([slot=empty]))),summary::-webkit-details-marker{display:none}
+:host([hidden]),:host(:state(empty):not([headless],:state(placeholder))),summary::-webkit-details-marker{display:none}
 [hidden]{display:none!important}
 *{box-sizing:border-box}
 .root{border:var(--l);border-radius:var(--r);background:var(--thinking-background,light-dark(#f7f7f9,#1c1c21));overflow:clip;interpolate-size:allow-keywords}
