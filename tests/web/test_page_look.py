@@ -1,0 +1,41 @@
+"""How thinking looks beside the answer on the chat page, read from what was kept."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser
+from tests.web.page_visits import Gateway, Visit, gateway_at, visiting
+
+STYLES = """() => ["thinking-block", ".answer"].map(name => {
+  const {fontSize, lineHeight, color, backgroundColor} = getComputedStyle(document.querySelector(name));
+  return {fontSize: parseFloat(fontSize), lineHeight: parseFloat(lineHeight), color, backgroundColor};
+})"""
+
+
+@pytest.fixture(scope="module")
+def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    with gateway_at(tmp_path_factory.mktemp("home")) as running:
+        yield running
+
+
+@pytest.fixture
+def visit(browser: Browser, gateway: Gateway) -> Iterator[Visit]:
+    with visiting(browser, gateway.url) as begun:
+        yield begun
+
+
+def test_what_was_kept_is_shown_apart_and_quieter_than_the_answer(visit: Visit, gateway: Gateway) -> None:
+    """R053, R066, R067: the thought comes out of the message's own field, and is smaller than the answer."""
+    with_thought = gateway.keep("With", ("Why?", "A thought about it.", "Because."))
+    without = gateway.keep("Without", ("Why?", "", "Because."))
+    page = visit.open(with_thought)
+    page.wait_for_selector(".answer >> text=Because.")
+    page.wait_for_selector("thinking-block[status=done]")
+    assert page.evaluate("() => document.querySelector('thinking-block').text") == "A thought about it."
+    thinking, answer = page.evaluate(STYLES)
+    assert thinking["fontSize"] < answer["fontSize"]
+    page.goto(f"{gateway.url}/#{without}")
+    page.reload()
+    page.wait_for_selector(".answer >> text=Because.")
+    _, alone = page.evaluate(STYLES)
+    assert alone == answer
