@@ -27,6 +27,18 @@ def test_a_user_is_added_listed_and_removed(home: Home, capsys: Output) -> None:
     assert "ana" not in capsys.readouterr().out
 
 
+def test_a_user_joins_another_workspace(home: Home, capsys: Output) -> None:
+    main(["users", "add", "ana", "--workspace", "blue"])
+    capsys.readouterr()
+    assert main(["users", "join", "ana", "--workspace", "red"]) == 0
+    out, err = capsys.readouterr()
+    assert re.fullmatch(r"wsp_[A-Za-z0-9_-]{22}\n", out)
+    assert err == "ana is in the workspace red.\n"
+    assert main(["users", "join", "ana", "--workspace", "red"]) == 0
+    assert capsys.readouterr().out == out, "again changes nothing"
+    assert main(["users", "join", "nobody", "--workspace", "red"]) == 2
+
+
 def test_a_removal_is_meant(home: Home, capsys: Output) -> None:
     """What cannot be undone is not done by a slip."""
     main(["users", "add", "ana"])

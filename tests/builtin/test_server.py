@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 
 import thinkaloud
 from thinkaloud.builtin import Server, running, solve
-from thinkaloud.canon import Kind
+from thinkaloud.canon import Finish, Kind, TurnEnded
 from thinkaloud.canon.requests import Tool, ToolMessage, UserMessage
 from thinkaloud.catalog import Catalog, builtin_texts, parse
 from thinkaloud.client import asking
 from thinkaloud.client.prompting import Options, ask, prepare
 from thinkaloud.context import Conversation, Said
-from thinkaloud.transcript import Ending, Turn
+from thinkaloud.transcript import Ending, Turn, fold
 
 Json = dict[str, Any]
 T = TypeVar("T")
@@ -105,6 +105,20 @@ def test_thinking_can_be_switched_off() -> None:
     turn = asked(PUZZLE, thinking="off")
     assert [block.kind for block in turn.blocks] == [Kind.TEXT]
     assert turn.answer == ANSWER
+
+
+def test_a_question_that_was_stopped_is_no_part_of_the_next() -> None:
+    """What a stopped turn was asked goes along, and only the last question is answered."""
+
+    async def talk(server: Server) -> Turn:
+        book = parse(*builtin_texts(), f'[providers.builtin]\nbase_url = "{server.base_url}"')
+        stopped = Said(fold([TurnEnded(Finish.CANCELLED)]))
+        steps = (UserMessage("reach 952 from 25 50 75 100 3 6"), stopped, UserMessage(PUZZLE))
+        options = Options(catalog=book)
+        ready = prepare(Conversation(steps), model="builtin/solver", options=options)
+        return await asking.ask(ready.built.request, ready.route)
+
+    assert with_server(talk).answer == ANSWER
 
 
 def talked(answers: dict[str, str], *tools: Tool, stream: bool = True) -> list[Turn]:

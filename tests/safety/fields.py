@@ -127,6 +127,8 @@ FIELDS: dict[str, Field] = {
     "preset of an agent": _body("PUT", "/api/agents/{agent}", "preset", **AGENT),
     "name of a changed agent": _body("PUT", "/api/agents/{agent}", "name", **AGENT),
     "language": _body("PUT", "/api/preferences", "language"),
+    "keys": _body("PUT", "/api/preferences", "expand_key"),
+    "drawing": _body("PUT", "/api/preferences", "render"),
     "preset": _body("PUT", "/api/preferences", "display", "preset", display={}),
     "header line": _body("PUT", "/api/preferences", "display", "header", display={}),
     "imported title": _body("POST", "/api/import", "title", **file("x", "x")),

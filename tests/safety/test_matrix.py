@@ -74,6 +74,7 @@ TABLE = {
     "GET /api/models": ones_own(200),
     "GET /api/preferences": ones_own(200),
     "PUT /api/preferences": ones_own(200, {"language": "pt-BR"}),
+    "GET /api/workspaces": ones_own(200),
     "GET /api/search": ones_own(200, query=f"?q={PROMPT}&scope=prompts,answers,tools,thoughts"),
 }
 WITH_A_RUNNING_TURN = [f"POST /api/turns/{{turn}}/{act}" for act in ("cancel", "answer-now", "approvals")]

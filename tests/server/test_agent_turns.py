@@ -238,6 +238,23 @@ def test_only_tools_that_the_gateway_has_can_be_used(tmp_path: Path) -> None:
     asyncio.run(check())
 
 
+def test_messages_say_which_agent_was_asked_and_what_it_is_called_now(tmp_path: Path) -> None:
+    async def check() -> None:
+        async with calling(tmp_path, "vllm", [{"text": "Yes."}]) as caller:
+            made = await agent(caller, thinking=False)
+            session = await caller.session(agent=made)
+            await caller.answered(session)
+            path = f"/api/sessions/{session}/messages"
+            named = [(one["agent"], one["agent_name"]) for one in (await caller.call("GET", path))["items"]]
+            assert named == [(made, "Planner")] * 2
+            await caller.call("PATCH", f"/api/sessions/{session}", {"agent": ""})
+            await caller.call("DELETE", f"/api/agents/{made}", status=204)
+            named = [(one["agent"], one["agent_name"]) for one in (await caller.call("GET", path))["items"]]
+            assert named == [(made, "")] * 2, "the one that is gone has a name"
+
+    asyncio.run(check())
+
+
 def test_an_agent_finds_what_was_said_in_earlier_sessions_of_its_user(tmp_path: Path) -> None:
     look = {"name": "search_sessions", "arguments": {"query": "zeppelin"}}
     script = [{"text": "A zeppelin flies."}, {"tool_calls": [look]}, {"text": "I remember."}]

@@ -24,9 +24,12 @@ def test_r055_preferences_outlive_sessions_and_restarts(tmp_path: Path) -> None:
                 "display": {"preset": "trace", "show_thinking": False},
                 "language": "pt-BR",
                 "context_mode": "strip",
+                "render": "plain",
+                "expand_key": "Ctrl+Shift+KeyU",
             }
             kept = await caller.call("PUT", "/api/preferences", wished)
             assert kept["display"] == {**msgspec.to_builtins(preset("trace")), "show_thinking": False}
+            assert (kept["render"], kept["expand_key"]) == ("plain", "Ctrl+Shift+KeyU")
         async with calling(tmp_path) as caller:
             assert await caller.call("GET", "/api/preferences") == kept
             turn = await caller.begin(await caller.session())
@@ -46,6 +49,11 @@ def test_r054_preferences_are_of_one_user_in_one_workspace(tmp_path: Path) -> No
             await caller.gateway.database.write(join)
             mine = await caller.gateway.database.read(partial(people.workspaces_of, user=local.user))
             second = {"Thinkaloud-Workspace": next(one.id for one in mine if one.name == "second")}
+            first = await caller.call("GET", "/api/workspaces")
+            assert [one["name"] for one in first["items"]] == ["default", "second"]
+            assert first["current"] == first["items"][0]["id"]
+            there = await caller.call("GET", "/api/workspaces", headers=second)
+            assert there["current"] == second["Thinkaloud-Workspace"]
             await caller.call("PUT", "/api/preferences", {"language": "pt-BR"}, headers=second)
             assert (await caller.call("GET", "/api/preferences"))["language"] == "en-US"
             assert (await caller.call("GET", "/api/preferences", headers=second))["language"] == "pt-BR"
@@ -62,6 +70,8 @@ def test_r054_preferences_are_of_one_user_in_one_workspace(tmp_path: Path) -> No
         {"open": True},
         {"language": "de-DE"},
         {"context_mode": "some"},
+        {"render": "html"},
+        {"expand_key": "E"},
     ],
     ids=str,
 )

@@ -46,7 +46,8 @@ def test_wishes_are_of_one_user_in_one_workspace(conn: Connection, ana: Owner) -
 
 def test_no_wish_remembers_what_is_open() -> None:
     """R056, K4: mode and visibility are remembered, the state of one block is not."""
-    assert set(Preferences.__struct_fields__) == {"display", "language", "context_mode"}
+    wishes = {"display", "language", "context_mode", "render", "expand_key"}
+    assert set(Preferences.__struct_fields__) == wishes
     assert not {"open", "expanded", "collapsed"} & set(Policy.__struct_fields__)
 
 

@@ -221,6 +221,7 @@ def test_long_inputs_and_results_are_cut() -> None:
         (TurnFailed("cut_off"), "The connection was lost before the answer was complete."),
         (TurnFailed("rate_limited", "Slow down."), "The answer failed: Slow down."),
         (TurnFailed("rate_limited"), "The answer failed: rate_limited"),
+        (TurnFailed(""), ""),
     ],
 )
 def test_notices_stand_without_any_thinking(ending: TurnEnded | TurnFailed, text: str) -> None:

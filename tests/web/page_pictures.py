@@ -1,9 +1,8 @@
-"""Pictures of the chat page in its states: python -m tests.web.page_pictures FOLDER [NAME...]
+"""Pictures of the chat page: python -m tests.web.page_pictures FOLDER [NAME...]
 
-Each state is visited in a fresh window against a gateway of its own; the built-in solver answers.
+Every state in every look, named STATE-LOOK; a NAME is the beginning of one. The built-in solver answers.
 """
 
-import json
 import sys
 import tempfile
 from collections.abc import Callable
@@ -12,12 +11,30 @@ from typing import Any
 
 from playwright.sync_api import Page, sync_playwright
 from tests.web.conftest import CHROMIUM
-from tests.web.page_visits import PUZZLE, SLOW, Gateway, Visit, ask, finished, gateway_at, visiting
+from tests.web.page_visits import (
+    PUZZLE,
+    QUICK,
+    SLOW,
+    Gateway,
+    ask,
+    block,
+    finished,
+    gateway_at,
+    visiting,
+    with_careful,
+)
 
 WIDE: dict[str, Any] = {"viewport": {"width": 1280, "height": 860}}
 NARROW: dict[str, Any] = {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobile": True}
-DARK: dict[str, Any] = {"color_scheme": "dark"}
-
+LOOKS: dict[str, dict[str, Any]] = {
+    "light": WIDE,
+    "dark": {**WIDE, "color_scheme": "dark"},
+    "narrow": NARROW,
+    "narrow-dark-pt": {**NARROW, "color_scheme": "dark", "locale": "pt-BR"},
+    "tall": {"viewport": {"width": 1100, "height": 1250}},
+}
+ONLY = {"tall": ("planner",)}
+"""Looks that are for some states alone; the first of these is the picture in the README."""
 RICH = """## Why the sum works
 
 The **first** *n* odd numbers add up to a square: $1 + 3 + \\dots + (2n-1) = n^2$, and in general
@@ -49,6 +66,9 @@ THOUGHT = (
 )
 
 
+ENDED = {"type": "turn.ended", "finish": "stop"}
+
+
 def kept(gateway: Gateway) -> str:
     """A conversation with everything an answer can have."""
     gateway.keep(
@@ -58,8 +78,26 @@ def kept(gateway: Gateway) -> str:
     return gateway.keep("Sums of odd numbers", ("why is 1 + 3 + 5 a square?", THOUGHT, RICH))
 
 
-def empty(page: Page, gateway: Gateway) -> None:
-    page.wait_for_timeout(400)
+def side(page: Page, nth: int) -> None:
+    """A button of the list's foot: agents, import or settings."""
+    if page.locator(".opener").is_visible():
+        page.click(".opener")
+    page.locator(".side-foot .side-item").nth(nth).click()
+
+
+def go(page: Page, session: str) -> None:
+    page.evaluate("id => { location.hash = id; }", session)
+    finished(page)
+
+
+def asked_of(page: Page, agent: str, question: str) -> None:
+    page.locator(".composer .chip").first.click()
+    page.locator(".option", has_text=agent).first.click()
+    ask(page, question)
+
+
+def first(page: Page, gateway: Gateway) -> None:
+    page.wait_for_selector(".puzzle")
 
 
 def streaming(page: Page, gateway: Gateway) -> None:
@@ -69,45 +107,83 @@ def streaming(page: Page, gateway: Gateway) -> None:
 
 def streaming_open(page: Page, gateway: Gateway) -> None:
     streaming(page, gateway)
-    page.evaluate("() => document.querySelector('thinking-block').open = true")
-    page.wait_for_timeout(900)
+    page.evaluate("() => { document.querySelector('thinking-block').open = true; }")
 
 
-def answered(page: Page, gateway: Gateway) -> None:
-    session = kept(gateway)
-    page.evaluate("id => location.hash = id", session)
+def rest(page: Page, gateway: Gateway) -> None:
+    go(page, kept(gateway))
     page.wait_for_selector(".answer math")
     page.wait_for_selector(".hl-keyword")
-    page.reload()
-    page.wait_for_selector(".hl-keyword")
-    page.wait_for_timeout(500)
-    page.evaluate("() => document.querySelector('.scroll').scrollTop = 0")
-    page.wait_for_timeout(200)
+    page.evaluate("() => { document.querySelector('.scroll').scrollTop = 0; }")
 
 
 def opened(page: Page, gateway: Gateway) -> None:
-    answered(page, gateway)
-    page.evaluate("() => document.querySelector('thinking-block').open = true")
-    page.wait_for_timeout(500)
+    rest(page, gateway)
+    page.evaluate("() => { document.querySelector('thinking-block').open = true; }")
 
 
 def planner(page: Page, gateway: Gateway) -> None:
     """The agent that comes along, when it has answered: thoughts, a tool, and the checker below its call."""
-    page.click(".composer .chip")
-    page.locator(".option", has_text="Planner").click()
-    ask(page, PUZZLE)
+    asked_of(page, "Planner", PUZZLE)
     finished(page)
     page.evaluate(
         "() => { const block = document.querySelector('thinking-block'); block.expandAll();"
         " block.style.setProperty('--thinking-max-block-size', '60rem'); }"
     )
-    page.wait_for_timeout(600)  # it opens slowly
+
+
+def approval(page: Page, gateway: Gateway) -> None:
+    asked_of(page, "Careful", QUICK)
+    page.wait_for_selector(".approval")
+
+
+def aside(page: Page, gateway: Gateway) -> None:
+    events: list[dict[str, Any]] = []
+    names = ("Planner", "Reader", "Scout", "Checker")
+    for number, name in enumerate(names):
+        events += block(
+            number,
+            "assistant_call",
+            f"Find out what {name} knows",
+            name=name,
+            parent=number - 1 if number else None,
+        )
+    events += block(4, "reasoning", "Two sources say **fern**; one says hosta.", parent=3)
+    events += block(5, "tool_call", '{"query": "shade"}', name="search", parent=3, result="fern, hosta")
+    events += [{"type": "tool.finished", "block": n, "result": "A fern."} for n in range(3, -1, -1)]
+    go(page, gateway.keep_events("What grows in shade?", [*events, *block(6, "text", "A fern."), ENDED]))
+    page.evaluate(
+        "() => { const block = document.querySelector('thinking-block'); block.open = true;"
+        " block.choose(3, true); }"
+    )
+    page.wait_for_selector(".aside .answer")
+
+
+def thought_only(page: Page, gateway: Gateway) -> None:
+    go(page, gateway.keep_events("Why is the sky blue?", [*block(0, "reasoning", THOUGHT), ENDED]))
+
+
+def broken(page: Page, gateway: Gateway) -> None:
+    lost = {"type": "turn.failed", "code": "cut_off", "message": ""}
+    said = [*block(0, "reasoning", THOUGHT), *block(1, "text", "The first *n* odd numbers"), lost]
+    go(page, gateway.keep_events("Why is that so?", said))
+
+
+def links(page: Page, gateway: Gateway) -> None:
+    rest(page, gateway)
+    page.locator(".reply-tools button").last.click()
+    page.wait_for_selector(".links")
 
 
 def menu(page: Page, gateway: Gateway) -> None:
-    answered(page, gateway)
-    page.click(".opener")
-    page.wait_for_timeout(400)
+    rest(page, gateway)
+    page.click("[popovertarget=actions]")
+
+
+def sidebar(page: Page, gateway: Gateway) -> None:
+    rest(page, gateway)
+    if page.locator(".opener").is_visible():
+        page.click(".opener")
 
 
 def agents(page: Page, gateway: Gateway) -> None:
@@ -116,29 +192,32 @@ def agents(page: Page, gateway: Gateway) -> None:
     )
     gateway.call(
         "/api/agents",
-        {"name": "Careful reader", "model": "claude-opus-4.5", "thinking": True, "budget_tokens": 8192},
+        {"name": "Close reader", "model": "claude-opus-4.5", "thinking": True, "budget_tokens": 8192},
     )
-    page.get_by_role("button", name="Agents").click()
+    side(page, 0)
     page.wait_for_selector(".card")
-    page.wait_for_timeout(300)
 
 
 def agent_form(page: Page, gateway: Gateway) -> None:
     agents(page, gateway)
-    page.get_by_role("button", name="Edit Careful reader").click()
-    page.wait_for_timeout(400)
+    page.locator(".card .quiet").last.click()
+    page.wait_for_selector("fieldset")
 
 
 def picker(page: Page, gateway: Gateway) -> None:
-    page.click(".composer .chip")
+    page.locator(".composer .chip").first.click()
     page.wait_for_selector(".option")
-    page.wait_for_timeout(300)
 
 
 def settings(page: Page, gateway: Gateway) -> None:
-    page.locator(".side-item").last.click()
+    side(page, 2)
     page.wait_for_selector(".dialog select")
-    page.wait_for_timeout(300)
+
+
+def settings_end(page: Page, gateway: Gateway) -> None:
+    settings(page, gateway)
+    page.click(".key")
+    page.locator("#keys-hint").scroll_into_view_if_needed()
 
 
 def search(page: Page, gateway: Gateway) -> None:
@@ -147,89 +226,95 @@ def search(page: Page, gateway: Gateway) -> None:
     page.wait_for_selector(".dialog .input")
     page.keyboard.type("square")
     page.wait_for_selector(".hit")
-    page.wait_for_timeout(300)
 
 
 def find(page: Page, gateway: Gateway) -> None:
-    answered(page, gateway)
-    page.get_by_role("button", name="Find in thinking").click()
+    rest(page, gateway)
+    if page.locator(".tools .quiet").first.is_visible():
+        page.locator(".tools .quiet").first.click()
+    else:
+        page.click("[popovertarget=actions]")
+        page.locator(".menu-item").first.click()
     page.wait_for_selector(".finder input")
     page.keyboard.type("square")
-    page.wait_for_timeout(600)
+    page.wait_for_function("() => document.querySelector('.count').textContent")
 
 
 def replay(page: Page, gateway: Gateway) -> None:
-    ask(page, PUZZLE)
-    finished(page)
-    page.get_by_role("button", name="Replay").click()
+    go(page, kept(gateway))
+    page.locator(".reply-tools button").nth(2).click()
     page.wait_for_selector(".replay")
-    page.wait_for_timeout(1800)
+    page.wait_for_function("() => document.querySelector('.replay input').value > 1000")
 
 
-def error(page: Page, gateway: Gateway) -> None:
+def export(page: Page, gateway: Gateway) -> None:
+    menu(page, gateway)
+    page.locator(".menu-item").nth(-2).click()
+    page.wait_for_selector("dialog [type=radio]")
+
+
+def offline(page: Page, gateway: Gateway) -> None:
     ask(page, SLOW)
     page.wait_for_function("() => document.querySelector('thinking-block')?.text.length > 60")
-    page.route("**/api/**", lambda route: route.abort())
     page.context.set_offline(True)
     page.wait_for_selector(".link-state:not([hidden])")
-    page.wait_for_timeout(300)
 
 
 def refused(page: Page, gateway: Gateway) -> None:
-    choice = {"model": "claude-opus-4.5", "agent": "", "name": "claude-opus-4.5", "thinking": ""}
-    kept = json.dumps({"choice": choice, "language": "en-US"})
-    page.evaluate("kept => localStorage.setItem('thinkaloud', kept)", kept)
-    page.reload()
+    picker(page, gateway)
+    page.locator(".option", has_text="claude-opus-4.5").first.click()
     ask(page, "Why is the sky blue?")
     page.wait_for_selector(".toast.bad")
-    page.wait_for_timeout(300)
 
 
-PICTURES: dict[str, tuple[Callable[[Page, Gateway], None], dict[str, Any]]] = {
-    "empty": (empty, WIDE),
-    "empty-dark": (empty, {**WIDE, **DARK}),
-    "empty-narrow": (empty, NARROW),
-    "empty-pt": (empty, {**WIDE, "locale": "pt-BR"}),
-    "streaming": (streaming, WIDE),
-    "streaming-narrow-dark": (streaming_open, {**NARROW, **DARK}),
-    "wide": (answered, WIDE),
-    "planner": (planner, {"viewport": {"width": 1100, "height": 1250}}),
-    "planner-narrow-dark": (planner, {**NARROW, **DARK}),
-    "dark": (opened, {**WIDE, **DARK}),
-    "narrow": (opened, NARROW),
-    "menu-narrow": (menu, NARROW),
-    "agents": (agents, WIDE),
-    "agent-form": (agent_form, WIDE),
-    "agent-form-narrow": (agent_form, {**NARROW, "viewport": {"width": 900, "height": 740}}),
-    "picker": (picker, WIDE),
-    "picker-narrow": (picker, NARROW),
-    "settings": (settings, WIDE),
-    "settings-pt-dark": (settings, {**WIDE, **DARK, "locale": "pt-BR"}),
-    "search": (search, WIDE),
-    "find": (find, WIDE),
-    "replay": (replay, WIDE),
-    "error": (error, WIDE),
-    "refused": (refused, WIDE),
-}
+SCENES: tuple[Callable[[Page, Gateway], None], ...] = (
+    first,
+    streaming,
+    streaming_open,
+    rest,
+    opened,
+    planner,
+    approval,
+    aside,
+    thought_only,
+    broken,
+    links,
+    menu,
+    sidebar,
+    agents,
+    agent_form,
+    picker,
+    settings,
+    settings_end,
+    search,
+    find,
+    replay,
+    export,
+    offline,
+    refused,
+)
 
 
 def main(folder: Path, *names: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
-        for name, (scene, options) in PICTURES.items():
-            if names and name not in names:
-                continue
-            with (
-                gateway_at(Path(tempfile.mkdtemp())) as gateway,
-                visiting(browser, gateway.url, **options) as visit,
-            ):
-                page = Visit.open(visit)
-                scene(page, gateway)
-                page.screenshot(path=folder / f"page-{name}.png")
-                visit.context.set_offline(False)
-                page.unroute_all()
-            print(name, flush=True)
+        for look, options in LOOKS.items():
+            with gateway_at(with_careful(Path(tempfile.mkdtemp()))) as gateway:
+                for scene in SCENES:
+                    name = f"{scene.__name__.replace('_', '-')}-{look}"
+                    if not name.startswith(names or "") or scene.__name__ not in ONLY.get(
+                        look, scene.__name__
+                    ):
+                        continue
+                    with visiting(browser, gateway.url, **options) as visit:
+                        page = visit.open()
+                        page.wait_for_selector(".puzzle")
+                        scene(page, gateway)
+                        page.wait_for_timeout(400)  # what moves has come to rest
+                        page.screenshot(path=folder / f"page-{name}.png")
+                        visit.context.set_offline(False)
+                    print(name, flush=True)
         browser.close()
 
 

@@ -12,7 +12,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from urllib.request import Request, urlopen
@@ -24,8 +24,27 @@ from thinkaloud.server.page import FOLDER
 WEB = Path(__file__).parents[2] / "web"
 SLOW = "reach 952 from 25 50 75 100 3 6"
 """Takes the solver some seconds to tell."""
+BEGUN_MS = 1_790_000_000_000
 PUZZLE = "make 24 from 4 7 8 8"
+QUICK = "how much is 17 * 3"
+"""Is told in a few words, where what matters is something else."""
 ANSWER = "8 × (7 + 4 − 8) = 24"
+
+_PAD = '''
+def checker(task: str) -> str:
+    """Check an answer."""
+    return "Right."
+'''
+_AGENTS = """
+[functions.checker]
+from = "pad:checker"
+approval = true
+
+[agents.careful]
+description = "Asks before it has anything checked."
+model = "builtin/solver"
+tools = ["checker"]
+"""
 
 _WATCH = """
 window.__violations = [];
@@ -68,9 +87,13 @@ class Gateway:
         assert self._process.stdout.readline().strip() == self.url, self.told.read_text()
 
     def stop(self, how: int = signal.SIGINT) -> None:
-        self._process.send_signal(how)
-        self._process.send_signal(how)
-        self._process.communicate(timeout=20)
+        """Stop it, whatever it is at; the second signal says that nothing need be waited for."""
+        for _ in range(50):
+            self._process.send_signal(how)
+            with suppress(subprocess.TimeoutExpired):
+                self._process.communicate(timeout=0.4)
+                return
+        raise AssertionError(f"the gateway does not stop: {self.told.read_text()}")
 
     def call(self, path: str, body: object = None, method: str = "") -> Any:
         data = None if body is None else json.dumps(body).encode()
@@ -81,15 +104,26 @@ class Gateway:
             text = answer.read()
         return json.loads(text) if text else None
 
+    def command(self, *words: str) -> str:
+        """What a command of `thinkaloud` prints, beside the gateway that runs."""
+        env = {**os.environ, "THINKALOUD_HOME": str(self.home)}
+        ran = subprocess.run(
+            [sys.executable, "-m", "thinkaloud", *words], env=env, capture_output=True, text=True, check=True
+        )
+        return ran.stdout.strip()
+
     def keep(self, title: str = "", *exchanges: tuple[str, str, str]) -> str:
         """A session of prompts, thoughts and answers, without asking anybody."""
-        made = [_exchange(*one) for one in exchanges]
-        return str(
-            self.call(
-                "/api/import",
-                {"thinkaloud": 1, "title": title, "created_ms": 1_790_000_000_000, "exchanges": made},
-            )["id"]
-        )
+        return self._imported(title, [_exchange(*one) for one in exchanges])
+
+    def keep_events(self, title: str, events: list[dict[str, Any]], **whose: str) -> str:
+        """A session of one turn that went like this, a tenth of a second between two events."""
+        began = {"type": "turn.started", "model": whose.get("model", "trial")}
+        return self._imported(title, [_told(title, list(_paced([began, *events])), **whose)])
+
+    def _imported(self, title: str, exchanges: list[dict[str, Any]]) -> str:
+        file = {"thinkaloud": 1, "title": title, "created_ms": BEGUN_MS, "exchanges": exchanges}
+        return str(self.call("/api/import", file)["id"])
 
     def multiply(self, session: str, times: int) -> None:
         """Make the only turn of a session into so many, behind the back of a gateway that is stopped."""
@@ -135,6 +169,13 @@ class Gateway:
         )
         database.commit()
         database.close()
+
+
+def with_careful(home: Path) -> Path:
+    """A folder for a gateway that has an agent, Careful, whose tool waits for approval."""
+    (home / "pad.py").write_text(_PAD, "utf-8")
+    (home / "agents.toml").write_text(_AGENTS, "utf-8")
+    return home
 
 
 @contextmanager
@@ -233,8 +274,25 @@ def gaps(text: str) -> str:
     return re.sub(r"\s+", " ", text).strip()
 
 
+def block(
+    number: int, kind: str, text: str, *, parent: int | None = None, name: str = "", result: str | None = None
+) -> list[dict[str, Any]]:
+    """The events of one block from its beginning to its end, and what a call came back with."""
+    about = {"kind": kind, "name": name, "parent": parent}
+    told: list[dict[str, Any]] = [
+        {"type": "block.started", "block": number, **about},
+        {"type": "block.grew", "block": number, "text": text},
+        {"type": "block.ended", "block": number},
+    ]
+    return told if result is None else [*told, {"type": "tool.finished", "block": number, "result": result}]
+
+
+def _paced(events: list[dict[str, Any]]) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Each event with the milliseconds since the first."""
+    return ((at * 100, event) for at, event in enumerate(events))
+
+
 def _exchange(prompt: str, thinking: str, answer: str) -> dict[str, Any]:
-    at = 1_790_000_000_000
     events: list[tuple[int, dict[str, Any]]] = [
         (0, {"type": "turn.started", "dialect": "openai_chat", "model": "trial"})
     ]
@@ -253,11 +311,19 @@ def _exchange(prompt: str, thinking: str, answer: str) -> dict[str, Any]:
         (events[-1][0], {"type": "usage.reported", "usage": {"input": 1200, "output": 345, "reasoning": 210}})
     )
     events.append((events[-1][0], {"type": "turn.ended", "finish": "stop"}))
-    entries = [{"seq": seq, "at_ms": at + after, "event": event} for seq, (after, event) in enumerate(events)]
+    return _told(prompt, events)
+
+
+def _told(
+    prompt: str, events: list[tuple[int, dict[str, Any]]], *, model: str = "trial", provider: str = "builtin"
+) -> dict[str, Any]:
+    entries = [
+        {"seq": seq, "at_ms": BEGUN_MS + after, "event": event} for seq, (after, event) in enumerate(events)
+    ]
     return {
         "asked": [{"role": "user", "text": prompt}],
         "entries": entries,
-        "model": "trial",
-        "provider": "builtin",
-        "created_ms": at,
+        "model": model,
+        "provider": provider,
+        "created_ms": BEGUN_MS,
     }

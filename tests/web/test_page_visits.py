@@ -1,7 +1,6 @@
 """The chat page as people meet it: a first visit, and all that may come between question and answer."""
 
 import signal
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +9,7 @@ from playwright.sync_api import Browser
 from tests.web.page_visits import (
     ANSWER,
     PUZZLE,
+    QUICK,
     SLOW,
     Gateway,
     Visit,
@@ -19,6 +19,8 @@ from tests.web.page_visits import (
     thought,
     visiting,
 )
+
+PASSED = "() => document.querySelector('thinking-block').state.view?.duration_ms ?? 0"
 
 
 @pytest.fixture(scope="module")
@@ -56,15 +58,14 @@ def test_a_reload_in_mid_stream_goes_on_with_text_and_clock(visit: Visit) -> Non
     page.wait_for_selector("thinking-block[status=streaming]")
     page.wait_for_function("() => document.querySelector('thinking-block').text.length > 60")
     before = thought(page)
+    passed = page.evaluate(PASSED)
     page.reload()
     page.wait_for_selector("thinking-block[status=streaming]")
+    assert page.evaluate(PASSED) >= passed, "the clock began anew"
     page.wait_for_function(
         "before => document.querySelector('thinking-block').text.length > before", arg=len(before)
     )
     assert thought(page).startswith(before)
-    time.sleep(1.2)
-    shown = page.evaluate("() => document.querySelector('thinking-block').state.view?.duration_ms")
-    assert shown > 1000, "the clock began anew"
     finished(page)
     assert page.text_content(".answer") == ANSWER
     assert page.locator(".exchange").count() == 1
@@ -78,7 +79,6 @@ def test_offline_and_back_loses_nothing(visit: Visit) -> None:
     page.wait_for_selector(".offline:not([hidden])")
     page.wait_for_selector(".link-state:not([hidden])")
     ask(page, "is anybody there")
-    time.sleep(1)
     visit.context.set_offline(False)
     page.wait_for_selector(".offline", state="hidden")
     finished(page)
@@ -89,9 +89,11 @@ def test_offline_and_back_loses_nothing(visit: Visit) -> None:
 
 def test_a_question_that_does_not_get_through_is_given_back(visit: Visit) -> None:
     page = visit.open()
+    page.clock.install()
     visit.context.set_offline(True)
     ask(page, "hello")
-    page.wait_for_selector(".toast.bad", timeout=30_000)
+    while not page.locator(".toast.bad").count():
+        page.clock.run_for(500)  # it tries again for some seconds
     assert "offline" in page.inner_text(".toast.bad")
     assert page.input_value("#message") == "hello"
     visit.context.set_offline(False)
@@ -113,9 +115,10 @@ def test_a_gateway_that_is_killed_and_comes_back_ends_the_turn_honestly(
         assert page.locator(".link-state:visible").count() == 0
         said = page.evaluate("() => document.querySelector('thinking-block').state.notice")
         assert said, "how it ended is not said"
-        ask(page, PUZZLE)
+        assert page.get_by_role("button", name="Resume").is_visible()
+        ask(page, QUICK)
         finished(page, 2)
-        assert page.text_content(".answer >> nth=-1")
+        assert "51" in (page.text_content(".answer >> nth=-1") or "")
 
 
 def test_two_windows_show_the_same_conversation_live(visit: Visit) -> None:
@@ -127,7 +130,7 @@ def test_two_windows_show_the_same_conversation_live(visit: Visit) -> None:
     finished(one)
     finished(two)
     assert two.text_content(".answer") == ANSWER
-    ask(two, "how much is 17 * 3")
+    ask(two, QUICK)
     finished(two, 2)
     one.wait_for_function("() => document.querySelectorAll('.exchange').length === 2")
     finished(one, 2)

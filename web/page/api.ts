@@ -41,6 +41,7 @@ export type State = "running" | "done" | "failed" | "cancelled" | "interrupted";
 export interface Message {
   turn: string;
   state: State;
+  agent_name: string;
   role: "user" | "assistant" | "tool";
   content: string;
   images: { media_type: string; data: string }[];
@@ -114,6 +115,13 @@ export interface Preferences {
   display: Policy;
   language: string;
   context_mode: string;
+  render: string;
+  expand_key: string;
+}
+
+export interface Workspaces {
+  items: { id: string; name: string }[];
+  current: string;
 }
 
 export interface Hit {
@@ -160,6 +168,9 @@ export interface Options {
 }
 
 const TOKEN = "thinkaloud-token";
+const WORKSPACE = "thinkaloud-workspace";
+/** The workspace of this window; empty is the person's first. It stays the same until the page is loaded again. */
+export const workspace = localStorage.getItem(WORKSPACE) ?? "";
 let asking: Promise<string> | null = null;
 let askToken: () => Promise<string> = () => Promise.reject(new Error("nobody to ask"));
 
@@ -197,6 +208,7 @@ async function sent(path: string, { method, body, type, headers, signal }: Optio
       headers: {
         ...(body === undefined ? {} : { "Content-Type": type ?? "application/json" }),
         ...(token ? { Authorization: `Bearer ${token}` } : {}),
+        ...(workspace ? { "Thinkaloud-Workspace": workspace } : {}),
         ...headers,
       },
       body: body === undefined ? null : raw ? (body as BodyInit) : JSON.stringify(body),
@@ -220,6 +232,14 @@ async function problemOf(response: Response): Promise<Problem> {
     // Not one of the gateway's own answers: a proxy's, perhaps.
   }
   return new Problem(response.status, code, message || t("error.status", { n: response.status }), after);
+}
+
+/** Begin anew in another workspace. */
+export function moveTo(id: string): void {
+  if (id) localStorage.setItem(WORKSPACE, id);
+  else localStorage.removeItem(WORKSPACE);
+  history.replaceState(null, "", "#");
+  location.reload();
 }
 
 function keepToken(token: string): void {

@@ -54,7 +54,11 @@ export class Chat {
     );
     this.node = h("div", { class: "chat" }, this.scroller, this.latest);
     this.scroller.addEventListener("scroll", () => this.scrolled(), { passive: true });
-    this.list.addEventListener("thinking-toggle", () => (this.stick = false));
+    const opened = ({ detail }: CustomEvent<{ open: boolean }>): void => {
+      if (detail.open) this.stick = false;
+    };
+    this.list.addEventListener("thinking-toggle", opened);
+    this.list.addEventListener("thinking-step-toggle", opened);
     new ResizeObserver(() => this.follow()).observe(this.list);
     new IntersectionObserver((seen) => {
       if (seen.some((one) => one.isIntersecting) && this.earlier) void this.showEarlier().catch(complain);
@@ -132,6 +136,7 @@ export class Chat {
       if (this.list.classList.contains("empty")) this.list.replaceChildren();
       this.list.classList.remove("empty");
       const exchange = this.exchange(brief.id);
+      exchange.agent = agent && choice.name;
       exchange.prompted(prompt);
       this.list.append(exchange.node);
       exchange.follow();
@@ -167,7 +172,14 @@ export class Chat {
 
   expandAll(): void {
     this.stick = false;
-    for (const { block } of this.exchanges.values()) block.expandAll();
+    for (const exchange of this.exchanges.values()) exchange.expandAll();
+  }
+
+  /** Open all of it, or close all of it when nothing is closed. */
+  toggleAll(): void {
+    const thinking = [...this.exchanges.values()].filter(({ block }) => block.state.view);
+    if (thinking.every(({ block }) => block.open)) this.collapseAll();
+    else this.expandAll();
   }
 
   collapseAll(): void {
@@ -179,11 +191,9 @@ export class Chat {
     const exchange = this.exchanges.get(turn);
     if (!exchange) return;
     this.stick = false;
-    if (block !== null && exchange.turn.blocks[block]?.kind !== "text") {
-      exchange.block.choose(block, true, "find");
-      exchange.block.refresh();
-    }
     exchange.node.scrollIntoView({ block: "start" });
+    if (block !== null && (exchange.turn.blocks[block]?.kind ?? "text") !== "text")
+      void import("./reveal.js").then(({ reveal }) => reveal(exchange, block)).catch(complain);
     exchange.node.classList.remove("found");
     requestAnimationFrame(() => exchange.node.classList.add("found"));
     exchange.node.tabIndex = -1;
@@ -200,6 +210,13 @@ export class Chat {
   /** Stay where the reader is, from now on. */
   stay(): void {
     this.stick = false;
+  }
+
+  /** What the address names is not there. */
+  missing(): void {
+    this.clear();
+    this.note(t("error.gone"));
+    this.listener.changed();
   }
 
   /** Leave everything; nothing on the gateway changes. */
@@ -298,7 +315,7 @@ export class Chat {
         this.listener.changed();
         if (this.session) this.listener.stirred(this.session.id);
       },
-      gone: (problem) => this.note(problem.status === 404 ? t("error.gone") : problem.message),
+      gone: () => this.note(t("error.gone")),
     });
     this.exchanges.set(id, exchange);
     return exchange;

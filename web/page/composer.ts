@@ -16,6 +16,7 @@ export interface Wishes {
 }
 
 const LEVELS = ["low", "medium", "high", "max"];
+const SMALL = matchMedia("(max-width: 30rem)");
 const DRAFT = "thinkaloud-draft";
 
 export class Composer {
@@ -25,6 +26,7 @@ export class Composer {
   private place: string | null = null;
   private who = h("button", { type: "button", class: "chip", "aria-haspopup": "dialog" });
   private level = h("select", { class: "chip", "aria-label": t("think") });
+  private depth = h("label", { class: "level" }, icon("thought"), this.level);
   private cannot = h("span", { class: "muted small", hidden: true });
   private send = button(t("send"), "send", () => void this.submit(), { bare: true, class: "primary round" });
   private halt: HTMLButtonElement;
@@ -33,7 +35,7 @@ export class Composer {
 
   constructor(private wishes: Wishes) {
     this.halt = button(t("stop"), "stop", () => wishes.stop(), { bare: true, class: "primary round", hidden: true });
-    this.now = button(t("answer_now"), "bolt", () => wishes.answerNow(), { class: "chip", hidden: true });
+    this.now = button(t("answer_now"), "bolt", () => wishes.answerNow(), { class: "chip now", hidden: true });
     this.who.addEventListener("click", () => wishes.pick());
     this.level.addEventListener("change", () => this.choose({ ...this.choice, thinking: this.level.value }));
     this.area.addEventListener("keydown", (event) => this.key(event));
@@ -41,7 +43,7 @@ export class Composer {
     this.node = h(
       "form",
       { class: "composer" },
-      h("div", { class: "composer-box" }, this.area, h("div", { class: "composer-row" }, this.who, this.level, this.cannot, h("span", { class: "grow" }), this.now, this.halt, this.send)),
+      h("div", { class: "composer-box" }, this.area, h("div", { class: "composer-row" }, this.who, this.depth, this.cannot, h("span", { class: "grow" }), this.now, this.halt, this.send)),
       h("p", { id: "hint", class: "hint" }, t("hint")),
     );
     this.node.addEventListener("submit", (event) => (event.preventDefault(), void this.submit()));
@@ -56,15 +58,15 @@ export class Composer {
     this.draw();
   }
 
-  /** Another conversation: its draft, and who answers in it. */
-  at(session: Session | null): void {
+  /** Another conversation: its draft, and who answers in it; `called` is what the agent that was last asked is called. */
+  at(session: Session | null, called = ""): void {
     const { id = "", agent = "", model = "" } = session ?? {};
     if (id === this.place) return;
     this.place = id;
     this.area.value = sessionStorage.getItem(`${DRAFT}:${id}`) ?? "";
     this.typed();
     const own = agent || model;
-    if (session && own) this.choice = { ...NOBODY, agent, model: agent ? "" : model, name: mirror().names?.[own] ?? own };
+    if (session && own) this.choice = { ...NOBODY, agent, model: agent ? "" : model, name: mirror().names?.[own] ?? ((agent && called) || own) };
     else if (session) this.choice = { ...NOBODY, thinking: this.choice.agent || this.choice.model ? "" : this.choice.thinking };
     else this.choice = mirror().choice ?? NOBODY;
     this.draw();
@@ -129,13 +131,15 @@ export class Composer {
     this.who.setAttribute("aria-label", t("who", { name }));
     const model = modelNamed(this.choice.model || standard);
     const thinks = !this.choice.agent && (!model || model.thinking_toggle);
-    show(this.level, thinks);
+    show(this.depth, thinks);
     show(this.cannot, !this.choice.agent && !thinks);
     say(this.cannot, t("think.none"));
     const levels = levelsOf(model);
+    // Where there is little room, the sign beside it says what it is about.
+    const told = (level: string): string => t(`think.${level || "default"}`).slice(SMALL.matches ? t("think").length + 2 : 0);
     if (this.choice.thinking && !levels.includes(this.choice.thinking)) this.choice = { ...this.choice, thinking: "" };
     this.level.replaceChildren(
-      ...["", ...levels].map((level) => h("option", { value: level, selected: level === this.choice.thinking }, t(`think.${level || "default"}`))),
+      ...["", ...levels].map((level) => h("option", { value: level, selected: level === this.choice.thinking }, told(level))),
     );
   }
 

@@ -5,15 +5,16 @@
 
 import type { Entry } from "../src/events.js";
 import type { ThinkingBlockElement } from "../src/element.js";
-import type {} from "../src/index.js"; // the element's name, for the type checker
+import type { ThinkingEvents } from "../src/index.js"; // and the element's name, for the type checker
 import { apply, type Block, Turn } from "../src/transcript.js";
 import { notice } from "../src/view.js";
 import { findLocale, Words } from "../src/words.js";
 import { Answer } from "./answer.js";
-import { call, type Message, type Problem, type State, type TurnBody } from "./api.js";
+import { call, type Message, type Problem, type State } from "./api.js";
 import { button, h, say, show } from "./dom.js";
-import { mirror, preferences } from "./prefs.js";
-import { complain, copy, tell } from "./saying.js";
+import type { Foot } from "./foot.js";
+import { policy, preferences } from "./prefs.js";
+import { complain, tell } from "./saying.js";
 import { entriesOf } from "./stored.js";
 import { follow } from "./stream.js";
 import { currentLanguage, t } from "./words.js";
@@ -22,11 +23,15 @@ import { currentLanguage, t } from "./words.js";
 export interface Around {
   again(prompt: string): void;
   ended(exchange: Exchange): void;
-  /** The log is not what it was taken for. */
-  gone(problem: Problem): void;
+  /** There is no such turn any more. */
+  gone(): void;
 }
 
 const PATIENCE_MS = 20_000;
+const FIRST_TOPIC_MS = 2_000;
+const TOPIC_MS = 10_000;
+/** Assistants of assistants are shown in their place so deep, and no deeper. */
+const DEEPEST = 3;
 
 export class Exchange {
   readonly node = h("article", { class: "exchange" });
@@ -36,34 +41,33 @@ export class Exchange {
   block: ThinkingBlockElement;
   running = false;
   state: State = "done";
+  /** What the agent is called that was asked; empty where a model was. */
+  agent = "";
   private ask = h("div", { class: "asked" });
-  private reply = h("div", { class: "reply" });
+  readonly reply = h("div", { class: "reply" });
   private who = h("h2", { class: "sr" });
   private link = h("p", { class: "link-state", hidden: true });
   private notice = h("p", { class: "notice", hidden: true });
   private approvals = h("div", { class: "approvals", hidden: true });
-  private foot = h("footer", { class: "reply-foot" });
-  private facts = h("span", { class: "facts" });
-  private tools = h("span", { class: "reply-tools" });
+  private foot: Foot | null = null;
   private unfollow: (() => void) | null = null;
   private frame = 0;
   private patience = 0;
   private broken = 0;
-  private cost = "";
   private model = "";
+  private topic = "";
+  private topicAfter = 0;
 
   constructor(
     readonly id: string,
-    private around: Around,
+    readonly around: Around,
   ) {
     this.node.id = id;
-    this.block = this.fresh();
-    this.foot.append(this.facts, this.tools);
-    this.reply.append(this.who, this.block, this.answer.node, this.notice, this.approvals, this.link, this.foot);
+    this.block = this.own();
+    this.reply.append(this.who, this.block, this.answer.node, this.notice, this.approvals, this.link);
     this.node.append(this.ask, this.reply);
     this.reply.hidden = true;
     this.answer.node.hidden = true;
-    this.foot.hidden = true;
   }
 
   get prompt(): string {
@@ -85,6 +89,7 @@ export class Exchange {
 
   /** Show a message that was kept. */
   kept(message: Message): void {
+    this.agent = message.agent_name;
     if (message.role === "user") return this.prompted(message.content, message.images.length);
     if (message.role === "tool") return;
     this.model = message.model;
@@ -100,10 +105,7 @@ export class Exchange {
     this.block.feed(entry);
     clearTimeout(this.patience);
     if (this.link.textContent === t("still")) this.told("");
-    if (entry.event.type === "approval.asked") {
-      const name = this.turn.blocks[entry.event.block]?.name ?? "";
-      if (this.running) tell(t("approval.asked", { name }));
-    }
+    if (entry.event.type === "block.started" && this.depth(entry.event.block) > DEEPEST) this.shut(entry.event.block);
     this.soon();
   }
 
@@ -116,6 +118,7 @@ export class Exchange {
     this.block.setAttribute("actions", "answer-now");
     if (!this.turn.blocks[0]) this.block.setAttribute("status", "pending");
     this.node.setAttribute("aria-busy", "true");
+    this.topicAfter = performance.now() + FIRST_TOPIC_MS;
     this.wait();
     this.unfollow = follow(
       this.id,
@@ -125,7 +128,7 @@ export class Exchange {
         end: (state) => this.ended(state),
         connected: (stands) => this.connected(stands),
         saved: (saved) => this.told(saved ? "" : t("unsaved")),
-        lost: (problem) => (this.leave(), this.around.gone(problem)),
+        lost: (problem) => this.lost(problem),
       },
       this.turn.seq,
     );
@@ -143,8 +146,23 @@ export class Exchange {
 
   /** Show thinking as the preferences say now. */
   restyle(): void {
-    this.block.policy = preferences.display;
-    this.block.setAttribute("render", mirror().render ?? "markdown");
+    this.block.policy = policy();
+    this.block.setAttribute("render", preferences.render);
+  }
+
+  /** Open every thought and step, but for what is too deep to be read in its place. */
+  expandAll(): void {
+    this.block.expandAll();
+    for (const { number } of this.turn.blocks) if (this.depth(number) > DEEPEST) this.shut(number);
+  }
+
+  /** How many assistants deep the work of an assistant is; 0 for anything else. */
+  depth(number: number): number {
+    let depth = 0;
+    if (this.turn.blocks[number]?.kind !== "assistant_call") return depth;
+    for (let at: number | null = number; at !== null; at = this.turn.blocks[at]?.parent ?? null)
+      if (this.turn.blocks[at]?.kind === "assistant_call") depth++;
+    return depth;
   }
 
   /** Another thinking block, as this page wants one. */
@@ -152,11 +170,30 @@ export class Exchange {
     const block = document.createElement("thinking-block");
     block.setAttribute("block-id", this.id);
     block.setAttribute("lang", currentLanguage()); // it is spoken to before it stands in the document
-    block.setAttribute("render", mirror().render ?? "markdown");
-    block.policy = preferences.display;
+    block.setAttribute("render", preferences.render);
+    block.policy = policy();
     block.addEventListener("thinking-answer-now", () => void this.answerNow());
     block.addEventListener("thinking-retry", () => this.around.again(this.prompt));
     return block;
+  }
+
+  /** The one that shows this exchange. */
+  private own(): ThinkingBlockElement {
+    const block = this.fresh();
+    block.addEventListener("thinking-step-toggle", (event) => this.aside(event));
+    return block;
+  }
+
+  /** What lies too deep to be read in its place opens beside the conversation. */
+  private aside(event: ThinkingEvents["thinking-step-toggle"]): void {
+    const { block, open } = event.detail;
+    if (!open || this.depth(block) <= DEEPEST) return;
+    event.preventDefault();
+    void import("./aside.js").then(({ aside }) => aside(this, block)).catch(complain);
+  }
+
+  private shut(number: number): void {
+    this.block.choose(number, false);
   }
 
   async stop(): Promise<void> {
@@ -176,7 +213,7 @@ export class Exchange {
 
   private restart(): void {
     this.turn = new Turn();
-    const fresh = this.fresh();
+    const fresh = this.own();
     this.block.replaceWith(fresh);
     this.block = fresh;
     this.answer.set("", true);
@@ -209,10 +246,23 @@ export class Exchange {
     this.broken = window.setTimeout(() => this.told(t("lost"), true), PATIENCE_MS);
   }
 
+  /** The gateway has nothing to follow, or will not say: what came stays, and can be gone on with. */
+  private lost(problem: Problem): void {
+    this.leave();
+    if (problem.status === 404) this.around.gone();
+    else this.told(problem.message, true);
+  }
+
+  /** Go on where the connection broke. */
+  private resume(): void {
+    if (this.unfollow) dispatchEvent(new Event("online"));
+    else this.follow();
+  }
+
   /** A line on how the connection stands. */
   private told(text: string, broken = false): void {
     if (this.link.textContent === text) return;
-    const again = broken && button(t("try_now"), null, () => dispatchEvent(new Event("online")), { class: "link" });
+    const again = broken && button(t("resume"), null, () => this.resume(), { class: "link" });
     this.link.replaceChildren(text, again || "");
     show(this.link, !!text);
     if (broken) tell(text);
@@ -235,77 +285,44 @@ export class Exchange {
     say(this.notice, text);
     show(this.notice, !!text);
     this.askApprovals();
-    show(this.foot, !live);
-    if (!live) this.finish();
+    if (live) this.tellTopic();
+    else if (!this.running) this.finish();
   }
 
-  private name(): string {
-    const name = this.model || this.turn.model;
+  /** Who answered: the agent that was asked, else the model. */
+  name(): string {
+    const name = this.agent || this.model || this.turn.model;
     return !name || name === "solver" ? t("who.default") : name;
+  }
+
+  /** For those who want to hear more: what it thinks about now, where that is something else, and not often. */
+  private tellTopic(): void {
+    if (preferences.display.live_region !== "content" || performance.now() < this.topicAfter) return;
+    const { view } = this.block.state;
+    const topic = (view?.summary_by === "extract" ? "" : view?.summary) || view?.peek || "";
+    if (!topic || topic === this.topic) return;
+    this.topic = topic;
+    this.topicAfter = performance.now() + TOPIC_MS;
+    tell(topic);
   }
 
   private askApprovals(): void {
     const waiting = this.turn.live ? this.turn.blocks.filter((block) => block.approval === "asked") : [];
-    show(this.approvals, !!waiting[0]);
-    if (this.approvals.dataset.blocks === waiting.map(({ number }) => number).join()) return;
-    this.approvals.dataset.blocks = waiting.map(({ number }) => number).join();
+    const asked = waiting.map(({ number }) => number).join();
+    show(this.approvals, !!asked);
+    if ((this.approvals.dataset.blocks ?? "") === asked) return;
+    this.approvals.dataset.blocks = asked;
     void import("./approval.js").then(({ approval }) => this.approvals.replaceChildren(...waiting.map((block) => approval(this.id, block)))).catch(complain);
   }
 
-  /** What can be done with an answer once it is there. */
+  /** What can be done with an answer once it is there; fetched with the first one. */
   private finish(): void {
-    this.block.setAttribute("actions", "retry");
-    this.facts.replaceChildren(...this.line());
-    if (this.tools.firstChild) return;
-    const plain = { class: "quiet", bare: true };
-    if (this.turn.answer)
-      this.tools.append(button(t("copy.label"), "copy", () => void copy(this.turn.answer), plain));
-    if (this.turn.answer && this.thoughts[0])
-      this.tools.append(button(t("copy.with"), "thought", () => void copy(this.withThinking()), plain));
-    this.tools.append(
-      button(t("replay"), "replay", () => void this.replay(), plain),
-      button(t("again"), "retry", () => this.around.again(this.prompt), plain),
-    );
-    if (Object.keys(this.turn.usage).length) this.priceWhenSeen();
-  }
-
-  private line(): string[] {
-    const { usage } = this.turn;
-    const facts = [this.name()];
-    if (usage.input != null) facts.push(t("tokens.in", { n: usage.input }));
-    if (usage.output != null) facts.push(t("tokens.out", { n: usage.output }));
-    if (usage.reasoning != null) facts.push(t("tokens.thinking", { n: usage.reasoning }));
-    if (this.cost) facts.push(this.cost);
-    return [facts.join(" · ")];
-  }
-
-  /** What it cost is asked for when somebody sees the answer, and once. */
-  private priceWhenSeen(): void {
-    const eye = new IntersectionObserver((seen) => {
-      if (!seen.some((one) => one.isIntersecting)) return;
-      eye.disconnect();
-      call<TurnBody>(`/api/turns/${this.id}`).then(({ cost }) => {
-        const usd = cost?.turn?.usd;
-        if (usd == null) return;
-        this.cost = t("cost", { n: Number(usd).toLocaleString(currentLanguage(), { maximumSignificantDigits: 3 }) });
-        this.facts.replaceChildren(...this.line());
-        if (cost?.priced_by) this.facts.title = cost.priced_by;
-      }, complain);
-    });
-    eye.observe(this.foot);
-  }
-
-  /** The answer with its thinking before it, folded, in a fence that no fence of the thought can end. */
-  private withThinking(): string {
-    const { view } = this.block.state;
-    const thought = this.thoughts.map(({ text }) => text).join("\n\n");
-    const fence = "`".repeat(Math.max(2, ...(thought.match(/`+/g) ?? []).map((run) => run.length)) + 1);
-    const summary = [t("think"), view?.duration, view?.words_text].filter(Boolean).join(" · ");
-    return `<details><summary>${summary}</summary>\n\n${fence}\n${thought}\n${fence}\n\n</details>\n\n${this.turn.answer}`;
-  }
-
-  private async replay(): Promise<void> {
-    const { replay } = await import("./replay.js");
-    await replay(this).catch(complain);
+    void import("./foot.js")
+      .then(({ Foot }) => {
+        this.foot ??= new Foot(this);
+        this.foot.draw();
+        if (!this.foot.node.isConnected) this.reply.append(this.foot.node);
+      })
+      .catch(complain);
   }
 }

@@ -1,16 +1,15 @@
 /**
  * How somebody wants to see things: the gateway keeps it for the user and the workspace, and this browser
- * mirrors it so that the first paint is right. What the gateway has no place for is kept here alone.
+ * mirrors it, for each workspace apart, so that the first paint is right. Colours are this browser's alone.
  */
 
-import { readPolicy } from "../src/opening.js";
-import { call, type Preferences } from "./api.js";
+import { type Policy, readPolicy } from "../src/opening.js";
+import { call, type Preferences, workspace } from "./api.js";
 import { speak } from "./words.js";
 
 export interface Mirror {
   language?: string;
   theme?: string;
-  render?: string;
   preferences?: Preferences;
   /** Who answers new conversations. */
   choice?: Choice;
@@ -26,22 +25,23 @@ export interface Choice {
   thinking: string;
 }
 
-const KEY = "thinkaloud";
+const COLOURS = "thinkaloud";
+const KEY = workspace ? `${COLOURS}:${workspace}` : COLOURS;
 export const NOBODY: Choice = { model: "", agent: "", name: "", thinking: "" };
 
 /** What this browser keeps. */
-export function mirror(): Mirror {
+export function mirror(key = KEY): Mirror {
   try {
-    return JSON.parse(localStorage.getItem(KEY) ?? "{}") as Mirror;
+    return JSON.parse(localStorage.getItem(key) ?? "{}") as Mirror;
   } catch {
     return {};
   }
 }
 
 /** Keep some more of it. */
-export function reflect(more: Mirror): void {
+export function reflect(more: Mirror, key = KEY): void {
   try {
-    localStorage.setItem(KEY, JSON.stringify({ ...mirror(), ...more }));
+    localStorage.setItem(key, JSON.stringify({ ...mirror(key), ...more }));
   } catch {
     // A browser that keeps nothing still shows everything.
   }
@@ -51,12 +51,14 @@ export let preferences: Preferences = {
   display: readPolicy(),
   language: "en-US",
   context_mode: "provider_default",
+  render: "markdown",
+  expand_key: "Alt+KeyE",
 };
 
 /** Take what the last visit left, before anything is asked of the gateway. */
 export function recall(): void {
   const { preferences: kept, language } = mirror();
-  if (kept) preferences = kept;
+  preferences = { ...preferences, ...kept };
   speak(language ?? navigator.language);
 }
 
@@ -87,8 +89,19 @@ function taken(): void {
   speak(preferences.language);
 }
 
+/** How a block shows thinking. What it is about is told by the page, which knows when it last spoke. */
+export function policy(): Policy {
+  const { display } = preferences;
+  return display.live_region === "content" ? { ...display, live_region: "status" } : display;
+}
+
+/** The colours of this browser. */
+export function theme(): string {
+  return mirror(COLOURS).theme ?? "system";
+}
+
 /** Put the chosen colours on. */
 export function dress(theme: string): void {
-  reflect({ theme });
+  reflect({ theme }, COLOURS);
   document.documentElement.dataset.theme = theme;
 }

@@ -9,7 +9,7 @@
 import { Marked, type Token, type Tokens, type TokensList } from "marked";
 import { textNodes } from "../src/dom.js";
 import { button, h } from "./dom.js";
-import { copy } from "./saying.js";
+import { copy } from "./copying.js";
 import { t } from "./words.js";
 
 interface Maths extends Tokens.Generic {
@@ -74,12 +74,20 @@ export class Rich {
     const last = live ? lastWord(tokens) : tokens.length;
     const settled: Node[] = [];
     tokens.forEach((token, at) => {
-      const nodes = block(token).map((node) => (typeof node === "string" ? document.createTextNode(node) : node));
+      const nodes = block(token).map((node) => (typeof node === "string" ? document.createTextNode(node) : this.inOrder(node)));
       this.root.append(...nodes);
       if (at < last) this.done += token.raw.length;
       (at < last ? settled : this.tail).push(...nodes);
     });
     finish(settled);
+  }
+
+  /** A heading goes one level below the one before it at the most, as those need who are read a list of them. */
+  private inOrder(node: Node): Node {
+    if (!(node instanceof HTMLHeadingElement)) return node;
+    const before = [...this.root.children].reverse().find((one) => one instanceof HTMLHeadingElement)?.localName ?? "h2";
+    const most = `h${Number(before[1]) + 1}` as "h3";
+    return node.localName <= most ? node : h(most, { dir: "auto" }, ...node.childNodes);
   }
 }
 

@@ -43,20 +43,3 @@ function add(text: string, look: IconName, kind: string, role: string | null): v
   shelf.append(toast);
   if (!role) setTimeout(() => toast.remove(), STAYS_MS);
 }
-
-/** Copy a text; also where the page is not served over an encrypted connection. */
-export async function copy(text: string): Promise<void> {
-  try {
-    await navigator.clipboard.writeText(text);
-    note(t("copied"));
-  } catch {
-    const area = h("textarea", { class: "sr", "aria-hidden": "true" });
-    area.value = text;
-    document.body.append(area);
-    area.select();
-    const copied = document.execCommand("copy");
-    area.remove();
-    if (copied) note(t("copied"));
-    else complain(new Problem(0, "copy", t("copy.failed")));
-  }
-}

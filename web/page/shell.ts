@@ -5,7 +5,7 @@
 
 import { ThinkingBlockElement } from "../src/element.js";
 import { toggled } from "../src/opening.js";
-import { call, onTokenWanted, type Session } from "./api.js";
+import { call, moveTo, onTokenWanted, Problem, type Session, type TurnBrief, workspace } from "./api.js";
 import { Chat, type Place } from "./chat.js";
 import { Composer, loadModels } from "./composer.js";
 import { button, h, icon, say, show } from "./dom.js";
@@ -81,12 +81,11 @@ class Shell {
 
   /** Open what the address names. */
   async route(): Promise<void> {
-    const [session = "", turn = "", block] = location.hash.slice(1).split("/");
-    this.sessions.mark(session);
-    const named = /^ses_[\w-]+$/.test(session);
-    const placed = named && /^trn_[\w-]+$/.test(turn);
-    await this.chat.open({ session: named ? session : "", turn: placed ? turn : "", block: /^\d+$/.test(block ?? "") ? Number(block) : null });
-    if (!turn && !NARROW.matches) this.composer.area.focus({ preventScroll: true });
+    const place = await placeOf(location.hash.slice(1));
+    if (!place) return this.chat.missing();
+    this.sessions.mark(place.session);
+    await this.chat.open(place);
+    if (!place.turn && !NARROW.matches) this.composer.area.focus({ preventScroll: true });
   }
 
   choose(choice: Choice): void {
@@ -167,7 +166,7 @@ class Shell {
     say(this.title, title || t("new"));
     document.title = title ? `${title} — Thinkaloud` : "Thinkaloud";
     for (const node of this.bar.querySelectorAll<HTMLElement>("[data-needs=session]")) show(node, !!session);
-    this.composer.at(session);
+    this.composer.at(session, [...this.chat.exchanges.values()].pop()?.agent);
     this.composer.running(!!running);
     const hidden = !preferences.display.show_thinking || preferences.display.after_complete === "hidden";
     this.eye.replaceChildren(icon(hidden ? "eyeOff" : "eye"));
@@ -277,6 +276,20 @@ class Shell {
   }
 }
 
+/** The place that an address names: a session, a turn and a block in it, or a step alone; null if it is gone. */
+async function placeOf(hash: string): Promise<Place | null> {
+  const [, step, at] = /^think-(trn_[\w-]+)-(\d+)$/.exec(hash) ?? [];
+  if (step) {
+    const found = await call<TurnBrief>(`/api/turns/${step}`).catch((error: unknown) => {
+      if (error instanceof Problem && error.status === 404) return null;
+      throw error;
+    });
+    return found && { session: found.session, turn: step, block: Number(at) };
+  }
+  const [, session = "", turn = "", block] = /^(ses_[\w-]+)(?:\/(trn_[\w-]+)(?:\/(\d+))?)?/.exec(hash) ?? [];
+  return { session, turn, block: block === undefined ? null : Number(block) };
+}
+
 /** Build the page in the language of the moment, and open what the address names. */
 async function start(): Promise<void> {
   page?.leave();
@@ -285,9 +298,16 @@ async function start(): Promise<void> {
   await Promise.all([page.route(), page.refresh()]);
 }
 
+/** The keys of an event as they are kept: Alt+KeyE. */
+export function keysOf({ code, altKey, ctrlKey, metaKey, shiftKey }: KeyboardEvent): string {
+  return [ctrlKey && "Ctrl", altKey && "Alt", shiftKey && "Shift", metaKey && "Meta", code].filter(Boolean).join("+");
+}
+
 function keys(event: KeyboardEvent): void {
   const { code, altKey, ctrlKey, metaKey } = event;
-  if (altKey && !ctrlKey && !metaKey && code === "KeyT") void page.toggleThinking().catch(complain);
+  if (event.defaultPrevented) return;
+  if (keysOf(event) === preferences.expand_key) page.chat.toggleAll();
+  else if (altKey && !ctrlKey && !metaKey && code === "KeyT") void page.toggleThinking().catch(complain);
   else if (altKey && !ctrlKey && !metaKey && code === "KeyN") page.go({});
   else if ((ctrlKey || metaKey) && !altKey && code === "KeyK") page.search();
   else if (code === "Escape" && NARROW.matches && !document.querySelector("dialog[open]")) return page.slide(false);
@@ -322,7 +342,11 @@ export async function begin(): Promise<void> {
       if (currentLanguage() !== language) return start();
       if (changed) page.restyle(false);
     })
-    .catch(complain);
+    .catch((error: unknown) => {
+      // Everybody has preferences: it is the workspace that is not theirs any more.
+      if (workspace && error instanceof Problem && error.status === 404) moveTo("");
+      else complain(error);
+    });
   await loadModels().then(() => page.composer.refresh(), () => undefined);
 }
 

@@ -401,8 +401,8 @@ export class ThinkingBlockElement extends HTMLElement {
     const { text } = this;
     const { answer } = this.#turn;
     if (!thinking || !text) return answer;
-    const { label, words_text } = this.#look()[1] as PanelView;
-    const title = [label, words_text].filter(Boolean).join(" · ");
+    const { duration, words_text } = this.#look()[1] as PanelView;
+    const title = [this.#speech().say("session.thinking"), duration, words_text].filter(Boolean).join(" · ");
     // A fence that none of the thought can end.
     const fence = (text.match(/`+/g) ?? []).reduce((longest, run) => (run.length < longest.length ? longest : `${run}\``), "```");
     return `<details><summary>${title}</summary>\n\n${fence}\n${text}\n${fence}\n\n</details>\n\n${answer}`;

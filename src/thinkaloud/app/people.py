@@ -37,6 +37,14 @@ def add_users(parser: argparse.ArgumentParser) -> None:
         "--workspace", default="default", metavar="W", help="made if there is none (default: default)"
     )
     adding.set_defaults(run=_visiting(_add_user))
+    joining = kinds.add_parser(
+        "join",
+        help="let a user into another workspace",
+        description="Let a user into another workspace, beside those that they are in.",
+    )
+    joining.add_argument("name", metavar="NAME", help="who it is; local is the user of this machine")
+    joining.add_argument("--workspace", required=True, metavar="W", help="made if there is none")
+    joining.set_defaults(run=_visiting(_join_workspace))
     listing = kinds.add_parser("list", help="list all users", description="List all users, one a line.")
     listing.set_defaults(run=_visiting(_list_users))
     removing = kinds.add_parser(
@@ -76,6 +84,14 @@ def _add_user(conn: "Connection", options: argparse.Namespace) -> Told:
     user = people.add_user(conn, options.name, _now_ms(), options.workspace)
     where = f"{user.name} is in the workspace {options.workspace}."
     return Told((user.id,), f"{where} Next: thinkaloud tokens create {user.name}")
+
+
+def _join_workspace(conn: "Connection", options: argparse.Namespace) -> Told:
+    from thinkaloud.store import people
+
+    user = people.user_named(conn, options.name)
+    workspace = people.add_member(conn, user.key, options.workspace, _now_ms())
+    return Told((workspace.id,), f"{user.name} is in the workspace {workspace.name}.")
 
 
 def _list_users(conn: "Connection", options: argparse.Namespace) -> Told:

@@ -105,6 +105,8 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Where the body takes each field of an `Ask`, by dotted path; a field without a place is not taken."""
     shows_thinking: bool = True
     """Whether what was thought can come back from here at all."""
+    joins_messages: bool = True
+    """Whether messages of the user in a row go out as one: not everybody takes two."""
     display: str = ""
     """The word that asks for text which would be withheld."""
     off: str = ""

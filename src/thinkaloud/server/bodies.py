@@ -13,7 +13,7 @@ from thinkaloud.canon import Kind, NoticeGiven, Provenance, SealForm, Usage
 from thinkaloud.canon.requests import Image, Level
 from thinkaloud.catalog import Capability, Control, Visibility
 from thinkaloud.context import ContextMode
-from thinkaloud.store.rows import Hit, Role, SearchKind, Stamps, State, TitledBy
+from thinkaloud.store.rows import EXPAND_KEY, Hit, Render, Role, SearchKind, Stamps, State, TitledBy
 from thinkaloud.transcript import Approval, Outcome, Status
 from thinkaloud.view import (
     Header,
@@ -208,6 +208,10 @@ class MessageBody(msgspec.Struct, frozen=True, kw_only=True):
 
     turn: str
     state: State
+    agent: str
+    """The agent that was asked; may be empty."""
+    agent_name: str
+    """What it is called now; empty where there is none any more."""
     role: Role
     content: str
     thinking: str | None
@@ -299,6 +303,28 @@ class NewPreferences(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     display: DisplayWishes = DisplayWishes()
     language: Annotated[str, Meta(max_length=20)] = "en-US"
     context_mode: ContextMode = ContextMode.PROVIDER_DEFAULT
+    render: Render = Render.MARKDOWN
+    expand_key: Annotated[
+        str,
+        Meta(
+            pattern=r"^(((Ctrl|Alt|Shift|Meta)\+){1,4}[A-Z][A-Za-z0-9]{1,20}|F[0-9]{1,2})?$",
+            description="The keys that open and close all thinking, such as Alt+KeyE; empty is none.",
+        ),
+    ] = EXPAND_KEY
+
+
+class WorkspaceBody(msgspec.Struct, frozen=True, kw_only=True):
+    """A workspace that one is in."""
+
+    id: str
+    name: str
+
+
+class WorkspaceList(msgspec.Struct, frozen=True, kw_only=True):
+    """The workspaces that one is in, the oldest first, and the one that was asked in."""
+
+    items: tuple[WorkspaceBody, ...]
+    current: str
 
 
 class SearchQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -253,6 +253,13 @@ _REST = (
     ),
     Route(
         method="GET",
+        path="/api/workspaces",
+        handler=preferences.workspaces,
+        summary="The workspaces that one is in, and the one that was asked in.",
+        returns=bodies.WorkspaceList,
+    ),
+    Route(
+        method="GET",
         path="/api/search",
         handler=search.find,
         summary="Find words in prompts, answers and tools; in thoughts only when they are named.",

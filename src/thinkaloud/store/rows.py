@@ -207,12 +207,25 @@ class Agent(msgspec.Struct, frozen=True):
     updated_ms: int
 
 
+class Render(StrEnum):
+    """How the text of a thought is drawn."""
+
+    MARKDOWN = "markdown"
+    PLAIN = "plain"
+
+
+EXPAND_KEY = "Alt+KeyE"
+
+
 class Preferences(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How one user wants to see and send thoughts in one workspace."""
 
     display: Policy = Policy()
     language: str = "en-US"
     context_mode: ContextMode = ContextMode.PROVIDER_DEFAULT
+    render: Render = Render.MARKDOWN
+    expand_key: str = EXPAND_KEY
+    """The keys that open and close all thinking, such as Alt+KeyE; empty is none."""
 
 
 class Hit(msgspec.Struct, frozen=True):

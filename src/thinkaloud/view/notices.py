@@ -27,7 +27,10 @@ def notice(turn: Turn, locale: str = "en-US") -> str:
     if turn.outcome is None or turn.outcome.ending not in _KEYS:
         return ""
     key = "ai.notice.connection_lost" if connection_lost(turn) else _KEYS[turn.outcome.ending]
-    return Words(locale).say(key, reason=turn.outcome.message or turn.outcome.cause)
+    reason = turn.outcome.message or turn.outcome.cause
+    if turn.outcome.ending is Ending.FAILED and not reason:
+        return ""  # a failure without a reason is said by the label alone
+    return Words(locale).say(key, reason=reason)
 
 
 def notice_text(given: NoticeGiven, locale: str = "en-US") -> str:

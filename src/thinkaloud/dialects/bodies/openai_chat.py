@@ -41,7 +41,8 @@ _MANNERS = {"thinking_chunks": Manner(IdRule(r"[A-Za-z0-9]{9}", 9), usage_on_req
 def write(route: Route, request: Request) -> Outgoing:
     """The request as this dialect says it."""
     manner = _MANNERS.get(route.replay.name, Manner())
-    messages = [_message(message) for message in merged(fitted(request.messages, manner.ids))]
+    told = fitted(request.messages, manner.ids)
+    messages = [_message(message) for message in (merged(told) if route.provider.joins_messages else told)]
     if request.system:
         messages.insert(0, {"role": "system", "content": request.system})
     body: Json = {"model": request.model, "messages": messages}

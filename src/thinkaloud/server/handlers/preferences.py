@@ -3,9 +3,9 @@
 import msgspec
 
 from thinkaloud.canon import UnknownLocale
-from thinkaloud.server.bodies import NewPreferences
+from thinkaloud.server.bodies import NewPreferences, WorkspaceBody, WorkspaceList
 from thinkaloud.server.routing import Call
-from thinkaloud.store import preferences
+from thinkaloud.store import people, preferences
 from thinkaloud.store.rows import Preferences
 from thinkaloud.view import LOCALES, read_policy
 
@@ -26,7 +26,19 @@ async def replace(call: Call) -> Preferences:
         display=read_policy(msgspec.to_builtins(wanted.display)),
         language=wanted.language,
         context_mode=wanted.context_mode,
+        render=wanted.render,
+        expand_key=wanted.expand_key,
     )
     now_ms = call.gateway.now_ms()
     await call.gateway.database.write(lambda conn: preferences.write(conn, call.owner, wishes, now_ms))
     return wishes
+
+
+async def workspaces(call: Call) -> WorkspaceList:
+    """The workspaces that one is in; sessions, agents and preferences are those of one of them."""
+    owner = call.owner
+    theirs = await call.gateway.database.read(lambda conn: people.workspaces_of(conn, owner.user))
+    return WorkspaceList(
+        items=tuple(WorkspaceBody(id=one.id, name=one.name) for one in theirs),
+        current=next(one.id for one in theirs if one.key == owner.workspace),
+    )

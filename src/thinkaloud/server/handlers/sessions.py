@@ -136,7 +136,12 @@ async def messages(call: Call) -> MessagePage:
     def read(conn: Connection) -> MessagePage:
         page = _turns(conn, session, query)
         told = messages_of(conn, [row.key for row in page.items])
-        items = (message_body(message, row) for row in page.items for message in told.get(row.key, ()))
+        names = _agent_names(conn, call, {row.agent for row in page.items})
+        items = (
+            message_body(message, row, names.get(row.agent, ""))
+            for row in page.items
+            for message in told.get(row.key, ())
+        )
         return MessagePage(tuple(items), page.next)
 
     return await call.gateway.database.read(read)
@@ -153,11 +158,23 @@ def _turns(conn: Connection, session: Session, query: MessagesQuery) -> Page[Tur
     return turns.of_session(conn, session, limit=query.limit, after=query.after)
 
 
-def message_body(message: Message, row: TurnRow) -> MessageBody:
+def _agent_names(conn: Connection, call: Call, wanted: set[str]) -> dict[str, str]:
+    """What the agents of these ids are called; one that was deleted is not among them."""
+    own = call.gateway.own_agents.agents
+    names = {one: own[one].name or one.capitalize() for one in wanted & own.keys()}
+    for one in wanted - own.keys():
+        if (agent := agents.get(conn, call.owner, one)) is not None:
+            names[one] = agent.spec.name
+    return names
+
+
+def message_body(message: Message, row: TurnRow, agent_name: str) -> MessageBody:
     """A message as it is told; what was thought is in a field of its own (R053)."""
     return MessageBody(
         turn=row.id,
         state=row.state,
+        agent=row.agent,
+        agent_name=agent_name,
         role=message.role,
         content=message.content,
         thinking=message.thinking,

@@ -1,0 +1,276 @@
+"""Settings of the chat page: of a user in a workspace, kept by the gateway, the same in every window."""
+
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+from tests.web.page_visits import (
+    QUICK,
+    SLOW,
+    Gateway,
+    Visit,
+    ask,
+    finished,
+    gateway_at,
+    thought,
+    visiting,
+)
+
+THOUGHT = "First the **marigold**, then the fern.\n\nThe marigold wants sun.\n\nSo the fern it is."
+SAID = """() => { const said = window.said = []; new MutationObserver(() => {
+  for (const {textContent} of document.querySelectorAll("body > [role=status]"))
+    if (textContent && said.at(-1)?.[0] !== textContent) said.push([textContent, performance.now()]);
+}).observe(document.body, {subtree: true, childList: true, characterData: true}); }"""
+
+
+@pytest.fixture(scope="module")
+def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    with gateway_at(tmp_path_factory.mktemp("home")) as running:
+        yield running
+
+
+@pytest.fixture
+def visit(browser: Browser, gateway: Gateway) -> Iterator[Visit]:
+    gateway.call("/api/preferences", {}, "PUT")
+    with visiting(browser, gateway.url) as begun:
+        yield begun
+
+
+def _open(page: Page, nth: int = 0) -> bool:
+    return bool(page.evaluate("nth => document.querySelectorAll('thinking-block')[nth].open", nth))
+
+
+def _kept(page: Page, **wanted: Any) -> None:
+    """Wait until the gateway has this among the preferences."""
+    page.wait_for_function(
+        """async wanted => {
+          const kept = await (await fetch("/api/preferences")).json();
+          const all = {...kept, ...kept.display};
+          return Object.entries(wanted).every(([name, value]) => all[name] === value);
+        }""",
+        arg=wanted,
+    )
+
+
+def _settings(page: Page) -> None:
+    page.get_by_role("button", name="Settings").click()
+    page.wait_for_selector("dialog select")
+
+
+def test_settings_are_kept_for_the_user_and_seen_in_every_window(visit: Visit, gateway: Gateway) -> None:
+    """R054, R055, R062: kept by the gateway, and nothing that is stored changes with them."""
+    session = gateway.keep("Settings", ("one", THOUGHT, "A fern."))
+    page, other = visit.open(session), visit.open(session)
+    finished(other)
+    page.bring_to_front()
+    page.get_by_role("button", name="Settings").click()
+    page.get_by_label("When it is done").select_option("expanded")
+    page.wait_for_selector("text=Saved")
+    page.get_by_label("Screen reader announcements").select_option("off")
+    page.wait_for_function(
+        "async () => (await (await fetch('/api/preferences')).json()).display.live_region === 'off'"
+    )
+    kept = gateway.call("/api/preferences")["display"]
+    assert (kept["after_complete"], kept["live_region"]) == ("expanded", "off")
+    page.wait_for_function("() => document.querySelector('thinking-block').open")
+    other.wait_for_function("() => document.querySelector('thinking-block').open")
+    page.reload()
+    finished(page)
+    assert _open(page)
+    page.get_by_role("button", name="Settings").click()
+    assert page.get_by_label("When it is done").input_value() == "expanded"
+    page.get_by_label("Text of thoughts").select_option("plain")
+    page.keyboard.press("Escape")
+    assert page.get_attribute("thinking-block", "render") == "plain"
+    assert gateway.call(f"/api/sessions/{session}/messages")["items"][1]["thinking"] == THOUGHT
+
+
+def test_another_language_changes_every_word_at_once(visit: Visit, gateway: Gateway) -> None:
+    """R126 to R129."""
+    session = gateway.keep("Idioma", ("one", THOUGHT, "A fern."))
+    page = visit.open(session)
+    page.get_by_role("button", name="Settings").click()
+    page.get_by_label("Language").select_option("pt-BR")
+    page.wait_for_selector("text=Nova conversa")
+    assert page.evaluate("() => document.documentElement.lang") == "pt-BR"
+    assert "Pensou por" in page.locator("thinking-block").get_by_text("Pensou por").first.inner_text()
+    page.reload()
+    page.wait_for_selector("text=Nova conversa")
+    assert gateway.call("/api/preferences")["language"] == "pt-BR"
+
+
+def test_a_browser_in_portuguese_is_met_in_portuguese(browser: Browser, tmp_path: Path) -> None:
+    with gateway_at(tmp_path) as gateway, visiting(browser, gateway.url, locale="pt-BR") as visit:
+        page = visit.open()
+        page.wait_for_selector("text=Pergunte e veja o pensamento")
+        page.click(".puzzle >> nth=2")
+        finished(page)
+        assert "318 dias" in (page.text_content(".answer") or "")
+
+
+def test_thinking_is_hidden_and_shown_by_key_and_by_command(visit: Visit, gateway: Gateway) -> None:
+    """R115 to R119: `/thinking` and the key do the same, with the same words."""
+    session = gateway.keep("Toggle", ("one", THOUGHT, "A fern."))
+    page = visit.open(session)
+    finished(page)
+    state = "() => document.querySelector('thinking-block').state.view.open"
+    page.keyboard.press("Alt+t")
+    page.wait_for_selector("text=Thinking blocks: hidden")
+    assert page.evaluate(state) == "hidden"
+    _kept(page, show_thinking=False)
+    ask(page, "/thinking")
+    page.wait_for_selector("text=Thinking blocks: shown")
+    assert page.evaluate(state) == "collapsed"
+    assert page.locator(".exchange").count() == 1, "the command was sent as a question"
+
+
+def test_expand_all_and_collapse_all(visit: Visit, gateway: Gateway) -> None:
+    session = gateway.keep("All", ("one", THOUGHT, "A fern."), ("two", "Again.", "Still."))
+    page = visit.open(session)
+    finished(page, 2)
+    page.get_by_role("button", name="Expand all thinking").click()
+    assert _open(page, 0)
+    assert _open(page, 1)
+    page.reload()
+    finished(page, 2)
+    assert _open(page, 0), "what a person opened is closed by a reload"
+    page.get_by_role("button", name="Collapse all thinking").click()
+    assert not _open(page, 0)
+    assert not _open(page, 1)
+
+
+def test_how_thoughts_are_drawn_is_kept_by_the_gateway(visit: Visit, gateway: Gateway) -> None:
+    session = gateway.keep("Drawn", ("one", THOUGHT, "A fern."))
+    page = visit.open(session)
+    finished(page)
+    page.get_by_role("button", name="Expand all thinking").click()
+    expect(page.locator("thinking-block strong", has_text="marigold")).to_be_visible()
+    _settings(page)
+    page.get_by_label("Text of thoughts").select_option("plain")
+    _kept(page, render="plain")
+    page.keyboard.press("Escape")
+    expect(page.locator("thinking-block").get_by_text("First the **marigold**")).to_be_visible()
+    page.route("**/api/preferences", lambda route: None)  # the first paint does not wait for the gateway
+    page.reload()
+    finished(page)
+    assert page.get_attribute("thinking-block", "render") == "plain"
+
+
+def test_the_keys_for_all_thinking_can_be_changed(visit: Visit, gateway: Gateway) -> None:
+    session = gateway.keep("Keys", ("one", THOUGHT, "A fern."), ("two", "Again.", "Still."))
+    page = visit.open(session)
+    finished(page, 2)
+    page.keyboard.press("Alt+e")
+    assert (_open(page, 0), _open(page, 1)) == (True, True)
+    page.keyboard.press("Alt+e")
+    assert (_open(page, 0), _open(page, 1)) == (False, False)
+    _settings(page)
+    changer = page.locator(".key")
+    assert changer.get_attribute("aria-label") == "Expand or collapse all thinking: Alt+E. Change"
+    changer.click()
+    page.keyboard.press("Alt+n")
+    page.wait_for_selector("text=These keys do something else already")
+    page.keyboard.press("x")
+    page.wait_for_selector(".toast.bad >> text=With Ctrl, Alt or a function key")
+    page.keyboard.press("Escape")
+    assert changer.inner_text() == "Alt+E", "Escape changed something, or closed the dialog"
+    changer.click()
+    page.keyboard.press("Control+Shift+U")
+    _kept(page, expand_key="Ctrl+Shift+KeyU")
+    expect(changer).to_have_text("Ctrl+Shift+U")
+    expect(changer).to_be_focused()
+    page.get_by_role("dialog").get_by_role("button", name="Close").click()
+    page.reload()
+    finished(page, 2)
+    page.keyboard.press("Alt+e")
+    assert not _open(page)
+    page.keyboard.press("Control+Shift+U")
+    assert _open(page)
+    _settings(page)
+    changer.click()
+    page.keyboard.press("Delete")
+    _kept(page, expand_key="")
+    expect(changer).to_have_text("None")
+
+
+@pytest.mark.parametrize("level", ["status", "content"])
+def test_more_tells_the_topic_and_no_more_often_than_every_ten_seconds(
+    visit: Visit, gateway: Gateway, level: str
+) -> None:
+    """R135: brief is the beginning and the end; more is also what is being thought about, now and then."""
+    gateway.call("/api/preferences", {"display": {"live_region": level}}, "PUT")
+    page = visit.open()
+    page.wait_for_function(
+        'level => localStorage.thinkaloud?.includes(`"live_region":"${level}"`)', arg=level
+    )
+    page.clock.install()
+    page.evaluate(SAID)
+    ask(page, SLOW)
+    page.wait_for_selector("thinking-block")
+    for _ in range(300):
+        page.clock.run_for(500)
+        if page.evaluate("() => !!document.querySelector('.reply-foot')"):
+            break
+    lines = thought(page).splitlines()
+    topics = [
+        (text, at) for text, at in page.evaluate("() => window.said") if any(text in line for line in lines)
+    ]
+    if level == "status":
+        assert topics == []
+        return
+    assert len(topics) > 1, "nothing was told of what it thinks about"
+    assert all(later - before >= 10_000 for (_, before), (_, later) in pairwise(topics))
+
+
+def test_announcements_that_are_off_are_off(visit: Visit, gateway: Gateway) -> None:
+    gateway.call("/api/preferences", {"display": {"live_region": "off"}}, "PUT")
+    page = visit.open()
+    page.wait_for_function('() => localStorage.thinkaloud?.includes(\'"live_region":"off"\')')
+    page.evaluate(SAID)
+    ask(page, QUICK)
+    finished(page)
+    assert page.evaluate("() => window.said") == []
+
+
+def test_each_workspace_has_its_own_conversations_and_settings(browser: Browser, tmp_path: Path) -> None:
+    """R054: shown by name; changed where there are several, and then everything is that workspace's."""
+    with gateway_at(tmp_path) as gateway, visiting(browser, gateway.url) as visit:
+        gateway.keep("At home", ("one", THOUGHT, "A fern."))
+        page = visit.open()
+        _settings(page)
+        assert page.get_by_role("dialog").get_by_text("default", exact=True).is_visible()
+        assert page.get_by_label("Workspace").count() == 0, "a choice where there is none"
+        page.keyboard.press("Escape")
+        research = gateway.command("users", "join", "local", "--workspace", "research")
+        _settings(page)
+        page.get_by_label("Workspace").select_option("research")
+        page.wait_for_selector("text=What you ask is kept here.")
+        ask(page, QUICK)
+        finished(page)
+        _settings(page)
+        assert page.get_by_label("Workspace").input_value() == research
+        page.get_by_label("Language").select_option("pt-BR")
+        page.wait_for_selector("text=Nova conversa")
+        assert gateway.call("/api/preferences")["language"] == "en-US"
+        page.route("**/api/preferences", lambda route: None)
+        page.reload()
+        page.wait_for_selector("text=Nova conversa")
+        page.unroute_all()
+        page.locator(".side-foot .side-item").last.click()
+        page.get_by_label("Espaço de trabalho").select_option("default")
+        page.get_by_role("link", name="At home").wait_for()
+        expect(page.get_by_role("button", name="New conversation")).to_be_visible()
+        assert page.get_by_role("link").filter(has_text="51").count() == 0
+
+
+def test_a_workspace_that_one_is_no_longer_in_is_left(visit: Visit) -> None:
+    page = visit.open()
+    page.evaluate("() => localStorage.setItem('thinkaloud-workspace', 'wsp_gone')")
+    page.reload()
+    page.wait_for_function("() => !localStorage.getItem('thinkaloud-workspace')")
+    page.wait_for_selector(".puzzle")
+    ask(page, QUICK)
+    finished(page)
