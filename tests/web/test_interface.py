@@ -143,7 +143,7 @@ def test_markdown_leaves_thinking_out_unless_asked_for_it(page: Page) -> None:
     show(page, begun("Two\n```\nfences\n```\n") + answered(), id="block")
     assert page.evaluate("() => block.toMarkdown()") == "Saturday."
     told = page.evaluate("() => block.toMarkdown({thinking: true})")
-    assert told.startswith("<details><summary>Thinking · 4.2s · 3 words</summary>")
+    assert told.startswith("<details><summary>Thinking · 4.2s · 2 words</summary>")
     assert "\n````\nTwo\n```\nfences\n```\n\n````\n" in told
     assert told.endswith("</details>\n\nSaturday.")
 
