@@ -26,7 +26,7 @@ summary,.bidi,.marker,.notice{color:var(--m)}
 .preview{flex:1 1 0;min-inline-size:0;overflow:hidden;text-overflow:ellipsis;white-space:nowrap;text-align:start}
 .label,.badge{unicode-bidi:plaintext}
 .badge{padding:0 .5rem;border:var(--l);border-radius:1rem}
-.badge svg{inline-size:.875rem;vertical-align:-.25em;margin-inline:.125rem}
+.badge svg{inline-size:.875rem;vertical-align:-.25em;margin-inline:.1875rem}
 .chevron{margin-inline-start:auto;transition:rotate var(--t)}
 .chevron:dir(rtl){rotate:180deg}
 [open]>summary>.chevron{rotate:90deg}
