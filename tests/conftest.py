@@ -12,8 +12,10 @@ from hypothesis import settings
 TESTS = Path(__file__).parent
 OF_THE_CORE = ("bodies", "catalog", "context", "dialects", "think_tags", "transcript", "view", "wire")
 """Folders whose tests count for the coverage of the pure packages."""
-FIRST = ("gateway", "web", "safety", "server", "journeys", "agents", "store")
-"""Folders with files that take long: begun last, one of them would keep all others waiting."""
+FIRST = ("gateway", "safety", "server", "journeys", "agents", "store")
+"""Folders with files that take long: begun late, one of them would keep all others waiting."""
+LAST = "web"
+"""Whoever drives a browser has an event loop running from then on, and can run no test that brings its own."""
 
 # How long one example takes says more about the machine than about the code; `ci` has no deadline either.
 settings.register_profile("default", deadline=None)
@@ -33,9 +35,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _turn(item: pytest.Item) -> int:
-    """Which folder's turn it is: the long ones, then the others, and those of the core at last."""
+    """Which folder's turn it is: the long ones, then the others, and those with a browser at last."""
     folder = _folder(item)
-    return FIRST.index(folder) if folder in FIRST else len(FIRST) + (folder in OF_THE_CORE)
+    return FIRST.index(folder) if folder in FIRST else len(FIRST) + (folder == LAST)
 
 
 def _folder(item: pytest.Item) -> str:
