@@ -15,7 +15,7 @@ OF_THE_CORE = ("bodies", "catalog", "context", "dialects", "think_tags", "transc
 FIRST = ("gateway", "safety", "server", "journeys", "agents", "store")
 """Folders with files that take long: begun late, one of them would keep all others waiting."""
 LAST = "web"
-"""Whoever drives a browser has an event loop running from then on, and can run no test that brings its own."""
+"""Whoever drives a browser has an event loop running from then on, and can run no test with its own."""
 
 # How long one example takes says more about the machine than about the code; `ci` has no deadline either.
 settings.register_profile("default", deadline=None)
