@@ -72,7 +72,7 @@ def opened_in_time(browser: Browser, url: str) -> bool:
     assert not block.evaluate("block => block.open"), "the policy says that it peeks"
 
     block.locator("summary.summary").click()
-    expect(page.get_by_role("status")).to_have_text("You opened the thinking.")
+    expect(page.locator("p[role=status]")).to_have_text("You opened the thinking.")
     expect(block.locator(".body")).to_contain_text(FIRST_WORDS)
     in_time = block.get_attribute("status") == "streaming"
 

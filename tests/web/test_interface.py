@@ -1,5 +1,7 @@
 """What a page can set on the element, and what it is told: attributes, properties, methods, events, slots."""
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 from playwright.sync_api import Page, expect
 from tests.web.scenes import Event, answered, begun, show, tell
@@ -31,6 +33,7 @@ def seen(page: Page, part: str) -> list[str]:
 
 def test_it_stays_open_for_a_while_after_the_end_where_a_page_wants_that(page: Page) -> None:
     page.clock.install()
+    page.clock.pause_at(datetime.now(UTC) + timedelta(minutes=1))
     show(page, begun("Hm."), id="block", policy={"while_streaming": "expanded"})
     page.evaluate("() => block.setAttribute('auto-close-delay', '800')")
     tell(page, answered())
@@ -43,6 +46,7 @@ def test_it_stays_open_for_a_while_after_the_end_where_a_page_wants_that(page: P
 
 def test_a_person_who_opens_it_meanwhile_keeps_it_open(page: Page) -> None:
     page.clock.install()
+    page.clock.pause_at(datetime.now(UTC) + timedelta(minutes=1))
     show(page, begun("Hm."), id="block", policy={"while_streaming": "expanded"})
     page.evaluate("() => block.setAttribute('auto-close-delay', '800')")
     tell(page, answered())
