@@ -51,7 +51,7 @@ FULL: Plan = {
     serving.TITLE: partial(serving.measure, streams=200, seconds=10),
     watching.TITLE: partial(watching.measure, files=10_000, deltas=(10_000, 100_000), rounds=5),
     web_blocks.TITLE: partial(
-        web_blocks.measure, sizes=(1, 32, 500), rounds=5, deltas=40, seconds=5, blocks=1_000
+        web_blocks.measure, sizes=(1, 32, 500), rounds=3, deltas=40, seconds=3, blocks=1_000
     ),
     web_session.TITLE: partial(web_session.measure, turns=5_000, rounds=5),
 }

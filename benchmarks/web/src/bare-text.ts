@@ -4,6 +4,7 @@ import { stage } from "./stage.js";
 
 let box = document.createElement("div");
 let last: Text | null = null;
+let frame = 0;
 
 function grow(text: string): void {
   for (const [at, line] of text.split("\n").entries()) {
@@ -14,7 +15,10 @@ function grow(text: string): void {
     }
     last.appendData(line);
   }
-  box.scrollTop = box.scrollHeight;
+  frame ||= requestAnimationFrame(() => {
+    frame = 0;
+    box.scrollTop = box.scrollHeight;
+  });
 }
 
 function begin(open: boolean): void {
