@@ -101,7 +101,10 @@ def smoothness(tab: Tab, size: int, seconds: float) -> Smooth:
     tab.play(f"fill({size}, true)")
     before = tab.spent()
     deltas = tab.play(f"pace({PER_SECOND}, {seconds})")
-    cost = tab.spent().less(before, deltas)
+    spent = tab.spent()
+    ticks = tab.play(f"tick({PER_SECOND}, {seconds})")
+    clock = tab.spent().less(spent, ticks)
+    cost = spent.less(before, deltas).less(clock)
     busy = cost.task * deltas / (seconds * 1000)
     found = tab.play(f"watch({PER_SECOND}, {seconds})")
     return Smooth(cost, found["frames"], found["dropped"], found["longest"], busy)
@@ -122,12 +125,13 @@ def resting(tab: Tab, blocks: int, seconds: float) -> Rest:
     before = tab.memory()
     began = tab.spent()
     tab.play(f"rest({blocks}, {RESTED})")
-    tab.page.wait_for_timeout(3_000 * min(1, seconds))
+    tab.page.wait_for_timeout(7_000 * min(1, seconds))
     made = tab.spent().less(began, blocks)
+    held = tab.memory().less(before)  # which also takes the garbage of making them away
     settled = tab.spent()
     tab.page.wait_for_timeout(seconds * 1000)
     idle = tab.spent().less(settled, seconds)
-    return Rest(made.task, tab.memory().less(before), idle.task)
+    return Rest(made.task, held, idle.task)
 
 
 def _found(sizes: Sequence[int], plan: tuple[int, int], seconds: float, blocks: int) -> Found:
@@ -159,7 +163,7 @@ def measure(sizes: Sequence[int], rounds: int, deltas: int, seconds: float, bloc
         _per_delta("open, each delta drawn before the next comes, ms/delta", found.each, sizes),
         _per_delta(f"open, {AT_ONCE} deltas a frame, ms/delta", found.bursts, sizes),
         _per_delta("closed, one delta a frame, ms/delta", found.closed, sizes),
-        "In parentheses: script, style, layout.",
+        "In parentheses: script, style, layout; by the clock, without what the clock itself costs.",
         _smooth(found, sizes, seconds),
         _held(found, sizes[-1]),
         _rest(found, blocks),
@@ -267,7 +271,7 @@ def _goals(found: Found, sizes: Sequence[int]) -> tuple[Goal, ...]:
         ),
         Goal(
             f"closed blocks cost nothing at rest: all of them at most {MOST_IDLE_MS} ms in a second",
-            f"{idle:.2f} ms more than a page with nothing on it",
+            f"{max(idle, 0):.2f} ms more than a page with nothing on it",
             idle <= MOST_IDLE_MS,
         ),
     )

@@ -37,7 +37,7 @@ const SPEAK_AFTER_MS = 1000;
 /** Where a page wants thinking itself read out, the newest line is, no more often than this. */
 const READ_EVERY_MS = 4000;
 /** Nobody reads any faster: what only grew is shown no more often than this, and the newest line alone less often. */
-const GROW_MS = 50;
+const GROW_MS = 60;
 const PEEK_MS = 100;
 
 // What is loaded when the first element needs it, for all of them.

@@ -56,6 +56,8 @@ export interface Stage {
   burst(frames: number, each: number): Promise<void>;
   /** Pieces by the clock, as from a network: what is late comes together. How many of them came. */
   pace(perSecond: number, seconds: number): Promise<number>;
+  /** The clock alone, with nothing said. */
+  tick(perSecond: number, seconds: number): Promise<number>;
   /** The same, with every frame watched. */
   watch(perSecond: number, seconds: number): Promise<{ frames: number; dropped: number; longest: number }>;
   /** So many finished blocks of that size. */
@@ -84,14 +86,27 @@ export function stage(contender: Contender): Stage {
     at += size;
   }
 
-  /** Let pieces come by the clock, until it is stopped. */
-  function run(perSecond: number): () => void {
-    const from = at;
+  /** Do something by the clock, as often as a model says a token, until it is stopped. */
+  function run(perSecond: number, act: () => void): () => void {
+    let done = 0;
     const began = performance.now();
     const clock = setInterval(() => {
-      while (at - from < ((performance.now() - began) * perSecond) / 1000) more(TOKEN);
+      for (; done * TOKEN < ((performance.now() - began) * perSecond) / 1000; done++) act();
     }, (TOKEN * 1000) / perSecond);
     return () => clearInterval(clock);
+  }
+
+  /** How often it was done in so many seconds. */
+  async function paced(perSecond: number, seconds: number, act: () => void): Promise<number> {
+    let count = 0;
+    const stop = run(perSecond, () => {
+      count++;
+      act();
+    });
+    await new Promise((resolve) => setTimeout(resolve, seconds * 1000));
+    stop();
+    await frameOver();
+    return count;
   }
 
   return {
@@ -125,18 +140,13 @@ export function stage(contender: Contender): Stage {
       }
     },
 
-    async pace(perSecond, seconds) {
-      const from = at;
-      const stop = run(perSecond);
-      await new Promise((resolve) => setTimeout(resolve, seconds * 1000));
-      stop();
-      await frameOver();
-      return (at - from) / TOKEN;
-    },
+    pace: (perSecond, seconds) => paced(perSecond, seconds, () => more(TOKEN)),
+
+    tick: (perSecond, seconds) => paced(perSecond, seconds, () => undefined),
 
     async watch(perSecond, seconds) {
       const began = performance.now();
-      const stop = run(perSecond);
+      const stop = run(perSecond, () => more(TOKEN));
       const gaps: number[] = [];
       for (let last = await frame(), now = last; now - began < seconds * 1000; last = now) gaps.push((now = await frame()) - last);
       stop();
