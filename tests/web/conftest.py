@@ -10,6 +10,7 @@ from tests.web.site import WEB, Site
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
+    from tests.web.page_visits import Gateway, Visit
 
 CHROMIUM = Path("/usr/bin/chromium")
 
@@ -55,3 +56,20 @@ def page(browser: "Browser", site: Site, options: dict[str, Any]) -> Iterator["P
     yield page
     context.close()
     assert faults == []
+
+
+@pytest.fixture(scope="module")
+def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator["Gateway"]:
+    """One for all tests of a file, with a home of its own."""
+    from tests.web.page_visits import gateway_at
+
+    with gateway_at(tmp_path_factory.mktemp("home")) as running:
+        yield running
+
+
+@pytest.fixture
+def visit(browser: "Browser", gateway: "Gateway") -> Iterator["Visit"]:
+    from tests.web.page_visits import visiting
+
+    with visiting(browser, gateway.url) as begun:
+        yield begun

@@ -28,12 +28,6 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
         yield running
 
 
-@pytest.fixture
-def visit(browser: Browser, gateway: Gateway) -> Iterator[Visit]:
-    with visiting(browser, gateway.url) as begun:
-        yield begun
-
-
 def _ask_agent(page: Page, name: str, question: str = QUICK) -> None:
     page.locator(".composer .chip").first.click()
     page.locator(".option", has_text=name).click()

@@ -1,27 +1,11 @@
 """How thinking looks beside the answer on the chat page, read from what was kept."""
 
-from collections.abc import Iterator
-
-import pytest
-from playwright.sync_api import Browser
-from tests.web.page_visits import Gateway, Visit, gateway_at, visiting
+from tests.web.page_visits import Gateway, Visit
 
 STYLES = """() => ["thinking-block", ".answer"].map(name => {
   const {fontSize, lineHeight, color, backgroundColor} = getComputedStyle(document.querySelector(name));
   return {fontSize: parseFloat(fontSize), lineHeight: parseFloat(lineHeight), color, backgroundColor};
 })"""
-
-
-@pytest.fixture(scope="module")
-def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    with gateway_at(tmp_path_factory.mktemp("home")) as running:
-        yield running
-
-
-@pytest.fixture
-def visit(browser: Browser, gateway: Gateway) -> Iterator[Visit]:
-    with visiting(browser, gateway.url) as begun:
-        yield begun
 
 
 def test_what_was_kept_is_shown_apart_and_quieter_than_the_answer(visit: Visit, gateway: Gateway) -> None:

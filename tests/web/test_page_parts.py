@@ -24,12 +24,6 @@ from tests.web.page_visits import (
 THOUGHT = "First the marigold, then the fern.\n\nThe marigold wants sun.\n\nSo the fern it is."
 
 
-@pytest.fixture(scope="module")
-def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    with gateway_at(tmp_path_factory.mktemp("home")) as running:
-        yield running
-
-
 @pytest.fixture
 def visit(browser: Browser, gateway: Gateway) -> Iterator[Visit]:
     gateway.call("/api/preferences", {}, "PUT")

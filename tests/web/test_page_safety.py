@@ -13,7 +13,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 from playwright.sync_api import Browser
-from tests.web.page_visits import Gateway, Visit, built, finished, gateway_at, visiting
+from tests.web.page_visits import Gateway, Visit, built, finished
 
 from thinkaloud.server.page import FOLDER
 
@@ -47,18 +47,6 @@ $\\style{color:red}{x}$ $\\color{red}{x}$
 
 - [x] <input onfocus="window.__ran=1" autofocus>
 """
-
-
-@pytest.fixture(scope="module")
-def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    with gateway_at(tmp_path_factory.mktemp("home")) as running:
-        yield running
-
-
-@pytest.fixture
-def visit(browser: Browser, gateway: Gateway) -> Iterator[Visit]:
-    with visiting(browser, gateway.url) as begun:
-        yield begun
 
 
 def test_hostile_text_runs_nothing_and_asks_nothing_of_anybody(visit: Visit, gateway: Gateway) -> None:

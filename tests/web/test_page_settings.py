@@ -26,12 +26,6 @@ SAID = """() => { const said = window.said = []; new MutationObserver(() => {
 }).observe(document.body, {subtree: true, childList: true, characterData: true}); }"""
 
 
-@pytest.fixture(scope="module")
-def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    with gateway_at(tmp_path_factory.mktemp("home")) as running:
-        yield running
-
-
 @pytest.fixture
 def visit(browser: Browser, gateway: Gateway) -> Iterator[Visit]:
     gateway.call("/api/preferences", {}, "PUT")

@@ -1,17 +1,14 @@
 """The chat page as people meet it: a first visit, and all that may come between question and answer."""
 
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import Browser
 from tests.web.page_visits import (
     ANSWER,
     PUZZLE,
     QUICK,
     SLOW,
-    Gateway,
     Visit,
     ask,
     finished,
@@ -21,18 +18,6 @@ from tests.web.page_visits import (
 )
 
 PASSED = "() => document.querySelector('thinking-block').state.view?.duration_ms ?? 0"
-
-
-@pytest.fixture(scope="module")
-def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    with gateway_at(tmp_path_factory.mktemp("home")) as running:
-        yield running
-
-
-@pytest.fixture
-def visit(browser: Browser, gateway: Gateway) -> Iterator[Visit]:
-    with visiting(browser, gateway.url) as begun:
-        yield begun
 
 
 def test_a_first_visit_needs_no_key_and_one_click(visit: Visit) -> None:

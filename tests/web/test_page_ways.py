@@ -1,27 +1,14 @@
 """Ways on and ways back: what to do when no answer came, when it broke off, and links to single steps."""
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
-from tests.web.page_visits import QUICK, SLOW, Gateway, Visit, ask, block, finished, gateway_at, visiting
+from playwright.sync_api import Page, expect
+from tests.web.page_visits import QUICK, SLOW, Gateway, Visit, ask, block, finished
 
 ENDED = {"type": "turn.ended", "finish": "stop"}
 LOST = {"type": "turn.failed", "code": "cut_off", "message": ""}
-
-
-@pytest.fixture(scope="module")
-def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    with gateway_at(tmp_path_factory.mktemp("home")) as running:
-        yield running
-
-
-@pytest.fixture
-def visit(browser: Browser, gateway: Gateway) -> Iterator[Visit]:
-    with visiting(browser, gateway.url) as begun:
-        yield begun
 
 
 def test_thinking_without_an_answer_can_be_retried_or_taken_as_a_draft(
