@@ -587,8 +587,9 @@ export class ThinkingBlockElement extends HTMLElement {
    * the focus or a selection is in counts as chosen. What comes back puts the page where it was.
    */
   #beforeClosing(): (() => void) | false {
+    if (!this.open || !this.#body) return false;
     const [{ standing }, seen] = this.#look();
-    if (!this.open || !seen || !this.#body) return false;
+    if (!seen) return false;
     const closes = seen.open !== "expanded" && !this.#choices.has(PANEL);
     const held = closes || standing !== this.#standing ? this.#body.held() : null;
     const delay = Number(this.getAttribute("auto-close-delay"));

@@ -21,7 +21,6 @@ export type { Policy } from "./opening.js";
 export type { Source } from "./sources.js";
 export type { ThinkingBlock, ThinkingStep } from "./records.js";
 
-
 /** What a page is told, and what comes with it. All of them bubble; what a person does can be cancelled. */
 export interface ThinkingEvents {
   "thinking-toggle": CustomEvent<{ open: boolean; by: By; block: null }>;
