@@ -80,8 +80,8 @@ benchmarks/web/dist/.ready: $(wildcard benchmarks/web/src/*) benchmarks/web/pack
 
 # The browser of the system, for the tests of the element and of the page.
 .chromium:
-	@command -v chromium > /dev/null || { apt-get update -qq && apt-get install -y -qq chromium > /dev/null; } || { \
-	  echo "The tests need a Chromium, and it could not be installed. Install it as chromium, then try again." >&2; \
+	@command -v chromium-headless-shell > /dev/null || command -v chromium > /dev/null || { apt-get update -qq && apt-get install -y -qq chromium-headless-shell > /dev/null; } || { \
+	  echo "The tests need a Chromium, and it could not be installed. Install chromium or chromium-headless-shell, then try again." >&2; \
 	  exit 1; }
 	@touch $@
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
+from shutil import which
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from benchmarks.report import WrongAnswer
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 BUILT = ROOT / "benchmarks" / "web" / "dist"
 ELEMENT = ROOT / "web" / "dist"
-CHROMIUM = Path("/usr/bin/chromium")
+CHROMIUM = which("chromium") or which("chromium-headless-shell")
 ORIGIN = "http://benchmark.localhost"
 VIEWPORT = {"width": 800, "height": 700}
 
@@ -118,7 +119,7 @@ def missing() -> str:
     """Why nothing can be measured here; empty where it can."""
     if not find_spec("playwright"):
         return "playwright, which drives a browser, is not installed"
-    if not CHROMIUM.is_file():
+    if not CHROMIUM:
         return "there is no Chromium"
     for folder, file in ((ROOT / "web", "thinking-block.js"), (ROOT / "benchmarks" / "web", "streamdown.js")):
         if not (folder / "dist" / file).is_file():
@@ -133,7 +134,7 @@ def browser() -> Iterator["Browser"]:
 
     with sync_playwright() as playwright:
         options = ["--no-sandbox", "--enable-blink-features=ForceEagerMeasureMemory"]
-        started = playwright.chromium.launch(executable_path=str(CHROMIUM), args=options)
+        started = playwright.chromium.launch(executable_path=CHROMIUM, args=options)
         try:
             yield started
         finally:

@@ -21,9 +21,9 @@ from thinkaloud.server.routes import ROUTES
 
 SEED = 20261116
 EXAMPLES = 15
+"""For each operation, beside the borders of every parameter, which are always tried."""
 WITH_A_LIVE_TURN = ("POST /api/turns/{turn}/answer-now", "POST /api/turns/{turn}/approvals")
 """What these do is proved in tests/server/test_agent_turns.py: no turn waits here at the right moment."""
-"""For each operation, beside the borders of every parameter, which are always tried."""
 THINGS = 60
 
 ACCEPTED = ["2xx", "401", "404", "409", "422", "429"]

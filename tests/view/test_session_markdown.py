@@ -545,8 +545,8 @@ def test_time_grows_with_size(shape: str, style: Style) -> None:
         text = write_markdown(session(TurnStarted(), *nasty(size)[shape], STOP), thinking=style)
         return lambda: read_markdown(text)
 
-    assert_linear(writing, 8_000)
-    assert_linear(reading, 8_000)
+    assert_linear(writing, 2_000)
+    assert_linear(reading, 2_000)
 
 
 def test_a_thousand_levels_come_back() -> None:

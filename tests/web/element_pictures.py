@@ -45,7 +45,7 @@ def main() -> None:
     Path(folder).mkdir(parents=True, exist_ok=True)
     site = Site()
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         for name in names or LOOKS:
             picture(browser, site, LOOKS[name], Path(folder) / f"{name}.png")
         browser.close()

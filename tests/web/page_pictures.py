@@ -298,7 +298,7 @@ SCENES: tuple[Callable[[Page, Gateway], None], ...] = (
 def main(folder: Path, *names: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         for look, options in LOOKS.items():
             with gateway_at(with_careful(Path(tempfile.mkdtemp()))) as gateway:
                 for scene in SCENES:
