@@ -69,9 +69,9 @@ def test_what_is_behind_it_is_loaded_when_somebody_looks(plain: Page, loaded: li
 
 def test_it_is_loaded_in_idle_time_for_a_find_in_the_page(browser: Any, site: Site) -> None:
     page = browser.new_page()
-    with page.expect_request("**/body.js"):
-        page.goto(site.url + "/plain")
+    page.goto(site.url + "/plain")
     page.wait_for_function("() => block.shadowRoot.querySelector('strong')")
+    assert not page.evaluate("() => block.open")
     page.close()
 
 

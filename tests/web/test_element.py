@@ -171,8 +171,11 @@ def test_plain_html_is_enough(page: Page) -> None:
         }"""
     )
     assert part(page, "label") == "Thought for 4.2s"
-    assert page.evaluate("() => block.shadowRoot.querySelector('[part=tokens]').textContent") == "234 tokens"
     assert page.evaluate("() => block.getAttribute('status')") == "done"
+    # What is behind the header is drawn when the page has nothing better to do.
+    page.wait_for_function(
+        "() => block.shadowRoot.querySelector('[part=tokens]')?.textContent === '234 tokens'"
+    )
 
 
 def test_fed_by_hand(page: Page) -> None:
@@ -498,16 +501,21 @@ def test_status_changes_are_told_and_deltas_are_not(page: Page) -> None:
     ]
 
 
-def test_buttons_that_a_page_asks_for(page: Page) -> None:
+@pytest.mark.parametrize("open_", [True, False], ids=["open", "closed"])
+def test_buttons_that_a_page_asks_for(page: Page, open_: bool) -> None:
     page.evaluate(
         "() => { window.told = []; for (const name of ['retry', 'answer-now']) "
         "document.addEventListener(`thinking-${name}`, () => told.push(name)); }"
     )
-    show(page, begun(), id="block", open=True, now=1000, attributes={"actions": "retry answer-now"})
-    page.locator("thinking-block [part=answer-now]").click()
+    show(page, begun(), id="block", open=open_, now=1000, attributes={"actions": "retry answer-now"})
+    retry = page.locator("thinking-block [part=retry]")
+    hurry = page.locator("thinking-block [part=answer-now]")
+    hurry.click()
+    assert not retry.is_visible()
     tell(page, over({"type": "turn.failed", "code": "x"}))
-    page.locator("thinking-block [part=retry]").click()
-    assert page.evaluate("() => told") == ["answer-now", "retry"]
+    retry.click()
+    assert not hurry.is_visible()
+    assert page.evaluate("() => [told, block.open]") == [["answer-now", "retry"], open_]
 
 
 @pytest.mark.parametrize(

@@ -241,3 +241,17 @@ def test_what_is_no_message_is_said_to_be_none(page: Page, garbage: object) -> N
 def test_the_dot_is_still_where_nothing_should_move(page: Page) -> None:
     show(page, begun(), id="block")
     assert page.evaluate("() => block.shadowRoot.getAnimations({subtree: true}).length") == 0
+
+
+def test_the_header_of_a_tall_block_stays_in_sight(page: Page) -> None:
+    """Whoever is in the middle of a long thought can close it."""
+    show(page, begun("A line of it.\n\n" * 200), id="block", open=True, now=1000)
+    page.evaluate(
+        "() => { block.style.setProperty('--thinking-max-block-size', 'none'); scrollTo(0, 2000); }"
+    )
+    header = page.locator("thinking-block [part=summary]")
+    box = header.bounding_box()
+    assert box is not None
+    assert box["y"] == 0
+    header.click()
+    assert not page.evaluate("() => block.open")

@@ -115,7 +115,6 @@ export class Exchange {
     this.running = true;
     this.state = "running";
     this.reply.hidden = false;
-    this.block.setAttribute("actions", "answer-now");
     if (!this.turn.blocks[0]) this.block.setAttribute("status", "pending");
     this.node.setAttribute("aria-busy", "true");
     this.topicAfter = performance.now() + FIRST_TOPIC_MS;
@@ -172,7 +171,6 @@ export class Exchange {
     block.setAttribute("lang", currentLanguage()); // it is spoken to before it stands in the document
     block.setAttribute("render", preferences.render);
     block.policy = policy();
-    block.addEventListener("thinking-answer-now", () => void this.answerNow());
     block.addEventListener("thinking-retry", () => this.around.again(this.prompt));
     return block;
   }

@@ -8,16 +8,21 @@ const CSS = `
 .instant ::details-content{transition:none}
 .footer,.status,.placeholder,.actions,.code-bar{display:flex;align-items:center;gap:.25rem var(--g)}
 :is(.status,.tokens,.waited,.step-index,.step-state){white-space:nowrap;font-variant-numeric:tabular-nums}
-.footer,.footer button,.code-bar,blockquote,.image,.placeholder,.provenance,.step-notice,.io,li::marker{color:var(--m)}
-.footer,.code-bar,.provenance,.io{font-size:.8125rem}
+.footer,.footer button,.outside,.code-bar,blockquote,.image,.placeholder,.provenance,.step-notice,.io,li::marker{color:var(--m)}
+.footer,.outside,.notice button,.code-bar,.provenance,.io{font-size:.8125rem}
 .footer>:not(:first-child,.actions,.budget)::before{content:"·"/"";margin-inline-end:var(--g)}
 .footer svg{inline-size:.875rem}
 .actions,.copy-code{margin-inline-start:auto}
+.actions{flex-wrap:wrap;justify-content:end}
+.root>details,.summary{background:inherit}
+.summary{position:sticky;inset-block-start:0;z-index:1}
 [data-status=error]>*>summary>.step-state{color:var(--e)}
 .body{white-space:normal}
+.outside{display:flex;justify-content:end;padding:0 .75rem .375rem}
+.notice button{margin-inline-start:.25rem;text-decoration:underline}
 .footer{border-block-start:var(--l);flex-wrap:wrap;padding:.25rem .75rem}
 .budget{inline-size:4rem;block-size:.5rem}
-button{font:inherit;color:inherit;background:none;border:0;border-radius:.375rem;min-block-size:1.5rem;padding:0 .375rem;cursor:pointer}
+button{font:inherit;color:inherit;background:none;border:0;border-radius:.375rem;min-block-size:1.5rem;padding:0 .375rem;cursor:pointer;white-space:nowrap}
 button:hover{background:var(--b)}
 .content{overflow-wrap:anywhere}
 pre,.plain,.result{white-space:pre-wrap;unicode-bidi:plaintext}

@@ -20,10 +20,8 @@ export { bodyView };
 /** So close to its end the reader follows the text. */
 const NEAR_PX = 8;
 
-/** What a person can do with the buttons of the footer. */
+/** What a person can do by a button. */
 export type Act = "copy" | "close" | "retry" | "answer-now" | "reset";
-
-const ACTS: Act[] = ["retry", "answer-now", "copy", "reset", "close"];
 
 export interface Body {
   draw(scene: Scene, seen: PanelView, around: Surroundings): void;
@@ -38,18 +36,22 @@ export interface Body {
 }
 
 /** Furnish a panel. */
-export function body({ root, details, summary, home }: Panel, act: (name: Act) => void): Body {
+export function body({ root, details, summary, notice, home }: Panel, act: (name: Act) => void): Body {
   const facts = spans("status waited tokens");
   const [status, waits, tokens] = facts;
   const budget = make("meter", "budget");
-  const buttons = ACTS.map((name) => button(name, () => act(name)));
+  const made = (name: Act): HTMLElement => button(name, () => act(name));
+  const [retry, hurry, copy, reset, close] = [made("retry"), made("answer-now"), made("copy"), made("reset"), made("close")];
+  const actions = make("span", "actions", slot("actions"), copy, reset, close);
+  const outside = make("div", "outside");
   const tree = root.getRootNode() as ShadowRoot & { getSelection?: () => Selection | null };
   let list: StepList;
   let follows: boolean;
   let live = false;
   let top = 0;
 
-  details.append(make("div", "footer", ...facts, budget, make("span", "actions", slot("actions"), ...buttons)));
+  details.append(make("div", "footer", ...facts, budget, actions));
+  details.after(outside);
   tree.adoptedStyleSheets.push(bodyStyles());
   home.onscroll = () => {
     const { scrollTop, scrollHeight, clientHeight } = home;
@@ -73,7 +75,8 @@ export function body({ root, details, summary, home }: Panel, act: (name: Act) =
     follow();
   }
 
-  function footer({ status: standing, label, tokens: used, tokens_text, notice }: PanelView, around: Surroundings): void {
+  function footer(seen: PanelView, around: Surroundings): void {
+    const { status: standing, label, tokens: used, tokens_text } = seen;
     const { words, offers } = around;
     put(status, standing === "interrupted" ? label : words.say(`status.${standing}`));
     if (!status.firstElementChild) status.prepend(icon(standing));
@@ -82,18 +85,21 @@ export function body({ root, details, summary, home }: Panel, act: (name: Act) =
     Object.assign(budget, { max: around.budget, high: around.budget * 0.9, value: used ?? 0, title: tokens.textContent });
     mark(budget, "aria-hidden", "true");
     hide(budget, !used || !around.budget);
-    const offered: Record<Act, boolean> = {
-      copy: !offers.includes("no-copy"),
-      close: true,
-      retry: !!notice && offers.includes("retry"),
-      "answer-now": standing === "thinking" && offers.includes("answer-now"),
-      reset: offers.includes("reset"),
+    const offer = (node: HTMLElement, offered: boolean): void => {
+      put(node, words.say(node.className.replace("-", "_")));
+      hide(node, !offered);
     };
-    buttons.forEach((node, at) => {
-      const name = ACTS[at] as Act;
-      put(node, words.say(name.replace("-", "_")));
-      hide(node, !offered[name]);
-    });
+    offer(retry, true);
+    if (!offers.includes("retry")) retry.remove();
+    else if (!retry.isConnected) notice.append(retry);
+    offer(hurry, standing === "thinking" && offers.includes("answer-now"));
+    offer(copy, !offers.includes("no-copy"));
+    offer(reset, offers.includes("reset"));
+    offer(close, true);
+    // To hurry it, nobody has to open it first.
+    const place = seen.open === "expanded" ? actions : outside;
+    if (hurry.parentNode !== place) place.prepend(hurry);
+    hide(outside, place === actions || hurry.hidden);
   }
 
   function fill({ steps }: BodyView, around: Surroundings): void {

@@ -71,7 +71,7 @@ export type ThinkingView = PanelView & BodyView;
  * @attr {number} max-lines - How many lines the body shows before it scrolls.
  * @attr {string} name - Of the elements with the same name in a document, a person has one open at a time.
  * @attr {boolean} headless - Draws nothing of its own: the page shows its children instead, by `state` and the events.
- * @attr {string} actions - Buttons to offer besides copy and close: `retry`, `answer-now`.
+ * @attr {string} actions - Buttons to offer besides copy and close: `retry` beside the sentence on what went wrong, `answer-now` while it thinks.
  * @attr {boolean} no-copy - Offers no copy.
  * @attr {string} lang - The language of the words; en-US and pt-BR are built in.
  *
@@ -121,6 +121,9 @@ export type ThinkingView = PanelView & BodyView;
  * @csspart copy - The copy button.
  * @csspart reset - The button that gives a person's choice back to the policy.
  * @csspart close - The close button.
+ * @csspart retry - The button for another try.
+ * @csspart answer-now - The button that ends the thinking.
+ * @csspart outside - Where that button stands while the block is closed.
  * @csspart marker - What stays where thinking is hidden.
  * @csspart notice - A sentence on a turn that did not end with an answer.
  *
@@ -564,7 +567,7 @@ export class ThinkingBlockElement extends HTMLElement {
     const { home, turn, draw } = this.#panel as Panel;
     const expanded = seen.open === "expanded";
     draw(seen, this.#policy, this.#speech());
-    if (expanded || this.#deep) this.#furnish();
+    if (expanded || this.#deep || this.hasAttribute("actions")) this.#furnish();
     if (this.#body) this.#body.draw(at, seen, this.#around(at));
     else if (expanded) home.textContent = this.text;
     const lines = this.getAttribute("max-lines");

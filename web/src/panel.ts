@@ -11,6 +11,8 @@ export interface Panel {
   root: HTMLElement;
   details: HTMLDetailsElement;
   summary: HTMLElement;
+  /** The sentence on how the turn ended. */
+  notice: HTMLElement;
   /** What is behind the header goes here. */
   home: HTMLElement;
   /** Open it or close it. */
@@ -73,7 +75,7 @@ export function panel(ask: Ask): Panel {
     mark(home, "aria-label", words.say("session.thinking"));
   }
 
-  return { root, details, summary, home, turn, draw, tick: (duration) => put(timer, duration) };
+  return { root, details, summary, notice, home, turn, draw, tick: (duration) => put(timer, duration) };
 }
 
 /** The words beside the label: the newest line while it peeks, a summary, or first words that are not in sight anyway. */
