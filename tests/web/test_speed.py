@@ -32,7 +32,10 @@ STREAM = """async ({shape, open, render, kilobytes, size}) => {
     // A frame holds several deltas of a fast stream; drawing each fourth is more often than in life.
     if ((at / size) % 4 === 0) node.refresh();
     spent += performance.now() - start;
-    if ((at / size) % 16 === 0) spent = frames.push(spent) * 0;
+    if ((at / size) % 16 === 0) {
+      frames.push(spent);
+      spent = 0;
+    }
     if ((at / size) % 128 === 0) await new Promise(resolve => requestAnimationFrame(resolve));
   }
   // The median: a machine that does something else for a while makes a few of them long, growth all of them.
