@@ -129,6 +129,25 @@ def test_a_selection_inside_counts_as_a_choice(page: Page) -> None:
     assert _opened(page)
 
 
+def test_a_selection_inside_is_seen_as_safari_tells_it(page: Page) -> None:
+    """Safari tells a selection in a shadow tree only to those who name the tree, and takes no options."""
+    show(page, begun(), id="block", policy={"preset": "trace"}, now=1000)
+    page.evaluate(
+        "() => { delete ShadowRoot.prototype.getSelection; "
+        "const told = Selection.prototype.getComposedRanges; "
+        "Selection.prototype.getComposedRanges = function (...shadowRoots) { "
+        "return told.call(this, {shadowRoots}); }; }"
+    )
+    page.locator("thinking-block .text p").first.dblclick()
+    page.evaluate("() => document.activeElement?.shadowRoot?.activeElement?.blur()")
+    tell(page, answered())
+    assert _opened(page)
+    page.evaluate("() => { getSelection().empty(); block.remove(); }")
+    show(page, begun(), id="block", policy={"preset": "trace"}, now=1000)
+    tell(page, answered())
+    assert not _opened(page)
+
+
 def test_a_header_with_the_focus_alone_is_no_choice(page: Page) -> None:
     show(page, begun(), id="block", policy={"preset": "trace"}, now=1000)
     page.locator(HEADER).focus()

@@ -14,6 +14,22 @@ MOST_BYTES = 500_000
 NOT_FOUND = 404
 
 
+def test_long_answers_open_at_their_end(browser: Browser, tmp_path: Path) -> None:
+    """What is not in sight gets its size only as it is drawn; the end is the end all the same."""
+    tall = "\n\n".join(f"Paragraph {n}. " + "More words. " * 20 for n in range(10))
+    with gateway_at(tmp_path) as gateway:
+        session = gateway.keep("Tall", *((f"Question {n}", "A thought.", tall) for n in range(20)))
+        with visiting(browser, gateway.url) as visit:
+            page = visit.open(session)
+            finished(page, 20)
+            page.wait_for_timeout(600)
+            left = page.evaluate(
+                "() => { const {scrollTop, scrollHeight, clientHeight} = document.querySelector('.scroll'); "
+                "return scrollHeight - scrollTop - clientHeight; }"
+            )
+            assert left == pytest.approx(0, abs=2)
+
+
 def test_ten_thousand_messages(browser: Browser, tmp_path: Path) -> None:
     with gateway_at(tmp_path) as gateway:
         session = gateway.keep(

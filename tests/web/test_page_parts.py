@@ -35,6 +35,37 @@ def _open(page: Page, nth: int = 0) -> bool:
     return bool(page.evaluate("nth => document.querySelectorAll('thinking-block')[nth].open", nth))
 
 
+LATE_ENTER = """node => node.dispatchEvent(new KeyboardEvent("keydown",
+  {key: "Enter", keyCode: 229, bubbles: true, cancelable: true}))"""
+
+
+def test_the_enter_that_ends_a_composition_does_nothing_else(visit: Visit) -> None:
+    """In Safari it comes after the end of the composition, and only its old code tells."""
+    page = visit.open()
+    page.fill("#message", "にほん")
+    page.locator("#message").evaluate(LATE_ENTER)
+    page.locator(".composer .chip").first.click()
+    page.locator("dialog .option").first.wait_for()
+    page.locator("dialog [type=search]").evaluate(LATE_ENTER)
+    expect(page.locator("dialog .option").first).to_be_visible()
+    expect(page.locator("#message")).to_have_value("にほん")
+    expect(page.locator(".exchange")).to_have_count(0)
+
+
+def test_escape_in_an_empty_search_field_closes_its_dialog(visit: Visit) -> None:
+    """In Safari the field keeps the key to itself, so a key that the browser does nothing about must do."""
+    page = visit.open()
+    page.keyboard.press("Control+k")
+    field = page.locator("dialog [type=search]")
+    escape = LATE_ENTER.replace("Enter", "Escape").replace("229", "27")
+    field.fill("fern")
+    field.evaluate(escape)
+    expect(field).to_be_visible()
+    field.fill("")
+    field.evaluate(escape)
+    expect(field).to_have_count(0)
+
+
 def test_search_over_thoughts_opens_the_block_at_the_hit(visit: Visit, gateway: Gateway) -> None:
     """R138: thoughts are found, and only where they are asked for."""
     gateway.keep("A shady corner", ("what grows here", THOUGHT, "A fern grows there."))

@@ -28,6 +28,8 @@ export interface Listener {
 
 const PAGE = 20;
 const NEAR_PX = 120;
+/** So long after a jump to the end, what gets its size only as it is drawn is followed. */
+const SETTLE_MS = 500;
 const TRIES = 5;
 
 export class Chat {
@@ -45,6 +47,7 @@ export class Chat {
   private later = "";
   private stick = true;
   private top = 0;
+  private settles = 0;
 
   constructor(private listener: Listener) {
     this.scroller = h(
@@ -203,8 +206,9 @@ export class Chat {
   toEnd(): void {
     this.stick = true;
     this.scroller.scrollTop = this.scroller.scrollHeight;
-    // What is drawn in the next frames belongs to the end as well.
-    requestAnimationFrame(() => this.stick && (this.scroller.scrollTop = this.scroller.scrollHeight));
+    // What is drawn in the next frames belongs to the end as well, and gets its size only then.
+    this.settles = performance.now() + SETTLE_MS;
+    requestAnimationFrame(() => this.follow());
   }
 
   /** Stay where the reader is, from now on. */
@@ -354,7 +358,7 @@ export class Chat {
   }
 
   private follow(): void {
-    if (this.stick && this.running) this.scroller.scrollTop = this.scroller.scrollHeight;
+    if (this.stick && (this.running || performance.now() < this.settles)) this.scroller.scrollTop = this.scroller.scrollHeight;
     this.scrolled();
   }
 }

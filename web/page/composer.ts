@@ -1,7 +1,7 @@
 /** Where one writes: grows with its text, keeps a draft over a reload, and says who answers and how hard they think. */
 
 import { type Agent, call, type Model, type OwnAgent, type Paged, type Session } from "./api.js";
-import { button, h, icon, say, show } from "./dom.js";
+import { button, entered, h, icon, say, show } from "./dom.js";
 import { type Choice, mirror, NOBODY, reflect } from "./prefs.js";
 import { complain } from "./saying.js";
 import { t } from "./words.js";
@@ -107,7 +107,7 @@ export class Composer {
   }
 
   private key(event: KeyboardEvent): void {
-    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+    if (!entered(event) || event.shiftKey) return;
     event.preventDefault();
     void this.submit();
   }

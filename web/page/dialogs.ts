@@ -32,6 +32,13 @@ export function open(title: string, kind: string, ...children: Child[]): Open {
     const outside = event.clientX < left || event.clientX > right || event.clientY < top || event.clientY > bottom;
     if (event.target === dialog && outside) close();
   });
+  dialog.addEventListener("keydown", (event) => {
+    // A search field that is empty has no use for Escape, but in Safari the dialog would never hear of it.
+    const { type, value } = event.target as HTMLInputElement;
+    if (event.key !== "Escape" || type !== "search" || value) return;
+    event.preventDefault();
+    close();
+  });
   document.body.append(dialog);
   dialog.showModal();
   return { dialog, body, close };

@@ -34,6 +34,11 @@ export function say(node: HTMLElement, text: string): void {
   if (node.textContent !== text) node.textContent = text;
 }
 
+/** Whether this is Enter, and not the one that ends a composition: in Safari that comes late, and only its old code tells. */
+export function entered({ key, isComposing, keyCode }: KeyboardEvent): boolean {
+  return key === "Enter" && !isComposing && keyCode !== 229;
+}
+
 const PATHS = {
   menu: "M3 5.500h14M3 10h14M3 14.500h14",
   plus: "M10 4v12M4 10h12",

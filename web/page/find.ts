@@ -1,6 +1,6 @@
 /** Find in thinking: every place in the thoughts of the open conversation, one after the other, n of m. */
 
-import { button, h, say } from "./dom.js";
+import { button, entered, h, say } from "./dom.js";
 import type { Exchange } from "./exchange.js";
 import { learnMore } from "./more-words.js";
 import { page } from "./shell.js";
@@ -58,7 +58,7 @@ export function finder(): { node: HTMLElement; close(): void } {
   words.addEventListener("input", look);
   node.addEventListener("keydown", (event) => {
     if (event.key === "Escape") close();
-    else if (event.key === "Enter" && event.target === words) step(event.shiftKey ? -1 : 1);
+    else if (entered(event) && event.target === words) step(event.shiftKey ? -1 : 1);
     else return;
     event.preventDefault();
     event.stopPropagation();

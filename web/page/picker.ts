@@ -3,7 +3,7 @@
 import type { Agent, Model, OwnAgent } from "./api.js";
 import { loadAgents, loadModels, modelNamed, standardName } from "./composer.js";
 import { open } from "./dialogs.js";
-import { h, icon } from "./dom.js";
+import { entered, h, icon } from "./dom.js";
 import { learnMore } from "./more-words.js";
 import { type Choice, NOBODY } from "./prefs.js";
 import { page } from "./shell.js";
@@ -38,7 +38,7 @@ export async function pick(): Promise<void> {
   };
   filter.addEventListener("input", draw);
   filter.addEventListener("keydown", (event) => {
-    if (event.key === "Enter") list.querySelector("button")?.click();
+    if (entered(event)) list.querySelector("button")?.click();
     else if (event.key === "ArrowDown") list.querySelector("button")?.focus();
     else return;
     event.preventDefault();

@@ -2,7 +2,7 @@
 
 import { call, type Hit, type Paged } from "./api.js";
 import { open } from "./dialogs.js";
-import { button, h, say } from "./dom.js";
+import { button, entered, h, say } from "./dom.js";
 import { learnMore } from "./more-words.js";
 import { complain } from "./saying.js";
 import { page } from "./shell.js";
@@ -56,7 +56,7 @@ export async function search(): Promise<void> {
   for (const box of boxes) box.addEventListener("change", soon);
   words.addEventListener("keydown", (event) => {
     if (event.key === "ArrowDown") list.querySelector("button")?.focus();
-    else if (event.key === "Enter") list.querySelector("button")?.click();
+    else if (entered(event)) list.querySelector("button")?.click();
     else return;
     event.preventDefault();
   });

@@ -7,7 +7,6 @@ const CSS = `
 [open]::details-content{block-size:auto;opacity:1}
 .instant ::details-content{transition:none}
 .footer,.status,.placeholder,.actions,.code-bar{display:flex;align-items:center;gap:.25rem var(--g)}
-:is(.status,.tokens,.waited,.step-index,.step-state){white-space:nowrap;font-variant-numeric:tabular-nums}
 .footer,.footer button,.outside,.code-bar,blockquote,.image,.placeholder,.provenance,.step-notice,.io,li::marker{color:var(--m)}
 .footer,.outside,.notice button,.code-bar,.provenance,.io{font-size:.8125rem}
 .footer>:not(:first-child,.actions,.budget)::before{content:"·"/"";margin-inline-end:var(--g)}
@@ -26,8 +25,8 @@ button{font:inherit;color:inherit;background:none;border:0;border-radius:.375rem
 button:hover{background:var(--b)}
 .content{overflow-wrap:anywhere}
 pre,.plain,.result{white-space:pre-wrap;unicode-bidi:plaintext}
-p,ul,ol,table,.code,blockquote,hr{margin:.5rem 0}
 .section,.code-part{display:block}
+p,ul,ol,table,.code,blockquote,hr{margin:.5rem 0}
 .past{content-visibility:auto;contain-intrinsic-block-size:auto 150rem}
 li>p,.step-body .content>:not(.text){margin-block:.125rem}
 .text{display:flow-root;margin-block:-.375rem}
@@ -43,14 +42,11 @@ pre{margin:0;padding:.5rem .75rem;direction:ltr;text-align:left}
 .code-bar{padding-inline:.75rem .25rem;border-block-end:var(--l)}
 table{border-collapse:collapse}
 th,td{border:var(--l);padding:.125rem .5rem;text-align:start}
-.image{border:1px dashed;border-radius:.25rem;padding:0 .25rem;font-size:.85em;unicode-bidi:isolate}
-.steps{list-style:none;padding:0;margin:0}
+.steps{list-style:none;margin:0;padding:0}
 .step summary{min-block-size:2rem;padding:.25rem .375rem;margin-inline:-.375rem}
 .step .label{overflow:hidden;text-overflow:ellipsis}
 .step .preview{min-inline-size:2rem}
 .step-body{padding-block-end:.5rem;padding-inline-start:var(--i)}
-@media (max-width:30rem){.step .meta,.step:not([data-kind=tool_call])>*>summary>.preview{display:none}}
-@media (prefers-reduced-motion:reduce){::details-content{transition:none}}
 @media print{.actions,.copy-code{display:none}.past.past{content-visibility:visible}}
 `;
 

@@ -44,7 +44,7 @@ export function body({ root, details, summary, notice, home }: Panel, act: (name
   const [retry, hurry, copy, reset, close] = [made("retry"), made("answer-now"), made("copy"), made("reset"), made("close")];
   const actions = make("span", "actions", slot("actions"), copy, reset, close);
   const outside = make("div", "outside");
-  const tree = root.getRootNode() as ShadowRoot & { getSelection?: () => Selection | null };
+  const tree = root.getRootNode() as ShadowRoot & { getSelection?: () => Selection };
   let list: StepList;
   let follows: boolean;
   let live = false;
@@ -123,9 +123,11 @@ export function body({ root, details, summary, notice, home }: Panel, act: (name
     },
     holdStill: () => holdStill(root, details.offsetHeight - summary.offsetHeight),
     held() {
-      const selected = tree.getSelection ? tree.getSelection() : document.getSelection();
+      // Chromium tells the tree what is selected in it, others tell whoever names the tree.
+      const own = tree.getSelection?.();
+      const range = own?.anchorNode ? own.getRangeAt(0) : document.getSelection()?.getComposedRanges?.(tree as never)[0];
       const focused = tree.activeElement === summary ? null : tree.activeElement;
-      const at = focused ?? (selected?.isCollapsed ? null : selected?.anchorNode) ?? null;
+      const at = focused ?? (!range?.collapsed && range?.startContainer);
       if (!at || !details.contains(at)) return null;
       const within = (at instanceof Element ? at : at.parentElement)?.closest(".step-body");
       return within ? Number(within.closest<HTMLElement>(".step")?.dataset.block) : PANEL;

@@ -12,18 +12,17 @@ const CSS = `
 *{box-sizing:border-box}
 .root{border:var(--l);border-radius:var(--r);background:var(--thinking-background,light-dark(#f7f7f9,#1c1c21));overflow:clip;interpolate-size:allow-keywords}
 [data-bare]{border:0;background:none}
-summary{display:flex;align-items:center;gap:.25rem var(--g)}
-summary{min-block-size:2.5rem;padding:.5rem .75rem;cursor:pointer;list-style:none;user-select:none}
+summary{display:flex;align-items:center;gap:.25rem var(--g);min-block-size:2.5rem;padding:.5rem .75rem;cursor:pointer;list-style:none;-webkit-user-select:none}
 :focus-visible{outline:var(--thinking-focus-ring,2px solid var(--a));outline-offset:-2px;border-radius:var(--r)}
 svg{inline-size:var(--thinking-icon-size,1rem);flex:none;fill:none;stroke:currentColor;stroke-width:1.4;stroke-linecap:round;stroke-linejoin:round}
 .icon,.chevron{display:grid;place-items:center;min-inline-size:1.25rem}
 .label{font-weight:550;color:var(--c)}
-:is(.label,.timer,.meta,.badge){white-space:nowrap;font-variant-numeric:tabular-nums}
+:is(.label,.timer,.meta,.badge,.status,.tokens,.waited,.step-index,.step-state){white-space:nowrap;font-variant-numeric:tabular-nums}
 summary,.bidi,.marker,.notice{color:var(--m)}
 .badge,.marker{font-size:.8125rem}
 .meta::before{content:"·"/"";margin-inline-end:var(--g)}
 [data-header=auto]:not([data-open=peek]) .summary>.preview::before{content:"— "/""}
-.preview{flex:1 1 0;min-inline-size:0;overflow:hidden;text-overflow:ellipsis;white-space:nowrap;text-align:start}
+.preview{flex:1 1 0;min-inline-size:0;overflow:hidden;text-overflow:ellipsis;white-space:nowrap}
 .label,.badge{unicode-bidi:plaintext}
 .badge{padding:0 .5rem;border:var(--l);border-radius:1rem}
 .badge svg{inline-size:.875rem;vertical-align:-.25em;margin-inline:.1875rem}
@@ -41,11 +40,11 @@ summary,.bidi,.marker,.notice{color:var(--m)}
 .body,.notice{border-block-start:var(--l)}
 .body{max-block-size:var(--thinking-max-block-size,20rem);overflow:auto;overscroll-behavior:contain;overflow-anchor:none;padding:.375rem .75rem .5rem;scrollbar-width:thin}
 p,.body{white-space:pre-wrap;overflow-wrap:anywhere;unicode-bidi:plaintext}
-.bidi{border:1px dashed;border-radius:.25rem;padding:0 .25rem;font-size:.85em;unicode-bidi:isolate}
+.bidi,.image{border:1px dashed;border-radius:.25rem;padding:0 .25rem;font-size:.85em;unicode-bidi:isolate}
 .marker,.notice{margin:0;padding:.5rem .75rem}
 .sr{position:absolute;inline-size:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
-@media (max-width:30rem){[data-header=auto] .summary,[data-header=summary] .summary{flex-wrap:wrap}[data-header=auto] .summary>.preview{order:2;flex-basis:100%;padding-inline-start:var(--i)}[data-header=auto][data-header] .summary>.preview::before{content:none}[data-header=auto] .summary>.badge{order:1;margin-inline-start:var(--i)}[data-header=summary] .summary>.preview{flex-basis:calc(100% - 5rem)}[data-header=summary] .summary>.chevron{order:-1}[data-header=summary] .summary>.label{margin-inline-start:var(--i)}.root:is([data-status=error],[data-status=interrupted]) .summary>.meta{display:none}}
-@media (prefers-reduced-motion:reduce){.chevron{transition:none}}
+@media (max-width:30rem){[data-header=auto] .summary,[data-header=summary] .summary{flex-wrap:wrap}[data-header=auto] .summary>.preview{order:2;flex-basis:100%;padding-inline-start:var(--i)}[data-header=auto][data-header] .summary>.preview::before{content:none}[data-header=auto] .summary>.badge{order:1;margin-inline-start:var(--i)}[data-header=summary] .summary>.preview{flex-basis:calc(100% - 5rem)}[data-header=summary] .summary>.chevron{order:-1}[data-header=summary] .summary>.label{margin-inline-start:var(--i)}.root:is([data-status=error],[data-status=interrupted]) .summary>.meta,.step .meta,.step:not([data-kind=tool_call])>*>summary>.preview{display:none}}
+@media (prefers-reduced-motion:reduce){:host{--t:0s}}
 @media (forced-colors:active){.dot{background:CanvasText;forced-color-adjust:none}:focus-visible{outline-color:Highlight}}
 @media print{.body{max-block-size:none}.chevron,.dot{display:none}}
 `;
