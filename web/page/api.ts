@@ -7,7 +7,8 @@
 import type { Entry, Kind, NoticeGiven, Provenance, SealForm, Usage } from "../src/events.js";
 import type { Policy } from "../src/opening.js";
 import type { Outcome, Status } from "../src/transcript.js";
-import { t } from "./words.js";
+import { keep, kept } from "./kept.js";
+import { known, t } from "./words.js";
 
 export interface Session {
   id: string;
@@ -170,26 +171,26 @@ export interface Options {
 const TOKEN = "thinkaloud-token";
 const WORKSPACE = "thinkaloud-workspace";
 /** The workspace of this window; empty is the person's first. It stays the same until the page is loaded again. */
-export const workspace = localStorage.getItem(WORKSPACE) ?? "";
+export const workspace = kept(WORKSPACE) ?? "";
 let asking: Promise<string> | null = null;
-let askToken: () => Promise<string> = () => Promise.reject(new Error("nobody to ask"));
+let askToken: (refused: boolean) => Promise<string> = () => Promise.reject(new Error("nobody to ask"));
 
-/** Who asks the person for a token when the gateway wants one. */
-export function onTokenWanted(ask: () => Promise<string>): void {
+/** Who asks the person for a token when the gateway wants one, or another one. */
+export function onTokenWanted(ask: (refused: boolean) => Promise<string>): void {
   askToken = ask;
 }
 
 /** The answer as it comes; anything but success is a `Problem`. */
 export async function request(path: string, options: Options = {}): Promise<Response> {
   for (;;) {
-    const shown = localStorage.getItem(TOKEN);
+    const shown = kept(TOKEN);
     const response = await sent(path, options);
     if (response.ok) return response;
     const problem = await problemOf(response);
     if (problem.status !== 401) throw problem;
-    if (localStorage.getItem(TOKEN) !== shown) continue; // another request has asked for one meanwhile
-    asking ??= askToken().finally(() => (asking = null));
-    keepToken(await asking);
+    if (kept(TOKEN) !== shown) continue; // another request has asked for one meanwhile
+    asking ??= askToken(!!shown).finally(() => (asking = null));
+    keep(TOKEN, await asking);
   }
 }
 
@@ -201,7 +202,8 @@ export async function call<T>(path: string, options: Options = {}): Promise<T> {
 
 async function sent(path: string, { method, body, type, headers, signal }: Options): Promise<Response> {
   const raw = body instanceof Blob || typeof body === "string";
-  const token = localStorage.getItem(TOKEN);
+  // What no header can hold is no token: the gateway is to say so, not the browser to break off.
+  const token = kept(TOKEN)?.replace(/[^!-~]/g, "?");
   try {
     return await fetch(path, {
       method: method ?? (body === undefined ? "GET" : "POST"),
@@ -231,17 +233,14 @@ async function problemOf(response: Response): Promise<Problem> {
   } catch {
     // Not one of the gateway's own answers: a proxy's, perhaps.
   }
+  // What people meet often is said in their language, and without the names that machines have for things.
+  if (known(`error.${code}`)) message = t(`error.${code}`);
   return new Problem(response.status, code, message || t("error.status", { n: response.status }), after);
 }
 
 /** Begin anew in another workspace. */
 export function moveTo(id: string): void {
-  if (id) localStorage.setItem(WORKSPACE, id);
-  else localStorage.removeItem(WORKSPACE);
+  keep(WORKSPACE, id);
   history.replaceState(null, "", "#");
   location.reload();
-}
-
-function keepToken(token: string): void {
-  localStorage.setItem(TOKEN, token);
 }

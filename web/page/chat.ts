@@ -20,6 +20,8 @@ export interface Place {
 export interface Listener {
   /** The session, or how it stands, is another one. */
   changed(): void;
+  /** The new conversation has become this one. */
+  made(session: string): void;
   /** Something was begun or ended that lists and other windows should know of. */
   stirred(session: string): void;
   welcome(): HTMLElement;
@@ -34,7 +36,11 @@ const TRIES = 5;
 
 export class Chat {
   readonly node: HTMLElement;
+  /** The conversation that is open or on its way; empty is a new one. */
+  id = "";
   session: Session | null = null;
+  /** Whether it did not come, and may do so if it is opened again. */
+  failed = false;
   exchanges = new Map<string, Exchange>();
   private list = h("div", { class: "exchanges" });
   private scroller: HTMLElement;
@@ -43,8 +49,10 @@ export class Chat {
   private latest = button(t("to_latest"), "down", () => void this.toLatest(), { class: "latest", hidden: true });
   private status = h("p", { class: "status-line", hidden: true });
   private opening = new AbortController();
+  private arriving: Promise<void> = Promise.resolve();
   private earlier = "";
   private later = "";
+  private extending = false;
   private stick = true;
   private top = 0;
   private settles = 0;
@@ -87,17 +95,23 @@ export class Chat {
       return;
     }
     this.clear();
+    this.id = session;
     if (!session) {
       this.list.replaceChildren(this.listener.welcome());
       this.list.classList.add("empty");
-      this.listener.changed();
-      return;
     }
-    const { signal } = this.opening;
+    this.listener.changed();
+    if (session) await (this.arriving = this.arrive({ session, turn, block }));
+  }
+
+  private async arrive({ session, turn, block }: Place): Promise<void> {
+    const { opening } = this;
+    const { signal } = opening;
     this.note(t("loading"), 300);
     try {
-      const [opened] = await this.patiently(() =>
-        Promise.all([call<Session>(`/api/sessions/${session}?limit=1`, { signal }), this.load(turn, session)]),
+      const [opened] = await this.patiently(
+        () => Promise.all([call<Session>(`/api/sessions/${session}?limit=1`, { signal }), this.load(turn, session, opening)]),
+        signal,
       );
       if (signal.aborted) return;
       this.note("");
@@ -107,22 +121,25 @@ export class Chat {
       else this.toEnd();
     } catch (error) {
       if (signal.aborted) return;
-      this.note(error instanceof Problem && error.status === 404 ? t("error.gone") : error instanceof Problem ? error.message : t("error.broken"));
+      if (error instanceof Problem && error.status === 404) return this.missing();
+      this.note(error instanceof Problem ? error.message : t("error.broken"));
       if (!(error instanceof Problem)) console.error(error);
+      this.failed = true;
       this.listener.changed();
     }
   }
 
   /** Ask; the conversation is made with its first question. */
   async ask(prompt: string, choice: Choice): Promise<void> {
+    const { id: place } = this;
+    const { signal } = this.opening;
     if (this.later) await this.load("");
     const sending = h("article", { class: "exchange sending" }, h("div", { class: "asked" }, h("div", { class: "bubble", dir: "auto" }, h("p", null, prompt))), h("p", { class: "link-state" }, t("sending")));
     const late = window.setTimeout(() => (this.list.append(sending), this.toEnd()), 250);
     try {
       const { agent, model } = choice;
-      const { signal } = this.opening;
-      const made = this.session ? null : await this.patiently(() => call<Session>("/api/sessions", { body: { agent, model: agent ? "" : model } }));
-      const { id } = (made ?? this.session) as Session;
+      const made = place ? null : await this.patiently(() => call<Session>("/api/sessions", { body: { agent, model: agent ? "" : model } }));
+      const id = made?.id ?? place;
       const headers = { "Idempotency-Key": crypto.randomUUID?.() ?? `${Date.now()}-${Math.random()}` };
       const body = { prompt, ...(agent ? { agent } : model ? { model } : {}), ...(choice.thinking ? { thinking: choice.thinking } : {}) };
       let brief: TurnBrief;
@@ -133,15 +150,18 @@ export class Chat {
         if (made) void call(`/api/sessions/${id}`, { method: "DELETE" }).catch(() => undefined);
         throw error;
       }
+      if (!signal.aborted) await this.arriving; // what was asked before stands above it
       // Whoever went elsewhere meanwhile finds the answer in the list.
       if (signal.aborted) return this.listener.stirred(id);
-      if (made) this.session = made;
+      if (this.failed) return await this.open({ session: id, turn: "", block: null });
+      if (made) this.begun(made);
       if (this.list.classList.contains("empty")) this.list.replaceChildren();
       this.list.classList.remove("empty");
-      const exchange = this.exchange(brief.id);
+      const known = this.exchanges.get(brief.id); // by what another window, or a look at the gateway, told
+      const exchange = known ?? this.exchange(brief.id);
       exchange.agent = agent && choice.name;
-      exchange.prompted(prompt);
-      this.list.append(exchange.node);
+      if (!known) exchange.prompted(prompt);
+      if (!known) this.list.append(exchange.node);
       exchange.follow();
       this.toEnd();
       this.listener.changed();
@@ -152,20 +172,40 @@ export class Chat {
     }
   }
 
+  private begun(session: Session): void {
+    this.session = session;
+    this.id = session.id;
+    this.listener.made(session.id);
+  }
+
   /** Look for what another window or an absence brought; what is here stays. */
   async refresh(): Promise<void> {
     const { session } = this;
     if (!session || this.later) return;
-    const [now, { items }] = await Promise.all([
-      call<Session>(`/api/sessions/${session.id}?limit=1`),
-      call<Paged<Message>>(`/api/sessions/${session.id}/messages?limit=5&order=newest`),
-    ]);
+    const found = await Promise.all([call<Session>(`/api/sessions/${session.id}?limit=1`), this.newest(session.id)]).catch((error: unknown) => {
+      if (error instanceof Problem && error.status === 404) return null;
+      throw error;
+    });
     if (this.session?.id !== session.id) return;
+    if (!found) return this.missing();
+    const [now, items] = found;
     this.session = now;
     const fresh = items.filter(({ turn }) => !this.exchanges.has(turn));
     this.list.append(...this.made(fresh).map(({ node }) => node));
     this.followRunning(items);
     this.listener.changed();
+  }
+
+  /** The last messages, back to one that is known here. */
+  private async newest(session: string): Promise<Message[]> {
+    let items: Message[] = [];
+    let after = "";
+    do {
+      const page: Paged<Message> = await call(`/api/sessions/${session}/messages?limit=${after ? PAGE : 5}&order=newest${after && `&after=${after}`}`);
+      items = [...page.items, ...items];
+      after = page.next;
+    } while (after && this.id === session && !this.exchanges.has(items[0]?.turn ?? ""));
+    return items;
   }
 
   /** Everything of the window drawn as the preferences say now. */
@@ -231,7 +271,9 @@ export class Chat {
     this.exchanges.clear();
     this.list.replaceChildren();
     this.list.classList.remove("empty");
+    this.id = "";
     this.session = null;
+    this.failed = false;
     this.ends("", "");
     show(this.latest, false);
     this.note("");
@@ -243,8 +285,7 @@ export class Chat {
   }
 
   /** The window anew: the end of the conversation, or the surroundings of a turn. */
-  private async load(turn: string, session = this.session?.id ?? ""): Promise<void> {
-    const { signal } = this.opening;
+  private async load(turn: string, session = this.session?.id ?? "", { signal } = this.opening): Promise<void> {
     const path = `/api/sessions/${session}/messages?limit=${PAGE}`;
     const [back, onward] = await Promise.all([
       call<Paged<Message>>(`${path}&order=newest${turn && `&turn=${turn}`}`, { signal }),
@@ -267,7 +308,7 @@ export class Chat {
       this.earlier = earlier;
       throw error;
     });
-    if (this.session !== session) return;
+    if (this.session?.id !== session.id) return;
     const height = this.scroller.scrollHeight;
     const { scrollTop } = this.scroller;
     const shown = this.made(page.items, true);
@@ -278,9 +319,10 @@ export class Chat {
 
   private async showLater(): Promise<void> {
     const { later, session } = this;
-    if (!later || !session) return;
-    const page = await call<Paged<Message>>(`/api/sessions/${session.id}/messages?limit=${PAGE}&after=${later}`);
-    if (this.session !== session) return;
+    if (!later || !session || this.extending) return;
+    this.extending = true;
+    const page = await call<Paged<Message>>(`/api/sessions/${session.id}/messages?limit=${PAGE}&after=${later}`).finally(() => (this.extending = false));
+    if (this.session?.id !== session.id) return;
     this.list.append(...this.made(page.items).map(({ node }) => node));
     this.ends(this.earlier, page.next);
     this.followRunning(page.items);
@@ -319,20 +361,21 @@ export class Chat {
         this.listener.changed();
         if (this.session) this.listener.stirred(this.session.id);
       },
-      gone: () => this.note(t("error.gone")),
+      gone: () => this.missing(),
     });
     this.exchanges.set(id, exchange);
     return exchange;
   }
 
   /** Do it again while the gateway is away for a moment: it starts, or the network is changing. */
-  private async patiently<T>(work: () => Promise<T>): Promise<T> {
+  private async patiently<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     for (let at = 1; ; at++) {
       try {
         return await work();
       } catch (error) {
         if (!(error instanceof Problem) || !error.passing || at === TRIES) throw error;
         await new Promise((resolve) => setTimeout(resolve, (error as Problem).retryAfterMs || 250 * 2 ** at));
+        signal?.throwIfAborted(); // nobody waits for it any more
       }
     }
   }

@@ -1,7 +1,8 @@
 /** Where one writes: grows with its text, keeps a draft over a reload, and says who answers and how hard they think. */
 
 import { type Agent, call, type Model, type OwnAgent, type Paged, type Session } from "./api.js";
-import { button, entered, h, icon, say, show } from "./dom.js";
+import { button, composing, h, icon, say, show } from "./dom.js";
+import { keep, kept } from "./kept.js";
 import { type Choice, mirror, NOBODY, reflect } from "./prefs.js";
 import { complain } from "./saying.js";
 import { t } from "./words.js";
@@ -23,7 +24,10 @@ export class Composer {
   readonly node: HTMLElement;
   readonly area = h("textarea", { id: "message", rows: 1, placeholder: t("ask"), "aria-label": t("ask.label"), "aria-describedby": "hint", enterkeyhint: "send", autocomplete: "off" });
   choice: Choice = NOBODY;
+  /** Whether a question is on its way. */
+  busy = false;
   private place: string | null = null;
+  private settled = false;
   private who = h("button", { type: "button", class: "chip", "aria-haspopup": "dialog" });
   private level = h("select", { class: "chip", "aria-label": t("think") });
   private depth = h("label", { class: "level" }, icon("thought"), this.level);
@@ -31,7 +35,6 @@ export class Composer {
   private send = button(t("send"), "send", () => void this.submit(), { bare: true, class: "primary round" });
   private halt: HTMLButtonElement;
   private now: HTMLButtonElement;
-  private busy = false;
 
   constructor(private wishes: Wishes) {
     this.halt = button(t("stop"), "stop", () => wishes.stop(), { bare: true, class: "primary round", hidden: true });
@@ -54,22 +57,36 @@ export class Composer {
   /** Who answers from now on. */
   choose(choice: Choice): void {
     this.choice = choice;
+    this.settled = true;
     reflect({ choice, ...(choice.agent ? { names: { ...mirror().names, [choice.agent]: choice.name } } : {}) });
     this.draw();
   }
 
-  /** Another conversation: its draft, and who answers in it; `called` is what the agent that was last asked is called. */
-  at(session: Session | null, called = ""): void {
-    const { id = "", agent = "", model = "" } = session ?? {};
-    if (id === this.place) return;
-    this.place = id;
-    this.area.value = sessionStorage.getItem(`${DRAFT}:${id}`) ?? "";
-    this.typed();
+  /**
+   * Another conversation: its draft at once, and who answers in it as soon as that is known for sure; `called`
+   * is what the agent that was last asked is called.
+   */
+  at(id: string, session: Session | null, sure: boolean, called = ""): void {
+    if (id === this.place && this.settled) return;
+    if (id !== this.place) {
+      this.place = id;
+      this.area.value = draftOf(id);
+      this.typed();
+    }
+    this.settled = sure;
+    const { agent = "", model = "" } = session ?? {};
     const own = agent || model;
     if (session && own) this.choice = { ...NOBODY, agent, model: agent ? "" : model, name: mirror().names?.[own] ?? ((agent && called) || own) };
-    else if (session) this.choice = { ...NOBODY, thinking: this.choice.agent || this.choice.model ? "" : this.choice.thinking };
+    else if (id) this.choice = { ...NOBODY, thinking: this.choice.agent || this.choice.model ? "" : this.choice.thinking };
     else this.choice = mirror().choice ?? NOBODY;
     this.draw();
+  }
+
+  /** The new conversation has a name from now on: what is being written is written there. */
+  became(id: string): void {
+    keep(`${DRAFT}:${this.place}`, "", "sessionStorage");
+    this.place = id;
+    this.typed();
   }
 
   /** Whether something runs: then stopping is what there is to do. */
@@ -93,33 +110,39 @@ export class Composer {
       return this.wishes.toggleThinking();
     }
     if (!prompt || this.busy || !this.halt.hidden) return;
-    this.busy = this.send.disabled = true;
+    const { place } = this;
     this.put("");
+    await this.ask(prompt).catch((error: unknown) => (complain(error), this.giveBack(prompt, place ?? "")));
+  }
+
+  /** Have something asked; one thing at a time. */
+  async ask(prompt: string): Promise<void> {
+    if (this.busy) return;
+    this.busy = this.send.disabled = true;
     try {
       await this.wishes.ask(prompt, this.choice);
-    } catch (error) {
-      complain(error);
-      if (!this.area.value) this.put(prompt);
     } finally {
       this.busy = false;
       this.typed();
     }
   }
 
+  /** What did not get through goes back to where it was asked, before what was written there since. */
+  private giveBack(prompt: string, place: string): void {
+    const all = [prompt, place === this.place ? this.area.value : draftOf(place)].filter(Boolean).join("\n\n");
+    if (place === this.place) this.put(all);
+    else keep(`${DRAFT}:${place}`, all, "sessionStorage");
+  }
+
   private key(event: KeyboardEvent): void {
-    if (!entered(event) || event.shiftKey) return;
+    if (event.key !== "Enter" || event.shiftKey || composing(event)) return;
     event.preventDefault();
     void this.submit();
   }
 
   private typed(): void {
     this.send.disabled = this.busy || !this.area.value.trim();
-    try {
-      if (this.area.value) sessionStorage.setItem(`${DRAFT}:${this.place}`, this.area.value);
-      else sessionStorage.removeItem(`${DRAFT}:${this.place}`);
-    } catch {
-      // A draft that cannot be kept is still there to be sent.
-    }
+    keep(`${DRAFT}:${this.place}`, this.area.value, "sessionStorage");
     if (CSS.supports("field-sizing", "content")) return;
     this.area.style.blockSize = "auto";
     this.area.style.blockSize = `${this.area.scrollHeight}px`;
@@ -147,6 +170,11 @@ export class Composer {
   refresh(): void {
     this.draw();
   }
+}
+
+/** What was written for a conversation and not sent. */
+function draftOf(id: string): string {
+  return kept(`${DRAFT}:${id}`, "sessionStorage") ?? "";
 }
 
 /** The levels that make a difference for a model. */

@@ -39,6 +39,8 @@ export function open(title: string, kind: string, ...children: Child[]): Open {
     event.preventDefault();
     close();
   });
+  // Whoever clicks again while it is on its way wants one.
+  for (const other of document.querySelectorAll<HTMLDialogElement>("dialog[open]")) if (other.querySelector("h2")?.textContent === title) other.close();
   document.body.append(dialog);
   dialog.showModal();
   return { dialog, body, close };
@@ -50,14 +52,16 @@ export function confirmed(text: string, yes: string): Promise<boolean> {
     let said = false;
     const { dialog, close } = open(yes, "small", h("p", null, text));
     const answer = (value: boolean) => () => ((said = value), close());
+    const no = button(t("cancel"), null, answer(false), { class: "plain" });
     dialog.append(
       h(
         "footer",
         { class: "dialog-foot" },
-        button(t("cancel"), null, answer(false), { class: "plain", autofocus: true }),
+        no,
         button(yes, null, answer(true), { class: "danger" }),
       ),
     );
+    no.focus();
     dialog.addEventListener("close", () => resolve(said));
   });
 }
@@ -79,6 +83,17 @@ export function asked(title: string, label: string, value: string, yes: string, 
     const { dialog } = open(title, "small", form);
     input.select();
     dialog.addEventListener("close", () => resolve(said));
+  });
+}
+
+/** Up and down go through the buttons of a list, and from its ends back to the field above it. */
+export function arrows(list: HTMLElement, field: HTMLElement): void {
+  list.addEventListener("keydown", (event) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (!step) return;
+    const buttons = [...list.querySelectorAll("button")];
+    (buttons[buttons.indexOf(event.target as HTMLButtonElement) + step] ?? field).focus();
+    event.preventDefault();
   });
 }
 

@@ -29,14 +29,14 @@ export function show(node: HTMLElement, shown: boolean): void {
   if (node.hidden === shown) node.hidden = !shown;
 }
 
+/** Whether a key chooses a character and does nothing else; Safari tells the last one by its number alone. */
+export function composing(event: KeyboardEvent): boolean {
+  return event.isComposing || event.keyCode === 229;
+}
+
 /** Put this text and nothing else. */
 export function say(node: HTMLElement, text: string): void {
   if (node.textContent !== text) node.textContent = text;
-}
-
-/** Whether this is Enter, and not the one that ends a composition: in Safari that comes late, and only its old code tells. */
-export function entered({ key, isComposing, keyCode }: KeyboardEvent): boolean {
-  return key === "Enter" && !isComposing && keyCode !== 229;
 }
 
 const PATHS = {

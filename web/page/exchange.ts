@@ -57,6 +57,7 @@ export class Exchange {
   private model = "";
   private topic = "";
   private topicAfter = 0;
+  private hurried = false;
 
   constructor(
     readonly id: string,
@@ -199,7 +200,9 @@ export class Exchange {
   }
 
   async answerNow(): Promise<void> {
-    await call(`/api/turns/${this.id}/answer-now`, { method: "POST" }).catch(complain);
+    if (this.hurried) return; // it was told so, and hurries
+    this.hurried = true;
+    await call(`/api/turns/${this.id}/answer-now`, { method: "POST" }).catch((error: unknown) => ((this.hurried = false), complain(error)));
   }
 
   /** Put a replay in the place of the reply; the function that comes back ends it. */
@@ -247,8 +250,9 @@ export class Exchange {
   /** The gateway has nothing to follow, or will not say: what came stays, and can be gone on with. */
   private lost(problem: Problem): void {
     this.leave();
-    if (problem.status === 404) this.around.gone();
-    else this.told(problem.message, true);
+    if (problem.status !== 404) return this.told(problem.message, true);
+    this.running = false;
+    this.around.gone();
   }
 
   /** Go on where the connection broke. */

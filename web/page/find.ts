@@ -1,6 +1,6 @@
 /** Find in thinking: every place in the thoughts of the open conversation, one after the other, n of m. */
 
-import { button, entered, h, say } from "./dom.js";
+import { button, composing, h, say } from "./dom.js";
 import type { Exchange } from "./exchange.js";
 import { learnMore } from "./more-words.js";
 import { page } from "./shell.js";
@@ -31,7 +31,7 @@ export function finder(): { node: HTMLElement; close(): void } {
     back?.focus();
   };
   const look = (): void => {
-    found = places([...page.chat.exchanges.values()], words.value.trim().toLowerCase());
+    found = places([...page.chat.exchanges.values()], small(words.value.trim()));
     at = -1;
     if (found[0]) step(1);
     else {
@@ -44,7 +44,7 @@ export function finder(): { node: HTMLElement; close(): void } {
     at = (at + by + found.length) % found.length;
     say(count, t("find.count", { i: at + 1, n: found.length }));
     page.chat.stay();
-    void show(found[at] as Found, words.value.trim().toLowerCase()).catch(complain);
+    void show(found[at] as Found, small(words.value.trim())).catch(complain);
   };
   const node = h(
     "div",
@@ -57,8 +57,9 @@ export function finder(): { node: HTMLElement; close(): void } {
   );
   words.addEventListener("input", look);
   node.addEventListener("keydown", (event) => {
+    if (composing(event)) return;
     if (event.key === "Escape") close();
-    else if (entered(event) && event.target === words) step(event.shiftKey ? -1 : 1);
+    else if (event.key === "Enter" && event.target === words) step(event.shiftKey ? -1 : 1);
     else return;
     event.preventDefault();
     event.stopPropagation();
@@ -66,11 +67,16 @@ export function finder(): { node: HTMLElement; close(): void } {
   return { node, close };
 }
 
+/** In small letters and as long as before: there is one letter that would grow. */
+function small(text: string): string {
+  return text.replace(/İ/g, "i").toLowerCase();
+}
+
 function places(exchanges: Exchange[], sought: string): Found[] {
   if (!sought) return [];
   return exchanges.flatMap((exchange) =>
     exchange.thoughts.flatMap((block) => {
-      const text = block.text.toLowerCase();
+      const text = small(block.text);
       const found: Found[] = [];
       for (let from = text.indexOf(sought); from >= 0; from = text.indexOf(sought, from + sought.length))
         found.push({ exchange, block: block.number, nth: found.length });
@@ -112,10 +118,10 @@ function nthRange(home: Node, sought: string, nth: number): Range | null {
   let text = "";
   for (let node = walker.nextNode(); node; node = walker.nextNode()) {
     nodes.push(node as Text);
-    text += (node as Text).data.toLowerCase();
+    text += small((node as Text).data);
   }
-  let at = -1;
-  for (let count = 0; count <= nth; count++) if ((at = text.indexOf(sought, at + 1)) < 0) return null;
+  let at = -sought.length;
+  for (let count = 0; count <= nth; count++) if ((at = text.indexOf(sought, at + sought.length)) < 0) return null;
   const range = document.createRange();
   let before = 0;
   for (const node of nodes) {

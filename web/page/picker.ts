@@ -2,8 +2,8 @@
 
 import type { Agent, Model, OwnAgent } from "./api.js";
 import { loadAgents, loadModels, modelNamed, standardName } from "./composer.js";
-import { open } from "./dialogs.js";
-import { entered, h, icon } from "./dom.js";
+import { arrows, open } from "./dialogs.js";
+import { composing, h, icon } from "./dom.js";
 import { learnMore } from "./more-words.js";
 import { type Choice, NOBODY } from "./prefs.js";
 import { page } from "./shell.js";
@@ -38,18 +38,13 @@ export async function pick(): Promise<void> {
   };
   filter.addEventListener("input", draw);
   filter.addEventListener("keydown", (event) => {
-    if (entered(event)) list.querySelector("button")?.click();
+    if (composing(event)) return;
+    if (event.key === "Enter") list.querySelector("button")?.click();
     else if (event.key === "ArrowDown") list.querySelector("button")?.focus();
     else return;
     event.preventDefault();
   });
-  list.addEventListener("keydown", (event) => {
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (!step) return;
-    const buttons = [...list.querySelectorAll("button")];
-    (buttons[buttons.indexOf(event.target as HTMLButtonElement) + step] ?? filter).focus();
-    event.preventDefault();
-  });
+  arrows(list, filter);
   draw();
 }
 

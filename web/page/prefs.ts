@@ -5,6 +5,7 @@
 
 import { type Policy, readPolicy } from "../src/opening.js";
 import { call, type Preferences, workspace } from "./api.js";
+import { keep, kept } from "./kept.js";
 import { speak } from "./words.js";
 
 export interface Mirror {
@@ -32,7 +33,7 @@ export const NOBODY: Choice = { model: "", agent: "", name: "", thinking: "" };
 /** What this browser keeps. */
 export function mirror(key = KEY): Mirror {
   try {
-    return JSON.parse(localStorage.getItem(key) ?? "{}") as Mirror;
+    return JSON.parse(kept(key) ?? "{}") as Mirror;
   } catch {
     return {};
   }
@@ -40,11 +41,7 @@ export function mirror(key = KEY): Mirror {
 
 /** Keep some more of it. */
 export function reflect(more: Mirror, key = KEY): void {
-  try {
-    localStorage.setItem(key, JSON.stringify({ ...mirror(key), ...more }));
-  } catch {
-    // A browser that keeps nothing still shows everything.
-  }
+  keep(key, JSON.stringify({ ...mirror(key), ...more }));
 }
 
 export let preferences: Preferences = {
@@ -76,11 +73,13 @@ export async function load(): Promise<boolean> {
   return JSON.stringify(preferences) !== before;
 }
 
-/** Change some of it, here at once and on the gateway. */
+/** Change some of it, here at once and on the gateway; what is changed again meanwhile stays as it is here. */
 export async function change(more: Partial<Preferences>): Promise<void> {
-  preferences = { ...preferences, ...more };
+  const mine = (preferences = { ...preferences, ...more });
   taken();
-  preferences = await call<Preferences>("/api/preferences", { method: "PUT", body: preferences });
+  const answered = await call<Preferences>("/api/preferences", { method: "PUT", body: mine });
+  if (preferences !== mine) return;
+  preferences = answered;
   taken();
 }
 

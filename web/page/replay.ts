@@ -27,10 +27,11 @@ interface Frame {
 }
 
 export async function replay(exchange: Exchange): Promise<void> {
+  const back = document.activeElement as HTMLElement | null;
   const frames = await tape(exchange.id);
   const total = frames[frames.length - 1]?.at ?? 0;
   if (!total) return note(t("replay.none"));
-  new Player(exchange, frames, total).open();
+  if (exchange.reply.isConnected) new Player(exchange, frames, total, back).open(); // else it plays already, or was left
 }
 
 async function tape(turn: string): Promise<Frame[]> {
@@ -68,6 +69,7 @@ class Player {
     exchange: Exchange,
     private frames: Frame[],
     private total: number,
+    private back: HTMLElement | null,
   ) {
     this.block = exchange.fresh();
     this.block.removeAttribute("block-id"); // what is opened here is not what is opened there
@@ -92,6 +94,7 @@ class Player {
   private close(): void {
     this.run(false);
     this.end();
+    this.back?.focus();
   }
 
   private run(on: boolean): void {
@@ -109,7 +112,7 @@ class Player {
   private tick(now: number): void {
     this.seek(Math.min(this.total, this.at + (now - this.before) * this.speed));
     this.before = now;
-    if (this.at >= this.total) this.run(false);
+    if (this.at >= this.total || !this.toggle.isConnected) this.run(false);
     else this.playing = requestAnimationFrame((later) => this.tick(later));
   }
 

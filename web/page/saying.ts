@@ -40,6 +40,8 @@ function add(text: string, look: IconName, kind: string, role: string | null): v
   // A dialog covers the page, so what is said while one is open is said inside it.
   const open = [...document.querySelectorAll("dialog[open]")].pop();
   (open ?? document.body).append(shelf);
+  // It goes with its dialog; what it says does not.
+  open?.addEventListener("close", () => shelf.isConnected || document.body.append(shelf), { once: true });
   shelf.append(toast);
   if (!role) setTimeout(() => toast.remove(), STAYS_MS);
 }

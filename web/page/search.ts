@@ -1,8 +1,8 @@
 /** Search over everything that was asked, answered and thought; a hit opens the conversation at its place. */
 
 import { call, type Hit, type Paged } from "./api.js";
-import { open } from "./dialogs.js";
-import { button, entered, h, say } from "./dom.js";
+import { arrows, open } from "./dialogs.js";
+import { button, composing, h, say } from "./dom.js";
 import { learnMore } from "./more-words.js";
 import { complain } from "./saying.js";
 import { page } from "./shell.js";
@@ -55,11 +55,13 @@ export async function search(): Promise<void> {
   words.addEventListener("input", soon);
   for (const box of boxes) box.addEventListener("change", soon);
   words.addEventListener("keydown", (event) => {
+    if (composing(event)) return;
     if (event.key === "ArrowDown") list.querySelector("button")?.focus();
-    else if (entered(event)) list.querySelector("button")?.click();
+    else if (event.key === "Enter") list.querySelector("button")?.click();
     else return;
     event.preventDefault();
   });
+  arrows(list, words);
   await look();
 }
 

@@ -57,7 +57,8 @@ function place({ items, current }: Workspaces): HTMLElement {
 
 function shown(keep: Keep): HTMLElement {
   const { display, render } = preferences;
-  const show = (more: Partial<Policy>): void => keep({ display: { ...display, ...more } });
+  // What was chosen a moment ago may not have come back yet, and is not to be undone.
+  const show = (more: Partial<Policy>): void => keep({ display: { ...preferences.display, ...more } });
   return h(
     "section",
     { class: "stack" },

@@ -37,12 +37,13 @@ class Shell {
   constructor() {
     this.chat = new Chat({
       changed: () => this.draw(),
+      made: (session) => this.made(session),
       stirred: (session) => this.stirred(session),
       welcome: () => welcome(),
-      again: (prompt) => void this.ask(prompt, this.composer.choice).catch(complain),
+      again: (prompt) => void this.composer.ask(prompt).catch(complain),
     });
     this.composer = new Composer({
-      ask: (prompt, choice) => this.ask(prompt, choice),
+      ask: (prompt, choice) => this.chat.ask(prompt, choice),
       stop: () => void this.chat.running?.stop(),
       answerNow: () => void this.chat.running?.answerNow(),
       toggleThinking: () => void this.toggleThinking().catch(complain),
@@ -50,7 +51,12 @@ class Shell {
     });
     this.opener = button(t("menu"), "menu", () => this.slide(true), { bare: true, class: "quiet opener", "aria-expanded": "false" });
     this.eye = button(t("toggle"), "eye", () => void this.toggleThinking().catch(complain), { bare: true, class: "quiet wide" });
-    this.sessions.node.addEventListener("click", ({ target }) => (target as Element).closest("a") && this.slide(false));
+    this.sessions.node.addEventListener("click", ({ target }) => {
+      const link = (target as Element).closest("a");
+      if (!link) return;
+      this.slide(false);
+      if (link.hash === location.hash) this.retry();
+    });
     this.side = this.sidebar();
     this.bar = this.toolbar();
     this.shade = h("div", { class: "shade", onclick: () => this.slide(false) });
@@ -81,11 +87,25 @@ class Shell {
 
   /** Open what the address names. */
   async route(): Promise<void> {
-    const place = await placeOf(location.hash.slice(1));
+    const { hash } = location;
+    const place = await placeOf(hash.slice(1));
+    if (hash !== location.hash) return;
     if (!place) return this.chat.missing();
+    if (place.session !== this.chat.id && this.finder?.node.isConnected) this.finder.close();
     this.sessions.mark(place.session);
     await this.chat.open(place);
     if (!place.turn && !NARROW.matches) this.composer.area.focus({ preventScroll: true });
+  }
+
+  /** Open what the address names once more, where it did not come. */
+  retry(): void {
+    if (this.chat.failed) void this.route().catch(complain);
+  }
+
+  /** Look for what an absence brought. */
+  back(): void {
+    this.retry();
+    void this.refresh(this.chat.id);
   }
 
   choose(choice: Choice): void {
@@ -93,7 +113,7 @@ class Shell {
     const { session } = this.chat;
     if (!session) return;
     void call<Session>(`/api/sessions/${session.id}`, { method: "PATCH", body: { agent: choice.agent, model: choice.agent ? "" : choice.model } })
-      .then((changed) => (this.chat.session = changed))
+      .then((changed) => this.keep(changed))
       .catch(complain);
   }
 
@@ -149,24 +169,26 @@ class Shell {
     else if (inside && NARROW.matches) this.opener.focus();
   }
 
-  private async ask(prompt: string, choice: Choice): Promise<void> {
-    const before = this.chat.session?.id ?? "";
-    await this.chat.ask(prompt, choice);
-    const { session } = this.chat;
-    if (!session || session.id === before) return;
-    history.pushState(null, "", `#${session.id}`);
-    this.sessions.mark(session.id);
-    this.draw();
+  private made(session: string): void {
+    this.composer.became(session);
+    history.pushState(null, "", `#${session}`);
+    this.sessions.mark(session);
+  }
+
+  /** A session that was changed; the reader may be in another one by now. */
+  private keep(changed: Session): void {
+    if (this.chat.session?.id === changed.id) this.chat.session = changed;
   }
 
   private draw(): void {
-    const { session, running } = this.chat;
+    const { id, running } = this.chat;
+    const session = this.chat.session ?? this.sessions.items.find((one) => one.id === id) ?? null; // the list knows before it is there
     const title = session?.title || (session ? this.chat.firstPrompt || t("untitled") : "");
     if (session && !session.title && title) this.sessions.hint(session.id, title);
-    say(this.title, title || t("new"));
+    say(this.title, title || t(id && !this.chat.failed ? "loading" : "new"));
     document.title = title ? `${title} — Thinkaloud` : "Thinkaloud";
-    for (const node of this.bar.querySelectorAll<HTMLElement>("[data-needs=session]")) show(node, !!session);
-    this.composer.at(session, [...this.chat.exchanges.values()].pop()?.agent);
+    for (const node of this.bar.querySelectorAll<HTMLElement>("[data-needs=session]")) show(node, !!this.chat.session);
+    this.composer.at(id, session, !id || !!this.chat.session, [...this.chat.exchanges.values()].pop()?.agent);
     this.composer.running(!!running);
     const hidden = !preferences.display.show_thinking || preferences.display.after_complete === "hidden";
     this.eye.replaceChildren(icon(hidden ? "eyeOff" : "eye"));
@@ -259,7 +281,7 @@ class Shell {
     const { asked } = await import("./dialogs.js");
     const title = await asked(t("rename"), t("title"), session.title, t("save"));
     if (title === null) return;
-    this.chat.session = await call<Session>(`/api/sessions/${session.id}`, { method: "PATCH", body: { title } });
+    this.keep(await call<Session>(`/api/sessions/${session.id}`, { method: "PATCH", body: { title } }));
     this.draw();
     this.stirred(session.id);
   }
@@ -269,9 +291,10 @@ class Shell {
     if (!session) return;
     const { confirmed } = await import("./dialogs.js");
     if (!(await confirmed(t("delete.sure"), t("delete")))) return;
+    if (this.chat.session?.id === session.id) await this.chat.running?.stop(); // what runs would be refused to go
     await call(`/api/sessions/${session.id}`, { method: "DELETE" });
     note(t("deleted"));
-    this.go({});
+    if (!this.chat.id || this.chat.id === session.id) this.go({}); // else the reader has gone elsewhere
     this.stirred(session.id);
   }
 }
@@ -319,17 +342,17 @@ function keys(event: KeyboardEvent): void {
 export async function begin(): Promise<void> {
   customElements.define("thinking-block", ThinkingBlockElement);
   recall();
-  onTokenWanted(async () => {
+  onTokenWanted(async (refused) => {
     const { asked } = await import("./dialogs.js");
-    const token = await asked(t("token.title"), t("token.label"), "", t("token.enter"), t("token.about"));
+    const token = await asked(t("token.title"), t("token.label"), "", t("token.enter"), t(refused ? "token.refused" : "token.about"));
     return token || location.reload() as never;
   });
   addEventListener("hashchange", () => void page.route().catch(complain));
   addEventListener("keydown", keys);
-  addEventListener("online", () => (page.connection(), void page.refresh(page.chat.session?.id)));
+  addEventListener("online", () => (page.connection(), page.back()));
   addEventListener("offline", () => page.connection());
-  addEventListener("pageshow", (event) => event.persisted && void page.refresh(page.chat.session?.id));
-  document.addEventListener("visibilitychange", () => !document.hidden && void page.refresh(page.chat.session?.id));
+  addEventListener("pageshow", (event) => event.persisted && page.back());
+  document.addEventListener("visibilitychange", () => !document.hidden && page.back());
   NARROW.addEventListener("change", () => page.slide(false));
   tabs.addEventListener("message", ({ data }: MessageEvent<{ session?: string; preferences?: boolean }>) => {
     if (data.preferences) void reload().catch(complain);

@@ -10,6 +10,8 @@ import { t } from "./words.js";
 
 learnMore();
 
+const LONGEST_NAME = 60;
+
 /** Export the open conversation. */
 export function give(): void {
   const { session } = page.chat;
@@ -27,9 +29,9 @@ export function give(): void {
     const format = choices.find((one) => one.checked)?.value ?? "markdown";
     const style = format === "markdown" ? `&thinking=${thinking.checked ? "details" : "omit"}` : "";
     const response = await request(`/api/sessions/${session.id}/export?format=${format}${style}`);
-    const name = /filename="([^"]+)"/.exec(response.headers.get("Content-Disposition") ?? "")?.[1] ?? "session";
+    const [ending = ""] = /\.\w+(?="$)/.exec(response.headers.get("Content-Disposition") ?? "") ?? [];
     const url = URL.createObjectURL(await response.blob());
-    h("a", { href: url, download: name }).click();
+    h("a", { href: url, download: fileName(session.title) + ending }).click();
     setTimeout(() => URL.revokeObjectURL(url), 10_000);
     if (response.headers.get("Thinkaloud-Left-Out")) note(t("export.running"));
     close();
@@ -44,6 +46,12 @@ export function give(): void {
   );
   for (const one of [...choices, thinking]) one.addEventListener("change", draw);
   draw();
+}
+
+/** A title as the name of a file, in its own letters: what a header can hold are those of English. */
+function fileName(title: string): string {
+  const words = title.normalize().match(/[\p{L}\p{M}\p{N}]+/gu) ?? ["session"];
+  return [...words.join("-").toLowerCase()].slice(0, LONGEST_NAME).join("");
 }
 
 /** Make a conversation from a file, and open it. */

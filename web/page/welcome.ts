@@ -14,6 +14,7 @@ export function welcome(): HTMLElement {
         type: "button",
         class: "puzzle",
         onclick: () => {
+          if (page.composer.busy) return;
           page.composer.choose(NOBODY);
           page.composer.put(t(`puzzle.${n}`));
           void page.composer.submit();

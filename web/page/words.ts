@@ -86,6 +86,7 @@ const WORDS: Table = {
   "error.offline": ["You are offline. Try again when the network is back.", "Você está sem rede. Tente de novo quando ela voltar."],
   "error.status": ["The gateway answered with error {n}. Try again in a moment.", "O gateway respondeu com o erro {n}. Tente de novo em instantes."],
   "error.gone": ["This conversation is not there any more. It may have been deleted in another window.", "Esta conversa não existe mais. Talvez tenha sido excluída em outra janela."],
+  "error.turn_running": ["An answer is still on its way in this conversation. Wait for it, or stop it.", "Uma resposta ainda está a caminho nesta conversa. Espere por ela ou pare-a."],
   "error.broken": ["Something on this page went wrong. Reload it; nothing that was said is lost.", "Algo nesta página deu errado. Recarregue; nada do que foi dito se perde."],
   "dismiss": ["Dismiss", "Dispensar"],
 
@@ -103,6 +104,7 @@ const WORDS: Table = {
 
   "token.title": ["This gateway asks for a token", "Este gateway pede um token"],
   "token.about": ["Whoever runs it makes one with “thinkaloud tokens create”. It is kept in this browser.", "Quem o administra cria um com “thinkaloud tokens create”. Ele fica guardado neste navegador."],
+  "token.refused": ["That token is not known here, or not any more. Enter another one.", "Esse token não é conhecido aqui, ou não é mais. Digite outro."],
   "token.label": ["Token", "Token"],
   "token.enter": ["Enter", "Entrar"],
 };
