@@ -23,6 +23,7 @@ PLAIN = """<!doctype html>
 <thinking-block id="block" duration-ms="4200">I need the **docs** first.</thinking-block></body></html>"""
 TAGS = {
     "/plain": '<script type="module" src="/dist/thinking-block.js"></script>',
+    "/without": "<!-- the script comes later -->",
     "/one-file": '<script src="/dist/thinking-block.global.js" defer></script>',
 }
 

@@ -660,3 +660,122 @@ def test_a_wait_that_ends_without_a_thought_leaves_nothing(page: Page) -> None:
     show(page, [({"type": "turn.started"}, 0)], id="block", attributes={"status": "pending"}, now=2300)
     tell(page, [({"type": "block.started", "block": 0, "kind": "text"}, 2300)])
     assert page.evaluate("() => block.offsetHeight") == 0
+
+
+@pytest.mark.parametrize("again", [0, 4], ids=["from the beginning", "from there"])
+def test_a_connection_lost_between_two_blocks_can_go_on_as_well(page: Page, again: int) -> None:
+    """Nothing was open when it broke off. A server may go on from there, or say all of it again."""
+    entries = _entries(begun("Once.") + answered())
+    page.evaluate(
+        "async entries => { const node = put(); node.id = 'block'; await node.consume(entries); }",
+        entries[:4],
+    )
+    assert part(page, "label") == "Connection lost"
+    page.evaluate("async entries => { await block.consume(entries); }", entries[again:])
+    assert part(page, "label") == "Thought for 4.2s"
+    assert page.evaluate("() => [block.text, block.state.answer]") == ["Once.", "Saturday."]
+
+
+def test_a_line_of_json_may_hold_any_character(page: Page) -> None:
+    """A line separator may stand in JSON as it is. It ends no line of a stream."""
+    page.evaluate(
+        "async lines => { const node = put(); node.id = 'block'; await node.consume([lines]); }",
+        "\n".join(
+            json.dumps(entry, ensure_ascii=False) for entry in _entries(begun("a\u2028b") + answered())
+        ),
+    )
+    assert page.evaluate("() => block.text") == "a\u2028b"
+
+
+def test_at_the_end_of_the_turn_an_event_source_is_closed(page: Page) -> None:
+    """It would connect again for ever, and `consume` would never be done."""
+    page.evaluate(
+        """async entries => {
+          const node = put(), source = new EventTarget();
+          node.id = "block";
+          source.close = () => { window.closed_by_us = true; };
+          const done = node.consume(source);
+          for (const entry of entries)
+            source.dispatchEvent(new MessageEvent("message", {data: JSON.stringify(entry)}));
+          await done;
+        }""",
+        _entries(begun() + answered()),
+    )
+    assert page.evaluate("() => window.closed_by_us") is True
+
+
+def test_a_stream_that_tells_no_story_is_let_go(page: Page) -> None:
+    """What was told before is kept, and nothing more is asked of the source."""
+    bad: list[tuple[dict[str, Any], int]] = [({"type": "block.grew", "block": 9, "text": "?"}, 10)]
+    page.evaluate(
+        """async entries => {
+          const node = put();
+          node.id = "block";
+          await node.consume(new ReadableStream({ start(c) { for (const entry of entries) c.enqueue(entry); },
+            cancel() { window.cancelled = true; } }));
+        }""",
+        _entries(begun("Kept.") + bad),
+    )
+    assert page.evaluate("() => [block.text, window.cancelled]") == ["Kept.", True]
+
+
+def test_an_end_that_comes_twice_makes_no_second_call(page: Page) -> None:
+    call = {"toolCallId": "a"}
+    messages = [
+        {"type": "TOOL_CALL_END", "toolCallId": "never began"},
+        {"type": "TOOL_CALL_START", "toolCallName": "search", **call},
+        {"type": "TOOL_CALL_END", **call},
+        {"type": "TOOL_CALL_END", **call},
+        {"type": "TOOL_CALL_RESULT", "content": "3 cats", **call},
+    ]
+    page.evaluate(
+        "async messages => { const node = put(); node.id = 'block'; for (const one of messages) "
+        "node.feed(one); await node.ready; }",
+        messages,
+    )
+    assert page.evaluate("() => block.state.view.steps.map(one => [one.label, one.result])") == [
+        ["search", "3 cats"]
+    ]
+
+
+def test_a_step_may_have_nothing_to_say(page: Page) -> None:
+    """A call without input is a call."""
+    page.evaluate(
+        "async () => { const node = put(); node.id = 'block'; "
+        "node.upsertStep({id: 'a', type: 'tool_call', toolName: 'now', content: null}); await node.ready; }"
+    )
+    assert page.evaluate("() => block.state.view.steps.map(one => [one.label, one.text])") == [["now", ""]]
+
+
+def test_a_server_whose_clock_is_ahead_has_a_time_all_the_same(page: Page) -> None:
+    """R079: for a block that is fed by hand, too. The time goes on from the server's stamp."""
+    page.clock.install()
+    page.evaluate(
+        "() => { const node = put({'started-at': Date.now() + 3600000}); node.id = 'block'; "
+        "node.append('Hm.'); node.refresh(); }"
+    )
+    page.clock.run_for(3100)
+    assert part(page, "timer") == "3s"
+
+
+def test_a_block_that_moves_while_it_waits_to_close_closes(page: Page) -> None:
+    """The wait begins anew where it comes back."""
+    page.clock.install()
+    attributes = {"auto-close-delay": "800", "live": "open"}
+    show(page, begun(), id="moved", attributes=attributes)
+    tell(page, answered(), "moved")
+    assert page.evaluate("() => moved.open")
+    page.evaluate("() => stage.prepend(moved)")
+    page.clock.run_for(1000)
+    assert not page.evaluate("() => moved.open")
+
+
+def test_another_turn_does_not_stay_open_for_a_reader_of_the_last(page: Page) -> None:
+    """The focus kept the first turn open. That was about that turn."""
+    show(page, begun(), id="block", attributes={"live": "open"})
+    page.evaluate("() => block.shadowRoot.querySelector('[part=body]').focus()")
+    tell(page, answered())
+    assert page.evaluate("() => block.open")
+    page.evaluate("() => { block.reset(); block.setAttribute('live', 'closed'); block.append('Hm.'); }")
+    assert part(page, "label") == "Thinking..."
+    assert not page.evaluate("() => block.open")

@@ -3,8 +3,9 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 from tests.web.scenes import Event, answered, begun, show, tell
+from tests.web.site import Site
 
 PARTS = """name => [...block.shadowRoot.querySelectorAll(`[part="${name}"]`)]
   .filter(one => one.checkVisibility()).map(one => one.textContent)"""
@@ -255,3 +256,189 @@ def test_the_header_of_a_tall_block_stays_in_sight(page: Page) -> None:
     assert box["y"] == 0
     header.click()
     assert not page.evaluate("() => block.open")
+
+
+def test_what_is_set_before_the_script_is_there_is_kept(browser: Browser, site: Site) -> None:
+    """A page may set properties on an element that is not known yet."""
+    page = browser.new_page()
+    page.goto(site.url + "/without")
+    told = page.evaluate("""async () => {
+      block.policy = {preset: "trace"};
+      block.text = "Mine.";
+      block.open = true;
+      block.renderer = root => ({feed: text => root.append(`<${text}>`)});
+      await import("/dist/thinking-block.js");
+      block.refresh();
+      await block.ready;
+      return [block.policy.preset, block.text, block.open,
+        block.shadowRoot.querySelector("[part=content] .text").textContent];
+    }""")
+    page.close()
+    assert told == ["trace", "Mine.", True, "<Mine.>"]
+
+
+def test_headless_from_the_first_on_it_has_steps(browser: Browser, site: Site) -> None:
+    """On a page where nothing else has loaded what knows of steps."""
+    page = browser.new_page()
+    page.goto(site.url + "/without")
+    told = page.evaluate("""async () => {
+      block.setAttribute("headless", "");
+      await import("/dist/thinking-block.js");
+      block.refresh();
+      await block.ready;
+      return block.state.view.steps.map(step => step.kind);
+    }""")
+    page.close()
+    assert told == ["reasoning"]
+
+
+def test_a_renderer_that_comes_late_draws_what_is_there(page: Page) -> None:
+    show(page, begun("Late."), id="block", open=True)
+    page.evaluate("""() => {
+      block.renderer = root => ({feed: text => root.append(`<${text}>`)});
+      block.refresh();
+    }""")
+    assert page.evaluate("() => block.shadowRoot.querySelector('.text').textContent") == "<Late.>"
+
+
+@pytest.mark.parametrize("name", ["tokens", "token-budget", "max-lines", "duration-ms", "started-at"])
+def test_what_is_no_number_counts_as_nothing(page: Page, name: str) -> None:
+    show(page, begun(), id="block", attributes={name: "many"}, open=True)
+    page.evaluate(
+        "([name]) => { block.reset(); block.setAttribute(name, 'lots'); block.append('Hm.'); "
+        "block.setAttribute('status', 'done'); block.refresh(); }",
+        [name],
+    )
+    assert seen(page, "label") == ["Thought"]
+    assert not seen(page, "budget")
+
+
+def test_a_policy_that_cannot_be_is_refused_and_the_rest_is_heard(page: Page) -> None:
+    """The policy before it stays, and the attributes still drive the block."""
+    told = page.evaluate("""() => {
+      const node = put();
+      node.id = "block";
+      node.policy = {preset: "trace"};
+      let why = "";
+      try { node.policy = {preset: "no such"}; } catch (error) { why = error.name; }
+      node.append("Hm.");
+      node.setAttribute("status", "done");
+      node.refresh();
+      return [why, node.policy.preset, node.state.status];
+    }""")
+    assert told == ["RangeError", "trace", "done"]
+
+
+def test_a_wish_that_is_not_there_is_the_presets(page: Page) -> None:
+    """Pages pass on what they have, and often that is nothing."""
+    show(page, begun(), id="block", policy={"preset": "trace", "while_streaming": None})
+    page.evaluate("() => { block.policy = {preset: 'trace', while_streaming: undefined}; }")
+    assert page.evaluate("() => [block.policy.while_streaming, block.policy.header]") == [
+        "expanded",
+        "summary",
+    ]
+
+
+def test_inside_another_shadow_it_speaks_as_the_page_and_knows_its_like(page: Page) -> None:
+    """A chat that is an element itself has its blocks in a tree of its own."""
+    told = page.evaluate("""async () => {
+      document.documentElement.lang = "pt-BR";
+      const home = document.createElement("div");
+      document.getElementById("stage").append(home);
+      const root = home.attachShadow({mode: "open"});
+      const both = [0, 1].map(() => {
+        const node = document.createElement("thinking-block");
+        node.setAttribute("name", "one");
+        node.append("Hm.");
+        node.state; // a look at it before it has a place does not settle its language
+        root.append(node);
+        return node;
+      });
+      await Promise.all(both.map(node => node.ready));
+      for (const node of both) node.open = true;
+      return [both.map(node => node.open), both[0].shadowRoot.querySelector("[part=label]").textContent];
+    }""")
+    assert told == [[False, True], "Pensando..."]
+
+
+def test_another_language_reaches_the_code_in_a_thought(page: Page) -> None:
+    show(page, begun("```\n1\n```\n"), id="block", attributes={"lang": "pt"}, open=True)
+    page.evaluate("async () => { await block.ready; block.refresh(); }")
+    assert seen(page, "copy-code") == ["Copiar"]
+    page.evaluate("() => { block.setAttribute('lang', 'en'); block.refresh(); }")
+    assert seen(page, "copy-code") == ["Copy"]
+
+
+def test_a_table_may_name_its_language_with_an_underscore(page: Page) -> None:
+    page.evaluate("""() => {
+      const node = put({"duration-ms": 4200});
+      node.id = "block";
+      node.strings = {name: "de_DE", words: {complete: "{duration} nachgedacht"}};
+      node.append("Hm.");
+      node.setAttribute("status", "done");
+      node.refresh();
+    }""")
+    assert seen(page, "label") == ["4.2s nachgedacht"]
+    assert seen(page, "sr") == ["4,2 Sekunden nachgedacht, 1 word"]
+
+
+def test_where_the_clipboard_refuses_nothing_breaks(page: Page) -> None:
+    """The fixture fails on any fault of the page. Who calls `copy` is told."""
+    show(page, begun("```\n1\n```\n"), id="block", open=True)
+    told = page.evaluate("""async () => {
+      navigator.clipboard.writeText = async () => { throw new Error("refused"); };
+      for (const part of ["copy", "copy-code"])
+        block.shadowRoot.querySelector(`[part="${part}"]`).click();
+      return await block.copy().catch(error => error.message);
+    }""")
+    page.wait_for_timeout(50)
+    assert told == "refused"
+    assert seen(page, "copy-code") == ["Copy"]
+
+
+def test_a_preset_that_remembers_nothing_recalls_nothing_in_any_order(page: Page) -> None:
+    """R056: the id may be set before the preset."""
+    told = page.evaluate("""() => {
+      const [one, other] = [{"block-id": "a"}, {"block-id": "a", preset: "agent"}].map(attributes => {
+        const node = document.createElement("thinking-block");
+        for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+        node.append("Hm.");
+        node.setAttribute("status", "done");
+        document.getElementById("stage").append(node);
+        if (!attributes.preset) node.open = true;
+        return node;
+      });
+      return [one.open, other.open];
+    }""")
+    assert told == [True, False]
+
+
+def test_what_the_policy_opens_and_closes_is_told(page: Page) -> None:
+    """By whom, once each; a person's act is told as theirs alone."""
+    page.evaluate(
+        "() => { window.told = []; "
+        "document.addEventListener('thinking-toggle', ({detail}) => told.push([detail.open, detail.by])); }"
+    )
+    show(page, begun(), id="block", policy={"preset": "trace"}, now=1000)
+    tell(page, answered())
+    assert page.evaluate("() => told") == [[False, "policy"]]
+    page.evaluate("() => { block.open = true; block.open = null; }")
+    assert page.evaluate("() => told.slice(1)") == [[True, "user"], [False, "policy"]]
+
+
+def test_chunks_name_their_message_once(page: Page) -> None:
+    """AG-UI: what follows without a name goes on, and what comes next ends it."""
+    told = page.evaluate(
+        """async () => {
+          const node = put();
+          for (const [type, delta, messageId] of [
+            ["REASONING_MESSAGE_CHUNK", "Let me ", "m1"], ["REASONING_MESSAGE_CHUNK", "see."],
+            ["TEXT_MESSAGE_CHUNK", "It is ", "m2"], ["TEXT_MESSAGE_CHUNK", "four."],
+          ]) node.feed({type, delta, ...(messageId && {messageId})});
+          await node.ready;
+          node.refresh();
+          const {view, answer} = node.state;
+          return [node.text, answer, view.status];
+        }"""
+    )
+    assert told == ["Let me see.", "It is four.", "done"]

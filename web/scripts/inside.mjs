@@ -6,7 +6,8 @@ const NAMES = `
   startedMs endedMs callId summaryBy pieces blank rewritten awaited seals outcome notices replies
   since holdStill tick alone think deep offers notes
   boxes leaf filled within need quote
-  heard settle tell begin skew
+  heard settle tell begin skew extras
+  stands openOf took lasted counted thoughtLabel labelOf unfinished thoughts standing changes approval ask home
 `.trim().split(/\s+/);
 
 const TYPES = "../node_modules/typescript/lib/lib";

@@ -7,7 +7,7 @@ const CSS = `
 [open]::details-content{block-size:auto;opacity:1}
 .instant ::details-content{transition:none}
 .footer,.status,.placeholder,.actions,.code-bar{display:flex;align-items:center;gap:.25rem var(--g)}
-.footer,.footer button,.outside,.code-bar,blockquote,.image,.placeholder,.provenance,.step-notice,.io,li::marker{color:var(--m)}
+.footer,.footer button,.outside,.code-bar,blockquote,.placeholder,.provenance,.step-notice,.io,li::marker{color:var(--m)}
 .footer,.outside,.notice button,.code-bar,.provenance,.io{font-size:.8125rem}
 .footer>:not(:first-child,.actions,.budget)::before{content:"·"/"";margin-inline-end:var(--g)}
 .footer svg{inline-size:.875rem}
@@ -23,7 +23,6 @@ const CSS = `
 .budget{inline-size:4rem;block-size:.5rem}
 button{font:inherit;color:inherit;background:none;border:0;border-radius:.375rem;min-block-size:1.5rem;padding:0 .375rem;cursor:pointer;white-space:nowrap}
 button:hover{background:var(--b)}
-.content{overflow-wrap:anywhere}
 pre,.plain,.result{white-space:pre-wrap;unicode-bidi:plaintext}
 .section,.code-part{display:block}
 p,ul,ol,table,.code,blockquote,hr{margin:.5rem 0}

@@ -36,7 +36,7 @@ export interface Body {
 }
 
 /** Furnish a panel. */
-export function body({ root, details, summary, notice, home }: Panel, act: (name: Act) => void): Body {
+export function body({ root, details, summary, notice, home }: Panel, act: (name: Act) => unknown): Body {
   const facts = spans("status waited tokens");
   const [status, waits, tokens] = facts;
   const budget = make("meter", "budget");

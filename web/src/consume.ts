@@ -9,30 +9,33 @@ import type { Stream } from "./sources.js";
 export async function* messages(source: Stream, signal?: AbortSignal): AsyncGenerator<unknown> {
   const chunks = iterate(source);
   const stopped = new Promise<{ done: true; value?: unknown }>((resolve) => {
-    const stop = (): void => {
-      void chunks.return?.();
-      resolve({ done: true });
-    };
+    const stop = (): void => resolve({ done: true });
     signal?.addEventListener("abort", stop);
     if (signal?.aborted) stop();
   });
   const decoder = new TextDecoder();
   let rest = "";
-  for (let over: boolean | undefined; !over; ) {
-    const { done, value } = await Promise.race([stopped, chunks.next()]);
-    over = done;
-    if (signal?.aborted) return;
-    const said = done ? "\n" : value instanceof Uint8Array ? decoder.decode(value, { stream: true }) : value;
-    if (typeof said !== "string") {
-      yield said;
-      continue;
+  try {
+    for (let over: boolean | undefined; !over; ) {
+      const { done, value } = await Promise.race([stopped, chunks.next()]);
+      over = done;
+      if (signal?.aborted) return;
+      const said = done ? "\n" : value instanceof Uint8Array ? decoder.decode(value, { stream: true }) : value;
+      if (typeof said !== "string") {
+        yield said;
+        continue;
+      }
+      const lines = (rest + said).split("\n");
+      rest = lines.pop() as string;
+      for (const line of lines) {
+        // A line of JSON may hold what ends a line elsewhere.
+        const data = /^(?:data:)?\s*(\{.*\})\s*$/s.exec(line)?.[1];
+        if (data) yield JSON.parse(data) as unknown;
+      }
     }
-    const lines = (rest + said).split("\n");
-    rest = lines.pop() as string;
-    for (const line of lines) {
-      const data = /^(?:data:)?\s*(\{.*\})\s*$/.exec(line)?.[1];
-      if (data) yield JSON.parse(data) as unknown;
-    }
+  } finally {
+    // Nobody listens any more, so nothing more has to come.
+    void chunks.return?.();
   }
 }
 

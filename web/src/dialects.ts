@@ -39,6 +39,8 @@ export function dialects(core: Core): (message: Message) => void {
 
 class Reader {
   #numbers = new Map<string, number>();
+  /** What came in chunks just now. */
+  #chunked = "";
   #core: Core;
 
   constructor(core: Core) {
@@ -55,14 +57,19 @@ class Reader {
   }
 
   #grow(kind: Kind, verb: string, message: Message): void {
-    const id = message.toolCallId ?? message.messageId ?? message.id ?? "";
-    const key = `${kind} ${String(id)}`;
-    const delta = text(message.delta ?? message.inputTextDelta);
-    if (verb !== "end" || !this.#open(key)) this.#start(key, kind, text(message.toolName ?? message.toolCallName), message);
+    const id = message.toolCallId ?? message.messageId ?? message.id;
+    const chunk = verb === "chunk";
+    // Chunks need to say only once whose they are, and have no end: something else ends them.
+    const key = chunk && id == null && this.#chunked.startsWith(kind) ? this.#chunked : `${kind} ${String(id ?? "")}`;
+    if (key !== this.#chunked) this.#end(this.#chunked, message);
+    this.#chunked = chunk ? key : "";
+    // The end of what is over, or never began, says nothing.
+    if (verb === "end" && !this.#open(key)) return;
+    this.#start(key, kind, text(message.toolName ?? message.toolCallName), message);
     const block = this.#numbers.get(key) as number;
+    const whole = verb === "available" && !this.#core.turn.blocks[block]?.size ? message.input : "";
+    const delta = text(message.delta ?? message.inputTextDelta ?? whole);
     if (delta) this.#told({ type: "block.grew", block, text: delta }, message);
-    if (verb === "available" && !this.#core.turn.blocks[block]?.size)
-      this.#told({ type: "block.grew", block, text: text(message.input) }, message);
     if (/end|available/.test(verb)) this.#end(key, message);
   }
 
@@ -87,7 +94,7 @@ class Reader {
     } else if (type === "REASONING_ENCRYPTED_VALUE") {
       this.#seal(message);
     } else if (/^(finish|abort|error|RUN_FINISHED|RUN_ERROR)$/.test(type)) {
-      for (const key of [...this.#numbers.keys()]) this.#end(key, message, type === "abort");
+      for (const key of this.#numbers.keys()) this.#end(key, message, type === "abort");
       this.#told(ending(type, message), message);
     }
   }

@@ -87,7 +87,7 @@ export type ThinkingView = PanelView & BodyView;
  * @slot step-assistant_call - The same for every call of an assistant.
  * @slot actions - More buttons in the footer.
  *
- * @fires {CustomEvent<{open: boolean, by: "user"|"find"|"policy"}>} thinking-toggle - It is about to open or close; can be cancelled.
+ * @fires {CustomEvent<{open: boolean, by: "user"|"find"|"policy"}>} thinking-toggle - It is about to open or close, which can be cancelled; what the policy does is told when it is done.
  * @fires {CustomEvent<{open: boolean, by: "user"|"find"|"policy", block: number}>} thinking-step-toggle - A person opens or closes one step; can be cancelled.
  * @fires {CustomEvent<{from: string, to: string}>} thinking-status - The status changed.
  * @fires {CustomEvent<{text: string}>} thinking-copy - The text is about to be copied; can be cancelled.
@@ -159,9 +159,6 @@ export class ThinkingBlockElement extends HTMLElement {
     "token-budget summary provenance render max-lines headless actions no-copy lang"
   ).split(" ");
 
-  /** Makes what shows a thought's text; without it, markdown or plain as `render` says. */
-  renderer: ((root: HTMLElement) => Renderer) | null = null;
-
   /** Done when all that this block asked for has been loaded and drawn: its body, another language, another dialect. */
   ready: Promise<unknown> = Promise.resolve();
 
@@ -176,6 +173,7 @@ export class ThinkingBlockElement extends HTMLElement {
   #policy = readPolicy();
   #table: Partial<Locale> | null = null;
   #formatters: Formatters = {};
+  #renderer: ((root: HTMLElement) => Renderer) | null = null;
   #words: Words | null = null;
   #seen: PanelView | null = null;
   #standing: Standing | "" = "";
@@ -200,7 +198,16 @@ export class ThinkingBlockElement extends HTMLElement {
       root.adoptedStyleSheets = [styles()];
       this.#panel = panel((open, by) => this.choose(null, open, by));
       root.replaceChildren(this.#panel.root, this.#empty, this.#children);
+      // What a page set on the element before it was known hides what takes it.
+      const own = { ...this };
+      for (const name in own)
+        if (name in ThinkingBlockElement.prototype) {
+          delete this[name];
+          this[name] = own[name];
+        }
     }
+    // Another place may speak another language.
+    this.#words = null;
     this.#recall();
     if (document.readyState === "loading") addEventListener("DOMContentLoaded", () => this.#adopt(), { once: true });
     else this.#adopt();
@@ -208,22 +215,23 @@ export class ThinkingBlockElement extends HTMLElement {
   }
 
   disconnectedCallback(): void {
-    cancelAnimationFrame(this.#frame);
-    for (const timer of [this.#timer, this.#later, this.#spokeUp, this.#closing]) clearTimeout(timer);
-    this.#frame = this.#later = this.#closing = 0;
+    this.#unplan();
+    clearTimeout(this.#spokeUp);
+    // What waited to close begins its wait anew where it comes back.
+    if (this.#closing > 0) this.#release();
   }
 
   attributeChangedCallback(name: string, old: string | null, value: string | null): void {
     if (this.#reflecting || old === value) return;
-    if (name === "lang") this.#words = null;
-    if (name === "block-id") {
-      this.#choices.clear();
-      this.#recall();
-    }
-    if (name === "render") this.#body?.clear();
-    this.#readPolicy();
+    this.#words = null;
+    if (/lang|render/.test(name)) this.#body?.clear();
     this.#driven(name, value);
     this.#changed();
+    // This may throw, and a preset that does not exist is no reason to be deaf to the rest.
+    this.#readPolicy();
+    if (name !== "block-id") return;
+    this.#choices.clear();
+    this.#recall();
   }
 
   /** All that can be read of the thinking; setting it shows one thought with this text. */
@@ -253,8 +261,7 @@ export class ThinkingBlockElement extends HTMLElement {
   }
 
   set policy(settings: Partial<Policy>) {
-    this.#settings = settings;
-    this.#readPolicy();
+    this.#readPolicy(settings);
     this.#recall();
     this.#changed();
   }
@@ -270,6 +277,17 @@ export class ThinkingBlockElement extends HTMLElement {
   set formatters(formatters: Formatters) {
     this.#formatters = formatters;
     this.#words = null;
+    this.#changed();
+  }
+
+  /** Makes what shows a thought's text; without it, markdown or plain as `render` says. */
+  get renderer(): ((root: HTMLElement) => Renderer) | null {
+    return this.#renderer;
+  }
+
+  set renderer(renderer: ((root: HTMLElement) => Renderer) | null) {
+    this.#renderer = renderer;
+    this.#body?.clear();
     this.#changed();
   }
 
@@ -336,6 +354,7 @@ export class ThinkingBlockElement extends HTMLElement {
     this.clock = clock;
     this.#standing = "";
     this.#deep = false;
+    this.#release();
     this.#body?.clear();
     this.refresh();
   }
@@ -352,7 +371,7 @@ export class ThinkingBlockElement extends HTMLElement {
     this.refresh();
     const name = this.getAttribute("name");
     if (open && block === null && name)
-      for (const other of document.querySelectorAll(this.localName))
+      for (const other of (this.getRootNode() as Document).querySelectorAll(this.localName))
         if (other !== this && other.getAttribute("name") === name && (other as this).open) (other as this).open = false;
   }
 
@@ -406,8 +425,8 @@ export class ThinkingBlockElement extends HTMLElement {
     if (!thinking || !text) return answer;
     const { duration, words_text } = this.#look()[1] as PanelView;
     const title = [this.#speech().say("session.thinking"), duration, words_text].filter(Boolean).join(" · ");
-    // A fence that none of the thought can end.
-    const fence = (text.match(/`+/g) ?? []).reduce((longest, run) => (run.length < longest.length ? longest : `${run}\``), "```");
+    // A fence that none of the thought can end: of runs of one sign, the longest sorts last.
+    const fence = `${["``", ...(text.match(/`+/g) ?? [])].sort().pop()}\``;
     return `<details><summary>${title}</summary>\n\n${fence}\n${text}\n${fence}\n\n</details>\n\n${answer}`;
   }
 
@@ -444,7 +463,7 @@ export class ThinkingBlockElement extends HTMLElement {
   #driven(name: string, value: string | null): void {
     const turn = this.#turn;
     const block = turn.blocks[0];
-    if (name === "tokens") turn.usage.reasoning = value ? Number(value) : null;
+    if (name === "tokens") turn.usage.reasoning = Number(value) || null;
     if (name === "summary") Object.assign(turn, { summary: value ?? "", summaryBy: "model" });
     if (name === "status" && value) this.#feed.settle(value as BlockStatus, this.#startedAt);
     if (!block) return;
@@ -454,21 +473,23 @@ export class ThinkingBlockElement extends HTMLElement {
     if (took && block.startedMs !== null && block.status !== "running") block.endedMs = block.startedMs + Number(took);
   }
 
-  #readPolicy(): void {
+  #readPolicy(settings = this.#settings): void {
     const own: Record<string, unknown> = {
       preset: this.getAttribute("preset"),
       while_streaming: OPEN[this.getAttribute("live") ?? ""],
       after_complete: OPEN[this.getAttribute("rest") ?? ""],
       header: this.getAttribute("header"),
       auto_close: this.getAttribute("auto-close") === "false" ? false : null,
+      ...settings,
     };
     for (const name in own) if (own[name] == null) delete own[name];
-    this.#policy = readPolicy({ ...own, ...this.#settings });
+    this.#policy = readPolicy(own);
+    this.#settings = settings;
   }
 
   #speech(): Words {
     if (this.#words) return this.#words;
-    const tag = this.#table?.name ?? this.closest<HTMLElement>("[lang]")?.lang ?? "";
+    const tag = this.#table?.name ?? (this.closest<HTMLElement>("[lang]") ?? document.documentElement).lang;
     const own = portuguese(tag);
     if (own && !pt)
       this.#load("pt", async () => {
@@ -546,6 +567,7 @@ export class ThinkingBlockElement extends HTMLElement {
     const still = this.#beforeClosing();
     const [at, seen] = this.#look();
     const first = !this.#seen;
+    const was = this.open;
     const bare = this.hasAttribute("headless");
     this.#seen = seen;
     hide(panel.root, !seen || bare);
@@ -553,10 +575,13 @@ export class ThinkingBlockElement extends HTMLElement {
     hide(this.#children, !bare);
     if (seen) {
       if (this.#silent(seen)) seen.peek = this.#speech().say("still_waiting");
-      if (!bare) this.#show(at, seen);
+      if (bare) this.#furnish();
+      else this.#show(at, seen);
       if (still) still();
       if (timed || seen.status !== this.#standing) panel.tick(this.#time(seen));
       if (first) this.#fire("first-paint");
+      // A person's act was told before it was done.
+      else if (was !== this.open && !this.#choices.has(PANEL)) this.#fire("toggle", { open: !was, by: "policy", block: null });
     }
     this.#reflect(at, seen);
     this.#speak(seen);
@@ -577,7 +602,7 @@ export class ThinkingBlockElement extends HTMLElement {
 
   /** Without what is behind the header, the text stands there as it is. */
   #furnish(): void {
-    const act = (name: Act): void => this.#act(name);
+    const act = (name: Act): unknown => this.#act(name);
     if (behind) this.#body ??= behind.body(this.#panel as Panel, act);
     else
       this.#load("body", async () => {
@@ -626,9 +651,9 @@ export class ThinkingBlockElement extends HTMLElement {
       offers: [...own("actions").split(" "), this.hasAttribute("no-copy") ? "no-copy" : "", this.#choices.size ? "reset" : ""],
       notes: new Map(turn.notices.map(({ block, text, code }) => [block ?? PANEL, text || code])),
       waited: waited < 1000 ? "" : words.say("waited", { duration: words.duration(waited) }),
-      budget: Number(own("token-budget")),
+      budget: Number(own("token-budget")) || 0,
       ask: (number) => (open, by) => this.choose(number, open, by),
-      renderer: this.renderer ?? ((root) => (own("render") === "plain" ? plain(root) : markdown(root, (key) => words.say(key)))),
+      renderer: this.#renderer ?? ((root) => (own("render") === "plain" ? plain(root) : markdown(root, (key) => words.say(key)))),
       extras: new Map(Array.from(this.querySelectorAll("template"), (own) => [own.slot, own])),
     };
   }
@@ -653,7 +678,7 @@ export class ThinkingBlockElement extends HTMLElement {
         this.#read = performance.now();
         announce(seen.peek);
       }
-      this.#timer = setTimeout(() => this.#draw(true), 1000 - ((seen.duration_ms ?? 0) % 1000));
+      this.#timer = setTimeout(() => this.refresh(), 1000 - ((seen.duration_ms ?? 0) % 1000));
     } else if (!this.#deep) this.#idle ||= whenIdle(() => this.#drawAhead());
   }
 
@@ -690,10 +715,10 @@ export class ThinkingBlockElement extends HTMLElement {
     else if (from === "thinking" && seen) announce([seen.spoken, seen.notice].filter(Boolean).join(". "));
   }
 
-  #act(act: Act): void {
+  #act(act: Act): unknown {
     const { summary } = this.#panel as Panel;
-    if (act === "copy") void this.copy();
-    else if (act === "close") {
+    if (act === "copy") return this.copy();
+    if (act === "close") {
       this.choose(null, false);
       summary.focus();
     } else if (act === "reset") {
@@ -701,12 +726,12 @@ export class ThinkingBlockElement extends HTMLElement {
       this.#choices.clear();
       this.choose(null, null);
     } else this.#fire(act);
+    return;
   }
 
   #recall(): void {
-    const id = this.getAttribute("block-id");
-    const kept = id ? recall(id, this.#policy.remember) : null;
-    if (kept?.size) this.#choices = kept;
+    const kept = recall(this.getAttribute("block-id"), this.#policy.remember);
+    if (this.isConnected && kept.size) this.#choices = kept;
   }
 
   #fire(name: string, detail: unknown = null): boolean {

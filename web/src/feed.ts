@@ -57,7 +57,7 @@ export class Feed implements Core {
   #loading: Promise<void> | undefined;
   #own: Block | undefined;
   #stamp: { at: number; seen: number; skew: number } | null = null;
-  #lost: Block[] = [];
+  #lost: [running: Block[], seq: number] | null = null;
 
   /** Take one entry, event, message of another dialect, or record; the promise is for what must be loaded first. */
   take(message: unknown): Promise<void> | undefined {
@@ -82,13 +82,16 @@ export class Feed implements Core {
       for await (const message of messages(stream, signal)) {
         await this.take(message);
         drawn();
+        // A source that connects again by itself must be told that this was all.
+        if (this.turn.outcome) break;
       }
     } catch (error) {
       end = { type: "turn.failed", code: "cut_off", message: String(error) };
     }
     if (signal?.aborted) end = ENDS.aborted as TurnEnded;
-    this.#lost = open(this.turn);
-    for (const event of stopped(this.turn, end)) this.tell(event);
+    const { turn } = this;
+    if (turn.live) this.#lost = [open(turn), turn.seq];
+    for (const event of stopped(turn, end)) this.tell(event);
     drawn();
   }
 
@@ -113,7 +116,7 @@ export class Feed implements Core {
     this.#own ??= begin(this.turn, "reasoning");
     if (began) {
       this.#own.startedMs = startedAt ?? Date.now();
-      this.#stamped(Date.now());
+      this.#stamped(this.#own.startedMs);
     }
     return this.#own;
   }
@@ -152,10 +155,11 @@ export class Feed implements Core {
   /** What was told before is passed over; what comes after a lost connection goes on where it broke off. */
   #entry({ seq, event, at_ms }: Entry): void {
     const { turn } = this;
-    if (this.#lost[0]) {
-      for (const block of this.#lost.splice(0)) Object.assign(block, { status: "running", endedMs: null });
+    if (this.#lost) {
+      for (const block of this.#lost[0]) Object.assign(block, { status: "running", endedMs: null });
       turn.outcome = null;
-      turn.seq = seq - 1;
+      turn.seq = this.#lost[1];
+      this.#lost = null;
     }
     if (seq <= turn.seq) return;
     if (at_ms != null) this.#stamped(at_ms);

@@ -13,7 +13,7 @@ const MOST = 500;
 type Kept = [id: string, choices: [number, boolean][]][];
 
 /** The choices for a block, as far as the policy lets them be remembered. */
-export function recall(id: string, remember: Policy["remember"]): Choices {
+export function recall(id: string | null, remember: Policy["remember"]): Choices {
   return new Map(read(remember).find(([known]) => known === id)?.[1]);
 }
 

@@ -62,7 +62,7 @@ export function records(core: Core): (record: StepRecord) => void {
     const status = step.status ?? (last && back === null ? "thinking" : "done");
     block.name = name;
     block.assistantId = step.assistantId ?? "";
-    setText(block, said);
+    setText(block, said ?? "");
     block.status = status === "thinking" ? "running" : status;
     block.result = status === "thinking" ? back : (back ?? "");
     block.error = status === "error" ? (back ?? "") : "";

@@ -17,12 +17,12 @@ summary{display:flex;align-items:center;gap:.25rem var(--g);min-block-size:2.5re
 svg{inline-size:var(--thinking-icon-size,1rem);flex:none;fill:none;stroke:currentColor;stroke-width:1.4;stroke-linecap:round;stroke-linejoin:round}
 .icon,.chevron{display:grid;place-items:center;min-inline-size:1.25rem}
 .label{font-weight:550;color:var(--c)}
-:is(.label,.timer,.meta,.badge,.status,.tokens,.waited,.step-index,.step-state){white-space:nowrap;font-variant-numeric:tabular-nums}
-summary,.bidi,.marker,.notice{color:var(--m)}
+.label,.timer,.meta,.preview,.badge,.status,.tokens,.waited,.step-index,.step-state{white-space:nowrap;font-variant-numeric:tabular-nums}
+summary,.bidi,.image,.marker,.notice{color:var(--m)}
 .badge,.marker{font-size:.8125rem}
 .meta::before{content:"·"/"";margin-inline-end:var(--g)}
 [data-header=auto]:not([data-open=peek]) .summary>.preview::before{content:"— "/""}
-.preview{flex:1 1 0;min-inline-size:0;overflow:hidden;text-overflow:ellipsis;white-space:nowrap}
+.preview{flex:1 1 0;min-inline-size:0;overflow:hidden;text-overflow:ellipsis}
 .label,.badge{unicode-bidi:plaintext}
 .badge{padding:0 .5rem;border:var(--l);border-radius:1rem}
 .badge svg{inline-size:.875rem;vertical-align:-.25em;margin-inline:.1875rem}

@@ -57,7 +57,7 @@ export class Words {
     const seconds = Math.round(ms / 100) < 600 ? Math.round(ms / 100) / 10 : Math.round(ms / 1000);
     return [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60, seconds % 60]
       .flatMap((amount, at) =>
-        amount ? amount.toLocaleString(this.locale.name, { style: "unit", unit: UNITS[at], unitDisplay: "long" }) : [],
+        amount ? amount.toLocaleString(this.locale.name.replace("_", "-"), { style: "unit", unit: UNITS[at], unitDisplay: "long" }) : [],
       )
       .join(" ");
   }
