@@ -112,6 +112,39 @@ def test_any_cut_gives_the_same_nodes(page: Page, pieces: list[str]) -> None:
     assert page.evaluate(DRAWN, pieces) == []
 
 
+def test_any_three_bits_give_the_same_nodes(page: Page) -> None:
+    """All of them, whole and bit by bit: what seemed to be over may go on."""
+    bits = [
+        *"a \\#*_`./!<>|:\né",
+        "[x](https://a.b)",
+        "https://x.y",
+        "~~",
+        "- ",
+        "&amp;",
+        "**b**",
+        "`c`",
+        "_d_",
+    ]
+    told = page.evaluate(
+        """async bits => {
+          const { markdown } = await import("/dist/lib/markdown.js");
+          const drawn = pieces => {
+            const root = document.createElement("div"), renderer = markdown(root, key => key);
+            for (const piece of pieces) renderer.feed(piece);
+            return root.innerHTML;
+          };
+          const problems = [];
+          for (const one of bits) for (const two of bits) for (const three of bits) {
+            const pieces = [one, two, three];
+            if (drawn(pieces) !== drawn([pieces.join("")])) problems.push(pieces);
+          }
+          return problems;
+        }""",
+        bits,
+    )
+    assert told == []
+
+
 @pytest.mark.parametrize("size", [1, 7, 999, 2000, 2001, 3999])
 def test_long_lines_and_long_code_are_cut_alike(page: Page, size: int) -> None:
     line = "word " * 900 + "x" * 5000 + " **bold** [a](https://b.c) "

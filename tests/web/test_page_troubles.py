@@ -564,3 +564,18 @@ def test_an_agent_is_called_by_its_name_when_the_list_knew_of_it_first(
         held.release()
         finished(page)
         page.wait_for_selector(".composer .chip >> text=Botanist")
+
+
+def test_the_answer_is_followed_after_the_thinking_above_it_closed(visit: Visit, gateway: Gateway) -> None:
+    """What becomes shorter takes the reader along to the end, and leaves the page at it."""
+    gateway.call("/api/preferences", {"display": {"preset": "preview"}}, "PUT")
+    session = kept(gateway, "Tall", *((f"question {n}", "", "word " * 300) for n in range(4)))
+    page = visit.open(session)
+    page.wait_for_selector(".answer >> text=word")
+    ask(page, PUZZLE)
+    finished(page, 5)
+    gateway.call("/api/preferences", {}, "PUT")
+    page.wait_for_function(
+        "() => { const {scrollHeight, scrollTop, clientHeight} = document.querySelector('.scroll'); "
+        "return scrollHeight - scrollTop - clientHeight < 2; }"
+    )

@@ -14,4 +14,4 @@ export interface BlockAttributes {
   "no-copy"?: boolean;
 }
 
-export type Toggle = CustomEvent<{ open: boolean; by: "user" | "find"; block: number | null }>;
+export type Toggle = CustomEvent<{ open: boolean; by: "user" | "find" | "policy"; block: number | null }>;

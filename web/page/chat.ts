@@ -30,8 +30,6 @@ export interface Listener {
 
 const PAGE = 20;
 const NEAR_PX = 120;
-/** So long after a jump to the end, what gets its size only as it is drawn is followed. */
-const SETTLE_MS = 500;
 const TRIES = 5;
 
 export class Chat {
@@ -55,7 +53,6 @@ export class Chat {
   private extending = false;
   private stick = true;
   private top = 0;
-  private settles = 0;
 
   constructor(private listener: Listener) {
     this.scroller = h(
@@ -65,8 +62,9 @@ export class Chat {
     );
     this.node = h("div", { class: "chat" }, this.scroller, this.latest);
     this.scroller.addEventListener("scroll", () => this.scrolled(), { passive: true });
-    const opened = ({ detail }: CustomEvent<{ open: boolean }>): void => {
-      if (detail.open) this.stick = false;
+    // Whoever opens something wants to read it.
+    const opened = ({ detail }: CustomEvent<{ open: boolean; by: string }>): void => {
+      if (detail.open && detail.by !== "policy") this.stick = false;
     };
     this.list.addEventListener("thinking-toggle", opened);
     this.list.addEventListener("thinking-step-toggle", opened);
@@ -246,8 +244,6 @@ export class Chat {
   toEnd(): void {
     this.stick = true;
     this.scroller.scrollTop = this.scroller.scrollHeight;
-    // What is drawn in the next frames belongs to the end as well, and gets its size only then.
-    this.settles = performance.now() + SETTLE_MS;
     requestAnimationFrame(() => this.follow());
   }
 
@@ -323,6 +319,7 @@ export class Chat {
     this.extending = true;
     const page = await call<Paged<Message>>(`/api/sessions/${session.id}/messages?limit=${PAGE}&after=${later}`).finally(() => (this.extending = false));
     if (this.session?.id !== session.id) return;
+    this.stay();
     this.list.append(...this.made(page.items).map(({ node }) => node));
     this.ends(this.earlier, page.next);
     this.followRunning(page.items);
@@ -393,15 +390,19 @@ export class Chat {
 
   private scrolled(): void {
     const { scrollTop, scrollHeight, clientHeight } = this.scroller;
-    const near = scrollHeight - scrollTop - clientHeight < NEAR_PX;
+    const left = scrollHeight - scrollTop - clientHeight;
+    const near = left < NEAR_PX;
     if (near && scrollTop > this.top) this.stick = true;
-    else if (scrollTop < this.top - 1) this.stick = false;
+    // Whoever scrolls up leaves the end; what became shorter takes the reader along to it.
+    else if (scrollTop < this.top - 1 && left > 1) this.stick = false;
     this.top = scrollTop;
     show(this.latest, this.exchanges.size > 0 && (!near || !!this.later));
   }
 
+  /** Whoever is at the end stays there, whatever is drawn or gets its size later. */
   private follow(): void {
-    if (this.stick && (this.running || performance.now() < this.settles)) this.scroller.scrollTop = this.scroller.scrollHeight;
+    this.scrolled(); // a reader who just scrolled is not pulled back
+    if (this.stick && !this.later) this.scroller.scrollTop = this.scroller.scrollHeight;
     this.scrolled();
   }
 }

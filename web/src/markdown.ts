@@ -80,8 +80,8 @@ const INLINE = new RegExp(
 const QUIET = /^[^\\`*_[\]<>~|/\n\r\t\u202a-\u202e\u2066-\u2069]+$/;
 /** ...after a line that has a letter, so that it is known what it is... */
 const SETTLED = /^[^|\r]*\p{L}[^|\r]*$/u;
-/** ...and after a text that ends neither within a link nor within an address. */
-const WITHIN = /\[|[:/]\S*$/;
+/** ...that ends neither within an address, also where that seemed to be over, nor lets a mark escape. */
+const WITHIN = /\\$|[:/]\S*$/;
 
 const ITEM = /^( *)([-*+]|(\d{1,9})[.)])( +|$)/;
 const RULE = /^ {0,3}([-*_])(?: *\1){2,} *$/;
@@ -131,8 +131,9 @@ function draw(root: Element, say: Say, start: Leaf | null): Renderer {
   function grown(text: string): boolean {
     const last = drawn?.at(-1);
     const size = pending.length + text.length;
-    const simple = /^(?:p|code)$/.test(at.leaf?.kind ?? "") && QUIET.test(text) && SETTLED.test(pending);
-    if (!simple || size > LONG || !(last instanceof Text) || WITHIN.test(last.data)) return false;
+    const simple = /^(?:p|code)$/.test(at.leaf?.kind ?? "") && QUIET.test(text) && SETTLED.test(pending) && !WITHIN.test(pending);
+    // What may be the beginning of a link is in the last text, for a link that is whole has nodes of its own.
+    if (!simple || size > LONG || !(last instanceof Text) || last.data.includes("[")) return false;
     last.appendData(text);
     pending += text;
     return true;

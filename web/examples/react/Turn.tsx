@@ -24,7 +24,7 @@ export function Turn(): ReactNode {
       <thinking-block
         ref={block}
         policy={POLICY}
-        onthinking-toggle={({ detail }) => setSaid(detail.open ? "You opened the thinking." : "You closed the thinking.")}
+        onthinking-toggle={({ detail }) => detail.by === "user" && setSaid(detail.open ? "You opened the thinking." : "You closed the thinking.")}
       />
       <p id="answer">{answer}</p>
       <p role="status">{said}</p>
