@@ -14,7 +14,7 @@ const CSS = `
 .actions,.copy-code{margin-inline-start:auto}
 .actions{flex-wrap:wrap;justify-content:end}
 .root>details,.summary{background:inherit}
-.summary{position:sticky;inset-block-start:0;z-index:1}
+[open]>.summary{position:sticky;inset-block-start:0;z-index:1}
 [data-status=error]>*>summary>.step-state{color:var(--e)}
 .body{white-space:normal}
 .outside{display:flex;justify-content:end;padding:0 .75rem .375rem}
