@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -63,6 +64,11 @@ def wait_for(page: Page, so: Callable[[], bool]) -> None:
             return
         page.wait_for_timeout(25)
     raise AssertionError("it did not come to be so")
+
+
+def over(gateway: Gateway, turn: str) -> bool:
+    """Whether a turn has come to its end."""
+    return bool(gateway.call(f"/api/turns/{turn}")["state"] == "done")
 
 
 def kept(gateway: Gateway, title: str, *told: tuple[str, str, str]) -> str:
@@ -299,7 +305,7 @@ def test_what_came_in_an_absence_has_no_gap(visit: Visit, gateway: Gateway) -> N
     page.wait_for_selector(".answer >> text=1")
     for n in range(6):
         turn = gateway.call(f"/api/sessions/{session}/turns", {"prompt": f"how much is {n} + 1"})["id"]
-        wait_for(page, lambda id=turn: gateway.call(f"/api/turns/{id}")["state"] == "done")  # type: ignore[misc]
+        wait_for(page, partial(over, gateway, turn))
     stir(page, session)
     page.wait_for_selector(".bubble >> text=5 + 1")
     asked = page.locator(".bubble p").all_text_contents()

@@ -28,7 +28,6 @@ export function complain(error: unknown): void {
 }
 
 function add(text: string, look: IconName, kind: string, role: string | null): void {
-  if (!shelf.isConnected) document.body.append(shelf);
   const toast: HTMLElement = h(
     "div",
     { class: kind, role },
