@@ -16,7 +16,7 @@ import msgspec
 
 from thinkaloud.builtin.arithmetic import Calculation, NotAnExpression, evaluate
 from thinkaloud.builtin.dates import DATE, DaysAway, DaysBetween, WeekdayOf, read_dates
-from thinkaloud.builtin.logic import Claim, Connective, Count, Island, Not
+from thinkaloud.builtin.logic import Claim, Count, Island, Not
 from thinkaloud.builtin.parse import AnswerCheck, Malformed, NotUnderstood, ParsedQuestion, Puzzle, parse
 from thinkaloud.builtin.search import Number, NumberPuzzle
 from thinkaloud.builtin.units import Conversion
@@ -216,9 +216,9 @@ def holds(claim: Claim, knights: frozenset[str]) -> bool:
     if isinstance(claim, Not):
         return not holds(claim.claim, knights)
     both = [holds(claim.first, knights), holds(claim.second, knights)]
-    if claim.connective is Connective.SAME:
+    if claim.connective == "same":
         return both[0] == both[1]
-    return all(both) if claim.connective is Connective.AND else any(both)
+    return all(both) if claim.connective == "and" else any(both)
 
 
 def reachable(puzzle: NumberPuzzle) -> bool:

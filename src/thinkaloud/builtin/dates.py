@@ -14,21 +14,12 @@ import msgspec
 from thinkaloud.builtin.arithmetic import Calculated
 from thinkaloud.builtin.words import Language, Unsolvable
 
-_MONTHS = (
-    ("january", "jan", "janeiro"),
-    ("february", "feb", "fevereiro", "fev"),
-    ("march", "mar", "marco"),
-    ("april", "apr", "abril", "abr"),
-    ("may", "maio", "mai"),
-    ("june", "jun", "junho"),
-    ("july", "jul", "julho"),
-    ("august", "aug", "agosto", "ago"),
-    ("september", "sep", "sept", "setembro", "set"),
-    ("october", "oct", "outubro", "out"),
-    ("november", "nov", "novembro"),
-    ("december", "dec", "dezembro", "dez"),
-)
-_MONTH_NUMBERS = {name: number for number, names in enumerate(_MONTHS, 1) for name in names}
+_MONTHS = """january jan janeiro, february feb fevereiro fev, march mar marco, april apr abril abr,
+    may maio mai, june jun junho, july jul julho, august aug agosto ago, september sep sept setembro set,
+    october oct outubro out, november nov novembro, december dec dezembro dez"""
+_MONTH_NUMBERS = {
+    name: number for number, names in enumerate(_MONTHS.split(","), 1) for name in names.split()
+}
 _MONTH = "|".join(sorted(_MONTH_NUMBERS, key=len, reverse=True))
 DATE = re.compile(
     r"\b(?:(?P<iso_year>\d{4})-(?P<iso_month>\d{1,2})-(?P<iso_day>\d{1,2})"

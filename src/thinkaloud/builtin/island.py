@@ -141,10 +141,10 @@ class _ClaimParser:
 
     def _claim(self, text: str) -> Claim | None:
         if match := _SAME.fullmatch(text):
-            return self._pair(Connective.SAME, match[1], match[2])
+            return self._pair("same", match[1], match[2])
         if match := _IF.fullmatch(text):
-            both = self._pair(Connective.OR, match[1], match[2])
-            return both and Joined(Connective.OR, Not(both.first), both.second)
+            both = self._pair("or", match[1], match[2])
+            return both and Joined("or", Not(both.first), both.second)
         claim = self._simple(text) or self._joined(re.sub(r"^(?:either|ou) ", "", text))
         if claim is None and (match := _UNTRUE.fullmatch(text)):
             denied = self._claim(match[1])
@@ -153,7 +153,8 @@ class _ClaimParser:
 
     def _joined(self, text: str) -> Claim | None:
         """Splits at a connective, the weakest first, where both sides can be parsed."""
-        for pattern, connective in ((_OR, Connective.OR), (_AND, Connective.AND)):
+        connectives: tuple[tuple[re.Pattern[str], Connective], ...] = ((_OR, "or"), (_AND, "and"))
+        for pattern, connective in connectives:
             for match in pattern.finditer(text):
                 if claim := self._pair(connective, text[: match.start()], text[match.end() :]):
                     return claim

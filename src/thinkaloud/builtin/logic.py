@@ -5,7 +5,7 @@ it. It finds all arrangements, so "settled" and "impossible" are said only after
 """
 
 from collections.abc import Iterator, Mapping
-from enum import StrEnum
+from typing import Literal
 
 import msgspec
 
@@ -25,16 +25,11 @@ class Not(msgspec.Struct, frozen=True):
     claim: "Claim"
 
 
-class Connective(StrEnum):
-    """How two claims are joined; SAME means that both hold or neither does."""
-
-    AND = "and"
-    OR = "or"
-    SAME = "same"
+Connective = Literal["and", "or", "same"]
 
 
 class Joined(msgspec.Struct, frozen=True):
-    """A claim made of two."""
+    """A claim made of two; "same" means that both hold or neither does."""
 
     connective: Connective
     first: "Claim"
@@ -123,9 +118,9 @@ def truth(claim: Claim, kinds: Kinds) -> bool | None:
             held = truth(claim.claim, kinds)
             return None if held is None else not held
     first, second = truth(claim.first, kinds), truth(claim.second, kinds)
-    if claim.connective is Connective.SAME:
+    if claim.connective == "same":
         return None if first is None or second is None else first == second
-    decisive = claim.connective is Connective.OR  # one True decides an "or", one False an "and"
+    decisive = claim.connective == "or"  # one True decides an "or", one False an "and"
     if decisive in (first, second):
         return decisive
     return None if None in (first, second) else not decisive

@@ -151,8 +151,15 @@ class SolverServer:
 
 
 @asynccontextmanager
-async def listening(server: SolverServer, port: int = 0) -> AsyncIterator[SolverServer]:
-    """Listens on the loopback address until the block ends; port 0 takes any free port."""
+async def running(
+    *, pace: float = PACE, port: int = 0, local_servers: Sequence[str] = ()
+) -> AsyncIterator[SolverServer]:
+    """Serves the solver on the loopback address until the block ends; port 0 takes any free port.
+
+    `pace` is how many pieces of thinking are sent per second. `local_servers` are names of model servers
+    found on this machine; the answer to a question that the solver cannot read names them.
+    """
+    server = SolverServer(pace, local_servers)
     app = web.Application(client_max_size=LARGEST_BODY)
     app.router.add_route("*", "/{path:.*}", server.handle)
     options: Json = {"handle_signals": False, "handler_cancellation": True, "shutdown_timeout": 0.1}
