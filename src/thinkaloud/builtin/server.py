@@ -15,10 +15,10 @@ from typing import Any
 import msgspec
 from aiohttp import web
 
+from thinkaloud import loopback
 from thinkaloud.builtin.conversation import InputMessage, ToolFunction, reply_to
 from thinkaloud.builtin.solver import SolverReply
 
-HOST = "127.0.0.1"
 MODEL = "solver"
 PACE = 30.0
 """Pieces per second: about as fast as people read."""
@@ -76,7 +76,7 @@ class SolverServer:
     @property
     def url(self) -> str:
         """The address of the server."""
-        return f"http://{HOST}:{self.port}"
+        return loopback.url_of(self.port)
 
     @property
     def base_url(self) -> str:
@@ -160,17 +160,8 @@ async def running(
     found on this machine; the answer to a question that the solver cannot read names them.
     """
     server = SolverServer(pace, local_servers)
-    app = web.Application(client_max_size=LARGEST_BODY)
-    app.router.add_route("*", "/{path:.*}", server.handle)
-    options: Json = {"handle_signals": False, "handler_cancellation": True, "shutdown_timeout": 0.1}
-    runner = web.AppRunner(app, access_log=None, **options)
-    await runner.setup()
-    try:
-        await web.TCPSite(runner, HOST, port).start()
-        server.port = runner.addresses[0][1]
+    async with loopback.listen(server.handle, port=port, largest_body=LARGEST_BODY) as server.port:
         yield server
-    finally:
-        await runner.cleanup()
 
 
 async def _read_request(request: web.Request) -> CompletionRequest:

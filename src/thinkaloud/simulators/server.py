@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 
 from aiohttp import web
 
+from thinkaloud import loopback
 from thinkaloud.simulators import faults
 from thinkaloud.simulators.api import Api, Asked, Json, Memory, Refusal, Reply, compact, refused
 from thinkaloud.simulators.script import Answer, Fault, Script
 from thinkaloud.simulators.signing import Secret
 
-HOST = "127.0.0.1"
 LARGEST_BODY = 32 * 1024 * 1024
 
 
@@ -62,7 +62,7 @@ class Simulator:
     @property
     def url(self) -> str:
         """Where it listens."""
-        return f"http://{HOST}:{self.port}"
+        return loopback.url_of(self.port)
 
     @property
     def base_url(self) -> str:
@@ -179,18 +179,8 @@ def as_script(told: Script | str | bytes | list[Any] | None) -> Script:
 @asynccontextmanager
 async def listening(simulator: Simulator, port: int = 0) -> AsyncIterator[Simulator]:
     """Listen on the loopback address until the block ends; port 0 takes any free one."""
-    app = web.Application(client_max_size=LARGEST_BODY)
-    app.router.add_route("*", "/{path:.*}", simulator.handle)
-    options: dict[str, Any] = {"handle_signals": False, "handler_cancellation": True, "shutdown_timeout": 0.1}
-    runner = web.AppRunner(app, access_log=None, **options)
-    await runner.setup()
-    try:
-        site = web.TCPSite(runner, HOST, port)
-        await site.start()
-        simulator.port = runner.addresses[0][1]
+    async with loopback.listen(simulator.handle, port=port, largest_body=LARGEST_BODY) as simulator.port:
         yield simulator
-    finally:
-        await runner.cleanup()
 
 
 async def serve(simulator: Simulator, port: int, announce: Callable[[str], None]) -> None:
