@@ -23,6 +23,8 @@ _TOLERANCE = Fraction(1, 10**9)
 _NUMBER = re.compile(r"(?:.*=)?\s*([-−]?\d+(?:\.\d+)?(?:e[-+]?\d{1,3})?)(?:\s*/\s*(\d+))?\s*\.?", re.I | re.S)
 _VERDICT = re.compile(r"\W*(?:(right|correct|certo|correto)|(wrong|incorrect|errado|incorreto))\b")
 
+_CHECKER_KEYS = {True: "tool.checker_agrees", False: "tool.checker_disagrees", None: "tool.checker_unclear"}
+
 
 class InputPart(msgspec.Struct):
     """A part of a message; only text is read."""
@@ -110,7 +112,7 @@ def _parameter(tool: ToolFunction) -> str:
 
 
 class _ToolChecks:
-    """What tools were asked about a solution, and what they returned."""
+    """The tool calls about a solution, and their results."""
 
     def __init__(self, solution: Solution, results: ToolResults) -> None:
         self._language = solution.language
@@ -142,8 +144,7 @@ class _ToolChecks:
         if CALCULATOR in self._results and self._conclusion.expression:
             remarks.append(self._phrase(self._calculator_key(), CALCULATOR))
         if CHECKER in self._results:
-            key = {True: "agrees", False: "disagrees", None: "unclear"}[_verdict_in(self._results[CHECKER])]
-            remarks.append(self._phrase(f"tool.checker_{key}", CHECKER))
+            remarks.append(self._phrase(_CHECKER_KEYS[_verdict_in(self._results[CHECKER])], CHECKER))
         return "\n\n".join([self._conclusion.answer, *([" ".join(remarks)] if remarks else [])])
 
     def _calculator_key(self) -> str:
@@ -178,7 +179,7 @@ def _number_in(result: str | None) -> Fraction | None:
 
 
 def _verdict_in(result: str | None) -> bool | None:
-    """Reads whether a checker said right or wrong, in its first word or in JSON."""
+    """Reads the verdict of a checker, in its first word or in JSON."""
     value = _decoded(result or "")
     if isinstance(value, dict) and isinstance(value.get("right"), bool):
         return bool(value["right"])

@@ -1,7 +1,7 @@
 """Knights, who only tell the truth, and knaves, who only lie: their claims, and the search for who is what.
 
 The search assumes that one islander after the other is a knight, then a knave, until a statement contradicts
-it. It finds all arrangements, so "settled" and "impossible" are said only after the whole search.
+it. It finds all arrangements, so an answer is final: the whole search is behind it.
 """
 
 from collections.abc import Iterator, Mapping

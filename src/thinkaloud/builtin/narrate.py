@@ -1,4 +1,4 @@
-"""Writes a trace as thinking, and its result as an answer. Nothing is said that is not in the trace.
+"""Writes a trace as thinking, and its result as an answer. Both contain nothing that is not in the trace.
 
 A long trace is cut in the middle, with the number of lines that were left out.
 """
@@ -30,6 +30,7 @@ from thinkaloud.builtin.words import (
 MOST_LINES = 200
 _LAST_LINES = 40
 _INDENT = "  "
+_END_KEYS = {Found: "think.found", Exhausted: "think.exhausted", Stopped: "think.stopped"}
 
 Trace = tuple[SearchStep | LogicStep | Calculated, ...]
 
@@ -96,8 +97,7 @@ def _number_lines(puzzle: NumberPuzzle, trace: Trace, language: Language) -> Ite
                 yield _INDENT * depth + _combined_line(puzzle, step, following, language)
                 depth += not isinstance(following, Dropped)
             case Found() | Exhausted() | Stopped():
-                key = f"think.{type(step).__name__.lower()}"
-                yield phrase(language, key, target=puzzle.target, **asdict(step))
+                yield phrase(language, _END_KEYS[type(step)], target=puzzle.target, **asdict(step))
 
 
 def _combined_line(puzzle: NumberPuzzle, step: Combined, following: object, language: Language) -> str:

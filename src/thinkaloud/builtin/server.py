@@ -23,8 +23,8 @@ MODEL = "solver"
 PACE = 30.0
 """Pieces per second: about as fast as people read."""
 LARGEST_BODY = 1024 * 1024
-LONGEST_THINKING_S = 6.0
-LONGEST_ANSWER_S = 2.0
+LONGEST_S = {"reasoning_content": 6.0, "content": 2.0}
+"""The longest time that a field of the message is streamed; a long text is sent in larger pieces."""
 
 Json = dict[str, Any]
 
@@ -93,9 +93,8 @@ class SolverServer:
                     return web.json_response({"object": "list", "data": [_model()]})
                 case "GET", "/v1/models/solver":
                     return web.json_response(_model())
-            raise BadCompletionRequest(
-                f"There is nothing at {request.method} {request.path}.", 404, "not_found"
-            )
+            place = f"{request.method} {request.path}"
+            raise BadCompletionRequest(f"There is nothing at {place}.", 404, "not_found")
         except BadCompletionRequest as error:
             return _error_response(error)
 
@@ -121,10 +120,7 @@ class SolverServer:
         with suppress(ConnectionError):  # the client went away
             await send({"role": "assistant"})
             message = _message(await self._reply(body))
-            for field, longest_s in (
-                ("reasoning_content", LONGEST_THINKING_S),
-                ("content", LONGEST_ANSWER_S),
-            ):
+            for field, longest_s in LONGEST_S.items():
                 async for piece in self._paced(message.get(field) or "", longest_s):
                     await send({field: piece})
             if calls := message.get("tool_calls"):
@@ -168,9 +164,8 @@ async def _read_request(request: web.Request) -> CompletionRequest:
     try:
         body = _decoder.decode(await request.read())
     except web.HTTPRequestEntityTooLarge:
-        raise BadCompletionRequest(
-            f"The body is larger than {LARGEST_BODY} bytes.", 413, "too_large"
-        ) from None
+        message = f"The body is larger than {LARGEST_BODY} bytes."
+        raise BadCompletionRequest(message, 413, "too_large") from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise BadCompletionRequest(f"The body is not a chat completion request: {error}") from None
     if body.model != MODEL:

@@ -1,4 +1,4 @@
-"""Units of measure, and conversions by way of the reference unit of their dimension.
+"""Units of measure, and conversions through the reference unit of their dimension.
 
 A row is: dimension, factor to the reference unit, names in both languages, other spellings, zero point.
 Factors are exact. Gallons, quarts, pints and cups are those of the United States; kB is 1000 bytes and KiB
