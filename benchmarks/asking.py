@@ -19,13 +19,14 @@ from importlib.util import find_spec
 from typing import NamedTuple
 
 import aiohttp
+import msgspec
 
 from benchmarks.report import Section
 from thinkaloud.canon import BlockGrew, Kind
 from thinkaloud.canon.events import BlockStarted
 from thinkaloud.canon.requests import Request, UserMessage
 from thinkaloud.catalog.rows import Auth, Capability, Fact, Model, Provider, Replay, ReplayForm, Route
-from thinkaloud.client import Client, stream
+from thinkaloud.client import Client, Options, PreparedRequest, stream
 
 TITLE = "Asking: one chunk of an answer"
 PACE_S = 0.0004
@@ -42,14 +43,6 @@ class Cost(NamedTuple):
     ours: float
     theirs: float
     alone: float
-
-
-class Written(NamedTuple):
-    """A request of the same few bytes for both."""
-
-    path: str
-    headers: dict[str, str]
-    body: bytes
 
 
 def frames(count: int) -> list[bytes]:
@@ -72,7 +65,7 @@ def answer(connection: socket.socket) -> None:
     head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
     with connection, connection.makefile("rb") as lines:
         while line := lines.readline():
-            _, pace, count = line.split()[1].decode().split("/")
+            _, pace, count, *_ = line.split()[1].decode().split("/")
             length = 0
             while (header := lines.readline()) not in (b"\r\n", b""):
                 name, _, value = header.lower().partition(b":")
@@ -118,12 +111,11 @@ async def ours(port: int) -> AsyncIterator[Way]:
     async with Client() as client:
 
         async def ask(pace: str, count: int) -> Said:
-            def write(route: Route, request: Request) -> Written:
-                return Written(f"/{pace}/{count}", {}, b"{}")
-
+            there = msgspec.structs.replace(provider, base_url=f"{base_url}/{pace}/{count}")
+            prepared = PreparedRequest(msgspec.structs.replace(route, provider=there), request)
             kinds: dict[int, Kind] = {}
             said: dict[Kind, list[str]] = {kind: [] for kind in Kind}
-            async for event in stream(request, route, client=client, write=write):
+            async for event in stream(prepared, options=Options(client=client)):
                 if type(event) is BlockGrew:
                     said[kinds[event.block]].append(event.text)
                 elif type(event) is BlockStarted:

@@ -4,7 +4,7 @@ import asyncio
 
 from thinkaloud.canon import BlockEnded, BlockGrew
 from thinkaloud.catalog import builtin_texts, parse
-from thinkaloud.client.prompting import Options, ask, stream
+from thinkaloud.client import Options, ask, stream
 from thinkaloud.simulators import running
 
 SCRIPT = [{"thinking": "17 * 3 is 51.", "text": "51"}, {"thinking": "Less 9.", "text": "42"}]

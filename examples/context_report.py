@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from thinkaloud.client.prompting import Options, prepare
+from thinkaloud.client import Options, prepare
 from thinkaloud.context import read_conversation
 from thinkaloud.dialects.bodies import write
 
@@ -11,7 +11,7 @@ options = Options(tools=talk.tools)
 
 for model in ("anthropic/claude-opus-4.5", "deepseek/deepseek-v4-pro", "openai/gpt-5"):
     ready = prepare(talk, model=model, options=options, have_key=lambda provider: True)
-    body = write(ready.route, ready.built.request).body
+    body = write(ready.route, ready.request).body
     print(f"{model}: {len(body)} bytes")
-    for line in ready.built.report.lines:
+    for line in ready.report.lines:
         print(f"  {line.fate:<9} step {line.step}, {line.kind}: {line.why}")

@@ -45,7 +45,8 @@ from thinkaloud.canon import (
 from thinkaloud.canon import requests as canon
 from thinkaloud.canon.requests import AssistantMessage, ToolMessage, UserMessage
 from thinkaloud.catalog import Route
-from thinkaloud.client.prompting import Prepared
+from thinkaloud.client.api import EventBatch
+from thinkaloud.client.prepare import PreparedRequest
 from thinkaloud.context import Conversation, Said, Step, build, steps_of
 from thinkaloud.dialects.bodies import write
 from thinkaloud.transcript import Approval, Block, Turn, apply, stopped
@@ -134,19 +135,19 @@ class Improvised(Run):
         super().__init__(who, (UserMessage(PROMPT),), around=around, turn=turn)
         self._plans = dict(_tasks(PROMPT, plan))
 
-    async def ask(self, ready: Prepared) -> AsyncGenerator[Entry, None]:
+    async def send(self, ready: PreparedRequest) -> AsyncGenerator[EventBatch, None]:
         """What the model says next."""
-        first = ready.built.request.messages[0]
+        first = ready.request.messages[0]
         assert isinstance(first, UserMessage)
         place, spoken = 0, Spoken((Part(Kind.TEXT, "Now."),))
-        if ready.built.request.tool_choice != "none":
+        if ready.request.tool_choice != "none":
             place, spoken = self._next(first.text)
         for _ in range(spoken.pause):
             await asyncio.sleep(0)
         if spoken.end == "refused":
             raise Out("nobody is there")
-        for seq, event in enumerate(_told(spoken, f"{first.text} {place}")):
-            yield Entry(seq, event, self._around.clock())
+        for event in _told(spoken, f"{first.text} {place}"):
+            yield EventBatch([event], 0)
             if spoken.pause:
                 await asyncio.sleep(0)
 

@@ -243,7 +243,7 @@ REFUSED = [
     ),
     (
         '[agents.x]\nmodel = "m"\nthinking = "hard"',
-        ": [agents.x]: 'hard' is no way to think. Use one of off, low, medium, high, max, or a ",
+        ": [agents.x]: Invalid thinking level: 'hard'. Use one of off, low, medium, high, max, or a ",
     ),
     ('[agents.x]\nmodel = ""', ": [agents.x]: Expected `str` of length >= 1 - at `$.model`."),
     (

@@ -37,8 +37,8 @@ from thinkaloud.agents.tools import MOST_RESULT_CHARS, ToolFault
 from thinkaloud.canon import BlockStarted, Entry, Kind, ProviderFault, Refused, ReplyEnded, TurnStarted
 from thinkaloud.canon import requests as canon
 from thinkaloud.canon.requests import ToolMessage, UserMessage
-from thinkaloud.client.prompting import Options, prepare
-from thinkaloud.client.prompting import told as told_plainly
+from thinkaloud.client import entries as plain_entries
+from thinkaloud.client.prepare import Options, prepare
 from thinkaloud.context import Said, Step, steps_of
 from thinkaloud.transcript import Block, Ending, Turn
 from thinkaloud.transcript import Status as Standing
@@ -95,7 +95,9 @@ def test_a_turn_of_one_reply_is_told_as_if_no_agent_were_there(reply: Reply) -> 
                 model=who.model,
                 options=Options(system=who.system, tools=who.offered, catalog=stage.around.catalog),
             )
-            plain = [entry async for entry in told_plainly(ready, client=stage.around.client)]
+            plain = [
+                entry async for entry in plain_entries(ready, options=Options(client=stage.around.client))
+            ]
             run = Run(who, (UserMessage(PROMPT),), around=stage.around, first=ready)
             entries = await told(run)
             assert stage.asked[0] == stage.asked[1]

@@ -12,7 +12,7 @@ from tests.app.serving import Home, simulated
 from thinkaloud.app import main
 from thinkaloud.app.settings import user_catalog
 from thinkaloud.canon import ProviderFault
-from thinkaloud.client.prompting import Options, ask
+from thinkaloud.client import Options, ask
 from thinkaloud.context import read_conversation
 
 FILE = Path(__file__).parents[2] / "examples/conversation.json"

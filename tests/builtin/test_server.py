@@ -17,8 +17,7 @@ from thinkaloud.builtin import Server, running, solve
 from thinkaloud.canon import Finish, Kind, TurnEnded
 from thinkaloud.canon.requests import Tool, ToolMessage, UserMessage
 from thinkaloud.catalog import Catalog, builtin_texts, parse
-from thinkaloud.client import asking
-from thinkaloud.client.prompting import Options, ask, prepare
+from thinkaloud.client import Options, ask, prepare
 from thinkaloud.context import Conversation, Said
 from thinkaloud.transcript import Ending, Turn, fold
 
@@ -116,7 +115,7 @@ def test_a_question_that_was_stopped_is_no_part_of_the_next() -> None:
         steps = (UserMessage("reach 952 from 25 50 75 100 3 6"), stopped, UserMessage(PUZZLE))
         options = Options(catalog=book)
         ready = prepare(Conversation(steps), model="builtin/solver", options=options)
-        return await asking.ask(ready.built.request, ready.route)
+        return await ask(ready)
 
     assert with_server(talk).answer == ANSWER
 
@@ -130,9 +129,9 @@ def talked(answers: dict[str, str], *tools: Tool, stream: bool = True) -> list[T
         turns: list[Turn] = []
         while not turns or turns[-1].top(Kind.TOOL_CALL):
             ready = prepare(conversation, model="solver/solver", options=options)
-            turn = await asking.ask(ready.built.request, ready.route)
+            turn = await ask(ready)
             turns.append(turn)
-            said = Said(turn=turn, prefix=ready.built.prefix, provider=ready.route.provider.name)
+            said = Said(turn=turn, prefix=ready.prefix, provider=ready.route.provider.name)
             results = (
                 ToolMessage(block.call_id, answers[block.name], block.name)
                 for block in turn.top(Kind.TOOL_CALL)

@@ -14,6 +14,7 @@ from tests.client.upstream import (
     answer,
     chunk,
     client,
+    prepared,
     run,
     serving,
     write,
@@ -21,7 +22,7 @@ from tests.client.upstream import (
 
 from thinkaloud.canon import BlockGrew, Entry, Event, Refused, TurnEnded, TurnStarted
 from thinkaloud.catalog.rows import Auth
-from thinkaloud.client import ask, ask_sync, entries, steady_clock, stream, stream_sync
+from thinkaloud.client import Options, ask, ask_sync, entries, steady_clock, stream, stream_sync
 from thinkaloud.transcript import Ending, Turn, fold
 
 WHOLE = (
@@ -44,7 +45,7 @@ TOLD = ("Two and two → ?", "Four.", Ending.ANSWERED)
 def test_a_stream_is_told_as_events() -> None:
     async def story() -> list[Event]:
         async with serving(tell) as upstream, client() as own:
-            return [event async for event in stream(REQUEST, upstream.route(), client=own, write=write)]
+            return [event async for event in stream(prepared(upstream.route()), options=Options(client=own))]
 
     events = run(story())
     assert events[0] == TurnStarted("openai_chat", "m-1")
@@ -58,7 +59,7 @@ def test_a_whole_response_takes_the_same_way() -> None:
 
     async def story() -> Turn:
         async with serving(whole) as upstream, client() as own:
-            return await ask(REQUEST, upstream.route(), client=own, write=write)
+            return await ask(prepared(upstream.route()), options=Options(client=own))
 
     assert told(run(story())) == TOLD
 
@@ -69,7 +70,7 @@ def test_deltas_that_arrive_together_are_one_event() -> None:
 
     async def story() -> list[Event]:
         async with serving(burst) as upstream, client() as own:
-            return [event async for event in stream(REQUEST, upstream.route(), client=own, write=write)]
+            return [event async for event in stream(prepared(upstream.route()), options=Options(client=own))]
 
     assert [event.text for event in run(story()) if isinstance(event, BlockGrew)] == list(TOLD[:2])
 
@@ -81,7 +82,7 @@ def test_a_turn_starts_when_its_request_went_out() -> None:
 
     async def story() -> list[Entry]:
         async with serving(slow) as upstream, client() as own:
-            told = entries(REQUEST, upstream.route(), client=own, write=write, clock=lambda: 10_000)
+            told = entries(prepared(upstream.route()), options=Options(client=own), clock=lambda: 10_000)
             return [entry async for entry in told]
 
     stamped = run(story())
@@ -105,7 +106,7 @@ def test_a_connection_is_kept_for_the_next_request() -> None:
     async def story() -> list[int]:
         async with serving(late_end, keep=True) as upstream, client() as own:
             for _ in range(3):
-                await ask(REQUEST, upstream.route(), client=own, write=write)
+                await ask(prepared(upstream.route()), options=Options(client=own))
             return [seen.connection for seen in upstream.seen]
 
     assert run(story()) == [1, 1, 1]
@@ -118,7 +119,7 @@ def test_a_turn_that_is_over_is_not_held_up_by_a_connection_that_is_not() -> Non
 
     async def story() -> Turn:
         async with serving(no_end) as upstream, client() as own:
-            return await asyncio.wait_for(ask(REQUEST, upstream.route(), client=own, write=write), 20)
+            return await asyncio.wait_for(ask(prepared(upstream.route()), options=Options(client=own)), 20)
 
     assert told(run(story())) == TOLD
 
@@ -170,10 +171,10 @@ def test_scripts_wait_in_an_ordinary_loop() -> None:
 
         def script() -> tuple[Turn, list[Event], Event]:
             route = upstream.route()
-            first = next(left := stream_sync(REQUEST, route, client=client(), write=write))
+            first = next(left := stream_sync(prepared(route), options=Options(client=client())))
             del left
-            events = list(stream_sync(REQUEST, route, client=client(), write=write))
-            return ask_sync(REQUEST, route, client=client(), write=write), events, first
+            events = list(stream_sync(prepared(route), options=Options(client=client())))
+            return ask_sync(prepared(route), options=Options(client=client())), events, first
 
         async def in_a_thread() -> tuple[Turn, list[Event], Event]:
             return await loop.run_in_executor(None, script)
@@ -188,9 +189,9 @@ def test_scripts_are_told_when_a_loop_is_running() -> None:
     async def story() -> None:
         async with serving(tell) as upstream:
             with pytest.raises(Refused, match="await ask"):
-                ask_sync(REQUEST, upstream.route(), write=write)
+                ask_sync(prepared(upstream.route()))
             with pytest.raises(Refused, match="async for event in stream"):
-                stream_sync(REQUEST, upstream.route(), write=write)
+                stream_sync(prepared(upstream.route()))
 
     run(story())
 
@@ -217,7 +218,7 @@ def test_leaving_early_drops_the_connection() -> None:
 
     async def story() -> None:
         async with serving(endless) as upstream, client() as own:
-            async with aclosing(stream(REQUEST, upstream.route(), client=own, write=write)) as events:
+            async with aclosing(stream(prepared(upstream.route()), options=Options(client=own))) as events:
                 await anext(events)
             await asyncio.wait_for(left.wait(), 20)
 

@@ -20,13 +20,15 @@ from tests.client.upstream import (
     chunk,
     client,
     delta,
+    prepared,
     run,
     serving,
     write,
 )
 
 from thinkaloud.canon import BlockGrew, Event, TurnFailed
-from thinkaloud.client import Caps, Client, Timeouts, asking, stream
+from thinkaloud.client import Caps, Client, Options, Timeouts, send, stream
+from thinkaloud.client.api import ResponseReader
 from thinkaloud.client.inflate import MIB
 from thinkaloud.transcript import Ending, Status, Turn, fold
 from thinkaloud.wire import Limits
@@ -37,8 +39,8 @@ BOUNDARIES = list(itertools.accumulate(map(len, STORY)))
 
 
 async def events_of(upstream: Upstream, own: Client, **options: Limits) -> list[Event]:
-    told = stream(REQUEST, upstream.route(), client=own, write=write, **options)
-    return [event async for event in told]
+    batches = send(prepared(upstream.route()), client=own, **options)
+    return [event async for batch in batches for event in batch.events]
 
 
 def heard(act: Act, own: Client | None = None, **options: Limits) -> Turn:
@@ -78,7 +80,7 @@ def test_a_connection_that_breaks_keeps_what_was_said(upto: int, how: str) -> No
     async def story() -> list[Event]:
         async with serving(breaks) as upstream, client() as own:
             reply = await own.send(upstream.provider(), write(upstream.route(), REQUEST))
-            answering = asking.Answering(upstream.route())
+            answering = ResponseReader(upstream.route())
             events = await answering.next(reply)
             read.set()
             while not answering.over:
@@ -111,7 +113,7 @@ def test_a_slow_reader_loses_nothing_when_the_connection_breaks() -> None:
     async def story() -> list[Event]:
         async with serving(breaks) as upstream, client() as own:
             events = []
-            async for event in stream(REQUEST, upstream.route(), client=own, write=write):
+            async for event in stream(prepared(upstream.route()), options=Options(client=own)):
                 events.append(event)
                 await asyncio.sleep(0.1)
             return events
@@ -146,7 +148,7 @@ def test_a_reader_that_takes_its_time_is_not_a_silent_provider() -> None:
     async def story() -> list[Event]:
         async with serving(steady) as upstream, client(timeouts=Timeouts(5, 5, 0.2)) as own:
             events = []
-            async for event in stream(REQUEST, upstream.route(), client=own, write=write):
+            async for event in stream(prepared(upstream.route()), options=Options(client=own)):
                 events.append(event)
                 await asyncio.sleep(0.3 if len(events) == 2 else 0)
             return events
@@ -226,7 +228,7 @@ def grown(act: Act) -> tuple[int, list[Event]]:
 
     async def story() -> list[Event]:
         async with serving(act) as upstream, client() as own:
-            told = stream(REQUEST, upstream.route(), client=own, write=write)
+            told = stream(prepared(upstream.route()), options=Options(client=own))
             return [event async for event in told if not isinstance(event, BlockGrew)]
 
     gc.collect()
@@ -272,7 +274,7 @@ def test_a_reader_that_stops_reading_holds_the_sender_up() -> None:
 
     async def story() -> int:
         async with serving(floods) as upstream, client() as own:
-            told = stream(REQUEST, upstream.route(), client=own, write=write)
+            told = stream(prepared(upstream.route()), options=Options(client=own))
             await anext(told)
             await asyncio.sleep(0.5)
             await told.aclose()

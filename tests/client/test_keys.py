@@ -18,7 +18,6 @@ from tests.client.upstream import (
     CHUNKED,
     FACT,
     KEY,
-    REQUEST,
     STORY,
     STREAM,
     Act,
@@ -27,14 +26,14 @@ from tests.client.upstream import (
     chunk,
     client,
     event,
+    prepared,
     run,
     serving,
-    write,
 )
 
 from thinkaloud.canon import Entry, KeyMissing, ThinkaloudError
 from thinkaloud.catalog.rows import Auth, Provider
-from thinkaloud.client import Secret, Shell, Timeouts, Unreachable, UnsafeAddress, entries, resolve
+from thinkaloud.client import Options, Secret, Shell, Timeouts, Unreachable, UnsafeAddress, entries, resolve
 from thinkaloud.client.home import home
 from thinkaloud.client.keys import read_key_file
 
@@ -206,7 +205,7 @@ def test_a_planted_key_is_found_nowhere(mishap: str, caplog: pytest.LogCaptureFi
         own = client(timeouts=Timeouts(1, 0.3, 0.3))
         async with serving(MISHAPS[mishap]) as upstream, own:
             try:
-                async for entry in entries(REQUEST, upstream.route(), client=own, write=write):
+                async for entry in entries(prepared(upstream.route()), options=Options(client=own)):
                     told.append(entry)
             except ThinkaloudError as error:
                 return [*dump(error), repr(told), repr(own)]

@@ -8,7 +8,7 @@ import pytest
 from tests.client.upstream import STREAM, Seen, serving
 
 from thinkaloud.catalog import builtin_texts, parse
-from thinkaloud.client.prompting import Options, ask
+from thinkaloud.client import Options, ask
 from thinkaloud.transcript import Turn
 
 ROOT = Path(__file__).parents[2]

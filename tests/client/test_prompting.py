@@ -20,8 +20,8 @@ from thinkaloud.canon import (
 )
 from thinkaloud.canon.requests import Image, Level, ThinkingSetting, Tool, UserMessage
 from thinkaloud.catalog import Catalog, Provider, builtin_texts, parse
-from thinkaloud.client import Client, Shell
-from thinkaloud.client.prompting import Options, ask, entries, has_key, prepare, setting, stream
+from thinkaloud.client import Client, Options, Shell, ask, entries, prepare, stream
+from thinkaloud.client.prepare import has_key, parse_thinking
 from thinkaloud.context import ContextMode, Conversation
 from thinkaloud.simulators import Simulator, running
 from thinkaloud.transcript import Ending
@@ -64,13 +64,13 @@ def key(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_what_a_person_writes_is_a_setting(said: str | int | None, meant: ThinkingSetting) -> None:
-    assert setting(said) == meant
+    assert parse_thinking(said) == meant
 
 
 @pytest.mark.parametrize("said", ["lots", "High", "-5", "4k", "4.5"])
 def test_what_is_no_way_to_think_is_refused(said: str) -> None:
-    with pytest.raises(Refused, match=r"is no way to think\. Use one of off, low, medium, high, max, or"):
-        setting(said)
+    with pytest.raises(Refused, match=r"Invalid thinking level: .*\. Use one of off, low, medium, high, max, or"):
+        parse_thinking(said)
 
 
 @pytest.mark.parametrize(
@@ -93,12 +93,12 @@ def test_a_request_is_prepared(
     ready = prepare(QUESTION, model=model, thinking=thinking, have_key=anyone)
     assert (ready.route.provider.name, ready.route.model_id) == (provider, model_id)
     assert len(ready.notes) == notes, ready.notes
-    assert ready.built.request.messages == (UserMessage(QUESTION),)
+    assert ready.request.messages == (UserMessage(QUESTION),)
 
 
 def test_the_suffix_asks_for_thinking_as_a_setting_does() -> None:
     ready = prepare(QUESTION, model="claude-3.7-sonnet:thinking", have_key=anyone)
-    assert ready.built.request.ask.budget_tokens == 8192
+    assert ready.request.ask.budget_tokens == 8192
 
 
 def test_thinking_that_cannot_be_had_is_refused_or_noted() -> None:
@@ -125,7 +125,7 @@ def test_options_reach_the_request() -> None:
         stream=False,
         context_mode=ContextMode.STRIP,
     )
-    request = prepare(QUESTION, model="openai/gpt-5", options=options, have_key=anyone).built.request
+    request = prepare(QUESTION, model="openai/gpt-5", options=options, have_key=anyone).request
     assert (request.system, request.max_tokens, request.stream) == ("Be brief.", 900, False)
     assert request.tools == options.tools
     assert request.messages == (UserMessage(QUESTION, (image,)),)
@@ -133,7 +133,7 @@ def test_options_reach_the_request() -> None:
 
 def test_a_conversation_brings_its_own_system_and_tools() -> None:
     talk = Conversation((UserMessage("One"), UserMessage("Two")), "Be brief.", (Tool("get_weather"),))
-    request = prepare(talk, model="openai/gpt-5", have_key=anyone).built.request
+    request = prepare(talk, model="openai/gpt-5", have_key=anyone).request
     assert (request.system, request.tools) == ("Be brief.", talk.tools)
 
 

@@ -18,6 +18,7 @@ from tests.client.upstream import (
     Seen,
     answer,
     client,
+    prepared,
     run,
     serving,
     write,
@@ -27,6 +28,7 @@ from thinkaloud.canon import LimitExceeded, ProviderFault
 from thinkaloud.catalog.rows import Provider
 from thinkaloud.client import (
     Client,
+    Options,
     ProviderRefused,
     RateLimited,
     Retries,
@@ -60,7 +62,7 @@ def asked(*acts: Act, own: Client | None = None) -> tuple[Turn, int]:
 
     async def story() -> tuple[Turn, int]:
         async with serving(*acts) as upstream, own or client() as opened:
-            turn = await ask(REQUEST, upstream.route(), client=opened, write=write)
+            turn = await ask(prepared(upstream.route()), options=Options(client=opened))
             return turn, len(upstream.seen)
 
     return run(story())
@@ -72,7 +74,7 @@ def refused(*acts: Act, own: Client | None = None) -> tuple[ProviderFault, int]:
     async def story() -> tuple[ProviderFault, int]:
         async with serving(*acts) as upstream, own or client() as opened:
             with pytest.raises(ProviderFault) as caught:
-                await ask(REQUEST, upstream.route(), client=opened, write=write)
+                await ask(prepared(upstream.route()), options=Options(client=opened))
             return caught.value, len(upstream.seen)
 
     return run(story())
@@ -259,7 +261,7 @@ def test_a_redirect_is_an_error_and_takes_no_key_along(status: int) -> None:
                 client() as own,
             ):
                 with pytest.raises(ProviderRefused) as caught:
-                    await ask(REQUEST, upstream.route(), client=own, write=write)
+                    await ask(prepared(upstream.route()), options=Options(client=own))
                 return caught.value, len(other.seen)
 
     error, elsewhere = run(story())

@@ -7,8 +7,7 @@ import pytest
 from thinkaloud.canon import Kind
 from thinkaloud.canon.requests import Tool, ToolMessage, UserMessage
 from thinkaloud.catalog import Catalog, builtin_texts, parse
-from thinkaloud.client import asking
-from thinkaloud.client.prompting import Options, prepare
+from thinkaloud.client import Options, ask, prepare
 from thinkaloud.context import Conversation, Said
 from thinkaloud.simulators import Answer, Script, ToolCall, running
 from thinkaloud.transcript import Ending, Turn
@@ -33,9 +32,9 @@ async def talk(*, stream: bool) -> tuple[list[Turn], list[bytes]]:
         turns = []
         for result in ("18 °C", ""):
             ready = prepare(conversation, model="claude-opus-4-5", thinking="high", options=options)
-            turn = await asking.ask(ready.built.request, ready.route)
+            turn = await ask(ready)
             turns.append(turn)
-            said = Said(turn=turn, prefix=ready.built.prefix, provider=ready.route.provider.name)
+            said = Said(turn=turn, prefix=ready.prefix, provider=ready.route.provider.name)
             results = tuple(
                 ToolMessage(block.call_id, result, block.name) for block in turn.top(Kind.TOOL_CALL)
             )

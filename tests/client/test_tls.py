@@ -11,7 +11,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
-from tests.client.upstream import KEY, REQUEST, STORY, STREAM, Seen, serving, write
+from tests.client.upstream import KEY, STORY, STREAM, Seen, prepared, serving
 
 from thinkaloud.client import Unreachable, ask
 from thinkaloud.transcript import Turn
@@ -54,7 +54,7 @@ async def asked(certificate: Path) -> Turn:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate)
     async with serving(tell, tls=context) as upstream:
-        return await ask(REQUEST, upstream.route(), write=write)
+        return await ask(prepared(upstream.route()))
 
 
 def test_an_authority_that_is_named_is_trusted(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> None:

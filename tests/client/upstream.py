@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from thinkaloud.canon.requests import Request, UserMessage
 from thinkaloud.catalog.rows import Auth, Capability, Fact, Model, Provider, Replay, ReplayForm, Route
-from thinkaloud.client import Client, Retries, Shell, Timeouts
+from thinkaloud.client import Client, PreparedRequest, Retries, Shell, Timeouts
 
 KEY = "sk-canary-7f3a91d2"
 FACT = Fact(as_of="2026-01-01", source="a test")
@@ -172,6 +172,10 @@ def write(route: Route, request: Request) -> Written:
 
 
 REQUEST = Request(model="m-1", messages=(UserMessage("2 + 2?"),))
+
+
+def prepared(route: Route) -> PreparedRequest:
+    return PreparedRequest(route, REQUEST)
 
 
 @dataclass

@@ -19,10 +19,10 @@ from thinkaloud.canon import Kind
 from thinkaloud.canon.requests import Tool, ToolMessage, UserMessage
 from thinkaloud.catalog import Catalog, Route, builtin, builtin_texts, parse
 from thinkaloud.catalog.rows import ReplayForm
-from thinkaloud.client import asking
+from thinkaloud.client import entries
 from thinkaloud.client.faults import ProviderRefused
 from thinkaloud.client.http import Client, Shell
-from thinkaloud.client.prompting import Options, Prepared, prepare
+from thinkaloud.client.prepare import Options, PreparedRequest, prepare
 from thinkaloud.context import ContextMode, Conversation, Fate, Report, Said, Step
 from thinkaloud.simulators import Answer, Fault, Script, Simulator, ToolCall, running
 from thinkaloud.transcript import Ending, Status, Turn, apply
@@ -98,7 +98,7 @@ class Journey:
         self.mode = mode
         self.thoughts: list[Thought] = []
         self.turns = 0
-        self.prepared: Prepared | None = None
+        self.prepared: PreparedRequest | None = None
         self._catalog = _catalog(servers)
         self._client = client
 
@@ -123,17 +123,17 @@ class Journey:
             turn = await self._answered(ready, cancel=cancel)
         except ProviderRefused:
             pytest.fail(f"{stop} in mode {self.mode}: {server.refusals[-1]}\n{server.requests[-1].body}")
-        said = Said(turn, ready.built.prefix, ready.route.provider.name)
+        said = Said(turn, ready.prefix, ready.route.provider.name)
         self._check(server, stop, ready)
         self.steps.append(said)
         self.turns += 1
         self.thoughts.append(Thought(word, stop, not whole(turn)))
         return said
 
-    async def _answered(self, ready: Prepared, *, cancel: bool) -> Turn:
+    async def _answered(self, ready: PreparedRequest, *, cancel: bool) -> Turn:
         """The whole answer; or, where it is to be cancelled, what came before a silence."""
         turn = Turn()
-        told = asking.entries(ready.built.request, ready.route, client=self._client)
+        told = entries(ready, options=Options(client=self._client))
         try:
             while True:
                 async with asyncio.timeout(CANCEL_S if cancel else None):
@@ -164,13 +164,13 @@ class Journey:
         told: list[Step] = [UserMessage(summary)] if summary else []
         self.steps = [*told, *self.steps[-keep:]]
 
-    def _check(self, server: Simulator, stop: Stop, ready: Prepared) -> None:
+    def _check(self, server: Simulator, stop: Stop, ready: PreparedRequest) -> None:
         assert server.refusals == [], (stop, self.mode, server.refusals, server.requests[-1].body)
         raw = server.requests[-1].raw.decode()
         for thought in self.thoughts:
             if thought.stop.provider != stop.provider or thought.interrupted:
                 assert thought.word not in raw, (stop, thought)
-        self._check_report(ready.built.report)
+        self._check_report(ready.report)
         self._check_own_words(ready, raw)
 
     def _check_report(self, report: Report) -> None:
@@ -184,9 +184,9 @@ class Journey:
         assert sorted((line.step, line.block) for line in report.lines if line.block is not None) == blocks
         assert all(line.why for line in report.lines)
 
-    def _check_own_words(self, ready: Prepared, raw: str) -> None:
+    def _check_own_words(self, ready: PreparedRequest, raw: str) -> None:
         """What the report calls sent was sent as it came."""
-        for number, lines in groupby(ready.built.report.lines, lambda line: line.step):
+        for number, lines in groupby(ready.report.lines, lambda line: line.step):
             told = [line for line in lines if line.fate is Fate.SENT]
             step = self.steps[number]
             if not isinstance(step, Said) or not told:

@@ -23,7 +23,7 @@ from thinkaloud.agents.limits import Limits
 from thinkaloud.agents.mcp_tools import McpServer
 from thinkaloud.agents.tools import Tool
 from thinkaloud.canon import Refused
-from thinkaloud.client.prompting import setting
+from thinkaloud.client.prepare import parse_thinking
 
 FILE = "agents.toml"
 SEARCH_SESSIONS = "search_sessions"
@@ -308,6 +308,6 @@ def _check_agent(file: AgentFile, key: str, tools: Collection[str]) -> None:
         if most is not None and not most > 0:
             raise Refused(f"{place}: limits.{name} leaves room for nothing. Make it more than 0.")
     try:
-        setting(row.thinking)
+        parse_thinking(row.thinking)
     except Refused as error:
         raise Refused(f"{place}: {error}") from None

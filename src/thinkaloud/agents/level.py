@@ -14,7 +14,8 @@ import msgspec
 
 from thinkaloud.agents.agent import Agent
 from thinkaloud.agents.limits import LimitReached, exceeded
-from thinkaloud.agents.replying import GOES_ON, ReplyFailed, Replying, Teller
+from thinkaloud.agents.prepare import prepare_reply
+from thinkaloud.agents.replying import GOES_ON, EventSink, ReplyFailed, ReplyRunner
 from thinkaloud.agents.tools import Came, call
 from thinkaloud.canon import (
     ApprovalAsked,
@@ -28,8 +29,8 @@ from thinkaloud.canon import (
 from thinkaloud.canon.requests import Level as Effort
 from thinkaloud.canon.requests import UserMessage
 from thinkaloud.catalog import Catalog
-from thinkaloud.client.prompting import Options, Prepared, need_key, prepare
-from thinkaloud.context import Conversation, Step, replies_of
+from thinkaloud.client.prepare import PreparedRequest
+from thinkaloud.context import Step, replies_of
 from thinkaloud.dialects import bodies
 from thinkaloud.transcript import PAUSED, Approval, Block, Reply, given_up
 
@@ -51,7 +52,7 @@ class Settled(msgspec.Struct, frozen=True):
     by: str = ""
 
 
-class Desk(Teller, Protocol):
+class Desk(EventSink, Protocol):
     """What a level needs of its run."""
 
     @property
@@ -71,7 +72,7 @@ class Level:
         agent: Agent,
         before: tuple[Step, ...],
         *,
-        first: Prepared | None = None,
+        first: PreparedRequest | None = None,
         above: "Level | None" = None,
         parent: int | None = None,
     ) -> None:
@@ -116,8 +117,8 @@ class Level:
             await _side_by_side([self._answer(block) for block in calls])
             return
         with self._within_limits():
-            ready = await self._readied()
-            await Replying(self._desk, self._agent, self._parent, ready).run()
+            prepared = await self._next_request()
+            await ReplyRunner(self._desk, self._agent, self._parent, prepared).run()
 
     def _over(self) -> bool:
         turn, replies = self._desk.turn, self.replies
@@ -160,8 +161,10 @@ class Level:
             yield level
             level = level._above
 
-    async def _readied(self) -> Prepared:
+    async def _next_request(self) -> PreparedRequest:
         """The next request. One that cannot be made fails like one that cannot be sent."""
+        if self._first is not None and not self.replies and not self.hurried:
+            return self._first
         try:
             return await asyncio.to_thread(self._prepared)
         except Refused as refused:
@@ -169,42 +172,31 @@ class Level:
                 raise
             raise ReplyFailed(TurnFailed("refused", str(refused))) from None
 
-    def _prepared(self) -> Prepared:
-        """What could not be honoured is told of once."""
-        if self._first is not None and not self.replies and not self.hurried:
-            return self._first
-        ready = self._without_tools() if self.hurried else self._request(self._agent.thinking)
-        told = {notice.text for notice in self._desk.turn.notices if notice.block == self._parent}
-        return msgspec.structs.replace(ready, notes=tuple(note for note in ready.notes if note not in told))
+    def _prepared(self) -> PreparedRequest:
+        """A note that the turn has already is not repeated."""
+        prepared = self._without_tools() if self.hurried else self._request()
+        known = {notice.text for notice in self._desk.turn.notices if notice.block == self._parent}
+        notes = tuple(note for note in prepared.notes if note not in known)
+        return msgspec.structs.replace(prepared, notes=notes)
 
-    def _without_tools(self) -> Prepared:
+    def _without_tools(self) -> PreparedRequest:
         """A request for an answer now. Where tools cannot be forbidden they are offered, and then not run."""
         try:
-            ready = self._request(Effort.OFF, "none")
-            bodies.write(ready.route, ready.built.request)
+            prepared = self._request(Effort.OFF, "none")
+            bodies.write(prepared.route, prepared.request)
         except Refused:
-            ready = self._request(Effort.OFF)
-        return ready
+            prepared = self._request(Effort.OFF)
+        return prepared
 
-    def _request(self, thinking: str | int | None, tool_choice: str = "") -> Prepared:
-        agent = self._agent
+    def _request(self, thinking: Effort | None = None, tool_choice: str = "") -> PreparedRequest:
         steps = (*self._before, *replies_of(self._desk.turn, self._parent))
-        options = Options(
-            tools=agent.offered,
-            tool_choice=tool_choice if agent.offered else "",
-            max_tokens=agent.max_tokens,
-            context_mode=agent.context_mode,
-            catalog=self._desk.catalog,
-        )
-        conversation = Conversation(steps, agent.system, agent.offered)
-        ready = prepare(conversation, model=agent.model, thinking=thinking, options=options)
-        need_key(ready.route)
-        return ready
+        agent = self._agent if thinking is None else msgspec.structs.replace(self._agent, thinking=thinking)
+        return prepare_reply(agent, steps, catalog=self._desk.catalog, tool_choice=tool_choice)
 
     async def _answer(self, block: Block) -> None:
         came = await self._came(block)
         if block.awaited:  # a tool that did not care to be stopped may come back when nobody waits any more
-            self._desk.tell(ToolFinished(block.number, came.result, came.error))
+            self._desk.emit(ToolFinished(block.number, came.result, came.error))
 
     async def _came(self, block: Block) -> Came:
         if self.hurried:
@@ -213,7 +205,7 @@ class Level:
             return await self._use(block)
         came = await self._delegate(block)
         for event in given_up(self._desk.turn, block.number):
-            self._desk.tell(event)
+            self._desk.emit(event)
         return came
 
     async def _use(self, block: Block) -> Came:
@@ -233,11 +225,11 @@ class Level:
 
     async def _let_run(self, block: Block) -> bool:
         if block.approval is Approval.NOT_ASKED:
-            self._desk.tell(ApprovalAsked(block.number))
+            self._desk.emit(ApprovalAsked(block.number))
         if block.approval is Approval.ASKED:
             with self._clocks_stopped():
                 settled = await self._desk.settled(block.number)
-            self._desk.tell(ApprovalSettled(block.number, settled.granted, settled.by))
+            self._desk.emit(ApprovalSettled(block.number, settled.granted, settled.by))
         return block.approval is Approval.GRANTED
 
     async def _delegate(self, block: Block) -> Came:

@@ -34,7 +34,7 @@ class _Given(msgspec.Struct):
 _given = msgspec.json.Decoder(_Given)
 
 
-class Retelling:
+class ReplyMapper:
     """Takes a reply's events one by one; `end` is the one that closed it."""
 
     def __init__(self, agent: Agent, parent: int | None) -> None:

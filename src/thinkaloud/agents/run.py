@@ -6,7 +6,7 @@ that was left waiting for an approval goes on from its entries, in this process 
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, Collection
+from collections.abc import AsyncGenerator, Callable, Collection
 
 import msgspec
 
@@ -34,9 +34,9 @@ from thinkaloud.canon import (
 from thinkaloud.canon.requests import Level as Effort
 from thinkaloud.catalog import Catalog
 from thinkaloud.client import steady_clock
-from thinkaloud.client.asking import Clock
+from thinkaloud.client.api import Clock, EventBatch, ask, send
 from thinkaloud.client.http import Client
-from thinkaloud.client.prompting import Options, Prepared, ask, setting, told
+from thinkaloud.client.prepare import Options, PreparedRequest, parse_thinking
 from thinkaloud.context import Step
 from thinkaloud.transcript import Approval, Block, Status, Turn, apply, given_up, stopped
 from thinkaloud.transcript.stopping import STOPPED
@@ -44,6 +44,7 @@ from thinkaloud.transcript.stopping import STOPPED
 ANSWER_NOW = NoticeGiven("answer_now", "The thinking was stopped, and the model was asked to answer now.")
 _TICK_S = 1.0
 _SUMMARY_TOKENS = 100
+_ENDS = (TurnEnded, TurnFailed)
 
 
 class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,7 +66,7 @@ class Run:
         before: tuple[Step, ...],
         *,
         around: Surroundings | None = None,
-        first: Prepared | None = None,
+        first: PreparedRequest | None = None,
         turn: Turn | None = None,
     ) -> None:
         """Begin a turn after these steps, with its first request if that is ready; or go on with a turn."""
@@ -73,8 +74,7 @@ class Run:
         self._around = around or Surroundings()
         self._top = Level(self, agent, before, first=first)
         self._theirs = [tool.name for tool in agent.client_tools]
-        self._told: deque[Entry] = deque()
-        self._news = asyncio.Event()
+        self._sink: Callable[[Entry], None] = _nowhere
         self._summaries = Summaries(write=self._summary if agent.summary_model else None)
         self._summary_model = agent.summary_model
         self._watch = Watch(silent_s=self._around.silent_s, budget_tokens=_budget(agent))
@@ -88,20 +88,42 @@ class Run:
         """Where models are found."""
         return self._around.catalog
 
-    async def entries(self) -> AsyncGenerator[Entry, None]:
-        """Everything that happens from now on. Faults before the first entry are raised."""
+    async def execute(self, sink: Callable[[Entry], None]) -> None:
+        """Run the turn to its end; `sink` gets each entry when it happens.
+
+        Faults before the first entry are raised. A cancel stops everything under way. `sink` must not raise:
+        an entry is part of the turn by then.
+        """
+        self._sink = sink
         tasks = [asyncio.create_task(self._run()), asyncio.create_task(self._tick())]
-        tasks[0].add_done_callback(lambda _: self._news.set())
         try:
-            while self._told or not tasks[0].done():
-                while self._told:
-                    yield self._told.popleft()
-                self._news.clear()
-                if not tasks[0].done():
-                    await self._news.wait()
+            await asyncio.wait(tasks[:1])
             tasks[0].result()
         finally:
             await put_down([*tasks, *self._writing], 2 * GRACE_S)
+
+    async def entries(self) -> AsyncGenerator[Entry, None]:
+        """Yield the entries while they happen; leaving early stops everything under way."""
+        waiting: deque[Entry] = deque()
+        changed = asyncio.Event()
+
+        def sink(entry: Entry) -> None:
+            waiting.append(entry)
+            changed.set()
+
+        running = asyncio.create_task(self.execute(sink))
+        running.add_done_callback(lambda _: changed.set())
+        try:
+            while waiting or not running.done():
+                while waiting:
+                    yield waiting.popleft()
+                changed.clear()
+                if not running.done():
+                    await changed.wait()
+            running.result()
+        finally:
+            running.cancel()
+            await asyncio.wait((running,))
 
     def settle(self, block: int, *, granted: bool, by: str = "") -> None:
         """Let a call run that waits for it, or not; also before a turn that was left waiting goes on."""
@@ -121,23 +143,30 @@ class Run:
         self._hurry = True
         self._working.cancel()
 
-    def tell(self, event: Event, at_ms: int | None = None) -> None:
-        """Write an event into the turn; before its end, the last line on what was thought."""
-        if isinstance(event, TurnEnded | TurnFailed) and (line := self._summaries.last(self.turn)):
-            self.tell(line)
+    def now_ms(self) -> int:
+        """The time on the run's clock."""
+        return self._around.clock()
+
+    def emit(self, event: Event, at_ms: int | None = None) -> None:
+        """Append an event, the summary that is due before an end, and what the watchers notice."""
+        if type(event) in _ENDS and (line := self._summaries.last(self.turn)):
+            self.emit(line)
+        entry = self.append(event, at_ms)
+        for notice in self._watch.feed(self.turn, entry) if self.turn.live else ():
+            self.emit(notice)
+        if type(event) is TurnStarted and self._top.hurried:
+            self.emit(ANSWER_NOW)
+
+    def append(self, event: Event, at_ms: int | None = None) -> Entry:
+        """Stamp an event, apply it to the turn and hand it on: the one place where a run grows."""
         entry = Entry(self.turn.seq + 1, event, self._around.clock() if at_ms is None else at_ms)
         apply(self.turn, entry)
-        self._told.append(entry)
-        self._news.set()
-        hurried = isinstance(event, TurnStarted) and self._top.hurried
-        for notice in self._watch.feed(self.turn, entry) if self.turn.live else ():
-            self.tell(notice)
-        if hurried:
-            self.tell(ANSWER_NOW)
+        self._sink(entry)
+        return entry
 
-    def ask(self, ready: Prepared) -> AsyncGenerator[Entry, None]:
+    def send(self, prepared: PreparedRequest) -> AsyncGenerator[EventBatch, None]:
         """Send a request."""
-        return told(ready, client=self._around.client, clock=self._around.clock)
+        return send(prepared, client=self._around.client)
 
     async def settled(self, block: int) -> Settled:
         """Wait until a person has decided about a call."""
@@ -147,19 +176,19 @@ class Run:
         return self._settled.setdefault(block, asyncio.get_running_loop().create_future())
 
     async def _run(self) -> None:
-        self._tell_all(left_behind(self.turn, self._theirs))
+        self._emit_all(left_behind(self.turn, self._theirs))
         try:
             await self._work()
         except LimitReached as reached:
             begun: list[Event] = [TurnStarted()] if self.turn.seq < 0 else []
             notice = NoticeGiven(reached.code, str(reached))
-            self._tell_all([*begun, *given_up(self.turn), notice, TurnEnded(Finish.LENGTH, reached.code)])
+            self._emit_all([*begun, *given_up(self.turn), notice, TurnEnded(Finish.LENGTH, reached.code)])
         except ReplyFailed as failed:
-            self._tell_all(stopped(self.turn, failed.failed))
+            self._emit_all(stopped(self.turn, failed.failed))
         if self.turn.live:
             last = self._top.replies[-1]
             left = any(self.turn.blocks[number].awaited for number in last.calls) and last.finish in GOES_ON
-            self.tell(TurnEnded(Finish.TOOL_CALLS if left else last.finish, last.said))
+            self.emit(TurnEnded(Finish.TOOL_CALLS if left else last.finish, last.said))
 
     async def _work(self) -> None:
         while True:
@@ -172,31 +201,31 @@ class Run:
                     raise
                 self._hurry, self._top.hurried = False, True
                 if self.turn.live and self.turn.seq >= 0:
-                    self._tell_all([*given_up(self.turn), ANSWER_NOW])
+                    self._emit_all([*given_up(self.turn), ANSWER_NOW])
 
-    def _tell_all(self, events: list[Event]) -> None:
+    def _emit_all(self, events: list[Event]) -> None:
         for event in events:
-            self.tell(event)
+            self.emit(event)
 
     async def _tick(self) -> None:
         """What is due by the clock: that nothing comes, and what is being thought."""
         while True:
             await asyncio.sleep(_TICK_S)
             now_ms = self._around.clock()
-            self._tell_if_live(self._summaries.feed(self.turn, now_ms))
+            self._emit_if_live(self._summaries.feed(self.turn, now_ms))
             if not any(not future.done() for future in self._settled.values()):
-                self._tell_if_live(self._watch.silent(now_ms))
+                self._emit_if_live(self._watch.silent(now_ms))
             if self._summaries.due(self.turn, now_ms):
                 writing = asyncio.create_task(self._write_summary(now_ms))
                 self._writing.add(writing)
                 writing.add_done_callback(self._writing.discard)
 
     async def _write_summary(self, now_ms: int) -> None:
-        self._tell_if_live(await self._summaries.asked(self.turn, now_ms))
+        self._emit_if_live(await self._summaries.asked(self.turn, now_ms))
 
-    def _tell_if_live(self, event: Event | None) -> None:
+    def _emit_if_live(self, event: Event | None) -> None:
         if event is not None and self.turn.live and self.turn.seq >= 0:
-            self.tell(event)
+            self.emit(event)
 
     async def _summary(self, thinking: str) -> str:
         options = Options(
@@ -243,5 +272,9 @@ def _can_wait(call: Block, theirs: Collection[str]) -> bool:
     return call.kind is Kind.ASSISTANT_CALL or call.approval is Approval.ASKED or to_client
 
 
+def _nowhere(entry: Entry) -> None:
+    """The sink of a run that is not executed yet."""
+
+
 def _budget(agent: Agent) -> int | None:
-    return setting(agent.thinking).budget_tokens
+    return parse_thinking(agent.thinking).budget_tokens

@@ -38,7 +38,7 @@ class Approvals:
             granted, by = True, "--approve"
         elif (terminal := _terminal()) is None:
             granted, by = False, ""
-            run.tell(NoticeGiven("approval_denied", self._denied(block), block.number))
+            run.emit(NoticeGiven("approval_denied", self._denied(block), block.number))
         else:
             granted, by = await self._ask(terminal, block), "terminal"
         with suppress(Refused):  # it came to its end while the question stood

@@ -22,7 +22,7 @@ from thinkaloud.canon import ApprovalAsked, Entry, Finish, NoticeGiven, Refused,
 from thinkaloud.canon.requests import UserMessage
 from thinkaloud.catalog import Catalog
 from thinkaloud.client import steady_clock
-from thinkaloud.client.prompting import Options, Prepared, need_key, prepare
+from thinkaloud.client.prepare import Options, PreparedRequest, prepare, require_key
 from thinkaloud.context import Conversation
 from thinkaloud.surfaces.plain import Show
 from thinkaloud.surfaces.terminal import clean_json
@@ -223,7 +223,7 @@ def _allowed(given: list[str], agent: Agent, tools: dict[str, tuple[Tool, ...]])
 
 def _prepared(
     agent: Agent, asked: UserMessage, on_thinking_unavailable: str, catalog: Catalog
-) -> tuple[Agent, Prepared]:
+) -> tuple[Agent, PreparedRequest]:
     """The first request, and the agent, which does not ask again for thinking that cannot be had."""
     conversation = Conversation((asked,), agent.system, agent.offered)
     options = Options(tools=agent.offered, max_tokens=agent.max_tokens, catalog=catalog)
@@ -235,7 +235,7 @@ def _prepared(
         options = msgspec.structs.replace(options, on_thinking_unavailable="warn")
         ready = prepare(conversation, model=agent.model, thinking=agent.thinking, options=options)
         agent = msgspec.structs.replace(agent, thinking=None)
-    need_key(ready.route)
+    require_key(ready.route)
     return agent, ready
 
 

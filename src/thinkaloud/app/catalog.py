@@ -16,7 +16,7 @@ from thinkaloud.catalog import Catalog, Provider, Replay, ReplayForm, Sent, diff
 from thinkaloud.catalog.routing import ASSUMED
 from thinkaloud.catalog.scale import rank
 from thinkaloud.client.http import Client
-from thinkaloud.client.prompting import Options, has_key, prepare
+from thinkaloud.client.prepare import Options, has_key, prepare
 from thinkaloud.surfaces.terminal import clean
 
 _LABELS = 11
@@ -63,7 +63,7 @@ def explain(options: argparse.Namespace) -> int:
     ready = prepare(
         "", model=options.model, thinking=options.thinking, options=Options(catalog=user_catalog())
     )
-    route, ask = ready.route, ready.built.request.ask
+    route, ask = ready.route, ready.request.ask
     provider, fact = route.provider, route.model.fact
     rows = [
         ("provider", f"{provider.name}, {provider.base_url or 'no address set'}"),

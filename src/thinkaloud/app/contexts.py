@@ -5,7 +5,7 @@ import sys
 
 from thinkaloud.app.settings import model_name, user_catalog
 from thinkaloud.app.shared import DONE, text_of
-from thinkaloud.client.prompting import Options, Prepared, prepare
+from thinkaloud.client.prepare import Options, PreparedRequest, prepare
 from thinkaloud.context import ContextMode, Fate, Unsupported, read_conversation
 from thinkaloud.dialects.bodies import write
 from thinkaloud.surfaces.terminal import clean, clean_json
@@ -47,12 +47,12 @@ def run(options: argparse.Namespace) -> int:
     )
     ready = prepare(conversation, model=model_name(options.model), thinking=options.thinking, options=asked)
     _report(ready)
-    print(clean_json(write(ready.route, ready.built.request).body.decode()))
+    print(clean_json(write(ready.route, ready.request).body.decode()))
     return DONE
 
 
-def _report(ready: Prepared) -> None:
-    report = ready.built.report
+def _report(ready: PreparedRequest) -> None:
+    report = ready.report
     print(f"to {ready.route.model_id} at {ready.route.provider.name}", file=sys.stderr)
     for line in report.lines:
         place = f"step {line.step}" + ("" if line.block is None else f", block {line.block}")

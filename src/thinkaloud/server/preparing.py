@@ -10,11 +10,12 @@ import msgspec
 from sqlalchemy import Connection
 
 from thinkaloud.agents.agent import Agent, model_alone
+from thinkaloud.agents.prepare import prepare_reply
 from thinkaloud.canon import Refused
 from thinkaloud.canon.requests import Image, ToolMessage, UserMessage
 from thinkaloud.catalog import Catalog
-from thinkaloud.client.prompting import Options, Prepared, need_key, prepare
-from thinkaloud.context import WHY, ContextMode, Conversation, Fate, Said, Step, steps_of
+from thinkaloud.client.prepare import PreparedRequest
+from thinkaloud.context import WHY, ContextMode, Fate, Said, Step, steps_of
 from thinkaloud.server.assembling import assemble
 from thinkaloud.server.bodies import NewTurn
 from thinkaloud.server.limits import Limits
@@ -128,16 +129,11 @@ async def agent_for(gateway: "Gateway", asked: NewTurn, known: Known) -> Agent:
     )
 
 
-def prepared(agent: Agent, steps: tuple[Step, ...], first: int, catalog: Catalog) -> Prepared:
+def prepared(agent: Agent, steps: tuple[Step, ...], first: int, catalog: Catalog) -> PreparedRequest:
     """The request, ready to go, or refused. What is asked now begins at step `first`."""
-    options = Options(
-        tools=agent.offered, max_tokens=agent.max_tokens, context_mode=agent.context_mode, catalog=catalog
-    )
-    conversation = Conversation(steps, agent.system, agent.offered)
-    ready = prepare(conversation, model=agent.model, thinking=agent.thinking, options=options)
-    need_key(ready.route)
-    _refuse_lost(ready, conversation, first)
-    return ready
+    request = prepare_reply(agent, steps, catalog=catalog)
+    _refuse_lost(request, steps, first)
+    return request
 
 
 def _model(name: str) -> str:
@@ -156,10 +152,10 @@ def _mode(asked: NewTurn, own: ContextMode, known: Known) -> ContextMode:
     return known.preferences.context_mode if own is ContextMode.PROVIDER_DEFAULT else own
 
 
-def _refuse_lost(ready: Prepared, conversation: Conversation, first: int) -> None:
+def _refuse_lost(prepared: PreparedRequest, steps: tuple[Step, ...], first: int) -> None:
     """A result that would not be sent is refused: whoever sent it believes that the model will see it."""
-    for line in ready.built.report.lines:
-        step = conversation.steps[line.step]
+    for line in prepared.report.lines:
+        step = steps[line.step]
         if line.step >= first and line.fate is Fate.WITHHELD and isinstance(step, ToolMessage):
             raise Refused(
                 f"The result for call {step.call_id!r} cannot be sent. {WHY[line.code]} "

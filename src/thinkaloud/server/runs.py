@@ -14,7 +14,7 @@ from thinkaloud.canon import Finish, ThinkaloudError, TurnEnded, TurnFailed
 from thinkaloud.canon.requests import Level
 from thinkaloud.context import ContextMode
 from thinkaloud.server.bodies import NewTurn
-from thinkaloud.server.live_turn import LiveTurn, Work, told_so_far
+from thinkaloud.server.live_turn import LiveTurn, Work, entries_so_far
 from thinkaloud.server.preparing import agent_for, asked_now, look_up, prepared
 from thinkaloud.server.refusals import Conflict, TooMany, Unavailable
 from thinkaloud.store import ids, turns
@@ -87,7 +87,7 @@ class Runs:
                 model=agent.model,
                 agent=context.agent,
                 provider=ready.route.provider.name,
-                prefix=ready.built.prefix,
+                prefix=ready.prefix,
                 idempotency_key=idempotency_key,
                 request_hash=digest,
                 wishes=_encode(Wishes(asked.thinking, asked.max_tokens, asked.context_mode)).decode(),
@@ -126,7 +126,7 @@ class Runs:
         said = await gateway.database.read(lambda conn: turns.asked_of(conn, session.owner, row))
         agent, before = await agent_for(gateway, asked, known), (*known.steps, *said)
         ready = await asyncio.to_thread(prepared, agent, before, len(before), gateway.catalog)
-        return Work(agent, before, ready, await told_so_far(gateway.log, row.key))
+        return Work(agent, before, ready, await entries_so_far(gateway.log, row.key))
 
     async def cancel(self, turn: TurnRow) -> bool:
         """End a turn because somebody wants it to end; False where it does not run here."""

@@ -8,7 +8,7 @@ import msgspec
 
 from thinkaloud.canon import Refused
 from thinkaloud.canon.requests import Level, Tool
-from thinkaloud.client.prompting import Options, prepare
+from thinkaloud.client.prepare import Options, prepare
 from thinkaloud.server.agent_bodies import AgentBody, AgentPage, NewAgent, OwnAgent, ToolBody
 from thinkaloud.server.assembling import known_tools, refuse_unknown, thinking_of
 from thinkaloud.server.bodies import PageQuery

@@ -6,7 +6,7 @@ Of keys only their presence is told. Looking for one may open a file or a keyrin
 import asyncio
 
 from thinkaloud.catalog import Capability, Catalog, Listed, listing
-from thinkaloud.client.prompting import has_key
+from thinkaloud.client.prepare import has_key
 from thinkaloud.server.bodies import ModelBody, ModelList, ProviderBody
 from thinkaloud.server.routing import Call
 
