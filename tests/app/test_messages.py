@@ -32,7 +32,7 @@ REFUSED = [
     ),
     (
         ["ask", "--model", MODEL, "--thinking", "lots", "Hi"],
-        "'lots' is no way to think. Use one of off, low, medium, high, max, or a number of tokens.",
+        "Invalid thinking level: 'lots'. Use one of off, low, medium, high, max, or a number of tokens.",
     ),
     (
         ["ask", "--model", "gpt-4o", "--thinking", "low", "Hi"],
