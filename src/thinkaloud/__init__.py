@@ -39,7 +39,7 @@ __all__ = [
     "stream_sync",
 ]
 
-_ASKING = ("Conversation", "Options", "ask", "ask_sync", "stream", "stream_sync")
+_LAZY_NAMES = ("Conversation", "Options", "ask", "ask_sync", "stream", "stream_sync")
 
 
 def read(data: bytes, dialect: str = AUTO, *, model: str = "", tags: str = "") -> Turn:
@@ -52,7 +52,7 @@ def read(data: bytes, dialect: str = AUTO, *, model: str = "", tags: str = "") -
 
 
 def __getattr__(name: str) -> object:
-    if name in _ASKING:
+    if name in _LAZY_NAMES:
         from thinkaloud.client import api
 
         return getattr(api, name)

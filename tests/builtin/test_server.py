@@ -15,18 +15,18 @@ from hypothesis import strategies as st
 import thinkaloud
 from thinkaloud.builtin import Server, running, solve
 from thinkaloud.canon import Finish, Kind, TurnEnded
-from thinkaloud.canon.requests import Tool, ToolMessage, UserMessage
-from thinkaloud.catalog import Catalog, builtin_texts, parse
+from thinkaloud.canon.requests import ToolDefinition, ToolMessage, UserMessage
+from thinkaloud.catalog import Catalog, builtin_texts, parse_catalog
 from thinkaloud.client import Options, ask, prepare
-from thinkaloud.context import Conversation, Said
+from thinkaloud.context import AnsweredTurn, Conversation
 from thinkaloud.transcript import Ending, Turn, fold
 
 Json = dict[str, Any]
 T = TypeVar("T")
 PUZZLE = "make 24 from 4 7 8 8"
 ANSWER = "8 × (7 + 4 − 8) = 24"
-CALCULATOR = Tool("calculator", "Works out an expression")
-CHECKER = Tool("checker", "Checks an answer")
+CALCULATOR = ToolDefinition("calculator", "Works out an expression")
+CHECKER = ToolDefinition("checker", "Checks an answer")
 
 
 def row(server: Server) -> Catalog:
@@ -45,7 +45,7 @@ def row(server: Server) -> Catalog:
     [providers.solver.places]
     effort = "reasoning_effort"
     """
-    return parse(*builtin_texts(), text)
+    return parse_catalog(*builtin_texts(), text)
 
 
 def with_server(talk: Callable[[Server], Awaitable[T]], **options: Any) -> T:
@@ -110,8 +110,8 @@ def test_a_question_that_was_stopped_is_no_part_of_the_next() -> None:
     """What a stopped turn was asked goes along, and only the last question is answered."""
 
     async def talk(server: Server) -> Turn:
-        book = parse(*builtin_texts(), f'[providers.builtin]\nbase_url = "{server.base_url}"')
-        stopped = Said(fold([TurnEnded(Finish.CANCELLED)]))
+        book = parse_catalog(*builtin_texts(), f'[providers.builtin]\nbase_url = "{server.base_url}"')
+        stopped = AnsweredTurn(fold([TurnEnded(Finish.CANCELLED)]))
         steps = (UserMessage("reach 952 from 25 50 75 100 3 6"), stopped, UserMessage(PUZZLE))
         options = Options(catalog=book)
         ready = prepare(Conversation(steps), model="builtin/solver", options=options)
@@ -120,21 +120,21 @@ def test_a_question_that_was_stopped_is_no_part_of_the_next() -> None:
     assert with_server(talk).answer == ANSWER
 
 
-def talked(answers: dict[str, str], *tools: Tool, stream: bool = True) -> list[Turn]:
+def talked(answers: dict[str, str], *tools: ToolDefinition, stream: bool = True) -> list[Turn]:
     """A puzzle, and the tools' answers to whatever is called, until there is an answer."""
 
     async def talk(server: Server) -> list[Turn]:
         options = Options(catalog=row(server), stream=stream, tools=tools)
         conversation = Conversation(tools=tools, steps=(UserMessage(PUZZLE),))
         turns: list[Turn] = []
-        while not turns or turns[-1].top(Kind.TOOL_CALL):
+        while not turns or turns[-1].own_blocks(Kind.TOOL_CALL):
             ready = prepare(conversation, model="solver/solver", options=options)
             turn = await ask(ready)
             turns.append(turn)
-            said = Said(turn=turn, prefix=ready.prefix, provider=ready.route.provider.name)
+            said = AnsweredTurn(turn=turn, prefix=ready.prefix, provider=ready.route.provider.name)
             results = (
                 ToolMessage(block.call_id, answers[block.name], block.name)
-                for block in turn.top(Kind.TOOL_CALL)
+                for block in turn.own_blocks(Kind.TOOL_CALL)
             )
             conversation = Conversation(tools=tools, steps=(*conversation.steps, said, *results))
         return turns
@@ -148,7 +148,7 @@ def test_tools_check_the_answer_before_it_is_said(stream: bool) -> None:
     called, judged, answered = talked(
         {"calculator": "24", "checker": "Right."}, CALCULATOR, CHECKER, stream=stream
     )
-    (calculation,), (task,) = called.top(Kind.TOOL_CALL), judged.top(Kind.TOOL_CALL)
+    (calculation,), (task,) = called.own_blocks(Kind.TOOL_CALL), judged.own_blocks(Kind.TOOL_CALL)
     assert (calculation.name, json.loads(calculation.text)) == (
         "calculator",
         {"expression": "8 * (7 + 4 - 8)"},
@@ -162,7 +162,7 @@ def test_tools_check_the_answer_before_it_is_said(stream: bool) -> None:
 
 def test_the_checkers_task_can_be_answered_by_the_solver_itself() -> None:
     _, judged, _ = talked({"calculator": "24", "checker": "Right."}, CALCULATOR, CHECKER)
-    task = json.loads(judged.top(Kind.TOOL_CALL)[0].text)["task"]
+    task = json.loads(judged.own_blocks(Kind.TOOL_CALL)[0].text)["task"]
     assert solve(task).answer == "Right. 8 × (7 + 4 − 8) gives 24."
 
 
@@ -188,7 +188,7 @@ def test_what_tools_come_back_with_is_said_as_it_is(calculator: str, checker: st
 
 
 def test_only_tools_that_are_known_and_allowed_are_called() -> None:
-    assert len(talked({}, Tool("get_weather"))) == 1
+    assert len(talked({}, ToolDefinition("get_weather"))) == 1
     assert len(talked({"checker": "Right."}, CHECKER)) == 2
 
     async def talk(server: Server) -> Json:
@@ -201,8 +201,8 @@ def test_only_tools_that_are_known_and_allowed_are_called() -> None:
 
 def test_a_tool_that_names_its_argument_otherwise_is_called_its_way() -> None:
     schema = '{"type":"object","properties":{"formula":{"type":"string"}}}'
-    called, _ = talked({"calculator": "24"}, Tool("calculator", "", schema))
-    assert json.loads(called.top(Kind.TOOL_CALL)[0].text) == {"formula": "8 * (7 + 4 - 8)"}
+    called, _ = talked({"calculator": "24"}, ToolDefinition("calculator", "", schema))
+    assert json.loads(called.own_blocks(Kind.TOOL_CALL)[0].text) == {"formula": "8 * (7 + 4 - 8)"}
 
 
 def test_a_call_without_a_result_is_not_made_again() -> None:

@@ -11,13 +11,13 @@ def prepare_reply(
 ) -> PreparedRequest:
     """Build the request, or refuse it: a key that is missing is known before anything is sent."""
     options = Options(
-        tools=agent.offered,
-        tool_choice=tool_choice if agent.offered else "",
+        tools=agent.tool_definitions,
+        tool_choice=tool_choice if agent.tool_definitions else "",
         max_tokens=agent.max_tokens,
         context_mode=agent.context_mode,
         catalog=catalog,
     )
-    conversation = Conversation(steps, agent.system, agent.offered)
+    conversation = Conversation(steps, agent.system, agent.tool_definitions)
     prepared = prepare(conversation, model=agent.model, thinking=agent.thinking, options=options)
     require_key(prepared.route)
     return prepared

@@ -27,18 +27,18 @@ from thinkaloud.canon import (
 )
 from thinkaloud.client.api import EventBatch
 from thinkaloud.client.prepare import PreparedRequest
-from thinkaloud.transcript import PAUSED, Status, Turn
+from thinkaloud.transcript import PAUSE_TURN, BlockStatus, Turn
 
-GOES_ON = (Finish.TOOL_CALLS, Finish.STOP, Finish.UNKNOWN)
+TRUSTED_FINISHES = (Finish.TOOL_CALLS, Finish.STOP, Finish.UNKNOWN)
 """After any other end of a reply its calls are not to be trusted: they were cut, or refused."""
 
 
 class ReplyFailed(Exception):
     """A reply broke off, or could not be had."""
 
-    def __init__(self, failed: TurnFailed) -> None:
-        super().__init__(failed.message or failed.code)
-        self.failed = failed
+    def __init__(self, failure: TurnFailed) -> None:
+        super().__init__(failure.message or failure.code)
+        self.failure = failure
 
 
 class EventSink(Protocol):
@@ -66,7 +66,7 @@ class ReplyRunner:
         self._agent = agent
         self._parent = parent
         self._prepared = prepared
-        self._reply = ReplyMapper(agent, parent)
+        self._mapper = ReplyMapper(agent, parent)
         self._last_ms: int | None = None
 
     async def run(self) -> None:
@@ -81,12 +81,12 @@ class ReplyRunner:
             code = fault.code if isinstance(fault, ProviderFault) else "refused"
             self._fail(TurnFailed(code, str(fault)))
         except asyncio.CancelledError:
-            if isinstance(self._reply.end, TurnEnded):  # only its connection was still open
-                self._close(self._reply.end)
+            if isinstance(self._mapper.end, TurnEnded):  # only its connection was still open
+                self._close(self._mapper.end)
             elif self._sink.turn.seq >= 0:
-                self._break_off()
+                self._interrupt()
             raise
-        end = self._reply.end
+        end = self._mapper.end
         if isinstance(end, TurnEnded):
             self._close(end)
         else:
@@ -96,7 +96,7 @@ class ReplyRunner:
         sink, turn = self._sink, self._sink.turn
         self._last_ms = at_ms = sink.now_ms()
         for original in batch.events:
-            for event in self._reply.feed(original, len(turn.blocks)):
+            for event in self._mapper.feed(original, len(turn.blocks)):
                 if type(event) is TurnStarted:
                     if turn.seq < 0:  # the turn starts with its first reply only
                         sink.emit(event, at_ms - batch.waited_ms)
@@ -105,39 +105,41 @@ class ReplyRunner:
 
     def _close(self, end: TurnEnded) -> None:
         turn = self._sink.turn
-        if self._parent is None and not turn.replies and not self._goes_on(end):
+        if self._parent is None and not turn.replies and not self._continues(end):
             self._sink.emit(end, self._last_ms)
         else:
-            self._end(ReplyEnded(end.finish, end.said, end.message))
+            self._end_reply(ReplyEnded(end.finish, end.said, end.message))
 
-    def _goes_on(self, end: TurnEnded) -> bool:
+    def _continues(self, end: TurnEnded) -> bool:
         """Whether the run has something to do once this reply is over."""
-        if end.said == PAUSED:
+        if end.said == PAUSE_TURN:
             return True
-        calls = (self._sink.turn.blocks[number] for number in self._reply.blocks)
-        ours = (block for block in calls if block.awaited and not self._agent.is_client_tool(block.name))
-        return end.finish in GOES_ON and any(ours)
+        calls = (self._sink.turn.blocks[number] for number in self._mapper.blocks)
+        own_calls = (
+            block for block in calls if block.awaiting_result and not self._agent.is_client_tool(block.name)
+        )
+        return end.finish in TRUSTED_FINISHES and any(own_calls)
 
-    def _fail(self, failed: TurnFailed) -> None:
+    def _fail(self, failure: TurnFailed) -> None:
         if self._parent is not None or self._sink.turn.replies:
-            self._break_off()
-        raise ReplyFailed(failed)
+            self._interrupt()
+        raise ReplyFailed(failure)
 
-    def _break_off(self) -> None:
-        for number in self._reply.blocks:
-            if self._sink.turn.blocks[number].status is Status.RUNNING:
+    def _interrupt(self) -> None:
+        for number in self._mapper.blocks:
+            if self._sink.turn.blocks[number].status is BlockStatus.RUNNING:
                 self._sink.emit(BlockEnded(number, interrupted=True))
-        self._end(ReplyEnded(Finish.CANCELLED))
+        self._end_reply(ReplyEnded(Finish.CANCELLED))
 
-    def _end(self, ended: ReplyEnded) -> None:
-        started, route = self._reply.started, self._prepared.route
-        whose = msgspec.structs.replace(
+    def _end_reply(self, ended: ReplyEnded) -> None:
+        started, route = self._mapper.started, self._prepared.route
+        complete = msgspec.structs.replace(
             ended,
-            usage=self._reply.usage,
+            usage=self._mapper.usage,
             dialect=started.dialect or route.provider.dialect,
             model=started.model or route.model_id,
             provider=route.provider.name,
             prefix=self._prepared.prefix,
             parent=self._parent,
         )
-        self._sink.emit(whose)
+        self._sink.emit(complete)

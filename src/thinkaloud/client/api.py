@@ -26,15 +26,15 @@ from thinkaloud.canon import (
     TurnStarted,
 )
 from thinkaloud.catalog.rows import Route
-from thinkaloud.client.faults import too_large
+from thinkaloud.client.faults import limit_exceeded
 from thinkaloud.client.http import Client
 from thinkaloud.client.inflate import MIB
 from thinkaloud.client.prepare import Options, PreparedRequest, prepare, require_key
-from thinkaloud.client.reply import Reply
+from thinkaloud.client.reply import ResponseStream
 from thinkaloud.context import Conversation
 from thinkaloud.dialects import Reader
 from thinkaloud.transcript import Turn, apply
-from thinkaloud.wire import LIMITS, Limits
+from thinkaloud.wire import DEFAULT_LIMITS, WireLimits
 
 MAX_TEXT_CHARS = 8 * MIB
 """Characters that one response may hold: some twenty times what any model gives today."""
@@ -53,7 +53,7 @@ class EventBatch(NamedTuple):
 
 
 async def send(
-    prepared: PreparedRequest, *, client: Client | None = None, limits: Limits = LIMITS
+    prepared: PreparedRequest, *, client: Client | None = None, limits: WireLimits = DEFAULT_LIMITS
 ) -> AsyncGenerator[EventBatch, None]:
     """Send a request and yield the events of its response, one batch for each read.
 
@@ -63,25 +63,25 @@ async def send(
     from thinkaloud.dialects import bodies
 
     route, notes = prepared.route, prepared.notes
-    outgoing = bodies.write(route, prepared.request)
+    outgoing = bodies.build_request(route, prepared.request)
     async with AsyncExitStack() as stack:
-        if client is None or not client.is_open:
+        if client is None or not client.opened:
             client = await stack.enter_async_context(client or Client())
         response = await client.send(route.provider, outgoing)
         stack.callback(response.close)
         reader = ResponseReader(route, limits)
-        while not reader.over:
-            events = await reader.next(response)
+        while not reader.finished:
+            events = await reader.next_events(response)
             if not events:
                 continue
             if isinstance(events[-1], TurnFailed):
-                events[-1] = await _without_key(events[-1], route, client)
+                events[-1] = await _hide_key(events[-1], route, client)
             if notes:
                 events[1:1] = [NoticeGiven("not_honoured", note) for note in notes]
                 notes = ()
             yield EventBatch(events, response.waited_ms)
-        if reader.ended:
-            await response.settle()
+        if reader.ended_by_provider:
+            await response.drain()
 
 
 async def entries(
@@ -96,7 +96,7 @@ async def entries(
 
     The start of the turn is stamped with the time the request went out, for that is when the wait began.
     """
-    now_ms, seq = clock or steady_clock(), 0
+    now_ms, seq = clock or monotonic_clock(), 0
     prepared = _prepared(prompt, model, thinking, options)
     async with aclosing(send(prepared, client=options.client if options else None)) as batches:
         async for events, waited_ms in batches:
@@ -144,7 +144,7 @@ def stream_sync(
     return _stepped(stream(prompt, model=model, thinking=thinking, options=options))
 
 
-def steady_clock() -> Clock:
+def monotonic_clock() -> Clock:
     """Return a clock of milliseconds that starts at the time of day and never jumps."""
     start_ns = time.time_ns() - time.monotonic_ns()
     return lambda: (start_ns + time.monotonic_ns()) // 1_000_000
@@ -153,15 +153,15 @@ def steady_clock() -> Clock:
 class ResponseReader:
     """Reads one response to the end of its turn; faults of the connection become the turn's end."""
 
-    def __init__(self, route: Route, limits: Limits = LIMITS) -> None:
+    def __init__(self, route: Route, limits: WireLimits = DEFAULT_LIMITS) -> None:
         provider = route.provider
         self._reader = Reader(provider.dialect, model=route.model_id, tags=route.model.tags, limits=limits)
         self._chars_left = MAX_TEXT_CHARS
-        self.over = False
-        self.ended = False
+        self.finished = False
+        self.ended_by_provider = False
         """Whether the provider itself said that the turn was over."""
 
-    async def next(self, response: Reply) -> list[Event]:
+    async def next_events(self, response: ResponseStream) -> list[Event]:
         """Return the events that the next piece of the response completes."""
         try:
             chunk = await response.read()
@@ -172,24 +172,24 @@ class ResponseReader:
             if type(event) is BlockGrew:
                 self._chars_left -= len(event.text)
             elif type(event) is TurnEnded:
-                self.ended = self.over = True
+                self.ended_by_provider = self.finished = True
             elif type(event) is TurnFailed:
-                self.over = True
-        if self._chars_left < 0 and not self.over:
-            limit = too_large("the text of one response, in characters,", MAX_TEXT_CHARS)
+                self.finished = True
+        if self._chars_left < 0 and not self.finished:
+            limit = limit_exceeded("the text of one response, in characters,", MAX_TEXT_CHARS)
             return [*events, *self._break(limit.code, str(limit))]
-        self.over = self.over or not chunk
+        self.finished = self.finished or not chunk
         return events
 
     def _break(self, code: str, message: str) -> list[Event]:
         """End a turn whose connection broke. Open blocks are interrupted unless the turn was complete."""
-        self.over = True
+        self.finished = True
         events = self._reader.close()
         match events:
             case [*_, TurnEnded(finish=finish)] if finish is not Finish.UNKNOWN:
                 return events
             case [*earlier, TurnEnded() | TurnFailed()]:
-                return [*map(_interrupted, earlier), TurnFailed(code, message)]
+                return [*map(_mark_interrupted, earlier), TurnFailed(code, message)]
         return events
 
 
@@ -205,13 +205,15 @@ def _prepared(
     return prepared
 
 
-async def _without_key(event: TurnFailed, route: Route, client: Client) -> TurnFailed:
+async def _hide_key(event: TurnFailed, route: Route, client: Client) -> TurnFailed:
     """Remove the key from a failure: some servers quote the key they refuse, also in mid-stream."""
     provider = route.provider
-    return TurnFailed(await client.hide(provider, event.code), await client.hide(provider, event.message))
+    return TurnFailed(
+        await client.hide_key(provider, event.code), await client.hide_key(provider, event.message)
+    )
 
 
-def _interrupted(event: Event) -> Event:
+def _mark_interrupted(event: Event) -> Event:
     return msgspec.structs.replace(event, interrupted=True) if isinstance(event, BlockEnded) else event
 
 
@@ -221,7 +223,7 @@ def _refuse_in_loop(function: str, instead: str, options: Options | None) -> Non
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        if client is None or not client.is_open:
+        if client is None or not client.opened:
             return
         raise Refused(
             f"{function} opens its client itself, and this one is open. Pass a closed one, or none."

@@ -11,12 +11,27 @@ from typing import Literal
 import msgspec
 
 from thinkaloud.canon import KeyMissing, Refused
-from thinkaloud.canon.requests import Image, Level, Request, ThinkingSetting, Tool, UserMessage
-from thinkaloud.catalog import Catalog, Provider, Route, builtin, key_missing, solve, wants_thinking
+from thinkaloud.canon.requests import (
+    Image,
+    Request,
+    ThinkingLevel,
+    ThinkingSetting,
+    ToolDefinition,
+    UserMessage,
+)
+from thinkaloud.catalog import (
+    Catalog,
+    Provider,
+    Route,
+    builtin_catalog,
+    has_thinking_suffix,
+    key_missing_error,
+    resolve_thinking,
+)
 from thinkaloud.catalog import route as choose_route
 from thinkaloud.client.http import Client
-from thinkaloud.client.keys import resolve
-from thinkaloud.context import ContextMode, Conversation, Report, Terms, Unsupported, build
+from thinkaloud.client.keys import resolve_key
+from thinkaloud.context import BuildOptions, ContextMode, Conversation, Report, UnsupportedThoughts, build
 
 HaveKey = Callable[[Provider], bool]
 
@@ -25,13 +40,13 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """Settings of a request beside the prompt, the model and the thinking level."""
 
     system: str = ""
-    tools: tuple[Tool, ...] = ()
+    tools: tuple[ToolDefinition, ...] = ()
     images: tuple[Image, ...] = ()
     tool_choice: str = ""
     max_tokens: int | None = None
     stream: bool = True
     context_mode: ContextMode = ContextMode.PROVIDER_DEFAULT
-    unsupported: Unsupported = Unsupported.METADATA
+    unsupported: UnsupportedThoughts = UnsupportedThoughts.METADATA
     on_thinking_unavailable: Literal["error", "warn"] = "error"
     catalog: Catalog | None = None
     client: Client | None = None
@@ -57,9 +72,9 @@ def parse_thinking(thinking: str | int | None) -> ThinkingSetting:
     if isinstance(thinking, int) or thinking.isdecimal():
         return ThinkingSetting(budget_tokens=int(thinking))
     try:
-        return ThinkingSetting(level=Level(thinking))
+        return ThinkingSetting(level=ThinkingLevel(thinking))
     except ValueError:
-        levels = ", ".join(Level)
+        levels = ", ".join(ThinkingLevel)
         raise Refused(
             f"Invalid thinking level: {thinking!r}. Use one of {levels}, or a number of tokens."
         ) from None
@@ -68,7 +83,7 @@ def parse_thinking(thinking: str | int | None) -> ThinkingSetting:
 def has_key(provider: Provider) -> bool:
     """Whether the provider's key is available, or none is needed."""
     try:
-        resolve(provider.key, environ=os.environ)
+        resolve_key(provider.key, environ=os.environ)
     except KeyMissing:
         return False
     return True
@@ -77,7 +92,7 @@ def has_key(provider: Provider) -> bool:
 def require_key(route: Route) -> None:
     """Refuse a route whose provider needs a key that is not available."""
     if not has_key(route.provider):
-        raise key_missing(route)
+        raise key_missing_error(route)
 
 
 def prepare(
@@ -91,18 +106,18 @@ def prepare(
     """Choose the route, solve how to ask for thinking, and build the request."""
     options = options or Options()
     setting = parse_thinking(thinking)
-    if wants_thinking(model) and setting == ThinkingSetting():
-        setting = ThinkingSetting(level=Level.MEDIUM)
-    on = setting.level not in (None, Level.OFF) or setting.budget_tokens is not None
-    route = choose_route(options.catalog or builtin(), model, thinking=on, have_key=have_key)
-    ask = solve(
+    if has_thinking_suffix(model) and setting == ThinkingSetting():
+        setting = ThinkingSetting(level=ThinkingLevel.MEDIUM)
+    on = setting.level not in (None, ThinkingLevel.OFF) or setting.budget_tokens is not None
+    route = choose_route(options.catalog or builtin_catalog(), model, thinking=on, have_key=have_key)
+    ask = resolve_thinking(
         route,
         setting,
         max_tokens=options.max_tokens,
         tools=bool(options.tools),
         on_unavailable=options.on_thinking_unavailable,
     )
-    terms = Terms(
+    terms = BuildOptions(
         mode=options.context_mode,
         unsupported=options.unsupported,
         ask=ask,
