@@ -18,7 +18,7 @@ from benchmarks import (
     web_blocks,
     web_session,
 )
-from benchmarks.report import Section, page_of, write
+from benchmarks.report import Section, report_text, write_page
 from benchmarks.splitting import KIB
 
 Plan = dict[str, Callable[[], Section]]
@@ -64,19 +64,19 @@ def run(plan: Plan) -> str:
     for title, measure in plan.items():
         print(f"measuring: {title}", file=sys.stderr, flush=True)
         sections.append(measure())
-    return page_of(sections)
+    return report_text(sections)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    way = parser.add_mutually_exclusive_group()
-    way.add_argument("--quick", action="store_true", help="only see that everything runs and is right")
-    way.add_argument("--write", action="store_true", help="put the figures on docs/performance.md")
-    asked = parser.parse_args()
-    report = run(QUICK if asked.quick else FULL)
+    mode = parser.add_mutually_exclusive_group()
+    mode.add_argument("--quick", action="store_true", help="only see that everything runs and is right")
+    mode.add_argument("--write", action="store_true", help="put the figures on docs/performance.md")
+    options = parser.parse_args()
+    report = run(QUICK if options.quick else FULL)
     print(report)
-    if asked.write:
-        write(report)
+    if options.write:
+        write_page(report)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ _MODEL = "example-1"
 _SIGNATURE = "EqQBCkYIBRgCKkBk" * 12
 
 Json = dict[str, Any]
-Told = Iterator[tuple[str, Json]]
+NamedPayloads = Iterator[tuple[str, Json]]
 """The events of a stream: the name that each has in its framing, and what is in it."""
 
 
@@ -33,25 +33,25 @@ class Body(NamedTuple):
     def reads(self, size: int) -> list[bytes]:
         """The same bytes in reads of `size`, as they come when the provider is faster than we are."""
         whole = b"".join(self.events)
-        return [whole[at : at + size] for at in range(0, len(whole), size)]
+        return [whole[start : start + size] for start in range(0, len(whole), size)]
 
 
-def bodies(deltas: int) -> list[Body]:
+def all_bodies(deltas: int) -> list[Body]:
     """One body per dialect, with so many deltas of thought and as many of answer."""
     return [_body(name, deltas) for name in _STREAMS]
 
 
-def chat(deltas: int) -> Body:
+def chat_body(deltas: int) -> Body:
     """The body that goals are set on: chat completions with thoughts in a field of their own."""
     return _body(next(iter(_STREAMS)), deltas)
 
 
 def _body(name: str, deltas: int) -> Body:
-    dialect, framed, tell = _STREAMS[name]
+    dialect, framed, make_payloads = _STREAMS[name]
     thought, answer = words(deltas, seed=1), words(deltas, seed=2)
     events, payloads = [], []
-    for event, told in tell(thought, answer):
-        payload = json.dumps(told, ensure_ascii=False, separators=(",", ":")).encode()
+    for event, payload_fields in make_payloads(thought, answer):
+        payload = json.dumps(payload_fields, ensure_ascii=False, separators=(",", ":")).encode()
         payloads.append(payload)
         events.append(framed(event, payload))
     if dialect == "openai_chat":
@@ -72,8 +72,8 @@ def _line(event: str, data: bytes) -> bytes:
 
 
 def _aws(event: str, data: bytes) -> bytes:
-    told = {":event-type": event, ":content-type": "application/json", ":message-type": "event"}
-    headers = b"".join(_aws_header(name.encode(), value.encode()) for name, value in told.items())
+    header_values = {":event-type": event, ":content-type": "application/json", ":message-type": "event"}
+    headers = b"".join(_aws_header(name.encode(), value.encode()) for name, value in header_values.items())
     prelude = struct.pack(">II", 16 + len(headers) + len(data), len(headers))
     message = prelude + struct.pack(">I", zlib.crc32(prelude)) + headers + data
     return message + struct.pack(">I", zlib.crc32(message))
@@ -96,7 +96,7 @@ def _chunk(delta: Json, finish: str | None = None, **more: object) -> tuple[str,
     }
 
 
-def _chunks(deltas: list[Json]) -> Told:
+def _chunks(deltas: list[Json]) -> NamedPayloads:
     yield _chunk({"role": "assistant", "content": ""})
     yield from map(_chunk, deltas)
     count = len(deltas)
@@ -104,12 +104,12 @@ def _chunks(deltas: list[Json]) -> Told:
     yield _chunk({}, "stop", usage=usage)
 
 
-def _tell_chat(thought: list[str], answer: list[str]) -> Told:
+def _chat_payloads(thought: list[str], answer: list[str]) -> NamedPayloads:
     thoughts = [{"content": None, "reasoning_content": text} for text in thought]
     return _chunks([*thoughts, *({"content": text} for text in answer)])
 
 
-def _tell_details(thought: list[str], answer: list[str]) -> Told:
+def _details_payloads(thought: list[str], answer: list[str]) -> NamedPayloads:
     """The same text twice, as OpenRouter sends it."""
     role = {"role": "assistant", "content": ""}
     form = {"type": "reasoning.text", "format": "unknown", "index": 0}
@@ -119,13 +119,13 @@ def _tell_details(thought: list[str], answer: list[str]) -> Told:
     return _chunks([*thoughts, *({**role, "content": text} for text in answer)])
 
 
-def _tell_tags(thought: list[str], answer: list[str]) -> Told:
+def _tags_payloads(thought: list[str], answer: list[str]) -> NamedPayloads:
     """Both tags are cut in two, as they are by models that have no token for them."""
     deltas = ["<th", "ink>", *thought, "</thi", "nk>", *answer]
     return _chunks([{"content": text} for text in deltas])
 
 
-def _tell_anthropic(thought: list[str], answer: list[str]) -> Told:
+def _anthropic_payloads(thought: list[str], answer: list[str]) -> NamedPayloads:
     def event(kind: str, **more: object) -> tuple[str, Json]:
         return kind, {"type": kind, **more}
 
@@ -146,7 +146,7 @@ def _tell_anthropic(thought: list[str], answer: list[str]) -> Told:
     yield event("message_stop")
 
 
-def _tell_responses(thought: list[str], answer: list[str]) -> Told:
+def _responses_payloads(thought: list[str], answer: list[str]) -> NamedPayloads:
     def event(kind: str, **more: object) -> tuple[str, Json]:
         return f"response.{kind}", {"type": f"response.{kind}", "sequence_number": 7, **more}
 
@@ -156,10 +156,10 @@ def _tell_responses(thought: list[str], answer: list[str]) -> Told:
     response: Json = {"id": "resp_0123456789", "object": "response", "model": _MODEL, "output": []}
     yield event("created", response={**response, "status": "in_progress"})
     summary = {"type": "summary_text", "text": "".join(thought)}
-    said = {"type": "output_text", "annotations": [], "text": "".join(answer)}
+    output_text = {"type": "output_text", "annotations": [], "text": "".join(answer)}
     items: list[Json] = [
         {"id": "rs_0123456789", "type": "reasoning", "encrypted_content": _SIGNATURE, "summary": [summary]},
-        {"id": "msg_0123456789", "type": "message", "role": "assistant", "content": [said]},
+        {"id": "msg_0123456789", "type": "message", "role": "assistant", "content": [output_text]},
     ]
     yield event("output_item.added", output_index=0, item={**items[0], "summary": []})
     yield from (delta("reasoning_summary_text.delta", 0, "summary_index", text) for text in thought)
@@ -171,7 +171,7 @@ def _tell_responses(thought: list[str], answer: list[str]) -> Told:
     yield event("completed", response={**response, "status": "completed", "output": items, "usage": usage})
 
 
-def _tell_gemini(thought: list[str], answer: list[str]) -> Told:
+def _gemini_payloads(thought: list[str], answer: list[str]) -> NamedPayloads:
     def piece(part: Json, tokens: int, **more: str) -> tuple[str, Json]:
         candidate = {"content": {"parts": [part], "role": "model"}, **more, "index": 0}
         usage = {"promptTokenCount": 9, "candidatesTokenCount": tokens, "totalTokenCount": tokens + 9}
@@ -184,7 +184,7 @@ def _tell_gemini(thought: list[str], answer: list[str]) -> Told:
     yield piece({"text": "", "thoughtSignature": _SIGNATURE}, len(answer), finishReason="STOP")
 
 
-def _tell_ollama(thought: list[str], answer: list[str]) -> Told:
+def _ollama_payloads(thought: list[str], answer: list[str]) -> NamedPayloads:
     line: Json = {"model": _MODEL, "created_at": "2026-01-01T00:00:00.123456Z"}
     for field, deltas in (("thinking", thought), ("content", answer)):
         for text in deltas:
@@ -193,9 +193,9 @@ def _tell_ollama(thought: list[str], answer: list[str]) -> Told:
     yield "", {**line, "message": last, "done": True, "done_reason": "stop", "eval_count": len(answer)}
 
 
-def _tell_bedrock(thought: list[str], answer: list[str]) -> Told:
-    def delta(index: int, said: Json) -> tuple[str, Json]:
-        return "contentBlockDelta", {"contentBlockIndex": index, "delta": said, "p": "abcdefghijklmnop"}
+def _bedrock_payloads(thought: list[str], answer: list[str]) -> NamedPayloads:
+    def delta(index: int, content: Json) -> tuple[str, Json]:
+        return "contentBlockDelta", {"contentBlockIndex": index, "delta": content, "p": "abcdefghijklmnop"}
 
     yield "messageStart", {"role": "assistant", "p": "abcd"}
     yield from (delta(0, {"reasoningContent": {"text": text}}) for text in thought)
@@ -207,7 +207,7 @@ def _tell_bedrock(thought: list[str], answer: list[str]) -> Told:
     yield "metadata", {"usage": {"inputTokens": 9, "outputTokens": len(answer)}, "p": "abcd"}
 
 
-def _tell_cohere(thought: list[str], answer: list[str]) -> Told:
+def _cohere_payloads(thought: list[str], answer: list[str]) -> NamedPayloads:
     def event(kind: str, index: int, **content: str) -> tuple[str, Json]:
         return "", {"type": kind, "index": index, "delta": {"message": {"content": content}}}
 
@@ -223,15 +223,17 @@ def _tell_cohere(thought: list[str], answer: list[str]) -> Told:
     yield "", {"type": "message-end", "delta": {"finish_reason": "COMPLETE", "usage": usage}}
 
 
-_STREAMS: dict[str, tuple[str, Callable[[str, bytes], bytes], Callable[[list[str], list[str]], Told]]] = {
-    "chat, `reasoning_content`": ("openai_chat", _sse, _tell_chat),
-    "chat, `reasoning_details`": ("openai_chat", _sse, _tell_details),
-    "chat, `<think>` tags": ("openai_chat", _sse, _tell_tags),
-    "Anthropic Messages": ("anthropic_messages", _named_sse, _tell_anthropic),
-    "OpenAI Responses": ("openai_responses", _named_sse, _tell_responses),
-    "Gemini, SSE": ("gemini", _sse, _tell_gemini),
-    "Ollama, JSON lines": ("ollama", _line, _tell_ollama),
-    "Bedrock, event stream": ("bedrock_converse", _aws, _tell_bedrock),
-    "Cohere v2": ("cohere_v2", _sse, _tell_cohere),
+_STREAMS: dict[
+    str, tuple[str, Callable[[str, bytes], bytes], Callable[[list[str], list[str]], NamedPayloads]]
+] = {
+    "chat, `reasoning_content`": ("openai_chat", _sse, _chat_payloads),
+    "chat, `reasoning_details`": ("openai_chat", _sse, _details_payloads),
+    "chat, `<think>` tags": ("openai_chat", _sse, _tags_payloads),
+    "Anthropic Messages": ("anthropic_messages", _named_sse, _anthropic_payloads),
+    "OpenAI Responses": ("openai_responses", _named_sse, _responses_payloads),
+    "Gemini, SSE": ("gemini", _sse, _gemini_payloads),
+    "Ollama, JSON lines": ("ollama", _line, _ollama_payloads),
+    "Bedrock, event stream": ("bedrock_converse", _aws, _bedrock_payloads),
+    "Cohere v2": ("cohere_v2", _sse, _cohere_payloads),
 }
 """Every body: its dialect, its framing, and what tells its events."""

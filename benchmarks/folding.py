@@ -10,11 +10,11 @@ from thinkaloud import Entry, Event, Turn, apply
 from thinkaloud.canon import BlockEnded, BlockGrew, BlockStarted, Finish, Kind, TurnEnded, TurnStarted
 
 TITLE = "Folding entries into a turn"
-MOST_GROWTH = 1.5
+MAX_GROWTH = 1.5
 _WORD = " word"
 
 
-class Long(NamedTuple):
+class LongTurn(NamedTuple):
     """A turn of so many deltas, which go to so many blocks in turn, all of them open until the end."""
 
     deltas: int
@@ -34,13 +34,13 @@ class Long(NamedTuple):
 
 def measure(*, deltas: tuple[int, ...], blocks: tuple[int, ...], rounds: int) -> Section:
     """Fold turns of several lengths in one block, and turns of one length in several blocks."""
-    by_deltas = {count: _measure(Long(count, 1), rounds) for count in deltas}
-    by_blocks = {count: _measure(Long(deltas[-1], count), rounds) for count in blocks}
+    by_deltas = {count: _measure(LongTurn(count, 1), rounds) for count in deltas}
+    by_blocks = {count: _measure(LongTurn(deltas[-1], count), rounds) for count in blocks}
     growth = by_deltas[deltas[-1]].least / by_deltas[deltas[0]].least
     goal = Goal(
-        f"`apply` is flat: a delta of {deltas[-1]:,} costs at most {MOST_GROWTH} × one of {deltas[0]:,}",
+        f"`apply` is flat: a delta of {deltas[-1]:,} costs at most {MAX_GROWTH} × one of {deltas[0]:,}",
         f"{growth:.2f} × ({by_deltas[deltas[-1]].least:.0f} ns)",
-        growth <= MOST_GROWTH,
+        growth <= MAX_GROWTH,
     )
     parts = [
         _table("deltas in one block", by_deltas),
@@ -49,27 +49,27 @@ def measure(*, deltas: tuple[int, ...], blocks: tuple[int, ...], rounds: int) ->
     return Section(TITLE, "\n\n".join(parts), (goal,))
 
 
-def _measure(turn: Long, rounds: int) -> Timing:
+def _measure(turn: LongTurn, rounds: int) -> Timing:
     """Nanoseconds per delta: what the turn takes, less what it takes without its deltas."""
-    told = turn.entries()
-    rest = [entry for entry in told if not isinstance(entry.event, BlockGrew)]
-    if _fold(told).reasoning != _WORD * turn.deltas:
+    entries = turn.entries()
+    other_entries = [entry for entry in entries if not isinstance(entry.event, BlockGrew)]
+    if _fold(entries).reasoning != _WORD * turn.deltas:
         raise WrongAnswer("a turn does not hold the text of its entries")
-    taken = race({"all": partial(_fold, told), "rest": partial(_fold, rest)}, rounds)
-    return taken["all"].less(taken["rest"]).per(turn.deltas).times(1e9)
+    timings = race({"all": partial(_fold, entries), "rest": partial(_fold, other_entries)}, rounds)
+    return timings["all"].minus(timings["rest"]).per(turn.deltas).times(1e9)
 
 
-def _fold(told: list[Entry]) -> Turn:
+def _fold(entries: list[Entry]) -> Turn:
     turn = Turn()
-    for entry in told:
+    for entry in entries:
         apply(turn, entry)
     return turn
 
 
-def _table(what: str, found: dict[int, Timing]) -> str:
-    first = next(iter(found.values()))
+def _table(what: str, timings: dict[int, Timing]) -> str:
+    first = next(iter(timings.values()))
     rows = (
-        [f"{count:,}", f"{nanos.least:.0f}", f"{nanos.middle:.0f}", f"{nanos.least / first.least:.2f}"]
-        for count, nanos in found.items()
+        [f"{count:,}", f"{nanos.least:.0f}", f"{nanos.median:.0f}", f"{nanos.least / first.least:.2f}"]
+        for count, nanos in timings.items()
     )
     return table((what, "ns/delta", "median", "× first"), rows)

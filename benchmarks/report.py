@@ -48,22 +48,22 @@ def machine() -> str:
     )
 
 
-def page_of(sections: Sequence[Section]) -> str:
+def report_text(sections: Sequence[Section]) -> str:
     """The whole report."""
     goals = [goal for section in sections for goal in section.goals]
-    told = table(
+    goal_table = table(
         ("goal", "measured", "met"),
         ((goal.promise, goal.measured, "yes" if goal.met else "**no**") for goal in goals),
     )
-    parts = [f"Measured with {machine()}.", f"### Goals\n\n{told}"]
+    parts = [f"Measured with {machine()}.", f"### Goals\n\n{goal_table}"]
     parts += [f"### {section.title}\n\n{section.body}" for section in sections]
     return "\n\n".join(parts)
 
 
-def write(report: str, page: Path = PAGE) -> None:
+def write_page(report: str, page: Path = PAGE) -> None:
     """Put the report in its place on the page."""
-    before, _, rest = page.read_text("utf-8").partition(BEGIN)
-    _, found, after = rest.partition(END)
-    if not found:
+    text_before, _, text_from_begin = page.read_text("utf-8").partition(BEGIN)
+    _, end_marker, text_after = text_from_begin.partition(END)
+    if not end_marker:
         raise SystemExit(f"{page.name} has no place for the figures: {BEGIN} ... {END}")
-    page.write_text(f"{before}{BEGIN}\n\n{report}\n\n{END}{after}", "utf-8")
+    page.write_text(f"{text_before}{BEGIN}\n\n{report}\n\n{END}{text_after}", "utf-8")

@@ -8,7 +8,7 @@ from thinkaloud.canon import Kind
 OPEN, CLOSE = "<think>", "</think>"
 
 
-class Rival(Protocol):
+class TagSplitter(Protocol):
     """Text in, pieces out: pairs of a kind and a text, and whatever else a rival has to say."""
 
     def feed(self, text: str) -> Iterable[object]:
@@ -27,40 +27,40 @@ class PerCharacter:
 
     def feed(self, text: str) -> list[tuple[Kind, str]]:
         pieces: list[tuple[Kind, str]] = []
-        said: list[str] = []
+        characters: list[str] = []
         tag, matched = self._tag, self._matched
-        for letter in text:
-            if letter == tag[matched]:
+        for character in text:
+            if character == tag[matched]:
                 matched += 1
                 if matched == len(tag):
-                    if said:
-                        pieces.append((self._kind, "".join(said)))
-                        said = []
-                    tag, matched = self._turn(), 0
+                    if characters:
+                        pieces.append((self._kind, "".join(characters)))
+                        characters = []
+                    tag, matched = self._switch_kind(), 0
                 continue
             if matched:
-                said.append(tag[:matched])
+                characters.append(tag[:matched])
                 matched = 0
-                if letter == tag[0]:  # nothing but its first letter can begin a tag anew
+                if character == tag[0]:  # nothing but its first letter can begin a tag anew
                     matched = 1
                     continue
-            said.append(letter)
+            characters.append(character)
         self._matched = matched
-        if said:
-            pieces.append((self._kind, "".join(said)))
+        if characters:
+            pieces.append((self._kind, "".join(characters)))
         return pieces
 
     def close(self) -> list[tuple[Kind, str]]:
-        held, self._matched = self._tag[: self._matched], 0
-        return [(self._kind, held)] if held else []
+        pending, self._matched = self._tag[: self._matched], 0
+        return [(self._kind, pending)] if pending else []
 
-    def _turn(self) -> str:
+    def _switch_kind(self) -> str:
         inside = self._kind is Kind.REASONING
         self._kind, self._tag = (Kind.TEXT, OPEN) if inside else (Kind.REASONING, CLOSE)
         return self._tag
 
 
-class Resplitting:
+class ResplitAll:
     """Keeps the whole text and splits all of it again for every delta, as a page that redraws itself does."""
 
     def __init__(self) -> None:
@@ -69,16 +69,16 @@ class Resplitting:
 
     def feed(self, text: str) -> list[tuple[Kind, str]]:
         self._text += text
-        before, _, rest = self._text.partition(OPEN)
-        thought, _, after = rest.partition(CLOSE)
-        self._pieces = [(Kind.TEXT, before), (Kind.REASONING, thought), (Kind.TEXT, after)]
+        text_before, _, after_open = self._text.partition(OPEN)
+        thought, _, text_after = after_open.partition(CLOSE)
+        self._pieces = [(Kind.TEXT, text_before), (Kind.REASONING, thought), (Kind.TEXT, text_after)]
         return []
 
     def close(self) -> list[tuple[Kind, str]]:
         return self._pieces
 
 
-def peer() -> tuple[str, Callable[[], Rival] | None]:
+def pydantic_ai_splitter() -> tuple[str, Callable[[], TagSplitter] | None]:
     """Pydantic AI by name and version, and what makes its splitter; None where it is not installed."""
     try:
         from pydantic_ai import __version__

@@ -21,30 +21,30 @@ from thinkaloud.store.schema import messages, metadata, parts, sessions, turns, 
 TITLE = "Searching"
 WORDS_IN_A_BLOCK = 200
 BLOCKS_IN_A_TURN = 10
-MOST_P99_MS = 50
+MAX_P99_MS = 50
 KINDS = frozenset({SearchKind.ANSWER, SearchKind.THOUGHT})
-ALL, FEW = Owner(1, 1), Owner(2, 1)
+OWNER_OF_MOST, OWNER_OF_FEW = Owner(1, 1), Owner(2, 1)
 SHARE_OF_FEW = 100
 
-NOWHERE = "abracadabra"
+ABSENT_WORD = "abracadabra"
 QUERIES = {
-    "a word that is there once": ("zyzzyva", ALL),
-    "a word in one block of a hundred": ("ornitorrinco", ALL),
-    "a word in every block": ("therefore", ALL),
-    "three words in every block": ("therefore however step", ALL),
-    "a phrase": ('"let me think again"', ALL),
-    "the beginning of a common word": ("ther*", ALL),
-    "ação, written acao": ("acao", ALL),
-    "a word in every block, by one who owns 1 %": ("therefore", FEW),
-    "a word that is nowhere": (NOWHERE, ALL),
+    "a word that is there once": ("zyzzyva", OWNER_OF_MOST),
+    "a word in one block of a hundred": ("ornitorrinco", OWNER_OF_MOST),
+    "a word in every block": ("therefore", OWNER_OF_MOST),
+    "three words in every block": ("therefore however step", OWNER_OF_MOST),
+    "a phrase": ('"let me think again"', OWNER_OF_MOST),
+    "the beginning of a common word": ("ther*", OWNER_OF_MOST),
+    "ação, written acao": ("acao", OWNER_OF_MOST),
+    "a word in every block, by one who owns 1 %": ("therefore", OWNER_OF_FEW),
+    "a word that is nowhere": (ABSENT_WORD, OWNER_OF_MOST),
 }
 
 
-def fill(conn: Connection, blocks: int) -> None:
+def fill_database(conn: Connection, blocks: int) -> None:
     """So many blocks of thought and answer, in turns of ten."""
     metadata.create_all(conn)
     search.create(conn)
-    dice = random.Random(11)
+    generator = random.Random(11)
     conn.execute(insert(users), [{"id": f"u{n}", "name": f"u{n}", "created_ms": 0} for n in (1, 2)])
     conn.execute(insert(workspaces), [{"id": "w", "name": "w", "created_ms": 0}])
     rows = [{"id": f"s{n}", "user": n, "workspace": 1, "created_ms": 0, "updated_ms": 0} for n in (1, 2)]
@@ -54,29 +54,29 @@ def fill(conn: Connection, blocks: int) -> None:
         row = {"id": f"t{turn}", "session": owner, "position": turn, "created_ms": turn, "state": "done"}
         conn.execute(insert(turns), [row])
         conn.execute(insert(messages), [{"turn": turn, "position": 0, "role": "assistant"}])
-        conn.execute(insert(parts), [_part(turn, n, dice) for n in range(BLOCKS_IN_A_TURN)])
-    search.rebuild(conn)
+        conn.execute(insert(parts), [_part_row(turn, n, generator) for n in range(BLOCKS_IN_A_TURN)])
+    search.rebuild_index(conn)
 
 
-def _part(turn: int, number: int, dice: random.Random) -> dict[str, object]:
-    said = words(WORDS_IN_A_BLOCK, seed=dice.randrange(10**9))
-    said += [" therefore however step let me think again"]
-    if dice.random() < 1 / 100:
-        said.insert(dice.randrange(len(said)), " ornitorrinco em ação")
+def _part_row(turn: int, number: int, generator: random.Random) -> dict[str, object]:
+    text_words = words(WORDS_IN_A_BLOCK, seed=generator.randrange(10**9))
+    text_words += [" therefore however step let me think again"]
+    if generator.random() < 1 / 100:
+        text_words.insert(generator.randrange(len(text_words)), " ornitorrinco em ação")
     if (turn, number) == (1, 0):
-        said.insert(0, "zyzzyva")
+        text_words.insert(0, "zyzzyva")
     kind = "reasoning" if number % 2 else "text"
-    return {"message": turn, "position": number, "number": number, "kind": kind, "text": "".join(said)}
+    return {"message": turn, "position": number, "number": number, "kind": kind, "text": "".join(text_words)}
 
 
-def spent_ms(look: Callable[[], int], rounds: int) -> list[float]:
+def time_queries_ms(query: Callable[[], int], rounds: int) -> list[float]:
     """Milliseconds on the wall, sorted: a person waits for them."""
-    taken = []
+    durations_ms = []
     for _ in range(rounds):
-        began = time.perf_counter()
-        look()
-        taken.append((time.perf_counter() - began) * 1000)
-    return sorted(taken)
+        started = time.perf_counter()
+        query()
+        durations_ms.append((time.perf_counter() - started) * 1000)
+    return sorted(durations_ms)
 
 
 def measure(blocks: int, rounds: int) -> Section:
@@ -84,13 +84,13 @@ def measure(blocks: int, rounds: int) -> Section:
     with tempfile.TemporaryDirectory() as folder:
         engine = create_engine(f"sqlite:///{Path(folder) / 'search.db'}")
         with engine.begin() as conn:
-            fill(conn, blocks)
+            fill_database(conn, blocks)
         with engine.connect() as conn:
             rows, worst = _rows(conn, rounds)
         engine.dispose()
     head = (f"{blocks:,} blocks of {WORDS_IN_A_BLOCK} words", "hits shown", "p50, ms", "p99, ms", "LIKE, ms")
     goal = Goal(
-        f"search among {blocks:,} blocks: p99 ≤ {MOST_P99_MS} ms", f"{worst:.1f} ms", worst <= MOST_P99_MS
+        f"search among {blocks:,} blocks: p99 ≤ {MAX_P99_MS} ms", f"{worst:.1f} ms", worst <= MAX_P99_MS
     )
     return Section(TITLE, table(head, rows), (goal,))
 
@@ -98,22 +98,30 @@ def measure(blocks: int, rounds: int) -> Section:
 def _rows(conn: Connection, rounds: int) -> tuple[list[tuple[str, ...]], float]:
     rows: list[tuple[str, ...]] = []
     worst = 0.0
-    for name, (asked, owner) in QUERIES.items():
+    for name, (query_text, owner) in QUERIES.items():
 
-        def ours(asked: str = asked, owner: Owner = owner) -> int:
-            return len(search.find(conn, owner, asked, kinds=KINDS, limit=20).items)
+        def search_index(query_text: str = query_text, owner: Owner = owner) -> int:
+            return len(search.find(conn, owner, query_text, kinds=KINDS, limit=20).items)
 
-        def like(asked: str = asked) -> int:
-            pattern = f"%{asked.strip('*').replace(chr(34), '')}%"
+        def search_like(query_text: str = query_text) -> int:
+            pattern = f"%{query_text.strip('*').replace(chr(34), '')}%"
             query = text("SELECT message FROM parts WHERE text LIKE :p ORDER BY message DESC LIMIT 20")
             return len(conn.execute(query, {"p": pattern}).all())
 
-        shown = ours()
-        if (shown == 0) != (asked == NOWHERE):
-            raise WrongAnswer(f"{shown} hits for {name}")
-        taken = spent_ms(ours, rounds)
-        p99 = taken[int(len(taken) * 0.99)]
+        hit_count = search_index()
+        if (hit_count == 0) != (query_text == ABSENT_WORD):
+            raise WrongAnswer(f"{hit_count} hits for {name}")
+        durations_ms = time_queries_ms(search_index, rounds)
+        p99 = durations_ms[int(len(durations_ms) * 0.99)]
         worst = max(worst, p99)
-        beside = spent_ms(like, 3)[0]
-        rows.append((name, str(shown), f"{taken[len(taken) // 2]:.2f}", f"{p99:.2f}", f"{beside:.1f}"))
+        like_ms = time_queries_ms(search_like, 3)[0]
+        rows.append(
+            (
+                name,
+                str(hit_count),
+                f"{durations_ms[len(durations_ms) // 2]:.2f}",
+                f"{p99:.2f}",
+                f"{like_ms:.1f}",
+            )
+        )
     return rows, worst

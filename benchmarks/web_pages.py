@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page, Route
 
 ROOT = Path(__file__).parents[1]
-BUILT = ROOT / "benchmarks" / "web" / "dist"
-ELEMENT = ROOT / "web" / "dist"
+BENCHMARK_DIST = ROOT / "benchmarks" / "web" / "dist"
+ELEMENT_DIST = ROOT / "web" / "dist"
 CHROMIUM = which("chromium") or which("chromium-headless-shell")
 ORIGIN = "http://benchmark.localhost"
 VIEWPORT = {"width": 800, "height": 700}
@@ -26,11 +26,14 @@ VIEWPORT = {"width": 800, "height": 700}
 PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>{name}</title>
 <style>body {{ font: 14px/1.5 sans-serif }} .box {{ max-block-size: 20rem; overflow: auto }}</style>
 <body><script type="module" src="/{name}.js"></script></body></html>"""
-ISOLATED = {"Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Embedder-Policy": "require-corp"}
+ISOLATION_HEADERS = {
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Embedder-Policy": "require-corp",
+}
 """Without these a page is not told how much memory it takes."""
 
 
-class Cost(NamedTuple):
+class MainThreadCost(NamedTuple):
     """Milliseconds of a main thread; `task` is all of it, painting and the browser's own work too."""
 
     script: float
@@ -42,20 +45,20 @@ class Cost(NamedTuple):
     def total(self) -> float:
         return self.script + self.style + self.layout
 
-    def less(self, other: "Cost", count: float = 1) -> "Cost":
+    def minus(self, other: "MainThreadCost", count: float = 1) -> "MainThreadCost":
         """What was spent since another reading, for one of `count` things."""
-        return Cost(*((now - then) / count for now, then in zip(self, other, strict=True)))
+        return MainThreadCost(*((now - earlier) / count for now, earlier in zip(self, other, strict=True)))
 
 
-class Memory(NamedTuple):
+class PageMemory(NamedTuple):
     """What a page holds after its garbage is gone."""
 
     heap_mb: float
     all_mb: float
     nodes: int
 
-    def less(self, other: "Memory") -> "Memory":
-        return Memory(self.heap_mb - other.heap_mb, self.all_mb - other.all_mb, self.nodes - other.nodes)
+    def minus(self, other: "PageMemory") -> "PageMemory":
+        return PageMemory(self.heap_mb - other.heap_mb, self.all_mb - other.all_mb, self.nodes - other.nodes)
 
 
 class Tab:
@@ -66,56 +69,63 @@ class Tab:
         context = browser.new_context(viewport=VIEWPORT)  # type: ignore[arg-type]
         self.page: Page = context.new_page()
         self.page.set_default_timeout(120_000)
-        self.page.route(f"{ORIGIN}/**", self._answer)
+        self.page.route(f"{ORIGIN}/**", self._fulfill)
         self.page.goto(f"{ORIGIN}/")
         self.page.wait_for_function("window.stage")
-        self._meter = context.new_cdp_session(self.page)
-        self._meter.send("Performance.enable", {"timeDomain": "threadTicks"})
+        self._cdp_session = context.new_cdp_session(self.page)
+        self._cdp_session.send("Performance.enable", {"timeDomain": "threadTicks"})
 
-    def _answer(self, route: "Route") -> None:
+    def _fulfill(self, route: "Route") -> None:
         path = route.request.url.removeprefix(f"{ORIGIN}/")
-        folder = ELEMENT if path.startswith("element/") else BUILT
+        folder = ELEMENT_DIST if path.startswith("element/") else BENCHMARK_DIST
         script = folder / path.removeprefix("element/")
         if not path:
-            route.fulfill(body=PAGE.format(name=self.name), content_type="text/html", headers=ISOLATED)
+            route.fulfill(
+                body=PAGE.format(name=self.name), content_type="text/html", headers=ISOLATION_HEADERS
+            )
         elif script.is_file():
-            route.fulfill(path=script, content_type="text/javascript", headers=ISOLATED)
+            route.fulfill(path=script, content_type="text/javascript", headers=ISOLATION_HEADERS)
         else:
             route.fulfill(status=404)
 
-    def play(self, call: str) -> Any:
+    def call_stage(self, call: str) -> Any:
         """Call the stage; it comes back when everything is drawn."""
         self.page.bring_to_front()
         return self.page.evaluate(f"() => stage.{call}")
 
     def check(self) -> None:
         """What is shown must be what was said."""
-        if wrong := self.play("right()"):
+        if wrong := self.call_stage("right()"):
             raise WrongAnswer(f"{self.name}: {wrong}")
 
     def _metrics(self) -> dict[str, float]:
-        return {one["name"]: one["value"] for one in self._meter.send("Performance.getMetrics")["metrics"]}
+        return {
+            metric["name"]: metric["value"]
+            for metric in self._cdp_session.send("Performance.getMetrics")["metrics"]
+        }
 
-    def spent(self) -> Cost:
-        found = self._metrics()
+    def total_cost(self) -> MainThreadCost:
+        metrics = self._metrics()
         names = ("ScriptDuration", "RecalcStyleDuration", "LayoutDuration", "TaskDuration")
-        return Cost(*(found[name] * 1000 for name in names))
+        return MainThreadCost(*(metrics[name] * 1000 for name in names))
 
-    def cost(self, call: str, count: float = 1) -> Cost:
+    def cost_of_call(self, call: str, count: float = 1) -> MainThreadCost:
         """What a call cost, for one of the `count` things that it does."""
-        before = self.spent()
-        self.play(call)
-        return self.spent().less(before, count)
+        cost_before = self.total_cost()
+        self.call_stage(call)
+        return self.total_cost().minus(cost_before, count)
 
-    def memory(self) -> Memory:
+    def memory(self) -> PageMemory:
         for _ in range(2):
-            self._meter.send("HeapProfiler.collectGarbage")
-        found = self._metrics()
-        whole = self.page.evaluate("async () => (await performance.measureUserAgentSpecificMemory()).bytes")
-        return Memory(found["JSHeapUsedSize"] / 1e6, whole / 1e6, int(found["Nodes"]))
+            self._cdp_session.send("HeapProfiler.collectGarbage")
+        metrics = self._metrics()
+        all_bytes = self.page.evaluate(
+            "async () => (await performance.measureUserAgentSpecificMemory()).bytes"
+        )
+        return PageMemory(metrics["JSHeapUsedSize"] / 1e6, all_bytes / 1e6, int(metrics["Nodes"]))
 
 
-def missing() -> str:
+def missing_requirement() -> str:
     """Why nothing can be measured here; empty where it can."""
     if not find_spec("playwright"):
         return "playwright, which drives a browser, is not installed"
@@ -128,14 +138,14 @@ def missing() -> str:
 
 
 @contextmanager
-def browser() -> Iterator["Browser"]:
+def running_browser() -> Iterator["Browser"]:
     """The system's Chromium, for as long as the block lasts."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
         options = ["--no-sandbox", "--enable-blink-features=ForceEagerMeasureMemory"]
-        started = playwright.chromium.launch(executable_path=CHROMIUM, args=options)
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=options)
         try:
-            yield started
+            yield chromium
         finally:
-            started.close()
+            chromium.close()

@@ -15,7 +15,7 @@ number equals plus minus if not but maybe wait let me think again "yes" a<b {x:1
 def words(count: int, seed: int) -> list[str]:
     """As many deltas of one word each, as a model would send them."""
     chosen = random.Random(seed).choices(_VOCABULARY.split(), k=count)
-    return [f"{word}\n" if at % 29 == 28 else f" {word}" for at, word in enumerate(chosen)]
+    return [f"{word}\n" if index % 29 == 28 else f" {word}" for index, word in enumerate(chosen)]
 
 
 def prose(length: int) -> str:

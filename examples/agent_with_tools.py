@@ -3,17 +3,23 @@
 import asyncio
 import re
 
-from thinkaloud.agents import Agent, Run, Surroundings, from_function
-from thinkaloud.builtin import running
+from thinkaloud.agents import Agent, Run, RunContext, from_function
+from thinkaloud.builtin import run_solver
 from thinkaloud.canon import BlockEnded, ToolFinished
 from thinkaloud.canon.requests import UserMessage
-from thinkaloud.catalog import builtin
+from thinkaloud.catalog import builtin_catalog
 
 
 def checker(task: str) -> str:
     """Check that an answer uses every number of its question once."""
-    given, used = (re.findall(r"\d+", text) for text in re.split("from|Answer:|=", task)[1:3])
-    return "Right." if sorted(given) == sorted(used) else f"Wrong: {given} were given, {used} were used."
+    question_numbers, answer_numbers = (
+        re.findall(r"\d+", text) for text in re.split("from|Answer:|=", task)[1:3]
+    )
+    return (
+        "Right."
+        if sorted(question_numbers) == sorted(answer_numbers)
+        else f"Wrong: {question_numbers} were given, {answer_numbers} were used."
+    )
 
 
 calculator = Agent(name="Calculator", model="builtin/solver", description="Works out a sum.")
@@ -23,9 +29,9 @@ puzzler = Agent(
 
 
 async def main() -> None:
-    async with running(pace=0) as solver:
-        around = Surroundings(catalog=builtin().with_address("builtin", solver.base_url))
-        run = Run(puzzler, (UserMessage("make 24 from 4 7 8 8"),), around=around)
+    async with run_solver(pace=0) as solver:
+        context = RunContext(catalog=builtin_catalog().with_base_url("builtin", solver.base_url))
+        run = Run(puzzler, (UserMessage("make 24 from 4 7 8 8"),), context=context)
         async for entry in run.entries():
             if isinstance(entry.event, BlockEnded | ToolFinished):
                 block = run.turn.blocks[entry.event.block]

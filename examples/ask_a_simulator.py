@@ -3,17 +3,17 @@
 import asyncio
 
 from thinkaloud.canon import BlockEnded, BlockGrew
-from thinkaloud.catalog import builtin_texts, parse
-from thinkaloud.client.prompting import Options, ask, stream
-from thinkaloud.simulators import running
+from thinkaloud.catalog import builtin_texts, parse_catalog
+from thinkaloud.client import Options, ask, stream
+from thinkaloud.simulators import run_simulator
 
 SCRIPT = [{"thinking": "17 * 3 is 51.", "text": "51"}, {"thinking": "Less 9.", "text": "42"}]
 
 
 async def main() -> None:
-    async with running("vllm", script=SCRIPT) as server:
-        mine = f'[providers.vllm]\nbase_url = "{server.base_url}"'
-        options = Options(catalog=parse(*builtin_texts(), mine), system="Be brief.")
+    async with run_simulator("vllm", script=SCRIPT) as server:
+        catalog_row = f'[providers.vllm]\nbase_url = "{server.base_url}"'
+        options = Options(catalog=parse_catalog(*builtin_texts(), catalog_row), system="Be brief.")
 
         turn = await ask("How much is 17 * 3?", model="vllm/qwen3-8b", thinking="high", options=options)
         print(turn.reasoning, "=>", turn.answer, [notice.text for notice in turn.notices])

@@ -2,16 +2,16 @@
 
 from pathlib import Path
 
-from thinkaloud.client.prompting import Options, prepare
+from thinkaloud.client import Options, prepare
 from thinkaloud.context import read_conversation
-from thinkaloud.dialects.bodies import write
+from thinkaloud.dialects.bodies import build_request
 
-talk = read_conversation(Path("examples/conversation.json").read_bytes())
-options = Options(tools=talk.tools)
+conversation = read_conversation(Path("examples/conversation.json").read_bytes())
+options = Options(tools=conversation.tools)
 
 for model in ("anthropic/claude-opus-4.5", "deepseek/deepseek-v4-pro", "openai/gpt-5"):
-    ready = prepare(talk, model=model, options=options, have_key=lambda provider: True)
-    body = write(ready.route, ready.built.request).body
+    prepared = prepare(conversation, model=model, options=options, have_key=lambda provider: True)
+    body = build_request(prepared.route, prepared.request).body
     print(f"{model}: {len(body)} bytes")
-    for line in ready.built.report.lines:
-        print(f"  {line.fate:<9} step {line.step}, {line.kind}: {line.why}")
+    for line in prepared.report.lines:
+        print(f"  {line.status:<9} step {line.step}, {line.kind}: {line.reason}")

@@ -26,17 +26,17 @@ async def follow(web: aiohttp.ClientSession, path: str, turn: thinkaloud.Turn, u
 async def main(url: str) -> None:
     async with aiohttp.ClientSession(url, raise_for_status=True) as web:
         session = await (await web.post("/api/sessions", json={})).json()
-        asked = {"prompt": "make 24 from 4 7 8 8", "model": "builtin/solver"}
-        begun = await (await web.post(f"/api/sessions/{session['id']}/turns", json=asked)).json()
+        new_turn = {"prompt": "make 24 from 4 7 8 8", "model": "builtin/solver"}
+        started = await (await web.post(f"/api/sessions/{session['id']}/turns", json=new_turn)).json()
 
         turn = thinkaloud.Turn()
-        await follow(web, begun["events"], turn, until=20)
+        await follow(web, started["events"], turn, until=20)
         print(f"--- cut off after entry {turn.seq}: {len(turn.reasoning)} characters of thought so far")
-        await follow(web, begun["events"], turn, until=-1)
+        await follow(web, started["events"], turn, until=-1)
         print(turn.reasoning, turn.answer, sep="\n")
 
-        kept = await (await web.get(f"/api/turns/{begun['id']}")).json()
-        same = (turn.reasoning, turn.answer) == (kept["reasoning_content"], kept["copy_text"])
+        stored = await (await web.get(f"/api/turns/{started['id']}")).json()
+        same = (turn.reasoning, turn.answer) == (stored["reasoning_content"], stored["copy_text"])
         print("--- the same as what the gateway keeps" if same else "--- something is missing")
 
 

@@ -8,9 +8,9 @@ from thinkaloud.canon import BlockGrew
 reader = thinkaloud.Reader()
 turn = thinkaloud.Turn()
 body = Path("examples/responses/deepseek.sse").read_bytes()
-pieces = [body[at : at + 120] for at in range(0, len(body), 120)]
+chunks = [body[at : at + 120] for at in range(0, len(body), 120)]
 
-for events in [*map(reader.feed, pieces), reader.close()]:
+for events in [*map(reader.feed, chunks), reader.close()]:
     for event in events:
         thinkaloud.apply(turn, thinkaloud.Entry(turn.seq + 1, event))
         if isinstance(event, BlockGrew):

@@ -16,15 +16,15 @@ PAGE = ROOT / "docs" / "behaviour.md"
 
 ROW = re.compile(r"^\| (?P<number>[RT]\d+) \| (?P<says>.+?) \| (?P<state>.+?) \|.*\|$", re.MULTILINE)
 NUMBER = re.compile(r"\b(?:R\d{3}|T[1-9])\b")
-RUN = re.compile(r"\bR(\d{3}) ?[-–] ?R(\d{3})\b")
-IN_NAME = re.compile(r"_(r\d{3}|t[1-9])(?=_|$)", re.IGNORECASE)
+NUMBER_RANGE = re.compile(r"\bR(\d{3}) ?[-–] ?R(\d{3})\b")
+NUMBER_IN_NAME = re.compile(r"_(r\d{3}|t[1-9])(?=_|$)", re.IGNORECASE)
 
 
 class Row(NamedTuple):
     """One line of the page."""
 
     number: str
-    says: str
+    promise: str
     state: str
 
 
@@ -32,10 +32,10 @@ def rows(page: str) -> list[Row]:
     return [Row(row["number"], row["says"], row["state"]) for row in ROW.finditer(page)]
 
 
-def numbers(said: str) -> set[str]:
+def numbers_in(docstring: str) -> set[str]:
     """The numbers in a docstring; R120-R125 stands for all six."""
-    runs = (range(int(first), int(last) + 1) for first, last in RUN.findall(said))
-    return {*NUMBER.findall(said), *(f"R{number:03}" for run in runs for number in run)}
+    runs = (range(int(first), int(last) + 1) for first, last in NUMBER_RANGE.findall(docstring))
+    return {*NUMBER.findall(docstring), *(f"R{number:03}" for run in runs for number in run)}
 
 
 def named_by_tests(root: Path) -> Iterator[tuple[str, str]]:
@@ -44,8 +44,8 @@ def named_by_tests(root: Path) -> Iterator[tuple[str, str]]:
         place = path.relative_to(root).as_posix()
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_"):
-                named = {number.upper() for number in IN_NAME.findall(node.name)}
-                for number in named | numbers(ast.get_docstring(node) or ""):
+                named = {number.upper() for number in NUMBER_IN_NAME.findall(node.name)}
+                for number in named | numbers_in(ast.get_docstring(node) or ""):
                     yield number, f"[{path.name}::{node.name}](../{place})"
 
 
@@ -60,25 +60,25 @@ def named_by_stories(root: Path) -> Iterator[tuple[str, str]]:
 
 def proofs(root: Path = ROOT) -> dict[str, list[str]]:
     """Each number that is named anywhere, with links to all that name it."""
-    found: dict[str, set[str]] = {}
+    links_by_number: dict[str, set[str]] = {}
     for number, link in (*named_by_tests(root), *named_by_stories(root)):
-        found.setdefault(number, set()).add(link)
-    return {number: sorted(links) for number, links in sorted(found.items())}
+        links_by_number.setdefault(number, set()).add(link)
+    return {number: sorted(links) for number, links in sorted(links_by_number.items())}
 
 
-def filled(page: str, proved: dict[str, list[str]]) -> str:
+def fill_page(page: str, proof_links: dict[str, list[str]]) -> str:
     """The page with its last column written anew."""
 
-    def row(found: re.Match[str]) -> str:
-        tests = ", ".join(proved.get(found["number"], []))
-        return f"| {found['number']} | {found['says']} | {found['state']} | {tests}{' ' if tests else ''}|"
+    def row(match: re.Match[str]) -> str:
+        tests = ", ".join(proof_links.get(match["number"], []))
+        return f"| {match['number']} | {match['says']} | {match['state']} | {tests}{' ' if tests else ''}|"
 
     return ROW.sub(row, page)
 
 
 def main() -> int:
     page = PAGE.read_text("utf-8")
-    now = filled(page, proofs())
+    now = fill_page(page, proofs())
     if now == page:
         print("docs/behaviour.md is up to date")
         return 0

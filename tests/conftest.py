@@ -10,11 +10,11 @@ import pytest
 from hypothesis import settings
 
 TESTS = Path(__file__).parent
-OF_THE_CORE = ("bodies", "catalog", "context", "dialects", "think_tags", "transcript", "view", "wire")
+CORE_FOLDERS = ("bodies", "catalog", "context", "dialects", "think_tags", "transcript", "view", "wire")
 """Folders whose tests count for the coverage of the pure packages."""
-FIRST = ("gateway", "safety", "server", "journeys", "agents", "store")
+FIRST_FOLDERS = ("gateway", "safety", "server", "journeys", "agents", "store")
 """Folders with files that take long: begun late, one of them would keep all others waiting."""
-LAST = "web"
+LAST_FOLDER = "web"
 """Whoever drives a browser has an event loop running from then on, and can run no test with its own."""
 
 # How long one example takes says more about the machine than about the code; `ci` has no deadline either.
@@ -29,15 +29,19 @@ def pytest_xdist_auto_num_workers() -> int:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """With `--dist loadfile` each worker takes the next file in this order."""
     for item in items:
-        if _folder(item) not in OF_THE_CORE:
+        if _folder(item) not in CORE_FOLDERS:
             item.add_marker(pytest.mark.no_cover)
-    items.sort(key=_turn)
+    items.sort(key=_folder_order)
 
 
-def _turn(item: pytest.Item) -> int:
+def _folder_order(item: pytest.Item) -> int:
     """Which folder's turn it is: the long ones, then the others, and those with a browser at last."""
     folder = _folder(item)
-    return FIRST.index(folder) if folder in FIRST else len(FIRST) + (folder == LAST)
+    return (
+        FIRST_FOLDERS.index(folder)
+        if folder in FIRST_FOLDERS
+        else len(FIRST_FOLDERS) + (folder == LAST_FOLDER)
+    )
 
 
 def _folder(item: pytest.Item) -> str:

@@ -6,26 +6,26 @@ from typing import AnyStr
 
 from hypothesis import strategies as st
 
-PLACES = st.lists(st.integers(0, 2_000), max_size=12)
+SPLIT_POINTS = st.lists(st.integers(0, 2_000), max_size=12)
 """Where to cut, for `cut`."""
 
 
-def cut(said: AnyStr, places: Iterable[int]) -> list[AnyStr]:
+def split_at(data: AnyStr, points: Iterable[int]) -> list[AnyStr]:
     """The pieces between these places, which are counted round and round so that any number is one."""
-    inside: list[int] = sorted(place % (len(said) + 1) for place in places)
-    return [said[start:end] for start, end in pairwise([0, *inside, len(said)])]
+    positions: list[int] = sorted(point % (len(data) + 1) for point in points)
+    return [data[start:end] for start, end in pairwise([0, *positions, len(data)])]
 
 
-def one_by_one(said: AnyStr) -> list[AnyStr]:
+def one_by_one(data: AnyStr) -> list[AnyStr]:
     """Every byte or character by itself."""
-    return [said[at : at + 1] for at in range(len(said))]
+    return [data[index : index + 1] for index in range(len(data))]
 
 
-def every_way(said: AnyStr) -> Iterator[list[AnyStr]]:
+def all_splits(data: AnyStr) -> Iterator[list[AnyStr]]:
     """Whole, with nothing before and after it, one by one, and in two at every place."""
-    nothing = said[:0]
-    yield [said]
-    yield [nothing, said, nothing]
-    yield one_by_one(said)
-    for place in range(1, len(said)):
-        yield [said[:place], said[place:]]
+    empty = data[:0]
+    yield [data]
+    yield [empty, data, empty]
+    yield one_by_one(data)
+    for position in range(1, len(data)):
+        yield [data[:position], data[position:]]

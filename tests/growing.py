@@ -10,32 +10,32 @@ import sys
 from collections.abc import Callable
 from time import process_time
 
-MOST = 2.8
+MAX_RATIO = 2.8
 """Between linear, which is 2, and quadratic, which is 4: what outgrows a cache costs a little more too."""
-TRIES = 5
+ATTEMPTS = 5
 RUNS = 3
 
 Work = Callable[[int], Callable[[], object]]
 """Prepares input of some size and gives what is to be timed, afresh for every run."""
 
 
-def assert_linear(work: Work, size: int, most: float = MOST) -> None:
+def assert_linear(work: Work, size: int, max_ratio: float = MAX_RATIO) -> None:
     """Fails when twice the size takes more than `most` times as long."""
     small = large = math.inf
-    for _ in range(TRIES):
-        small = min(small, fastest(work, size))
-        large = min(large, fastest(work, 2 * size))
-        if large < most * small:
+    for _ in range(ATTEMPTS):
+        small = min(small, fastest_seconds(work, size))
+        large = min(large, fastest_seconds(work, 2 * size))
+        if large < max_ratio * small:
             return
     raise AssertionError(f"twice the size takes {large / small:.2f} times as long")
 
 
-def fastest(work: Work, size: int) -> float:
+def fastest_seconds(work: Work, size: int) -> float:
     """The least time that work of this size took, in seconds."""
-    return min(_timed(work(size)) for _ in range(RUNS))
+    return min(_run_seconds(work(size)) for _ in range(RUNS))
 
 
-def _timed(run: Callable[[], object]) -> float:
+def _run_seconds(run: Callable[[], object]) -> float:
     """Without collections of garbage and without whoever counts the lines that run."""
     trace = sys.gettrace()
     gc.disable()

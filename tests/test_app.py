@@ -179,11 +179,11 @@ def test_standard_input_is_read_live() -> None:
 
 def test_a_reader_that_leaves_is_no_error() -> None:
     shell = f"{' '.join(COMMAND)} read --format ndjson {DEEPSEEK} {DEEPSEEK} {DEEPSEEK} | head -n 1"
-    ran = subprocess.run(
+    completed = subprocess.run(
         ["bash", "-c", f"set -o pipefail; {shell}"], capture_output=True, cwd=ROOT, check=False
     )
-    assert (ran.returncode, ran.stderr) == (0, b"")
-    assert ran.stdout.count(b"\n") == 1
+    assert (completed.returncode, completed.stderr) == (0, b"")
+    assert completed.stdout.count(b"\n") == 1
 
 
 def test_replay_shows_the_whole_turn_and_says_that_it_is_recorded(capsys: Output) -> None:
@@ -198,10 +198,12 @@ def test_replay_shows_the_whole_turn_and_says_that_it_is_recorded(capsys: Output
 
 
 def test_replay_keeps_its_recorded_timing() -> None:
-    begun = time.monotonic()
-    ran = subprocess.run([*COMMAND, "replay", "--speed", "20", RECORDED], capture_output=True, check=True)
-    assert time.monotonic() - begun >= 12.2 / 20
-    assert ran.stdout.startswith(b"Yes")
+    started = time.monotonic()
+    completed = subprocess.run(
+        [*COMMAND, "replay", "--speed", "20", RECORDED], capture_output=True, check=True
+    )
+    assert time.monotonic() - started >= 12.2 / 20
+    assert completed.stdout.startswith(b"Yes")
 
 
 def test_replay_refuses_what_is_no_recording(capsys: Output) -> None:

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from tests.behaviour import PAGE, filled, numbers, proofs, rows
+from tests.behaviour import PAGE, fill_page, numbers_in, proofs, rows
 
 TEXT = PAGE.read_text("utf-8")
 ROWS = rows(TEXT)
@@ -32,7 +32,7 @@ def test_tests_name_only_numbers_of_the_page() -> None:
 
 
 def test_the_page_is_up_to_date() -> None:
-    assert filled(TEXT, proofs()) == TEXT, "run `make behaviour`"
+    assert fill_page(TEXT, proofs()) == TEXT, "run `make behaviour`"
 
 
 def test_numbers_are_found_in_names_docstrings_and_stories(tmp_path: Path) -> None:
@@ -58,11 +58,11 @@ def test_numbers_are_found_in_names_docstrings_and_stories(tmp_path: Path) -> No
 
 
 def test_numbers_may_stand_in_a_run() -> None:
-    assert numbers("R120-R122, R004") == {"R004", "R120", "R121", "R122"}
+    assert numbers_in("R120-R122, R004") == {"R004", "R120", "R121", "R122"}
 
 
 def test_filling_in_keeps_the_words_and_can_be_repeated() -> None:
     page = "| R001 | Says `a`. | done | old |\n| R002 | More. | to come: web | |\n"
-    once = filled(page, {"R001": ["[x](y)"]})
+    once = fill_page(page, {"R001": ["[x](y)"]})
     assert once == "| R001 | Says `a`. | done | [x](y) |\n| R002 | More. | to come: web | |\n"
-    assert filled(once, {"R001": ["[x](y)"]}) == once
+    assert fill_page(once, {"R001": ["[x](y)"]}) == once

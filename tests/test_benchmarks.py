@@ -38,7 +38,7 @@ TITLES = [
 
 
 def test_a_quick_run_answers_every_question() -> None:
-    ran = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-W", "error", "-m", "benchmarks", "--quick"],
         cwd=ROOT,
         capture_output=True,
@@ -46,41 +46,43 @@ def test_a_quick_run_answers_every_question() -> None:
         timeout=120,
         check=False,
     )
-    assert ran.returncode == 0, ran.stderr
-    headings = [line.removeprefix("### ") for line in ran.stdout.splitlines() if line.startswith("### ")]
+    assert completed.returncode == 0, completed.stderr
+    headings = [
+        line.removeprefix("### ") for line in completed.stdout.splitlines() if line.startswith("### ")
+    ]
     assert headings == ["Goals", *TITLES]
 
 
 def test_the_page_has_the_figures_of_a_whole_run() -> None:
     page = report.PAGE.read_text("utf-8")
-    _, _, rest = page.partition(report.BEGIN)
-    figures, found, _ = rest.partition(report.END)
-    assert found
+    _, _, text_from_begin = page.partition(report.BEGIN)
+    figures, end_marker, _ = text_from_begin.partition(report.END)
+    assert end_marker
     assert [title for title in TITLES if f"### {title}\n" not in figures] == []
 
 
 def test_figures_are_written_between_their_marks(tmp_path: Path) -> None:
     page = tmp_path / "performance.md"
     page.write_text(f"before\n{report.BEGIN}\nold\n{report.END}\nafter\n", "utf-8")
-    report.write("new", page)
-    report.write("newer", page)
+    report.write_page("new", page)
+    report.write_page("newer", page)
     assert page.read_text("utf-8") == f"before\n{report.BEGIN}\n\nnewer\n\n{report.END}\nafter\n"
     page.write_text("no place\n", "utf-8")
     with pytest.raises(SystemExit, match="no place for the figures"):
-        report.write("new", page)
+        report.write_page("new", page)
 
 
 @pytest.mark.parametrize("text", ["<<think>a</think>b", "a<thi", "<think>a</thi</think>b", "<think></think>"])
 def test_the_state_machine_we_compare_with_is_no_straw_man(text: str) -> None:
-    def said(deltas: list[str]) -> list[tuple[str, str]]:
+    def split_letters(deltas: list[str]) -> list[tuple[str, str]]:
         machine = PerCharacter()
         pieces = [piece for delta in deltas for piece in machine.feed(delta)] + machine.close()
         return [(str(kind), letter) for kind, run in pieces for letter in run]
 
     for place in range(len(text)):
-        assert said([text[:place], text[place:]]) == said([text])
-    before, opened, rest = text.partition("<think>")
-    thought, _, after = rest.partition("</think>")
-    told = {"reasoning": thought, "text": before + after if opened else text}
-    for kind, expected in told.items():
-        assert "".join(letter for of, letter in said([text]) if of == kind) == expected
+        assert split_letters([text[:place], text[place:]]) == split_letters([text])
+    text_before, opened, after_open = text.partition("<think>")
+    thought, _, after = after_open.partition("</think>")
+    texts_by_kind = {"reasoning": thought, "text": text_before + after if opened else text}
+    for kind, expected in texts_by_kind.items():
+        assert "".join(letter for of, letter in split_letters([text]) if of == kind) == expected

@@ -25,8 +25,8 @@ def built(rooms: tuple[str, ...]) -> set[str]:
 def test_imports_keep_their_direction() -> None:
     """R029: vocabulary, wire, tag splitter, handlers and surfaces live apart, and imports point one way."""
     linter = [str(Path(sys.executable).with_name("lint-imports")), "--no-cache", "--no-logo"]
-    ran = subprocess.run(linter, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert ran.returncode == 0, ran.stdout + ran.stderr
+    completed = subprocess.run(linter, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert completed.returncode == 0, completed.stdout + completed.stderr
 
 
 @pytest.mark.parametrize(

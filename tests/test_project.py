@@ -43,21 +43,21 @@ class Fence(NamedTuple):
 
 def fences(page: Path) -> Iterator[Fence]:
     text = page.read_text("utf-8")
-    for found in FENCE.finditer(text):
-        yield Fence(found["language"].strip(), text.count("\n", 0, found.start()) + 1, dedent(found["body"]))
+    for match in FENCE.finditer(text):
+        yield Fence(match["language"].strip(), text.count("\n", 0, match.start()) + 1, dedent(match["body"]))
 
 
 def commands(fence: Fence) -> Iterator[tuple[str, str]]:
     """Each `$ thinkaloud ...` of a console block with the output that follows it."""
     _, *runs = re.split(r"^\$ ", fence.body, flags=re.MULTILINE)
     for run in runs:
-        command, _, told = run.partition("\n")
-        yield command, told
+        command, _, output = run.partition("\n")
+        yield command, output
 
 
-def matches(told: str, printed: str) -> bool:
+def matches(expected: str, printed: str) -> bool:
     """True when both are the same, where a line `...` in what is told stands for any lines."""
-    lines = (line.rstrip() for line in told.rstrip().splitlines())
+    lines = (line.rstrip() for line in expected.rstrip().splitlines())
     pattern = "".join(r"(?:.*\n)*" if line == "..." else re.escape(line) + r"\n" for line in lines)
     same = "".join(f"{line.rstrip()}\n" for line in printed.rstrip().splitlines())
     return re.fullmatch(pattern, same) is not None
@@ -71,7 +71,7 @@ def console(command: str) -> str:
     """Run a command as a person would in the project's folder; what it prints, both streams in order."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
     plain = {"PATH": path, "PYTHONUNBUFFERED": "1", "PYTHONUTF8": "1", "COLUMNS": "80", "NO_COLOR": "1"}
-    ran = subprocess.run(
+    completed = subprocess.run(
         ["bash", "-c", command],
         cwd=ROOT,
         env=os.environ | plain,
@@ -81,13 +81,13 @@ def console(command: str) -> str:
         timeout=60,
         check=False,
     )
-    return ran.stdout.decode("utf-8")
+    return completed.stdout.decode("utf-8")
 
 
 def test_import_is_light() -> None:
     code = "import sys; bare = set(sys.modules); import thinkaloud; print(*set(sys.modules) - bare)"
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    pulled = {module.partition(".")[0] for module in ran.stdout.split()}
+    completed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    pulled = {module.partition(".")[0] for module in completed.stdout.split()}
     assert "thinkaloud" in pulled
     assert sorted(pulled & HEAVY) == []
 
@@ -114,9 +114,11 @@ def test_the_python_of_a_page_runs(page: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_the_commands_of_a_page_print_what_it_shows(page: Path) -> None:
     for fence in fences(page):
         if fence.language == "console" and fence.body.startswith("$ thinkaloud "):
-            for command, told in commands(fence):
+            for command, output in commands(fence):
                 printed = console(command)
-                assert matches(told, printed), f"{name_of(page)}:{fence.line}: `{command}` prints\n{printed}"
+                assert matches(output, printed), (
+                    f"{name_of(page)}:{fence.line}: `{command}` prints\n{printed}"
+                )
 
 
 def test_a_row_of_dots_stands_for_any_lines() -> None:
@@ -129,7 +131,7 @@ def test_a_row_of_dots_stands_for_any_lines() -> None:
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=name_of)
 def test_an_example_runs(example: Path) -> None:
-    ran = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-W", "error", example],
         cwd=ROOT,
         stdin=subprocess.DEVNULL,
@@ -138,17 +140,17 @@ def test_an_example_runs(example: Path) -> None:
         timeout=30,
         check=False,
     )
-    assert ran.returncode == 0, ran.stderr
+    assert completed.returncode == 0, completed.stderr
 
 
 def test_no_file_names_a_package_host_or_a_folder_of_its_author() -> None:
     listing = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     tracked = subprocess.run(listing, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    found = []
+    violations = []
     for name in filter(None, tracked.split("\0")):
         path = ROOT / name
         for number, line in enumerate(path.read_bytes().splitlines() if path.is_file() else [], 1):
-            said = line.decode("utf-8", "replace")
-            if HOST.search(said) or OWN_FOLDER.search(said):
-                found.append(f"{name}:{number}: {said.strip()[:80]}")
-    assert not found, "\n".join(found)
+            line_text = line.decode("utf-8", "replace")
+            if HOST.search(line_text) or OWN_FOLDER.search(line_text):
+                violations.append(f"{name}:{number}: {line_text.strip()[:80]}")
+    assert not violations, "\n".join(violations)

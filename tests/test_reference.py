@@ -10,7 +10,7 @@ from thinkaloud import canon
 from thinkaloud.canon import errors
 from thinkaloud.dialects import DIALECTS, PROFILES
 from thinkaloud.transcript import Block, Ending, Turn
-from thinkaloud.wire import Limits
+from thinkaloud.wire import WireLimits
 
 ROOT = Path(__file__).parents[1]
 
@@ -43,7 +43,7 @@ def test_every_dialect_and_profile_is_listed() -> None:
 
 def test_every_field_and_ending_of_a_turn_is_listed() -> None:
     text = page("api.md")
-    names = [*Turn.__struct_fields__, *Block.__struct_fields__, *Ending, *Limits.__struct_fields__]
+    names = [*Turn.__struct_fields__, *Block.__struct_fields__, *Ending, *WireLimits.__struct_fields__]
     inner = {"pieces", "seq", "summary_by"}
     missing = [name for name in names if f"`{name}`" not in text and name not in inner]
     assert missing == []
@@ -55,11 +55,11 @@ def test_the_picture_shows_what_the_command_prints() -> None:
 
 
 def test_every_route_and_limit_is_in_the_reference() -> None:
-    from thinkaloud.server.refusals import Denied
+    from thinkaloud.server.refusals import HttpRefusal
     from thinkaloud.server.routes import ROUTES
 
     page = (ROOT / "docs/reference/http.md").read_text("utf-8")
     rows = [f"| `{route.method}` | `{route.path}` | {route.summary} |" for route in ROUTES]
     assert [row for row in rows if row not in page] == []
-    codes = [kind.code for kind in Denied.__subclasses__()]
+    codes = [kind.code for kind in HttpRefusal.__subclasses__()]
     assert [code for code in codes if f"`{code}`" not in page] == []

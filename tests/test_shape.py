@@ -28,8 +28,8 @@ def long_functions(tree: ast.Module) -> Iterator[tuple[int, str]]:
 def wide_functions(tree: ast.Module) -> Iterator[tuple[int, str]]:
     for node in ast.walk(tree):
         if isinstance(node, Function):
-            taken = [arg.arg for arg in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
-            count = len(taken) - (taken[:1] in (["self"], ["cls"]))
+            parameters = [arg.arg for arg in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
+            count = len(parameters) - (parameters[:1] in (["self"], ["cls"]))
             if count > PARAMETERS:
                 yield node.lineno, f"{node.name} takes {count} parameters; the limit is {PARAMETERS}"
 
@@ -66,12 +66,12 @@ def faults(source: str, stem: str) -> list[tuple[int, str]]:
 
 def test_every_module_keeps_to_the_budget() -> None:
     assert MODULES, "no module was found: the budget was checked on nothing"
-    found = []
+    violations = []
     for path in MODULES:
         stem = path.parent.name if path.stem == "__init__" else path.stem
         place = path.relative_to(ROOT)
-        found += [f"{place}:{line}: {fault}" for line, fault in faults(path.read_text("utf-8"), stem)]
-    assert not found, "over the shape budget:\n" + "\n".join(found)
+        violations += [f"{place}:{line}: {fault}" for line, fault in faults(path.read_text("utf-8"), stem)]
+    assert not violations, "over the shape budget:\n" + "\n".join(violations)
 
 
 def test_the_budget_sees_what_is_too_large() -> None:
@@ -91,5 +91,5 @@ def test_the_budget_sees_what_is_unsaid() -> None:
         "the module's docstring has 0 lines; it needs 1 to 8"
     ]
     assert len(faults('"""One.\n' + "\nmore" * 8 + '\n"""\n', "reader")) == 1
-    said = '"""A module."""\nclass TurnManager: ...\ndef text_utils(): ...\nclass Utility: ...\n'
-    assert [line for line, _ in faults(said, "io_helpers")] == [1, 2, 3]
+    statement = '"""A module."""\nclass TurnManager: ...\ndef text_utils(): ...\nclass Utility: ...\n'
+    assert [line for line, _ in faults(statement, "io_helpers")] == [1, 2, 3]

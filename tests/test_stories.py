@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from tests.view import stories
-from tests.view.stories import FOLDER, Story, load, problems
+from tests.view.stories import FOLDER, Story, load, story_problems
 
 FILES = sorted(path for path in FOLDER.glob("*.json") if path.name != "schema.json")
 PROVED = {proof for path in FILES for proof in json.loads(path.read_bytes())["proves"]}
@@ -16,7 +16,7 @@ PROVED = {proof for path in FILES for proof in json.loads(path.read_bytes())["pr
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_story(path: Path) -> None:
     """T1, T2, T3, T4, T5, T7: every story ends as it is written; its file says which numbers it proves."""
-    assert problems(load(path)) == []
+    assert story_problems(load(path)) == []
 
 
 def test_there_are_stories_for_all_that_surfaces_share() -> None:
@@ -41,14 +41,14 @@ def test_every_step_does_one_thing_and_every_story_expects_something() -> None:
     for path in FILES:
         story = load(path)
         assert story.proves, path.name
-        assert any(step.expect != stories.Expect() for step in story.steps), path.name
+        assert any(step.expect != stories.Expected() for step in story.steps), path.name
         for n, step in enumerate(story.steps):
             acts = [name for name in ("event", "events", "user") if getattr(step, name) is not msgspec.UNSET]
             assert len(acts) <= 1, (path.name, n)
 
 
 @pytest.mark.parametrize(
-    ("field", "wrong", "said"),
+    ("field", "wrong", "message"),
     [
         (
             "label",
@@ -62,18 +62,18 @@ def test_every_step_does_one_thing_and_every_story_expects_something() -> None:
         ("steps", [{"block": 0, "steps": [{"block": 1}]}], "steps[0].steps: expected 1, got []"),
     ],
 )
-def test_a_wrong_expectation_fails_and_says_where(field: str, wrong: object, said: str) -> None:
+def test_a_wrong_expectation_fails_and_says_where(field: str, wrong: object, message: str) -> None:
     story = _small_story({field: wrong})
-    (problem,) = problems(story)
+    (problem,) = story_problems(story)
     assert problem.startswith("'A small story'")
-    assert said in problem
+    assert message in problem
 
 
 def test_expecting_words_where_nothing_is_shown_fails() -> None:
     story = msgspec.convert(
         {"story": "Nothing", "proves": ["R005"], "steps": [{"expect": {"label": "Thinking..."}}]}, Story
     )
-    assert problems(story) == [
+    assert story_problems(story) == [
         "'Nothing', step 0 (at None ms): label: expected 'Thinking...', but no thinking is shown"
     ]
 
@@ -97,8 +97,8 @@ def test_a_typo_in_a_story_is_refused(step: dict[str, object], complaint: str) -
     ("name", "struct"),
     [
         ("step", stories.Step),
-        ("user", stories.User),
-        ("expect", stories.Expect),
+        ("user", stories.UserAct),
+        ("expect", stories.Expected),
         ("block", stories.ExpectedBlock),
         ("panel_step", stories.ExpectedStep),
     ],
@@ -113,7 +113,14 @@ def test_the_schema_names_the_fields_that_the_runner_reads(name: str, struct: ty
 
 def test_the_guide_names_every_field_and_every_story() -> None:
     guide = (FOLDER.parent / "docs" / "stories.md").read_text(encoding="utf-8")
-    structs = [Story, stories.Step, stories.User, stories.Expect, stories.ExpectedBlock, stories.ExpectedStep]
+    structs = [
+        Story,
+        stories.Step,
+        stories.UserAct,
+        stories.Expected,
+        stories.ExpectedBlock,
+        stories.ExpectedStep,
+    ]
     for struct in structs:
         for field in struct.__struct_encode_fields__:
             assert f"`{field}`" in guide, field

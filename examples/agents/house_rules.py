@@ -10,6 +10,10 @@ def checker(task: str) -> str:
         task: The question after "Question:", the answer after "Answer:".
     """
     question, _, answer = task.partition("Question:")[2].partition("Answer:")
-    given = sorted(re.findall(r"\d+", question.partition("from")[2]))
-    used = sorted(re.findall(r"\d+", answer.partition("=")[0]))
-    return "Right." if given == used else f"Wrong: {given} were given, and {used} were used."
+    question_numbers = sorted(re.findall(r"\d+", question.partition("from")[2]))
+    answer_numbers = sorted(re.findall(r"\d+", answer.partition("=")[0]))
+    return (
+        "Right."
+        if question_numbers == answer_numbers
+        else f"Wrong: {question_numbers} were given, and {answer_numbers} were used."
+    )

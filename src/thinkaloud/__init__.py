@@ -11,7 +11,8 @@ from thinkaloud.dialects import AUTO, Reader
 from thinkaloud.transcript import Block, Callbacks, Handler, Outcome, Turn, apply, fold
 
 if TYPE_CHECKING:
-    from thinkaloud.client.prompting import Options, ask, ask_sync, stream, stream_sync
+    from thinkaloud.client.api import ask, ask_sync, stream, stream_sync
+    from thinkaloud.client.prepare import Options
     from thinkaloud.context import Conversation
 
 __version__ = "0.1.0"
@@ -38,7 +39,7 @@ __all__ = [
     "stream_sync",
 ]
 
-_ASKING = ("Conversation", "Options", "ask", "ask_sync", "stream", "stream_sync")
+_LAZY_NAMES = ("Conversation", "Options", "ask", "ask_sync", "stream", "stream_sync")
 
 
 def read(data: bytes, dialect: str = AUTO, *, model: str = "", tags: str = "") -> Turn:
@@ -51,8 +52,8 @@ def read(data: bytes, dialect: str = AUTO, *, model: str = "", tags: str = "") -
 
 
 def __getattr__(name: str) -> object:
-    if name in _ASKING:
-        from thinkaloud.client import prompting
+    if name in _LAZY_NAMES:
+        from thinkaloud.client import api
 
-        return getattr(prompting, name)
+        return getattr(api, name)
     raise AttributeError(f"module 'thinkaloud' has no attribute {name!r}")

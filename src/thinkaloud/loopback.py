@@ -17,9 +17,9 @@ def url_of(port: int) -> str:
 
 
 @asynccontextmanager
-async def listen(handler: Handler, *, port: int = 0, largest_body: int) -> AsyncIterator[int]:
+async def listen(handler: Handler, *, port: int = 0, max_body_bytes: int) -> AsyncIterator[int]:
     """Serves every request with one handler until the block ends; yields the port, a free one for 0."""
-    app = web.Application(client_max_size=largest_body)
+    app = web.Application(client_max_size=max_body_bytes)
     app.router.add_route("*", "/{path:.*}", handler)
     # A handler is cancelled when its client disconnects, so a stream that nobody reads stops at once.
     options: dict[str, Any] = {"handle_signals": False, "handler_cancellation": True, "shutdown_timeout": 0.1}

@@ -10,20 +10,20 @@ import random
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from thinkaloud.agents.watching import REPEATING, Watch
+from thinkaloud.agents.watching import REPEATING, TurnWatcher
 from thinkaloud.builtin import solve
 from thinkaloud.canon import BlockEnded, BlockGrew, BlockStarted, Entry, Event, Kind, ToolFinished
 from thinkaloud.transcript import Turn, apply
 
-EACH = 12
+STREAMS_PER_FAMILY = 12
 """Streams of a family."""
 
 
 class Loop(NamedTuple):
     """A text that goes round from some place on."""
 
-    before: str
-    after: str
+    healthy_part: str
+    looping_part: str
 
 
 class Stream(NamedTuple):
@@ -36,7 +36,7 @@ class Stream(NamedTuple):
 
 def first_notice(stream: Stream) -> int | None:
     """How many characters had come when the stream was said to repeat itself; None when it never was."""
-    watch, turn, chars = Watch(), Turn(), 0
+    watch, turn, chars = TurnWatcher(), Turn(), 0
     for seq, event in enumerate(stream.events):
         entry = Entry(seq, event)
         apply(turn, entry)
@@ -50,11 +50,15 @@ def streams() -> Iterator[Stream]:
     """All of them, about as many looping as healthy."""
     for family, loop in LOOPING.items():
         for dice in _dice(family):
-            made = loop(dice)
-            yield Stream(family, _said(made.before + made.after, dice), len(made.before))
+            sample = loop(dice)
+            yield Stream(
+                family,
+                _block_events(sample.healthy_part + sample.looping_part, dice),
+                len(sample.healthy_part),
+            )
     for family, text in HEALTHY.items():
         for dice in _dice(family):
-            yield Stream(family, _said(text(dice), dice))
+            yield Stream(family, _block_events(text(dice), dice))
     for dice in _dice("the same call"):
         yield Stream("the same call again and again", _same_calls(dice), 0)
     for dice in _dice("calls that differ"):
@@ -62,15 +66,15 @@ def streams() -> Iterator[Stream]:
 
 
 def _dice(family: str) -> Iterator[random.Random]:
-    return (random.Random(f"{family} {number}") for number in range(EACH))
+    return (random.Random(f"{family} {number}") for number in range(STREAMS_PER_FAMILY))
 
 
-def _said(text: str, dice: random.Random) -> tuple[Event, ...]:
-    kind, deltas, at = dice.choice([Kind.REASONING, Kind.TEXT]), [], 0
-    while at < len(text):
+def _block_events(text: str, dice: random.Random) -> tuple[Event, ...]:
+    kind, deltas, offset = dice.choice([Kind.REASONING, Kind.TEXT]), [], 0
+    while offset < len(text):
         size = dice.randint(1, 40)
-        deltas.append(BlockGrew(0, text[at : at + size]))
-        at += size
+        deltas.append(BlockGrew(0, text[offset : offset + size]))
+        offset += size
     return (BlockStarted(0, kind), *deltas, BlockEnded(0))
 
 
@@ -103,7 +107,7 @@ _ZH = (
     "边界条件|所有偶数|最后一位数字|平方和|给定的半径|更短的路线|平均速度|整数解",
 )
 _WORDS = "the|so|wait|no|answer|yes|and|I|check|number|false|maybe"
-_AGAIN = (
+_PARAPHRASES = (
     "Wait,|Hmm,|But wait,|Hold on,|No,|Actually,",
     "let me check that again|I should verify this once more|I need to look at it again",
     "to be sure|just in case|before I answer|from the start",
@@ -115,30 +119,30 @@ def _pick(words: str, dice: random.Random) -> str:
 
 
 def _sentence(dice: random.Random, words: tuple[str, str, str, str] = _EN) -> str:
-    subject, verb, thing, opening = words
-    said = f"{_pick(subject, dice)} {_pick(verb, dice)} {_pick(thing, dice)}"
+    subject, verb, noun, opening = words
+    sentence = f"{_pick(subject, dice)} {_pick(verb, dice)} {_pick(noun, dice)}"
     if dice.random() < 0.4:
-        said = f"{dice.choice(opening.split('|'))}{said}"
+        sentence = f"{dice.choice(opening.split('|'))}{sentence}"
     if dice.random() < 0.3:
-        said = f"{said}, because {_pick(subject, dice)} {_pick(verb, dice)} {_pick(thing, dice)}"
-    return f"{said[0].upper()}{said[1:]}{dice.choice('...?!')}"
+        sentence = f"{sentence}, because {_pick(subject, dice)} {_pick(verb, dice)} {_pick(noun, dice)}"
+    return f"{sentence[0].upper()}{sentence[1:]}{dice.choice('...?!')}"
 
 
 def _prose(dice: random.Random, chars: int, words: tuple[str, str, str, str] = _EN) -> str:
-    said, size = [], 0
+    sentences, size = [], 0
     while size < chars:
-        said.append(_sentence(dice, words) + ("\n\n" if dice.random() < 0.1 else " "))
-        size += len(said[-1])
-    return "".join(said)
+        sentences.append(_sentence(dice, words) + ("\n\n" if dice.random() < 0.1 else " "))
+        size += len(sentences[-1])
+    return "".join(sentences)
 
 
 def _chinese(dice: random.Random) -> str:
     return "".join(_pick(words, dice) for words in _ZH) + dice.choice("。。，？")
 
 
-def _times(unit: str, dice: random.Random, least: int = 6_000) -> str:
+def _repeat(unit: str, dice: random.Random, min_chars: int = 6_000) -> str:
     """The unit over and over, for as long as it takes until somebody looks."""
-    chars = max(least + dice.randrange(4_000), 6 * len(unit))
+    chars = max(min_chars + dice.randrange(4_000), 6 * len(unit))
     return unit * (chars // len(unit) + 1)
 
 
@@ -150,20 +154,22 @@ def _after_prose(again: str, dice: random.Random) -> Loop:
 
 
 def _word(dice: random.Random) -> Loop:
-    return _after_prose(_times(f"{_pick(_WORDS, dice)}{dice.choice([' ', ', ', '. ', chr(10)])}", dice), dice)
+    return _after_prose(
+        _repeat(f"{_pick(_WORDS, dice)}{dice.choice([' ', ', ', '. ', chr(10)])}", dice), dice
+    )
 
 
 def _phrase(dice: random.Random) -> Loop:
     words = _sentence(dice).strip(".?!").split()[: dice.randint(2, 6)]
-    return _after_prose(_times(" ".join(words) + dice.choice([" ", ", ", "\n", "... "]), dice), dice)
+    return _after_prose(_repeat(" ".join(words) + dice.choice([" ", ", ", "\n", "... "]), dice), dice)
 
 
 def _one_sentence(dice: random.Random) -> Loop:
-    return _after_prose(_times(_sentence(dice) + dice.choice([" ", "\n", "\n\n"]), dice), dice)
+    return _after_prose(_repeat(_sentence(dice) + dice.choice([" ", "\n", "\n\n"]), dice), dice)
 
 
 def _paragraph(dice: random.Random) -> Loop:
-    return _after_prose(_times(_prose(dice, dice.randint(250, 1_200)) + "\n\n", dice), dice)
+    return _after_prose(_repeat(_prose(dice, dice.randint(250, 1_200)) + "\n\n", dice), dice)
 
 
 def _blanks_differ(dice: random.Random) -> Loop:
@@ -174,24 +180,26 @@ def _blanks_differ(dice: random.Random) -> Loop:
 
 
 def _after_long(dice: random.Random) -> Loop:
-    return Loop(_prose(dice, dice.randint(20_000, 60_000)), _times(_prose(dice, dice.randint(30, 400)), dice))
+    return Loop(
+        _prose(dice, dice.randint(20_000, 60_000)), _repeat(_prose(dice, dice.randint(30, 400)), dice)
+    )
 
 
 def _portuguese(dice: random.Random) -> Loop:
-    again = _times(_prose(dice, dice.randint(20, 300), _PT), dice)
+    again = _repeat(_prose(dice, dice.randint(20, 300), _PT), dice)
     return Loop(_prose(dice, dice.randrange(3_000), _PT), again)
 
 
 def _chinese_loop(dice: random.Random) -> Loop:
-    before = "".join(_chinese(dice) for _ in range(dice.randrange(150)))
-    return Loop(before, _times("".join(_chinese(dice) for _ in range(dice.randint(1, 6))), dice))
+    opening = "".join(_chinese(dice) for _ in range(dice.randrange(150)))
+    return Loop(opening, _repeat("".join(_chinese(dice) for _ in range(dice.randint(1, 6))), dice))
 
 
 def _stutter(dice: random.Random) -> Loop:
     token = dice.choice(
         ["!", "0", "\n", " ", "\t\n", "...", "ha", "的", "<br>", "\\n", "1, ", "| ", "-", "\u200b"]
     )
-    return _after_prose(_times(token, dice), dice)
+    return _after_prose(_repeat(token, dice), dice)
 
 
 def _few_sentences(dice: random.Random) -> Loop:
@@ -209,17 +217,17 @@ def _a_word_swapped(dice: random.Random) -> Loop:
 def _formulas(dice: random.Random) -> Loop:
     a, b = dice.randint(2, 99), dice.randint(2, 99)
     unit = f"So \\( x = \\frac{{{a}}}{{{b}}} \\), thus \\( {b}x = {a} \\). " + _sentence(dice) + "\n"
-    return _after_prose(_times(unit, dice), dice)
+    return _after_prose(_repeat(unit, dice), dice)
 
 
 def _final_answer(dice: random.Random) -> Loop:
     unit = f"**Final Answer**\n\\boxed{{{dice.randint(1, 999)}}}\n\n"
-    return _after_prose(_times(dice.choice([unit, f"{unit}{_sentence(dice)}\n\n"]), dice), dice)
+    return _after_prose(_repeat(dice.choice([unit, f"{unit}{_sentence(dice)}\n\n"]), dice), dice)
 
 
 def _loop_in_a_loop(dice: random.Random) -> Loop:
     unit = f"{dice.choice(['No. ', 'Wait. ', 'Hmm, no. '])}" * dice.randint(3, 60) + _sentence(dice) + " "
-    return _after_prose(_times(unit, dice), dice)
+    return _after_prose(_repeat(unit, dice), dice)
 
 
 def _data_forever(dice: random.Random) -> Loop:
@@ -231,15 +239,15 @@ def _data_forever(dice: random.Random) -> Loop:
     line = dice.choice(
         [json.dumps(row) + ",\n", f"    print({row['id']})\n", f"| {row['id']} | {row['name']} |\n"]
     )
-    return _after_prose(_times(line, dice), dice)
+    return _after_prose(_repeat(line, dice), dice)
 
 
 def _very_long_unit(dice: random.Random) -> Loop:
-    return _after_prose(_times(_prose(dice, dice.randint(2_000, 5_000)), dice), dice)
+    return _after_prose(_repeat(_prose(dice, dice.randint(2_000, 5_000)), dice), dice)
 
 
 def _other_words_each_time(dice: random.Random) -> Loop:
-    again = (" ".join(_pick(words, dice) for words in _AGAIN) for _ in range(200))
+    again = (" ".join(_pick(words, dice) for words in _PARAPHRASES) for _ in range(200))
     return _after_prose(". ".join(again), dice)
 
 
@@ -448,9 +456,9 @@ HEALTHY: dict[str, Callable[[random.Random], str]] = {
 # Calls of tools, which come back.
 
 
-def _calls(made: list[tuple[str, str, str]]) -> tuple[Event, ...]:
+def _call_events(calls: list[tuple[str, str, str]]) -> tuple[Event, ...]:
     events: list[Event] = []
-    for block, (name, arguments, result) in enumerate(made):
+    for block, (name, arguments, result) in enumerate(calls):
         events += [BlockStarted(block, Kind.TOOL_CALL, name), BlockGrew(block, arguments), BlockEnded(block)]
         events += [ToolFinished(block, result)]
     return tuple(events)
@@ -461,8 +469,8 @@ def _call(dice: random.Random) -> tuple[str, str, str]:
 
 
 def _same_calls(dice: random.Random) -> tuple[Event, ...]:
-    before = [_call(dice) for _ in range(dice.randrange(6))]
-    return _calls([*before, *[_call(dice)] * dice.randint(4, 12)])
+    earlier_calls = [_call(dice) for _ in range(dice.randrange(6))]
+    return _call_events([*earlier_calls, *[_call(dice)] * dice.randint(4, 12)])
 
 
 def _other_calls(dice: random.Random) -> tuple[Event, ...]:
@@ -470,4 +478,6 @@ def _other_calls(dice: random.Random) -> tuple[Event, ...]:
     polled = [("status", '{"job":7}', f"{percent}% done") for percent in range(0, 100, 10)]
     thrice = [(name, arguments, result)] * 3
     paged = [(name, json.dumps({"page": page}), "no match") for page in range(10)]
-    return _calls([call for part in dice.sample([polled, thrice, paged, [_call(dice)]], 4) for call in part])
+    return _call_events(
+        [call for part in dice.sample([polled, thrice, paged, [_call(dice)]], 4) for call in part]
+    )

@@ -20,10 +20,14 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-WORKSHOP = (sys.executable, __file__)
-BABBLING = (sys.executable, __file__, "babbling")
-BROKEN = (sys.executable, "-Sc", "import os, sys; sys.exit('\x1b[1mno license for ' + os.environ['LICENSE'])")
-DEAF = (
+SERVER_COMMAND = (sys.executable, __file__)
+NOISY_SERVER_COMMAND = (sys.executable, __file__, "babbling")
+FAILING_COMMAND = (
+    sys.executable,
+    "-Sc",
+    "import os, sys; sys.exit('\x1b[1mno license for ' + os.environ['LICENSE'])",
+)
+UNRESPONSIVE_COMMAND = (
     sys.executable,
     "-Sc",
     "import os, sys, time; open(sys.argv[1], 'w').write(str(os.getpid())); time.sleep(3600)",
@@ -31,7 +35,7 @@ DEAF = (
 """It writes its number into the file that it is given, and never answers nor ends."""
 
 
-def workshop() -> MCPServer:
+def tool_server() -> MCPServer:
     """A server with a tool for every way that a call may go."""
     server = MCPServer("workshop", log_level="CRITICAL")
 
@@ -60,21 +64,21 @@ def workshop() -> MCPServer:
     return server
 
 
-def shelf(tools: Sequence[types.Tool], *results: types.CallToolResult, pages: int = 1) -> Server[Any]:
+def fixed_server(tools: Sequence[types.Tool], *results: types.CallToolResult, pages: int = 1) -> Server[Any]:
     """A server that lists what it is told to, and answers each call with the next result."""
-    waiting = list(results)
+    next_results = list(results)
 
-    async def listed(_: object, asked: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        page = int((asked and asked.cursor) or 0) + 1
+    async def list_tools(_: object, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+        page = int((params and params.cursor) or 0) + 1
         return types.ListToolsResult(tools=list(tools), next_cursor=str(page) if page < pages else None)
 
-    async def called(_: object, asked: types.CallToolRequestParams) -> types.CallToolResult:
-        return waiting.pop(0)
+    async def call_tool(_: object, params: types.CallToolRequestParams) -> types.CallToolResult:
+        return next_results.pop(0)
 
-    return Server("shelf", on_list_tools=listed, on_call_tool=called)
+    return Server("shelf", on_list_tools=list_tools, on_call_tool=call_tool)
 
 
-def old(app: ASGIApp) -> ASGIApp:
+def without_discovery(app: ASGIApp) -> ASGIApp:
     """The app as it was before 2026: it has sessions, and does not answer when one is ended."""
 
     async def wrapped(scope: Scope, receive: Receive, send: Send) -> None:
@@ -88,22 +92,24 @@ def old(app: ASGIApp) -> ASGIApp:
     return wrapped
 
 
-def answering(answers: Mapping[str, object]) -> ASGIApp:
+def canned_app(answers: Mapping[str, object]) -> ASGIApp:
     """A place that greets as it should, and answers some methods with whatever it was given."""
     greeting = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}}
-    known = {"initialize": {**greeting, "serverInfo": {"name": "liar", "version": "1"}}, **answers}
+    canned = {"initialize": {**greeting, "serverInfo": {"name": "liar", "version": "1"}}, **answers}
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        asked = json.loads(await Request(scope, receive).body() or b"{}")
-        answer: Response = Response(status_code=202 if "id" not in asked else 404)
-        if asked.get("method") in known:
-            answer = JSONResponse({"jsonrpc": "2.0", "id": asked["id"], "result": known[asked["method"]]})
+        request = json.loads(await Request(scope, receive).body() or b"{}")
+        answer: Response = Response(status_code=202 if "id" not in request else 404)
+        if request.get("method") in canned:
+            answer = JSONResponse(
+                {"jsonrpc": "2.0", "id": request["id"], "result": canned[request["method"]]}
+            )
         await answer(scope, receive, send)
 
     return app
 
 
-async def silent(scope: Scope, receive: Receive, send: Send) -> None:
+async def unresponsive_app(scope: Scope, receive: Receive, send: Send) -> None:
     """A place that takes every request and answers none."""
     assert scope["type"] == "http"
     await asyncio.sleep(3600)
@@ -118,7 +124,7 @@ class _Uvicorn(uvicorn.Server):
 
 
 @contextlib.asynccontextmanager
-async def served(app: ASGIApp) -> AsyncIterator[str]:
+async def serve_app(app: ASGIApp) -> AsyncIterator[str]:
     """The URL of an app on a loopback port."""
     server = _Uvicorn(uvicorn.Config(app, log_config=None, ws="none", timeout_graceful_shutdown=0))
     with socket.create_server(("127.0.0.1", 0)) as listening:
@@ -136,4 +142,4 @@ if __name__ == "__main__":
     if sys.argv[1:] == ["babbling"]:
         sys.stdout.buffer.write(b"\xff\xfe Welcome!\n{}\n[1]\n")
         sys.stdout.flush()
-    workshop().run()
+    tool_server().run()

@@ -11,22 +11,30 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, TypeVar
 
-from tests.client.upstream import STREAM, Naps, Seen, answer, delta, event, serving
+from tests.client.upstream import (
+    STREAM,
+    FakeSleep,
+    UpstreamRequest,
+    chat_delta,
+    http_response,
+    serve_upstream,
+    sse_event,
+)
 
 from thinkaloud.agents.agent import Agent
-from thinkaloud.agents.limits import Limits
-from thinkaloud.agents.run import Run, Surroundings
+from thinkaloud.agents.limits import RunLimits
+from thinkaloud.agents.run import Run, RunContext
 from thinkaloud.agents.tools import Tool
 from thinkaloud.canon import Entry, Event
 from thinkaloud.canon import requests as canon
 from thinkaloud.canon.requests import UserMessage
-from thinkaloud.catalog import builtin
-from thinkaloud.client.http import Client, Shell
-from thinkaloud.client.retrying import Retries
+from thinkaloud.catalog import builtin_catalog
+from thinkaloud.client.http import Client, ClientEnvironment
+from thinkaloud.client.retrying import RetryPolicy
 from thinkaloud.context import Step
 
 PROMPT = "What is it like in Lima?"
-MOST_S = 20.0
+STORY_TIMEOUT_S = 20.0
 """No story here takes longer."""
 T = TypeVar("T")
 
@@ -54,7 +62,7 @@ class Call:
 
 
 @dataclass(frozen=True)
-class Begin:
+class PartialCall:
     """A call whose arguments have only begun to come."""
 
     name: str
@@ -79,20 +87,20 @@ class Cut:
 
 
 @dataclass(frozen=True)
-class Status:
+class ErrorStatus:
     """A refusal instead of an answer."""
 
     code: int
 
 
 @dataclass(frozen=True)
-class Stop:
+class FinishReason:
     """The word for why it ended, where it does not follow from the rest."""
 
     finish: str
 
 
-Line = Think | Say | Call | Begin | Hold | Cut | Status | Stop
+Line = Think | Say | Call | PartialCall | Hold | Cut | ErrorStatus | FinishReason
 Reply = tuple[Line, ...]
 
 
@@ -101,66 +109,73 @@ def delegate(name: str, task: str) -> Call:
     return Call(name, json.dumps({"task": task}))
 
 
-class Stage:
+class ScriptedProvider:
     """The lines of every conversation, and what was asked."""
 
-    def __init__(self, lines: dict[str, list[Reply]]) -> None:
-        self.lines = lines
-        self.seen: list[Seen] = []
-        self.asked: list[dict[str, Any]] = []
+    def __init__(self, replies: dict[str, list[Reply]]) -> None:
+        self.replies = replies
+        self.requests: list[UpstreamRequest] = []
+        self.bodies: list[dict[str, Any]] = []
         self.tasks: set[asyncio.Task[Any]] = set()
-        self.lost: list[str] = []
+        self.unscripted: list[str] = []
         """Conversations that went on though nothing was written for them."""
-        self.around = Surroundings()
+        self.context = RunContext()
         self._calls = count()
 
-    async def act(self, seen: Seen) -> None:
+    async def handle(self, request: UpstreamRequest) -> None:
         """Answer one request."""
         task = asyncio.current_task()
         assert task is not None
         self.tasks.add(task)
-        body = json.loads(seen.body)
-        self.seen.append(seen)
-        self.asked.append(body)
-        words = first_words(body)
-        if not self.lines.get(words):
-            self.lost.append(words)
-        await self.play(seen, self.lines[words].pop(0) if self.lines.get(words) else (Status(404),))
+        body = json.loads(request.body)
+        self.requests.append(request)
+        self.bodies.append(body)
+        prompt = first_prompt(body)
+        if not self.replies.get(prompt):
+            self.unscripted.append(prompt)
+        await self.send_reply(
+            request, self.replies[prompt].pop(0) if self.replies.get(prompt) else (ErrorStatus(404),)
+        )
 
-    def asked_by(self, words: str) -> list[dict[str, Any]]:
+    def bodies_of(self, prompt: str) -> list[dict[str, Any]]:
         """The requests of one conversation."""
-        return [body for body in self.asked if first_words(body) == words]
+        return [body for body in self.bodies if first_prompt(body) == prompt]
 
-    async def play(self, seen: Seen, reply: Reply) -> None:
+    async def send_reply(self, request: UpstreamRequest, reply: Reply) -> None:
         """Say these lines, each in one piece: what a test waits for comes whole."""
-        if isinstance(reply[0], Status):
-            await seen.send(answer(f"{reply[0].code} Oh", b'{"error":{"message":"It is out of order."}}'))
+        if isinstance(reply[0], ErrorStatus):
+            await request.send(
+                http_response(f"{reply[0].code} Oh", b'{"error":{"message":"It is out of order."}}')
+            )
             return
         if isinstance(reply[0], Hold):
             await reply[0].wait()
-        await seen.send(STREAM)
+        await request.send(STREAM)
         index = count()
         for line in reply:
             match line:
                 case Think(text):
-                    await seen.send(b"".join(delta(reasoning=piece) for piece in _halves(text)))
+                    await request.send(b"".join(chat_delta(reasoning=piece) for piece in _halves(text)))
                 case Say(text):
-                    await seen.send(b"".join(delta(content=piece) for piece in _halves(text)))
-                case Call(name, arguments) | Begin(name, arguments):
-                    await seen.send(b"".join(self._call(next(index), name, arguments)))
+                    await request.send(b"".join(chat_delta(content=piece) for piece in _halves(text)))
+                case Call(name, arguments) | PartialCall(name, arguments):
+                    await request.send(b"".join(self._call_chunks(next(index), name, arguments)))
                 case Hold():
                     await line.wait()
                 case Cut():
                     await asyncio.sleep(0.02)  # lets the bytes before it leave first
-                    seen.reset()
+                    request.reset()
                     return
-        await seen.send(*_ending(reply))
+        await request.send(*_ending_chunks(reply))
 
-    def _call(self, index: int, name: str, arguments: str) -> list[bytes]:
-        named = {"index": index, "id": f"call_{next(self._calls)}", "type": "function"}
-        first = named | {"function": {"name": name, "arguments": ""}}
-        rest = [{"index": index, "function": {"arguments": piece}} for piece in _halves(arguments)]
-        return [event(json.dumps({"choices": [{"delta": {"tool_calls": [one]}}]})) for one in (first, *rest)]
+    def _call_chunks(self, index: int, name: str, arguments: str) -> list[bytes]:
+        identity = {"index": index, "id": f"call_{next(self._calls)}", "type": "function"}
+        first = identity | {"function": {"name": name, "arguments": ""}}
+        argument_deltas = [{"index": index, "function": {"arguments": piece}} for piece in _halves(arguments)]
+        return [
+            sse_event(json.dumps({"choices": [{"delta": {"tool_calls": [tool_call]}}]}))
+            for tool_call in (first, *argument_deltas)
+        ]
 
 
 def _halves(text: str) -> list[str]:
@@ -168,15 +183,15 @@ def _halves(text: str) -> list[str]:
     return [piece for piece in (text[:half], text[half:]) if piece]
 
 
-def _ending(reply: Reply) -> list[bytes]:
-    said = [line.finish for line in reply if isinstance(line, Stop)]
-    called = "tool_calls" if any(isinstance(line, Call) for line in reply) else "stop"
-    finish = {"choices": [{"delta": {}, "finish_reason": (said or [called])[0]}]}
+def _ending_chunks(reply: Reply) -> list[bytes]:
+    scripted_finish = [line.finish for line in reply if isinstance(line, FinishReason)]
+    default_finish = "tool_calls" if any(isinstance(line, Call) for line in reply) else "stop"
+    finish = {"choices": [{"delta": {}, "finish_reason": (scripted_finish or [default_finish])[0]}]}
     counts = {"choices": [], "usage": {"prompt_tokens": 10, "completion_tokens": 5}}
-    return [event(json.dumps(finish)), event(json.dumps(counts)), event("[DONE]")]
+    return [sse_event(json.dumps(finish)), sse_event(json.dumps(counts)), sse_event("[DONE]")]
 
 
-def first_words(body: dict[str, Any]) -> str:
+def first_prompt(body: dict[str, Any]) -> str:
     """What the first message of a person says."""
     return str(next(message["content"] for message in body["messages"] if message["role"] == "user"))
 
@@ -187,26 +202,32 @@ def messages_of(body: dict[str, Any], role: str) -> list[dict[str, Any]]:
 
 
 @asynccontextmanager
-async def playing(
-    lines: dict[str, list[Reply]], *, silent_s: float = 30.0, on: type[Stage] = Stage
-) -> AsyncIterator[Stage]:
+async def scripted_provider(
+    replies: dict[str, list[Reply]],
+    *,
+    silent_s: float = 30.0,
+    provider_type: type[ScriptedProvider] = ScriptedProvider,
+) -> AsyncIterator[ScriptedProvider]:
     """A stage whose provider is `vllm`, whatever the model."""
-    stage = on(lines)
-    shell = Shell(environ={}, sleep=Naps())
-    async with serving(stage.act) as upstream, Client(shell=shell, retries=Retries(most=0)) as client:
-        catalog = builtin().with_address("vllm", upstream.base_url)
-        stage.around = Surroundings(catalog=catalog, client=client, silent_s=silent_s)
-        yield stage
-        assert stage.lost == []
+    provider = provider_type(replies)
+    shell = ClientEnvironment(environ={}, sleep=FakeSleep())
+    async with (
+        serve_upstream(provider.handle) as upstream,
+        Client(environment=shell, retries=RetryPolicy(max_retries=0)) as client,
+    ):
+        catalog = builtin_catalog().with_base_url("vllm", upstream.base_url)
+        provider.context = RunContext(catalog=catalog, client=client, silence_notice_s=silent_s)
+        yield provider
+        assert provider.unscripted == []
 
 
 def agent(
     name: str = "Planner",
     *,
     tools: tuple[Tool, ...] = (),
-    client_tools: tuple[canon.Tool, ...] = (),
+    client_tools: tuple[canon.ToolDefinition, ...] = (),
     assistants: tuple[Agent, ...] = (),
-    limits: Limits | None = None,
+    limits: RunLimits | None = None,
     system: str = "",
 ) -> Agent:
     return Agent(
@@ -217,7 +238,7 @@ def agent(
         tools=tools,
         client_tools=client_tools,
         assistants=assistants,
-        limits=limits or Limits(),
+        limits=limits or RunLimits(),
     )
 
 
@@ -234,38 +255,38 @@ def tool(
         assert isinstance(run, str)
         return run
 
-    act = say if isinstance(run, str) else run
-    return Tool(definition=canon.Tool(name), run=act, approval=approval, timeout_s=timeout_s)
+    run_tool = say if isinstance(run, str) else run
+    return Tool(definition=canon.ToolDefinition(name), run=run_tool, approval=approval, timeout_s=timeout_s)
 
 
-def run_of(stage: Stage, who: Agent, *before: Step) -> Run:
+def run_of(provider: ScriptedProvider, top_agent: Agent, *history: Step) -> Run:
     """A run of an agent that was asked the usual thing."""
-    return Run(who, before or (UserMessage(PROMPT),), around=stage.around)
+    return Run(top_agent, history or (UserMessage(PROMPT),), context=provider.context)
 
 
-async def told(run: Run) -> list[Entry]:
+async def all_entries(run: Run) -> list[Entry]:
     """All entries of a run."""
     async with aclosing(run.entries()) as entries:
         return [entry async for entry in entries]
 
 
-async def told_until(run: Run, wanted: Callable[[Event], bool]) -> list[Entry]:
+async def entries_until(run: Run, condition: Callable[[Event], bool]) -> list[Entry]:
     """The entries of a run up to the first that is wanted; there the run is left."""
-    seen: list[Entry] = []
+    collected: list[Entry] = []
     async with aclosing(run.entries()) as entries:
         async for entry in entries:
-            seen.append(entry)
-            if wanted(entry.event):
-                return seen
+            collected.append(entry)
+            if condition(entry.event):
+                return collected
     raise AssertionError("that never happened")
 
 
-def act_out(story: Coroutine[Any, Any, T]) -> T:
+def run_story(story: Coroutine[Any, Any, T]) -> T:
     """Run a test's story."""
-    return asyncio.run(asyncio.wait_for(story, MOST_S))
+    return asyncio.run(asyncio.wait_for(story, STORY_TIMEOUT_S))
 
 
-class _Clockwork(asyncio.SelectorEventLoop):
+class _FakeClockLoop(asyncio.SelectorEventLoop):
     """An event loop whose time can be moved on."""
 
     passed_s = 0.0
@@ -274,14 +295,14 @@ class _Clockwork(asyncio.SelectorEventLoop):
         return super().time() + self.passed_s
 
 
-def let_pass(seconds: float) -> None:
+def advance_clock(seconds: float) -> None:
     """So much time passes at once, in a story that is acted out by the clock."""
     loop = asyncio.get_running_loop()
-    assert isinstance(loop, _Clockwork)
+    assert isinstance(loop, _FakeClockLoop)
     loop.passed_s += seconds
 
 
-def act_out_by_the_clock(story: Coroutine[Any, Any, T]) -> T:
+def run_story_with_fake_clock(story: Coroutine[Any, Any, T]) -> T:
     """Run a test's story in which time passes only when it says so, as far as it could matter."""
-    with asyncio.Runner(loop_factory=_Clockwork) as runner:
+    with asyncio.Runner(loop_factory=_FakeClockLoop) as runner:
         return runner.run(story)

@@ -11,19 +11,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from thinkaloud.agents.builtin_tools import builtin_tools, search_sessions
-from thinkaloud.agents.tools import Came, Tool, call
+from thinkaloud.agents.tools import Tool, ToolOutcome, call_tool
 from thinkaloud.builtin import conversation
 from thinkaloud.builtin.conversation import InputMessage, PastCall, ToolFunction, reply_to
 
 TOOLS = builtin_tools()
 
 
-def came(tool: Tool, **arguments: str) -> Came:
-    return asyncio.run(call(tool, json.dumps(arguments)))
+def tool_outcome(tool: Tool, **arguments: str) -> ToolOutcome:
+    return asyncio.run(call_tool(tool, json.dumps(arguments)))
 
 
-def calculated(expression: str) -> Came:
-    return came(TOOLS["calculator"], expression=expression)
+def calculator_outcome(expression: str) -> ToolOutcome:
+    return tool_outcome(TOOLS["calculator"], expression=expression)
 
 
 def test_the_tools_say_what_they_are() -> None:
@@ -47,7 +47,7 @@ def test_the_tools_say_what_they_are() -> None:
     ],
 )
 def test_the_calculator_is_exact(expression: str, value: str) -> None:
-    assert calculated(expression) == Came(value)
+    assert calculator_outcome(expression) == ToolOutcome(value)
 
 
 @pytest.mark.parametrize(
@@ -55,21 +55,21 @@ def test_the_calculator_is_exact(expression: str, value: str) -> None:
     ["1/0", "2 +", "(1", "1,000", "two", "2^0.5", "9^9^9", "9" * 900 + "^99", "1)", "__import__('os')"],
 )
 def test_what_the_calculator_cannot_do_it_says(expression: str) -> None:
-    told = calculated(expression).error
-    assert told.startswith("That cannot be worked out: ")
-    assert told.endswith("nothing between thousands.")
+    error = calculator_outcome(expression).error
+    assert error.startswith("That cannot be worked out: ")
+    assert error.endswith("nothing between thousands.")
 
 
 @pytest.mark.parametrize("expression", ["", "1+" * 500 + "1"])
 def test_an_expression_has_a_length(expression: str) -> None:
-    assert "of length" in calculated(expression).error
+    assert "of length" in calculator_outcome(expression).error
 
 
 @settings(deadline=None)
 @given(st.fractions(max_denominator=10**6))
 def test_the_built_in_model_reads_the_exact_value(value: Fraction) -> None:
-    said = calculated(f"({value.numerator})/{value.denominator}").result
-    assert conversation._number_in(said) == value
+    result = calculator_outcome(f"({value.numerator})/{value.denominator}").result
+    assert conversation._number_in(result) == value
 
 
 @pytest.mark.parametrize("question", ["What is 2/3 + 1/7?", "What is 12 * 34 - 5?", "Quanto é 10 / 4?"])
@@ -77,11 +77,11 @@ def test_the_built_in_model_and_the_calculator_agree(question: str) -> None:
     definition = TOOLS["calculator"].definition
     offered = {definition.name: ToolFunction(definition.name, msgspec.json.decode(definition.parameters))}
     messages = [InputMessage("user", question)]
-    (wanted,) = reply_to(messages, offered).calls
-    result = asyncio.run(call(TOOLS[wanted.name], wanted.arguments)).result
+    (tool_call,) = reply_to(messages, offered).calls
+    result = asyncio.run(call_tool(TOOLS[tool_call.name], tool_call.arguments)).result
     messages += [
-        InputMessage("assistant", tool_calls=[PastCall(wanted.id, ToolFunction(wanted.name))]),
-        InputMessage("tool", result, tool_call_id=wanted.id),
+        InputMessage("assistant", tool_calls=[PastCall(tool_call.id, ToolFunction(tool_call.name))]),
+        InputMessage("tool", result, tool_call_id=tool_call.id),
     ]
     answer = reply_to(messages, offered).answer
     assert "The calculator agrees." in answer or "A calculadora concorda." in answer
@@ -89,26 +89,26 @@ def test_the_built_in_model_and_the_calculator_agree(question: str) -> None:
 
 @pytest.mark.parametrize("arguments", [{}, {"zone": ""}, {"zone": "UTC"}])
 def test_the_time_is_utc_unless_a_zone_is_named(arguments: dict[str, str]) -> None:
-    before = datetime.now(UTC)
-    moment, _, rest = came(TOOLS["current_time"], **arguments).result.partition(" ")
-    told = datetime.fromisoformat(moment)
-    assert before - timedelta(seconds=1) <= told <= datetime.now(UTC)
-    assert (told.utcoffset(), rest) == (timedelta(0), f"({told:%A}, UTC)")
+    earliest = datetime.now(UTC)
+    moment, _, suffix = tool_outcome(TOOLS["current_time"], **arguments).result.partition(" ")
+    parsed = datetime.fromisoformat(moment)
+    assert earliest - timedelta(seconds=1) <= parsed <= datetime.now(UTC)
+    assert (parsed.utcoffset(), suffix) == (timedelta(0), f"({parsed:%A}, UTC)")
 
 
 def test_the_time_of_a_zone() -> None:
-    said = came(TOOLS["current_time"], zone="Asia/Kolkata").result
-    assert "+05:30 (" in said
-    assert said.endswith(", Asia/Kolkata)")
+    result = tool_outcome(TOOLS["current_time"], zone="Asia/Kolkata").result
+    assert "+05:30 (" in result
+    assert result.endswith(", Asia/Kolkata)")
 
 
 @pytest.mark.parametrize(
     "zone", ["Mars/Olympus", "America", "../../etc/passwd", "/etc/passwd", "\x00", "x" * 5000]
 )
 def test_a_zone_that_is_none_is_named(zone: str) -> None:
-    told = came(TOOLS["current_time"], zone=zone).error
-    assert told.startswith("There is no time zone ")
-    assert len(told) < 300
+    error = tool_outcome(TOOLS["current_time"], zone=zone).error
+    assert error.startswith("There is no time zone ")
+    assert len(error) < 300
 
 
 def test_a_search_is_the_one_it_was_given() -> None:
@@ -117,6 +117,6 @@ def test_a_search_is_the_one_it_was_given() -> None:
 
     tool = search_sessions(search)
     assert tool.definition.name == "search_sessions"
-    assert came(tool, query="bees") == Came("found bees")
-    assert came(tool, query="nothing") == Came("Nothing was found. Try fewer or other words.")
-    assert "of length >= 1" in came(tool, query="").error
+    assert tool_outcome(tool, query="bees") == ToolOutcome("found bees")
+    assert tool_outcome(tool, query="nothing") == ToolOutcome("Nothing was found. Try fewer or other words.")
+    assert "of length >= 1" in tool_outcome(tool, query="").error

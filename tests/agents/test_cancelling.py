@@ -9,52 +9,52 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from tests.agents.legal_tree import CANCELLED, LOST, assert_legal
+from tests.agents.legal_tree import CANCELLED, CONNECTION_LOST, assert_legal
 from tests.agents.stage import (
     PROMPT,
-    Begin,
     Call,
     Hold,
+    PartialCall,
     Reply,
     Say,
-    Stage,
+    ScriptedProvider,
     Think,
-    act_out,
     agent,
+    all_entries,
     delegate,
-    playing,
     run_of,
-    told,
+    run_story,
+    scripted_provider,
     tool,
 )
 
 from thinkaloud.agents.agent import Agent
 from thinkaloud.agents.functions import from_function
-from thinkaloud.agents.run import Run, waits
+from thinkaloud.agents.run import Run, waits_for_approval
 from thinkaloud.agents.tools import Tool
 from thinkaloud.canon import Entry, TurnEnded, TurnFailed, TurnStarted
 from thinkaloud.canon.requests import UserMessage
-from thinkaloud.transcript import Turn, apply, stopped
-from thinkaloud.transcript.stopping import STOPPED
+from thinkaloud.transcript import Turn, apply, events_to_end_turn
+from thinkaloud.transcript.stopping import STOPPED_ERROR
 
-WITHIN_S = 1.0
+CANCEL_TIMEOUT_S = 1.0
 """So soon all must be over."""
 
 
 @dataclass(frozen=True)
-class Scene:
+class StopPoint:
     """Where a run is when it is left, and how one knows that it is there."""
 
     lines: dict[str, list[Reply]]
     tools: tuple[Tool, ...] = ()
-    there: asyncio.Event | None = None
-    said: str = ""
-    asks: bool = False
+    reached_event: asyncio.Event | None = None
+    expected_text: str = ""
+    needs_approval: bool = False
 
     def reached(self, turn: Turn) -> bool:
-        there = self.there is None or self.there.is_set()
-        said = not self.said or any(block.text == self.said for block in turn.blocks)
-        return there and said and (waits(turn) or not self.asks)
+        event_set = self.reached_event is None or self.reached_event.is_set()
+        text_seen = not self.expected_text or any(block.text == self.expected_text for block in turn.blocks)
+        return event_set and text_seen and (waits_for_approval(turn) or not self.needs_approval)
 
 
 def deep(*find: Reply) -> dict[str, list[Reply]]:
@@ -66,121 +66,121 @@ def deep(*find: Reply) -> dict[str, list[Reply]]:
     }
 
 
-def at_work(there: asyncio.Event) -> Callable[[str], Awaitable[str]]:
+def blocking_tool(started: asyncio.Event) -> Callable[[str], Awaitable[str]]:
     async def work(arguments: str) -> str:
-        there.set()
+        started.set()
         await asyncio.Event().wait()
         return "never"
 
     return work
 
 
-def first_byte() -> Scene:
+def first_byte() -> StopPoint:
     hold = Hold()
-    return Scene({PROMPT: [(hold, Say("never"))]}, there=hold.reached)
+    return StopPoint({PROMPT: [(hold, Say("never"))]}, reached_event=hold.reached)
 
 
-def thought() -> Scene:
-    return Scene({PROMPT: [(Think("It is"), Hold(), Think(" never"))]}, said="It is")
+def thought() -> StopPoint:
+    return StopPoint({PROMPT: [(Think("It is"), Hold(), Think(" never"))]}, expected_text="It is")
 
 
-def text() -> Scene:
-    return Scene({PROMPT: [(Think("Hm."), Say("It is"), Hold())]}, said="It is")
+def text() -> StopPoint:
+    return StopPoint({PROMPT: [(Think("Hm."), Say("It is"), Hold())]}, expected_text="It is")
 
 
-def arguments() -> Scene:
-    lines: list[Reply] = [(Call("weather"), Begin("weather", '{"ci'), Hold())]
-    return Scene({PROMPT: lines}, (tool("weather"),), said='{"ci')
+def arguments() -> StopPoint:
+    lines: list[Reply] = [(Call("weather"), PartialCall("weather", '{"ci'), Hold())]
+    return StopPoint({PROMPT: lines}, (tool("weather"),), expected_text='{"ci')
 
 
-def arguments_of_an_assistant() -> Scene:
+def arguments_of_an_assistant() -> StopPoint:
     hold = Hold()
-    lines: list[Reply] = [(Think("I ask."), Begin("checker", '{"ta'), hold)]
-    return Scene({PROMPT: lines}, there=hold.reached, said="I ask.")
+    lines: list[Reply] = [(Think("I ask."), PartialCall("checker", '{"ta'), hold)]
+    return StopPoint({PROMPT: lines}, reached_event=hold.reached, expected_text="I ask.")
 
 
-def second_reply() -> Scene:
+def second_reply() -> StopPoint:
     hold = Hold()
     lines: list[Reply] = [(Think("Look."), Call("weather")), (hold, Say("never"))]
-    return Scene({PROMPT: lines}, (tool("weather"),), hold.reached)
+    return StopPoint({PROMPT: lines}, (tool("weather"),), hold.reached)
 
 
-def tool_at_work() -> Scene:
-    there = asyncio.Event()
+def tool_at_work() -> StopPoint:
+    started = asyncio.Event()
     lines: list[Reply] = [(Call("work"), Call("weather"))]
-    return Scene({PROMPT: lines}, (tool("work", at_work(there)), tool("weather")), there)
+    return StopPoint({PROMPT: lines}, (tool("work", blocking_tool(started)), tool("weather")), started)
 
 
-def tool_in_a_thread() -> Scene:
-    there, loop, over = asyncio.Event(), asyncio.get_running_loop(), threading.Event()
+def tool_in_a_thread() -> StopPoint:
+    started, loop, over = asyncio.Event(), asyncio.get_running_loop(), threading.Event()
 
     def work() -> str:
         """Work."""
-        loop.call_soon_threadsafe(there.set)
+        loop.call_soon_threadsafe(started.set)
         over.wait(0.2)
         return "late"
 
-    return Scene({PROMPT: [(Call("work"),)]}, (from_function(work),), there)
+    return StopPoint({PROMPT: [(Call("work"),)]}, (from_function(work),), started)
 
 
-def tool_that_tidies_up() -> Scene:
+def tool_that_tidies_up() -> StopPoint:
     """It goes on for a while though it was cancelled."""
-    there = asyncio.Event()
+    started = asyncio.Event()
 
     async def work(arguments: str) -> str:
-        there.set()
+        started.set()
         try:
             await asyncio.Event().wait()
         except asyncio.CancelledError:
             await asyncio.sleep(0.1)
         return "late"
 
-    return Scene({PROMPT: [(Call("work"),)]}, (tool("work", work),), there)
+    return StopPoint({PROMPT: [(Call("work"),)]}, (tool("work", work),), started)
 
 
-def approval() -> Scene:
+def approval() -> StopPoint:
     tools = (tool("send", approval=True), tool("weather"))
-    return Scene({PROMPT: [(Call("send"), Call("weather"))]}, tools, asks=True)
+    return StopPoint({PROMPT: [(Call("send"), Call("weather"))]}, tools, needs_approval=True)
 
 
-def childs_first_byte() -> Scene:
+def childs_first_byte() -> StopPoint:
     hold = Hold()
-    return Scene(deep((hold, Say("never"))), there=hold.reached)
+    return StopPoint(deep((hold, Say("never"))), reached_event=hold.reached)
 
 
-def childs_thought() -> Scene:
-    return Scene(deep((Think("It is"), Hold())), said="It is")
+def childs_thought() -> StopPoint:
+    return StopPoint(deep((Think("It is"), Hold())), expected_text="It is")
 
 
-def childs_text() -> Scene:
-    return Scene(deep((Think("Hm."), Say("It is"), Hold())), said="It is")
+def childs_text() -> StopPoint:
+    return StopPoint(deep((Think("Hm."), Say("It is"), Hold())), expected_text="It is")
 
 
-def childs_arguments() -> Scene:
-    return Scene(deep((Begin("weather", '{"ci'), Hold())), (tool("weather"),), said='{"ci')
+def childs_arguments() -> StopPoint:
+    return StopPoint(deep((PartialCall("weather", '{"ci'), Hold())), (tool("weather"),), expected_text='{"ci')
 
 
-def childs_tool() -> Scene:
-    there = asyncio.Event()
-    return Scene(deep((Call("work"),)), (tool("work", at_work(there)),), there)
+def childs_tool() -> StopPoint:
+    started = asyncio.Event()
+    return StopPoint(deep((Call("work"),)), (tool("work", blocking_tool(started)),), started)
 
 
-def childs_approval() -> Scene:
-    return Scene(deep((Call("send"),)), (tool("send", approval=True),), asks=True)
+def childs_approval() -> StopPoint:
+    return StopPoint(deep((Call("send"),)), (tool("send", approval=True),), needs_approval=True)
 
 
-def childs_side_by_side() -> Scene:
+def childs_side_by_side() -> StopPoint:
     """One thinks, one waits for its first byte, and a tool works."""
-    there, hold = asyncio.Event(), Hold()
+    started, hold = asyncio.Event(), Hold()
     lines: dict[str, list[Reply]] = {
         PROMPT: [(delegate("finder", "north"), delegate("finder", "south"), Call("work"))],
         "north": [(hold, Say("never"))],
         "south": [(Think("It is"), Hold())],
     }
-    return Scene(lines, (tool("work", at_work(there)),), hold.reached, "It is")
+    return StopPoint(lines, (tool("work", blocking_tool(started)),), hold.reached, "It is")
 
 
-SCENES = [
+STOP_POINTS = [
     *(first_byte, thought, text, arguments, arguments_of_an_assistant, second_reply),
     *(tool_at_work, tool_in_a_thread, tool_that_tidies_up, approval),
     *(childs_first_byte, childs_thought, childs_text, childs_arguments),
@@ -188,23 +188,23 @@ SCENES = [
 ]
 
 
-def everybody(tools: tuple[Tool, ...]) -> Agent:
+def three_level_agent(tools: tuple[Tool, ...]) -> Agent:
     finder = agent("Finder", tools=tools)
     return agent(tools=tools, assistants=(agent("Checker", tools=tools, assistants=(finder,)), finder))
 
 
-def ours() -> set[asyncio.Task[Any]]:
+def own_tasks() -> set[asyncio.Task[Any]]:
     """All tasks but those of the server."""
     return {task for task in asyncio.all_tasks() if not task.get_coro().__qualname__.startswith("serving")}  # type: ignore[union-attr]
 
 
-async def assert_nothing_goes_on(stage: Stage, before: set[asyncio.Task[Any]]) -> None:
+async def assert_nothing_running(provider: ScriptedProvider, tasks_before: set[asyncio.Task[Any]]) -> None:
     """No task is left, and every connection was closed by our side."""
-    async with asyncio.timeout(WITHIN_S):
-        while ours() - before:
+    async with asyncio.timeout(CANCEL_TIMEOUT_S):
+        while own_tasks() - tasks_before:
             await asyncio.sleep(0.005)
-        for seen in stage.seen:
-            await seen.gone()
+        for request in provider.requests:
+            await request.wait_closed()
 
 
 def assert_ends_well(entries: list[Entry], end: TurnEnded | TurnFailed) -> Turn:
@@ -212,21 +212,21 @@ def assert_ends_well(entries: list[Entry], end: TurnEnded | TurnFailed) -> Turn:
     turn = Turn()
     for entry in entries:
         apply(turn, entry)
-    begun = [] if entries else [TurnStarted()]
-    rest = enumerate((*begun, *stopped(turn, end)), len(entries))
-    return assert_legal([*entries, *(Entry(seq, event) for seq, event in rest)])
+    start = [] if entries else [TurnStarted()]
+    ending_events = enumerate((*start, *events_to_end_turn(turn, end)), len(entries))
+    return assert_legal([*entries, *(Entry(seq, event) for seq, event in ending_events)])
 
 
-@pytest.mark.parametrize("end", [CANCELLED, LOST], ids=["cancelled", "lost"])
-@pytest.mark.parametrize("scene", SCENES)
+@pytest.mark.parametrize("end", [CANCELLED, CONNECTION_LOST], ids=["cancelled", "lost"])
+@pytest.mark.parametrize("scene", STOP_POINTS)
 def test_a_run_that_is_left_leaves_nothing_behind(
-    scene: Callable[[], Scene], end: TurnEnded | TurnFailed
+    scene: Callable[[], StopPoint], end: TurnEnded | TurnFailed
 ) -> None:
     async def story() -> None:
         setting = scene()
-        async with playing(setting.lines) as stage:
-            before = ours()
-            run = run_of(stage, everybody(setting.tools))
+        async with scripted_provider(setting.lines) as provider:
+            tasks_before = own_tasks()
+            run = run_of(provider, three_level_agent(setting.tools))
             entries: list[Entry] = []
 
             async def listen() -> None:
@@ -240,11 +240,13 @@ def test_a_run_that_is_left_leaves_nothing_behind(
             listening.cancel()
             await asyncio.wait([listening])
             assert listening.cancelled()
-            await assert_nothing_goes_on(stage, before)
+            await assert_nothing_running(provider, tasks_before)
             turn = assert_ends_well(entries, end)
-            assert all(call.error == STOPPED for call in turn.blocks if call.result == "" and call.error)
+            assert all(
+                call.error == STOPPED_ERROR for call in turn.blocks if call.result == "" and call.error
+            )
 
-    act_out(story())
+    run_story(story())
 
 
 def three_levels() -> tuple[Agent, dict[str, list[Reply]]]:
@@ -258,41 +260,41 @@ def three_levels() -> tuple[Agent, dict[str, list[Reply]]]:
         "find": [(Think("Look."), Call("weather")), (Say("Found."),)],
         "south": [(Think("South."), Call("weather")), (Say("Mild there."),)],
     }
-    return everybody(weather), lines
+    return three_level_agent(weather), lines
 
 
 def test_a_run_can_be_left_after_any_entry() -> None:
     """Whoever reads it may break off at any place, and there it is left."""
 
     async def story() -> None:
-        who, lines = three_levels()
-        async with playing(lines) as stage:
-            whole = len(await told(run_of(stage, who)))
-        for place in range(0, whole, 3):
-            who, lines = three_levels()
-            async with playing(lines) as stage:
-                before = ours()
+        top_agent, lines = three_levels()
+        async with scripted_provider(lines) as provider:
+            whole = len(await all_entries(run_of(provider, top_agent)))
+        for index in range(0, whole, 3):
+            top_agent, lines = three_levels()
+            async with scripted_provider(lines) as provider:
+                tasks_before = own_tasks()
                 entries: list[Entry] = []
-                async with aclosing(run_of(stage, who).entries()) as telling:
+                async with aclosing(run_of(provider, top_agent).entries()) as telling:
                     async for entry in telling:
                         entries.append(entry)
-                        if len(entries) > place:
+                        if len(entries) > index:
                             break
-                await assert_nothing_goes_on(stage, before)
+                await assert_nothing_running(provider, tasks_before)
                 assert_ends_well(entries, CANCELLED)
 
-    act_out(story())
+    run_story(story())
 
 
 def test_a_run_nobody_listens_to_does_not_begin() -> None:
     async def story() -> None:
-        async with playing({PROMPT: [(Say("never"),)]}) as stage:
-            run = run_of(stage, agent())
+        async with scripted_provider({PROMPT: [(Say("never"),)]}) as provider:
+            run = run_of(provider, agent())
             await run.entries().aclose()
-            assert stage.asked == []
+            assert provider.bodies == []
             assert run.turn == Turn()
 
-    act_out(story())
+    run_story(story())
 
 
 @pytest.mark.parametrize("depth", [0, 1, 2])
@@ -300,10 +302,10 @@ def test_a_tool_that_does_not_care_is_left_to_itself(depth: int, caplog: pytest.
     """The run is over all the same, says so, and what the tool comes back with is not heard."""
 
     async def story() -> None:
-        there, let_go = asyncio.Event(), asyncio.Event()
+        started, let_go = asyncio.Event(), asyncio.Event()
 
         async def stubborn(arguments: str) -> str:
-            there.set()
+            started.set()
             while not let_go.is_set():
                 try:
                     await let_go.wait()
@@ -313,12 +315,12 @@ def test_a_tool_that_does_not_care_is_left_to_itself(depth: int, caplog: pytest.
 
         finder = agent("Finder", tools=(tool("stubborn", stubborn),))
         checker = agent("Checker", assistants=(finder,))
-        who = (finder, agent(assistants=(finder,)), agent(assistants=(checker,)))[depth]
+        top_agent = (finder, agent(assistants=(finder,)), agent(assistants=(checker,)))[depth]
         lines = deep((Call("stubborn"),))
         lines[PROMPT] = [[(Call("stubborn"),), (delegate("finder", "find"),), *lines[PROMPT]][depth]]
-        async with playing(lines) as stage:
-            before = ours()
-            run = run_of(stage, who)
+        async with scripted_provider(lines) as provider:
+            tasks_before = own_tasks()
+            run = run_of(provider, top_agent)
             entries: list[Entry] = []
 
             async def listen() -> None:
@@ -327,18 +329,18 @@ def test_a_tool_that_does_not_care_is_left_to_itself(depth: int, caplog: pytest.
                         entries.append(entry)
 
             listening = asyncio.create_task(listen())
-            await there.wait()
+            await started.wait()
             listening.cancel()
-            async with asyncio.timeout(2 * WITHIN_S):
+            async with asyncio.timeout(2 * CANCEL_TIMEOUT_S):
                 await asyncio.wait([listening])
-            (left,) = ours() - before
-            assert not left.done()
+            (remaining_task,) = own_tasks() - tasks_before
+            assert not remaining_task.done()
             let_go.set()
-            await assert_nothing_goes_on(stage, before)
+            await assert_nothing_running(provider, tasks_before)
             turn = assert_ends_well(entries, CANCELLED)
             assert "late" not in [block.result for block in turn.blocks]
 
-    act_out(story())
+    run_story(story())
     assert {record.message for record in caplog.records} == {
         "a tool goes on after it was stopped, and is left to itself"
     }
@@ -348,44 +350,44 @@ def test_what_goes_wrong_while_a_run_is_left_is_nobodys_trouble(caplog: pytest.L
     """A tool that fails when it is cancelled, beside one that fails by itself."""
 
     async def story() -> None:
-        there = asyncio.Event()
+        started = asyncio.Event()
 
         async def fails(arguments: str) -> str:
-            there.set()
+            started.set()
             try:
                 await asyncio.Event().wait()
             finally:
                 raise SystemError("in the middle of tidying up")
 
-        async with playing({PROMPT: [(Call("fails"), Call("fails"))]}) as stage:
-            before = ours()
-            run = run_of(stage, agent(tools=(tool("fails", fails),)))
-            listening = asyncio.create_task(told(run))
-            await there.wait()
+        async with scripted_provider({PROMPT: [(Call("fails"), Call("fails"))]}) as provider:
+            tasks_before = own_tasks()
+            run = run_of(provider, agent(tools=(tool("fails", fails),)))
+            listening = asyncio.create_task(all_entries(run))
+            await started.wait()
             listening.cancel()
             await asyncio.wait([listening])
-            await assert_nothing_goes_on(stage, before)
+            await assert_nothing_running(provider, tasks_before)
 
     with caplog.at_level(logging.ERROR, "asyncio"):
-        act_out(story())
+        run_story(story())
     assert [record for record in caplog.records if record.name == "asyncio"] == []
 
 
 def test_two_runs_of_one_agent_do_not_disturb_each_other() -> None:
     async def story() -> None:
         hold = Hold()
-        who = agent(tools=(tool("weather"),))
+        top_agent = agent(tools=(tool("weather"),))
         lines: dict[str, list[Reply]] = {
             PROMPT: [(Think("Hm."), hold)],
             "And there?": [(Call("weather"),), (Say("Mild."),)],
         }
-        async with playing(lines) as stage:
-            one = asyncio.create_task(told(run_of(stage, who)))
+        async with scripted_provider(lines) as provider:
+            first = asyncio.create_task(all_entries(run_of(provider, top_agent)))
             await hold.reached.wait()
-            other = Run(who, (UserMessage("And there?"),), around=stage.around)
-            one.cancel()
-            turn = assert_legal(await told(other))
+            other = Run(top_agent, (UserMessage("And there?"),), context=provider.context)
+            first.cancel()
+            turn = assert_legal(await all_entries(other))
             assert turn.answer == "Mild."
-            await asyncio.wait([one])
+            await asyncio.wait([first])
 
-    act_out(story())
+    run_story(story())

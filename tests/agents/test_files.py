@@ -9,11 +9,11 @@ import msgspec
 import pytest
 
 import thinkaloud.agents
-from thinkaloud.agents import Agent, Limits, Tool, agent_of, builtin_agents, local_tools, read_agents
-from thinkaloud.agents.agent import everyone
+from thinkaloud.agents import Agent, RunLimits, Tool, build_agent, builtin_agents, local_tools, read_agents
+from thinkaloud.agents.agent import agent_tree
 from thinkaloud.agents.builtin_tools import builtin_tools
-from thinkaloud.agents.files import SEARCH_SESSIONS, AgentFile, AgentRow, FunctionRow, McpRow
-from thinkaloud.agents.tools import call
+from thinkaloud.agents.files import SEARCH_SESSIONS, AgentConfig, AgentFile, FunctionConfig, McpConfig
+from thinkaloud.agents.tools import call_tool
 from thinkaloud.canon import Refused
 
 ROOT = Path(__file__).parents[2]
@@ -90,26 +90,26 @@ def refusal(folder: Path, text: str) -> str:
     return str(caught.value).removeprefix(f"{folder / 'agents.toml'}")
 
 
-def nothing_found(file: AgentFile, name: str) -> dict[str, tuple[Tool, ...]]:
-    return dict.fromkeys(file.tools_of(name), ())
+def no_tools(file: AgentFile, name: str) -> dict[str, tuple[Tool, ...]]:
+    return dict.fromkeys(file.tool_names(name), ())
 
 
 def test_two_agents_come_along_and_need_no_key(tmp_path: Path) -> None:
     file = read_agents(tmp_path / "agents.toml")
     assert file.agents == builtin_agents().agents
-    planner = agent_of(file, "planner", {"calculator": (builtin_tools()["calculator"],)})
-    assert [(one.id, one.name, one.model) for one in everyone(planner)] == [
+    planner = build_agent(file, "planner", {"calculator": (builtin_tools()["calculator"],)})
+    assert [(one.id, one.name, one.model) for one in agent_tree(planner)] == [
         ("planner", "Planner", "builtin/solver"),
         ("checker", "Checker", "builtin/solver"),
     ]
-    assert [tool.name for tool in planner.offered] == ["calculator", "checker"]
+    assert [tool.name for tool in planner.tool_definitions] == ["calculator", "checker"]
 
 
 def test_every_field_reaches_the_agent(home: Path) -> None:
     file = read(home, EVERYTHING)
-    assert file.tools_of("clerk") == ("calculator", "greet", "files", "web/search")
+    assert file.tool_names("clerk") == ("calculator", "greet", "files", "web/search")
     tools = {name: (tool,) for name, tool in local_tools(file).items() if name in ("calculator", "greet")}
-    clerk = agent_of(file, "clerk", {**nothing_found(file, "clerk"), **tools})
+    clerk = build_agent(file, "clerk", {**no_tools(file, "clerk"), **tools})
     checker, porter = clerk.assistants
     assert clerk == Agent(
         id="clerk",
@@ -122,7 +122,7 @@ def test_every_field_reaches_the_agent(home: Path) -> None:
         summary_model="builtin/solver",
         tools=(*tools["calculator"], *tools["greet"]),
         assistants=(checker, porter),
-        limits=Limits(replies=9, output_tokens=1000, seconds=5, usd=0.5),
+        limits=RunLimits(replies=9, output_tokens=1000, seconds=5, usd=0.5),
     )
     assert (porter.name, porter.thinking, porter.limits.seconds) == ("Porter", "low", None)
     assert (file.mcp["files"].name, file.mcp["files"].command) == ("files", ("npx", "-y", "some-server"))
@@ -141,7 +141,7 @@ def test_a_row_of_ours_is_overridden_field_by_field(tmp_path: Path) -> None:
 def test_a_tool_that_is_named_twice_is_one(tmp_path: Path) -> None:
     file = read(tmp_path, '[agents.twice]\nmodel = "builtin/solver"\ntools = ["calculator", "calculator"]\n')
     tools = {"calculator": (builtin_tools()["calculator"],)}
-    assert len(agent_of(file, "twice", tools).tools) == 1
+    assert len(build_agent(file, "twice", tools).tools) == 1
 
 
 def test_functions_are_imported_when_they_are_asked_for(home: Path) -> None:
@@ -153,7 +153,7 @@ def test_functions_are_imported_when_they_are_asked_for(home: Path) -> None:
     greet, shout = tools["greet"], tools["shout"]
     assert (greet.definition.name, greet.definition.description) == ("greet", "Greet somebody.")
     assert (greet.approval, greet.timeout_s, shout.approval, shout.timeout_s) == (False, 60, True, 3)
-    assert asyncio.run(call(greet, '{"name": "Ana"}')).result == "Hello, Ana."
+    assert asyncio.run(call_tool(greet, '{"name": "Ana"}')).result == "Hello, Ana."
     assert tools["greet"] is greet
     with pytest.raises(KeyError):
         tools["nobody"]
@@ -189,9 +189,9 @@ def test_a_function_that_cannot_be_a_tool_says_why(source: str, why: str, home: 
     tools = local_tools(read(home, f'[functions]\nhelp = "{source}"\n'))
     with pytest.raises(Refused) as caught:
         tools["help"]
-    told = str(caught.value)
-    assert told.startswith(f"{home / 'agents.toml'}: [functions.help]: ")
-    assert why in told
+    message = str(caught.value)
+    assert message.startswith(f"{home / 'agents.toml'}: [functions.help]: ")
+    assert why in message
 
 
 REFUSED = [
@@ -243,7 +243,7 @@ REFUSED = [
     ),
     (
         '[agents.x]\nmodel = "m"\nthinking = "hard"',
-        ": [agents.x]: 'hard' is no way to think. Use one of off, low, medium, high, max, or a ",
+        ": [agents.x]: Invalid thinking level: 'hard'. Use one of off, low, medium, high, max, or a ",
     ),
     ('[agents.x]\nmodel = ""', ": [agents.x]: Expected `str` of length >= 1 - at `$.model`."),
     (
@@ -304,7 +304,7 @@ def test_an_agent_that_nobody_knows_is_refused_with_those_there_are(tmp_path: Pa
         f"There is no agent 'painter'. There are: planner, checker. Yours go into {tmp_path / 'agents.toml'}."
     )
     with pytest.raises(Refused, match=r"There is no agent 'painter'\. There are: planner, checker\.$"):
-        agent_of(builtin_agents(), "painter", {})
+        build_agent(builtin_agents(), "painter", {})
 
 
 def test_no_key_is_shown(tmp_path: Path) -> None:
@@ -318,9 +318,13 @@ def test_no_key_is_shown(tmp_path: Path) -> None:
 
 def test_the_reference_has_every_field_limit_and_name() -> None:
     page = (ROOT / "docs/reference/agents.md").read_text("utf-8")
-    rows = [field for row in (AgentRow, FunctionRow, McpRow, Limits) for field in msgspec.structs.fields(row)]
+    rows = [
+        field
+        for row in (AgentConfig, FunctionConfig, McpConfig, RunLimits)
+        for field in msgspec.structs.fields(row)
+    ]
     assert [field.encode_name for field in rows if f"`{field.encode_name}`" not in page] == []
-    assert [limit for limit in Limits.__struct_fields__ if f"`limit_{limit}`" not in page] == []
+    assert [limit for limit in RunLimits.__struct_fields__ if f"`limit_{limit}`" not in page] == []
     public = thinkaloud.agents.__all__
     assert [name for name in public if f"`{name}`" not in page and f"`{name}(" not in page] == []
     assert [name for name in (*builtin_tools(), SEARCH_SESSIONS) if f"| `{name}` |" not in page] == []

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from msgspec import Meta
 
-from thinkaloud.agents.functions import MOST_SCHEMA_NODES, from_function, inlined
-from thinkaloud.agents.tools import Came, Tool, call
+from thinkaloud.agents.functions import MAX_SCHEMA_NODES, from_function, inline_references
+from thinkaloud.agents.tools import Tool, ToolOutcome, call_tool
 from thinkaloud.canon import Refused
 
 if TYPE_CHECKING:
@@ -53,14 +53,14 @@ class Tree(msgspec.Struct):
     children: list[Tree] = []
 
 
-def came(tool: Tool, **arguments: Any) -> Came:
-    return asyncio.run(call(tool, json.dumps(arguments)))
+def tool_outcome(tool: Tool, **arguments: Any) -> ToolOutcome:
+    return asyncio.run(call_tool(tool, json.dumps(arguments)))
 
 
 def schema(tool: Tool) -> dict[str, Any]:
-    found = json.loads(tool.definition.parameters)
-    assert isinstance(found, dict)
-    return found
+    decoded = json.loads(tool.definition.parameters)
+    assert isinstance(decoded, dict)
+    return decoded
 
 
 def refusal(function: Callable[..., Any], name: str = "") -> str:
@@ -118,13 +118,16 @@ def test_a_docstring_of_arguments_alone_is_no_description() -> None:
 
     assert from_function(spell).definition.description == ""
     assert schema(from_function(spell))["properties"]["word"]["description"] == "One word."
-    assert (schema(from_function(sing))["properties"], came(from_function(sing))) == ({}, Came())
+    assert (schema(from_function(sing))["properties"], tool_outcome(from_function(sing))) == (
+        {},
+        ToolOutcome(),
+    )
 
 
 def test_defaults_are_the_functions_own() -> None:
     tool = from_function(weather)
-    assert came(tool, town="Faro") == Came("Faro 3 C")
-    assert came(tool, town="Faro", days=1, unit="F") == Came("Faro 1 F")
+    assert tool_outcome(tool, town="Faro") == ToolOutcome("Faro 3 C")
+    assert tool_outcome(tool, town="Faro", days=1, unit="F") == ToolOutcome("Faro 1 F")
 
 
 @pytest.mark.parametrize(
@@ -139,7 +142,7 @@ def test_defaults_are_the_functions_own() -> None:
     ],
 )
 def test_arguments_that_do_not_fit_are_named(arguments: dict[str, Any], why: str) -> None:
-    assert came(from_function(weather), **arguments).error == (
+    assert tool_outcome(from_function(weather), **arguments).error == (
         f"The arguments do not fit weather: {why}. Its arguments are: town, days, unit. "
         "Correct them and call again."
     )
@@ -198,7 +201,7 @@ def test_a_schema_is_a_schema_and_has_no_references() -> None:
     Draft202012Validator.check_schema(schema(EVERYTHING))
     assert "$" not in EVERYTHING.definition.parameters
     assert schema(EVERYTHING)["properties"]["box"]["properties"]["at"]["required"] == ["x"]
-    assert came(EVERYTHING, **ARGUMENTS) == Came()
+    assert tool_outcome(EVERYTHING, **ARGUMENTS) == ToolOutcome()
 
 
 @settings(max_examples=300, deadline=None)
@@ -215,24 +218,27 @@ def test_a_schema_is_a_schema_and_has_no_references() -> None:
 def test_the_schema_takes_what_the_function_takes(argument: str, value: Any) -> None:
     """What a provider lets through by the schema is never refused here, and the other way round."""
     arguments = {**ARGUMENTS, argument: value}
-    assert VALIDATOR.is_valid(arguments) == (not came(EVERYTHING, **arguments).error)
+    assert VALIDATOR.is_valid(arguments) == (not tool_outcome(EVERYTHING, **arguments).error)
 
 
 def test_a_number_beyond_a_float_is_named() -> None:
-    assert "Number out of range - at `$.share`" in came(EVERYTHING, **{**ARGUMENTS, "share": 10**400}).error
+    assert (
+        "Number out of range - at `$.share`"
+        in tool_outcome(EVERYTHING, **{**ARGUMENTS, "share": 10**400}).error
+    )
 
 
 def test_values_come_as_their_types() -> None:
-    seen: list[object] = []
+    received: list[object] = []
 
     def note_down(box: Box, pair: tuple[int, str], colour: Colour, counts: dict[int, str]) -> None:
-        seen.extend([box, pair, colour, counts])
+        received.extend([box, pair, colour, counts])
 
-    told = came(
+    outcome = tool_outcome(
         from_function(note_down), box={"at": {"x": 2.0}}, pair=[1, "a"], colour="blue", counts={"1": "a"}
     )
-    assert told == Came()
-    assert seen == [Box(Point(2)), (1, "a"), Colour.BLUE, {1: "a"}]
+    assert outcome == ToolOutcome()
+    assert received == [Box(Point(2)), (1, "a"), Colour.BLUE, {1: "a"}]
 
 
 def test_a_default_that_json_does_not_have_is_kept() -> None:
@@ -242,7 +248,7 @@ def test_a_default_that_json_does_not_have_is_kept() -> None:
         return f"{point is shared} {words}"
 
     tool = from_function(where)
-    assert came(tool) == Came("True ['a']")
+    assert tool_outcome(tool) == ToolOutcome("True ['a']")
     assert "default" not in schema(tool)["properties"]["words"]
 
 
@@ -263,14 +269,16 @@ def test_results_are_text_or_json(value: object, text: str) -> None:
     async def give_later() -> object:
         return value
 
-    assert came(from_function(give)) == came(from_function(give_later)) == Came(text)
+    assert tool_outcome(from_function(give)) == tool_outcome(from_function(give_later)) == ToolOutcome(text)
 
 
 def test_a_result_that_json_does_not_have_is_a_fault() -> None:
     def give() -> object:
         return object()
 
-    assert came(from_function(give)).error.startswith("give failed with TypeError: Encoding objects of type")
+    assert tool_outcome(from_function(give)).error.startswith(
+        "give failed with TypeError: Encoding objects of type"
+    )
 
 
 class Counter:
@@ -289,9 +297,9 @@ class Counter:
 def test_methods_keep_their_object() -> None:
     counter = Counter()
     tool = from_function(counter.add)
-    assert came(tool, amount=2) == Came("2")
-    assert came(tool, amount=3) == Came("5")
-    assert came(from_function(counter.reset)) == Came()
+    assert tool_outcome(tool, amount=2) == ToolOutcome("2")
+    assert tool_outcome(tool, amount=3) == ToolOutcome("5")
+    assert tool_outcome(from_function(counter.reset)) == ToolOutcome()
     assert counter.count == 0
     assert list(schema(tool)["properties"]) == ["amount"]
 
@@ -300,13 +308,13 @@ def test_what_a_partial_fills_in_is_not_offered() -> None:
     tool = from_function(functools.partial(functools.partial(weather, "Faro"), unit="F"))
     assert tool.definition.name == "weather"
     assert list(schema(tool)["properties"]) == ["days"]
-    assert came(tool, days=2) == Came("Faro 2 F")
-    assert "unknown field `unit`" in came(tool, unit="C").error
+    assert tool_outcome(tool, days=2) == ToolOutcome("Faro 2 F")
+    assert "unknown field `unit`" in tool_outcome(tool, unit="C").error
 
     async def later(town: str, key: str) -> str:
         return town + key
 
-    assert came(from_function(functools.partial(later, key="!")), town="Faro") == Came("Faro!")
+    assert tool_outcome(from_function(functools.partial(later, key="!")), town="Faro") == ToolOutcome("Faro!")
 
 
 def test_decorated_functions_are_told_as_what_they_wrap() -> None:
@@ -314,7 +322,7 @@ def test_decorated_functions_are_told_as_what_they_wrap() -> None:
     def louder(*args: Any, **kwargs: Any) -> str:  # the shape of every decorator
         return weather(*args, **kwargs).upper()
 
-    assert came(from_function(louder), town="Faro") == Came("FARO 3 C")
+    assert tool_outcome(from_function(louder), town="Faro") == ToolOutcome("FARO 3 C")
 
 
 def test_a_function_that_gives_an_awaitable_is_awaited() -> None:
@@ -324,7 +332,7 @@ def test_a_function_that_gives_an_awaitable_is_awaited() -> None:
     def at_once() -> Any:
         return later()
 
-    assert came(from_function(at_once)) == Came("later")
+    assert tool_outcome(from_function(at_once)) == ToolOutcome("later")
 
 
 def test_sync_functions_leave_the_loop_free_and_see_its_context() -> None:
@@ -334,20 +342,20 @@ def test_sync_functions_leave_the_loop_free_and_see_its_context() -> None:
         return f"{asker.get()} {threading.current_thread() is threading.main_thread()}"
 
     asker.set("ana")
-    assert came(from_function(who)) == Came("ana False")
+    assert tool_outcome(from_function(who)) == ToolOutcome("ana False")
 
 
 def test_a_sync_function_that_is_cancelled_is_abandoned_at_once() -> None:
-    begun, go_on, over = threading.Event(), threading.Event(), threading.Event()
+    started, go_on, over = threading.Event(), threading.Event(), threading.Event()
 
     def stuck() -> None:
-        begun.set()
+        started.set()
         go_on.wait()
         over.set()
 
     async def story() -> None:
-        task = asyncio.create_task(call(from_function(stuck), ""))
-        await asyncio.to_thread(begun.wait)
+        task = asyncio.create_task(call_tool(from_function(stuck), ""))
+        await asyncio.to_thread(started.wait)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
@@ -363,7 +371,7 @@ def test_what_a_thread_raises_is_told(raised: Exception) -> None:
     def fail() -> None:
         raise raised
 
-    assert type(raised).__name__ in came(from_function(fail)).error
+    assert type(raised).__name__ in tool_outcome(from_function(fail)).error
 
 
 def test_what_ends_a_program_passes_from_a_thread() -> None:
@@ -371,7 +379,7 @@ def test_what_ends_a_program_passes_from_a_thread() -> None:
         raise SystemExit(3)
 
     with pytest.raises(SystemExit):
-        came(from_function(leave))
+        tool_outcome(from_function(leave))
 
 
 def bare(town) -> str:  # type: ignore[no-untyped-def]
@@ -414,7 +422,7 @@ def test_a_name_that_some_provider_refuses_is_refused(name: str) -> None:
 
 def test_references_are_written_out_where_they_are_schemas() -> None:
     inner = {"type": "string", "description": "inner"}
-    found = inlined(
+    inlined_schema = inline_references(
         {
             "type": "object",
             "properties": {
@@ -427,7 +435,7 @@ def test_references_are_written_out_where_they_are_schemas() -> None:
             "definitions": {"Other": {"$ref": "#/$defs/In~1ner"}},
         }
     )
-    assert found == {
+    assert inlined_schema == {
         "type": "object",
         "properties": {
             "default": {"type": "string", "description": "outer"},
@@ -446,7 +454,7 @@ def test_references_are_written_out_where_they_are_schemas() -> None:
         ({"$ref": "#/$defs/none"}, "a reference to '#/$defs/none', which is not in it"),
         ({"$ref": "https://acme.invalid/schema"}, "a reference to 'https://acme.invalid/schema'"),
         ({"$ref": 3}, "a reference to '3'"),
-        ({"enum": [1], "items": [{}] * MOST_SCHEMA_NODES}, "a schema of more than 5,000 parts"),
+        ({"enum": [1], "items": [{}] * MAX_SCHEMA_NODES}, "a schema of more than 5,000 parts"),
         (
             {"$ref": "#/$defs/9", "$defs": {"0": {}}
              | {str(n): {"anyOf": [{"$ref": f"#/$defs/{n - 1}"}] * 9} for n in range(1, 10)}},
@@ -456,7 +464,7 @@ def test_references_are_written_out_where_they_are_schemas() -> None:
 )  # fmt: skip
 def test_schemas_without_end_are_refused(bad: dict[str, Any], why: str) -> None:
     with pytest.raises(Refused) as caught:
-        inlined(bad)
+        inline_references(bad)
     assert str(caught.value).startswith(why)
 
 
@@ -465,4 +473,4 @@ def test_a_schema_that_is_too_deep_is_refused() -> None:
     for _ in range(3000):
         deep = {"items": deep}
     with pytest.raises(Refused, match="nested too deeply"):
-        inlined(deep)
+        inline_references(deep)

@@ -11,77 +11,77 @@ from tests.agents.stage import (
     Hold,
     Reply,
     Say,
-    Stage,
+    ScriptedProvider,
     Think,
-    act_out,
-    act_out_by_the_clock,
+    advance_clock,
     agent,
+    all_entries,
     delegate,
-    let_pass,
     messages_of,
-    playing,
     run_of,
-    told,
+    run_story,
+    run_story_with_fake_clock,
+    scripted_provider,
     tool,
 )
 
 from thinkaloud.agents.agent import Agent
-from thinkaloud.agents.limits import Limits, exceeded
+from thinkaloud.agents.limits import RunLimits, exceeded_limit
 from thinkaloud.agents.run import Run
 from thinkaloud.canon import ApprovalAsked, Entry, Kind, Usage
-from thinkaloud.transcript import Ending, Status, Turn
+from thinkaloud.transcript import BlockStatus, Ending, Turn
 from thinkaloud.transcript import Reply as Spent
 
 
-def stopped(*, name: str, most: str, what: str) -> str:
-    number, words = most.split(" ", 1)
+def limit_message(*, name: str, limit: str, what: str) -> str:
+    number, unit = limit.split(" ", 1)
     return (
-        f"{name} was stopped by its limit on {words}, {number} (limits.{what}). What was said until then "
+        f"{name} was stopped by its limit on {unit}, {number} (limits.{what}). What was said until then "
         "stands; raise the limit to let it go further."
     )
 
 
-def ran(who: Agent, lines: dict[str, list[Reply]]) -> tuple[Turn, Stage]:
-    async def story() -> tuple[Turn, Stage]:
-        async with playing(lines) as stage:
-            return assert_legal(await told(run_of(stage, who))), stage
+def run_agent(top_agent: Agent, lines: dict[str, list[Reply]]) -> tuple[Turn, ScriptedProvider]:
+    async def story() -> tuple[Turn, ScriptedProvider]:
+        async with scripted_provider(lines) as provider:
+            return assert_legal(await all_entries(run_of(provider, top_agent))), provider
 
-    return act_out(story())
+    return run_story(story())
 
 
-def assert_cut(turn: Turn, what: str, name: str, most: str) -> None:
+def assert_limit_reached(turn: Turn, what: str, name: str, limit: str) -> None:
     assert turn.outcome is not None
     assert (turn.outcome.ending, turn.outcome.cause) == (Ending.CUT_OFF, f"limit_{what}")
-    assert [notice.text for notice in turn.notices] == [stopped(name=name, most=most, what=what)]
+    assert [notice.text for notice in turn.notices] == [limit_message(name=name, limit=limit, what=what)]
 
 
 def test_an_agent_replies_so_often_and_no_more() -> None:
-    who = agent(tools=(tool("weather"),), limits=Limits(replies=2))
-    turn, stage = ran(who, {PROMPT: [(Think("Look."), Call("weather"))] * 3})
-    assert_cut(turn, "replies", "Planner", "2 replies")
-    assert len(stage.asked) == 2
-    assert [block.result for block in turn.top(Kind.TOOL_CALL)] == ["18 C", "18 C"]
+    top_agent = agent(tools=(tool("weather"),), limits=RunLimits(replies=2))
+    turn, provider = run_agent(top_agent, {PROMPT: [(Think("Look."), Call("weather"))] * 3})
+    assert_limit_reached(turn, "replies", "Planner", "2 replies")
+    assert len(provider.bodies) == 2
+    assert [block.result for block in turn.own_blocks(Kind.TOOL_CALL)] == ["18 C", "18 C"]
 
 
 def test_the_last_reply_that_is_allowed_may_be_the_answer() -> None:
-    who = agent(tools=(tool("weather"),), limits=Limits(replies=2))
-    turn, _ = ran(who, {PROMPT: [(Call("weather"),), (Say("Mild."),)]})
+    top_agent = agent(tools=(tool("weather"),), limits=RunLimits(replies=2))
+    turn, _ = run_agent(top_agent, {PROMPT: [(Call("weather"),), (Say("Mild."),)]})
     assert turn.outcome is not None
     assert turn.outcome.ending is Ending.ANSWERED
 
 
 def test_an_assistants_limit_is_its_own() -> None:
     """It comes to an error, with what it said last; who called it goes on."""
-    below = agent("Checker", tools=(tool("weather"),), limits=Limits(replies=1))
+    below = agent("Checker", tools=(tool("weather"),), limits=RunLimits(replies=1))
     lines: dict[str, list[Reply]] = {
         PROMPT: [(delegate("checker", "check"),), (Say("Good enough."),)],
         "check": [(Say("I looked."), Call("weather"))],
     }
-    turn, stage = ran(agent(assistants=(below,)), lines)
+    turn, provider = run_agent(agent(assistants=(below,)), lines)
     call = turn.blocks[0]
-    why = stopped(name="Checker", most="1 replies", what="replies")
-    assert (call.result, call.error, call.status) == ("I looked.", why, Status.ERROR)
-    assert messages_of(stage.asked_by(PROMPT)[1], "tool")[0]["content"] == f"{why}\n\nI looked."
+    why = limit_message(name="Checker", limit="1 replies", what="replies")
+    assert (call.result, call.error, call.status) == ("I looked.", why, BlockStatus.ERROR)
+    assert messages_of(provider.bodies_of(PROMPT)[1], "tool")[0]["content"] == f"{why}\n\nI looked."
     assert turn.notices == []
     assert turn.answer == "Good enough."
 
@@ -90,15 +90,15 @@ def test_what_assistants_do_counts_for_whoever_they_work_for() -> None:
     """The limit of the one in the middle is reached by the one below it, and ends both, but not the top."""
     weather = (tool("weather"),)
     deep = agent("Finder", tools=weather)
-    middle = agent("Checker", assistants=(deep,), limits=Limits(replies=3))
+    middle = agent("Checker", assistants=(deep,), limits=RunLimits(replies=3))
     lines: dict[str, list[Reply]] = {
         PROMPT: [(delegate("checker", "check"),), (Say("Good enough."),)],
         "check": [(Say("I let look."), delegate("finder", "find"))],
         "find": [(Think("One."), Call("weather")), (Think("Two."), Call("weather"))],
     }
-    turn, _ = ran(agent(assistants=(middle,)), lines)
+    turn, _ = run_agent(agent(assistants=(middle,)), lines)
     checker, finder = (block for block in turn.blocks if block.kind is Kind.ASSISTANT_CALL)
-    assert checker.error == stopped(name="Checker", most="3 replies", what="replies")
+    assert checker.error == limit_message(name="Checker", limit="3 replies", what="replies")
     assert checker.result == "I let look."
     assert finder.error == "It was stopped before it came back."
     assert turn.answer == "Good enough."
@@ -110,8 +110,8 @@ def test_the_limit_of_the_top_ends_all() -> None:
         PROMPT: [(delegate("finder", "find"),)],
         "find": [(Think("One."), Call("weather")), (Think("Two."), Call("weather"))],
     }
-    turn, _ = ran(agent(assistants=(deep,), limits=Limits(replies=3)), lines)
-    assert_cut(turn, "replies", "Planner", "3 replies")
+    turn, _ = run_agent(agent(assistants=(deep,), limits=RunLimits(replies=3)), lines)
+    assert_limit_reached(turn, "replies", "Planner", "3 replies")
 
 
 @pytest.mark.parametrize("most", [2, 3])
@@ -123,9 +123,9 @@ def test_replies_side_by_side_count_before_they_end(most: int, caplog: pytest.Lo
         "south": [(Hold(), Say("never"))],
         "west": [(Hold(), Say("never"))],
     }
-    turn, stage = ran(agent(assistants=(agent("Finder"),), limits=Limits(replies=most)), lines)
-    assert_cut(turn, "replies", "Planner", f"{most} replies")
-    assert len(stage.asked) <= most
+    turn, provider = run_agent(agent(assistants=(agent("Finder"),), limits=RunLimits(replies=most)), lines)
+    assert_limit_reached(turn, "replies", "Planner", f"{most} replies")
+    assert len(provider.bodies) <= most
     gc.collect()  # an error that nobody looked at is told of when it is thrown away
     assert [record.message for record in caplog.records] == []
 
@@ -137,28 +137,28 @@ def test_output_tokens_are_counted_with_those_of_assistants() -> None:
         PROMPT: [(delegate("finder", "find"),), (Say("never"),)],
         "find": [(Call("weather"),), (Say("There."),)],
     }
-    turn, _ = ran(agent(assistants=(deep,), limits=Limits(output_tokens=15)), lines)
-    assert_cut(turn, "output_tokens", "Planner", "15 output tokens")
+    turn, _ = run_agent(agent(assistants=(deep,), limits=RunLimits(output_tokens=15)), lines)
+    assert_limit_reached(turn, "output_tokens", "Planner", "15 output tokens")
     assert turn.usage.output == 15
 
 
 def test_what_is_not_reported_cannot_be_counted() -> None:
     spent = [Spent(usage=Usage(output=None)), Spent(usage=Usage(output=9))]
-    assert exceeded(Limits(output_tokens=10), spent) == ""
-    assert exceeded(Limits(output_tokens=9), spent) == "output_tokens"
-    assert exceeded(Limits(replies=3), spent, under_way=1) == "replies"
+    assert exceeded_limit(RunLimits(output_tokens=10), spent) == ""
+    assert exceeded_limit(RunLimits(output_tokens=9), spent) == "output_tokens"
+    assert exceeded_limit(RunLimits(replies=3), spent, pending=1) == "replies"
 
 
 LIMIT_S = 50.0
 """Less than any time-out of the client, which runs by the same clock."""
 
 
-async def left_waiting(run: Run, *held: asyncio.Event) -> list[Entry]:
+async def run_until_waiting(run: Run, *events: asyncio.Event) -> list[Entry]:
     """The entries of a run whose time is up once all of these are reached."""
-    telling = asyncio.create_task(told(run))
-    for reached in held:
+    telling = asyncio.create_task(all_entries(run))
+    for reached in events:
         await reached.wait()
-    let_pass(LIMIT_S + 1)
+    advance_clock(LIMIT_S + 1)
     return await telling
 
 
@@ -178,67 +178,67 @@ def test_time_is_up(at: str) -> None:
             "assistant": [(delegate("finder", "find"),)],
             "second reply": [(Call("weather"),), (hold, Say("never"))],
         }
-        who = agent(
+        top_agent = agent(
             tools=(tool("stuck", stuck, timeout_s=1000), tool("weather")),
             assistants=(agent("Finder"),),
-            limits=Limits(seconds=LIMIT_S),
+            limits=RunLimits(seconds=LIMIT_S),
         )
-        async with playing({PROMPT: played[at], "find": [(Think("Looking."), hold)]}) as stage:
-            turn = assert_legal(await left_waiting(run_of(stage, who), hold.reached))
-            assert_cut(turn, "seconds", "Planner", "50.0 seconds")
+        async with scripted_provider({PROMPT: played[at], "find": [(Think("Looking."), hold)]}) as provider:
+            turn = assert_legal(await run_until_waiting(run_of(provider, top_agent), hold.reached))
+            assert_limit_reached(turn, "seconds", "Planner", "50.0 seconds")
 
-    act_out_by_the_clock(story())
+    run_story_with_fake_clock(story())
 
 
 def test_the_time_of_an_assistant_is_its_own() -> None:
     async def story() -> None:
         hold = Hold()
-        below = agent("Finder", limits=Limits(seconds=LIMIT_S))
+        below = agent("Finder", limits=RunLimits(seconds=LIMIT_S))
         lines: dict[str, list[Reply]] = {
             PROMPT: [(delegate("finder", "find"), Call("weather")), (Say("Good enough."),)],
             "find": [(Say("I am loo"), hold)],
         }
-        async with playing(lines) as stage:
-            run = run_of(stage, agent(assistants=(below,), tools=(tool("weather"),)))
-            turn = assert_legal(await left_waiting(run, hold.reached))
+        async with scripted_provider(lines) as provider:
+            run = run_of(provider, agent(assistants=(below,), tools=(tool("weather"),)))
+            turn = assert_legal(await run_until_waiting(run, hold.reached))
         call = turn.blocks[0]
-        assert call.error == stopped(name="Finder", most="50.0 seconds", what="seconds")
+        assert call.error == limit_message(name="Finder", limit="50.0 seconds", what="seconds")
         assert call.result in ("", "I am loo")  # as far as it had come
         assert turn.answer == "Good enough."
 
-    act_out_by_the_clock(story())
+    run_story_with_fake_clock(story())
 
 
 def test_the_time_of_the_caller_is_up_before_that_of_its_assistant() -> None:
     async def story() -> None:
         hold = Hold()
-        deep = agent("Finder", limits=Limits(seconds=2 * LIMIT_S))
-        middle = agent("Checker", assistants=(deep,), limits=Limits(seconds=LIMIT_S))
+        deep = agent("Finder", limits=RunLimits(seconds=2 * LIMIT_S))
+        middle = agent("Checker", assistants=(deep,), limits=RunLimits(seconds=LIMIT_S))
         lines: dict[str, list[Reply]] = {
             PROMPT: [(delegate("checker", "check"),), (Say("Good enough."),)],
             "check": [(delegate("finder", "find"),)],
             "find": [(Think("Looking."), hold)],
         }
-        async with playing(lines) as stage:
-            run = run_of(stage, agent(assistants=(middle,)))
-            turn = assert_legal(await left_waiting(run, hold.reached))
+        async with scripted_provider(lines) as provider:
+            run = run_of(provider, agent(assistants=(middle,)))
+            turn = assert_legal(await run_until_waiting(run, hold.reached))
         checker, finder = (block for block in turn.blocks if block.kind is Kind.ASSISTANT_CALL)
         assert "limit on seconds, 50.0" in checker.error
         assert finder.error == "It was stopped before it came back."
         assert turn.answer == "Good enough."
 
-    act_out_by_the_clock(story())
+    run_story_with_fake_clock(story())
 
 
-async def approved_late(run: Run) -> list[Entry]:
+async def approve_late(run: Run) -> list[Entry]:
     """The entries of a run in which a person takes more time over each call than there is."""
     entries: list[Entry] = []
     async for entry in run.entries():
         entries.append(entry)
         if isinstance(entry.event, ApprovalAsked):
-            let_pass(10 * LIMIT_S)
+            advance_clock(10 * LIMIT_S)
             await asyncio.sleep(0)
-            run.settle(entry.event.block, granted=True)
+            run.decide(entry.event.block, granted=True)
     return entries
 
 
@@ -247,42 +247,42 @@ def test_time_that_a_person_takes_does_not_count(calls: int) -> None:
     """Neither for the assistant that asks nor for whoever it works for."""
 
     async def story() -> None:
-        limits = Limits(seconds=LIMIT_S)
+        limits = RunLimits(seconds=LIMIT_S)
         below = agent("Finder", tools=(tool("look", approval=True),), limits=limits)
         lines: dict[str, list[Reply]] = {
             PROMPT: [(delegate("finder", "find"),), (Say("Good."),)],
             "find": [(Call("look"),) * calls, (Say("There."),)],
         }
-        async with playing(lines) as stage:
-            run = run_of(stage, agent(assistants=(below,), limits=limits))
-            turn = assert_legal(await approved_late(run))
+        async with scripted_provider(lines) as provider:
+            run = run_of(provider, agent(assistants=(below,), limits=limits))
+            turn = assert_legal(await approve_late(run))
             assert turn.blocks[0].result == "There."
             assert turn.answer == "Good."
 
-    act_out_by_the_clock(story())
+    run_story_with_fake_clock(story())
 
 
 @pytest.mark.parametrize("calls", [1, 2], ids=["one", "two at once"])
 def test_time_runs_again_once_the_last_call_is_settled(calls: int) -> None:
     async def story() -> None:
         hold = Hold()
-        who = agent(tools=(tool("look", approval=True),), limits=Limits(seconds=LIMIT_S))
+        top_agent = agent(tools=(tool("look", approval=True),), limits=RunLimits(seconds=LIMIT_S))
         lines: list[Reply] = [(Call("look"),) * calls, (Think("Hm."), hold)]
-        async with playing({PROMPT: lines}) as stage:
-            telling = asyncio.create_task(approved_late(run_of(stage, who)))
+        async with scripted_provider({PROMPT: lines}) as provider:
+            telling = asyncio.create_task(approve_late(run_of(provider, top_agent)))
             await hold.reached.wait()
-            let_pass(LIMIT_S + 1)
+            advance_clock(LIMIT_S + 1)
             turn = assert_legal(await telling)
-            assert [block.result for block in turn.top(Kind.TOOL_CALL)] == ["18 C"] * calls
-            assert_cut(turn, "seconds", "Planner", "50.0 seconds")
+            assert [block.result for block in turn.own_blocks(Kind.TOOL_CALL)] == ["18 C"] * calls
+            assert_limit_reached(turn, "seconds", "Planner", "50.0 seconds")
 
-    act_out_by_the_clock(story())
+    run_story_with_fake_clock(story())
 
 
 def test_no_limit_of_time_is_none() -> None:
     async def story() -> None:
-        who = agent(tools=(tool("look", approval=True),), limits=Limits(seconds=None))
-        async with playing({PROMPT: [(Call("look"),), (Say("There."),)]}) as stage:
-            assert assert_legal(await approved_late(run_of(stage, who))).answer == "There."
+        top_agent = agent(tools=(tool("look", approval=True),), limits=RunLimits(seconds=None))
+        async with scripted_provider({PROMPT: [(Call("look"),), (Say("There."),)]}) as provider:
+            assert assert_legal(await approve_late(run_of(provider, top_agent))).answer == "There."
 
-    act_out_by_the_clock(story())
+    run_story_with_fake_clock(story())

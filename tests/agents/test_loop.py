@@ -8,57 +8,59 @@ import pytest
 from tests.agents.legal_tree import assert_legal
 from tests.agents.stage import (
     PROMPT,
-    Begin,
     Call,
     Cut,
+    ErrorStatus,
+    FinishReason,
     Hold,
+    PartialCall,
     Reply,
     Say,
-    Stage,
-    Status,
-    Stop,
+    ScriptedProvider,
     Think,
-    act_out,
-    act_out_by_the_clock,
+    advance_clock,
     agent,
+    all_entries,
     delegate,
-    let_pass,
     messages_of,
-    playing,
     run_of,
-    told,
+    run_story,
+    run_story_with_fake_clock,
+    scripted_provider,
     tool,
 )
 
-from thinkaloud.agents.agent import DEEPEST, Agent, assembled, checked, everyone
-from thinkaloud.agents.level import CUT, SPEECHLESS
+from thinkaloud.agents.agent import MAX_ASSISTANT_DEPTH, Agent, agent_tree, assemble, check_unique_tool_names
+from thinkaloud.agents.level import CUT_OFF, NO_ANSWER
 from thinkaloud.agents.run import Run
-from thinkaloud.agents.tools import MOST_RESULT_CHARS, ToolFault
+from thinkaloud.agents.tools import MAX_RESULT_CHARS, ToolFault
 from thinkaloud.canon import BlockStarted, Entry, Kind, ProviderFault, Refused, ReplyEnded, TurnStarted
 from thinkaloud.canon import requests as canon
 from thinkaloud.canon.requests import ToolMessage, UserMessage
-from thinkaloud.client.prompting import Options, prepare
-from thinkaloud.client.prompting import told as told_plainly
-from thinkaloud.context import Said, Step, steps_of
+from thinkaloud.client import entries as plain_entries
+from thinkaloud.client.prepare import Options, prepare
+from thinkaloud.context import AnsweredTurn, Step, steps_of
 from thinkaloud.transcript import Block, Ending, Turn
-from thinkaloud.transcript import Status as Standing
+from thinkaloud.transcript import BlockStatus as Standing
 
-CLIENT = canon.Tool("their_map")
+CLIENT = canon.ToolDefinition("their_map")
 
 
-def ran(
-    who: Agent, lines: dict[str, list[Reply]], *before: Step, client: tuple[str, ...] = ()
-) -> tuple[Turn, Stage]:
+def run_agent(
+    top_agent: Agent, lines: dict[str, list[Reply]], *history: Step, client: tuple[str, ...] = ()
+) -> tuple[Turn, ScriptedProvider]:
     """The turn that a run came to, proved to be legal, and the stage it was played on."""
 
-    async def story() -> tuple[Turn, Stage]:
-        async with playing(lines) as stage:
-            return assert_legal(await told(run_of(stage, who, *before)), client=client), stage
+    async def story() -> tuple[Turn, ScriptedProvider]:
+        async with scripted_provider(lines) as provider:
+            return assert_legal(
+                await all_entries(run_of(provider, top_agent, *history)), client=client
+            ), provider
 
-    return act_out(story())
+    return run_story(story())
 
 
-def only(turn: Turn, kind: Kind = Kind.TOOL_CALL) -> Block:
+def only_block(turn: Turn, kind: Kind = Kind.TOOL_CALL) -> Block:
     (block,) = (block for block in turn.blocks if block.kind is kind)
     return block
 
@@ -74,31 +76,38 @@ def ending(turn: Turn) -> tuple[Ending, str]:
         (Think("Two and two."), Say("Four.")),
         (Say("Four."),),
         (Think("Hm."),),
-        (Stop("stop"),),
-        (Say("Fo"), Stop("length")),
-        (Say("No."), Stop("content_filter")),
+        (FinishReason("stop"),),
+        (Say("Fo"), FinishReason("length")),
+        (Say("No."), FinishReason("content_filter")),
         (Think("Look."), Call("their_map")),
-        (Think("Look."), Call("weather"), Stop("length")),
+        (Think("Look."), Call("weather"), FinishReason("length")),
         (Think("Two and"), Cut()),
         (Say("Fo"), Cut()),
-        (Begin("weather", '{"ci'), Cut()),
+        (PartialCall("weather", '{"ci'), Cut()),
     ],
     ids=str,
 )
 def test_a_turn_of_one_reply_is_told_as_if_no_agent_were_there(reply: Reply) -> None:
-    who = agent(tools=(tool("weather"),), client_tools=(CLIENT,), system="Be brief.")
+    top_agent = agent(tools=(tool("weather"),), client_tools=(CLIENT,), system="Be brief.")
 
     async def story() -> tuple[list[Entry], list[Entry]]:
-        async with playing({PROMPT: [reply, reply]}) as stage:
-            ready = prepare(
+        async with scripted_provider({PROMPT: [reply, reply]}) as provider:
+            request = prepare(
                 PROMPT,
-                model=who.model,
-                options=Options(system=who.system, tools=who.offered, catalog=stage.around.catalog),
+                model=top_agent.model,
+                options=Options(
+                    system=top_agent.system,
+                    tools=top_agent.tool_definitions,
+                    catalog=provider.context.catalog,
+                ),
             )
-            plain = [entry async for entry in told_plainly(ready, client=stage.around.client)]
-            run = Run(who, (UserMessage(PROMPT),), around=stage.around, first=ready)
-            entries = await told(run)
-            assert stage.asked[0] == stage.asked[1]
+            plain = [
+                entry
+                async for entry in plain_entries(request, options=Options(client=provider.context.client))
+            ]
+            run = Run(top_agent, (UserMessage(PROMPT),), context=provider.context, first_request=request)
+            entries = await all_entries(run)
+            assert provider.bodies[0] == provider.bodies[1]
             return plain, entries
 
     def same(entries: list[Entry]) -> str:
@@ -106,16 +115,18 @@ def test_a_turn_of_one_reply_is_told_as_if_no_agent_were_there(reply: Reply) -> 
         text = "\n".join(str((entry.seq, entry.event)) for entry in entries)
         return text.replace("call_1", "call_0")
 
-    plain, entries = act_out(story())
+    plain, entries = run_story(story())
     assert same(entries) == same(plain)
     assert_legal(entries, client=(CLIENT.name,))
 
 
 def test_what_could_not_be_honoured_is_told_once() -> None:
     """A note of the first request is told after the start of the turn, and of no later one."""
-    who = Agent(name="Planner", model="vllm/planner", tools=(tool("weather"),), thinking=4096)
-    notes = prepare(PROMPT, model=who.model, thinking=4096, options=Options(tools=who.offered)).notes
-    turn, _ = ran(who, {PROMPT: [(Call("weather"),), (Call("weather"),), (Say("Mild."),)]})
+    top_agent = Agent(name="Planner", model="vllm/planner", tools=(tool("weather"),), thinking=4096)
+    notes = prepare(
+        PROMPT, model=top_agent.model, thinking=4096, options=Options(tools=top_agent.tool_definitions)
+    ).notes
+    turn, _ = run_agent(top_agent, {PROMPT: [(Call("weather"),), (Call("weather"),), (Say("Mild."),)]})
     assert notes
     assert [notice.text for notice in turn.notices] == list(notes)
 
@@ -126,8 +137,8 @@ def test_thoughts_between_calls_go_back_with_them() -> None:
         (Think("And the time."), Say("One moment."), Call("clock")),
         (Think("So."), Say("Mild.")),
     ]
-    who = agent(tools=(tool("weather", "18 C"), tool("clock", "12:00")))
-    turn, stage = ran(who, {PROMPT: lines})
+    top_agent = agent(tools=(tool("weather", "18 C"), tool("clock", "12:00")))
+    turn, provider = run_agent(top_agent, {PROMPT: lines})
     assert [block.kind.value for block in turn.blocks] == [
         *("reasoning", "tool_call"),
         *("reasoning", "text", "tool_call"),
@@ -136,9 +147,9 @@ def test_thoughts_between_calls_go_back_with_them() -> None:
     assert ending(turn) == (Ending.ANSWERED, "stop")
     assert turn.answer == "One moment.\n\nMild."
     assert [reply.calls for reply in turn.replies] == [(1,), (4,), ()]
-    first, second = messages_of(stage.asked[-1], "assistant")
+    first, second = messages_of(provider.bodies[-1], "assistant")
     assert (first["reasoning"], second["reasoning"]) == ("Look it up.", "And the time.")
-    assert [message["content"] for message in messages_of(stage.asked[-1], "tool")] == ["18 C", "12:00"]
+    assert [message["content"] for message in messages_of(provider.bodies[-1], "tool")] == ["18 C", "12:00"]
     assert turn.usage.output == 15
 
 
@@ -153,11 +164,11 @@ def test_calls_of_one_reply_run_side_by_side() -> None:
             return arguments
 
         lines: list[Reply] = [(Call("meet", '{"a":1}'), Call("meet", '{"b":2}')), (Say("Both."),)]
-        async with playing({PROMPT: lines}) as stage:
-            turn = assert_legal(await told(run_of(stage, agent(tools=(tool("meet", meet),)))))
-            assert [block.result for block in turn.top(Kind.TOOL_CALL)] == ['{"a":1}', '{"b":2}']
+        async with scripted_provider({PROMPT: lines}) as provider:
+            turn = assert_legal(await all_entries(run_of(provider, agent(tools=(tool("meet", meet),)))))
+            assert [block.result for block in turn.own_blocks(Kind.TOOL_CALL)] == ['{"a":1}', '{"b":2}']
 
-    act_out(story())
+    run_story(story())
 
 
 def test_assistants_of_one_reply_work_side_by_side() -> None:
@@ -176,14 +187,14 @@ def test_assistants_of_one_reply_work_side_by_side() -> None:
             "north": [(Think("N."), Call("meet")), (Think("N again."), Say("north is met"))],
             "south": [(Think("S."), Call("meet")), (Think("S again."), Say("south is met"))],
         }
-        async with playing(lines) as stage:
-            turn = assert_legal(await told(run_of(stage, agent(assistants=(worker,)))))
-        north, south = turn.top(Kind.ASSISTANT_CALL)
+        async with scripted_provider(lines) as provider:
+            turn = assert_legal(await all_entries(run_of(provider, agent(assistants=(worker,)))))
+        north, south = turn.own_blocks(Kind.ASSISTANT_CALL)
         assert (north.result, south.result) == ("north is met", "south is met")
         assert [block.text for block in turn.children(north)] == ["N.", "{}", "N again.", "north is met"]
         assert [block.text for block in turn.children(south)] == ["S.", "{}", "S again.", "south is met"]
 
-    act_out(story())
+    run_story(story())
 
 
 def test_assistants_three_levels_deep() -> None:
@@ -203,7 +214,7 @@ def test_assistants_three_levels_deep() -> None:
         ],
         "find Lima": [(Think("Look."), Call("weather")), (Think("There."), Say("It is 18 C."))],
     }
-    turn, stage = ran(top, lines)
+    turn, provider = run_agent(top, lines)
     checker, finder = (block for block in turn.blocks if block.kind is Kind.ASSISTANT_CALL)
     assert (checker.name, checker.assistant_id, checker.text) == ("Checker", "id-Checker", "check Lima")
     assert (finder.name, finder.parent, finder.text) == ("Fact Finder", checker.number, "find Lima")
@@ -215,27 +226,27 @@ def test_assistants_three_levels_deep() -> None:
         *("checker", "fact finder", "fact finder", "checker")
     ]
     assert turn.usage.output == 30
-    (said,) = messages_of(stage.asked_by(PROMPT)[1], "assistant")
-    assert [call["function"]["name"] for call in said["tool_calls"]] == ["checker", "weather"]
-    assert json.loads(said["tool_calls"][0]["function"]["arguments"]) == {"task": "check Lima"}
-    assert [message["content"] for message in messages_of(stage.asked_by(PROMPT)[1], "tool")] == [
+    (assistant_message,) = messages_of(provider.bodies_of(PROMPT)[1], "assistant")
+    assert [call["function"]["name"] for call in assistant_message["tool_calls"]] == ["checker", "weather"]
+    assert json.loads(assistant_message["tool_calls"][0]["function"]["arguments"]) == {"task": "check Lima"}
+    assert [message["content"] for message in messages_of(provider.bodies_of(PROMPT)[1], "tool")] == [
         *("It is checked.", "18 C")
     ]
-    assert "find Lima" not in json.dumps(stage.asked_by(PROMPT))
+    assert "find Lima" not in json.dumps(provider.bodies_of(PROMPT))
 
 
 def test_a_tool_that_nobody_has() -> None:
-    who = agent(tools=(tool("weather"),), assistants=(agent("Checker"),))
-    turn, stage = ran(who, {PROMPT: [(Call("wether"),), (Say("Never mind."),)]})
-    assert only(turn).error == "There is no tool called 'wether'. Those there are: weather, checker."
-    assert only(turn).status is Standing.ERROR
-    assert messages_of(stage.asked[1], "tool")[0]["content"] == only(turn).error
+    top_agent = agent(tools=(tool("weather"),), assistants=(agent("Checker"),))
+    turn, provider = run_agent(top_agent, {PROMPT: [(Call("wether"),), (Say("Never mind."),)]})
+    assert only_block(turn).error == "There is no tool called 'wether'. Those there are: weather, checker."
+    assert only_block(turn).status is Standing.ERROR
+    assert messages_of(provider.bodies[1], "tool")[0]["content"] == only_block(turn).error
     assert ending(turn) == (Ending.ANSWERED, "stop")
 
 
 def test_an_agent_without_tools_says_so() -> None:
-    turn, _ = ran(agent(), {PROMPT: [(Call("weather"),), (Say("Never mind."),)]})
-    assert only(turn).error == "There is no tool called 'weather'. Those there are: none."
+    turn, _ = run_agent(agent(), {PROMPT: [(Call("weather"),), (Say("Never mind."),)]})
+    assert only_block(turn).error == "There is no tool called 'weather'. Those there are: none."
 
 
 async def faulty(arguments: str) -> str:
@@ -252,7 +263,7 @@ async def slow(arguments: str) -> str:
 
 
 async def large(arguments: str) -> str:
-    return "x" * (MOST_RESULT_CHARS + 1)
+    return "x" * (MAX_RESULT_CHARS + 1)
 
 
 async def cancelled_inside(arguments: str) -> str:
@@ -269,56 +280,58 @@ async def cancelled_inside(arguments: str) -> str:
         (faulty, "The city is unknown; name its country too."),
         (broken, "weather failed with ZeroDivisionError: division by zero"),
         (slow, "weather did not finish within 0.05 s and was given up."),
-        (large, f"The result of weather is {MOST_RESULT_CHARS + 1:,} characters long"),
+        (large, f"The result of weather is {MAX_RESULT_CHARS + 1:,} characters long"),
         (cancelled_inside, "weather"),
     ],
 )
 def test_a_tool_that_fails_is_an_error_step_and_the_run_goes_on(
     run: Callable[[str], Awaitable[str]], why: str
 ) -> None:
-    who = agent(tools=(tool("weather", run, timeout_s=0.05), tool("clock", "12:00")))
-    turn, stage = ran(who, {PROMPT: [(Call("weather"), Call("clock")), (Say("Never mind."),)]})
-    weather, clock = turn.top(Kind.TOOL_CALL)
+    top_agent = agent(tools=(tool("weather", run, timeout_s=0.05), tool("clock", "12:00")))
+    turn, provider = run_agent(top_agent, {PROMPT: [(Call("weather"), Call("clock")), (Say("Never mind."),)]})
+    weather, clock = turn.own_blocks(Kind.TOOL_CALL)
     assert why in weather.error
     assert weather.status is Standing.ERROR
     assert (clock.result, clock.status) == ("12:00", Standing.DONE)
-    assert why in messages_of(stage.asked[1], "tool")[0]["content"]
+    assert why in messages_of(provider.bodies[1], "tool")[0]["content"]
     assert ending(turn) == (Ending.ANSWERED, "stop")
 
 
 def test_arguments_that_are_no_json_are_an_error_step() -> None:
-    turn, _ = ran(agent(tools=(tool("weather"),)), {PROMPT: [(Call("weather", "Lima"),), (Say("Oh."),)]})
-    assert "not JSON" in only(turn).error
+    turn, _ = run_agent(
+        agent(tools=(tool("weather"),)), {PROMPT: [(Call("weather", "Lima"),), (Say("Oh."),)]}
+    )
+    assert "not JSON" in only_block(turn).error
 
 
 @pytest.mark.parametrize(
     ("replies", "result", "why"),
     [
-        ([(Status(500),)], "", "It is out of order."),
+        ([(ErrorStatus(500),)], "", "It is out of order."),
         ([(Think("I am"), Cut())], "", "stopped before"),
         ([(Say("It is che"), Cut())], "It is che", "stopped before"),
-        ([(Begin("weather", '{"ci'), Cut())], "", "stopped before"),
-        ([(Say("It is"), Stop("length"))], "It is", CUT),
-        ([(Call("weather"), Stop("length"))], "", CUT),
-        ([(Call("weather"),), (Status(503),)], "", "It is out of order."),
-        ([(Think("Nothing to say."),)], "", SPEECHLESS),
-        ([(Say(" \n"),)], "", SPEECHLESS),
-        ([(Stop("stop"),)], "", SPEECHLESS),
-        ([(Say("I looked."), Call("weather")), (Stop("stop"),)], "", SPEECHLESS),
+        ([(PartialCall("weather", '{"ci'), Cut())], "", "stopped before"),
+        ([(Say("It is"), FinishReason("length"))], "It is", CUT_OFF),
+        ([(Call("weather"), FinishReason("length"))], "", CUT_OFF),
+        ([(Call("weather"),), (ErrorStatus(503),)], "", "It is out of order."),
+        ([(Think("Nothing to say."),)], "", NO_ANSWER),
+        ([(Say(" \n"),)], "", NO_ANSWER),
+        ([(FinishReason("stop"),)], "", NO_ANSWER),
+        ([(Say("I looked."), Call("weather")), (FinishReason("stop"),)], "", NO_ANSWER),
     ],
     ids=str,
 )
 def test_an_assistant_whose_model_fails_is_an_error_step_and_the_run_goes_on(
     replies: list[Reply], result: str, why: str
 ) -> None:
-    who = agent(assistants=(agent("Checker", tools=(tool("weather"),)),))
+    top_agent = agent(assistants=(agent("Checker", tools=(tool("weather"),)),))
     own: list[Reply] = [(delegate("checker", "check"),), (Say("Without it, then."),)]
     lines = {PROMPT: own, "check": replies}
-    turn, stage = ran(who, lines)
-    call = only(turn, Kind.ASSISTANT_CALL)
+    turn, provider = run_agent(top_agent, lines)
+    call = only_block(turn, Kind.ASSISTANT_CALL)
     assert why in call.error
     assert (call.result, call.status) == (result, Standing.ERROR)
-    sent = messages_of(stage.asked_by(PROMPT)[1], "tool")[0]["content"]
+    sent = messages_of(provider.bodies_of(PROMPT)[1], "tool")[0]["content"]
     assert why in sent
     assert result in sent
     assert ending(turn) == (Ending.ANSWERED, "stop")
@@ -332,9 +345,9 @@ def test_an_assistant_that_cannot_be_asked_is_an_error_step(
 ) -> None:
     """No such provider, no key for it, no such model: what is wrong with it is not wrong with the agent."""
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
-    who = agent(assistants=(Agent(name="Checker", model=model),))
-    turn, _ = ran(who, {PROMPT: [(delegate("checker", "check"),), (Say("Without it, then."),)]})
-    assert only(turn, Kind.ASSISTANT_CALL).error
+    top_agent = agent(assistants=(Agent(name="Checker", model=model),))
+    turn, _ = run_agent(top_agent, {PROMPT: [(delegate("checker", "check"),), (Say("Without it, then."),)]})
+    assert only_block(turn, Kind.ASSISTANT_CALL).error
     assert ending(turn) == (Ending.ANSWERED, "stop")
 
 
@@ -349,58 +362,60 @@ def test_an_assistant_that_cannot_be_asked_is_an_error_step(
     ],
 )
 def test_a_task_may_be_written_in_any_shape(arguments: str, task: str) -> None:
-    who = agent(assistants=(agent("Checker"),))
+    top_agent = agent(assistants=(agent("Checker"),))
     lines: dict[str, list[Reply]] = {
         PROMPT: [(Call("checker", arguments),), (Say("Good."),)],
         task: [(Say("Checked."),)],
     }
-    turn, _ = ran(who, lines)
-    assert only(turn, Kind.ASSISTANT_CALL).text == task
-    assert only(turn, Kind.ASSISTANT_CALL).result == "Checked."
+    turn, _ = run_agent(top_agent, lines)
+    assert only_block(turn, Kind.ASSISTANT_CALL).text == task
+    assert only_block(turn, Kind.ASSISTANT_CALL).result == "Checked."
 
 
 def test_half_a_task_is_not_told() -> None:
     """It came as arguments in JSON, of which nobody can make anything."""
-    who = agent(assistants=(agent("Checker"),))
-    turn, _ = ran(who, {PROMPT: [(Think("I ask."), Begin("checker", '{"task": "ch'), Cut())]})
-    call = only(turn, Kind.ASSISTANT_CALL)
+    top_agent = agent(assistants=(agent("Checker"),))
+    turn, _ = run_agent(
+        top_agent, {PROMPT: [(Think("I ask."), PartialCall("checker", '{"task": "ch'), Cut())]}
+    )
+    call = only_block(turn, Kind.ASSISTANT_CALL)
     assert (call.text, call.status) == ("", Standing.INTERRUPTED)
 
 
 @pytest.mark.parametrize("arguments", ['{"task": ""}', '{"task": " \\n"}', ""], ids=repr)
 def test_without_a_task_an_assistant_is_not_asked(arguments: str) -> None:
     """No provider takes a message with nothing in it."""
-    turn, stage = ran(
+    turn, provider = run_agent(
         agent(assistants=(agent("Checker"),)), {PROMPT: [(Call("checker", arguments),), (Say("Oh."),)]}
     )
-    assert "task" in only(turn, Kind.ASSISTANT_CALL).error
-    assert len(stage.asked) == 2
+    assert "task" in only_block(turn, Kind.ASSISTANT_CALL).error
+    assert len(provider.bodies) == 2
 
 
 def test_the_first_reply_that_cannot_be_had_is_raised() -> None:
     async def story() -> None:
-        async with playing({PROMPT: [(Status(500),)]}) as stage:
-            run = run_of(stage, agent())
+        async with scripted_provider({PROMPT: [(ErrorStatus(500),)]}) as provider:
+            run = run_of(provider, agent())
             with pytest.raises(ProviderFault, match="It is out of order"):
-                await told(run)
+                await all_entries(run)
             assert run.turn == Turn()
 
-    act_out(story())
+    run_story(story())
 
 
 def test_a_later_reply_that_cannot_be_had_ends_the_turn() -> None:
-    who = agent(tools=(tool("weather"),))
-    turn, _ = ran(who, {PROMPT: [(Think("Look."), Call("weather")), (Status(500),)]})
+    top_agent = agent(tools=(tool("weather"),))
+    turn, _ = run_agent(top_agent, {PROMPT: [(Think("Look."), Call("weather")), (ErrorStatus(500),)]})
     assert ending(turn)[0] is Ending.FAILED
     assert turn.outcome is not None
     assert "out of order" in turn.outcome.message
-    assert only(turn).result == "18 C"
+    assert only_block(turn).result == "18 C"
     assert [reply.finish.value for reply in turn.replies] == ["tool_calls", "cancelled"]
 
 
 def test_a_later_reply_that_breaks_off_ends_the_turn_and_what_was_said_stands() -> None:
-    who = agent(tools=(tool("weather"),))
-    turn, _ = ran(who, {PROMPT: [(Call("weather"),), (Think("It is"), Say("Mil"), Cut())]})
+    top_agent = agent(tools=(tool("weather"),))
+    turn, _ = run_agent(top_agent, {PROMPT: [(Call("weather"),), (Think("It is"), Say("Mil"), Cut())]})
     assert ending(turn) == (Ending.CUT_OFF, "cut_off")
     assert turn.answer == "Mil"
     assert turn.blocks[-1].status is Standing.INTERRUPTED
@@ -408,9 +423,9 @@ def test_a_later_reply_that_breaks_off_ends_the_turn_and_what_was_said_stands() 
 
 def test_a_reply_without_a_word_is_an_end() -> None:
     """And it has nothing in it: what the reply before it said is not its own."""
-    who = agent(tools=(tool("weather"),))
-    turn, _ = ran(who, {PROMPT: [(Say("I look."), Call("weather")), (Stop("stop"),)]})
-    assert [[block.number for block in turn.said_in(reply)] for reply in turn.replies] == [[0, 1], []]
+    top_agent = agent(tools=(tool("weather"),))
+    turn, _ = run_agent(top_agent, {PROMPT: [(Say("I look."), Call("weather")), (FinishReason("stop"),)]})
+    assert [[block.number for block in turn.blocks_of(reply)] for reply in turn.replies] == [[0, 1], []]
     assert turn.answer == "I look."
 
 
@@ -421,81 +436,85 @@ def test_calls_of_a_reply_that_was_cut_are_not_run(finish: str) -> None:
     async def never(arguments: str) -> str:
         raise AssertionError
 
-    who = agent(tools=(tool("weather", never), tool("clock")))
-    lines: list[Reply] = [(Call("clock"),), (Call("weather"), Stop(finish))]
-    turn, _ = ran(who, {PROMPT: lines})
+    top_agent = agent(tools=(tool("weather", never), tool("clock")))
+    lines: list[Reply] = [(Call("clock"),), (Call("weather"), FinishReason(finish))]
+    turn, _ = run_agent(top_agent, {PROMPT: lines})
     assert ending(turn) == ({"length": Ending.CUT_OFF}.get(finish, Ending.REFUSED), finish)
     assert turn.blocks[1].result is None
 
 
 def test_a_clients_tool_ends_the_turn_and_the_next_one_goes_on_with_its_result() -> None:
     """Also after other calls, and together with one of our own: that is run first."""
-    who = agent(tools=(tool("weather"),), client_tools=(CLIENT,))
+    top_agent = agent(tools=(tool("weather"),), client_tools=(CLIENT,))
     first: list[Reply] = [
         (Think("Look."), Call("weather")),
         (Think("Where is it?"), Say("A moment."), Call("their_map"), Call("weather")),
     ]
-    turn, stage = ran(who, {PROMPT: first}, client=(CLIENT.name,))
+    turn, provider = run_agent(top_agent, {PROMPT: first}, client=(CLIENT.name,))
     assert ending(turn) == (Ending.CALLED_TOOLS, "tool_calls")
-    assert [block.result for block in turn.top(Kind.TOOL_CALL)] == ["18 C", None, "18 C"]
-    theirs = next(block for block in turn.blocks if block.name == "their_map")
+    assert [block.result for block in turn.own_blocks(Kind.TOOL_CALL)] == ["18 C", None, "18 C"]
+    client_call = next(block for block in turn.blocks if block.name == "their_map")
 
-    before = (
+    history = (
         UserMessage(PROMPT),
-        *steps_of(Said(turn, "", "vllm")),
-        ToolMessage(theirs.call_id, "a map"),
+        *steps_of(AnsweredTurn(turn, "", "vllm")),
+        ToolMessage(client_call.call_id, "a map"),
     )
-    again, stage = ran(who, {PROMPT: [(Think("There."), Say("By the sea."))]}, *before)
-    assert ending(again) == (Ending.ANSWERED, "stop")
-    sent = stage.asked[0]["messages"]
+    next_turn, provider = run_agent(top_agent, {PROMPT: [(Think("There."), Say("By the sea."))]}, *history)
+    assert ending(next_turn) == (Ending.ANSWERED, "stop")
+    sent = provider.bodies[0]["messages"]
     assert [message["role"] for message in sent] == [
         *("user", "assistant", "tool", "assistant", "tool", "tool")
     ]
-    results = {message["tool_call_id"]: message["content"] for message in messages_of(stage.asked[0], "tool")}
-    assert results[theirs.call_id] == "a map"
-    assert [message["reasoning"] for message in messages_of(stage.asked[0], "assistant")] == [
+    results = {
+        message["tool_call_id"]: message["content"] for message in messages_of(provider.bodies[0], "tool")
+    }
+    assert results[client_call.call_id] == "a map"
+    assert [message["reasoning"] for message in messages_of(provider.bodies[0], "assistant")] == [
         *("Look.", "Where is it?")
     ]
 
 
 def test_an_only_reply_that_calls_our_tool_and_a_clients() -> None:
-    who = agent(tools=(tool("weather"),), client_tools=(CLIENT,))
-    turn, _ = ran(who, {PROMPT: [(Say("Hm."), Call("their_map"), Call("weather"))]}, client=(CLIENT.name,))
+    top_agent = agent(tools=(tool("weather"),), client_tools=(CLIENT,))
+    turn, _ = run_agent(
+        top_agent, {PROMPT: [(Say("Hm."), Call("their_map"), Call("weather"))]}, client=(CLIENT.name,)
+    )
     assert ending(turn) == (Ending.CALLED_TOOLS, "tool_calls")
     assert len(turn.replies) == 1
 
 
 def test_a_clients_tool_is_called_though_the_provider_says_stop() -> None:
     """Some providers end every reply with the same word."""
-    who = agent(tools=(tool("weather"),), client_tools=(CLIENT,))
-    lines: list[Reply] = [(Call("weather"),), (Say("A moment."), Call("their_map"), Stop("stop"))]
-    turn, _ = ran(who, {PROMPT: lines}, client=(CLIENT.name,))
+    top_agent = agent(tools=(tool("weather"),), client_tools=(CLIENT,))
+    lines: list[Reply] = [(Call("weather"),), (Say("A moment."), Call("their_map"), FinishReason("stop"))]
+    turn, _ = run_agent(top_agent, {PROMPT: lines}, client=(CLIENT.name,))
     assert ending(turn)[0] is Ending.CALLED_TOOLS
 
 
 def test_an_assistant_has_no_tools_of_the_client() -> None:
     """Its caller waits for it, and a client could only be asked at the end of the turn."""
-    who = agent(assistants=(agent("Checker", client_tools=(CLIENT,)),))
+    top_agent = agent(assistants=(agent("Checker", client_tools=(CLIENT,)),))
     lines: dict[str, list[Reply]] = {
         PROMPT: [(delegate("checker", "check"),), (Say("Good."),)],
         "check": [(Call("their_map"),), (Say("Checked."),)],
     }
-    turn, stage = ran(who, lines)
-    assert only(turn).error == "There is no tool called 'their_map'. Those there are: none."
-    assert "tools" not in stage.asked_by("check")[0]
+    turn, provider = run_agent(top_agent, lines)
+    assert only_block(turn).error == "There is no tool called 'their_map'. Those there are: none."
+    assert "tools" not in provider.bodies_of("check")[0]
 
 
 def test_a_provider_that_is_still_at_its_own_tools_gets_its_message_back() -> None:
     """What it calls itself is not ours to run, nor to answer."""
-    who = agent(tools=(tool("weather"),))
+    top_agent = agent(tools=(tool("weather"),))
     lines: list[Reply] = [
-        (Think("Look."), Call("web_search"), Stop("pause_turn")),
+        (Think("Look."), Call("web_search"), FinishReason("pause_turn")),
         (Think("There."), Say("Mild.")),
     ]
-    turn, stage = ran(who, {PROMPT: lines})
+    turn, provider = run_agent(top_agent, {PROMPT: lines})
     assert [reply.calls for reply in turn.replies] == [(), ()]
-    assert only(turn).result is None
-    assert messages_of(stage.asked[1], "tool") == []
+    assert only_block(turn).result is None
+    assert messages_of(provider.bodies[1], "tool") == []
     assert ending(turn) == (Ending.ANSWERED, "stop")
 
 
@@ -503,107 +522,152 @@ def test_a_silence_is_noticed_once() -> None:
     async def story() -> None:
         hold = Hold()
         lines: list[Reply] = [(Think("Hm."), hold, Say("Yes."))]
-        async with playing({PROMPT: lines}, silent_s=0.0) as stage:
-            run = run_of(stage, agent())
+        async with scripted_provider({PROMPT: lines}, silent_s=0.0) as provider:
+            run = run_of(provider, agent())
             entries = []
             async for entry in run.entries():
                 entries.append(entry)
                 if getattr(entry.event, "code", "") == "silent":
                     hold.gate.set()
                 elif not hold.gate.is_set():
-                    let_pass(1.1)
+                    advance_clock(1.1)
             turn = assert_legal(entries)
             assert [notice.code for notice in turn.notices] == ["silent"]
 
-    act_out_by_the_clock(story())
+    run_story_with_fake_clock(story())
 
 
 def by_name(*agents: tuple[Agent, tuple[str, ...]]) -> dict[str, tuple[Agent, tuple[str, ...]]]:
-    return {who.id: (who, below) for who, below in agents}
+    return {top_agent.id: (top_agent, assistant_ids) for top_agent, assistant_ids in agents}
 
 
-def one(name: str, *below: str, tools: tuple[str, ...] = ()) -> tuple[Agent, tuple[str, ...]]:
-    return Agent(name=name, id=name, model="m", tools=tuple(tool(known) for known in tools)), below
+def agent_with_assistants(
+    name: str, *assistant_ids: str, tools: tuple[str, ...] = ()
+) -> tuple[Agent, tuple[str, ...]]:
+    return Agent(
+        name=name, id=name, model="m", tools=tuple(tool(tool_name) for tool_name in tools)
+    ), assistant_ids
 
 
 def test_agents_are_assembled_with_their_assistants() -> None:
-    book = by_name(one("a", "b", "c"), one("b", "c"), one("c"))
-    top = assembled("a", book.__getitem__)
-    assert [who.name for who in everyone(top)] == ["a", "b", "c"]
+    book = by_name(
+        agent_with_assistants("a", "b", "c"), agent_with_assistants("b", "c"), agent_with_assistants("c")
+    )
+    top = assemble("a", book.__getitem__)
+    assert [top_agent.name for top_agent in agent_tree(top)] == ["a", "b", "c"]
     assert top.assistants[1] is top.assistants[0].assistants[0]
 
 
 @pytest.mark.parametrize(
     ("book", "circle"),
     [
-        (by_name(one("a", "a")), "a → a"),
-        (by_name(one("a", "b"), one("b", "c"), one("c", "a")), "a → b → c → a"),
-        (by_name(one("a", "b"), one("b", "c"), one("c", "b")), "b → c → b"),
+        (by_name(agent_with_assistants("a", "a")), "a → a"),
+        (
+            by_name(
+                agent_with_assistants("a", "b"),
+                agent_with_assistants("b", "c"),
+                agent_with_assistants("c", "a"),
+            ),
+            "a → b → c → a",
+        ),
+        (
+            by_name(
+                agent_with_assistants("a", "b"),
+                agent_with_assistants("b", "c"),
+                agent_with_assistants("c", "b"),
+            ),
+            "b → c → b",
+        ),
     ],
 )
 def test_circles_are_refused(book: dict[str, tuple[Agent, tuple[str, ...]]], circle: str) -> None:
     with pytest.raises(Refused, match=f"in a circle: {circle}\\."):
-        assembled("a", book.__getitem__)
+        assemble("a", book.__getitem__)
 
 
 @pytest.mark.parametrize(
     ("book", "name"),
     [
-        (by_name(one("a", tools=("weather", "weather"))), "weather"),
-        (by_name(one("a", "Weather!", tools=("weather",)), one("Weather!")), "weather"),
+        (by_name(agent_with_assistants("a", tools=("weather", "weather"))), "weather"),
         (
-            by_name(one("a", "Fact Finder", "fact-finder"), one("Fact Finder"), one("fact-finder")),
+            by_name(
+                agent_with_assistants("a", "Weather!", tools=("weather",)), agent_with_assistants("Weather!")
+            ),
+            "weather",
+        ),
+        (
+            by_name(
+                agent_with_assistants("a", "Fact Finder", "fact-finder"),
+                agent_with_assistants("Fact Finder"),
+                agent_with_assistants("fact-finder"),
+            ),
             "fact_finder",
         ),
-        (by_name(one("a", "b"), one("b", tools=("clock", "clock"))), "clock"),
+        (
+            by_name(agent_with_assistants("a", "b"), agent_with_assistants("b", tools=("clock", "clock"))),
+            "clock",
+        ),
     ],
 )
 def test_names_that_clash_are_refused(book: dict[str, tuple[Agent, tuple[str, ...]]], name: str) -> None:
     with pytest.raises(Refused, match=f"more than one tool or assistant called {name},"):
-        assembled("a", book.__getitem__)
+        assemble("a", book.__getitem__)
 
 
 def test_a_clients_tool_may_not_have_the_name_of_one_of_ours() -> None:
     with pytest.raises(Refused, match="more than one tool or assistant called their_map"):
-        checked(agent(tools=(tool("their_map"),), client_tools=(CLIENT,)))
+        check_unique_tool_names(agent(tools=(tool("their_map"),), client_tools=(CLIENT,)))
 
 
 def chain(length: int) -> dict[str, tuple[Agent, tuple[str, ...]]]:
-    return by_name(*(one(f"a{n}", *([f"a{n + 1}"] if n < length else [])) for n in range(length + 1)))
+    return by_name(
+        *(agent_with_assistants(f"a{n}", *([f"a{n + 1}"] if n < length else [])) for n in range(length + 1))
+    )
 
 
 def test_too_many_levels_are_refused() -> None:
-    assert len(list(everyone(assembled("a0", chain(DEEPEST).__getitem__)))) == DEEPEST + 1
-    for length in (DEEPEST + 1, 5000):
-        with pytest.raises(Refused, match=f"^a0 → a1 .* leads more than {DEEPEST} assistants away"):
-            assembled("a0", chain(length).__getitem__)
+    assert (
+        len(list(agent_tree(assemble("a0", chain(MAX_ASSISTANT_DEPTH).__getitem__))))
+        == MAX_ASSISTANT_DEPTH + 1
+    )
+    for length in (MAX_ASSISTANT_DEPTH + 1, 5000):
+        with pytest.raises(
+            Refused, match=f"^a0 → a1 .* leads more than {MAX_ASSISTANT_DEPTH} assistants away"
+        ):
+            assemble("a0", chain(length).__getitem__)
 
 
 def test_an_assistant_that_is_near_one_way_and_too_far_another_is_refused() -> None:
-    book = chain(DEEPEST) | by_name(one("b", f"a{DEEPEST - 1}", "a0"))
-    with pytest.raises(Refused, match=f"^b → a0 .* leads more than {DEEPEST} assistants away"):
-        assembled("b", book.__getitem__)
+    book = chain(MAX_ASSISTANT_DEPTH) | by_name(
+        agent_with_assistants("b", f"a{MAX_ASSISTANT_DEPTH - 1}", "a0")
+    )
+    with pytest.raises(Refused, match=f"^b → a0 .* leads more than {MAX_ASSISTANT_DEPTH} assistants away"):
+        assemble("b", book.__getitem__)
 
 
 def test_agents_that_share_assistants_are_assembled_in_time() -> None:
     """Eight levels of eight agents that may all call each of the next level: no path is walked twice."""
-    levels = [[f"{level}-{n}" for n in range(8)] for level in range(DEEPEST + 1)]
+    levels = [[f"{level}-{n}" for n in range(8)] for level in range(MAX_ASSISTANT_DEPTH + 1)]
     below = [*levels[1:], []]
-    book = by_name(*(one(name, *below[at]) for at, names in enumerate(levels) for name in names))
-    top = assembled("0-0", book.__getitem__)
-    assert len(list(everyone(top))) == 1 + 8 * DEEPEST
+    book = by_name(
+        *(agent_with_assistants(name, *below[at]) for at, names in enumerate(levels) for name in names)
+    )
+    top = assemble("0-0", book.__getitem__)
+    assert len(list(agent_tree(top))) == 1 + 8 * MAX_ASSISTANT_DEPTH
 
 
 def test_everything_told_is_stamped() -> None:
-    who = agent(tools=(tool("weather"),))
+    top_agent = agent(tools=(tool("weather"),))
 
     async def story() -> None:
-        async with playing({PROMPT: [(Think("Look."), Call("weather")), (Say("Mild."),)]}) as stage:
-            entries = await told(run_of(stage, who))
+        async with scripted_provider(
+            {PROMPT: [(Think("Look."), Call("weather")), (Say("Mild."),)]}
+        ) as provider:
+            entries = await all_entries(run_of(provider, top_agent))
             assert all(entry.at_ms is not None for entry in entries)
             kinds = [type(entry.event) for entry in entries]
             assert kinds.count(TurnStarted) == 1
             assert kinds.count(ReplyEnded) == 2
             assert kinds.count(BlockStarted) == 3
 
-    act_out(story())
+    run_story(story())

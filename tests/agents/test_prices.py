@@ -13,15 +13,15 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.transcript.scripts import answer, block, stamped, thought
+from tests.transcript.scripts import answer, block, thought, timed_turn
 
 import thinkaloud.catalog
-from thinkaloud.agents.prices import Cost, ReplyCost, Spent, cost_of, price_of
+from thinkaloud.agents.prices import Consumption, Cost, ReplyCost, cost_of, price_of
 from thinkaloud.canon import Event, Kind, ReplyEnded, ToolFinished, TurnStarted, Usage, UsageReported
 from thinkaloud.transcript import Reply, Turn, fold
 
 CLAUDE = "claude-sonnet-4-5"  # $3 in, $15 out, $0.30 read from the cache, $3.75 written to it, for a million
-THOUGHT_OF = Usage(input=1_000, output=100, reasoning=60)
+USAGE_WITH_REASONING = Usage(input=1_000, output=100, reasoning=60)
 PRICE = "0.0045"
 PROVIDERS: dict[str, dict[str, Any]] = tomllib.loads(
     (Path(thinkaloud.catalog.__file__).parent / "providers.toml").read_text("utf-8")
@@ -35,14 +35,14 @@ def ms(year: int, month: int, day: int, hour: int = 12) -> int:
 NOW = ms(2026, 11, 1)
 
 
-def turn_of(usage: Usage, model: str = CLAUDE, *events: Event) -> Turn:
+def turn_with_usage(usage: Usage, model: str = CLAUDE, *events: Event) -> Turn:
     return fold([TurnStarted("", model), *events, UsageReported(usage)])
 
 
 def usd(
     usage: Usage, model: str = CLAUDE, provider: str = "anthropic", at_ms: int | None = NOW
 ) -> str | None:
-    return cost_of(turn_of(usage, model), provider=provider, at_ms=at_ms).turn.usd
+    return cost_of(turn_with_usage(usage, model), provider=provider, at_ms=at_ms).turn.usd
 
 
 def reply(usage: Usage, parent: int | None = None, model: str = CLAUDE) -> ReplyEnded:
@@ -50,8 +50,8 @@ def reply(usage: Usage, parent: int | None = None, model: str = CLAUDE) -> Reply
 
 
 def test_a_turn_of_one_reply() -> None:
-    cost = cost_of(turn_of(THOUGHT_OF), provider="anthropic", at_ms=NOW)
-    spent = Spent(THOUGHT_OF, usd=PRICE, usd_at_least=PRICE)
+    cost = cost_of(turn_with_usage(USAGE_WITH_REASONING), provider="anthropic", at_ms=NOW)
+    spent = Consumption(USAGE_WITH_REASONING, usd=PRICE, usd_at_least=PRICE)
     assert cost.turn == spent
     assert cost.replies == (ReplyCost(spent, CLAUDE, "anthropic"),)
     assert cost.priced_by == f"genai-prices {genai_prices.__version__}"
@@ -66,16 +66,16 @@ def test_cached_tokens_are_part_of_the_input_and_thoughts_of_the_output() -> Non
 def test_a_long_request_pays_the_price_of_long_requests() -> None:
     """Beyond 200,000 tokens: $6 in and $22.50 out, for all of them."""
     counts = Usage(input=300_000, output=1_000, reasoning=600)
-    told = cost_of(turn_of(counts, CLAUDE, *thought(0, "Hm.")), provider="anthropic", at_ms=NOW)
-    assert told.turn.usd == "1.8225"
-    assert told.thoughts[0].usd == "0.0135"
+    cost = cost_of(turn_with_usage(counts, CLAUDE, *thought(0, "Hm.")), provider="anthropic", at_ms=NOW)
+    assert cost.turn.usd == "1.8225"
+    assert cost.thoughts[0].usd == "0.0135"
 
 
 def test_the_price_is_that_of_the_moment() -> None:
     """The price of o3 fell to a fifth in June 2025."""
-    assert usd(THOUGHT_OF, "o3", "openai", ms(2025, 6, 1)) == "0.014"
-    assert usd(THOUGHT_OF, "o3", "openai", ms(2025, 7, 1)) == "0.0028"
-    assert usd(THOUGHT_OF, "o3", "openai", None) is not None
+    assert usd(USAGE_WITH_REASONING, "o3", "openai", ms(2025, 6, 1)) == "0.014"
+    assert usd(USAGE_WITH_REASONING, "o3", "openai", ms(2025, 7, 1)) == "0.0028"
+    assert usd(USAGE_WITH_REASONING, "o3", "openai", None) is not None
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_the_price_is_that_of_the_moment() -> None:
     ],
 )
 def test_our_providers_have_a_price(provider: str, model: str) -> None:
-    price = usd(THOUGHT_OF, model, provider)
+    price = usd(USAGE_WITH_REASONING, model, provider)
     assert price is not None
     assert Decimal(price) > 0
 
@@ -101,7 +101,7 @@ def test_a_model_on_ones_own_machine_has_no_price(provider: str) -> None:
     """Power is not free, and nobody said what it costs; only the solver does so little that it is nothing."""
     expected = "0" if provider == "builtin" else None
     for model in ("gpt-5", "gpt-oss:20b", "openai/gpt-oss-20b", "solver"):
-        assert usd(THOUGHT_OF, model, provider) == expected
+        assert usd(USAGE_WITH_REASONING, model, provider) == expected
 
 
 def test_the_solver_costs_nothing_although_it_counts_nothing() -> None:
@@ -111,12 +111,12 @@ def test_the_solver_costs_nothing_although_it_counts_nothing() -> None:
 @pytest.mark.parametrize(
     ("counts", "model", "provider"),
     [
-        pytest.param(THOUGHT_OF, "claude-of-tomorrow", "anthropic", id="unknown model"),
-        pytest.param(THOUGHT_OF, "", "anthropic", id="no model"),
-        pytest.param(THOUGHT_OF, CLAUDE, "", id="no provider"),
-        pytest.param(THOUGHT_OF, CLAUDE, "my-anthropic", id="a provider of one's own"),
-        pytest.param(THOUGHT_OF, "gemma-3", "gemini", id="listed without a price"),
-        pytest.param(THOUGHT_OF, "text-embedding-3-small", "openai", id="no price for output"),
+        pytest.param(USAGE_WITH_REASONING, "claude-of-tomorrow", "anthropic", id="unknown model"),
+        pytest.param(USAGE_WITH_REASONING, "", "anthropic", id="no model"),
+        pytest.param(USAGE_WITH_REASONING, CLAUDE, "", id="no provider"),
+        pytest.param(USAGE_WITH_REASONING, CLAUDE, "my-anthropic", id="a provider of one's own"),
+        pytest.param(USAGE_WITH_REASONING, "gemma-3", "gemini", id="listed without a price"),
+        pytest.param(USAGE_WITH_REASONING, "text-embedding-3-small", "openai", id="no price for output"),
         pytest.param(Usage(), CLAUDE, "anthropic", id="no counts"),
         pytest.param(Usage(input=5), CLAUDE, "anthropic", id="half the counts"),
         pytest.param(Usage(input=5, output=5, cache_read=9), CLAUDE, "anthropic", id="nonsense"),
@@ -124,7 +124,7 @@ def test_the_solver_costs_nothing_although_it_counts_nothing() -> None:
     ],
 )
 def test_what_nobody_knows_is_not_invented(counts: Usage, model: str, provider: str) -> None:
-    spent = cost_of(turn_of(counts, model), provider=provider, at_ms=NOW).turn
+    spent = cost_of(turn_with_usage(counts, model), provider=provider, at_ms=NOW).turn
     assert (spent.usd, spent.usd_at_least) == (None, "0")
 
 
@@ -167,40 +167,44 @@ def test_an_unknown_part_makes_the_whole_unknown_and_says_what_is_known() -> Non
             TurnStarted("", CLAUDE),
             *block(0, Kind.ASSISTANT_CALL, "task"),
             *block(1, Kind.ASSISTANT_CALL, "never begun"),
-            reply(THOUGHT_OF),
+            reply(USAGE_WITH_REASONING),
             *block(2, Kind.TEXT, "done", parent=0),
-            reply(THOUGHT_OF, parent=0, model="claude-of-tomorrow"),
+            reply(USAGE_WITH_REASONING, parent=0, model="claude-of-tomorrow"),
         ]
     )
     cost = cost_of(turn, provider="anthropic", at_ms=NOW)
     assert (cost.turn.usd, cost.turn.usd_at_least) == (None, PRICE)
     assert (cost.assistants[0].usd, cost.assistants[0].usd_at_least) == (None, "0")
-    assert cost.assistants[1] == Spent()
+    assert cost.assistants[1] == Consumption()
 
 
 def test_a_reply_that_names_nobody_is_the_turn_s() -> None:
     """An assistant's is not: it may have another model."""
-    nobody = ReplyEnded(usage=THOUGHT_OF)
-    whose = ReplyEnded(usage=THOUGHT_OF, parent=0)
-    turn = fold([TurnStarted("", CLAUDE), *block(0, Kind.ASSISTANT_CALL, "task"), nobody, whose])
+    turn_reply = ReplyEnded(usage=USAGE_WITH_REASONING)
+    assistant_reply = ReplyEnded(usage=USAGE_WITH_REASONING, parent=0)
+    turn = fold(
+        [TurnStarted("", CLAUDE), *block(0, Kind.ASSISTANT_CALL, "task"), turn_reply, assistant_reply]
+    )
     costs = cost_of(turn, provider="anthropic", at_ms=NOW).replies
     assert [one.spent.usd for one in costs] == [PRICE, None]
 
 
 def test_a_thought_costs_its_tokens_at_the_price_of_output() -> None:
     """60 tokens at $15 for a million; of several thoughts in a reply nobody knows whose tokens they are."""
-    alone = cost_of(turn_of(THOUGHT_OF, CLAUDE, *thought(0, "Hm.")), provider="anthropic", at_ms=NOW)
-    assert alone.thoughts == {0: Spent(Usage(output=60, reasoning=60), None, "0.0009", "0.0009")}
-    two = turn_of(THOUGHT_OF, CLAUDE, *thought(0, "Hm."), *thought(1, "Well."))
-    assert cost_of(two, provider="anthropic", at_ms=NOW).thoughts == {0: Spent(), 1: Spent()}
-    uncounted = turn_of(Usage(input=10, output=10), CLAUDE, *thought(0, "Hm."))
-    assert cost_of(uncounted, provider="anthropic", at_ms=NOW).thoughts == {0: Spent()}
+    alone = cost_of(
+        turn_with_usage(USAGE_WITH_REASONING, CLAUDE, *thought(0, "Hm.")), provider="anthropic", at_ms=NOW
+    )
+    assert alone.thoughts == {0: Consumption(Usage(output=60, reasoning=60), None, "0.0009", "0.0009")}
+    two = turn_with_usage(USAGE_WITH_REASONING, CLAUDE, *thought(0, "Hm."), *thought(1, "Well."))
+    assert cost_of(two, provider="anthropic", at_ms=NOW).thoughts == {0: Consumption(), 1: Consumption()}
+    uncounted = turn_with_usage(Usage(input=10, output=10), CLAUDE, *thought(0, "Hm."))
+    assert cost_of(uncounted, provider="anthropic", at_ms=NOW).thoughts == {0: Consumption()}
 
 
 def test_each_reply_has_thoughts_of_its_own() -> None:
     """A reply without blocks has none, also where the one before had."""
     other = Usage(input=1_000, output=100, reasoning=20)
-    turn = fold([TurnStarted("", CLAUDE), *thought(0, "Hm."), reply(THOUGHT_OF), reply(other)])
+    turn = fold([TurnStarted("", CLAUDE), *thought(0, "Hm."), reply(USAGE_WITH_REASONING), reply(other)])
     assert cost_of(turn, provider="", at_ms=NOW).thoughts[0].usd == "0.0009"
     more = fold([*thought(1, "So."), reply(other)], turn)
     assert [spent.usd for spent in cost_of(more, provider="", at_ms=NOW).thoughts.values()] == [
@@ -211,8 +215,12 @@ def test_each_reply_has_thoughts_of_its_own() -> None:
 
 def test_times_are_those_of_the_stamps() -> None:
     first, grown, last = thought(0, "Hm.")
-    turn = stamped(
-        (0, TurnStarted("", CLAUDE)), (500, first), (900, grown), (2_500, last), (4_000, reply(THOUGHT_OF))
+    turn = timed_turn(
+        (0, TurnStarted("", CLAUDE)),
+        (500, first),
+        (900, grown),
+        (2_500, last),
+        (4_000, reply(USAGE_WITH_REASONING)),
     )
     cost = cost_of(turn, provider="", at_ms=NOW)
     assert cost.turn.seconds is None, "it is not over"
@@ -221,17 +229,19 @@ def test_times_are_those_of_the_stamps() -> None:
 
 
 def test_the_price_of_one_reply() -> None:
-    counted = Reply(usage=THOUGHT_OF, model=CLAUDE, provider="anthropic")
+    counted = Reply(usage=USAGE_WITH_REASONING, model=CLAUDE, provider="anthropic")
     assert price_of(counted, at_ms=NOW) == PRICE
-    assert price_of(Reply(usage=THOUGHT_OF, model=CLAUDE)) is None
+    assert price_of(Reply(usage=USAGE_WITH_REASONING, model=CLAUDE)) is None
     assert price_of(Reply(provider="builtin", model="solver")) == "0"
 
 
 def test_without_the_package_no_price_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "genai_prices", None)
-    cost = cost_of(turn_of(THOUGHT_OF, CLAUDE, *thought(0, "Hm.")), provider="anthropic", at_ms=NOW)
+    cost = cost_of(
+        turn_with_usage(USAGE_WITH_REASONING, CLAUDE, *thought(0, "Hm.")), provider="anthropic", at_ms=NOW
+    )
     assert (cost.turn.usd, cost.thoughts[0].usd, cost.priced_by) == (None, None, "")
-    assert cost.turn.usage == THOUGHT_OF
+    assert cost.turn.usage == USAGE_WITH_REASONING
 
 
 def test_nothing_is_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -240,11 +250,13 @@ def test_nothing_is_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(socket.socket, "connect", refuse)
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
-    assert usd(THOUGHT_OF) == PRICE
+    assert usd(USAGE_WITH_REASONING) == PRICE
 
 
 def test_a_cost_survives_json() -> None:
-    cost = cost_of(turn_of(THOUGHT_OF, CLAUDE, *thought(0, "Hm.")), provider="anthropic", at_ms=NOW)
+    cost = cost_of(
+        turn_with_usage(USAGE_WITH_REASONING, CLAUDE, *thought(0, "Hm.")), provider="anthropic", at_ms=NOW
+    )
     assert msgspec.json.decode(msgspec.json.encode(cost), type=Cost) == cost
 
 

@@ -15,20 +15,20 @@ from tests.agents.stage import (
     Line,
     Reply,
     Say,
-    Stage,
+    ScriptedProvider,
     Think,
-    act_out,
     agent,
     delegate,
     messages_of,
-    playing,
     run_of,
+    run_story,
+    scripted_provider,
     tool,
 )
 
 from thinkaloud.agents.agent import Agent
 from thinkaloud.agents.level import DENIED
-from thinkaloud.agents.run import Run, left_behind, waits
+from thinkaloud.agents.run import Run, events_to_resume, waits_for_approval
 from thinkaloud.canon import (
     BlockEnded,
     BlockGrew,
@@ -48,11 +48,11 @@ from thinkaloud.canon import (
 from thinkaloud.canon import requests as canon
 from thinkaloud.canon.requests import UserMessage
 from thinkaloud.transcript import Ending, Turn, apply, fold
-from thinkaloud.transcript.stopping import STOPPED
+from thinkaloud.transcript.stopping import STOPPED_ERROR
 
 
 @dataclass
-class Log:
+class RecordedRun:
     """The entries of a turn, whoever told them."""
 
     entries: list[Entry] = field(default_factory=list)
@@ -64,7 +64,7 @@ class Log:
             apply(turn, entry)
         return turn
 
-    async def keep(self, run: Run, *, until: Callable[[Turn], bool] = lambda turn: False) -> None:
+    async def record(self, run: Run, *, until: Callable[[Turn], bool] = lambda turn: False) -> None:
         """Keep what a run tells, to its end or until the turn stands like that; then the run is left."""
         async with aclosing(run.entries()) as telling:
             async for entry in telling:
@@ -74,15 +74,15 @@ class Log:
 
 
 @asynccontextmanager
-async def resumed(stage: Stage, who: Agent, log: Log) -> AsyncIterator[Run]:
+async def resume_run(provider: ScriptedProvider, top_agent: Agent, log: RecordedRun) -> AsyncIterator[Run]:
     """A run that goes on from a log; it is told to its end."""
-    run = Run(who, (UserMessage(PROMPT),), around=stage.around, turn=log.turn())
-    telling = asyncio.create_task(log.keep(run))
+    run = Run(top_agent, (UserMessage(PROMPT),), context=provider.context, turn=log.turn())
+    telling = asyncio.create_task(log.record(run))
     yield run
     await telling
 
 
-def finished(turn: Turn) -> Turn:
+def assert_answered(turn: Turn) -> Turn:
     assert turn.outcome is not None
     assert turn.outcome.ending is Ending.ANSWERED
     return turn
@@ -94,66 +94,71 @@ SEND = tool("send", "sent", approval=True)
 @pytest.mark.parametrize("granted", [True, False])
 def test_a_call_that_waits_is_settled_after_a_restart(granted: bool) -> None:
     async def story() -> None:
-        who, log = agent(tools=(SEND,)), Log()
-        async with playing({PROMPT: [(Think("May I?"), Call("send")), (Say("Done."),)]}) as stage:
-            await log.keep(run_of(stage, who), until=waits)
-            assert len(stage.asked) == 1
-            async with resumed(stage, who, log) as run:
-                assert waits(run.turn)
-                run.settle(1, granted=granted, by="Bo")
-            turn = finished(assert_legal(log.entries))
+        top_agent, log = agent(tools=(SEND,)), RecordedRun()
+        async with scripted_provider(
+            {PROMPT: [(Think("May I?"), Call("send")), (Say("Done."),)]}
+        ) as provider:
+            await log.record(run_of(provider, top_agent), until=waits_for_approval)
+            assert len(provider.bodies) == 1
+            async with resume_run(provider, top_agent, log) as run:
+                assert waits_for_approval(run.turn)
+                run.decide(1, granted=granted, by="Bo")
+            turn = assert_answered(assert_legal(log.entries))
             assert turn.blocks[1].result == ("sent" if granted else "")
             assert turn.blocks[1].error == ("" if granted else DENIED)
             assert turn.blocks[1].settled_by == "Bo"
-            assert [message["content"] for message in messages_of(stage.asked[1], "tool")] == [
+            assert [message["content"] for message in messages_of(provider.bodies[1], "tool")] == [
                 "sent" if granted else DENIED
             ]
-            assert messages_of(stage.asked[1], "assistant")[0]["reasoning"] == "May I?"
+            assert messages_of(provider.bodies[1], "assistant")[0]["reasoning"] == "May I?"
 
-    act_out(story())
+    run_story(story())
 
 
 def test_it_may_be_left_and_taken_up_again_many_times() -> None:
     async def story() -> None:
-        who, log = agent(tools=(SEND,)), Log()
-        async with playing({PROMPT: [(Call("send"), Call("send")), (Say("Done."),)]}) as stage:
-            await log.keep(run_of(stage, who), until=lambda turn: turn.blocks[1:] != [] and waits(turn))
+        top_agent, log = agent(tools=(SEND,)), RecordedRun()
+        async with scripted_provider({PROMPT: [(Call("send"), Call("send")), (Say("Done."),)]}) as provider:
+            await log.record(
+                run_of(provider, top_agent),
+                until=lambda turn: turn.blocks[1:] != [] and waits_for_approval(turn),
+            )
             for _ in range(3):
-                run = Run(who, (UserMessage(PROMPT),), around=stage.around, turn=log.turn())
-                telling = asyncio.create_task(log.keep(run))
+                run = Run(top_agent, (UserMessage(PROMPT),), context=provider.context, turn=log.turn())
+                telling = asyncio.create_task(log.record(run))
                 await asyncio.sleep(0.01)
                 telling.cancel()
                 await asyncio.wait([telling])
-            async with resumed(stage, who, log) as run:
-                run.settle(0, granted=True)
-                run.settle(1, granted=False)
-            turn = finished(assert_legal(log.entries))
+            async with resume_run(provider, top_agent, log) as run:
+                run.decide(0, granted=True)
+                run.decide(1, granted=False)
+            turn = assert_answered(assert_legal(log.entries))
             assert [block.approval.value for block in turn.blocks[:2]] == ["granted", "denied"]
-            assert len(stage.asked) == 2
+            assert len(provider.bodies) == 2
 
-    act_out(story())
+    run_story(story())
 
 
 def test_a_call_that_waits_deep_below_is_settled_after_a_restart() -> None:
     async def story() -> None:
         finder = agent("Finder", tools=(SEND,))
-        who, log = agent(assistants=(agent("Checker", assistants=(finder,)),)), Log()
+        top_agent, log = agent(assistants=(agent("Checker", assistants=(finder,)),)), RecordedRun()
         lines: dict[str, list[Reply]] = {
             PROMPT: [(delegate("checker", "check"),), (Say("Good."),)],
             "check": [(Think("Who?"), delegate("finder", "find")), (Say("Checked."),)],
             "find": [(Think("May I?"), Call("send")), (Say("Found."),)],
         }
-        async with playing(lines) as stage:
-            await log.keep(run_of(stage, who), until=waits)
-            async with resumed(stage, who, log) as run:
+        async with scripted_provider(lines) as provider:
+            await log.record(run_of(provider, top_agent), until=waits_for_approval)
+            async with resume_run(provider, top_agent, log) as run:
                 (block,) = (block.number for block in run.turn.blocks if block.name == "send")
-                run.settle(block, granted=True)
-            turn = finished(assert_legal(log.entries))
+                run.decide(block, granted=True)
+            turn = assert_answered(assert_legal(log.entries))
             calls = [block for block in turn.blocks if block.kind is Kind.ASSISTANT_CALL]
             assert [block.result for block in calls] == ["Checked.", "Found."]
-            assert [len(stage.asked_by(words)) for words in lines] == [2, 2, 2]
+            assert [len(provider.bodies_of(words)) for words in lines] == [2, 2, 2]
 
-    act_out(story())
+    run_story(story())
 
 
 @pytest.mark.parametrize(
@@ -166,65 +171,72 @@ def test_a_sibling_that_was_in_the_middle_of_a_reply_says_it_again(held: tuple[L
 
     async def story() -> None:
         hold = Hold()
-        who, log = agent(tools=(SEND,), assistants=(agent("Finder", tools=(tool("weather"),)),)), Log()
+        top_agent, log = (
+            agent(tools=(SEND,), assistants=(agent("Finder", tools=(tool("weather"),)),)),
+            RecordedRun(),
+        )
         lines: dict[str, list[Reply]] = {
             PROMPT: [(Call("send"), delegate("finder", "find")), (Say("Good."),)],
             "find": [(*held, hold), (Think("Once more."), Call("weather")), (Say("Found."),)],
         }
-        async with playing(lines) as stage:
-            half = held[-1].text if not isinstance(held[-1], Call) else "{}"  # type: ignore[union-attr]
+        async with scripted_provider(lines) as provider:
+            partial_text = held[-1].text if not isinstance(held[-1], Call) else "{}"  # type: ignore[union-attr]
 
-            def there(turn: Turn) -> bool:
-                return waits(turn) and any(block.text == half for block in turn.blocks if block.parent == 1)
+            def sibling_interrupted(turn: Turn) -> bool:
+                return waits_for_approval(turn) and any(
+                    block.text == partial_text for block in turn.blocks if block.parent == 1
+                )
 
-            await log.keep(run_of(stage, who), until=there)
-            async with resumed(stage, who, log) as run:
-                run.settle(0, granted=True)
-            turn = finished(assert_legal(log.entries))
+            await log.record(run_of(provider, top_agent), until=sibling_interrupted)
+            async with resume_run(provider, top_agent, log) as run:
+                run.decide(0, granted=True)
+            turn = assert_answered(assert_legal(log.entries))
             assert turn.blocks[1].result == "Found."
-            first, again, _ = stage.asked_by("find")
-            assert messages_of(first, "assistant") == messages_of(again, "assistant") == []
+            first, repeated_request, _ = provider.bodies_of("find")
+            assert messages_of(first, "assistant") == messages_of(repeated_request, "assistant") == []
             assert [reply.finish.value for reply in turn.replies if reply.parent == 1] == [
                 *("cancelled", "tool_calls", "stop")
             ]
-            said = [
-                [block.text for block in turn.said_in(reply)] for reply in turn.replies if reply.parent == 1
+            texts = [
+                [block.text for block in turn.blocks_of(reply)] for reply in turn.replies if reply.parent == 1
             ]
-            assert said[1:] == [["Once more.", "{}"], ["Found."]]
+            assert texts[1:] == [["Once more.", "{}"], ["Found."]]
 
-    act_out(story())
+    run_story(story())
 
 
 def test_a_sibling_tool_is_not_run_twice() -> None:
     async def story() -> None:
         runs: list[str] = []
-        there = asyncio.Event()
+        started = asyncio.Event()
 
         async def mail(arguments: str) -> str:
             runs.append(arguments)
-            there.set()
+            started.set()
             await asyncio.Event().wait()
             return "never"
 
-        who, log = agent(tools=(SEND, tool("mail", mail), tool("weather"))), Log()
+        top_agent, log = agent(tools=(SEND, tool("mail", mail), tool("weather"))), RecordedRun()
         lines: list[Reply] = [(Call("send"), Call("mail"), Call("weather")), (Say("Done."),)]
-        async with playing({PROMPT: lines}) as stage:
-            await log.keep(
-                run_of(stage, who),
-                until=lambda turn: waits(turn) and there.is_set() and turn.blocks[2].result is not None,
+        async with scripted_provider({PROMPT: lines}) as provider:
+            await log.record(
+                run_of(provider, top_agent),
+                until=lambda turn: (
+                    waits_for_approval(turn) and started.is_set() and turn.blocks[2].result is not None
+                ),
             )
-            async with resumed(stage, who, log) as run:
-                run.settle(0, granted=True)
-            turn = finished(assert_legal(log.entries))
+            async with resume_run(provider, top_agent, log) as run:
+                run.decide(0, granted=True)
+            turn = assert_answered(assert_legal(log.entries))
             assert len(runs) == 1
             assert [(block.result, block.error) for block in turn.blocks[:3]] == [
-                *(("sent", ""), ("", STOPPED), ("18 C", ""))
+                *(("sent", ""), ("", STOPPED_ERROR), ("18 C", ""))
             ]
-            assert [message["content"] for message in messages_of(stage.asked[1], "tool")] == [
-                *("sent", STOPPED, "18 C")
+            assert [message["content"] for message in messages_of(provider.bodies[1], "tool")] == [
+                *("sent", STOPPED_ERROR, "18 C")
             ]
 
-    act_out(story())
+    run_story(story())
 
 
 def test_a_tool_that_was_let_run_is_not_run_twice() -> None:
@@ -232,122 +244,129 @@ def test_a_tool_that_was_let_run_is_not_run_twice() -> None:
 
     async def story() -> None:
         runs: list[str] = []
-        there = asyncio.Event()
+        started = asyncio.Event()
 
         async def mail(arguments: str) -> str:
             runs.append(arguments)
-            there.set()
+            started.set()
             await asyncio.Event().wait()
             return "never"
 
-        who, log = agent(tools=(SEND, tool("mail", mail, approval=True))), Log()
-        async with playing({PROMPT: [(Call("send"), Call("mail")), (Say("Done."),)]}) as stage:
-            run = run_of(stage, who)
-            telling = asyncio.create_task(log.keep(run))
-            while len(run.turn.blocks) < 2 or not waits(run.turn) or not run.turn.blocks[1].approval:
+        top_agent, log = agent(tools=(SEND, tool("mail", mail, approval=True))), RecordedRun()
+        async with scripted_provider({PROMPT: [(Call("send"), Call("mail")), (Say("Done."),)]}) as provider:
+            run = run_of(provider, top_agent)
+            telling = asyncio.create_task(log.record(run))
+            while (
+                len(run.turn.blocks) < 2
+                or not waits_for_approval(run.turn)
+                or not run.turn.blocks[1].approval
+            ):
                 await asyncio.sleep(0.002)
-            run.settle(1, granted=True)
-            await there.wait()
+            run.decide(1, granted=True)
+            await started.wait()
             telling.cancel()
             await asyncio.wait([telling])
-            async with resumed(stage, who, log) as run:
-                run.settle(0, granted=True)
-            turn = finished(assert_legal(log.entries))
+            async with resume_run(provider, top_agent, log) as run:
+                run.decide(0, granted=True)
+            turn = assert_answered(assert_legal(log.entries))
             assert len(runs) == 1
-            assert turn.blocks[1].error == STOPPED
+            assert turn.blocks[1].error == STOPPED_ERROR
 
-    act_out(story())
+    run_story(story())
 
 
 def test_a_clients_call_stays_the_clients() -> None:
     """Our call beside it waits for a person; theirs was never ours to give up."""
 
     async def story() -> None:
-        who, log = agent(tools=(SEND,), client_tools=(canon.Tool("their_map"),)), Log()
-        async with playing({PROMPT: [(Call("send"), Call("their_map"))]}) as stage:
-            await log.keep(run_of(stage, who), until=waits)
-            async with resumed(stage, who, log) as run:
-                run.settle(0, granted=True)
+        top_agent, log = (
+            agent(tools=(SEND,), client_tools=(canon.ToolDefinition("their_map"),)),
+            RecordedRun(),
+        )
+        async with scripted_provider({PROMPT: [(Call("send"), Call("their_map"))]}) as provider:
+            await log.record(run_of(provider, top_agent), until=waits_for_approval)
+            async with resume_run(provider, top_agent, log) as run:
+                run.decide(0, granted=True)
             turn = assert_legal(log.entries, client=("their_map",))
             assert turn.outcome is not None
             assert turn.outcome.ending is Ending.CALLED_TOOLS
             assert turn.blocks[1].result is None
 
-    act_out(story())
+    run_story(story())
 
 
 def test_an_assistant_that_is_there_no_more_is_an_error_step() -> None:
     """The agent was changed while its turn waited."""
 
     async def story() -> None:
-        log = Log()
+        log = RecordedRun()
         finder = agent("Finder", tools=(SEND,))
         lines: dict[str, list[Reply]] = {
             PROMPT: [(delegate("finder", "find"), Call("send")), (Say("Good."),)],
             "find": [(Call("send"),)],
         }
-        async with playing(lines) as stage:
-            await log.keep(
-                run_of(stage, agent(tools=(SEND,), assistants=(finder,))),
+        async with scripted_provider(lines) as provider:
+            await log.record(
+                run_of(provider, agent(tools=(SEND,), assistants=(finder,))),
                 until=lambda turn: sum(block.approval == "asked" for block in turn.blocks) == 2,
             )
-            async with resumed(stage, agent(tools=(SEND,)), log) as run:
-                run.settle(1, granted=True)
-            turn = finished(assert_legal(log.entries))
+            async with resume_run(provider, agent(tools=(SEND,)), log) as run:
+                run.decide(1, granted=True)
+            turn = assert_answered(assert_legal(log.entries))
             assert turn.blocks[0].error == "There is no assistant called 'Finder' any more. Go on without it."
 
-    act_out(story())
+    run_story(story())
 
 
 def test_what_is_settled_before_it_goes_on_is_settled_once() -> None:
     async def story() -> None:
-        who, log = agent(tools=(SEND,)), Log()
-        async with playing({PROMPT: [(Call("send"),), (Say("Done."),)]}) as stage:
-            await log.keep(run_of(stage, who), until=waits)
-            run = Run(who, (UserMessage(PROMPT),), around=stage.around, turn=log.turn())
-            run.settle(0, granted=True)
+        top_agent, log = agent(tools=(SEND,)), RecordedRun()
+        async with scripted_provider({PROMPT: [(Call("send"),), (Say("Done."),)]}) as provider:
+            await log.record(run_of(provider, top_agent), until=waits_for_approval)
+            run = Run(top_agent, (UserMessage(PROMPT),), context=provider.context, turn=log.turn())
+            run.decide(0, granted=True)
             with pytest.raises(Refused):
-                run.settle(0, granted=False)
-            await log.keep(run)
-            assert finished(assert_legal(log.entries)).blocks[0].result == "sent"
+                run.decide(0, granted=False)
+            await log.record(run)
+            assert assert_answered(assert_legal(log.entries)).blocks[0].result == "sent"
 
-    act_out(story())
+    run_story(story())
 
 
 def test_a_turn_that_is_over_has_nothing_to_go_on_with() -> None:
     async def story() -> None:
-        log = Log()
-        async with playing({PROMPT: [(Say("Done."),)]}) as stage:
-            await log.keep(run_of(stage, agent()))
-            told = len(log.entries)
-            async with resumed(stage, agent(), log):
+        log = RecordedRun()
+        async with scripted_provider({PROMPT: [(Say("Done."),)]}) as provider:
+            await log.record(run_of(provider, agent()))
+            entry_count = len(log.entries)
+            async with resume_run(provider, agent(), log):
                 pass
-            assert len(log.entries) == told
-            assert len(stage.asked) == 1
+            assert len(log.entries) == entry_count
+            assert len(provider.bodies) == 1
 
-    act_out(story())
+    run_story(story())
 
 
 def test_an_answer_now_after_a_restart() -> None:
     async def story() -> None:
-        who, log = agent(tools=(SEND,)), Log()
-        async with playing({PROMPT: [(Call("send"),), (Say("Done."),)]}) as stage:
-            await log.keep(run_of(stage, who), until=waits)
-            async with resumed(stage, who, log) as run:
+        top_agent, log = agent(tools=(SEND,)), RecordedRun()
+        async with scripted_provider({PROMPT: [(Call("send"),), (Say("Done."),)]}) as provider:
+            await log.record(run_of(provider, top_agent), until=waits_for_approval)
+            async with resume_run(provider, top_agent, log) as run:
                 while True:
                     try:
                         run.answer_now()
                         break
                     except Refused:
                         await asyncio.sleep(0.002)
-            turn = finished(assert_legal(log.entries))
-            assert turn.blocks[0].error == STOPPED
+            turn = assert_answered(assert_legal(log.entries))
+            assert turn.blocks[0].error == STOPPED_ERROR
 
-    act_out(story())
+    run_story(story())
 
 
 START: list[Event] = [TurnStarted("openai_chat", "m")]
-HALF: dict[str, tuple[list[Event], list[Event]]] = {
+INTERRUPTED_TURNS: dict[str, tuple[list[Event], list[Event]]] = {
     "nothing": ([], []),
     "a start": (START, []),
     "an end": ([*START, TurnEnded(Finish.STOP)], []),
@@ -357,11 +376,11 @@ HALF: dict[str, tuple[list[Event], list[Event]]] = {
     ),
     "a call before its reply ended": (
         [*START, BlockStarted(0, Kind.TOOL_CALL, "a"), BlockEnded(0)],
-        [ReplyEnded(Finish.CANCELLED), ToolFinished(0, error=STOPPED)],
+        [ReplyEnded(Finish.CANCELLED), ToolFinished(0, error=STOPPED_ERROR)],
     ),
     "an assistant before its reply ended": (
         [*START, BlockStarted(0, Kind.ASSISTANT_CALL, "A"), BlockGrew(0, "find"), BlockEnded(0)],
-        [ReplyEnded(Finish.CANCELLED), ToolFinished(0, error=STOPPED)],
+        [ReplyEnded(Finish.CANCELLED), ToolFinished(0, error=STOPPED_ERROR)],
     ),
     "half a reply of an assistant": (
         [
@@ -374,10 +393,10 @@ HALF: dict[str, tuple[list[Event], list[Event]]] = {
 }
 
 
-@pytest.mark.parametrize("name", HALF)
+@pytest.mark.parametrize("name", INTERRUPTED_TURNS)
 def test_what_a_turn_is_owed_before_it_can_go_on(name: str) -> None:
-    told, owed = HALF[name]
-    turn = fold(told)
-    assert left_behind(turn) == owed
+    events, owed = INTERRUPTED_TURNS[name]
+    turn = fold(events)
+    assert events_to_resume(turn) == owed
     fold(owed, turn)
-    assert left_behind(turn) == []
+    assert events_to_resume(turn) == []

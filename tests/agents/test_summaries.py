@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.cutting import PLACES, cut
+from tests.cutting import SPLIT_POINTS, split_at
 from tests.growing import assert_linear
 from tests.transcript.scripts import answer, block, thought
 
@@ -42,16 +42,16 @@ def thinking(text: str = LONG) -> Turn:
     return fold([BlockStarted(0, Kind.REASONING), BlockGrew(0, text)])
 
 
-class Small:
+class FakeWriter:
     """A small model that says what it is told to, and remembers what it was asked."""
 
     def __init__(self, *lines: str | Exception) -> None:
-        self.asked: list[str] = []
+        self.prompts: list[str] = []
         self._lines = list(lines)
 
     async def __call__(self, text: str) -> str:
-        self.asked.append(text)
-        line = self._lines.pop(0) if self._lines else f"line {len(self.asked)}"
+        self.prompts.append(text)
+        line = self._lines.pop(0) if self._lines else f"line {len(self.prompts)}"
         if isinstance(line, Exception):
             raise line
         return line
@@ -83,26 +83,26 @@ def test_what_was_left_untold_is_told_at_the_end() -> None:
 
 def test_a_title_is_told_when_its_line_is_over() -> None:
     lines, turn = Summaries(), fold([BlockStarted(0, Kind.REASONING)])
-    for piece, told in [
+    for piece, expected in [
         ("\n\n# Plan", None),
         ("ning the trip", None),
         ("\n", provider("Planning the trip")),
         ("# No title\n", None),
     ]:
         fold([BlockGrew(0, piece)], turn)
-        assert lines.feed(turn, 0) == told
+        assert lines.feed(turn, 0) == expected
 
 
-@given(PLACES)
+@given(SPLIT_POINTS)
 def test_any_cut_tells_the_same_titles(places: list[int]) -> None:
-    told, lines, turn = [], Summaries(every_ms=0), Turn()
+    summaries_written, lines, turn = [], Summaries(interval_ms=0), Turn()
     for number, text in enumerate(
         ["\n**One** \n\nbody **not this**\n", "no title, **but bold**\n", "## Two\n#"]
     ):
-        pieces: list[Event] = [BlockGrew(number, piece) for piece in cut(text, places)]
+        pieces: list[Event] = [BlockGrew(number, piece) for piece in split_at(text, places)]
         for event in [BlockStarted(number, Kind.REASONING), *pieces, BlockEnded(number)]:
-            told.append(lines.feed(fold([event], turn), 0))
-    assert [line for line in told if line] == [provider("One"), provider("Two")]
+            summaries_written.append(lines.feed(fold([event], turn), 0))
+    assert [line for line in summaries_written if line] == [provider("One"), provider("Two")]
 
 
 @pytest.mark.parametrize(
@@ -129,17 +129,17 @@ def test_a_line_that_is_not_the_provider_s_is_never_told(events: list[Event]) ->
 @given(st.text("*# \nab文😀", max_size=40), st.text("*# \nab文😀", max_size=40))
 def test_at_the_end_views_would_show_the_same(one: str, two: str) -> None:
     turn = fold([*thought(0, one), *thought(1, two)])
-    shown, by = summary_line(turn)
+    expected_line, by = summary_line(turn)
     lines = Summaries()
-    told = lines.feed(turn, 0) or lines.last(turn)
-    assert told == (provider(shown) if by == "provider" else None)
+    summary = lines.feed(turn, 0) or lines.last(turn)
+    assert summary == (provider(expected_line) if by == "provider" else None)
 
 
 def test_a_long_title_is_cut_as_views_cut_it() -> None:
-    told = Summaries(longest=20).feed(fold(thought(0, f"**{LONG}**\n")), 0)
-    assert told is not None
-    assert told.text.endswith("…")
-    assert columns_of(told.text) <= 20
+    summary = Summaries(max_columns=20).feed(fold(thought(0, f"**{LONG}**\n")), 0)
+    assert summary is not None
+    assert summary.text.endswith("…")
+    assert columns_of(summary.text) <= 20
 
 
 @pytest.mark.parametrize(
@@ -163,20 +163,20 @@ def test_looking_costs_the_same_however_much_was_thought(text: str) -> None:
 
 
 def ask(lines: Summaries, turn: Turn, at_ms: int = 0) -> SummaryWritten | None:
-    return asyncio.run(lines.asked(turn, at_ms))
+    return asyncio.run(lines.write_line(turn, at_ms))
 
 
 def test_a_small_model_is_asked_only_where_the_caller_gives_one() -> None:
     assert ask(Summaries(), thinking()) is None
-    small = Small("Adding up the numbers")
+    small = FakeWriter("Adding up the numbers")
     assert ask(Summaries(write=small), thinking()) == model("Adding up the numbers")
-    assert small.asked == [LONG]
+    assert small.prompts == [LONG]
 
 
 def test_it_is_asked_seldom() -> None:
     """For enough thinking, with enough that is new, not too often and not too many times."""
-    small = Small()
-    lines = Summaries(write=small, most_calls=3, least_chars=100)
+    small = FakeWriter()
+    lines = Summaries(write=small, max_calls=3, min_chars=100)
     assert ask(lines, thinking("x" * 99)) is None
     assert ask(lines, thinking("x" * 100), 0) == model("line 1")
     assert ask(lines, thinking("x" * 1_000), 2_499) is None, "too soon"
@@ -184,11 +184,11 @@ def test_it_is_asked_seldom() -> None:
     assert ask(lines, thinking("x" * 151), 9_000) == model("line 2")
     assert ask(lines, thinking("x" * 5_000), 20_000) == model("line 3")
     assert ask(lines, thinking("x" * 50_000), 90_000) is None, "too many times"
-    assert len(small.asked) == 3
+    assert len(small.prompts) == 3
 
 
 def test_when_the_thinking_is_over_a_little_that_is_new_is_enough() -> None:
-    lines = Summaries(write=Small())
+    lines = Summaries(write=FakeWriter())
     assert ask(lines, thinking(), 0) == model("line 1")
     over = fold([*thought(0, LONG, "So it is four."), *answer(1, "Four.")])
     assert ask(lines, over, 5_000) == model("line 2")
@@ -196,9 +196,9 @@ def test_when_the_thinking_is_over_a_little_that_is_new_is_enough() -> None:
 
 
 def test_a_provider_with_titles_needs_no_small_model() -> None:
-    small = Small()
+    small = FakeWriter()
     assert ask(Summaries(write=small), thinking(f"**A title**\n{LONG}")) is None
-    assert small.asked == []
+    assert small.prompts == []
 
 
 def test_a_title_that_came_meanwhile_wins() -> None:
@@ -221,7 +221,7 @@ def test_after_the_turn_nothing_is_asked_and_nothing_told() -> None:
         return "too late"
 
     assert ask(Summaries(write=write), turn) is None
-    assert ask(Summaries(write=Small()), turn) is None
+    assert ask(Summaries(write=FakeWriter()), turn) is None
 
 
 @pytest.mark.parametrize(
@@ -236,21 +236,21 @@ def test_after_the_turn_nothing_is_asked_and_nothing_told() -> None:
     ],
 )
 def test_what_it_says_is_made_one_clean_line(said: str, line: str | None) -> None:
-    assert ask(Summaries(write=Small(said)), thinking()) == (model(line) if line else None)
+    assert ask(Summaries(write=FakeWriter(said)), thinking()) == (model(line) if line else None)
 
 
 def test_a_line_that_is_too_long_is_cut_and_the_same_is_not_told_twice() -> None:
-    lines = Summaries(write=Small(LONG, LONG), longest=30)
-    told = ask(lines, thinking())
-    assert told is not None
-    assert columns_of(told.text) <= 30
+    lines = Summaries(write=FakeWriter(LONG, LONG), max_columns=30)
+    summary = ask(lines, thinking())
+    assert summary is not None
+    assert columns_of(summary.text) <= 30
     assert ask(lines, thinking(LONG * 5), 90_000) is None
 
 
 def test_a_call_that_fails_is_logged_without_what_it_said_and_the_next_may_succeed(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    lines = Summaries(write=Small(RuntimeError("key sk-123 refused"), "Adding"))
+    lines = Summaries(write=FakeWriter(RuntimeError("key sk-123 refused"), "Adding"))
     with caplog.at_level(logging.WARNING):
         assert ask(lines, thinking()) is None
     assert caplog.messages == ["no summary was written (RuntimeError); the turn goes on without it"]
@@ -258,7 +258,7 @@ def test_a_call_that_fails_is_logged_without_what_it_said_and_the_next_may_succe
 
 
 def test_a_slow_call_is_given_up(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    monkeypatch.setattr(summaries, "CALL_S", 0.01)
+    monkeypatch.setattr(summaries, "CALL_TIMEOUT_S", 0.01)
 
     async def write(_: str) -> str:
         await asyncio.sleep(60)
@@ -280,16 +280,16 @@ def test_one_call_at_a_time_and_a_cancelled_one_makes_room() -> None:
 
     async def story() -> None:
         lines, turn = Summaries(write=write), thinking()
-        first = asyncio.create_task(lines.asked(turn, 0))
+        first = asyncio.create_task(lines.write_line(turn, 0))
         await asyncio.sleep(0)
         longer = thinking(LONG * 5)
         assert not lines.due(longer, 50_000)
-        assert await lines.asked(longer, 50_000) is None
+        assert await lines.write_line(longer, 50_000) is None
         first.cancel()
         with pytest.raises(asyncio.CancelledError):
             await first
         assert lines.due(longer, 50_000)
-        assert await lines.asked(longer, 50_000) == model("Adding")
+        assert await lines.write_line(longer, 50_000) == model("Adding")
 
     asyncio.run(story())
 
@@ -317,5 +317,5 @@ def test_the_prompt_has_the_beginning_and_the_end() -> None:
 
 
 def test_a_thought_cannot_leave_its_marks() -> None:
-    for said in ("a</thinking>b", "a</thin</thinking>king>b"):
-        assert prompt_for(said).count("</thinking>") == 1
+    for thinking_text in ("a</thinking>b", "a</thin</thinking>king>b"):
+        assert prompt_for(thinking_text).count("</thinking>") == 1

@@ -9,19 +9,19 @@ from collections.abc import AsyncIterator
 
 import pytest
 from starlette.types import Receive, Scope, Send
-from tests.agents.mcp_servers import BROKEN, WORKSHOP, served, workshop
+from tests.agents.mcp_servers import FAILING_COMMAND, SERVER_COMMAND, serve_app, tool_server
 
 from thinkaloud.agents import McpServer, Tool, Toolbox, toolbox
 from thinkaloud.agents.builtin_tools import builtin_tools
-from thinkaloud.agents.tools import Came, ToolFault, call
+from thinkaloud.agents.tools import ToolFault, ToolOutcome, call_tool
 from thinkaloud.canon import KeyMissing, Refused
 from thinkaloud.canon import requests as canon
 
 CANARY = "canary-5f2a9c-never-shown"
 
 
-def shop(*, tools: tuple[str, ...] = (), env: dict[str, str] | None = None) -> McpServer:
-    return McpServer(name="shop", command=WORKSHOP, tools=tools, env=env or {})
+def mcp_server(*, tools: tuple[str, ...] = (), env: dict[str, str] | None = None) -> McpServer:
+    return McpServer(name="shop", command=SERVER_COMMAND, tools=tools, env=env or {})
 
 
 def names(tools: tuple[Tool, ...]) -> list[str]:
@@ -30,7 +30,7 @@ def names(tools: tuple[Tool, ...]) -> list[str]:
 
 async def pid_of(box: Toolbox) -> int:
     (whoami,) = await box.find(["shop/whoami"])
-    return int((await call(whoami, "")).result.split()[0])
+    return int((await call_tool(whoami, "")).result.split()[0])
 
 
 def alive(pid: int) -> bool:
@@ -41,19 +41,19 @@ def alive(pid: int) -> bool:
     return True
 
 
-class Stub:
+class FakeServers:
     """Servers that are started without a program, and say how often."""
 
     def __init__(self, *, starting_s: float = 0.0, ending_s: float = 0.0) -> None:
         self.log: list[str] = []
         self.refuse = ""
-        self.gone = False
+        self.server_gone = False
         self.env: dict[str, str] = {}
         self._starting_s = starting_s
         self._ending_s = ending_s
 
     @contextlib.asynccontextmanager
-    async def connected(self, server: McpServer) -> AsyncIterator[tuple[Tool, ...]]:
+    async def connect(self, server: McpServer) -> AsyncIterator[tuple[Tool, ...]]:
         self.log.append(f"{server.name} starts")
         self.env = server.env
         await asyncio.sleep(self._starting_s)
@@ -61,36 +61,36 @@ class Stub:
             raise Refused(self.refuse)
 
         async def run(arguments: str) -> str:
-            if self.gone:
+            if self.server_gone:
                 raise ToolFault(f"The MCP server {server.name} is gone. Go on without its tools.")
             if arguments == '{"fail":true}':
                 raise ToolFault("That did not work.")
             return "done"
 
         try:
-            yield (Tool(definition=canon.Tool(f"{server.name}_work"), run=run),)
+            yield (Tool(definition=canon.ToolDefinition(f"{server.name}_work"), run=run),)
         finally:
             await asyncio.sleep(self._ending_s)
             self.log.append(f"{server.name} ends")
 
 
 @pytest.fixture
-def stub(monkeypatch: pytest.MonkeyPatch) -> Stub:
-    made = Stub(starting_s=0.01)
-    monkeypatch.setattr(toolbox, "connected", made.connected)
-    return made
+def stub(monkeypatch: pytest.MonkeyPatch) -> FakeServers:
+    servers = FakeServers(starting_s=0.01)
+    monkeypatch.setattr(toolbox, "connect", servers.connect)
+    return servers
 
 
 def test_a_tool_a_server_and_one_tool_of_a_server_are_found_by_name() -> None:
     async def story() -> None:
-        async with Toolbox(builtin_tools(), [shop()]) as box:
+        async with Toolbox(builtin_tools(), [mcp_server()]) as box:
             assert box.names == ("calculator", "current_time", "shop")
-            found = await box.find(["calculator", "shop/add", "shop", "shop/add"])
-            assert names(found)[:3] == ["calculator", "shop_add", "shop_noisy"]
-            assert len(names(found)) == len(set(names(found)))
-            by_name = {tool.definition.name: tool for tool in found}
-            assert await call(by_name["calculator"], '{"expression": "6 * 7"}') == Came("42")
-            assert await call(by_name["shop_add"], '{"a": 40}') == Came("42")
+            tools = await box.find(["calculator", "shop/add", "shop", "shop/add"])
+            assert names(tools)[:3] == ["calculator", "shop_add", "shop_noisy"]
+            assert len(names(tools)) == len(set(names(tools)))
+            by_name = {tool.definition.name: tool for tool in tools}
+            assert await call_tool(by_name["calculator"], '{"expression": "6 * 7"}') == ToolOutcome("42")
+            assert await call_tool(by_name["shop_add"], '{"a": 40}') == ToolOutcome("42")
             assert await box.find([]) == ()
 
     asyncio.run(story())
@@ -98,7 +98,7 @@ def test_a_tool_a_server_and_one_tool_of_a_server_are_found_by_name() -> None:
 
 def test_unknown_names_are_refused_with_those_there_are() -> None:
     async def story() -> None:
-        async with Toolbox(builtin_tools(), [shop(tools=("add", "whoami"))]) as box:
+        async with Toolbox(builtin_tools(), [mcp_server(tools=("add", "whoami"))]) as box:
             with pytest.raises(Refused) as caught:
                 await box.find(["calculator", "hammer"])
             assert str(caught.value) == (
@@ -114,7 +114,7 @@ def test_unknown_names_are_refused_with_those_there_are() -> None:
 
 def test_a_server_starts_when_it_is_needed_and_ends_with_the_toolbox() -> None:
     async def story() -> int:
-        async with Toolbox({}, [shop(), McpServer(name="unused", command=("/nowhere",))]) as box:
+        async with Toolbox({}, [mcp_server(), McpServer(name="unused", command=("/nowhere",))]) as box:
             first = await pid_of(box)
             assert await pid_of(box) == first
             assert alive(first)
@@ -125,35 +125,35 @@ def test_a_server_starts_when_it_is_needed_and_ends_with_the_toolbox() -> None:
 
 def test_a_server_that_died_is_started_again() -> None:
     async def story() -> None:
-        async with Toolbox({}, [shop()]) as box:
+        async with Toolbox({}, [mcp_server()]) as box:
             first = await pid_of(box)
             (add,) = await box.find(["shop/add"])
             os.kill(first, signal.SIGKILL)
-            assert "is gone" in (await call(add, '{"a": 1}')).error
+            assert "is gone" in (await call_tool(add, '{"a": 1}')).error
             second = await pid_of(box)
             assert second != first
-            assert "is gone" in (await call(add, '{"a": 1}')).error
+            assert "is gone" in (await call_tool(add, '{"a": 1}')).error
             assert await pid_of(box) == second, "an old tool that fails says nothing about the new server"
             (add,) = await box.find(["shop/add"])
-            assert await call(add, '{"a": 1}') == Came("3")
+            assert await call_tool(add, '{"a": 1}') == ToolOutcome("3")
         assert not alive(second)
 
     asyncio.run(story())
 
 
-def test_finds_at_the_same_time_start_one_server_once(stub: Stub) -> None:
+def test_finds_at_the_same_time_start_one_server_once(stub: FakeServers) -> None:
     async def story() -> None:
-        async with Toolbox({}, [shop(), McpServer(name="other", url="https://x")]) as box:
-            found = await asyncio.gather(*(box.find(["shop", "other"]) for _ in range(20)))
-            assert {tuple(names(tools)) for tools in found} == {("shop_work", "other_work")}
+        async with Toolbox({}, [mcp_server(), McpServer(name="other", url="https://x")]) as box:
+            tool_groups = await asyncio.gather(*(box.find(["shop", "other"]) for _ in range(20)))
+            assert {tuple(names(tools)) for tools in tool_groups} == {("shop_work", "other_work")}
         assert sorted(stub.log) == ["other ends", "other starts", "shop ends", "shop starts"]
 
     asyncio.run(story())
 
 
-def test_whoever_stops_waiting_does_not_stop_the_others(stub: Stub) -> None:
+def test_whoever_stops_waiting_does_not_stop_the_others(stub: FakeServers) -> None:
     async def story() -> None:
-        async with Toolbox({}, [shop()]) as box:
+        async with Toolbox({}, [mcp_server()]) as box:
             impatient = asyncio.create_task(box.find(["shop"]))
             patient = asyncio.create_task(box.find(["shop"]))
             await asyncio.sleep(0)
@@ -164,9 +164,9 @@ def test_whoever_stops_waiting_does_not_stop_the_others(stub: Stub) -> None:
     asyncio.run(story())
 
 
-def test_a_start_that_failed_is_tried_again(stub: Stub) -> None:
+def test_a_start_that_failed_is_tried_again(stub: FakeServers) -> None:
     async def story() -> None:
-        async with Toolbox({}, [shop()]) as box:
+        async with Toolbox({}, [mcp_server()]) as box:
             stub.refuse = "It did not start."
             for _ in range(2):
                 with pytest.raises(Refused, match="It did not start"):
@@ -178,26 +178,26 @@ def test_a_start_that_failed_is_tried_again(stub: Stub) -> None:
     asyncio.run(story())
 
 
-def test_only_a_server_that_is_gone_is_started_again(stub: Stub) -> None:
+def test_only_a_server_that_is_gone_is_started_again(stub: FakeServers) -> None:
     async def story() -> None:
-        async with Toolbox({}, [shop()]) as box:
+        async with Toolbox({}, [mcp_server()]) as box:
             (work,) = await box.find(["shop"])
-            assert (await call(work, '{"fail":true}')).error == "That did not work."
+            assert (await call_tool(work, '{"fail":true}')).error == "That did not work."
             await box.find(["shop"])
             assert stub.log == ["shop starts"]
-            stub.gone = True
-            await call(work, "")
-            stub.gone = False
+            stub.server_gone = True
+            await call_tool(work, "")
+            stub.server_gone = False
             (again,) = await box.find(["shop"])
-            assert await call(again, "") == Came("done")
+            assert await call_tool(again, "") == ToolOutcome("done")
             assert stub.log == ["shop starts", "shop ends", "shop starts"]
 
     asyncio.run(story())
 
 
-def test_servers_start_only_within_the_toolbox(stub: Stub) -> None:
+def test_servers_start_only_within_the_toolbox(stub: FakeServers) -> None:
     async def story() -> None:
-        box = Toolbox(builtin_tools(), [shop()])
+        box = Toolbox(builtin_tools(), [mcp_server()])
         assert names(await box.find(["calculator"])) == ["calculator"]
         with pytest.raises(RuntimeError, match="within `async with`"):
             await box.find(["shop"])
@@ -211,7 +211,7 @@ def test_servers_start_only_within_the_toolbox(stub: Stub) -> None:
 
 def test_one_that_is_still_starting_is_ended_too(caplog: pytest.LogCaptureFixture) -> None:
     async def story() -> None:
-        async with Toolbox({}, [shop()]) as box:
+        async with Toolbox({}, [mcp_server()]) as box:
             finding = asyncio.create_task(box.find(["shop"]))
             await asyncio.sleep(0.05)
         with pytest.raises(asyncio.CancelledError):
@@ -225,12 +225,12 @@ def test_one_that_is_still_starting_is_ended_too(caplog: pytest.LogCaptureFixtur
 def test_ending_takes_no_longer_than_it_may(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    slow = Stub(ending_s=0.5)
-    monkeypatch.setattr(toolbox, "connected", slow.connected)
-    monkeypatch.setattr(toolbox, "END_S", 0.05)
+    slow = FakeServers(ending_s=0.5)
+    monkeypatch.setattr(toolbox, "connect", slow.connect)
+    monkeypatch.setattr(toolbox, "CLOSE_TIMEOUT_S", 0.05)
 
     async def story() -> None:
-        async with Toolbox({}, [shop()]) as box:
+        async with Toolbox({}, [mcp_server()]) as box:
             await box.find(["shop"])
         assert "shop ends" not in slow.log, "it was waited for"
         await asyncio.sleep(0.6)
@@ -240,9 +240,11 @@ def test_ending_takes_no_longer_than_it_may(
     assert "1 MCP servers had not ended after 0.05 s" in caplog.text
 
 
-def test_env_holds_references_and_a_missing_key_is_named(stub: Stub, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_env_holds_references_and_a_missing_key_is_named(
+    stub: FakeServers, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def story() -> None:
-        async with Toolbox({}, [shop(env={"TOKEN": "env:SHOP_TOKEN", "LEVEL": "3"})]) as box:
+        async with Toolbox({}, [mcp_server(env={"TOKEN": "env:SHOP_TOKEN", "LEVEL": "3"})]) as box:
             with pytest.raises(KeyMissing) as caught:
                 await box.find(["shop"])
             assert str(caught.value) == (
@@ -260,7 +262,7 @@ def test_env_holds_references_and_a_missing_key_is_named(stub: Stub, monkeypatch
 def test_a_token_goes_to_a_place_on_the_web_as_a_header(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SHOP_TOKEN", CANARY)
     seen: set[str | None] = set()
-    inside = workshop().streamable_http_app()
+    inside = tool_server().streamable_http_app()
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
@@ -268,7 +270,7 @@ def test_a_token_goes_to_a_place_on_the_web_as_a_header(monkeypatch: pytest.Monk
         await inside(scope, receive, send)
 
     async def story() -> None:
-        async with served(app) as url:
+        async with serve_app(app) as url:
             server = McpServer(name="shop", url=url, headers={"Authorization": "Bearer env:SHOP_TOKEN"})
             async with Toolbox({}, [server]) as box:
                 await box.find(["shop"])
@@ -279,7 +281,7 @@ def test_a_token_goes_to_a_place_on_the_web_as_a_header(monkeypatch: pytest.Monk
 
 def test_a_key_is_blackened_in_what_a_server_says_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SHOP_LICENSE", CANARY)
-    broken = McpServer(name="shop", command=BROKEN, env={"LICENSE": "env:SHOP_LICENSE"})
+    broken = McpServer(name="shop", command=FAILING_COMMAND, env={"LICENSE": "env:SHOP_LICENSE"})
 
     async def story() -> str:
         async with Toolbox({}, [broken]) as box:
@@ -287,6 +289,6 @@ def test_a_key_is_blackened_in_what_a_server_says_of_it(monkeypatch: pytest.Monk
                 await box.find(["shop"])
         return str(caught.value)
 
-    told = asyncio.run(story())
-    assert told.startswith("The MCP server shop cannot be used: it ended before it answered.")
-    assert CANARY not in told
+    message = asyncio.run(story())
+    assert message.startswith("The MCP server shop cannot be used: it ended before it answered.")
+    assert CANARY not in message

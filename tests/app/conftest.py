@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.app.serving import Home, simulated
+from tests.app.serving import UserHome, running_simulator
 
 from thinkaloud.simulators import Simulator
 
@@ -13,14 +13,14 @@ ANSWER = "It is 42."
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
-    return Home(tmp_path, monkeypatch)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> UserHome:
+    return UserHome(tmp_path, monkeypatch)
 
 
 @pytest.fixture
-def deepseek(home: Home) -> Iterator[Simulator]:
+def deepseek(home: UserHome) -> Iterator[Simulator]:
     """A DeepSeek that thinks once and answers, with its row and key in place."""
-    with simulated("deepseek", [{"thinking": THOUGHT, "text": ANSWER}]) as server:
-        home.points_at(server)
-        home.has_key("deepseek")
+    with running_simulator("deepseek", [{"thinking": THOUGHT, "text": ANSWER}]) as server:
+        home.use_simulators(server)
+        home.set_keys("deepseek")
         yield server

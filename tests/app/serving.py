@@ -10,11 +10,11 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from thinkaloud.catalog import Provider, builtin
-from thinkaloud.simulators import Simulator, running
+from thinkaloud.catalog import Provider, builtin_catalog
+from thinkaloud.simulators import Simulator, run_simulator
 
 KEY = "canary-5f2a9c-never-shown"
-ROWS = {
+CATALOG_ROWS = {
     "anthropic": "anthropic",
     "openai-responses": "openai",
     "openai-chat": "openai-chat",
@@ -29,33 +29,35 @@ ROWS = {
 
 
 @contextmanager
-def simulated(name: str, script: list[Any] | None = None, key: str | None = None) -> Iterator[Simulator]:
+def running_simulator(
+    name: str, script: list[Any] | None = None, key: str | None = None
+) -> Iterator[Simulator]:
     """A simulator in a thread of its own until the block ends."""
-    listening, over = threading.Event(), threading.Event()
-    found: list[Simulator] = []
+    listening, stopped = threading.Event(), threading.Event()
+    servers: list[Simulator] = []
 
     async def serve() -> None:
-        async with running(name, script=script, key=key) as server:
-            found.append(server)
+        async with run_simulator(name, script=script, key=key) as server:
+            servers.append(server)
             listening.set()
-            await asyncio.to_thread(over.wait)
+            await asyncio.to_thread(stopped.wait)
 
     thread = threading.Thread(target=lambda: asyncio.run(serve()), daemon=True)
     thread.start()
     assert listening.wait(10), f"{name} does not listen"
     try:
-        yield found[0]
+        yield servers[0]
     finally:
-        over.set()
+        stopped.set()
         thread.join(10)
 
 
-def _variable(provider: Provider) -> str:
+def _key_variable(provider: Provider) -> str:
     """The variable that a row looks for a key in, first of all."""
     return provider.key.split(" | ")[0].removeprefix("env:")
 
 
-class Home:
+class UserHome:
     """A user's own folder, and an environment with the keys that this test allows."""
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,19 +66,19 @@ class Home:
         monkeypatch.setenv("THINKALOUD_HOME", str(folder))
         monkeypatch.setenv("COLUMNS", "80")
         monkeypatch.delenv("THINKALOUD_MODEL", raising=False)
-        for provider in builtin().providers.values():
-            if name := _variable(provider):
+        for provider in builtin_catalog().providers.values():
+            if name := _key_variable(provider):
                 monkeypatch.delenv(name, raising=False)
 
-    def points_at(self, *servers: Simulator, extra: str = "") -> None:
+    def use_simulators(self, *servers: Simulator, extra: str = "") -> None:
         """Write a catalog in which the simulators stand for their providers."""
         rows = [extra]
         for server in servers:
-            row = builtin().providers[ROWS[server.api.name]]
+            row = builtin_catalog().providers[CATALOG_ROWS[server.api.name]]
             rows.append(f'[providers.{row.name}]\nbase_url = "{server.url}{urlsplit(row.base_url).path}"\n')
         (self.folder / "catalog.toml").write_text("\n".join(rows), "utf-8")
 
-    def has_key(self, *providers: str, key: str = KEY) -> None:
+    def set_keys(self, *providers: str, key: str = KEY) -> None:
         """Put a key for these providers where their rows look for it."""
         for name in providers:
-            self._monkeypatch.setenv(_variable(builtin().providers[name]), key)
+            self._monkeypatch.setenv(_key_variable(builtin_catalog().providers[name]), key)

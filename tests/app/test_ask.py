@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from tests.app.conftest import ANSWER, THOUGHT
-from tests.app.serving import KEY, ROWS, Home, simulated
+from tests.app.serving import CATALOG_ROWS, KEY, UserHome, running_simulator
 from tests.client.upstream import STORY, STREAM
 
 from thinkaloud.app import main
@@ -35,8 +35,8 @@ def test_thoughts_on_stderr_answer_on_stdout(deepseek: Simulator, capsys: Output
     assert deepseek.refusals == []
 
 
-@pytest.mark.parametrize("name", ROWS)
-def test_every_simulated_provider_answers(name: str, home: Home, capsys: Output) -> None:
+@pytest.mark.parametrize("name", CATALOG_ROWS)
+def test_every_simulated_provider_answers(name: str, home: UserHome, capsys: Output) -> None:
     models = {
         "anthropic": "claude-opus-4.8",
         "openai-responses": "gpt-5",
@@ -48,25 +48,27 @@ def test_every_simulated_provider_answers(name: str, home: Home, capsys: Output)
         "ollama": "qwen3:8b",
         "vllm": "qwen3-8b",
     }
-    with simulated(name, [{"thinking": THOUGHT, "text": ANSWER}]) as server:
-        home.points_at(server)
+    with running_simulator(name, [{"thinking": THOUGHT, "text": ANSWER}]) as server:
+        home.use_simulators(server)
         if name not in ("ollama", "vllm"):
-            home.has_key(ROWS[name])
-        code = main(["ask", "--model", f"{ROWS[name]}/{models[name]}", "--thinking", "high", "How much?"])
+            home.set_keys(CATALOG_ROWS[name])
+        code = main(
+            ["ask", "--model", f"{CATALOG_ROWS[name]}/{models[name]}", "--thinking", "high", "How much?"]
+        )
         out, err = capsys.readouterr()
         assert (code, out, server.refusals) == (0, f"{ANSWER}\n", []), err
     if name != "openai-chat":
         assert THOUGHT in err
 
 
-def test_thoughts_are_seen_as_they_come_and_the_time_is_true(home: Home) -> None:
+def test_thoughts_are_seen_as_they_come_and_the_time_is_true(home: UserHome) -> None:
     """The first words of a slow thought are there long before its end, and the stamp says how long."""
-    with simulated(
+    with running_simulator(
         "deepseek", [{"thinking": "one two three four five", "text": "six", "delay_ms": 150}]
     ) as server:
-        home.points_at(server)
-        home.has_key("deepseek")
-        begun = time.monotonic()
+        home.use_simulators(server)
+        home.set_keys("deepseek")
+        started = time.monotonic()
         with subprocess.Popen(
             [*COMMAND, "ask", "--model", MODEL, "Count."], stdout=subprocess.PIPE, stderr=subprocess.PIPE
         ) as run:
@@ -74,14 +76,16 @@ def test_thoughts_are_seen_as_they_come_and_the_time_is_true(home: Home) -> None
             assert run.stdout
             assert run.stderr.read(len("[think] one")) == b"[think] one"
             first = time.monotonic()
-            told = run.stderr.read().decode()
+            stderr_text = run.stderr.read().decode()
             assert run.stdout.read() == b"six\n"
-        took = time.monotonic() - begun
+        took = time.monotonic() - started
     assert time.monotonic() - first > 0.3
-    stamp = re.search(r"^\[think\] Thought for (?:(?P<ms>\d+) ms|(?P<s>[\d.]+)\s?s)$", told, re.MULTILINE)
-    assert stamp, told
-    said = float(stamp["s"] or float(stamp["ms"]) / 1000)
-    assert 0.4 < said < took
+    stamp = re.search(
+        r"^\[think\] Thought for (?:(?P<ms>\d+) ms|(?P<s>[\d.]+)\s?s)$", stderr_text, re.MULTILINE
+    )
+    assert stamp, stderr_text
+    shown_seconds = float(stamp["s"] or float(stamp["ms"]) / 1000)
+    assert 0.4 < shown_seconds < took
 
 
 @pytest.mark.parametrize(("show", "lines"), [("summary", 1), ("hide", 0)])
@@ -99,12 +103,12 @@ def test_less_of_the_thinking_can_be_shown(
 def test_json_is_one_object_with_times(deepseek: Simulator, capsys: Output) -> None:
     assert main(["ask", "--model", MODEL, "--format", "json", "How much?"]) == 0
     out, err = capsys.readouterr()
-    told = json.loads(out)
+    body = json.loads(out)
     assert err == ""
-    assert told["content"] == [{"type": "text", "text": ANSWER}]
-    assert told["reasoning_content"] == THOUGHT
-    assert told["reasoning_meta"]["duration_ms"] >= 0
-    assert told["outcome"]["ending"] == "answered"
+    assert body["content"] == [{"type": "text", "text": ANSWER}]
+    assert body["reasoning_content"] == THOUGHT
+    assert body["reasoning_meta"]["duration_ms"] >= 0
+    assert body["outcome"]["ending"] == "answered"
 
 
 def test_ndjson_is_the_entries(deepseek: Simulator, tmp_path: Path, capsys: Output) -> None:
@@ -123,10 +127,10 @@ def test_ndjson_is_the_entries(deepseek: Simulator, tmp_path: Path, capsys: Outp
 
 
 def test_the_prompt_comes_from_a_pipe(deepseek: Simulator) -> None:
-    ran = subprocess.run(
+    completed = subprocess.run(
         [*COMMAND, "ask", "--model", MODEL, "-"], input="É 42?".encode(), capture_output=True, check=True
     )
-    assert ran.stdout.decode() == f"{ANSWER}\n"
+    assert completed.stdout.decode() == f"{ANSWER}\n"
     assert deepseek.requests[0].body["messages"][-1]["content"] == "É 42?"
 
 
@@ -159,12 +163,12 @@ def test_system_limit_and_model_from_the_environment(
     ],
 )
 def test_r036_one_setting_becomes_what_the_model_takes(
-    thinking: str, sent: dict[str, Any], home: Home, capsys: Output
+    thinking: str, sent: dict[str, Any], home: UserHome, capsys: Output
 ) -> None:
     """R036: a newer Claude is asked by effort; a number of tokens is told to be translated."""
-    with simulated("anthropic") as server:
-        home.points_at(server)
-        home.has_key("anthropic")
+    with running_simulator("anthropic") as server:
+        home.use_simulators(server)
+        home.set_keys("anthropic")
         assert main(["ask", "--model", "claude-opus-4.8", "--thinking", thinking, "Hi"]) == 0
         body = server.requests[0].body
     assert {name: body[name] for name in sent} == sent
@@ -172,11 +176,11 @@ def test_r036_one_setting_becomes_what_the_model_takes(
     assert len(notices) == (thinking == "20000")
 
 
-def test_r036_an_older_claude_gets_a_budget(home: Home) -> None:
+def test_r036_an_older_claude_gets_a_budget(home: UserHome) -> None:
     """R035 R036 R037: asked at Anthropic, by budget, with room for the answer beside it."""
-    with simulated("anthropic") as server:
-        home.points_at(server)
-        home.has_key("anthropic", "openrouter")
+    with running_simulator("anthropic") as server:
+        home.use_simulators(server)
+        home.set_keys("anthropic", "openrouter")
         assert main(["ask", "--model", "claude-opus-4.5", "--thinking", "2000", "Hi"]) == 0
         body = server.requests[0].body
     assert body["thinking"] == {"type": "enabled", "budget_tokens": 2000}
@@ -190,11 +194,11 @@ def test_what_cannot_be_honoured_is_said_before_the_answer(deepseek: Simulator, 
     assert err.splitlines()[0].startswith("deepseek-v4-pro takes no budget at deepseek. It is asked for ")
 
 
-def test_thinking_that_is_not_to_be_had_is_an_error_or_a_warning(home: Home, capsys: Output) -> None:
+def test_thinking_that_is_not_to_be_had_is_an_error_or_a_warning(home: UserHome, capsys: Output) -> None:
     """R046: an error by itself; going on without is chosen, and announced."""
-    with simulated("openai-responses") as server:
-        home.points_at(server)
-        home.has_key("openai")
+    with running_simulator("openai-responses") as server:
+        home.use_simulators(server)
+        home.set_keys("openai")
         ask = ["ask", "--model", "openai/gpt-4o", "--thinking", "high", "Hi"]
         assert main(ask) == 2
         out, refused = capsys.readouterr()
@@ -205,20 +209,20 @@ def test_thinking_that_is_not_to_be_had_is_an_error_or_a_warning(home: Home, cap
     assert "simulated answer" in out
 
 
-def test_nothing_is_sent_without_a_key(home: Home, capsys: Output) -> None:
+def test_nothing_is_sent_without_a_key(home: UserHome, capsys: Output) -> None:
     """R035 R039: a missing key at the one provider that shows thinking is no reason to go elsewhere."""
-    with simulated("anthropic") as claude, simulated("openrouter") as other:
-        home.points_at(claude, other)
-        home.has_key("openrouter")
+    with running_simulator("anthropic") as claude, running_simulator("openrouter") as other:
+        home.use_simulators(claude, other)
+        home.set_keys("openrouter")
         assert main(["ask", "--model", "claude-opus-4.5", "--thinking", "high", "Hi"]) == 2
         assert claude.requests == other.requests == []
     assert "ANTHROPIC_API_KEY" in capsys.readouterr().err
 
 
-def test_a_wrong_key_is_told_and_never_shown(home: Home, capsys: Output) -> None:
-    with simulated("deepseek", key="another") as server:
-        home.points_at(server)
-        home.has_key("deepseek")
+def test_a_wrong_key_is_told_and_never_shown(home: UserHome, capsys: Output) -> None:
+    with running_simulator("deepseek", key="another") as server:
+        home.use_simulators(server)
+        home.set_keys("deepseek")
         assert main(["ask", "--model", MODEL, "Hi"]) == 1
     out, err = capsys.readouterr()
     assert out == ""
@@ -241,50 +245,50 @@ def test_a_wrong_key_is_told_and_never_shown(home: Home, capsys: Output) -> None
     ],
     ids=lambda fault: fault["kind"] + str(fault.get("status", "")),
 )
-def test_the_key_is_never_printed(form: str, fault: dict[str, Any], home: Home, capsys: Output) -> None:
+def test_the_key_is_never_printed(form: str, fault: dict[str, Any], home: UserHome, capsys: Output) -> None:
     """Whatever goes wrong, it is told with exit code 1 and without the key."""
-    with simulated("deepseek", [{"thinking": THOUGHT, "text": ANSWER, "fault": fault}]) as server:
-        home.points_at(server)
-        home.has_key("deepseek")
+    with running_simulator("deepseek", [{"thinking": THOUGHT, "text": ANSWER, "fault": fault}]) as server:
+        home.use_simulators(server)
+        home.set_keys("deepseek")
         code = main(["ask", "--model", MODEL, "--format", form, "Hi"])
     out, err = capsys.readouterr()
     assert KEY not in out + err
     assert (code, out + err != "") == (1, True)
 
 
-def test_a_rate_limit_says_how_long_to_wait(home: Home, capsys: Output) -> None:
+def test_a_rate_limit_says_how_long_to_wait(home: UserHome, capsys: Output) -> None:
     fault = {"kind": "status", "status": 429, "retry_after": 3600}
-    with simulated("deepseek", [{"text": ANSWER, "fault": fault}]) as server:
-        home.points_at(server)
-        home.has_key("deepseek")
+    with running_simulator("deepseek", [{"text": ANSWER, "fault": fault}]) as server:
+        home.use_simulators(server)
+        home.set_keys("deepseek")
         assert main(["ask", "--model", MODEL, "Hi"]) == 1
     assert "Wait 3600 s, then ask again." in capsys.readouterr().err
 
 
-def test_a_short_wait_is_waited_for(home: Home, capsys: Output) -> None:
+def test_a_short_wait_is_waited_for(home: UserHome, capsys: Output) -> None:
     fault = {"kind": "status", "status": 429, "retry_after": 0}
-    with simulated("deepseek", [{"text": ANSWER, "fault": fault}]) as server:
-        home.points_at(server)
-        home.has_key("deepseek")
+    with running_simulator("deepseek", [{"text": ANSWER, "fault": fault}]) as server:
+        home.use_simulators(server)
+        home.set_keys("deepseek")
         assert main(["ask", "--model", MODEL, "Hi"]) == 0
         assert len(server.requests) == 2
     assert capsys.readouterr().out == f"{ANSWER}\n"
 
 
 @pytest.mark.parametrize("form", ["plain", "json"])
-def test_a_cut_connection_keeps_what_was_said(form: str, home: Home, capsys: Output) -> None:
+def test_a_cut_connection_keeps_what_was_said(form: str, home: UserHome, capsys: Output) -> None:
     """The thought and the beginning of the answer stand, and the exit code says that it failed."""
     script = [{"thinking": "Hm.", "text": "one two three four", "fault": {"kind": "cut", "after_events": 4}}]
-    with simulated("deepseek", script) as server:
-        home.points_at(server)
-        home.has_key("deepseek")
+    with running_simulator("deepseek", script) as server:
+        home.use_simulators(server)
+        home.set_keys("deepseek")
         assert main(["ask", "--model", MODEL, "--format", form, "Count."]) == 1
     out, err = capsys.readouterr()
     if form == "json":
-        told = json.loads(out)
-        assert told["reasoning_content"] == "Hm."
-        assert told["content"][0]["text"].startswith("one")
-        assert told["outcome"]["ending"] == "cut_off"
+        body = json.loads(out)
+        assert body["reasoning_content"] == "Hm."
+        assert body["content"][0]["text"].startswith("one")
+        assert body["outcome"]["ending"] == "cut_off"
     else:
         assert out.startswith("one")
         assert out.endswith("\n")
@@ -292,10 +296,10 @@ def test_a_cut_connection_keeps_what_was_said(form: str, home: Home, capsys: Out
         assert err.splitlines()[-1] == "The connection was lost before the answer was complete."
 
 
-def test_a_length_limit_is_told(home: Home, capsys: Output) -> None:
-    with simulated("deepseek", [{"text": "one two", "finish": "length"}]) as server:
-        home.points_at(server)
-        home.has_key("deepseek")
+def test_a_length_limit_is_told(home: UserHome, capsys: Output) -> None:
+    with running_simulator("deepseek", [{"text": "one two", "finish": "length"}]) as server:
+        home.use_simulators(server)
+        home.set_keys("deepseek")
         assert main(["ask", "--model", MODEL, "Count."]) == 1
     out, err = capsys.readouterr()
     assert out == "one two\n"
@@ -303,9 +307,9 @@ def test_a_length_limit_is_told(home: Home, capsys: Output) -> None:
 
 
 @pytest.mark.parametrize("form", ["plain", "json", "ndjson"])
-def test_ctrl_c_cancels_cleanly(form: str, home: Home) -> None:
+def test_ctrl_c_cancels_cleanly(form: str, home: UserHome) -> None:
     """What was said is kept, the turn ends as cancelled, and the provider sees it within a second."""
-    home.has_key("deepseek")
+    home.set_keys("deepseek")
     with socket.create_server(("127.0.0.1", 0)) as listener:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         (home.folder / "catalog.toml").write_text(f'[providers.deepseek]\nbase_url = "{url}"\n')
@@ -323,7 +327,7 @@ def test_ctrl_c_cancels_cleanly(form: str, home: Home) -> None:
             run.send_signal(signal.SIGINT)
             provider.settimeout(1)
             assert provider.recv(1) == b"", "the connection was not closed within a second"
-        out, err = (told.decode() for told in run.communicate(timeout=60))
+        out, err = (body.decode() for body in run.communicate(timeout=60))
     assert run.returncode == 130
     match form:
         case "plain":
@@ -331,18 +335,18 @@ def test_ctrl_c_cancels_cleanly(form: str, home: Home) -> None:
             assert err.startswith("[think] Two and two → ?\n")
             assert err.endswith("\nStopped before the answer was complete.\n")
         case "json":
-            told = json.loads(out)
-            assert (told["content"][0]["text"], told["outcome"]["ending"]) == ("Fo", "cancelled")
+            body = json.loads(out)
+            assert (body["content"][0]["text"], body["outcome"]["ending"]) == ("Fo", "cancelled")
         case "ndjson":
             assert json.loads(out.splitlines()[-1])["event"]["finish"] == "cancelled"
     assert "Traceback" not in err
 
 
-def test_ctrl_c_before_the_first_byte_says_nothing(home: Home) -> None:
+def test_ctrl_c_before_the_first_byte_says_nothing(home: UserHome) -> None:
     script = [{"text": "late", "fault": {"kind": "stall", "seconds": 30}}]
-    with simulated("deepseek", script) as server:
-        home.points_at(server)
-        home.has_key("deepseek")
+    with running_simulator("deepseek", script) as server:
+        home.use_simulators(server)
+        home.set_keys("deepseek")
         run = subprocess.Popen(
             [*COMMAND, "ask", "--model", MODEL, "--format", "json", "Hi"],
             stdout=subprocess.PIPE,
@@ -355,10 +359,10 @@ def test_ctrl_c_before_the_first_byte_says_nothing(home: Home) -> None:
     assert run.returncode == 130
 
 
-def test_escapes_of_a_model_never_reach_the_terminal(home: Home, capsys: Output) -> None:
-    with simulated("deepseek", [{"thinking": "\x1b]0;x\x07a", "text": "\x9b2Jb"}] * 3) as server:
-        home.points_at(server)
-        home.has_key("deepseek")
+def test_escapes_of_a_model_never_reach_the_terminal(home: UserHome, capsys: Output) -> None:
+    with running_simulator("deepseek", [{"thinking": "\x1b]0;x\x07a", "text": "\x9b2Jb"}] * 3) as server:
+        home.use_simulators(server)
+        home.set_keys("deepseek")
         for form in ("plain", "json", "ndjson"):
             assert main(["ask", "--model", MODEL, "--format", form, "Hi"]) == 0
     assert not set("".join(capsys.readouterr())) & set("\x1b\x07\x9b")

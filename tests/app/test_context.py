@@ -7,12 +7,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.app.serving import Home, simulated
+from tests.app.serving import UserHome, running_simulator
 
 from thinkaloud.app import main
 from thinkaloud.app.settings import user_catalog
 from thinkaloud.canon import ProviderFault
-from thinkaloud.client.prompting import Options, ask
+from thinkaloud.client import Options, ask
 from thinkaloud.context import read_conversation
 
 FILE = Path(__file__).parents[2] / "examples/conversation.json"
@@ -29,11 +29,11 @@ Output = pytest.CaptureFixture[str]
     ],
 )
 def test_the_body_is_what_the_client_sends(
-    simulator: str, model: str, provider: str, home: Home, capsys: Output
+    simulator: str, model: str, provider: str, home: UserHome, capsys: Output
 ) -> None:
-    with simulated(simulator) as server:
-        home.points_at(server)
-        home.has_key(provider)
+    with running_simulator(simulator) as server:
+        home.use_simulators(server)
+        home.set_keys(provider)
         assert main(["context", str(FILE), "--model", model, "--thinking", "low"]) == 0
         out, err = capsys.readouterr()
         assert server.requests == []
@@ -48,7 +48,7 @@ def test_the_body_is_what_the_client_sends(
     assert json.loads(out)
 
 
-def test_the_report_has_a_line_for_every_block(home: Home, capsys: Output) -> None:
+def test_the_report_has_a_line_for_every_block(home: UserHome, capsys: Output) -> None:
     """What goes back, what stays, and why."""
     assert main(["context", str(FILE), "--model", "deepseek/deepseek-v4-pro"]) == 0
     out, err = capsys.readouterr()
@@ -62,9 +62,9 @@ def test_the_report_has_a_line_for_every_block(home: Home, capsys: Output) -> No
     assert "I need the weather first." not in out
 
 
-def test_modes_change_what_goes_back(home: Home, capsys: Output) -> None:
-    told = ["context", str(FILE), "--model", "deepseek/deepseek-v4-pro", "--unsupported", "note"]
-    assert main(told) == 0
+def test_modes_change_what_goes_back(home: UserHome, capsys: Output) -> None:
+    arguments = ["context", str(FILE), "--model", "deepseek/deepseek-v4-pro", "--unsupported", "note"]
+    assert main(arguments) == 0
     out, err = capsys.readouterr()
     assert "I need the weather first." in json.loads(out)["messages"][-1]["content"]
     assert "1 transformed" in err
@@ -72,17 +72,17 @@ def test_modes_change_what_goes_back(home: Home, capsys: Output) -> None:
     assert "1 withheld" in capsys.readouterr().err
 
 
-def test_notes_stand_below_the_report(home: Home, capsys: Output) -> None:
+def test_notes_stand_below_the_report(home: UserHome, capsys: Output) -> None:
     assert main(["context", str(FILE), "--model", "deepseek/deepseek-v4-pro", "--thinking", "5000"]) == 0
     assert "note: deepseek-v4-pro takes no budget at deepseek." in capsys.readouterr().err.splitlines()[-1]
 
 
 def test_a_conversation_comes_from_a_pipe_and_the_model_from_the_environment(
-    home: Home, monkeypatch: pytest.MonkeyPatch
+    home: UserHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("THINKALOUD_MODEL", "openai/gpt-5")
     with FILE.open("rb") as piped:
-        ran = subprocess.run(
+        completed = subprocess.run(
             [sys.executable, "-m", "thinkaloud", "context", "-"], stdin=piped, capture_output=True, check=True
         )
-    assert json.loads(ran.stdout)["model"] == "gpt-5"
+    assert json.loads(completed.stdout)["model"] == "gpt-5"

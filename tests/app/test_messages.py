@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.app.serving import KEY, Home, simulated
+from tests.app.serving import KEY, UserHome, running_simulator
 
 from thinkaloud.app import main
 
@@ -32,7 +32,7 @@ REFUSED = [
     ),
     (
         ["ask", "--model", MODEL, "--thinking", "lots", "Hi"],
-        "'lots' is no way to think. Use one of off, low, medium, high, max, or a number of tokens.",
+        "Invalid thinking level: 'lots'. Use one of off, low, medium, high, max, or a number of tokens.",
     ),
     (
         ["ask", "--model", "gpt-4o", "--thinking", "low", "Hi"],
@@ -86,25 +86,25 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("words", "told"), REFUSED, ids=[" ".join(words)[:40] for words, _ in REFUSED])
-def test_what_cannot_be_carried_out(words: list[str], told: str, home: Home, capsys: Output) -> None:
+@pytest.mark.parametrize(("words", "message"), REFUSED, ids=[" ".join(words)[:40] for words, _ in REFUSED])
+def test_what_cannot_be_carried_out(words: list[str], message: str, home: UserHome, capsys: Output) -> None:
     """R046: one line, exit code 2, nothing on stdout, nothing sent."""
     assert main(words) == 2
-    assert capsys.readouterr() == ("", f"thinkaloud: {told}\n")
+    assert capsys.readouterr() == ("", f"thinkaloud: {message}\n")
 
 
-def test_whose_list_must_be_said(home: Home, capsys: Output) -> None:
-    for words, told in (
+def test_whose_list_must_be_said(home: UserHome, capsys: Output) -> None:
+    for words, message in (
         ([], "Nobody was named whose list to read."),
         (["hal"], "No list of models is known for 'hal'."),
     ):
         assert main(["models", "refresh", *words]) == 2
         err = capsys.readouterr().err
-        assert err.startswith(f"thinkaloud: {told} Name one of: anthropic, ")
+        assert err.startswith(f"thinkaloud: {message} Name one of: anthropic, ")
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         (b"models = [", "is not TOML: "),
         (b"[modells.x]\n", "there is no section [modells] in a catalog. Use [providers.NAME], "),
@@ -117,7 +117,7 @@ def test_whose_list_must_be_said(home: Home, capsys: Output) -> None:
 )
 @pytest.mark.parametrize("words", [["models"], ["route", "gpt-5"], ["ask", "--model", "gpt-5", "Hi"]])
 def test_a_catalog_of_ones_own_that_is_wrong(
-    text: bytes, told: str, words: list[str], home: Home, capsys: Output
+    text: bytes, message: str, words: list[str], home: UserHome, capsys: Output
 ) -> None:
     mine = home.folder / "catalog.toml"
     mine.write_bytes(text)
@@ -125,7 +125,7 @@ def test_a_catalog_of_ones_own_that_is_wrong(
     out, err = capsys.readouterr()
     assert out == ""
     assert err.startswith(f"thinkaloud: {mine}")
-    assert told in err
+    assert message in err
     assert len(err.splitlines()) == 1
 
 
@@ -151,20 +151,20 @@ FAULTS: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("fault", "told"), FAULTS, ids=[str(fault) for fault, _ in FAULTS])
-def test_what_a_provider_does(fault: dict[str, Any], told: str, home: Home, capsys: Output) -> None:
+@pytest.mark.parametrize(("fault", "message"), FAULTS, ids=[str(fault) for fault, _ in FAULTS])
+def test_what_a_provider_does(fault: dict[str, Any], message: str, home: UserHome, capsys: Output) -> None:
     """Exit code 1, and the last line says it."""
-    with simulated("deepseek", [{"thinking": "Hm.", "text": "one two", "fault": fault}]) as server:
-        home.points_at(server)
-        home.has_key("deepseek")
+    with running_simulator("deepseek", [{"thinking": "Hm.", "text": "one two", "fault": fault}]) as server:
+        home.use_simulators(server)
+        home.set_keys("deepseek")
         assert main(["ask", "--model", MODEL, "Hi"]) == 1
-    assert capsys.readouterr().err.splitlines()[-1].endswith(told)
+    assert capsys.readouterr().err.splitlines()[-1].endswith(message)
 
 
-def test_a_wrong_key(home: Home, capsys: Output) -> None:
-    with simulated("deepseek", key="another") as server:
-        home.points_at(server)
-        home.has_key("deepseek")
+def test_a_wrong_key(home: UserHome, capsys: Output) -> None:
+    with running_simulator("deepseek", key="another") as server:
+        home.use_simulators(server)
+        home.set_keys("deepseek")
         assert main(["ask", "--model", MODEL, "Hi"]) == 1
     err = capsys.readouterr().err
     assert err.startswith("thinkaloud: deepseek refused the request (HTTP 401, ")
@@ -172,9 +172,9 @@ def test_a_wrong_key(home: Home, capsys: Output) -> None:
     assert KEY not in err
 
 
-def test_nobody_there(home: Home, capsys: Output) -> None:
-    with simulated("vllm") as server:
-        home.points_at(server)
+def test_nobody_there(home: UserHome, capsys: Output) -> None:
+    with running_simulator("vllm") as server:
+        home.use_simulators(server)
     assert main(["ask", "--model", "vllm/demo", "Hi"]) == 1
     err = capsys.readouterr().err
     assert err.startswith("thinkaloud: vllm ")

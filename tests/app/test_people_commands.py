@@ -4,14 +4,14 @@ import re
 from hashlib import sha256
 
 import pytest
-from tests.app.serving import Home
+from tests.app.serving import UserHome
 
 from thinkaloud.app import main
 
 Output = pytest.CaptureFixture[str]
 
 
-def test_a_user_is_added_listed_and_removed(home: Home, capsys: Output) -> None:
+def test_a_user_is_added_listed_and_removed(home: UserHome, capsys: Output) -> None:
     assert main(["users", "add", "ana", "--workspace", "blue"]) == 0
     out, err = capsys.readouterr()
     assert re.fullmatch(r"usr_[A-Za-z0-9_-]{22}\n", out)
@@ -27,7 +27,7 @@ def test_a_user_is_added_listed_and_removed(home: Home, capsys: Output) -> None:
     assert "ana" not in capsys.readouterr().out
 
 
-def test_a_user_joins_another_workspace(home: Home, capsys: Output) -> None:
+def test_a_user_joins_another_workspace(home: UserHome, capsys: Output) -> None:
     main(["users", "add", "ana", "--workspace", "blue"])
     capsys.readouterr()
     assert main(["users", "join", "ana", "--workspace", "red"]) == 0
@@ -39,7 +39,7 @@ def test_a_user_joins_another_workspace(home: Home, capsys: Output) -> None:
     assert main(["users", "join", "nobody", "--workspace", "red"]) == 2
 
 
-def test_a_removal_is_meant(home: Home, capsys: Output) -> None:
+def test_a_removal_is_meant(home: UserHome, capsys: Output) -> None:
     """What cannot be undone is not done by a slip."""
     main(["users", "add", "ana"])
     assert main(["users", "remove", "ana"]) == 2
@@ -50,7 +50,7 @@ def test_a_removal_is_meant(home: Home, capsys: Output) -> None:
     assert "cannot be removed" in capsys.readouterr().err
 
 
-def test_a_token_is_shown_once_and_kept_as_a_hash(home: Home, capsys: Output) -> None:
+def test_a_token_is_shown_once_and_kept_as_a_hash(home: UserHome, capsys: Output) -> None:
     main(["users", "add", "ana"])
     capsys.readouterr()
     assert main(["tokens", "create", "ana", "--name", "laptop"]) == 0
@@ -62,13 +62,13 @@ def test_a_token_is_shown_once_and_kept_as_a_hash(home: Home, capsys: Output) ->
     listed = capsys.readouterr().out
     assert re.fullmatch(r"tok_\S+  \d{4}-\d\d-\d\d  valid  laptop\n", listed)
     assert out.strip() not in listed
-    kept = b"".join(file.read_bytes() for file in home.folder.iterdir())
-    assert b"laptop" in kept
-    assert out.strip().encode() not in kept
-    assert sha256(out.strip().encode()).digest() in kept
+    stored = b"".join(file.read_bytes() for file in home.folder.iterdir())
+    assert b"laptop" in stored
+    assert out.strip().encode() not in stored
+    assert sha256(out.strip().encode()).digest() in stored
 
 
-def test_a_token_is_revoked_once(home: Home, capsys: Output) -> None:
+def test_a_token_is_revoked_once(home: UserHome, capsys: Output) -> None:
     main(["tokens", "create", "local"])
     number = capsys.readouterr().err.split()[-1]
     assert main(["tokens", "revoke", number]) == 0
@@ -80,7 +80,7 @@ def test_a_token_is_revoked_once(home: Home, capsys: Output) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (["users", "add", "a b"], "cannot be the name"),
         (["users", "add", "local"], "already"),
@@ -92,13 +92,15 @@ def test_a_token_is_revoked_once(home: Home, capsys: Output) -> None:
         (["tokens", "revoke", "' OR 1=1 --"], "no valid token"),
     ],
 )
-def test_what_cannot_be_is_told(words: list[str], told: str, home: Home, capsys: Output) -> None:
+def test_what_cannot_be_is_told(words: list[str], message: str, home: UserHome, capsys: Output) -> None:
     assert main(words) == 2
     out, err = capsys.readouterr()
-    assert (out, told in err) == ("", True), err
+    assert (out, message in err) == ("", True), err
 
 
-def test_a_folder_that_cannot_be_is_told(home: Home, capsys: Output, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_cannot_be_is_told(
+    home: UserHome, capsys: Output, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (home.folder / "file").write_text("")
     monkeypatch.setenv("THINKALOUD_HOME", str(home.folder / "file"))
     assert main(["users", "list"]) == 2

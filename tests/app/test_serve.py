@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.app.serving import Home, simulated
+from tests.app.serving import UserHome, running_simulator
 
 from thinkaloud.app import main, settings
 
@@ -50,7 +50,7 @@ def stopped(run: Run, number: int = signal.SIGINT) -> tuple[int, str, str]:
     return run.returncode, out, err
 
 
-def told(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def run_command(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """A command that comes to its end by itself."""
     return subprocess.run(
         [*COMMAND, *words],
@@ -73,7 +73,7 @@ def ask(url: str, body: Any = None, *, token: str = "", method: str = "") -> tup
         return error.code, json.loads(error.read())
 
 
-def test_it_says_where_it_is_and_needs_nothing(home: Home) -> None:
+def test_it_says_where_it_is_and_needs_nothing(home: UserHome) -> None:
     """No key, no other service, no token: an address on stdout, and the rest for whoever sits there."""
     with serving("--log-format", "text") as (run, url):
         assert re.fullmatch(r"http://127\.0\.0\.1:\d+", url)
@@ -90,7 +90,7 @@ def test_it_says_where_it_is_and_needs_nothing(home: Home) -> None:
     assert "Traceback" not in err
 
 
-def test_sessions_are_there_after_a_restart(home: Home) -> None:
+def test_sessions_are_there_after_a_restart(home: UserHome) -> None:
     with serving() as (run, url):
         session = ask(f"{url}/api/sessions", {"title": "Kept"})[1]["id"]
         stopped(run, signal.SIGTERM)
@@ -98,7 +98,7 @@ def test_sessions_are_there_after_a_restart(home: Home) -> None:
         assert ask(f"{url}/api/sessions/{session}")[1]["title"] == "Kept"
 
 
-def test_logs_are_json_where_no_terminal_is(home: Home) -> None:
+def test_logs_are_json_where_no_terminal_is(home: UserHome) -> None:
     with serving() as (run, url):
         ask(f"{url}/healthz")
         _, _, err = stopped(run)
@@ -106,13 +106,13 @@ def test_logs_are_json_where_no_terminal_is(home: Home) -> None:
     assert [(line["method"], line["route"], line["status"]) for line in lines] == [("GET", "/healthz", 200)]
 
 
-def test_where_a_token_is_asked_for_the_printed_one_is_right(home: Home) -> None:
+def test_where_a_token_is_asked_for_the_printed_one_is_right(home: UserHome) -> None:
     with serving("--auth", "token") as (run, url):
         assert run.stderr
-        said = ""
-        while not TOKEN.search(said):
-            said += run.stderr.readline()
-        [token] = TOKEN.findall(said)
+        announcement = ""
+        while not TOKEN.search(announcement):
+            announcement += run.stderr.readline()
+        [token] = TOKEN.findall(announcement)
         assert ask(f"{url}/api/sessions")[0] == 401
         assert ask(f"{url}/api/sessions", token=token)[0] == 200
         assert main(["users", "add", "ana"]) == 0
@@ -120,7 +120,7 @@ def test_where_a_token_is_asked_for_the_printed_one_is_right(home: Home) -> None
     assert token not in err
 
 
-def test_tokens_work_and_are_revoked_while_it_runs(home: Home, capsys: Output) -> None:
+def test_tokens_work_and_are_revoked_while_it_runs(home: UserHome, capsys: Output) -> None:
     with serving("--auth", "token") as (_, url):
         assert main(["users", "add", "ana"]) == 0
         capsys.readouterr()
@@ -134,7 +134,7 @@ def test_tokens_work_and_are_revoked_while_it_runs(home: Home, capsys: Output) -
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::"])
-def test_a_public_address_without_tokens_is_refused(host: str, home: Home, capsys: Output) -> None:
+def test_a_public_address_without_tokens_is_refused(host: str, home: UserHome, capsys: Output) -> None:
     assert main(["serve", "--host", host, "--port", "0"]) == 2
     out, err = capsys.readouterr()
     assert out == ""
@@ -143,25 +143,25 @@ def test_a_public_address_without_tokens_is_refused(host: str, home: Home, capsy
     assert not (home.folder / "thinkaloud.db").exists()
 
 
-def test_a_port_that_is_taken_is_told(home: Home, capsys: Output) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = str(taken.getsockname()[1])
+def test_a_port_that_is_taken_is_told(home: UserHome, capsys: Output) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as busy_socket:
+        port = str(busy_socket.getsockname()[1])
         assert main(["serve", "--port", port]) == 2
     err = capsys.readouterr().err
     assert f"Port {port}" in err
     assert "--port 0" in err
 
 
-def test_a_second_gateway_on_the_same_files_is_refused(home: Home) -> None:
+def test_a_second_gateway_on_the_same_files_is_refused(home: UserHome) -> None:
     with serving() as (_, url):
-        second = told("serve", "--port", "0")
+        second = run_command("serve", "--port", "0")
         assert (second.returncode, second.stdout) == (2, "")
         assert "in use by another gateway" in second.stderr
         assert ask(f"{url}/healthz")[0] == 200
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (["--port", "70000"], "not a port"),
         (["--grace", "-1"], "seconds"),
@@ -172,13 +172,13 @@ def test_a_second_gateway_on_the_same_files_is_refused(home: Home) -> None:
         (["--auth", "none"], "invalid choice"),
     ],
 )
-def test_options_that_cannot_be_are_told(words: list[str], told: str, capsys: Output) -> None:
+def test_options_that_cannot_be_are_told(words: list[str], message: str, capsys: Output) -> None:
     with pytest.raises(SystemExit):
         main(["serve", *words])
-    assert told in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
-def _slow_turn(home: Home, url: str) -> str:
+def _slow_turn(home: UserHome, url: str) -> str:
     session = ask(f"{url}/api/sessions", {"model": "vllm/qwen3-8b"})[1]["id"]
     status, turn = ask(f"{url}/api/sessions/{session}/turns", {"prompt": "Go on."})
     assert status == 202
@@ -203,33 +203,33 @@ def _until_stopping(url: str) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_stop_gives_live_turns_their_time_and_no_more(number: int, home: Home) -> None:
+def test_a_stop_gives_live_turns_their_time_and_no_more(number: int, home: UserHome) -> None:
     """Not ready at once, turns marked within the grace time, readers let go, what was said is kept."""
-    with simulated("vllm", ENDLESS) as model:
-        home.points_at(model)
+    with running_simulator("vllm", ENDLESS) as model:
+        home.use_simulators(model)
         with serving("--grace", str(GRACE_S)) as (run, url):
             turn = _slow_turn(home, url)
             _until_thinking(url, turn)
             stream = urllib.request.urlopen(f"{url}/api/turns/{turn}/events", timeout=10)
             run.send_signal(number)
-            begun = time.monotonic()
+            started_turn = time.monotonic()
             _until_stopping(url)
             assert ask(f"{url}/healthz")[0] == 200
-            told = stream.read().decode()
+            stderr_text = stream.read().decode()
             _, err = run.communicate(timeout=60)
-            took = time.monotonic() - begun
+            took = time.monotonic() - started_turn
     assert (run.returncode, "Traceback" in err) == (0, False), err
     assert took > 0.9 * GRACE_S
-    assert told.count("\nid: ") > 1
+    assert stderr_text.count("\nid: ") > 1
     with serving() as (_, url):
-        kept = ask(f"{url}/api/turns/{turn}")[1]
-    assert kept["state"] == "interrupted"
-    assert kept["reasoning_content"].startswith("again and ")
+        stored_turn = ask(f"{url}/api/turns/{turn}")[1]
+    assert stored_turn["state"] == "interrupted"
+    assert stored_turn["reasoning_content"].startswith("again and ")
 
 
-def test_a_second_signal_stops_at_once(home: Home) -> None:
-    with simulated("vllm", ENDLESS) as model:
-        home.points_at(model)
+def test_a_second_signal_stops_at_once(home: UserHome) -> None:
+    with running_simulator("vllm", ENDLESS) as model:
+        home.use_simulators(model)
         with serving("--grace", "600") as (run, url):
             turn = _slow_turn(home, url)
             _until_thinking(url, turn)
@@ -242,26 +242,26 @@ def test_a_second_signal_stops_at_once(home: Home) -> None:
         assert ask(f"{url}/api/turns/{turn}")[1]["state"] == "interrupted"
 
 
-def test_a_stop_without_work_does_not_wait_for_its_grace(home: Home) -> None:
+def test_a_stop_without_work_does_not_wait_for_its_grace(home: UserHome) -> None:
     with serving("--grace", "600") as (run, url):
         ask(f"{url}/healthz")
         code, _, _ = stopped(run, signal.SIGTERM)
     assert code == 0
 
 
-def test_without_the_extra_it_says_what_to_install(home: Home, tmp_path: Path) -> None:
+def test_without_the_extra_it_says_what_to_install(home: UserHome, tmp_path: Path) -> None:
     """The other commands do not need it."""
     (tmp_path / "uvicorn.py").write_text("raise ModuleNotFoundError('no uvicorn', name='uvicorn')")
     (tmp_path / "sqlalchemy.py").write_text("raise ModuleNotFoundError('no sqlalchemy', name='sqlalchemy')")
     for words in (["serve", "--port", "0"], ["users", "list"], ["tokens", "list", "local"]):
-        ran = told(*words, PYTHONPATH=str(tmp_path))
-        assert (ran.returncode, ran.stdout) == (2, "")
-        assert "pip install 'thinkaloud[server]'" in ran.stderr
-        assert "Traceback" not in ran.stderr
-    assert told("models", PYTHONPATH=str(tmp_path)).returncode == 0
+        completed = run_command(*words, PYTHONPATH=str(tmp_path))
+        assert (completed.returncode, completed.stdout) == (2, "")
+        assert "pip install 'thinkaloud[server]'" in completed.stderr
+        assert "Traceback" not in completed.stderr
+    assert run_command("models", PYTHONPATH=str(tmp_path)).returncode == 0
 
 
-def test_without_the_fast_parts_it_serves_all_the_same(home: Home, tmp_path: Path) -> None:
+def test_without_the_fast_parts_it_serves_all_the_same(home: UserHome, tmp_path: Path) -> None:
     """uvloop and httptools are not there on every platform; the limit of headers is."""
     for name in ("uvloop", "httptools"):
         (tmp_path / f"{name}.py").write_text(f"raise ModuleNotFoundError('no {name}', name='{name}')")
@@ -274,7 +274,7 @@ def test_without_the_fast_parts_it_serves_all_the_same(home: Home, tmp_path: Pat
         assert stopped(run)[0] == 0
 
 
-def test_a_shared_gateway_says_that_it_does_not_encrypt(home: Home) -> None:
+def test_a_shared_gateway_says_that_it_does_not_encrypt(home: UserHome) -> None:
     with serving("--host", "0.0.0.0", "--auth", "token") as (run, url):
         assert re.fullmatch(r"http://127\.0\.0\.1:\d+", url)
         assert ask(f"{url}/healthz")[0] == 200
@@ -284,7 +284,7 @@ def test_a_shared_gateway_says_that_it_does_not_encrypt(home: Home) -> None:
 
 
 @pytest.mark.parametrize("words", [["--help"], ["models"], ["serve", "--help"], ["users", "--help"]])
-def test_other_commands_stay_light(words: list[str], home: Home) -> None:
+def test_other_commands_stay_light(words: list[str], home: UserHome) -> None:
     code = (
         "import sys; from thinkaloud.app import main\n"
         "try: main(sys.argv[1:])\n"
@@ -292,8 +292,10 @@ def test_other_commands_stay_light(words: list[str], home: Home) -> None:
         "heavy = {'uvicorn', 'starlette', 'sqlalchemy', 'alembic', 'uvloop'} & set(sys.modules)\n"
         "print(sorted(heavy), file=sys.stderr)"
     )
-    ran = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=True)
-    assert ran.stderr == "[]\n"
+    completed = subprocess.run(
+        [sys.executable, "-c", code, *words], capture_output=True, text=True, check=True
+    )
+    assert completed.stderr == "[]\n"
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from tests.app.serving import Home
+from tests.app.serving import UserHome
 
 from thinkaloud.app import main
 
@@ -38,7 +38,7 @@ def simulating(*words: str) -> Iterator[str]:
     assert err == f"{words[0]} is simulated there; no model is asked. Ctrl-C stops it.\n"
 
 
-def test_it_announces_its_address_and_serves(home: Home, capsys: Output) -> None:
+def test_it_announces_its_address_and_serves(home: UserHome, capsys: Output) -> None:
     with simulating("vllm") as url:
         assert re.fullmatch(r"http://127\.0\.0\.1:\d+", url)
         _points_at(home, url)
@@ -48,7 +48,7 @@ def test_it_announces_its_address_and_serves(home: Home, capsys: Output) -> None
     assert err.startswith("[think] A simulated thought: no model was asked.\n")
 
 
-def test_it_follows_a_script(home: Home, tmp_path: Path, capsys: Output) -> None:
+def test_it_follows_a_script(home: UserHome, tmp_path: Path, capsys: Output) -> None:
     script = tmp_path / "script.json"
     script.write_text(json.dumps([{"thinking": "Easy.", "text": "Four."}]))
     with simulating("vllm", "--script", str(script)) as url:
@@ -57,7 +57,7 @@ def test_it_follows_a_script(home: Home, tmp_path: Path, capsys: Output) -> None
     assert capsys.readouterr().out == "Four.\n"
 
 
-def test_a_port_that_is_taken_is_told(home: Home, capsys: Output) -> None:
+def test_a_port_that_is_taken_is_told(home: UserHome, capsys: Output) -> None:
     with simulating("vllm") as url:
         port = url.rpartition(":")[2]
         assert main(["simulate", "vllm", "--port", port]) == 2
@@ -73,7 +73,7 @@ def test_an_unknown_name_is_told_with_the_known_ones(capsys: Output) -> None:
     assert "anthropic" in err
 
 
-def test_the_tour_of_the_guide_works_without_a_key(home: Home) -> None:
+def test_the_tour_of_the_guide_works_without_a_key(home: UserHome) -> None:
     """The two commands of the guide, run as they stand but for the port."""
     lines = GUIDE.read_text("utf-8").splitlines()
     serve = next(line for line in lines if line.startswith("thinkaloud simulate "))
@@ -83,11 +83,13 @@ def test_the_tour_of_the_guide_works_without_a_key(home: Home) -> None:
     with simulating(name) as url:
         _points_at(home, url)
         shell = ask.replace("thinkaloud", " ".join(COMMAND), 1)
-        ran = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, check=True, timeout=30)
+        completed = subprocess.run(
+            ["bash", "-c", shell], capture_output=True, text=True, check=True, timeout=30
+        )
     at = lines.index(ask)
-    told = lines[at + 1 : lines.index("```", at)]
-    assert [f"# {line}" for line in (ran.stderr + ran.stdout).splitlines()] == told
+    output = lines[at + 1 : lines.index("```", at)]
+    assert [f"# {line}" for line in (completed.stderr + completed.stdout).splitlines()] == output
 
 
-def _points_at(home: Home, url: str) -> None:
+def _points_at(home: UserHome, url: str) -> None:
     (home.folder / "catalog.toml").write_text(f'[providers.vllm]\nbase_url = "{url}/v1"\n')

@@ -26,35 +26,35 @@ from tests.context.talk import (
     ROUTES,
     VLLM,
     WEATHER,
-    Calls,
-    ask,
-    result,
+    CityCall,
+    answer_from,
+    conversation_of,
     route,
-    speak,
-    talk,
+    tool_result,
+    user_message,
 )
 
 from thinkaloud.canon import Refused, UnknownDialect
 from thinkaloud.canon.requests import (
-    Ask,
     AssistantMessage,
-    Call,
     Image,
     Message,
     Request,
-    Tool,
+    ThinkingParameters,
+    ToolCall,
+    ToolDefinition,
     ToolMessage,
     UserMessage,
 )
 from thinkaloud.catalog import Route
 from thinkaloud.context import build
-from thinkaloud.dialects.bodies import BODIES, write
-from thinkaloud.dialects.bodies.outgoing import place
+from thinkaloud.dialects.bodies import REQUEST_BUILDERS, build_request
+from thinkaloud.dialects.bodies.outgoing import set_at_path
 
-PICTURE = Image("image/png", "aGk=")
-CALL = Call("c1", "get_weather", '{"city": "Lima"}')
+IMAGE = Image("image/png", "aGk=")
+CALL = ToolCall("c1", "get_weather", '{"city": "Lima"}')
 MESSAGES: tuple[Message, ...] = (
-    UserMessage("Look.", (PICTURE,)),
+    UserMessage("Look.", (IMAGE,)),
     AssistantMessage("Checking.", (CALL,)),
     ToolMessage("c1", "18 C", "get_weather"),
     UserMessage("And now?"),
@@ -62,21 +62,26 @@ MESSAGES: tuple[Message, ...] = (
 SCHEMA = json.loads(WEATHER.parameters)
 
 
-def body(to: Route, request: Request) -> Any:
-    return json.loads(write(to, request).body)
+def json_body(destination: Route, request: Request) -> Any:
+    return json.loads(build_request(destination, request).body)
 
 
-def request(to: Route, *messages: Message, **fields: Any) -> Request:
-    return Request(model=to.model_id, messages=messages or MESSAGES, **fields)
+def make_request(destination: Route, *messages: Message, **fields: Any) -> Request:
+    return Request(model=destination.model_id, messages=messages or MESSAGES, **fields)
 
 
-def full(to: Route, **fields: Any) -> Any:
-    return body(to, request(to, system="Be brief.", tools=(WEATHER,), max_tokens=900, **fields))
+def full_body(destination: Route, **fields: Any) -> Any:
+    return json_body(
+        destination, make_request(destination, system="Be brief.", tools=(WEATHER,), max_tokens=900, **fields)
+    )
 
 
 def test_anthropic_messages() -> None:
-    told = full(CLAUDE, ask=Ask(mode="enabled", budget_tokens=2048, effort="high", display="summarized"))
-    assert told == {
+    sent_body = full_body(
+        CLAUDE,
+        ask=ThinkingParameters(mode="enabled", budget_tokens=2048, effort="high", display="summarized"),
+    )
+    assert sent_body == {
         "model": "claude-opus-4-5",
         "max_tokens": 900,
         "system": "Be brief.",
@@ -116,17 +121,21 @@ def test_anthropic_messages() -> None:
 @pytest.mark.parametrize(
     ("fields", "betas"),
     [
-        ({"ask": Ask(mode="enabled"), "tools": (WEATHER,)}, "interleaved-thinking-2025-05-14"),
-        ({"ask": Ask(mode="enabled")}, None),
-        ({"ask": Ask(mode="adaptive"), "tools": (WEATHER,)}, None),
+        ({"ask": ThinkingParameters(mode="enabled"), "tools": (WEATHER,)}, "interleaved-thinking-2025-05-14"),
+        ({"ask": ThinkingParameters(mode="enabled")}, None),
+        ({"ask": ThinkingParameters(mode="adaptive"), "tools": (WEATHER,)}, None),
         (
-            {"ask": Ask(mode="adaptive", display="updates", template=(("block_binding", "drop_block"),))},
+            {
+                "ask": ThinkingParameters(
+                    mode="adaptive", display="updates", template=(("block_binding", "drop_block"),)
+                )
+            },
             "thinking-display-updates-2026-08-18,thinking-binding-controls-2026-08-01",
         ),
     ],
 )
 def test_anthropic_headers(fields: dict[str, Any], betas: str | None) -> None:
-    sent = write(BOUND, request(BOUND, **fields))
+    sent = build_request(BOUND, make_request(BOUND, **fields))
     assert sent.path == "/messages"
     assert sent.headers.get("anthropic-beta") == betas
     assert (sent.headers["anthropic-version"], sent.headers["content-type"]) == (
@@ -136,16 +145,16 @@ def test_anthropic_headers(fields: dict[str, Any], betas: str | None) -> None:
 
 
 def test_anthropic_binding_is_asked_for_where_a_row_or_caller_says_so() -> None:
-    asked = Ask(mode="adaptive", template=(("block_binding", "drop_block"),))
-    told = body(BOUND, request(BOUND, ask=asked))
-    assert told["thinking"] == {
+    thinking = ThinkingParameters(mode="adaptive", template=(("block_binding", "drop_block"),))
+    sent_body = json_body(BOUND, make_request(BOUND, ask=thinking))
+    assert sent_body["thinking"] == {
         "type": "adaptive",
         "block_binding": {"prefix_mismatch_behavior": "drop_block"},
     }
-    assert told["max_tokens"] == 16384
-    cloud = body(BEDROCK, request(BEDROCK, ask=asked))
+    assert sent_body["max_tokens"] == 16384
+    cloud = json_body(BEDROCK, make_request(BEDROCK, ask=thinking))
     assert cloud["additionalModelRequestFields"] == {
-        "thinking": told["thinking"],
+        "thinking": sent_body["thinking"],
         "anthropic_beta": ["thinking-binding-controls-2026-08-01"],
     }
 
@@ -153,13 +162,15 @@ def test_anthropic_binding_is_asked_for_where_a_row_or_caller_says_so() -> None:
 def test_anthropic_demands_a_number_of_tokens() -> None:
     bare = msgspec.structs.replace(CLAUDE.provider, max_tokens=None, places={})
     to = msgspec.structs.replace(CLAUDE, provider=bare)
-    assert body(to, request(to))["max_tokens"] == 8192
-    assert body(to, request(to, max_tokens=5))["max_tokens"] == 5
-    assert body(to, request(to, max_tokens=5, ask=Ask(max_tokens=7)))["max_tokens"] == 7
+    assert json_body(to, make_request(to))["max_tokens"] == 8192
+    assert json_body(to, make_request(to, max_tokens=5))["max_tokens"] == 5
+    assert (
+        json_body(to, make_request(to, max_tokens=5, ask=ThinkingParameters(max_tokens=7)))["max_tokens"] == 7
+    )
 
 
 def test_openai_chat() -> None:
-    assert full(CHAT, ask=Ask(effort="low"), stream=False) == {
+    assert full_body(CHAT, ask=ThinkingParameters(effort="low"), stream=False) == {
         "model": "gpt-4o",
         "messages": [
             {"role": "system", "content": "Be brief."},
@@ -201,70 +212,80 @@ def test_openai_chat() -> None:
 
 
 @pytest.mark.parametrize(
-    ("to", "asked", "told"),
+    ("to", "parameters", "told"),
     [
-        (OPENROUTER, Ask(budget_tokens=2000), {"reasoning": {"max_tokens": 2000}}),
-        (OPENROUTER, Ask(effort="high", toggle=True), {"reasoning": {"effort": "high", "enabled": True}}),
+        (OPENROUTER, ThinkingParameters(budget_tokens=2000), {"reasoning": {"max_tokens": 2000}}),
+        (
+            OPENROUTER,
+            ThinkingParameters(effort="high", toggle=True),
+            {"reasoning": {"effort": "high", "enabled": True}},
+        ),
         (
             DEEPSEEK,
-            Ask(mode="enabled", effort="max"),
+            ThinkingParameters(mode="enabled", effort="max"),
             {"thinking": {"type": "enabled"}, "reasoning_effort": "max"},
         ),
-        (KIMI, Ask(mode="disabled"), {"thinking": {"type": "disabled"}}),
-        (MINIMAX, Ask(mode="disabled", effort="high"), {"thinking": {"type": "disabled"}}),
+        (KIMI, ThinkingParameters(mode="disabled"), {"thinking": {"type": "disabled"}}),
+        (MINIMAX, ThinkingParameters(mode="disabled", effort="high"), {"thinking": {"type": "disabled"}}),
         (
             route("dashscope/qwen3-32b"),
-            Ask(toggle=False, budget_tokens=0),
+            ThinkingParameters(toggle=False, budget_tokens=0),
             {"enable_thinking": False, "thinking_budget": 0},
         ),
         (
             VLLM,
-            Ask(template=(("enable_thinking", False),)),
+            ThinkingParameters(template=(("enable_thinking", False),)),
             {"chat_template_kwargs": {"enable_thinking": False}},
         ),
-        (CHAT, Ask(template=(("x", True),), level="low", notes=("said",)), {}),
-        (OLLAMA, Ask(toggle=True), {"think": True}),
-        (OLLAMA, Ask(effort="high"), {"think": "high"}),
+        (CHAT, ThinkingParameters(template=(("x", True),), level="low", notes=("said",)), {}),
+        (OLLAMA, ThinkingParameters(toggle=True), {"think": True}),
+        (OLLAMA, ThinkingParameters(effort="high"), {"think": "high"}),
         (
             COHERE,
-            Ask(mode="enabled", budget_tokens=500),
+            ThinkingParameters(mode="enabled", budget_tokens=500),
             {"thinking": {"type": "enabled", "token_budget": 500}},
         ),
     ],
 )
-def test_what_is_asked_goes_where_the_row_says(to: Route, asked: Ask, told: dict[str, Any]) -> None:
+def test_what_is_asked_goes_where_the_row_says(
+    to: Route, parameters: ThinkingParameters, expected: dict[str, Any]
+) -> None:
     """R042, R043: each provider's own field, and nothing that it does not know."""
-    plain, thinking = body(to, request(to)), body(to, request(to, ask=asked))
-    assert {name: value for name, value in thinking.items() if name not in plain} == told
+    plain, thinking = json_body(to, make_request(to)), json_body(to, make_request(to, ask=parameters))
+    assert {name: value for name, value in thinking.items() if name not in plain} == expected
 
 
 def test_reasoning_goes_back_in_its_field() -> None:
     """R059."""
     turn = AssistantMessage("", (CALL,), "", "reasoning_content")
-    told = body(DEEPSEEK, request(DEEPSEEK, UserMessage("Hi"), turn, ToolMessage("c1", "x")))
-    assert told["messages"][1]["reasoning_content"] == ""
-    local = body(OLLAMA, request(OLLAMA, UserMessage("Hi"), AssistantMessage("a", (), "Hm.", "thinking")))
+    sent_body = json_body(DEEPSEEK, make_request(DEEPSEEK, UserMessage("Hi"), turn, ToolMessage("c1", "x")))
+    assert sent_body["messages"][1]["reasoning_content"] == ""
+    local = json_body(
+        OLLAMA, make_request(OLLAMA, UserMessage("Hi"), AssistantMessage("a", (), "Hm.", "thinking"))
+    )
     assert local["messages"][1] == {"role": "assistant", "content": "a", "thinking": "Hm."}
 
 
 def test_mistral_counts_unasked_and_wants_short_ids() -> None:
-    told = body(MISTRAL, request(MISTRAL))
-    assert "stream_options" not in told
-    assert body(CHAT, request(CHAT))["stream_options"] == {"include_usage": True}
-    call_id = told["messages"][1]["tool_calls"][0]["id"]
+    sent_body = json_body(MISTRAL, make_request(MISTRAL))
+    assert "stream_options" not in sent_body
+    assert json_body(CHAT, make_request(CHAT))["stream_options"] == {"include_usage": True}
+    call_id = sent_body["messages"][1]["tool_calls"][0]["id"]
     assert re.fullmatch("[a-z0-9]{9}", call_id)
-    assert told["messages"][2]["tool_call_id"] == call_id
+    assert sent_body["messages"][2]["tool_call_id"] == call_id
 
 
 def test_a_signature_travels_on_its_call_in_chat() -> None:
     call = msgspec.structs.replace(CALL, signature="sig")
-    told = body(CHAT, request(CHAT, UserMessage("Hi"), AssistantMessage("", (call,))))
-    assert told["messages"][1]["tool_calls"][0]["extra_content"] == {"google": {"thought_signature": "sig"}}
+    sent_body = json_body(CHAT, make_request(CHAT, UserMessage("Hi"), AssistantMessage("", (call,))))
+    assert sent_body["messages"][1]["tool_calls"][0]["extra_content"] == {
+        "google": {"thought_signature": "sig"}
+    }
 
 
 def test_openai_responses() -> None:
     """R007, K11: nothing is stored there, and the payload of every thought is asked for."""
-    assert full(GPT, ask=Ask(effort="high", display="auto"), tool_choice="auto") == {
+    assert full_body(GPT, ask=ThinkingParameters(effort="high", display="auto"), tool_choice="auto") == {
         "model": "gpt-5",
         "input": [
             {"role": "system", "content": "Be brief."},
@@ -305,9 +326,14 @@ def test_openai_responses() -> None:
 
 def test_gemini() -> None:
     """R009."""
-    sent = write(
+    sent = build_request(
         GEMINI,
-        request(GEMINI, system="Be brief.", tools=(WEATHER,), ask=Ask(level="high", display="include")),
+        make_request(
+            GEMINI,
+            system="Be brief.",
+            tools=(WEATHER,),
+            ask=ThinkingParameters(level="high", display="include"),
+        ),
     )
     assert sent.path == f"/models/{GEMINI.model_id}:streamGenerateContent?alt=sse"
     assert json.loads(sent.body) == {
@@ -354,15 +380,15 @@ def test_gemini() -> None:
             },
         ],
     }
-    whole = write(GEMINI, request(GEMINI, stream=False, max_tokens=5))
-    assert whole.path.endswith(":generateContent")
-    assert json.loads(whole.body)["generationConfig"] == {"maxOutputTokens": 5}
+    unstreamed = build_request(GEMINI, make_request(GEMINI, stream=False, max_tokens=5))
+    assert unstreamed.path.endswith(":generateContent")
+    assert json.loads(unstreamed.body)["generationConfig"] == {"maxOutputTokens": 5}
 
 
 def test_gemini_marks_calls_that_no_signature_came_with() -> None:
     """The first call of each step; one that came signed keeps its signature."""
-    other = Call("c2", "get_weather", "{}")
-    signed = Call("c3", "get_weather", "{}", "sig")
+    other = ToolCall("c2", "get_weather", "{}")
+    signed = ToolCall("c3", "get_weather", "{}", "sig")
     loop = (
         UserMessage("Hi"),
         AssistantMessage("", (CALL, other)),
@@ -372,17 +398,17 @@ def test_gemini_marks_calls_that_no_signature_came_with() -> None:
         ToolMessage("c3", "z"),
         AssistantMessage(verbatim='{"role":"model","parts":[]}'),
     )
-    contents = body(GEMINI, request(GEMINI, *loop))["contents"]
-    marks = [part.get("thoughtSignature") for content in contents for part in content["parts"]]
-    assert marks == [None, "skip_thought_signature_validator", None, None, None, "sig", None]
+    contents = json_body(GEMINI, make_request(GEMINI, *loop))["contents"]
+    markers = [part.get("thoughtSignature") for content in contents for part in content["parts"]]
+    assert markers == [None, "skip_thought_signature_validator", None, None, None, "sig", None]
     assert contents[2]["parts"][0]["functionResponse"]["response"] == {"error": "x"}
     assert "id" not in contents[2]["parts"][1]["functionResponse"]
     lax = msgspec.structs.replace(GEMINI, replay=MISTRAL.replay)
-    assert "skip_thought" not in json.dumps(body(lax, request(lax, *loop)))
+    assert "skip_thought" not in json.dumps(json_body(lax, make_request(lax, *loop)))
 
 
 def test_gemini_interactions() -> None:
-    assert full(INTERACTIONS, tool_choice="required") == {
+    assert full_body(INTERACTIONS, tool_choice="required") == {
         "model": GEMINI.model_id,
         "system_instruction": "Be brief.",
         "store": False,
@@ -414,7 +440,7 @@ def test_gemini_interactions() -> None:
 
 def test_ollama() -> None:
     """R010."""
-    assert full(OLLAMA, ask=Ask(toggle=True)) == {
+    assert full_body(OLLAMA, ask=ThinkingParameters(toggle=True)) == {
         "model": "qwen3:8b",
         "messages": [
             {"role": "system", "content": "Be brief."},
@@ -429,18 +455,23 @@ def test_ollama() -> None:
             {"role": "tool", "tool_name": "get_weather", "content": "18 C", "tool_call_id": "c1"},
             {"role": "user", "content": "And now?"},
         ],
-        "tools": body(CHAT, request(CHAT, tools=(WEATHER,)))["tools"],
+        "tools": json_body(CHAT, make_request(CHAT, tools=(WEATHER,)))["tools"],
         "think": True,
         "options": {"num_predict": 900},
         "stream": True,
     }
-    assert "tools" not in full(OLLAMA, tool_choice="none")
+    assert "tools" not in full_body(OLLAMA, tool_choice="none")
 
 
 def test_bedrock_converse() -> None:
-    sent = write(
+    sent = build_request(
         BEDROCK,
-        request(BEDROCK, system="Be brief.", tools=(WEATHER,), ask=Ask(mode="enabled", budget_tokens=2048)),
+        make_request(
+            BEDROCK,
+            system="Be brief.",
+            tools=(WEATHER,),
+            ask=ThinkingParameters(mode="enabled", budget_tokens=2048),
+        ),
     )
     assert sent.path == "/model/us.anthropic.claude-opus-4-5-20251101-v1%3A0/converse-stream"
     assert json.loads(sent.body) == {
@@ -487,14 +518,16 @@ def test_bedrock_converse() -> None:
             },
         ],
     }
-    bare = request(BEDROCK, UserMessage("Hi"), tools=(Tool("now"),), stream=False, max_tokens=5)
-    assert write(BEDROCK, bare).path.endswith("/converse")
-    assert "description" not in body(BEDROCK, bare)["toolConfig"]["tools"][0]["toolSpec"]
-    assert body(BEDROCK, bare)["inferenceConfig"] == {"maxTokens": 5}
+    bare = make_request(
+        BEDROCK, UserMessage("Hi"), tools=(ToolDefinition("now"),), stream=False, max_tokens=5
+    )
+    assert build_request(BEDROCK, bare).path.endswith("/converse")
+    assert "description" not in json_body(BEDROCK, bare)["toolConfig"]["tools"][0]["toolSpec"]
+    assert json_body(BEDROCK, bare)["inferenceConfig"] == {"maxTokens": 5}
 
 
 def test_cohere_v2() -> None:
-    assert full(COHERE)["messages"] == [
+    assert full_body(COHERE)["messages"] == [
         {"role": "system", "content": "Be brief."},
         {
             "role": "user",
@@ -517,14 +550,14 @@ def test_cohere_v2() -> None:
         {"role": "tool", "tool_call_id": "c1", "content": "18 C"},
         {"role": "user", "content": "And now?"},
     ]
-    spoken = body(COHERE, request(COHERE, UserMessage("Hi"), AssistantMessage("Hello.")))
+    spoken = json_body(COHERE, make_request(COHERE, UserMessage("Hi"), AssistantMessage("Hello.")))
     assert spoken["messages"][1] == {"role": "assistant", "content": "Hello."}
-    silent = body(COHERE, request(COHERE, UserMessage("Hi"), AssistantMessage("", (CALL,))))
+    silent = json_body(COHERE, make_request(COHERE, UserMessage("Hi"), AssistantMessage("", (CALL,))))
     assert "content" not in silent["messages"][1]
 
 
 @pytest.mark.parametrize(
-    ("to", "choice", "told"),
+    ("to", "choice", "expected"),
     [
         (CLAUDE, "", None),
         (CLAUDE, "auto", {"type": "auto"}),
@@ -541,12 +574,12 @@ def test_cohere_v2() -> None:
         (COHERE, "required", "REQUIRED"),
     ],
 )
-def test_a_choice_of_tools(to: Route, choice: str, told: object) -> None:
-    assert full(to, tool_choice=choice).get("tool_choice") == told
+def test_a_choice_of_tools(to: Route, choice: str, expected: object) -> None:
+    assert full_body(to, tool_choice=choice).get("tool_choice") == expected
 
 
 @pytest.mark.parametrize(
-    ("to", "place", "choice", "told"),
+    ("to", "place", "choice", "expected"),
     [
         (GEMINI, "toolConfig", "none", {"functionCallingConfig": {"mode": "NONE"}}),
         (
@@ -566,21 +599,21 @@ def test_a_choice_of_tools(to: Route, choice: str, told: object) -> None:
         ),
     ],
 )
-def test_a_choice_of_tools_elsewhere(to: Route, place: str, choice: str, told: object) -> None:
-    assert full(to, tool_choice=choice)[place] == told
+def test_a_choice_of_tools_elsewhere(to: Route, place: str, choice: str, expected: object) -> None:
+    assert full_body(to, tool_choice=choice)[place] == expected
 
 
 def test_a_choice_of_tools_at_bedrock() -> None:
-    chosen = [full(BEDROCK, tool_choice=choice)["toolConfig"]["toolChoice"] for choice in ("auto", "t")]
+    chosen = [full_body(BEDROCK, tool_choice=choice)["toolConfig"]["toolChoice"] for choice in ("auto", "t")]
     assert chosen == [{"auto": {}}, {"tool": {"name": "t"}}]
 
 
 PDF = UserMessage("See.", (Image("application/pdf", "x"),))
-NO_OBJECT = AssistantMessage("", (Call("c", "t", "{"),))
+NO_OBJECT = AssistantMessage("", (ToolCall("c", "t", "{"),))
 
 
 @pytest.mark.parametrize(
-    ("to", "asked", "says"),
+    ("to", "request_fields", "says"),
     [
         (OLLAMA, {"tool_choice": "required"}, "ollama cannot be made to call a tool"),
         (COHERE, {"tool_choice": "t"}, "not 't' by name. Nothing was sent. Say \"required\""),
@@ -591,72 +624,81 @@ NO_OBJECT = AssistantMessage("", (Call("c", "t", "{"),))
         (CHAT, {"messages": (AssistantMessage(verbatim="{"),)}, "own message is not JSON"),
     ],
 )
-def test_what_cannot_be_said_is_refused(to: Route, asked: dict[str, Any], says: str) -> None:
-    fields = {"model": to.model_id, "messages": MESSAGES, "tools": (WEATHER,), **asked}
-    with pytest.raises(Refused, match=says):
-        write(to, Request(**fields))
+def test_what_cannot_be_said_is_refused(to: Route, request_fields: dict[str, Any], error_text: str) -> None:
+    fields = {"model": to.model_id, "messages": MESSAGES, "tools": (WEATHER,), **request_fields}
+    with pytest.raises(Refused, match=error_text):
+        build_request(to, Request(**fields))
 
 
 def test_raw_text_is_not_asked() -> None:
     to = msgspec.structs.replace(CHAT, provider=msgspec.structs.replace(CHAT.provider, dialect="text"))
     with pytest.raises(UnknownDialect, match=r"in the dialect 'text' of openai-chat. Use one of: anthropic"):
-        write(to, request(to))
-    assert len(BODIES) == 8
+        build_request(to, make_request(to))
+    assert len(REQUEST_BUILDERS) == 8
 
 
 @pytest.mark.parametrize("to", ROUTES, ids=lambda to: f"{to.provider.name}-{to.provider.dialect}")
 def test_user_messages_in_a_row_are_one(to: Route) -> None:
-    told = write(to, request(to, UserMessage("One."), UserMessage("", (PICTURE,)), UserMessage("Two."))).body
-    assert b"One.\\n\\nTwo." in told
-    assert told.count(b'"user') == 1
+    sent_bytes = build_request(
+        to, make_request(to, UserMessage("One."), UserMessage("", (IMAGE,)), UserMessage("Two."))
+    ).body
+    assert b"One.\\n\\nTwo." in sent_bytes
+    assert sent_bytes.count(b'"user') == 1
 
 
 @pytest.mark.parametrize(
     "to", [CLAUDE, BEDROCK, GEMINI, INTERACTIONS], ids=lambda to: str(to.provider.dialect)
 )
 def test_a_picture_needs_no_words(to: Route) -> None:
-    assert b'"text"' not in write(to, request(to, UserMessage("", (PICTURE,)))).body
+    assert b'"text"' not in build_request(to, make_request(to, UserMessage("", (IMAGE,)))).body
 
 
 @pytest.mark.parametrize("to", [CHAT, GPT], ids=lambda to: str(to.provider.dialect))
 def test_a_picture_needs_no_words_in_parts(to: Route) -> None:
-    assert b"text" not in write(to, request(to, UserMessage("", (PICTURE,)), stream=False)).body
+    assert b"text" not in build_request(to, make_request(to, UserMessage("", (IMAGE,)), stream=False)).body
 
 
 @pytest.mark.parametrize("to", [CLAUDE, BEDROCK, INTERACTIONS], ids=lambda to: str(to.provider.dialect))
 def test_a_tool_that_failed_says_so(to: Route) -> None:
-    told = write(to, request(to, *MESSAGES[:2], ToolMessage("c1", "", "get_weather", failed=True))).body
-    assert b'"is_error":true' in told or b'"status":"error"' in told
+    sent_bytes = build_request(
+        to, make_request(to, *MESSAGES[:2], ToolMessage("c1", "", "get_weather", failed=True))
+    ).body
+    assert b'"is_error":true' in sent_bytes or b'"status":"error"' in sent_bytes
 
 
 def test_ids_of_other_providers_are_made_to_fit() -> None:
     """Kimi's ids hold dots and colons, which Claude refuses; call and result change together."""
-    call = Call("functions.get_weather:0", "get_weather", "{}")
-    told = body(CLAUDE, request(CLAUDE, AssistantMessage("", (call,)), ToolMessage(call.call_id, "x")))
-    used, answered = told["messages"][0]["content"][0]["id"], told["messages"][1]["content"][0]["tool_use_id"]
+    call = ToolCall("functions.get_weather:0", "get_weather", "{}")
+    sent_body = json_body(
+        CLAUDE, make_request(CLAUDE, AssistantMessage("", (call,)), ToolMessage(call.call_id, "x"))
+    )
+    used, answered = (
+        sent_body["messages"][0]["content"][0]["id"],
+        sent_body["messages"][1]["content"][0]["tool_use_id"],
+    )
     assert used == answered
     assert re.fullmatch("[a-z0-9]{24}", used)
     native = AssistantMessage(verbatim='{"role":"assistant","content":[]}')
-    kept = body(CLAUDE, request(CLAUDE, native, ToolMessage(call.call_id, "x")))
-    assert kept["messages"][1]["content"][0]["tool_use_id"] == call.call_id
+    native_body = json_body(CLAUDE, make_request(CLAUDE, native, ToolMessage(call.call_id, "x")))
+    assert native_body["messages"][1]["content"][0]["tool_use_id"] == call.call_id
 
 
 def test_a_place_that_is_taken_is_a_fault_of_the_row() -> None:
     with pytest.raises(AssertionError, match=r"a of a\.b holds a value already"):
-        place({"a": 1}, "a.b", 2)
+        set_at_path({"a": 1}, "a.b", 2)
 
 
 strange = st.text(min_size=1)
 
 
 @given(st.sampled_from(ROUTES), strange, strange, st.text(), st.booleans())
-def test_any_text_makes_a_sound_body(to: Route, said: str, call_id: str, answered: str, stream: bool) -> None:
-    call = Call(call_id, "t", json.dumps({"x": said}))
-    messages = (UserMessage(said), AssistantMessage(answered, (call,)), ToolMessage(call_id, said, "t"))
-    sent = write(to, request(to, *messages, system=said, stream=stream))
-    told = json.loads(sent.body)
-    assert told.get("stream", stream) is stream
-    assert {said, answered} - {""} <= strings(told)
+def test_any_text_makes_a_sound_body(to: Route, text: str, call_id: str, answered: str, stream: bool) -> None:
+    call = ToolCall(call_id, "t", json.dumps({"x": text}))
+    messages = (UserMessage(text), AssistantMessage(answered, (call,)), ToolMessage(call_id, text, "t"))
+    sent = build_request(to, make_request(to, *messages, system=text, stream=stream))
+    sent_body = json.loads(sent.body)
+    assert sent_body.get("stream", stream) is stream
+    assert {text, answered} - {""} <= strings(sent_body)
 
 
 def strings(value: object) -> set[str]:
@@ -669,7 +711,7 @@ def strings(value: object) -> set[str]:
 
 def test_a_turn_goes_out_as_it_came_in() -> None:
     """The spaces and the order of keys that a provider chose are kept."""
-    turn = speak(CLAUDE, "Hm.", "Hi.", [Calls("c1", "Lima")])
+    turn = answer_from(CLAUDE, "Hm.", "Hi.", [CityCall("c1", "Lima")])
     assert turn.turn.message is not None
-    sent = write(CLAUDE, build(talk(ask(), turn, result()), CLAUDE).request)
+    sent = build_request(CLAUDE, build(conversation_of(user_message(), turn, tool_result()), CLAUDE).request)
     assert turn.turn.message.payload.encode() in sent.body

@@ -4,56 +4,69 @@ import json
 from typing import Any
 
 import pytest
-from tests.bodies.typed_dicts import misfit
-from tests.context.talk import CHAT, CLAUDE, GEMINI, GPT, INTERACTIONS, Calls, ask, result, speak, talk
+from tests.bodies.typed_dicts import type_mismatch
+from tests.context.talk import (
+    CHAT,
+    CLAUDE,
+    GEMINI,
+    GPT,
+    INTERACTIONS,
+    CityCall,
+    answer_from,
+    conversation_of,
+    tool_result,
+    user_message,
+)
 
-from thinkaloud.canon.requests import Ask, Image, UserMessage
+from thinkaloud.canon.requests import Image, ThinkingParameters, UserMessage
 from thinkaloud.catalog import Route
-from thinkaloud.context import Conversation, Terms, build
-from thinkaloud.dialects.bodies import write
+from thinkaloud.context import BuildOptions, Conversation, build
+from thinkaloud.dialects.bodies import build_request
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
-LIMA = Calls("call_1", "Lima")
-PICTURE = UserMessage("And here?", (Image("image/png", "aGk="),))
+LIMA = CityCall("call_1", "Lima")
+IMAGE = UserMessage("And here?", (Image("image/png", "aGk="),))
 
 
-def conversation(to: Route) -> Conversation:
+def conversation(destination: Route) -> Conversation:
     """Own and foreign turns, tools, a picture."""
-    foreign = CLAUDE if to is not CLAUDE else GPT
-    return talk(
-        ask(),
-        speak(to, "Hm.", "Looking.", [LIMA]),
-        result("call_1"),
-        speak(to, "So.", "18 C."),
-        PICTURE,
-        speak(foreign, "Ho.", "Also.", [Calls("call_2", "Cusco")]),
-        result("call_2"),
-        speak(foreign, "", "9 C."),
-        ask("Thanks. And?"),
+    foreign = CLAUDE if destination is not CLAUDE else GPT
+    return conversation_of(
+        user_message(),
+        answer_from(destination, "Hm.", "Looking.", [LIMA]),
+        tool_result("call_1"),
+        answer_from(destination, "So.", "18 C."),
+        IMAGE,
+        answer_from(foreign, "Ho.", "Also.", [CityCall("call_2", "Cusco")]),
+        tool_result("call_2"),
+        answer_from(foreign, "", "9 C."),
+        user_message("Thanks. And?"),
     )
 
 
-def body(to: Route, asked: Ask, choice: str = "auto") -> Any:
-    terms = Terms(ask=asked, max_tokens=4096, tool_choice=choice)
-    return json.loads(write(to, build(conversation(to), to, terms).request).body)
+def json_body(destination: Route, thinking: ThinkingParameters, choice: str = "auto") -> Any:
+    terms = BuildOptions(ask=thinking, max_tokens=4096, tool_choice=choice)
+    return json.loads(
+        build_request(destination, build(conversation(destination), destination, terms).request).body
+    )
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "thinking",
     [
-        Ask(),
-        Ask(mode="enabled", budget_tokens=2048),
-        Ask(mode="adaptive", effort="high", display="summarized"),
-        Ask(mode="disabled"),
-        Ask(mode="between_tools"),
+        ThinkingParameters(),
+        ThinkingParameters(mode="enabled", budget_tokens=2048),
+        ThinkingParameters(mode="adaptive", effort="high", display="summarized"),
+        ThinkingParameters(mode="disabled"),
+        ThinkingParameters(mode="between_tools"),
     ],
-    ids=lambda asked: asked.mode or "none",
+    ids=lambda thinking: thinking.mode or "none",
 )
 @pytest.mark.parametrize("choice", ["auto", "required", "get_weather"])
-def test_anthropic(asked: Ask, choice: str) -> None:
+def test_anthropic(thinking: ThinkingParameters, choice: str) -> None:
     params = pytest.importorskip("anthropic.types.message_create_params", reason="anthropic is not installed")
-    assert misfit(body(CLAUDE, asked, choice), params.MessageCreateParamsStreaming) == ""
+    assert type_mismatch(json_body(CLAUDE, thinking, choice), params.MessageCreateParamsStreaming) == ""
 
 
 @pytest.mark.parametrize("choice", ["auto", "required", "get_weather"])
@@ -61,8 +74,8 @@ def test_openai_chat(choice: str) -> None:
     params = pytest.importorskip(
         "openai.types.chat.completion_create_params", reason="openai is not installed"
     )
-    told = body(CHAT, Ask(effort="low"), choice)
-    assert misfit(told, params.CompletionCreateParamsStreaming) == ""
+    sent_body = json_body(CHAT, ThinkingParameters(effort="low"), choice)
+    assert type_mismatch(sent_body, params.CompletionCreateParamsStreaming) == ""
 
 
 @pytest.mark.parametrize("choice", ["auto", "required", "get_weather"])
@@ -70,22 +83,24 @@ def test_openai_responses(choice: str) -> None:
     params = pytest.importorskip(
         "openai.types.responses.response_create_params", reason="openai is not installed"
     )
-    told = body(GPT, Ask(effort="high", display="auto"), choice)
-    assert misfit(told, params.ResponseCreateParamsStreaming) == ""
+    sent_body = json_body(GPT, ThinkingParameters(effort="high", display="auto"), choice)
+    assert type_mismatch(sent_body, params.ResponseCreateParamsStreaming) == ""
 
 
 @pytest.mark.parametrize("choice", ["auto", "get_weather"])
-@pytest.mark.parametrize("asked", [Ask(level="high", display="include"), Ask(budget_tokens=-1)])
-def test_gemini(asked: Ask, choice: str) -> None:
+@pytest.mark.parametrize(
+    "thinking", [ThinkingParameters(level="high", display="include"), ThinkingParameters(budget_tokens=-1)]
+)
+def test_gemini(thinking: ThinkingParameters, choice: str) -> None:
     types = pytest.importorskip("google.genai.types", reason="google-genai is not installed")
-    told = body(GEMINI, asked, choice)
-    for content in (*told.pop("contents"), told.pop("systemInstruction")):
+    sent_body = json_body(GEMINI, thinking, choice)
+    for content in (*sent_body.pop("contents"), sent_body.pop("systemInstruction")):
         types.Content.model_validate(content)
-    for tool in told.pop("tools"):
+    for tool in sent_body.pop("tools"):
         types.Tool.model_validate(tool)
-    types.ToolConfig.model_validate(told.pop("toolConfig"))
-    types.GenerationConfig.model_validate(told.pop("generationConfig"))
-    assert told == {}
+    types.ToolConfig.model_validate(sent_body.pop("toolConfig"))
+    types.GenerationConfig.model_validate(sent_body.pop("generationConfig"))
+    assert sent_body == {}
 
 
 def test_gemini_interactions() -> None:
@@ -93,6 +108,6 @@ def test_gemini_interactions() -> None:
         "google.genai._gaos.types.interactions.createmodelinteraction",
         reason="google-genai with interactions is not installed",
     )
-    told = body(INTERACTIONS, Ask(), "get_weather")
-    assert set(told) <= set(types.CreateModelInteraction.model_fields)
-    types.CreateModelInteraction.model_validate(told)
+    sent_body = json_body(INTERACTIONS, ThinkingParameters(), "get_weather")
+    assert set(sent_body) <= set(types.CreateModelInteraction.model_fields)
+    types.CreateModelInteraction.model_validate(sent_body)

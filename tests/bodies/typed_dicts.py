@@ -18,41 +18,41 @@ _WRAPPERS = (
 _PLAIN: dict[object, tuple[type, ...]] = {str: (str,), int: (int,), float: (int, float), bool: (bool,)}
 
 
-def misfit(value: object, kind: Any, path: str = "body") -> str:
+def type_mismatch(value: object, expected_type: Any, path: str = "body") -> str:
     """Where and how a value does not fit; empty when it does."""
-    origin, inner = get_origin(kind), get_args(kind)
-    if kind in (Any, object):
+    origin, inner = get_origin(expected_type), get_args(expected_type)
+    if expected_type in (Any, object):
         return ""
     if origin in _WRAPPERS:
-        return misfit(value, inner[0], path)
+        return type_mismatch(value, inner[0], path)
     if origin in (typing.Union, types.UnionType):
-        return _any(value, inner, path)
+        return _mismatch_of_union(value, inner, path)
     if origin is typing.Literal:
         return "" if value in inner else f"{path}: {value!r} is none of {inner}"
     if origin in _LISTS:
-        return _each(value, inner[0], path)
+        return _mismatch_of_list(value, inner[0], path)
     if origin in (dict, Mapping):
         return "" if isinstance(value, dict) else f"{path}: no object"
-    if typing_extensions.is_typeddict(kind):
-        return _object(value, kind, path)
-    fits = isinstance(value, _PLAIN.get(kind, ())) or (value is None and kind is type(None))
-    return "" if fits else f"{path}: {value!r} is no {kind}"
+    if typing_extensions.is_typeddict(expected_type):
+        return _mismatch_of_object(value, expected_type, path)
+    fits = isinstance(value, _PLAIN.get(expected_type, ())) or (value is None and expected_type is type(None))
+    return "" if fits else f"{path}: {value!r} is no {expected_type}"
 
 
-def _any(value: object, kinds: tuple[Any, ...], path: str) -> str:
+def _mismatch_of_union(value: object, kinds: tuple[Any, ...], path: str) -> str:
     """The misfit that came furthest, since it is the one that was meant."""
-    found = [misfit(value, kind, path) for kind in kinds]
-    return "" if "" in found else max(found, key=lambda said: len(said.partition(":")[0]))
+    mismatches = [type_mismatch(value, kind, path) for kind in kinds]
+    return "" if "" in mismatches else max(mismatches, key=lambda mismatch: len(mismatch.partition(":")[0]))
 
 
-def _each(value: object, kind: Any, path: str) -> str:
+def _mismatch_of_list(value: object, kind: Any, path: str) -> str:
     if not isinstance(value, list):
         return f"{path}: no list"
-    found = (misfit(item, kind, f"{path}[{at}]") for at, item in enumerate(value))
-    return next(filter(None, found), "")
+    mismatches = (type_mismatch(item, kind, f"{path}[{index}]") for index, item in enumerate(value))
+    return next(filter(None, mismatches), "")
 
 
-def _object(value: object, kind: Any, path: str) -> str:
+def _mismatch_of_object(value: object, kind: Any, path: str) -> str:
     if not isinstance(value, dict):
         return f"{path}: no object"
     hints = typing_extensions.get_type_hints(kind)
@@ -60,5 +60,5 @@ def _object(value: object, kind: Any, path: str) -> str:
         return f"{path}: without {sorted(missing)}"
     if unknown := set(value) - set(hints):
         return f"{path}: {sorted(unknown)} is not known"
-    found = (misfit(item, hints[name], f"{path}.{name}") for name, item in value.items())
-    return next(filter(None, found), "")
+    mismatches = (type_mismatch(item, hints[name], f"{path}.{name}") for name, item in value.items())
+    return next(filter(None, mismatches), "")

@@ -13,21 +13,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import thinkaloud
-from thinkaloud.builtin import SolverServer, running, solve
+from thinkaloud.builtin import SolverServer, run_solver, solve
 from thinkaloud.canon import Finish, Kind, TurnEnded
-from thinkaloud.canon.requests import Tool, ToolMessage, UserMessage
-from thinkaloud.catalog import Catalog, builtin_texts, parse
-from thinkaloud.client import asking
-from thinkaloud.client.prompting import Options, ask, prepare
-from thinkaloud.context import Conversation, Said
+from thinkaloud.canon.requests import ToolDefinition, ToolMessage, UserMessage
+from thinkaloud.catalog import Catalog, builtin_texts, parse_catalog
+from thinkaloud.client import Options, ask, prepare
+from thinkaloud.context import AnsweredTurn, Conversation
 from thinkaloud.transcript import Ending, Turn, fold
 
 Json = dict[str, Any]
 T = TypeVar("T")
 PUZZLE = "make 24 from 4 7 8 8"
 ANSWER = "8 × (7 + 4 − 8) = 24"
-CALCULATOR = Tool("calculator", "Works out an expression")
-CHECKER = Tool("checker", "Checks an answer")
+CALCULATOR = ToolDefinition("calculator", "Works out an expression")
+CHECKER = ToolDefinition("checker", "Checks an answer")
 
 
 def row(server: SolverServer) -> Catalog:
@@ -46,12 +45,12 @@ def row(server: SolverServer) -> Catalog:
     [providers.solver.places]
     effort = "reasoning_effort"
     """
-    return parse(*builtin_texts(), text)
+    return parse_catalog(*builtin_texts(), text)
 
 
 def with_server(talk: Callable[[SolverServer], Awaitable[T]], **options: Any) -> T:
     async def held() -> T:
-        async with running(**{"pace": 0, **options}) as server:
+        async with run_solver(**{"pace": 0, **options}) as server:
             return await talk(server)
 
     return asyncio.run(held())
@@ -111,31 +110,31 @@ def test_a_stopped_question_is_not_answered_later() -> None:
     """The messages hold the question of the stopped turn too; only the last question is answered."""
 
     async def talk(server: SolverServer) -> Turn:
-        book = parse(*builtin_texts(), f'[providers.builtin]\nbase_url = "{server.base_url}"')
-        stopped = Said(fold([TurnEnded(Finish.CANCELLED)]))
+        book = parse_catalog(*builtin_texts(), f'[providers.builtin]\nbase_url = "{server.base_url}"')
+        stopped = AnsweredTurn(fold([TurnEnded(Finish.CANCELLED)]))
         steps = (UserMessage("reach 952 from 25 50 75 100 3 6"), stopped, UserMessage(PUZZLE))
         options = Options(catalog=book)
         ready = prepare(Conversation(steps), model="builtin/solver", options=options)
-        return await asking.ask(ready.built.request, ready.route)
+        return await ask(ready)
 
     assert with_server(talk).answer == ANSWER
 
 
-def talked(answers: dict[str, str], *tools: Tool, stream: bool = True) -> list[Turn]:
+def talked(answers: dict[str, str], *tools: ToolDefinition, stream: bool = True) -> list[Turn]:
     """A puzzle, and the tools' answers to whatever is called, until there is an answer."""
 
     async def talk(server: SolverServer) -> list[Turn]:
         options = Options(catalog=row(server), stream=stream, tools=tools)
         conversation = Conversation(tools=tools, steps=(UserMessage(PUZZLE),))
         turns: list[Turn] = []
-        while not turns or turns[-1].top(Kind.TOOL_CALL):
+        while not turns or turns[-1].own_blocks(Kind.TOOL_CALL):
             ready = prepare(conversation, model="solver/solver", options=options)
-            turn = await asking.ask(ready.built.request, ready.route)
+            turn = await ask(ready)
             turns.append(turn)
-            said = Said(turn=turn, prefix=ready.built.prefix, provider=ready.route.provider.name)
+            said = AnsweredTurn(turn=turn, prefix=ready.prefix, provider=ready.route.provider.name)
             results = (
                 ToolMessage(block.call_id, answers[block.name], block.name)
-                for block in turn.top(Kind.TOOL_CALL)
+                for block in turn.own_blocks(Kind.TOOL_CALL)
             )
             conversation = Conversation(tools=tools, steps=(*conversation.steps, said, *results))
         return turns
@@ -149,7 +148,7 @@ def test_tools_check_the_answer_before_it_is_given(stream: bool) -> None:
     called, judged, answered = talked(
         {"calculator": "24", "checker": "Right."}, CALCULATOR, CHECKER, stream=stream
     )
-    (calculation,), (task,) = called.top(Kind.TOOL_CALL), judged.top(Kind.TOOL_CALL)
+    (calculation,), (task,) = called.own_blocks(Kind.TOOL_CALL), judged.own_blocks(Kind.TOOL_CALL)
     assert (calculation.name, json.loads(calculation.text)) == (
         "calculator",
         {"expression": "8 * (7 + 4 - 8)"},
@@ -163,7 +162,7 @@ def test_tools_check_the_answer_before_it_is_given(stream: bool) -> None:
 
 def test_the_solver_can_answer_the_checker_task() -> None:
     _, judged, _ = talked({"calculator": "24", "checker": "Right."}, CALCULATOR, CHECKER)
-    task = json.loads(judged.top(Kind.TOOL_CALL)[0].text)["task"]
+    task = json.loads(judged.own_blocks(Kind.TOOL_CALL)[0].text)["task"]
     assert solve(task).answer == "Right. 8 × (7 + 4 − 8) gives 24."
 
 
@@ -189,7 +188,7 @@ def test_tool_results_are_reported_in_the_answer(calculator: str, checker: str, 
 
 
 def test_only_known_and_allowed_tools_are_called() -> None:
-    assert len(talked({}, Tool("get_weather"))) == 1
+    assert len(talked({}, ToolDefinition("get_weather"))) == 1
     assert len(talked({"checker": "Right."}, CHECKER)) == 2
 
     async def talk(server: SolverServer) -> Json:
@@ -202,8 +201,8 @@ def test_only_known_and_allowed_tools_are_called() -> None:
 
 def test_a_tool_is_called_with_its_own_parameter_name() -> None:
     schema = '{"type":"object","properties":{"formula":{"type":"string"}}}'
-    called, _ = talked({"calculator": "24"}, Tool("calculator", "", schema))
-    assert json.loads(called.top(Kind.TOOL_CALL)[0].text) == {"formula": "8 * (7 + 4 - 8)"}
+    called, _ = talked({"calculator": "24"}, ToolDefinition("calculator", "", schema))
+    assert json.loads(called.own_blocks(Kind.TOOL_CALL)[0].text) == {"formula": "8 * (7 + 4 - 8)"}
 
 
 def test_a_tool_call_without_a_result_is_not_repeated() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from thinkaloud.canon import BadCatalog
-from thinkaloud.catalog import Catalog, builtin, builtin_texts, parse
+from thinkaloud.catalog import Catalog, builtin_catalog, builtin_texts, parse_catalog
 
 REPLAY = '[replays.none]\nform = "none"\n'
 PROVIDER = """
@@ -20,43 +20,45 @@ fact = { as_of = "2026-11-15", source = "https://acme.test/docs" }
 """
 
 
-def with_mine(text: str) -> Catalog:
-    return parse(*builtin_texts(), text, names=["replays.toml", "providers.toml", "models.toml", "my.toml"])
+def with_user_rows(text: str) -> Catalog:
+    return parse_catalog(
+        *builtin_texts(), text, names=["replays.toml", "providers.toml", "models.toml", "my.toml"]
+    )
 
 
 def test_the_shipped_catalog_is_read_once() -> None:
-    assert builtin() is builtin()
+    assert builtin_catalog() is builtin_catalog()
 
 
 def test_a_users_row_is_added() -> None:
-    catalog = with_mine(PROVIDER + MODEL)
+    catalog = with_user_rows(PROVIDER + MODEL)
     assert catalog.providers["acme"].base_url == "https://api.acme.test/v1"
     assert catalog.models["anvil"].at == {"acme": "anvil-1"}
-    assert "anvil" not in builtin().models
+    assert "anvil" not in builtin_catalog().models
 
 
 def test_a_users_row_overrides_single_fields() -> None:
-    mine = with_mine(
+    user_catalog = with_user_rows(
         '[models.gpt-5]\nat_with_thinking = ["openai"]\n[providers.vllm]\nbase_url = "http://127.0.0.1:9000/v1"'
     )
-    ours = builtin()
-    assert mine.models["gpt-5"].at_with_thinking == ("openai",)
-    assert mine.models["gpt-5"].efforts == ours.models["gpt-5"].efforts
-    assert mine.models["gpt-5"].fact == ours.models["gpt-5"].fact
-    assert mine.providers["vllm"].base_url == "http://127.0.0.1:9000/v1"
-    assert mine.providers["vllm"].places == ours.providers["vllm"].places
+    builtin_row = builtin_catalog()
+    assert user_catalog.models["gpt-5"].at_with_thinking == ("openai",)
+    assert user_catalog.models["gpt-5"].efforts == builtin_row.models["gpt-5"].efforts
+    assert user_catalog.models["gpt-5"].fact == builtin_row.models["gpt-5"].fact
+    assert user_catalog.providers["vllm"].base_url == "http://127.0.0.1:9000/v1"
+    assert user_catalog.providers["vllm"].places == builtin_row.providers["vllm"].places
 
 
 def test_a_row_like_another_takes_over_what_it_says_but_not_where_it_is() -> None:
-    mine = with_mine('[models.gpt-7]\nlike = "gpt-6-astra"\nat = { openai = "gpt-7" }')
-    seven, astra = mine.models["gpt-7"], mine.models["gpt-6-astra"]
+    user_catalog = with_user_rows('[models.gpt-7]\nlike = "gpt-6-astra"\nat = { openai = "gpt-7" }')
+    seven, astra = user_catalog.models["gpt-7"], user_catalog.models["gpt-6-astra"]
     assert (seven.thinking, seven.efforts, seven.fact) == (astra.thinking, astra.efforts, astra.fact)
     assert (seven.names, seven.at, seven.thinking_id) == ((), {"openai": "gpt-7"}, {})
 
 
 def test_a_row_that_is_changed_changes_those_that_are_like_it() -> None:
-    mine = with_mine('[models.gpt-5]\nefforts = ["low", "high"]')
-    assert mine.models["gpt-5-mini"].efforts == ("low", "high")
+    user_catalog = with_user_rows('[models.gpt-5]\nefforts = ["low", "high"]')
+    assert user_catalog.models["gpt-5-mini"].efforts == ("low", "high")
 
 
 WRONG = {
@@ -141,15 +143,15 @@ WRONG = {
 
 @pytest.mark.parametrize(("text", "told"), WRONG.values(), ids=WRONG)
 def test_what_is_wrong_is_said(text: str, told: str) -> None:
-    with pytest.raises(BadCatalog) as caught:
-        with_mine(text)
-    assert str(caught.value).startswith(told)
+    with pytest.raises(BadCatalog) as error_info:
+        with_user_rows(text)
+    assert str(error_info.value).startswith(told)
 
 
 def test_texts_without_names_are_counted() -> None:
     with pytest.raises(BadCatalog, match=r"^catalog text 2: there is no section \[x\]"):
-        parse(REPLAY, "[x]")
+        parse_catalog(REPLAY, "[x]")
 
 
 def test_a_catalog_may_be_small() -> None:
-    assert list(parse(REPLAY, PROVIDER, MODEL).models) == ["anvil"]
+    assert list(parse_catalog(REPLAY, PROVIDER, MODEL).models) == ["anvil"]

@@ -3,23 +3,32 @@
 import pytest
 
 from thinkaloud.canon import NotAResponse
-from thinkaloud.catalog import Capability, Change, Difference, Offer, builtin, difference, listing, offers
+from thinkaloud.catalog import (
+    CatalogDifference,
+    FieldChange,
+    ReportedModel,
+    ThinkingSupport,
+    builtin_catalog,
+    compare_models,
+    list_models,
+    read_reported_models,
+)
 
-BOOK = builtin()
+CATALOG = builtin_catalog()
 
 
 def test_the_list_has_every_model_in_its_order() -> None:
-    assert [listed.id for listed in listing(BOOK)] == list(BOOK.models)
+    assert [listed.id for listed in list_models(CATALOG)] == list(CATALOG.models)
 
 
 def test_the_list_of_those_that_think() -> None:
     """R041, R044, K20: the models for which a toggle makes sense, from the table."""
-    thinking = listing(BOOK, thinking=True)
+    thinking = list_models(CATALOG, thinking=True)
     assert {listed.id for listed in thinking}.isdisjoint({"gpt-4o", "gpt-4.1", "kimi-k2", "qwen3-instruct"})
     opus = next(listed for listed in thinking if listed.id == "claude-opus-4.5")
     assert opus.providers == ("anthropic", "openrouter")
     assert opus.with_thinking == ("anthropic",)
-    assert (opus.thinking, opus.can_be_off, opus.on_by_default) == (Capability.OPTIONAL, True, False)
+    assert (opus.thinking, opus.can_be_off, opus.on_by_default) == (ThinkingSupport.OPTIONAL, True, False)
     kimi = next(listed for listed in thinking if listed.id == "kimi-k3")
     assert (kimi.can_be_off, kimi.with_thinking) == (False, ("moonshot", "openrouter"))
 
@@ -32,53 +41,57 @@ def test_the_list_of_those_that_think() -> None:
             '{"supported":true,"types":{"adaptive":{"supported":true},"enabled":{"supported":false},'
             '"disabled":{"supported":true}}},"effort":{"supported":true,"low":{"supported":true},'
             '"max":{"supported":true},"xhigh":{"supported":false}}}}],"has_more":false}',
-            Offer("claude-opus-5", True, True, None, ("low", "max"), 128_000),
+            ReportedModel("claude-opus-5", True, True, None, ("low", "max"), 128_000),
             id="anthropic",
         ),
         pytest.param(
             '{"data":[{"id":"claude-x","capabilities":{"thinking":{"supported":true}}}]}',
-            Offer("claude-x", True),
+            ReportedModel("claude-x", True),
             id="anthropic-short",
         ),
         pytest.param(
             '{"data":[{"id":"openai/gpt-5","reasoning":{"mandatory":true,"default_enabled":true,'
             '"supported_efforts":["high","low","none"],"supports_max_tokens":false}}]}',
-            Offer("openai/gpt-5", True, False, True, ("low", "high")),
+            ReportedModel("openai/gpt-5", True, False, True, ("low", "high")),
             id="openrouter",
         ),
         pytest.param(
             '{"data":[{"id":"a/b","reasoning":{"supported_efforts":null}}]}',
-            Offer("a/b", True),
+            ReportedModel("a/b", True),
             id="openrouter-bare",
         ),
         pytest.param(
             '{"data":[{"id":"a/b","supported_parameters":["tools"]}]}',
-            Offer("a/b", False),
+            ReportedModel("a/b", False),
             id="openrouter-without",
         ),
-        pytest.param('{"object":"list","data":[{"id":"gpt-5","owned_by":"x"}]}', Offer("gpt-5"), id="openai"),
+        pytest.param(
+            '{"object":"list","data":[{"id":"gpt-5","owned_by":"x"}]}', ReportedModel("gpt-5"), id="openai"
+        ),
         pytest.param(
             '{"models":[{"name":"models/gemini-2.5-pro","outputTokenLimit":65536,"thinking":true}]}',
-            Offer("gemini-2.5-pro", True, max_output_tokens=65_536),
+            ReportedModel("gemini-2.5-pro", True, max_output_tokens=65_536),
             id="gemini",
         ),
         pytest.param(
-            '{"models":[{"name":"qwen3:8b","model":"qwen3:8b","size":1}]}', Offer("qwen3:8b"), id="ollama"
+            '{"models":[{"name":"qwen3:8b","model":"qwen3:8b","size":1}]}',
+            ReportedModel("qwen3:8b"),
+            id="ollama",
         ),
         pytest.param(
             '{"models":[{"name":"qwen3:8b","capabilities":["completion","thinking"]}]}',
-            Offer("qwen3:8b", True),
+            ReportedModel("qwen3:8b", True),
             id="ollama-with-capabilities",
         ),
         pytest.param(
             '{"data":[{"id":"mistral-small-4","capabilities":{"reasoning":true,"vision":false}}]}',
-            Offer("mistral-small-4", True),
+            ReportedModel("mistral-small-4", True),
             id="mistral",
         ),
     ],
 )
-def test_every_shape_of_a_list_is_read(body: str, told: Offer) -> None:
-    assert offers(body) == [told]
+def test_every_shape_of_a_list_is_read(body: str, told: ReportedModel) -> None:
+    assert read_reported_models(body) == [told]
 
 
 @pytest.mark.parametrize(
@@ -97,23 +110,26 @@ def test_every_shape_of_a_list_is_read(body: str, told: Offer) -> None:
     ],
 )
 def test_what_is_no_list_is_refused(body: str, told: str) -> None:
-    with pytest.raises(NotAResponse) as caught:
-        offers(body)
-    assert str(caught.value) == told
+    with pytest.raises(NotAResponse) as error_info:
+        read_reported_models(body)
+    assert str(error_info.value) == told
 
 
 def test_new_gone_and_changed() -> None:
-    told = difference(
-        BOOK,
+    difference_found = compare_models(
+        CATALOG,
         "cohere",
-        [Offer("command-z", True), Offer("command-a-reasoning-12-2026", False, max_output_tokens=32_000)],
+        [
+            ReportedModel("command-z", True),
+            ReportedModel("command-a-reasoning-12-2026", False, max_output_tokens=32_000),
+        ],
     )
-    assert told == Difference(
+    assert difference_found == CatalogDifference(
         new=("command-z",),
         gone=("command-a-reasoning-08-2025",),
         changed=(
-            Change("command-a-reasoning-12-2026", "command-a-reasoning", "thinking", "yes", "no"),
-            Change(
+            FieldChange("command-a-reasoning-12-2026", "command-a-reasoning", "thinking", "yes", "no"),
+            FieldChange(
                 "command-a-reasoning-12-2026", "command-a-reasoning", "max_output_tokens", "unknown", "32000"
             ),
         ),
@@ -121,30 +137,33 @@ def test_new_gone_and_changed() -> None:
 
 
 def test_facts_that_are_told_otherwise() -> None:
-    told = difference(
-        BOOK,
+    difference_found = compare_models(
+        CATALOG,
         "openrouter",
-        [Offer("openai/gpt-5", True, True, False, ("low", "high")), Offer("openai/gpt-5.1")],
+        [ReportedModel("openai/gpt-5", True, True, False, ("low", "high")), ReportedModel("openai/gpt-5.1")],
     )
-    assert told.changed == (
-        Change("openai/gpt-5", "gpt-5", "can_be_off", "no", "yes"),
-        Change("openai/gpt-5", "gpt-5", "on_by_default", "yes", "no"),
-        Change("openai/gpt-5", "gpt-5", "efforts", "minimal, low, medium, high", "low, high"),
+    assert difference_found.changed == (
+        FieldChange("openai/gpt-5", "gpt-5", "can_be_off", "no", "yes"),
+        FieldChange("openai/gpt-5", "gpt-5", "on_by_default", "yes", "no"),
+        FieldChange("openai/gpt-5", "gpt-5", "efforts", "minimal, low, medium, high", "low, high"),
     )
 
 
 def test_a_snapshot_or_a_tag_stands_for_its_family() -> None:
-    gone = difference(BOOK, "openai", [Offer("gpt-5-2025-08-07")]).gone
+    gone = compare_models(CATALOG, "openai", [ReportedModel("gpt-5-2025-08-07")]).gone
     assert "gpt-5" not in gone
     assert "gpt-5-mini" in gone
-    assert "claude-opus-4-20250514" not in difference(BOOK, "anthropic", [Offer("claude-opus-4")]).gone
-    assert "deepseek-r1" not in difference(BOOK, "ollama", [Offer("deepseek-r1:8b")]).gone
+    assert (
+        "claude-opus-4-20250514"
+        not in compare_models(CATALOG, "anthropic", [ReportedModel("claude-opus-4")]).gone
+    )
+    assert "deepseek-r1" not in compare_models(CATALOG, "ollama", [ReportedModel("deepseek-r1:8b")]).gone
 
 
 def test_a_provider_that_agrees_is_told_so() -> None:
-    offered = [
-        Offer(model.at["deepseek"], True, model.off != "", model.on_by_default)
-        for model in BOOK.models.values()
+    reported = [
+        ReportedModel(model.at["deepseek"], True, model.off != "", model.on_by_default)
+        for model in CATALOG.models.values()
         if "deepseek" in model.at
     ]
-    assert difference(BOOK, "deepseek", offered) == Difference((), (), ())
+    assert compare_models(CATALOG, "deepseek", reported) == CatalogDifference((), (), ())

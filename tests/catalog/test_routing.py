@@ -6,20 +6,20 @@ from pathlib import Path
 import pytest
 
 from thinkaloud.canon import UnknownModel
-from thinkaloud.canon.requests import Level, ThinkingSetting
+from thinkaloud.canon.requests import ThinkingLevel, ThinkingSetting
 from thinkaloud.catalog import (
     Provider,
     Route,
-    builtin,
+    builtin_catalog,
     builtin_texts,
-    key_missing,
-    parse,
+    has_thinking_suffix,
+    key_missing_error,
+    parse_catalog,
+    resolve_thinking,
     route,
-    solve,
-    wants_thinking,
 )
 
-BOOK = builtin()
+CATALOG = builtin_catalog()
 
 
 def with_keys(*names: str) -> Callable[[Provider], bool]:
@@ -30,8 +30,8 @@ def any_key(_: Provider) -> bool:
     return True
 
 
-def routed(name: str, *, thinking: bool = True, have_key: Callable[[Provider], bool] = any_key) -> Route:
-    return route(BOOK, name, thinking=thinking, have_key=have_key)
+def find_route(name: str, *, thinking: bool = True, have_key: Callable[[Provider], bool] = any_key) -> Route:
+    return route(CATALOG, name, thinking=thinking, have_key=have_key)
 
 
 @pytest.mark.parametrize(
@@ -49,24 +49,26 @@ def routed(name: str, *, thinking: bool = True, have_key: Callable[[Provider], b
 )
 def test_the_table_of_thinking_models(name: str, provider: str, model_id: str) -> None:
     """R034, R035, R038, R039, K29: Claude 4 and later go to Anthropic, the others to OpenRouter."""
-    chosen = routed(name)
+    chosen = find_route(name)
     assert (chosen.provider.name, chosen.model_id) == (provider, model_id)
     assert chosen.why[0] == f"With thinking on, the catalog sends {name} to {provider}."
 
 
 @pytest.mark.parametrize(
-    "model", [name for name in BOOK.models if name.startswith("claude-") and "3.7" not in name]
+    "model", [name for name in CATALOG.models if name.startswith("claude-") and "3.7" not in name]
 )
 def test_every_claude_from_4_on_goes_to_anthropic(model: str) -> None:
     """R035: with thinking on, and with no other way when its key is missing."""
     for have_key in (any_key, with_keys("openrouter")):
-        assert routed(model, have_key=have_key).provider.name == "anthropic"
+        assert find_route(model, have_key=have_key).provider.name == "anthropic"
 
 
 def test_the_rule_is_data_that_a_user_changes() -> None:
     """K29: one line in the user's file, and Claude's thoughts come from OpenRouter."""
-    mine = parse(*builtin_texts(), '[models."claude-opus-4.5"]\nat_with_thinking = ["openrouter"]')
-    chosen = route(mine, "claude-opus-4.5", thinking=True, have_key=any_key)
+    user_catalog = parse_catalog(
+        *builtin_texts(), '[models."claude-opus-4.5"]\nat_with_thinking = ["openrouter"]'
+    )
+    chosen = route(user_catalog, "claude-opus-4.5", thinking=True, have_key=any_key)
     assert (chosen.provider.name, chosen.model_id) == ("openrouter", "anthropic/claude-opus-4.5")
 
 
@@ -164,7 +166,7 @@ def test_the_rule_is_data_that_a_user_changes() -> None:
 def test_names_of_every_kind(
     name: str, thinking: bool, provider: str, model_id: str, why: tuple[str, ...] | None
 ) -> None:
-    chosen = routed(name, thinking=thinking)
+    chosen = find_route(name, thinking=thinking)
     assert (chosen.provider.name, chosen.model_id) == (provider, model_id)
     if why is not None:
         assert chosen.why == why
@@ -172,10 +174,10 @@ def test_names_of_every_kind(
 
 def test_with_thinking_a_missing_key_keeps_the_route() -> None:
     """R046, K19: no silent way round; the caller reports the key."""
-    chosen = routed("claude-opus-4.5", have_key=with_keys("openrouter"))
+    chosen = find_route("claude-opus-4.5", have_key=with_keys("openrouter"))
     assert chosen.provider.name == "anthropic"
     assert chosen.why[1] == "There is no key for anthropic, and no other provider of the list has one."
-    assert str(key_missing(chosen)) == (
+    assert str(key_missing_error(chosen)) == (
         "There is no key for anthropic: env:ANTHROPIC_API_KEY and credentials:ai.claude.api_token lead to "
         "nothing. With thinking on, claude-opus-4.5 goes to anthropic only. "
         "Set it, or name another provider yourself, such as openrouter/anthropic/claude-opus-4.5. "
@@ -184,7 +186,7 @@ def test_with_thinking_a_missing_key_keeps_the_route() -> None:
 
 
 def test_without_thinking_the_next_provider_with_a_key_is_taken() -> None:
-    chosen = routed("claude-opus-4.5", thinking=False, have_key=with_keys("openrouter"))
+    chosen = find_route("claude-opus-4.5", thinking=False, have_key=with_keys("openrouter"))
     assert chosen.provider.name == "openrouter"
     assert chosen.why == (
         "For claude-opus-4.5 the catalog prefers anthropic.",
@@ -194,9 +196,9 @@ def test_without_thinking_the_next_provider_with_a_key_is_taken() -> None:
 
 
 def test_a_server_on_this_machine_is_no_second_choice() -> None:
-    chosen = routed("qwen3-8b", thinking=False, have_key=with_keys())
+    chosen = find_route("qwen3-8b", thinking=False, have_key=with_keys())
     assert chosen.provider.name == "dashscope"
-    assert str(key_missing(chosen)) == (
+    assert str(key_missing_error(chosen)) == (
         "There is no key for dashscope: env:DASHSCOPE_API_KEY leads to nothing. "
         "Set it, or name another provider yourself, such as openrouter/qwen/qwen3-8b. "
         "Nothing was sent elsewhere."
@@ -204,8 +206,8 @@ def test_a_server_on_this_machine_is_no_second_choice() -> None:
 
 
 def test_a_key_may_be_the_only_remedy() -> None:
-    chosen = routed("command-a-reasoning", have_key=with_keys())
-    assert str(key_missing(chosen)) == (
+    chosen = find_route("command-a-reasoning", have_key=with_keys())
+    assert str(key_missing_error(chosen)) == (
         "There is no key for cohere: env:COHERE_API_KEY leads to nothing. Set it. Nothing was sent elsewhere."
     )
 
@@ -228,9 +230,9 @@ def test_a_key_may_be_the_only_remedy() -> None:
     ],
 )
 def test_an_unknown_model_is_refused_with_what_is_near(name: str, told: str) -> None:
-    with pytest.raises(UnknownModel) as caught:
-        routed(name)
-    assert str(caught.value) == told
+    with pytest.raises(UnknownModel) as error_info:
+        find_route(name)
+    assert str(error_info.value) == told
 
 
 @pytest.mark.parametrize(
@@ -255,13 +257,13 @@ def test_an_unknown_model_is_refused_with_what_is_near(name: str, told: str) -> 
     ],
 )
 def test_how_thoughts_go_back_on_a_route(name: str, replay: str) -> None:
-    assert routed(name).replay.name == replay
+    assert find_route(name).replay.name == replay
 
 
 def test_every_model_has_a_route_from_its_own_name() -> None:
-    for name, model in BOOK.models.items():
+    for name, model in CATALOG.models.items():
         for thinking in (False, True):
-            chosen = routed(name, thinking=thinking)
+            chosen = find_route(name, thinking=thinking)
             allowed = (model.at_with_thinking if thinking else ()) or tuple(model.at)
             assert chosen.provider.name in allowed
             assert chosen.model == model
@@ -269,26 +271,33 @@ def test_every_model_has_a_route_from_its_own_name() -> None:
 
 
 def test_a_suffix_asks_for_thinking() -> None:
-    assert wants_thinking("anthropic/claude-3.7-sonnet:thinking")
-    assert not wants_thinking("claude-opus-4.5")
+    assert has_thinking_suffix("anthropic/claude-3.7-sonnet:thinking")
+    assert not has_thinking_suffix("claude-opus-4.5")
 
 
 def test_a_new_provider_is_a_row() -> None:
     """A provider that speaks a dialect we have is one table of TOML: the one that CONTRIBUTING shows."""
     guide = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text("utf-8")
     row = guide.partition("## Add a provider")[2].partition("```toml")[2].partition("```")[0]
-    mine = parse(*builtin_texts(), row)
-    chosen = route(mine, "acme/anvil-1", thinking=True, have_key=any_key)
+    user_catalog = parse_catalog(*builtin_texts(), row)
+    chosen = route(user_catalog, "acme/anvil-1", thinking=True, have_key=any_key)
     assert (chosen.provider.base_url, chosen.model_id) == ("https://api.acme.test/v1", "anvil-1")
     assert chosen.replay.field == "reasoning_content"
-    for level, effort in ((Level.OFF, "none"), (Level.LOW, "low"), (Level.HIGH, "high")):
-        assert solve(chosen, ThinkingSetting(level=level), max_tokens=None, tools=False).effort == effort
+    for level, effort in (
+        (ThinkingLevel.OFF, "none"),
+        (ThinkingLevel.LOW, "low"),
+        (ThinkingLevel.HIGH, "high"),
+    ):
+        assert (
+            resolve_thinking(chosen, ThinkingSetting(level=level), max_tokens=None, tools=False).effort
+            == effort
+        )
 
 
 def test_a_model_row_sends_a_bare_name_to_the_new_provider() -> None:
-    mine = parse(
+    user_catalog = parse_catalog(
         *builtin_texts(),
         '[models."glm-4.6"]\nat = { together = "zai-org/GLM-4.6" }',
     )
-    chosen = route(mine, "glm-4.6", thinking=True, have_key=any_key)
+    chosen = route(user_catalog, "glm-4.6", thinking=True, have_key=any_key)
     assert (chosen.provider.name, chosen.model_id) == ("together", "zai-org/GLM-4.6")

@@ -6,20 +6,31 @@ from pathlib import Path
 
 import pytest
 
-from thinkaloud.canon.requests import Ask
-from thinkaloud.catalog import Capability, Control, Model, Provider, Replay, ReplayForm, Sent, builtin
-from thinkaloud.catalog.names import row_for
+from thinkaloud.canon.requests import ThinkingParameters
+from thinkaloud.catalog import (
+    Model,
+    Provider,
+    ReplayForm,
+    ReplayRow,
+    ReplayScope,
+    ThinkingControl,
+    ThinkingSupport,
+    builtin_catalog,
+)
+from thinkaloud.catalog.names import find_model
 from thinkaloud.dialects import DIALECTS, PROFILES
 
-BOOK = builtin()
+CATALOG = builtin_catalog()
 PAGE = (Path(__file__).parents[2] / "docs/reference/catalog.md").read_text("utf-8")
-ROWS: list[Provider | Model | Replay] = [
-    *BOOK.providers.values(),
-    *BOOK.models.values(),
-    *BOOK.replays.values(),
+ROWS: list[Provider | Model | ReplayRow] = [
+    *CATALOG.providers.values(),
+    *CATALOG.models.values(),
+    *CATALOG.replays.values(),
 ]
-MODELS = pytest.mark.parametrize("model", BOOK.models.values(), ids=lambda model: model.id)
-PROVIDERS = pytest.mark.parametrize("provider", BOOK.providers.values(), ids=lambda provider: provider.name)
+MODELS = pytest.mark.parametrize("model", CATALOG.models.values(), ids=lambda model: model.id)
+PROVIDERS = pytest.mark.parametrize(
+    "provider", CATALOG.providers.values(), ids=lambda provider: provider.name
+)
 
 
 def test_every_row_says_when_and_from_where() -> None:
@@ -32,7 +43,7 @@ def test_every_row_says_when_and_from_where() -> None:
 @PROVIDERS
 def test_a_provider_speaks_a_dialect_we_have(provider: Provider) -> None:
     assert provider.dialect in DIALECTS
-    assert set(provider.places) <= set(Ask.__struct_fields__) - {"notes"}
+    assert set(provider.places) <= set(ThinkingParameters.__struct_fields__) - {"notes"}
     assert "max_tokens" in provider.places
     assert provider.display == "" or "display" in provider.places
     assert provider.key.startswith("env:") or provider.auth == "none"
@@ -47,19 +58,19 @@ def test_a_provider_is_on_this_machine_or_behind_tls(provider: Provider) -> None
 
 def test_who_has_no_address() -> None:
     """Bedrock's has a region in it, and the built-in model gets one when it is started."""
-    without = [name for name, provider in BOOK.providers.items() if not provider.base_url]
+    without = [name for name, provider in CATALOG.providers.items() if not provider.base_url]
     assert without == ["bedrock", "builtin"]
 
 
 @MODELS
 def test_a_model_says_how_it_thinks(model: Model) -> None:
-    spoken = {Control.EFFORT, Control.LEVEL, Control.ADAPTIVE} & set(model.control)
+    spoken = {ThinkingControl.EFFORT, ThinkingControl.LEVEL, ThinkingControl.ADAPTIVE} & set(model.control)
     assert bool(model.efforts) == bool(spoken)
-    assert (model.budget_min is not None) == (Control.BUDGET in model.control)
+    assert (model.budget_min is not None) == (ThinkingControl.BUDGET in model.control)
     assert model.tags == "" or model.tags in PROFILES
-    if model.thinking is Capability.NONE:
+    if model.thinking is ThinkingSupport.NONE:
         assert (model.control, model.off, model.on_by_default) == ((), "", False)
-    if model.thinking is Capability.ALWAYS:
+    if model.thinking is ThinkingSupport.ALWAYS:
         assert model.on_by_default
         assert model.off in ("", "between_tools")
 
@@ -69,16 +80,18 @@ def test_a_model_is_found_by_its_own_names(model: Model) -> None:
     """R034: the table is found by the ids people write, here each of them."""
     spelled = [at for at in model.at.values() if "*" not in at]
     for name in (model.id, model.id.upper(), *spelled):
-        assert row_for(BOOK, name) is model
+        assert find_model(CATALOG, name) is model
     for pattern in model.names:
-        assert row_for(BOOK, re.sub(r"\[.*?\]", "1", pattern).replace("*", "")) is not None
+        assert find_model(CATALOG, re.sub(r"\[.*?\]", "1", pattern).replace("*", "")) is not None
 
 
 def test_no_two_rows_claim_one_name() -> None:
-    said = [name.lower() for model in BOOK.models.values() for name in {model.id, *model.names}]
-    assert sorted(said) == sorted(set(said))
-    for provider in BOOK.providers:
-        at = [m.at[provider] for m in BOOK.models.values() if provider in m.at and "*" not in m.at[provider]]
+    claimed_names = [name.lower() for model in CATALOG.models.values() for name in {model.id, *model.names}]
+    assert sorted(claimed_names) == sorted(set(claimed_names))
+    for provider in CATALOG.providers:
+        at = [
+            m.at[provider] for m in CATALOG.models.values() if provider in m.at and "*" not in m.at[provider]
+        ]
         assert sorted(at) == sorted(set(at))
 
 
@@ -115,50 +128,56 @@ def test_no_two_rows_claim_one_name() -> None:
     ],
 )
 def test_other_spellings_are_found(name: str, row: str) -> None:
-    found = row_for(BOOK, name)
-    assert found is not None
-    assert found.id == row
+    model = find_model(CATALOG, name)
+    assert model is not None
+    assert model.id == row
 
 
 @pytest.mark.parametrize(
     ("replay", "form", "field", "default", "required"),
     [
-        ("none", ReplayForm.NONE, "", Sent.NONE, Sent.NONE),
-        ("signed", ReplayForm.VERBATIM, "", Sent.ALL, Sent.OPEN_LOOP),
-        ("signed_prefix_bound", ReplayForm.VERBATIM, "", Sent.ALL, Sent.OPEN_LOOP),
-        ("items", ReplayForm.VERBATIM, "", Sent.ALL, Sent.OPEN_LOOP),
-        ("details", ReplayForm.VERBATIM, "", Sent.ALL, Sent.TOOL_TURNS),
-        ("parts", ReplayForm.VERBATIM, "", Sent.ALL, Sent.OPEN_LOOP),
+        ("none", ReplayForm.NONE, "", ReplayScope.NONE, ReplayScope.NONE),
+        ("signed", ReplayForm.VERBATIM, "", ReplayScope.ALL, ReplayScope.OPEN_LOOP),
+        ("signed_prefix_bound", ReplayForm.VERBATIM, "", ReplayScope.ALL, ReplayScope.OPEN_LOOP),
+        ("items", ReplayForm.VERBATIM, "", ReplayScope.ALL, ReplayScope.OPEN_LOOP),
+        ("details", ReplayForm.VERBATIM, "", ReplayScope.ALL, ReplayScope.TOOL_TURNS),
+        ("parts", ReplayForm.VERBATIM, "", ReplayScope.ALL, ReplayScope.OPEN_LOOP),
         (
             "reasoning_content_required",
             ReplayForm.FIELD,
             "reasoning_content",
-            Sent.TOOL_TURNS,
-            Sent.TOOL_TURNS,
+            ReplayScope.TOOL_TURNS,
+            ReplayScope.TOOL_TURNS,
         ),
-        ("reasoning_content_forbidden", ReplayForm.NONE, "", Sent.NONE, Sent.NONE),
-        ("reasoning_content_open_loop", ReplayForm.FIELD, "reasoning_content", Sent.OPEN_LOOP, Sent.NONE),
-        ("reasoning_content_all", ReplayForm.FIELD, "reasoning_content", Sent.ALL, Sent.NONE),
-        ("reasoning_open_loop", ReplayForm.FIELD, "reasoning", Sent.OPEN_LOOP, Sent.NONE),
-        ("thinking_open_loop", ReplayForm.FIELD, "thinking", Sent.OPEN_LOOP, Sent.NONE),
-        ("thinking_chunks", ReplayForm.VERBATIM, "", Sent.ALL, Sent.NONE),
-        ("whole_message", ReplayForm.VERBATIM, "", Sent.ALL, Sent.NONE),
-        ("thinking_items", ReplayForm.VERBATIM, "", Sent.OPEN_LOOP, Sent.NONE),
+        ("reasoning_content_forbidden", ReplayForm.NONE, "", ReplayScope.NONE, ReplayScope.NONE),
+        (
+            "reasoning_content_open_loop",
+            ReplayForm.FIELD,
+            "reasoning_content",
+            ReplayScope.OPEN_LOOP,
+            ReplayScope.NONE,
+        ),
+        ("reasoning_content_all", ReplayForm.FIELD, "reasoning_content", ReplayScope.ALL, ReplayScope.NONE),
+        ("reasoning_open_loop", ReplayForm.FIELD, "reasoning", ReplayScope.OPEN_LOOP, ReplayScope.NONE),
+        ("thinking_open_loop", ReplayForm.FIELD, "thinking", ReplayScope.OPEN_LOOP, ReplayScope.NONE),
+        ("thinking_chunks", ReplayForm.VERBATIM, "", ReplayScope.ALL, ReplayScope.NONE),
+        ("whole_message", ReplayForm.VERBATIM, "", ReplayScope.ALL, ReplayScope.NONE),
+        ("thinking_items", ReplayForm.VERBATIM, "", ReplayScope.OPEN_LOOP, ReplayScope.NONE),
     ],
 )
 def test_how_thoughts_go_back(
-    replay: str, form: ReplayForm, field: str, default: Sent, required: Sent
+    replay: str, form: ReplayForm, field: str, default: ReplayScope, required: ReplayScope
 ) -> None:
-    row = BOOK.replays[replay]
+    row = CATALOG.replays[replay]
     assert (row.form, row.field, row.default, row.required) == (form, field, default, required)
     assert f"`{replay}`" in PAGE
 
 
 def test_every_replay_is_in_that_table_and_used() -> None:
-    used = {provider.replay for provider in BOOK.providers.values()}
-    used |= {name for model in BOOK.models.values() for name in model.replay.values()}
-    assert used == set(BOOK.replays)
-    assert len(BOOK.replays) == 15
+    used = {provider.replay for provider in CATALOG.providers.values()}
+    used |= {name for model in CATALOG.models.values() for name in model.replay.values()}
+    assert used == set(CATALOG.replays)
+    assert len(CATALOG.replays) == 15
 
 
 @PROVIDERS
@@ -169,10 +188,10 @@ def test_the_page_shows_where_each_field_goes(provider: Provider) -> None:
     cells = dict(zip(fields, line.split("|")[2:-1], strict=True))
     for field, cell in cells.items():
         path, *only = re.findall(r"`(.+?)`", cell) or [""]
-        told = path if not only or provider.name in only else ""
-        assert provider.places.get(field, "") == told, field
+        expected_path = path if not only or provider.name in only else ""
+        assert provider.places.get(field, "") == expected_path, field
 
 
-@pytest.mark.parametrize("kind", [Provider, Model, Replay])
-def test_the_page_explains_every_field(kind: type[Provider | Model | Replay]) -> None:
+@pytest.mark.parametrize("kind", [Provider, Model, ReplayRow])
+def test_the_page_explains_every_field(kind: type[Provider | Model | ReplayRow]) -> None:
     assert [name for name in kind.__struct_fields__ if f"`{name}`" not in PAGE] == []

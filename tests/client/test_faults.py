@@ -14,47 +14,49 @@ from tests.client.upstream import (
     REQUEST,
     STORY,
     STREAM,
-    Act,
-    Seen,
+    RequestHandler,
     Upstream,
-    chunk,
-    client,
-    delta,
+    UpstreamRequest,
+    chat_delta,
+    http_chunk,
+    make_client,
+    prepared,
     run,
-    serving,
-    write,
+    serve_upstream,
+    write_request,
 )
 
 from thinkaloud.canon import BlockGrew, Event, TurnFailed
-from thinkaloud.client import Caps, Client, Timeouts, asking, stream
+from thinkaloud.client import Client, Options, SizeLimits, Timeouts, send, stream
+from thinkaloud.client.api import ResponseReader
 from thinkaloud.client.inflate import MIB
-from thinkaloud.transcript import Ending, Status, Turn, fold
-from thinkaloud.wire import Limits
+from thinkaloud.transcript import BlockStatus, Ending, Turn, fold
+from thinkaloud.wire import WireLimits
 
 ENTIRE = b"".join(STORY)
 GZIPPED = STREAM.replace(b"\r\n\r\n", b"\r\nContent-Encoding: gzip\r\n\r\n")
 BOUNDARIES = list(itertools.accumulate(map(len, STORY)))
 
 
-async def events_of(upstream: Upstream, own: Client, **options: Limits) -> list[Event]:
-    told = stream(REQUEST, upstream.route(), client=own, write=write, **options)
-    return [event async for event in told]
+async def events_of(upstream: Upstream, http_client: Client, **options: WireLimits) -> list[Event]:
+    batches = send(prepared(upstream.route()), client=http_client, **options)
+    return [event async for batch in batches for event in batch.events]
 
 
-def heard(act: Act, own: Client | None = None, **options: Limits) -> Turn:
-    async def story() -> list[Event]:
-        async with serving(act) as upstream, own or client() as opened:
+def read_turn(act: RequestHandler, http_client: Client | None = None, **options: WireLimits) -> Turn:
+    async def scenario() -> list[Event]:
+        async with serve_upstream(act) as upstream, http_client or make_client() as opened:
             return await events_of(upstream, opened, **options)
 
-    return fold(run(story()))
+    return fold(run(scenario()))
 
 
-def code(turn: Turn) -> str:
+def failure_code(turn: Turn) -> str:
     assert turn.outcome is not None
     return turn.outcome.cause
 
 
-def said(upto: int) -> str:
+def text_until(upto: int) -> str:
     """What a story cut after so many bytes has said, thought and answer in one."""
     whole = [place for place in BOUNDARIES if place <= upto]
     return "".join(["Two", " and two → ?", "Fo", "ur."][: len(whole)])
@@ -67,195 +69,200 @@ def said(upto: int) -> str:
 def test_a_connection_that_breaks_keeps_what_was_said(upto: int, how: str) -> None:
     read = asyncio.Event()
 
-    async def breaks(seen: Seen) -> None:
-        await seen.send(CHUNKED, chunk(ENTIRE[:upto]))
+    async def breaks(request: UpstreamRequest) -> None:
+        await request.send(CHUNKED, http_chunk(ENTIRE[:upto]))
         await asyncio.wait_for(read.wait(), 20)  # a reset throws away what the other side has not read yet
         if how == "reset":
-            seen.reset()
+            request.reset()
         else:
-            await seen.send(b"40\r\n")
+            await request.send(b"40\r\n")
 
-    async def story() -> list[Event]:
-        async with serving(breaks) as upstream, client() as own:
-            reply = await own.send(upstream.provider(), write(upstream.route(), REQUEST))
-            answering = asking.Answering(upstream.route())
-            events = await answering.next(reply)
+    async def scenario() -> list[Event]:
+        async with serve_upstream(breaks) as upstream, make_client() as http_client:
+            reply = await http_client.send(upstream.provider(), write_request(upstream.route(), REQUEST))
+            answering = ResponseReader(upstream.route())
+            events = await answering.next_events(reply)
             read.set()
-            while not answering.over:
-                events += await answering.next(reply)
-            assert len(upstream.seen) == 1, "asked again although something was visible"
+            while not answering.finished:
+                events += await answering.next_events(reply)
+            assert len(upstream.requests) == 1, "asked again although something was visible"
             return events
 
-    turn = fold(run(story()))
-    assert turn.reasoning + turn.answer == said(upto)
+    turn = fold(run(scenario()))
+    assert turn.reasoning + turn.answer == text_until(upto)
     assert turn.outcome is not None
     assert (turn.outcome.ending, turn.outcome.cause) == (Ending.CUT_OFF, "cut_off")
     assert "acme broke" in turn.outcome.message
-    assert not turn.blocks or turn.blocks[-1].status is Status.INTERRUPTED
+    assert not turn.blocks or turn.blocks[-1].status is BlockStatus.INTERRUPTED
 
 
 def test_a_break_after_the_last_word_is_no_failure() -> None:
-    async def breaks(seen: Seen) -> None:
-        await seen.send(CHUNKED, chunk(b"".join(STORY[:-1])), b"40\r\nhalf")
+    async def breaks(request: UpstreamRequest) -> None:
+        await request.send(CHUNKED, http_chunk(b"".join(STORY[:-1])), b"40\r\nhalf")
 
-    turn = heard(breaks)
+    turn = read_turn(breaks)
     assert turn.outcome is not None
     assert turn.outcome.ending is Ending.ANSWERED
 
 
 def test_a_slow_reader_loses_nothing_when_the_connection_breaks() -> None:
-    async def breaks(seen: Seen) -> None:
-        await seen.send(CHUNKED, *map(chunk, STORY[:4]), pause_s=0.01)
-        await seen.send(b"40\r\nhalf")
+    async def breaks(request: UpstreamRequest) -> None:
+        await request.send(CHUNKED, *map(http_chunk, STORY[:4]), pause_s=0.01)
+        await request.send(b"40\r\nhalf")
 
-    async def story() -> list[Event]:
-        async with serving(breaks) as upstream, client() as own:
+    async def scenario() -> list[Event]:
+        async with serve_upstream(breaks) as upstream, make_client() as http_client:
             events = []
-            async for event in stream(REQUEST, upstream.route(), client=own, write=write):
+            async for event in stream(prepared(upstream.route()), options=Options(client=http_client)):
                 events.append(event)
                 await asyncio.sleep(0.1)
             return events
 
-    turn = fold(run(story()))
-    assert (turn.reasoning, turn.answer, code(turn)) == ("Two and two → ?", "Four.", "cut_off")
+    turn = fold(run(scenario()))
+    assert (turn.reasoning, turn.answer, failure_code(turn)) == ("Two and two → ?", "Four.", "cut_off")
 
 
 @pytest.mark.parametrize("head", [STREAM, CHUNKED + b"400\r\n"], ids=["until the end", "chunked"])
 def test_silence_ends_the_turn_at_the_idle_timeout(head: bytes) -> None:
-    async def stalls(seen: Seen) -> None:
-        await seen.send(head, *STORY[:3], pause_s=0.1)
-        await seen.gone()
+    async def stalls(request: UpstreamRequest) -> None:
+        await request.send(head, *STORY[:3], pause_s=0.1)
+        await request.wait_closed()
 
     start = time.monotonic()
-    turn = heard(stalls, client(timeouts=Timeouts(5, 5, 0.5)))
+    turn = read_turn(stalls, make_client(timeouts=Timeouts(5, 5, 0.5)))
     assert time.monotonic() - start >= 0.5
-    assert (turn.reasoning, turn.answer, code(turn)) == ("Two and two → ?", "Fo", "stalled")
+    assert (turn.reasoning, turn.answer, failure_code(turn)) == ("Two and two → ?", "Fo", "stalled")
 
 
 def test_a_steady_stream_may_take_longer_than_the_idle_timeout() -> None:
-    async def steady(seen: Seen) -> None:
-        await seen.send(STREAM, *STORY, pause_s=0.1)
+    async def steady(request: UpstreamRequest) -> None:
+        await request.send(STREAM, *STORY, pause_s=0.1)
 
-    assert heard(steady, client(timeouts=Timeouts(5, 5, 0.5))).answer == "Four."
+    assert read_turn(steady, make_client(timeouts=Timeouts(5, 5, 0.5))).answer == "Four."
 
 
 def test_a_reader_that_takes_its_time_is_not_a_silent_provider() -> None:
-    async def steady(seen: Seen) -> None:
-        await seen.send(STREAM, *STORY, pause_s=0.02)
+    async def steady(request: UpstreamRequest) -> None:
+        await request.send(STREAM, *STORY, pause_s=0.02)
 
-    async def story() -> list[Event]:
-        async with serving(steady) as upstream, client(timeouts=Timeouts(5, 5, 0.2)) as own:
+    async def scenario() -> list[Event]:
+        async with (
+            serve_upstream(steady) as upstream,
+            make_client(timeouts=Timeouts(5, 5, 0.2)) as http_client,
+        ):
             events = []
-            async for event in stream(REQUEST, upstream.route(), client=own, write=write):
+            async for event in stream(prepared(upstream.route()), options=Options(client=http_client)):
                 events.append(event)
                 await asyncio.sleep(0.3 if len(events) == 2 else 0)
             return events
 
-    assert fold(run(story())).answer == "Four."
+    assert fold(run(scenario())).answer == "Four."
 
 
 def test_an_end_without_the_last_word_is_cut_off() -> None:
-    async def ends(seen: Seen) -> None:
-        await seen.send(STREAM, *STORY[:3])
+    async def ends(request: UpstreamRequest) -> None:
+        await request.send(STREAM, *STORY[:3])
 
-    assert code(heard(ends)) == "cut_off"
+    assert failure_code(read_turn(ends)) == "cut_off"
 
 
 @pytest.mark.parametrize("size", [1, 7, MIB])
 def test_any_slicing_tells_the_same_story(size: int) -> None:
-    async def sliced(seen: Seen) -> None:
+    async def sliced(request: UpstreamRequest) -> None:
         pieces = (ENTIRE[at : at + size] for at in range(0, len(ENTIRE), size))
-        await seen.send(CHUNKED, *map(chunk, pieces), b"0\r\n\r\n", pause_s=0.0001)
+        await request.send(CHUNKED, *map(http_chunk, pieces), b"0\r\n\r\n", pause_s=0.0001)
 
-    turn = heard(sliced)
+    turn = read_turn(sliced)
     assert (turn.reasoning, turn.answer) == ("Two and two → ?", "Four.")
 
 
 def test_bursts_of_a_megabyte_arrive_whole() -> None:
-    burst = b"".join(itertools.repeat(delta(content="x" * 1000), 1000))
+    burst = b"".join(itertools.repeat(chat_delta(content="x" * 1000), 1000))
 
-    async def bursts(seen: Seen) -> None:
-        await seen.send(CHUNKED, chunk(STORY[0]), *[chunk(burst)] * 4, *map(chunk, STORY[4:]), b"0\r\n\r\n")
+    async def bursts(request: UpstreamRequest) -> None:
+        await request.send(
+            CHUNKED, http_chunk(STORY[0]), *[http_chunk(burst)] * 4, *map(http_chunk, STORY[4:]), b"0\r\n\r\n"
+        )
 
-    turn = heard(bursts)
+    turn = read_turn(bursts)
     assert len(turn.answer) == 4_000_000
-    assert code(turn) == "stop"
+    assert failure_code(turn) == "stop"
 
 
 def test_a_stream_that_is_compressed_unasked_is_read() -> None:
     data = gzip.compress(ENTIRE)
 
-    async def gzipped(seen: Seen) -> None:
-        await seen.send(GZIPPED, *(data[at : at + 5] for at in range(0, len(data), 5)), pause_s=0.001)
+    async def gzipped(request: UpstreamRequest) -> None:
+        await request.send(GZIPPED, *(data[at : at + 5] for at in range(0, len(data), 5)), pause_s=0.001)
 
-    assert heard(gzipped).answer == "Four."
+    assert read_turn(gzipped).answer == "Four."
 
 
 def test_a_bomb_is_refused_and_what_was_said_before_stands() -> None:
     packer = zlib.compressobj(9, zlib.DEFLATED, 31)
     bomb = packer.compress(STORY[0]) + b"".join(packer.compress(bytes(MIB)) for _ in range(200))
 
-    async def explodes(seen: Seen) -> None:
-        await seen.send(GZIPPED + bomb + packer.flush())
+    async def explodes(request: UpstreamRequest) -> None:
+        await request.send(GZIPPED + bomb + packer.flush())
 
-    turn = heard(explodes)
-    assert (turn.reasoning, code(turn)) == ("Two", "limit_exceeded")
+    turn = read_turn(explodes)
+    assert (turn.reasoning, failure_code(turn)) == ("Two", "limit_exceeded")
     assert turn.outcome is not None
     assert "unpacks" in turn.outcome.message
 
 
 def test_a_line_without_an_end_is_refused() -> None:
-    async def endless(seen: Seen) -> None:
-        await seen.send(STREAM, STORY[0], *[b"data: " + b"x" * MIB] * 8)
-        await seen.gone()
+    async def endless(request: UpstreamRequest) -> None:
+        await request.send(STREAM, STORY[0], *[b"data: " + b"x" * MIB] * 8)
+        await request.wait_closed()
 
-    turn = heard(endless, limits=Limits(line=4 * MIB))
-    assert (turn.reasoning, code(turn)) == ("Two", "limit_exceeded")
+    turn = read_turn(endless, limits=WireLimits(line_bytes=4 * MIB))
+    assert (turn.reasoning, failure_code(turn)) == ("Two", "limit_exceeded")
 
 
 def test_a_body_over_its_cap_is_refused() -> None:
-    async def long(seen: Seen) -> None:
-        await seen.send(STREAM, *STORY[:4], *[b": keep alive\n\n"] * 1000)
+    async def long(request: UpstreamRequest) -> None:
+        await request.send(STREAM, *STORY[:4], *[b": keep alive\n\n"] * 1000)
 
-    turn = heard(long, Client(caps=Caps(body=2000), shell=client()._shell))
-    assert (turn.answer, code(turn)) == ("Four.", "limit_exceeded")
+    turn = read_turn(long, Client(limits=SizeLimits(body_bytes=2000), environment=make_client()._environment))
+    assert (turn.answer, failure_code(turn)) == ("Four.", "limit_exceeded")
 
 
-def grown(act: Act) -> tuple[int, list[Event]]:
+def peak_memory(act: RequestHandler) -> tuple[int, list[Event]]:
     """By how many bytes Python's memory peaked, and the events but for their text."""
 
-    async def story() -> list[Event]:
-        async with serving(act) as upstream, client() as own:
-            told = stream(REQUEST, upstream.route(), client=own, write=write)
-            return [event async for event in told if not isinstance(event, BlockGrew)]
+    async def scenario() -> list[Event]:
+        async with serve_upstream(act) as upstream, make_client() as http_client:
+            answer_events = stream(prepared(upstream.route()), options=Options(client=http_client))
+            return [event async for event in answer_events if not isinstance(event, BlockGrew)]
 
     gc.collect()
     tracemalloc.start()
     try:
-        events = run(story())
+        events = run(scenario())
         return tracemalloc.get_traced_memory()[1], events
     finally:
         tracemalloc.stop()
 
 
 def test_a_hundred_megabytes_of_thought_are_stopped_in_bounded_memory() -> None:
-    frame = delta(reasoning_content="y" * 100_000)
+    frame = chat_delta(reasoning_content="y" * 100_000)
 
-    async def floods(seen: Seen) -> None:
-        await seen.send(STREAM, *[frame] * 1000)
+    async def floods(request: UpstreamRequest) -> None:
+        await request.send(STREAM, *[frame] * 1000)
 
-    peak, events = grown(floods)
+    peak, events = peak_memory(floods)
     assert peak < 50 * MIB
     assert isinstance(events[-1], TurnFailed)
     assert events[-1].code == "limit_exceeded"
 
 
 def test_a_hundred_megabytes_of_nothing_are_read_in_bounded_memory() -> None:
-    async def murmurs(seen: Seen) -> None:
+    async def murmurs(request: UpstreamRequest) -> None:
         comments = (b":" + b" still here" * 100 + b"\n\n") * 100
-        await seen.send(STREAM, STORY[0], *[comments] * 1000, *STORY[1:])
+        await request.send(STREAM, STORY[0], *[comments] * 1000, *STORY[1:])
 
-    peak, events = grown(murmurs)
+    peak, events = peak_memory(murmurs)
     assert peak < 10 * MIB
     assert not isinstance(events[-1], TurnFailed)
 
@@ -263,22 +270,22 @@ def test_a_hundred_megabytes_of_nothing_are_read_in_bounded_memory() -> None:
 def test_a_reader_that_stops_reading_holds_the_sender_up() -> None:
     sent = 0
 
-    async def floods(seen: Seen) -> None:
+    async def floods(request: UpstreamRequest) -> None:
         nonlocal sent
-        await seen.send(STREAM, *STORY[:1])
+        await request.send(STREAM, *STORY[:1])
         for _ in range(1000):
-            await seen.send(delta(content="z" * 100_000))
+            await request.send(chat_delta(content="z" * 100_000))
             sent += 100_000
 
-    async def story() -> int:
-        async with serving(floods) as upstream, client() as own:
-            told = stream(REQUEST, upstream.route(), client=own, write=write)
-            await anext(told)
+    async def scenario() -> int:
+        async with serve_upstream(floods) as upstream, make_client() as http_client:
+            answer_events = stream(prepared(upstream.route()), options=Options(client=http_client))
+            await anext(answer_events)
             await asyncio.sleep(0.5)
-            await told.aclose()
+            await answer_events.aclose()
             return sent
 
-    assert run(story()) < 20 * MIB
+    assert run(scenario()) < 20 * MIB
 
 
 @pytest.mark.parametrize("when", ["before the head", "before the first byte", "in the stream"])
@@ -286,18 +293,18 @@ def test_cancelling_drops_the_connection_within_a_second(when: str) -> None:
     reached = asyncio.Event()
     gone = asyncio.Event()
 
-    async def waits(seen: Seen) -> None:
+    async def waits(request: UpstreamRequest) -> None:
         if when != "before the head":
-            await seen.send(CHUNKED)
+            await request.send(CHUNKED)
         if when == "in the stream":
-            await seen.send(chunk(STORY[0]))
+            await request.send(http_chunk(STORY[0]))
         reached.set()
-        await seen.gone()
+        await request.wait_closed()
         gone.set()
 
-    async def story() -> None:
-        async with serving(waits) as upstream, client() as own:
-            task = asyncio.create_task(events_of(upstream, own))
+    async def scenario() -> None:
+        async with serve_upstream(waits) as upstream, make_client() as http_client:
+            task = asyncio.create_task(events_of(upstream, http_client))
             await reached.wait()
             await asyncio.sleep(0.05)
             task.cancel()
@@ -305,11 +312,11 @@ def test_cancelling_drops_the_connection_within_a_second(when: str) -> None:
                 await task
             await asyncio.wait_for(gone.wait(), 20)
 
-    run(story())
+    run(scenario())
 
 
 def test_cancelling_drops_a_request_that_nobody_takes() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         loop = asyncio.get_running_loop()
         accepted = loop.create_future()
         lost = loop.create_future()
@@ -327,9 +334,9 @@ def test_cancelling_drops_a_request_that_nobody_takes() -> None:
 
         server = await loop.create_server(Deaf, "127.0.0.1", 0)
         upstream = Upstream(server.sockets[0].getsockname()[1])
-        large = type(write(upstream.route(), REQUEST))(body=bytes(64 * MIB))
-        async with client() as own:
-            task = asyncio.create_task(own.whole(upstream.provider(), large))
+        large = type(write_request(upstream.route(), REQUEST))(body=bytes(64 * MIB))
+        async with make_client() as http_client:
+            task = asyncio.create_task(http_client.read_all(upstream.provider(), large))
             transport = await accepted
             await asyncio.sleep(0.2)
             task.cancel()
@@ -339,4 +346,4 @@ def test_cancelling_drops_a_request_that_nobody_takes() -> None:
             await asyncio.wait_for(lost, 20)
             server.close()
 
-    run(story())
+    run(scenario())

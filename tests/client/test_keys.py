@@ -18,166 +18,176 @@ from tests.client.upstream import (
     CHUNKED,
     FACT,
     KEY,
-    REQUEST,
     STORY,
     STREAM,
-    Act,
-    Seen,
-    answer,
-    chunk,
-    client,
-    event,
+    RequestHandler,
+    UpstreamRequest,
+    http_chunk,
+    http_response,
+    make_client,
+    prepared,
     run,
-    serving,
-    write,
+    serve_upstream,
+    sse_event,
 )
 
 from thinkaloud.canon import Entry, KeyMissing, ThinkaloudError
-from thinkaloud.catalog.rows import Auth, Provider
-from thinkaloud.client import Secret, Shell, Timeouts, Unreachable, UnsafeAddress, entries, resolve
-from thinkaloud.client.home import home
+from thinkaloud.catalog.rows import AuthScheme, Provider
+from thinkaloud.client import (
+    ClientEnvironment,
+    Options,
+    Secret,
+    Timeouts,
+    Unreachable,
+    UnsafeAddress,
+    entries,
+    resolve_key,
+)
+from thinkaloud.client.home import home_folder
 from thinkaloud.client.keys import read_key_file
 
 
-def found(reference: str, **environ: str) -> str:
-    secret = resolve(reference, environ=environ)
+def resolved(reference: str, **environ: str) -> str:
+    secret = resolve_key(reference, environ=environ)
     assert secret is not None
     return secret.reveal()
 
 
-def missing(reference: str, **environ: str) -> str:
-    with pytest.raises(KeyMissing) as caught:
-        resolve(reference, environ=environ)
-    return str(caught.value)
+def missing_message(reference: str, **environ: str) -> str:
+    with pytest.raises(KeyMissing) as error_info:
+        resolve_key(reference, environ=environ)
+    return str(error_info.value)
 
 
 def test_a_key_from_the_environment() -> None:
-    assert found("env:ACME_KEY", ACME_KEY=f" {KEY}\n") == KEY
-    assert missing("env:ACME_KEY") == (
+    assert resolved("env:ACME_KEY", ACME_KEY=f" {KEY}\n") == KEY
+    assert missing_message("env:ACME_KEY") == (
         "ACME_KEY is not set, so there is no key to send. Set it: export ACME_KEY=..."
     )
-    assert missing("env:ACME_KEY", ACME_KEY=" ").startswith("ACME_KEY is empty")
+    assert missing_message("env:ACME_KEY", ACME_KEY=" ").startswith("ACME_KEY is empty")
 
 
 def test_a_key_from_a_file(tmp_path: Path) -> None:
     path = tmp_path / "key"
-    assert "cannot be read: No such file" in missing(f"file:{path}")
+    assert "cannot be read: No such file" in missing_message(f"file:{path}")
     path.write_text(f"{KEY}\n")
-    assert found(f"file:{path}") == KEY
+    assert resolved(f"file:{path}") == KEY
     assert read_key_file(str(path)) == f"{KEY}\n"
     path.write_bytes(b"\xff\xfe")
-    assert "it is not text" in missing(f"file:{path}")
+    assert "it is not text" in missing_message(f"file:{path}")
 
 
 def test_a_key_from_the_file_of_credentials(tmp_path: Path) -> None:
     """R045: the credential store has it under `ai.claude.api_token`, and the environment comes first."""
     reference, home = "env:ACME_KEY | credentials:ai.claude.api_token", str(tmp_path)
-    told = missing(reference, THINKALOUD_HOME=home)
-    assert told.startswith("ACME_KEY is not set")
-    assert "There is no file of credentials" in told
+    message = missing_message(reference, THINKALOUD_HOME=home)
+    assert message.startswith("ACME_KEY is not set")
+    assert "There is no file of credentials" in message
     path = tmp_path / "credentials.toml"
     path.touch(mode=0o600)
     path.write_text(f'[ai.claude]\napi_token = "{KEY}"\n[ai]\nother = 3\n')
-    assert found(reference, THINKALOUD_HOME=home) == KEY
-    assert found(reference, THINKALOUD_HOME=home, ACME_KEY="from-the-environment") == "from-the-environment"
-    assert "is not set" in missing("credentials:ai.other", THINKALOUD_HOME=home)
-    assert "is not set" in missing("credentials:ai.claude.api_token.more", THINKALOUD_HOME=home)
+    assert resolved(reference, THINKALOUD_HOME=home) == KEY
+    assert (
+        resolved(reference, THINKALOUD_HOME=home, ACME_KEY="from-the-environment") == "from-the-environment"
+    )
+    assert "is not set" in missing_message("credentials:ai.other", THINKALOUD_HOME=home)
+    assert "is not set" in missing_message("credentials:ai.claude.api_token.more", THINKALOUD_HOME=home)
     path.chmod(0o644)
-    assert "chmod 600" in missing("credentials:ai.claude.api_token", THINKALOUD_HOME=home)
+    assert "chmod 600" in missing_message("credentials:ai.claude.api_token", THINKALOUD_HOME=home)
     path.write_text("not = = toml")
-    assert "it is not TOML" in missing("credentials:ai.claude.api_token", THINKALOUD_HOME=home)
+    assert "it is not TOML" in missing_message("credentials:ai.claude.api_token", THINKALOUD_HOME=home)
 
 
 def test_a_home_is_the_platforms_own_unless_one_is_named() -> None:
-    assert home({"THINKALOUD_HOME": "/there"}) == Path("/there")
-    assert home({}).name == "thinkaloud"
+    assert home_folder({"THINKALOUD_HOME": "/there"}) == Path("/there")
+    assert home_folder({}).name == "thinkaloud"
 
 
 def test_a_key_from_the_keyring(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "keyring", None)
-    assert "the package keyring is not installed" in missing("keyring:acme/me")
+    assert "the package keyring is not installed" in missing_message("keyring:acme/me")
     ring = ModuleType("keyring")
     monkeypatch.setitem(sys.modules, "keyring", ring)
     monkeypatch.setattr(ring, "get_password", {("acme", "me"): KEY}.get, raising=False)
     monkeypatch.setattr(ring, "get_password", lambda service, user: KEY if user == "me" else None)
-    assert found("keyring:acme/me") == KEY
-    assert missing("keyring:acme/you").endswith("Set it: keyring set acme you")
+    assert resolved("keyring:acme/me") == KEY
+    assert missing_message("keyring:acme/you").endswith("Set it: keyring set acme you")
 
     def locked(service: str, user: str) -> None:
         raise RuntimeError(KEY)
 
     monkeypatch.setattr(ring, "get_password", locked)
-    told = missing("keyring:acme/me")
-    assert "did not open (RuntimeError)" in told
-    assert KEY not in told
+    message = missing_message("keyring:acme/me")
+    assert "did not open (RuntimeError)" in message
+    assert KEY not in message
 
 
 def test_no_reference_is_no_key() -> None:
-    assert resolve("", environ={}) is None
+    assert resolve_key("", environ={}) is None
 
 
 @pytest.mark.parametrize("reference", [KEY, "env:", "file:", "keyring:acme", "keyring:/me", "vault:x"])
 def test_what_is_no_reference_is_refused(reference: str) -> None:
-    assert "env:NAME, file:PATH, keyring:SERVICE/USER or credentials:NAME" in missing(reference)
+    assert "env:NAME, file:PATH, keyring:SERVICE/USER or credentials:NAME" in missing_message(reference)
 
 
 @pytest.mark.parametrize("value", ["two words", "line\nend", "schlüssel", "bell\a"])
 def test_what_cannot_be_a_key_is_not_sent(value: str) -> None:
-    told = missing("env:ACME_KEY", ACME_KEY=value)
-    assert "holds something that is no key" in told
-    assert value not in told
+    message = missing_message("env:ACME_KEY", ACME_KEY=value)
+    assert "holds something that is no key" in message
+    assert value not in message
 
 
 def test_a_secret_is_shown_only_when_asked_for() -> None:
     secret = Secret(KEY)
-    held = {"key": secret, "header": secret.header("Bearer ")}
-    shown = [f"{secret}", f"{secret!r:>20}", repr(held), str([secret])]
+    container = {"key": secret, "header": secret.header("Bearer ")}
+    shown = [f"{secret}", f"{secret!r:>20}", repr(container), str([secret])]
     assert KEY not in "".join(shown)
     assert secret.reveal() == KEY
     assert secret.header("Bearer ") == f"Bearer {KEY}"
-    assert secret.hidden_in(f"bad key {KEY}!") == "bad key ***!"
-    assert Secret("a").hidden_in("a cat") == "a cat"
+    assert secret.mask_in(f"bad key {KEY}!") == "bad key ***!"
+    assert Secret("a").mask_in("a cat") == "a cat"
     for store in (pickle.dumps, copy.deepcopy, json.dumps, msgspec.json.encode):
         with pytest.raises(TypeError):
             store(secret)
 
 
-def says(*data: bytes) -> Act:
-    async def act(seen: Seen) -> None:
-        await seen.send(*data)
+def sends(*data: bytes) -> RequestHandler:
+    async def act(request: UpstreamRequest) -> None:
+        await request.send(*data)
 
     return act
 
 
-async def resets(seen: Seen) -> None:
-    seen.reset()
+async def resets(request: UpstreamRequest) -> None:
+    request.reset()
 
 
-async def waits(seen: Seen) -> None:
-    await seen.gone()
+async def waits(request: UpstreamRequest) -> None:
+    await request.wait_closed()
 
 
-async def stalls(seen: Seen) -> None:
-    await seen.send(CHUNKED, chunk(STORY[0]))
-    await seen.gone()
+async def stalls(request: UpstreamRequest) -> None:
+    await request.send(CHUNKED, http_chunk(STORY[0]))
+    await request.wait_closed()
 
 
 QUOTED = b'{"error":{"message":"Incorrect key: %s","code":"%s"}}' % (KEY.encode(), KEY.encode())
-MISHAPS: dict[str, Act] = {
-    "refused": says(answer("401 No", QUOTED, x_request_id=KEY)),
-    "refused in plain text": says(answer("403 No", f"who is {KEY}?".encode())),
-    "faulty": says(answer("500 No", QUOTED)),
-    "limited": says(answer("429 No", QUOTED, Retry_After="1")),
-    "redirected": says(answer("302 No", Location=f"http://{KEY}@example.invalid/{KEY}")),
-    "a web page": says(answer("200 OK", KEY.encode(), Content_Type="text/html")),
-    "not http": says(KEY.encode() + b"\r\n\r\n"),
-    "bad header": says(b"HTTP/1.1 200 OK\r\n" + KEY.encode() + b"\r\n\r\n"),
+FAILURES: dict[str, RequestHandler] = {
+    "refused": sends(http_response("401 No", QUOTED, x_request_id=KEY)),
+    "refused in plain text": sends(http_response("403 No", f"who is {KEY}?".encode())),
+    "faulty": sends(http_response("500 No", QUOTED)),
+    "limited": sends(http_response("429 No", QUOTED, Retry_After="1")),
+    "redirected": sends(http_response("302 No", Location=f"http://{KEY}@example.invalid/{KEY}")),
+    "a web page": sends(http_response("200 OK", KEY.encode(), Content_Type="text/html")),
+    "not http": sends(KEY.encode() + b"\r\n\r\n"),
+    "bad header": sends(b"HTTP/1.1 200 OK\r\n" + KEY.encode() + b"\r\n\r\n"),
     "reset": resets,
     "silent": waits,
     "stalled": stalls,
-    "broken": says(CHUNKED, chunk(STORY[0]), b"zz\r\n"),
-    "an error in the stream": says(STREAM, STORY[0], event(QUOTED.decode())),
-    "bad gzip": says(answer("200 OK", KEY.encode(), Content_Encoding="gzip")),
+    "broken": sends(CHUNKED, http_chunk(STORY[0]), b"zz\r\n"),
+    "an error in the stream": sends(STREAM, STORY[0], sse_event(QUOTED.decode())),
+    "bad gzip": sends(http_response("200 OK", KEY.encode(), Content_Encoding="gzip")),
 }
 
 
@@ -186,41 +196,43 @@ def dump(error: BaseException) -> Iterator[str]:
     yield repr(error)
     yield repr(vars(error))
     yield "".join(traceback.format_exception(error))
-    for below in (error.__cause__, error.__context__):
-        if below is not None:
-            assert not isinstance(below, aiohttp.ClientError), "it holds the request, and with it the key"
-            yield from dump(below)
+    for cause in (error.__cause__, error.__context__):
+        if cause is not None:
+            assert not isinstance(cause, aiohttp.ClientError), "it holds the request, and with it the key"
+            yield from dump(cause)
     trace = traceback.TracebackException.from_exception(error, capture_locals=True)
     for frame in trace.stack:
         if "/tests/" not in frame.filename:
             yield f"{frame.name} {frame.locals}"
 
 
-@pytest.mark.parametrize("mishap", MISHAPS)
+@pytest.mark.parametrize("mishap", FAILURES)
 def test_a_planted_key_is_found_nowhere(mishap: str, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
 
-    async def story() -> list[str]:
+    async def scenario() -> list[str]:
         asyncio.get_running_loop().set_debug(True)
-        told: list[Entry] = []
-        own = client(timeouts=Timeouts(1, 0.3, 0.3))
-        async with serving(MISHAPS[mishap]) as upstream, own:
+        read_entries: list[Entry] = []
+        http_client = make_client(timeouts=Timeouts(1, 0.3, 0.3))
+        async with serve_upstream(FAILURES[mishap]) as upstream, http_client:
             try:
-                async for entry in entries(REQUEST, upstream.route(), client=own, write=write):
-                    told.append(entry)
+                async for entry in entries(prepared(upstream.route()), options=Options(client=http_client)):
+                    read_entries.append(entry)
             except ThinkaloudError as error:
-                return [*dump(error), repr(told), repr(own)]
-            return [repr(told), repr(own)]
+                return [*dump(error), repr(read_entries), repr(http_client)]
+            return [repr(read_entries), repr(http_client)]
 
-    shown = run(story())
+    shown = run(scenario())
     shown += [record.getMessage() + str(record.exc_text) for record in caplog.records]
     assert [text for text in shown if KEY in text] == []
 
 
 def test_cancelling_shows_no_key_either() -> None:
-    async def story() -> list[str]:
-        async with serving(waits) as upstream, client() as own:
-            task = asyncio.create_task(own.fetch(upstream.provider(auth=Auth.X_API_KEY), "/models"))
+    async def scenario() -> list[str]:
+        async with serve_upstream(waits) as upstream, make_client() as http_client:
+            task = asyncio.create_task(
+                http_client.fetch(upstream.provider(auth=AuthScheme.X_API_KEY), "/models")
+            )
             await asyncio.sleep(0.1)
             task.cancel()
             try:
@@ -229,26 +241,26 @@ def test_cancelling_shows_no_key_either() -> None:
                 return list(dump(error))
             return []
 
-    shown = run(story())
+    shown = run(scenario())
     assert shown
     assert [text for text in shown if KEY in text] == []
 
 
 def test_a_missing_key_does_not_show_the_others() -> None:
-    async def story() -> list[str]:
+    async def scenario() -> list[str]:
         environ = {"OTHER_KEY": KEY}
-        async with client(environ=environ) as own, serving(waits) as upstream:
+        async with make_client(environ=environ) as http_client, serve_upstream(waits) as upstream:
             shown: list[str] = []
             for reference in ("env:ACME_KEY", "file:no-such-file"):
-                asked = msgspec.structs.replace(upstream.provider(), key=reference)
-                with pytest.raises(KeyMissing) as caught:
-                    await own.fetch(asked, "/models")
-                shown += dump(caught.value)
-            assert upstream.seen == []
+                request_coroutine = msgspec.structs.replace(upstream.provider(), key=reference)
+                with pytest.raises(KeyMissing) as error_info:
+                    await http_client.fetch(request_coroutine, "/models")
+                shown += dump(error_info.value)
+            assert upstream.requests == []
             return shown
 
-    assert [text for text in run(story()) if KEY in text] == []
-    assert KEY not in repr(Shell(environ={"ACME_KEY": KEY}))
+    assert [text for text in run(scenario()) if KEY in text] == []
+    assert KEY not in repr(ClientEnvironment(environ={"ACME_KEY": KEY}))
 
 
 def provider(base_url: str, *, local: bool = False) -> Provider:
@@ -257,21 +269,21 @@ def provider(base_url: str, *, local: bool = False) -> Provider:
     )
 
 
-def refused(base_url: str, path: str = "/models", *, local: bool = False) -> str:
-    async def story() -> str:
-        async with client() as own:
-            with pytest.raises(UnsafeAddress) as caught:
-                await own.fetch(provider(base_url, local=local), path)
-            return str(caught.value)
+def refusal_message(base_url: str, path: str = "/models", *, local: bool = False) -> str:
+    async def scenario() -> str:
+        async with make_client() as http_client:
+            with pytest.raises(UnsafeAddress) as error_info:
+                await http_client.fetch(provider(base_url, local=local), path)
+            return str(error_info.value)
 
-    return run(story())
+    return run(scenario())
 
 
 @pytest.mark.parametrize(
     "path", ["@evil.invalid/x", ":99/x", ".evil.invalid/x", "models", "", "\\evil", "/a b", "/\r\nHost: x"]
 )
 def test_a_path_cannot_leave_its_origin(path: str) -> None:
-    assert "leads away" in refused("https://api.acme.invalid", path)
+    assert "leads away" in refusal_message("https://api.acme.invalid", path)
 
 
 @pytest.mark.parametrize(
@@ -288,9 +300,9 @@ def test_a_path_cannot_leave_its_origin(path: str) -> None:
     ],
 )
 def test_a_base_url_is_a_place_and_nothing_more(base_url: str) -> None:
-    told = refused(base_url)
-    assert "Correct base_url" in told
-    assert "pass" not in told
+    message = refusal_message(base_url)
+    assert "Correct base_url" in message
+    assert "pass" not in message
 
 
 @pytest.mark.parametrize(
@@ -307,19 +319,19 @@ def test_a_base_url_is_a_place_and_nothing_more(base_url: str) -> None:
     ],
 )
 def test_no_spelling_of_a_link_local_address_is_called(host: str) -> None:
-    assert "an address that no provider can have" in refused(f"http://{host}:1", local=True)
+    assert "an address that no provider can have" in refusal_message(f"http://{host}:1", local=True)
 
 
 @pytest.mark.parametrize("host", ["2852039166", "0251.0376.0251.0376", "169.254.43518"])
 def test_numbers_that_only_look_like_an_address_are_none(host: str) -> None:
-    async def story() -> None:
-        async with client() as own:
+    async def scenario() -> None:
+        async with make_client() as http_client:
             with pytest.raises(Unreachable, match="that is no address"):
-                await own.fetch(provider(f"http://{host}:1", local=True), "/models")
+                await http_client.fetch(provider(f"http://{host}:1", local=True), "/models")
 
-    run(story())
+    run(scenario())
 
 
 def test_a_key_goes_nowhere_unencrypted_but_home() -> None:
-    assert "would go there unencrypted" in refused("http://acme.invalid")
-    assert "would go there unencrypted" in refused("http://10.0.0.1")
+    assert "would go there unencrypted" in refusal_message("http://acme.invalid")
+    assert "would go there unencrypted" in refusal_message("http://10.0.0.1")

@@ -5,10 +5,10 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.client.upstream import STREAM, Seen, serving
+from tests.client.upstream import STREAM, UpstreamRequest, serve_upstream
 
-from thinkaloud.catalog import builtin_texts, parse
-from thinkaloud.client.prompting import Options, ask
+from thinkaloud.catalog import builtin_texts, parse_catalog
+from thinkaloud.client import Options, ask
 from thinkaloud.transcript import Turn
 
 ROOT = Path(__file__).parents[2]
@@ -21,17 +21,17 @@ def test_a_row_and_a_recording_make_a_provider(monkeypatch: pytest.MonkeyPatch) 
     """R011 R042: the row that CONTRIBUTING shows, pointed at a server that plays a recording."""
     monkeypatch.setenv("ACME_API_KEY", "sk-acme")
 
-    async def play(seen: Seen) -> None:
-        await seen.send(STREAM + RECORDING.read_bytes())
+    async def play(request: UpstreamRequest) -> None:
+        await request.send(STREAM + RECORDING.read_bytes())
 
-    async def story() -> tuple[Turn, str, dict[str, object]]:
-        async with serving(play) as upstream:
+    async def scenario() -> tuple[Turn, str, dict[str, object]]:
+        async with serve_upstream(play) as upstream:
             row = ROW.replace("https://api.acme.test/v1", upstream.base_url)
-            options = Options(catalog=parse(*builtin_texts(), row))
+            options = Options(catalog=parse_catalog(*builtin_texts(), row))
             turn = await ask("Hello?", model="acme/anvil-1", thinking="high", options=options)
-            return turn, upstream.seen[0].head, json.loads(upstream.seen[0].body)
+            return turn, upstream.requests[0].head, json.loads(upstream.requests[0].body)
 
-    turn, head, body = asyncio.run(story())
+    turn, head, body = asyncio.run(scenario())
     assert turn.reasoning
     assert turn.answer
     assert turn.dialect == "openai_chat"

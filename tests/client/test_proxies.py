@@ -1,7 +1,16 @@
 """Proxies by the usual variables, for both kinds of addresses."""
 
 import pytest
-from tests.client.upstream import KEY, STORY, STREAM, Seen, answer, client, run, serving
+from tests.client.upstream import (
+    KEY,
+    STORY,
+    STREAM,
+    UpstreamRequest,
+    http_response,
+    make_client,
+    run,
+    serve_upstream,
+)
 from yarl import URL
 
 from thinkaloud.client import Unreachable, UnsafeAddress
@@ -37,44 +46,44 @@ def test_a_proxy_of_a_kind_that_is_not_known() -> None:
 
 
 def test_a_request_goes_through_the_proxy() -> None:
-    async def tells(seen: Seen) -> None:
-        await seen.send(STREAM, *STORY)
+    async def send_story(request: UpstreamRequest) -> None:
+        await request.send(STREAM, *STORY)
 
-    async def story() -> tuple[str, int]:
-        async with serving(tells) as proxy, serving(tells) as upstream:
+    async def scenario() -> tuple[str, int]:
+        async with serve_upstream(send_story) as proxy, serve_upstream(send_story) as upstream:
             environ = {"ACME_KEY": KEY, "http_proxy": f"http://me:pass@127.0.0.1:{proxy.port}"}
-            async with client(environ=environ) as own:
-                await own.fetch(upstream.provider(), "/models")
-            return proxy.seen[0].head, len(upstream.seen)
+            async with make_client(environ=environ) as http_client:
+                await http_client.fetch(upstream.provider(), "/models")
+            return proxy.requests[0].head, len(upstream.requests)
 
-    head, direct = run(story())
+    head, direct = run(scenario())
     assert head.startswith("GET http://127.0.0.1:")
     assert "Proxy-Authorization: Basic" in head
     assert direct == 0
 
 
 def test_a_proxy_that_refuses_is_named_without_its_password() -> None:
-    async def refuses(seen: Seen) -> None:
-        await seen.send(answer("407 Who are you"))
+    async def refuses(request: UpstreamRequest) -> None:
+        await request.send(http_response("407 Who are you"))
 
-    async def story() -> str:
-        async with serving(refuses) as proxy, serving(refuses) as upstream:
+    async def scenario() -> str:
+        async with serve_upstream(refuses) as proxy, serve_upstream(refuses) as upstream:
             environ = {"ACME_KEY": KEY, "https_proxy": f"http://me:secret@127.0.0.1:{proxy.port}"}
-            async with client(environ=environ) as own:
+            async with make_client(environ=environ) as http_client:
                 route = upstream.provider()
-                asked = type(route)(
+                request_coroutine = type(route)(
                     name="acme",
                     dialect=route.dialect,
                     base_url=f"https://127.0.0.1:{upstream.port}",
                     key="env:ACME_KEY",
                     fact=route.fact,
                 )
-                with pytest.raises(Unreachable) as caught:
-                    await own.fetch(asked, "/models")
-            assert upstream.seen == []
-            assert KEY not in proxy.seen[0].head
-            return str(caught.value)
+                with pytest.raises(Unreachable) as error_info:
+                    await http_client.fetch(request_coroutine, "/models")
+            assert upstream.requests == []
+            assert KEY not in proxy.requests[0].head
+            return str(error_info.value)
 
-    told = run(story())
-    assert "the proxy answered HTTP 407" in told
-    assert "secret" not in told
+    message = run(scenario())
+    assert "the proxy answered HTTP 407" in message
+    assert "secret" not in message

@@ -5,41 +5,42 @@ import asyncio
 import pytest
 
 from thinkaloud.canon import Kind
-from thinkaloud.canon.requests import Tool, ToolMessage, UserMessage
-from thinkaloud.catalog import Catalog, builtin_texts, parse
-from thinkaloud.client import asking
-from thinkaloud.client.prompting import Options, prepare
-from thinkaloud.context import Conversation, Said
-from thinkaloud.simulators import Answer, Script, ToolCall, running
+from thinkaloud.canon.requests import ToolDefinition, ToolMessage, UserMessage
+from thinkaloud.catalog import Catalog, builtin_texts, parse_catalog
+from thinkaloud.client import Options, ask, prepare
+from thinkaloud.context import AnsweredTurn, Conversation
+from thinkaloud.simulators import Script, ScriptedAnswer, ScriptedToolCall, run_simulator
 from thinkaloud.transcript import Ending, Turn
 
-WEATHER = Tool(
+WEATHER = ToolDefinition(
     "get_weather", "The weather of a city", '{"type":"object","properties":{"city":{"type":"string"}}}'
 )
-LOOK_IT_UP = Answer(thinking="I need the weather.", tool_calls=[ToolCall("get_weather", {"city": "Lima"})])
-SAY_IT = Answer(thinking="18 degrees it is.", text="It is 18 °C in Lima.")
+CALL_TURN = ScriptedAnswer(
+    thinking="I need the weather.", tool_calls=[ScriptedToolCall("get_weather", {"city": "Lima"})]
+)
+ANSWER_TURN = ScriptedAnswer(thinking="18 degrees it is.", text="It is 18 °C in Lima.")
 
 
-def at(url: str) -> Catalog:
+def catalog_at(url: str) -> Catalog:
     row = f'[providers.anthropic]\nbase_url = "{url}/v1"\nkey = "env:A_KEY"\n'
-    return parse(*builtin_texts(), row)
+    return parse_catalog(*builtin_texts(), row)
 
 
-async def talk(*, stream: bool) -> tuple[list[Turn], list[bytes]]:
+async def run_conversation(*, stream: bool) -> tuple[list[Turn], list[bytes]]:
     """A question, a call, its result, an answer; and the bodies that were sent."""
-    async with running("anthropic", script=Script([LOOK_IT_UP, SAY_IT])) as server:
-        options = Options(tools=(WEATHER,), stream=stream, catalog=at(server.url))
+    async with run_simulator("anthropic", script=Script([CALL_TURN, ANSWER_TURN])) as server:
+        options = Options(tools=(WEATHER,), stream=stream, catalog=catalog_at(server.url))
         conversation = Conversation(tools=(WEATHER,), steps=(UserMessage("How warm is it in Lima?"),))
         turns = []
         for result in ("18 °C", ""):
-            ready = prepare(conversation, model="claude-opus-4-5", thinking="high", options=options)
-            turn = await asking.ask(ready.built.request, ready.route)
+            prepared = prepare(conversation, model="claude-opus-4-5", thinking="high", options=options)
+            turn = await ask(prepared)
             turns.append(turn)
-            said = Said(turn=turn, prefix=ready.built.prefix, provider=ready.route.provider.name)
+            answered = AnsweredTurn(turn=turn, prefix=prepared.prefix, provider=prepared.route.provider.name)
             results = tuple(
-                ToolMessage(block.call_id, result, block.name) for block in turn.top(Kind.TOOL_CALL)
+                ToolMessage(block.call_id, result, block.name) for block in turn.own_blocks(Kind.TOOL_CALL)
             )
-            conversation = Conversation(tools=(WEATHER,), steps=(*conversation.steps, said, *results))
+            conversation = Conversation(tools=(WEATHER,), steps=(*conversation.steps, answered, *results))
         assert not server.refusals
         return turns, [request.raw for request in server.requests]
 
@@ -52,7 +53,7 @@ def key(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("stream", [True, False])
 def test_thoughts_come_in_order_and_go_back_between_calls(stream: bool) -> None:
     """R037 R042 R049: blocks keep their order, and the thought before a call goes back with its result."""
-    (called, answered), bodies = asyncio.run(talk(stream=stream))
+    (called, answered), bodies = asyncio.run(run_conversation(stream=stream))
     assert [block.kind for block in called.blocks] == [Kind.REASONING, Kind.TOOL_CALL]
     assert [block.kind for block in answered.blocks] == [Kind.REASONING, Kind.TEXT]
     assert answered.outcome is not None
@@ -63,8 +64,8 @@ def test_thoughts_come_in_order_and_go_back_between_calls(stream: bool) -> None:
 
 def test_whole_and_streamed_answers_think_alike() -> None:
     """R048: asking for the whole answer gives the same thoughts as asking for a stream."""
-    streamed, _ = asyncio.run(talk(stream=True))
-    whole, _ = asyncio.run(talk(stream=False))
+    streamed, _ = asyncio.run(run_conversation(stream=True))
+    whole, _ = asyncio.run(run_conversation(stream=False))
     assert [turn.reasoning for turn in whole] == [turn.reasoning for turn in streamed]
     assert [turn.answer for turn in whole] == [turn.answer for turn in streamed]
     assert [seal for turn in whole for block in turn.blocks for seal in block.seals] == [

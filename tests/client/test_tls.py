@@ -11,7 +11,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
-from tests.client.upstream import KEY, REQUEST, STORY, STREAM, Seen, serving, write
+from tests.client.upstream import KEY, STORY, STREAM, UpstreamRequest, prepared, serve_upstream
 
 from thinkaloud.client import Unreachable, ask
 from thinkaloud.transcript import Turn
@@ -47,20 +47,20 @@ def certificate(tmp_path: Path) -> Path:
     return path
 
 
-async def asked(certificate: Path) -> Turn:
-    async def tell(seen: Seen) -> None:
-        await seen.send(STREAM, *STORY)
+async def ask_over_tls(certificate: Path) -> Turn:
+    async def send_story(request: UpstreamRequest) -> None:
+        await request.send(STREAM, *STORY)
 
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate)
-    async with serving(tell, tls=context) as upstream:
-        return await ask(REQUEST, upstream.route(), write=write)
+    async with serve_upstream(send_story, tls=context) as upstream:
+        return await ask(prepared(upstream.route()))
 
 
 def test_an_authority_that_is_named_is_trusted(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ACME_KEY", KEY)
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-    assert asyncio.run(asked(certificate)).answer == "Four."
+    assert asyncio.run(ask_over_tls(certificate)).answer == "Four."
 
 
 def test_one_that_is_not_is_refused_with_what_to_do(
@@ -69,4 +69,4 @@ def test_one_that_is_not_is_refused_with_what_to_do(
     monkeypatch.setenv("ACME_KEY", KEY)
     monkeypatch.delenv("SSL_CERT_FILE", raising=False)
     with pytest.raises(Unreachable, match="SSL_CERT_FILE"):
-        asyncio.run(asked(certificate))
+        asyncio.run(ask_over_tls(certificate))

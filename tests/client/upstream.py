@@ -12,48 +12,57 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from thinkaloud.canon.requests import Request, UserMessage
-from thinkaloud.catalog.rows import Auth, Capability, Fact, Model, Provider, Replay, ReplayForm, Route
-from thinkaloud.client import Client, Retries, Shell, Timeouts
+from thinkaloud.catalog.rows import (
+    AuthScheme,
+    Model,
+    Provider,
+    ReplayForm,
+    ReplayRow,
+    Route,
+    RowSource,
+    ThinkingSupport,
+)
+from thinkaloud.client import Client, ClientEnvironment, PreparedRequest, RetryPolicy, Timeouts
 
 KEY = "sk-canary-7f3a91d2"
-FACT = Fact(as_of="2026-01-01", source="a test")
-T = TypeVar("T")
+FACT = RowSource(as_of="2026-01-01", source="a test")
+ResultT = TypeVar("ResultT")
 
 STREAM = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
 """The head of a stream that ends with its connection."""
 CHUNKED = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 
-def event(data: str) -> bytes:
+def sse_event(data: str) -> bytes:
     return f"data: {data}\n\n".encode()
 
 
-def delta(**fields: str) -> bytes:
-    return event(json.dumps({"choices": [{"delta": fields}]}, ensure_ascii=False))
+def chat_delta(**fields: str) -> bytes:
+    return sse_event(json.dumps({"choices": [{"delta": fields}]}, ensure_ascii=False))
 
 
 STORY = [
-    event('{"model":"m-1","choices":[{"delta":{"role":"assistant","reasoning_content":"Two"}}]}'),
-    delta(reasoning_content=" and two → ?"),
-    delta(content="Fo"),
-    delta(content="ur."),
-    event('{"choices":[{"delta":{},"finish_reason":"stop"}]}'),
-    event("[DONE]"),
+    sse_event('{"model":"m-1","choices":[{"delta":{"role":"assistant","reasoning_content":"Two"}}]}'),
+    chat_delta(reasoning_content=" and two → ?"),
+    chat_delta(content="Fo"),
+    chat_delta(content="ur."),
+    sse_event('{"choices":[{"delta":{},"finish_reason":"stop"}]}'),
+    sse_event("[DONE]"),
 ]
 
 
-def chunk(data: bytes) -> bytes:
+def http_chunk(data: bytes) -> bytes:
     return f"{len(data):x}\r\n".encode() + data + b"\r\n"
 
 
-def answer(status: str, body: bytes = b"", **headers: str) -> bytes:
+def http_response(status: str, body: bytes = b"", **headers: str) -> bytes:
     lines = [f"HTTP/1.1 {status}", f"Content-Length: {len(body)}"]
     lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
     return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
 
 
 @dataclass
-class Seen:
+class UpstreamRequest:
     """One request as it came, and the connection it came on."""
 
     head: str
@@ -75,14 +84,14 @@ class Seen:
         self.writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
         self.writer.transport.abort()
 
-    async def gone(self) -> None:
+    async def wait_closed(self) -> None:
         """Wait until the client has closed its side."""
         with contextlib.suppress(ConnectionError):
             while await self.reader.read(65536):
                 pass
 
 
-Act = Callable[[Seen], Awaitable[None]]
+RequestHandler = Callable[[UpstreamRequest], Awaitable[None]]
 
 
 @dataclass
@@ -90,25 +99,25 @@ class Upstream:
     """What a server saw, and where it is."""
 
     port: int = 0
-    seen: list[Seen] = field(default_factory=list)
+    requests: list[UpstreamRequest] = field(default_factory=list)
     scheme: str = "http"
 
     @property
     def base_url(self) -> str:
         return f"{self.scheme}://127.0.0.1:{self.port}/v1"
 
-    def provider(self, dialect: str = "openai_chat", auth: Auth = Auth.BEARER) -> Provider:
+    def provider(self, dialect: str = "openai_chat", auth: AuthScheme = AuthScheme.BEARER) -> Provider:
         return Provider(
             name="acme", dialect=dialect, base_url=self.base_url, key="env:ACME_KEY", auth=auth, fact=FACT
         )
 
     def route(self, dialect: str = "openai_chat") -> Route:
-        model = Model(id="m-1", thinking=Capability.OPTIONAL, fact=FACT)
-        replay = Replay(name="none", form=ReplayForm.NONE)
+        model = Model(id="m-1", thinking=ThinkingSupport.OPTIONAL, fact=FACT)
+        replay = ReplayRow(name="none", form=ReplayForm.NONE)
         return Route(provider=self.provider(dialect), model=model, model_id="m-1", replay=replay)
 
 
-async def _request(reader: asyncio.StreamReader) -> tuple[str, bytes] | None:
+async def _read_request(reader: asyncio.StreamReader) -> tuple[str, bytes] | None:
     try:
         head = (await reader.readuntil(b"\r\n\r\n")).decode()
     except asyncio.IncompleteReadError:
@@ -118,8 +127,8 @@ async def _request(reader: asyncio.StreamReader) -> tuple[str, bytes] | None:
 
 
 @asynccontextmanager
-async def serving(
-    *acts: Act, keep: bool = False, tls: ssl.SSLContext | None = None
+async def serve_upstream(
+    *handlers: RequestHandler, keep: bool = False, tls: ssl.SSLContext | None = None
 ) -> AsyncIterator[Upstream]:
     """Serve with one act per request, the last one for all that follow; `keep` keeps connections."""
     upstream = Upstream(scheme="http" if tls is None else "https")
@@ -130,12 +139,12 @@ async def serving(
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         nonlocal connections
         connections += 1
-        mine = connections
+        connection_number = connections
         with contextlib.suppress(ConnectionError):
-            while (came := await _request(reader)) is not None:
-                seen = Seen(*came, reader, writer, mine)
-                upstream.seen.append(seen)
-                await acts[min(len(upstream.seen), len(acts)) - 1](seen)
+            while (head_and_body := await _read_request(reader)) is not None:
+                request = UpstreamRequest(*head_and_body, reader, writer, connection_number)
+                upstream.requests.append(request)
+                await handlers[min(len(upstream.requests), len(handlers)) - 1](request)
                 if not keep:
                     break
         writer.close()
@@ -161,45 +170,51 @@ async def serving(
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenRequest:
     path: str = "/chat/completions"
     headers: dict[str, str] = field(default_factory=lambda: {"content-type": "application/json"})
     body: bytes = b'{"stream":true}'
 
 
-def write(route: Route, request: Request) -> Written:
-    return Written()
+def write_request(route: Route, request: Request) -> WrittenRequest:
+    return WrittenRequest()
 
 
 REQUEST = Request(model="m-1", messages=(UserMessage("2 + 2?"),))
 
 
+def prepared(route: Route) -> PreparedRequest:
+    return PreparedRequest(route, REQUEST)
+
+
 @dataclass
-class Naps:
+class FakeSleep:
     """A sleep that takes no time and remembers for how long it would have."""
 
-    taken: list[float] = field(default_factory=list)
+    durations_s: list[float] = field(default_factory=list)
 
     async def __call__(self, seconds: float) -> None:
-        self.taken.append(seconds)
+        self.durations_s.append(seconds)
 
 
-def client(
-    naps: Naps | None = None,
+def make_client(
+    sleep: FakeSleep | None = None,
     *,
     timeouts: Timeouts | None = None,
-    retries: Retries | None = None,
+    retries: RetryPolicy | None = None,
     environ: dict[str, str] | None = None,
 ) -> Client:
-    shell = Shell(
+    environment = ClientEnvironment(
         environ={"ACME_KEY": KEY} if environ is None else environ,
-        sleep=naps or Naps(),
-        chance=lambda: 0.5,
+        sleep=sleep or FakeSleep(),
+        jitter=lambda: 0.5,
         now_s=lambda: 1_700_000_000.0,
     )
-    return Client(timeouts=timeouts or Timeouts(5, 5, 5), retries=retries or Retries(), shell=shell)
+    return Client(
+        timeouts=timeouts or Timeouts(5, 5, 5), retries=retries or RetryPolicy(), environment=environment
+    )
 
 
-def run(story: Coroutine[Any, Any, T]) -> T:
+def run(coroutine: Coroutine[Any, Any, ResultT]) -> ResultT:
     """Run a test's story; no story here takes longer than this."""
-    return asyncio.run(asyncio.wait_for(story, 30))
+    return asyncio.run(asyncio.wait_for(coroutine, 30))

@@ -9,13 +9,13 @@ import msgspec
 
 import thinkaloud
 from thinkaloud.canon import BlockEnded, BlockStarted, Event, TurnEnded, TurnFailed
-from thinkaloud.canon.requests import AssistantMessage, Tool, ToolMessage, UserMessage
-from thinkaloud.catalog import Route, builtin
+from thinkaloud.canon.requests import AssistantMessage, ToolDefinition, ToolMessage, UserMessage
+from thinkaloud.catalog import Route, builtin_catalog
 from thinkaloud.catalog import route as find
-from thinkaloud.context import Built, Conversation, Said, Step, Terms, build
+from thinkaloud.context import AnsweredTurn, BuildOptions, BuiltRequest, Conversation, Step, build
 
-CATALOG = builtin()
-WEATHER = Tool(
+CATALOG = builtin_catalog()
+WEATHER = ToolDefinition(
     "get_weather", "The weather in a city.", '{"type":"object","properties":{"city":{"type":"string"}}}'
 )
 SYSTEM = "Be brief."
@@ -63,22 +63,22 @@ ROUTES = (
 )
 
 
-class Calls(NamedTuple):
+class CityCall(NamedTuple):
     """A call by its id, and the city it asks for."""
 
     call_id: str
     city: str
 
 
-def sealed(thought: str) -> str:
+def signature_for(thought: str) -> str:
     """A signature, in base64 as they are."""
     return base64.b64encode(f"sealed {thought}".encode()).decode()
 
 
-def _anthropic(model: str, thought: str, text: str, calls: Sequence[Calls]) -> object:
+def _anthropic(model: str, thought: str, text: str, calls: Sequence[CityCall]) -> object:
     content: list[object] = []
     if thought:
-        content.append({"type": "thinking", "thinking": thought, "signature": sealed(thought)})
+        content.append({"type": "thinking", "thinking": thought, "signature": signature_for(thought)})
     if text:
         content.append({"type": "text", "text": text})
     content += [
@@ -90,7 +90,7 @@ def _anthropic(model: str, thought: str, text: str, calls: Sequence[Calls]) -> o
     return {"type": "message", "model": model, "content": content, "stop_reason": stop, "usage": usage}
 
 
-def _functions(calls: Sequence[Calls]) -> list[object]:
+def _functions(calls: Sequence[CityCall]) -> list[object]:
     return [
         {
             "id": call.call_id,
@@ -101,41 +101,41 @@ def _functions(calls: Sequence[Calls]) -> list[object]:
     ]
 
 
-def _chat(model: str, message: dict[str, object], calls: Sequence[Calls]) -> object:
-    told = {"role": "assistant", **message}
+def _chat(model: str, message: dict[str, object], calls: Sequence[CityCall]) -> object:
+    full_message = {"role": "assistant", **message}
     if calls:
-        told["tool_calls"] = _functions(calls)
+        full_message["tool_calls"] = _functions(calls)
     usage = {
         "prompt_tokens": 9,
         "completion_tokens": 40,
         "completion_tokens_details": {"reasoning_tokens": 30},
     }
     finish = "tool_calls" if calls else "stop"
-    return {"model": model, "choices": [{"message": told, "finish_reason": finish}], "usage": usage}
+    return {"model": model, "choices": [{"message": full_message, "finish_reason": finish}], "usage": usage}
 
 
-def _detailed(model: str, thought: str, text: str, calls: Sequence[Calls]) -> object:
-    detail = {"type": "reasoning.text", "text": thought, "signature": sealed(thought), "index": 0}
+def _chat_details(model: str, thought: str, text: str, calls: Sequence[CityCall]) -> object:
+    detail = {"type": "reasoning.text", "text": thought, "signature": signature_for(thought), "index": 0}
     details = [detail] if thought else []
     return _chat(model, {"content": text, "reasoning": thought or None, "reasoning_details": details}, calls)
 
 
-def _chunked(model: str, thought: str, text: str, calls: Sequence[Calls]) -> object:
+def _chat_chunks(model: str, thought: str, text: str, calls: Sequence[CityCall]) -> object:
     if not thought:
         return _chat(model, {"content": text}, calls)
     thinking = {"type": "thinking", "thinking": [{"type": "text", "text": thought}], "closed": True}
     return _chat(model, {"content": [thinking, {"type": "text", "text": text}]}, calls)
 
 
-def _tagged(model: str, thought: str, text: str, calls: Sequence[Calls]) -> object:
+def _chat_tags(model: str, thought: str, text: str, calls: Sequence[CityCall]) -> object:
     return _chat(model, {"content": (f"<think>{thought}</think>" if thought else "") + text}, calls)
 
 
-def _fielded(field: str, model: str, thought: str, text: str, calls: Sequence[Calls]) -> object:
+def _chat_field(field: str, model: str, thought: str, text: str, calls: Sequence[CityCall]) -> object:
     return _chat(model, {"content": text, field: thought} if thought else {"content": text}, calls)
 
 
-def _responses(model: str, thought: str, text: str, calls: Sequence[Calls]) -> object:
+def _responses(model: str, thought: str, text: str, calls: Sequence[CityCall]) -> object:
     output: list[object] = []
     if thought:
         summary = [{"type": "summary_text", "text": thought}]
@@ -158,7 +158,7 @@ def _responses(model: str, thought: str, text: str, calls: Sequence[Calls]) -> o
     return {"object": "response", "model": model, "status": "completed", "output": output}
 
 
-def _gemini(model: str, thought: str, text: str, calls: Sequence[Calls]) -> object:
+def _gemini(model: str, thought: str, text: str, calls: Sequence[CityCall]) -> object:
     parts: list[dict[str, object]] = []
     if thought:
         parts.append({"text": thought, "thought": True})
@@ -169,16 +169,16 @@ def _gemini(model: str, thought: str, text: str, calls: Sequence[Calls]) -> obje
         for call in calls
     ]
     if thought and len(parts) > 1:
-        parts[-1 if not calls else -len(calls)]["thoughtSignature"] = sealed(thought)
+        parts[-1 if not calls else -len(calls)]["thoughtSignature"] = signature_for(thought)
     content = {"role": "model", "parts": parts}
     return {"modelVersion": model, "candidates": [{"content": content, "finishReason": "STOP"}]}
 
 
-def _interactions(model: str, thought: str, text: str, calls: Sequence[Calls]) -> object:
+def _interactions(model: str, thought: str, text: str, calls: Sequence[CityCall]) -> object:
     steps: list[object] = []
     if thought:
         summary = [{"type": "text", "text": thought}]
-        steps.append({"type": "thought", "signature": sealed(thought), "summary": summary})
+        steps.append({"type": "thought", "signature": signature_for(thought), "summary": summary})
     if text:
         steps.append({"type": "model_output", "content": [{"type": "text", "text": text}]})
     steps += [
@@ -194,7 +194,7 @@ def _interactions(model: str, thought: str, text: str, calls: Sequence[Calls]) -
     return {"object": "interaction", "model": model, "status": status, "steps": steps}
 
 
-def _ollama(model: str, thought: str, text: str, calls: Sequence[Calls]) -> object:
+def _ollama(model: str, thought: str, text: str, calls: Sequence[CityCall]) -> object:
     message: dict[str, object] = {"role": "assistant", "content": text}
     if thought:
         message["thinking"] = thought
@@ -206,11 +206,11 @@ def _ollama(model: str, thought: str, text: str, calls: Sequence[Calls]) -> obje
     return {"model": model, "message": message, "done": True, "done_reason": "stop", "eval_count": 40}
 
 
-def _bedrock(model: str, thought: str, text: str, calls: Sequence[Calls]) -> object:
+def _bedrock(model: str, thought: str, text: str, calls: Sequence[CityCall]) -> object:
     content: list[object] = []
     if thought:
         content.append(
-            {"reasoningContent": {"reasoningText": {"text": thought, "signature": sealed(thought)}}}
+            {"reasoningContent": {"reasoningText": {"text": thought, "signature": signature_for(thought)}}}
         )
     if text:
         content.append({"text": text})
@@ -222,7 +222,7 @@ def _bedrock(model: str, thought: str, text: str, calls: Sequence[Calls]) -> obj
     return {"output": {"message": message}, "stopReason": "tool_use" if calls else "end_turn"}
 
 
-def _cohere(model: str, thought: str, text: str, calls: Sequence[Calls]) -> object:
+def _cohere(model: str, thought: str, text: str, calls: Sequence[CityCall]) -> object:
     content: list[object] = [{"type": "thinking", "thinking": thought}] if thought else []
     content += [{"type": "text", "text": text}] if text else []
     message: dict[str, object] = {"role": "assistant", "content": content}
@@ -231,12 +231,12 @@ def _cohere(model: str, thought: str, text: str, calls: Sequence[Calls]) -> obje
     return {"message": message, "finish_reason": "TOOL_CALL" if calls else "COMPLETE"}
 
 
-def answer(came_by: Route, thought: str = "", text: str = "", calls: Sequence[Calls] = ()) -> bytes:
+def response_body(issuer: Route, thought: str = "", text: str = "", calls: Sequence[CityCall] = ()) -> bytes:
     """A whole answer of what a route leads to."""
     by_rule = {
-        "details": _detailed,
-        "thinking_chunks": _chunked,
-        "whole_message": _tagged,
+        "details": _chat_details,
+        "thinking_chunks": _chat_chunks,
+        "whole_message": _chat_tags,
     }
     by_dialect = {
         "anthropic_messages": _anthropic,
@@ -247,55 +247,57 @@ def answer(came_by: Route, thought: str = "", text: str = "", calls: Sequence[Ca
         "bedrock_converse": _bedrock,
         "cohere_v2": _cohere,
     }
-    say = by_dialect.get(came_by.provider.dialect) or by_rule.get(came_by.replay.name)
-    if say is None:
-        field = came_by.replay.field or "reasoning_content"
-        return json.dumps(_fielded(field, came_by.model_id, thought, text, calls)).encode()
-    return json.dumps(say(came_by.model_id, thought, text, calls)).encode()
+    write_body = by_dialect.get(issuer.provider.dialect) or by_rule.get(issuer.replay.name)
+    if write_body is None:
+        field = issuer.replay.field or "reasoning_content"
+        return json.dumps(_chat_field(field, issuer.model_id, thought, text, calls)).encode()
+    return json.dumps(write_body(issuer.model_id, thought, text, calls)).encode()
 
 
-def said(came_by: Route, body: bytes, prefix: str = "") -> Said:
-    turn = thinkaloud.read(body, came_by.provider.dialect, model=came_by.model_id)
-    return Said(turn, prefix, came_by.provider.name)
+def answered_turn(issuer: Route, body: bytes, prefix: str = "") -> AnsweredTurn:
+    turn = thinkaloud.read(body, issuer.provider.dialect, model=issuer.model_id)
+    return AnsweredTurn(turn, prefix, issuer.provider.name)
 
 
-def speak(
-    came_by: Route, thought: str = "", text: str = "", calls: Sequence[Calls] = (), prefix: str = ""
-) -> Said:
-    return said(came_by, answer(came_by, thought, text, calls), prefix)
+def answer_from(
+    issuer: Route, thought: str = "", text: str = "", calls: Sequence[CityCall] = (), prefix: str = ""
+) -> AnsweredTurn:
+    return answered_turn(issuer, response_body(issuer, thought, text, calls), prefix)
 
 
-def broken(came_by: Route, body: bytes, after: int) -> Said:
+def interrupted_turn(issuer: Route, body: bytes, event_count: int) -> AnsweredTurn:
     """The same answer, cut off after so many of its events."""
-    reader = thinkaloud.Reader(came_by.provider.dialect, model=came_by.model_id)
+    reader = thinkaloud.Reader(issuer.provider.dialect, model=issuer.model_id)
     events: list[Event] = [*reader.feed(body), *reader.close()]
-    kept = [event for event in events[:after] if not isinstance(event, TurnEnded | TurnFailed)]
-    started = {event.block for event in kept if isinstance(event, BlockStarted)}
-    ended = {event.block for event in kept if isinstance(event, BlockEnded)}
-    rest = [BlockEnded(block, interrupted=True) for block in sorted(started - ended)]
-    turn = thinkaloud.fold([*kept, *rest, TurnFailed("cut_off", "the connection broke")])
-    return Said(turn, "", came_by.provider.name)
+    kept_events = [event for event in events[:event_count] if not isinstance(event, TurnEnded | TurnFailed)]
+    started = {event.block for event in kept_events if isinstance(event, BlockStarted)}
+    ended = {event.block for event in kept_events if isinstance(event, BlockEnded)}
+    block_ends = [BlockEnded(block, interrupted=True) for block in sorted(started - ended)]
+    turn = thinkaloud.fold([*kept_events, *block_ends, TurnFailed("cut_off", "the connection broke")])
+    return AnsweredTurn(turn, "", issuer.provider.name)
 
 
-def talk(*steps: Step, system: str = SYSTEM, tools: tuple[Tool, ...] = (WEATHER,)) -> Conversation:
+def conversation_of(
+    *steps: Step, system: str = SYSTEM, tools: tuple[ToolDefinition, ...] = (WEATHER,)
+) -> Conversation:
     return Conversation(steps, system, tools)
 
 
-def ask(text: str = "Weather?") -> UserMessage:
+def user_message(text: str = "Weather?") -> UserMessage:
     return UserMessage(text)
 
 
-def result(call_id: str = "c1", text: str = "18 C") -> ToolMessage:
+def tool_result(call_id: str = "c1", text: str = "18 C") -> ToolMessage:
     return ToolMessage(call_id, text)
 
 
-def answers(built: Built) -> list[AssistantMessage]:
+def assistant_messages(built: BuiltRequest) -> list[AssistantMessage]:
     return [message for message in built.request.messages if isinstance(message, AssistantMessage)]
 
 
-def codes(built: Built) -> list[tuple[int, int | None, str, str]]:
-    return [(line.step, line.block, line.fate, line.code) for line in built.report.lines]
+def report_codes(built: BuiltRequest) -> list[tuple[int, int | None, str, str]]:
+    return [(line.step, line.block, line.status, line.code) for line in built.report.lines]
 
 
-def prefix_of(conversation: Conversation, to: Route, terms: Terms | None = None) -> str:
-    return build(conversation, to, terms).prefix
+def prefix_of(conversation: Conversation, target: Route, build_options: BuildOptions | None = None) -> str:
+    return build(conversation, target, build_options).prefix

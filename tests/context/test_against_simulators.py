@@ -24,14 +24,22 @@ from tests.context.talk import (
 
 import thinkaloud
 from thinkaloud.canon import Kind
-from thinkaloud.canon.requests import Ask, ToolMessage, UserMessage
+from thinkaloud.canon.requests import ThinkingParameters, ToolMessage, UserMessage
 from thinkaloud.catalog import Route
-from thinkaloud.context import ContextMode, Conversation, Said, Step, Terms, Unsupported, build
-from thinkaloud.dialects.bodies import write
-from thinkaloud.simulators import APIS, Answer, ToolCall
-from thinkaloud.simulators.api import Api, Asked, Memory, refused
-from thinkaloud.simulators.signing import Secret
-from thinkaloud.transcript import Status
+from thinkaloud.context import (
+    AnsweredTurn,
+    BuildOptions,
+    ContextMode,
+    Conversation,
+    Step,
+    UnsupportedThoughts,
+    build,
+)
+from thinkaloud.dialects.bodies import build_request
+from thinkaloud.simulators import APIS, ScriptedAnswer, ScriptedToolCall
+from thinkaloud.simulators.api import ApiRequest, ServerState, SimulatedApi, first_violation
+from thinkaloud.simulators.signing import SigningKey
+from thinkaloud.transcript import BlockStatus
 
 TAGGED = route("vllm/qwen3-raw")
 BASES = {
@@ -46,76 +54,88 @@ BASES = {
 }
 """Which simulator stands for a provider, and where below its root the row's address is."""
 
-WALK = (CLAUDE, DEEPSEEK, GEMINI, GPT, TAGGED, CLAUDE)
-EVERYWHERE = (CLAUDE, BOUND, DEEPSEEK, R1, KIMI, GEMINI, GPT, OPENROUTER, OLLAMA, TAGGED)
+ROUND_TRIP = (CLAUDE, DEEPSEEK, GEMINI, GPT, TAGGED, CLAUDE)
+ALL_ROUTES = (CLAUDE, BOUND, DEEPSEEK, R1, KIMI, GEMINI, GPT, OPENROUTER, OLLAMA, TAGGED)
 KEYS = {"x-api-key": "sim-key", "authorization": "Bearer sim-key", "x-goog-api-key": "sim-key"}
 
 
 class Server(NamedTuple):
     """A simulator without its socket."""
 
-    api: Api
+    api: SimulatedApi
     base: str
-    memory: Memory
-    secret: Secret
+    memory: ServerState
+    secret: SigningKey
 
 
-class World:
+class SimulatedConversation:
     """All simulators, and one conversation that goes from one to another."""
 
-    def __init__(self, terms: Terms) -> None:
+    def __init__(self, build_options: BuildOptions) -> None:
         self.servers = {
-            name: Server(APIS[sim], base, Memory(given=1000 * number), Secret(sim.encode()))
+            name: Server(APIS[sim], base, ServerState(issued_ids=1000 * number), SigningKey(sim.encode()))
             for number, (name, (sim, base)) in enumerate(BASES.items())
         }
-        self.terms = terms
+        self.build_options = build_options
         self.steps: list[Step] = []
         self.system = "Be brief."
 
     def conversation(self) -> Conversation:
         return Conversation(tuple(self.steps), self.system, (WEATHER,))
 
-    def ask(self, to: Route, answer: Answer, *, asked: Ask, stream: bool, cut: float = 1.0) -> Said:
+    def ask(
+        self,
+        target: Route,
+        answer: ScriptedAnswer,
+        *,
+        thinking: ThinkingParameters,
+        stream: bool,
+        cut: float = 1.0,
+    ) -> AnsweredTurn:
         """One request and its answer, or the first part of it."""
-        server = self.servers[to.provider.name]
+        server = self.servers[target.provider.name]
         conversation = self.conversation()
-        if to is R1:
+        if target is R1:
             conversation = msgspec.structs.replace(conversation, tools=())
-        built = build(conversation, to, msgspec.structs.replace(self.terms, ask=asked, stream=stream))
-        sent = write(to, built.request)
-        path, _, query = (server.base + sent.path).partition("?")
-        found = re.fullmatch(server.api.path, path)
-        assert found, path
-        body = json.loads(sent.body)
-        heard = Asked(
+        built = build(
+            conversation, target, msgspec.structs.replace(self.build_options, ask=thinking, stream=stream)
+        )
+        http_request = build_request(target, built.request)
+        path, _, query = (server.base + http_request.path).partition("?")
+        match = re.fullmatch(server.api.path_pattern, path)
+        assert match, path
+        body = json.loads(http_request.body)
+        api_request = ApiRequest(
             body=body,
-            model=found.groupdict().get("model") or body["model"],
-            headers=sent.headers | KEYS,
+            model=match.groupdict().get("model") or body["model"],
+            headers=http_request.headers | KEYS,
             query=dict(pair.split("=") for pair in query.split("&") if pair),
             path=path,
-            secret=server.secret,
-            memory=server.memory,
+            signing_key=server.secret,
+            state=server.memory,
         )
-        broken = refused(server.api.rules, heard)
-        assert broken is None, (broken, sent.body)
-        self.account(built.report.lines)
-        reply = server.api.answer(heard, answer)
-        data = b"".join(reply.events) if reply.stream else json.dumps(reply.whole).encode()
-        turn = thinkaloud.read(data[: max(1, int(len(data) * cut))], to.provider.dialect, model=to.model_id)
-        self.steps.append(Said(turn, built.prefix, to.provider.name))
-        return Said(turn, built.prefix, to.provider.name)
+        violation = first_violation(server.api.rules, api_request)
+        assert violation is None, (violation, http_request.body)
+        self.check_report(built.report.lines)
+        response = server.api.respond(api_request, answer)
+        data = b"".join(response.events) if response.stream else json.dumps(response.body).encode()
+        turn = thinkaloud.read(
+            data[: max(1, int(len(data) * cut))], target.provider.dialect, model=target.model_id
+        )
+        self.steps.append(AnsweredTurn(turn, built.prefix, target.provider.name))
+        return AnsweredTurn(turn, built.prefix, target.provider.name)
 
-    def account(self, lines: tuple[object, ...]) -> None:
-        blocks = sum(len(step.turn.blocks) for step in self.steps if isinstance(step, Said))
+    def check_report(self, lines: tuple[object, ...]) -> None:
+        blocks = sum(len(step.turn.blocks) for step in self.steps if isinstance(step, AnsweredTurn))
         assert len([line for line in lines if getattr(line, "block", None) is not None]) == blocks
 
-    def run_tools(self, said: Said) -> bool:
+    def run_tools(self, answered: AnsweredTurn) -> bool:
         calls = [
             block
-            for block in said.turn.top(Kind.TOOL_CALL)
-            if block.result is None and block.status is Status.DONE
+            for block in answered.turn.own_blocks(Kind.TOOL_CALL)
+            if block.result is None and block.status is BlockStatus.DONE
         ]
-        whole = said.turn.outcome is not None and said.turn.message is not None
+        whole = answered.turn.outcome is not None and answered.turn.message is not None
         if not (calls and whole):
             return False
         self.steps += [ToolMessage(block.call_id, "18 C", block.name) for block in calls]
@@ -127,35 +147,38 @@ class World:
         self.steps = self.steps[users[-keep] :] if len(users) > keep else self.steps
 
 
-def asked_of(to: Route) -> Ask:
-    if to is CLAUDE:
-        return Ask(mode="enabled", budget_tokens=1024)
-    return Ask(mode="adaptive") if to is BOUND else Ask()
+def thinking_ask(target: Route) -> ThinkingParameters:
+    if target is CLAUDE:
+        return ThinkingParameters(mode="enabled", budget_tokens=1024)
+    return ThinkingParameters(mode="adaptive") if target is BOUND else ThinkingParameters()
 
 
-CALLING = Answer(
-    thinking="Look it up.", text="One moment.", tool_calls=[ToolCall("get_weather", {"city": "Lima"})]
+CALLING = ScriptedAnswer(
+    thinking="Look it up.", text="One moment.", tool_calls=[ScriptedToolCall("get_weather", {"city": "Lima"})]
 )
-TWICE = Answer(
-    thinking="Both.", tool_calls=[ToolCall("get_weather", {"city": city}) for city in ("Lima", "Cusco")]
+TWICE = ScriptedAnswer(
+    thinking="Both.",
+    tool_calls=[ScriptedToolCall("get_weather", {"city": city}) for city in ("Lima", "Cusco")],
 )
-ANSWERING = Answer(thinking="So it is.", text="It is warm.")
+ANSWERING = ScriptedAnswer(thinking="So it is.", text="It is warm.")
 
 
 @pytest.mark.parametrize("stream", [True, False], ids=["stream", "whole"])
 @pytest.mark.parametrize("mode", list(ContextMode))
 def test_thirty_turns_across_providers_and_back(mode: ContextMode, stream: bool) -> None:
     """R059, K12: nothing refused, and every block of the first provider goes back to it verbatim."""
-    world = World(Terms(mode=mode))
-    for to in WALK * 2:
-        world.steps.append(UserMessage(f"Weather, {to.provider.name}?"))
+    world = SimulatedConversation(BuildOptions(mode=mode))
+    for target in ROUND_TRIP * 2:
+        world.steps.append(UserMessage(f"Weather, {target.provider.name}?"))
         for answer in (CALLING, TWICE, ANSWERING):
-            world.run_tools(world.ask(to, answer, asked=asked_of(to), stream=stream))
-    assert len([step for step in world.steps if isinstance(step, Said)]) == 36
+            world.run_tools(world.ask(target, answer, thinking=thinking_ask(target), stream=stream))
+    assert len([step for step in world.steps if isinstance(step, AnsweredTurn)]) == 36
     if mode is ContextMode.KEEP:
-        body = write(CLAUDE, build(world.conversation(), CLAUDE, world.terms).request).body.decode()
+        body = build_request(
+            CLAUDE, build(world.conversation(), CLAUDE, world.build_options).request
+        ).body.decode()
         for step in world.steps:
-            if isinstance(step, Said) and step.provider == "anthropic":
+            if isinstance(step, AnsweredTurn) and step.provider == "anthropic":
                 assert step.turn.message is not None
                 assert step.turn.message.payload in body
 
@@ -164,8 +187,8 @@ ANSWERS = {
     "calling": CALLING,
     "twice": TWICE,
     "answering": ANSWERING,
-    "plain": Answer(text="Hi."),
-    "thinking": Answer(thinking="Only this."),
+    "plain": ScriptedAnswer(text="Hi."),
+    "thinking": ScriptedAnswer(thinking="Only this."),
 }
 Move = tuple[str, int, str, bool, float]
 """What happens first, where the request goes, what comes back, in what form, and how much of it."""
@@ -173,7 +196,7 @@ Move = tuple[str, int, str, bool, float]
 moves: st.SearchStrategy[list[Move]] = st.lists(
     st.tuples(
         st.sampled_from(("ask", "ask", "ask", "cut", "compact", "rewrite", "steer")),
-        st.integers(0, len(EVERYWHERE) - 1),
+        st.integers(0, len(ALL_ROUTES) - 1),
         st.sampled_from(sorted(ANSWERS)),
         st.booleans(),
         st.floats(0.05, 0.95),
@@ -182,30 +205,32 @@ moves: st.SearchStrategy[list[Move]] = st.lists(
 )
 
 
-def possible(world: World, to: Route) -> bool:
+def possible(world: SimulatedConversation, target: Route) -> bool:
     """R1 takes no tools."""
-    return to is not R1 or not any(isinstance(step, ToolMessage) for step in world.steps)
+    return target is not R1 or not any(isinstance(step, ToolMessage) for step in world.steps)
 
 
 @settings(max_examples=300, deadline=None)
-@given(moves, st.sampled_from(ContextMode), st.sampled_from(Unsupported))
-def test_no_build_ever_breaks_a_rule(told: list[Move], mode: ContextMode, unsupported: Unsupported) -> None:
+@given(moves, st.sampled_from(ContextMode), st.sampled_from(UnsupportedThoughts))
+def test_no_build_ever_breaks_a_rule(
+    told: list[Move], mode: ContextMode, unsupported: UnsupportedThoughts
+) -> None:
     """With interruptions anywhere, compaction, a changed system prompt, and switches in an open loop."""
-    world = World(Terms(mode=mode, unsupported=unsupported))
+    world = SimulatedConversation(BuildOptions(mode=mode, unsupported=unsupported))
     world.steps.append(UserMessage("Hello."))
     for kind, number, name, stream, cut in told:
-        to, answer = EVERYWHERE[number], ANSWERS[name]
+        target, answer = ALL_ROUTES[number], ANSWERS[name]
         if kind == "compact":
             world.compact(1)
         elif kind == "rewrite":
             world.system += " Now."
         elif kind == "steer":
             world.steps.append(UserMessage("Wait."))
-        if not possible(world, to):
+        if not possible(world, target):
             continue
-        if to is R1:
+        if target is R1:
             answer = msgspec.structs.replace(answer, tool_calls=[])
-        rest = cut if kind == "cut" else 1.0
-        said = world.ask(to, answer, asked=asked_of(to), stream=stream, cut=rest)
-        if not world.run_tools(said):
+        kept_share = cut if kind == "cut" else 1.0
+        answered = world.ask(target, answer, thinking=thinking_ask(target), stream=stream, cut=kept_share)
+        if not world.run_tools(answered):
             world.steps.append(UserMessage("Go on."))

@@ -4,7 +4,16 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.context.talk import CLAUDE, GEMINI, Calls, ask, result, route, speak, talk
+from tests.context.talk import (
+    CLAUDE,
+    GEMINI,
+    CityCall,
+    answer_from,
+    conversation_of,
+    route,
+    tool_result,
+    user_message,
+)
 from tests.context.test_properties import conversations
 
 from thinkaloud.canon import (
@@ -25,8 +34,15 @@ from thinkaloud.canon import (
     Usage,
     UsageReported,
 )
-from thinkaloud.canon.requests import Image, Tool, ToolMessage, UserMessage
-from thinkaloud.context import Conversation, Said, build, fingerprint, read_conversation, write_conversation
+from thinkaloud.canon.requests import Image, ToolDefinition, ToolMessage, UserMessage
+from thinkaloud.context import (
+    AnsweredTurn,
+    Conversation,
+    build,
+    fingerprint,
+    read_conversation,
+    write_conversation,
+)
 from thinkaloud.transcript import Turn, apply, fold, unfold
 
 BY_HAND = b"""{
@@ -46,11 +62,11 @@ BY_HAND = b"""{
 def test_a_file_written_by_hand_is_read() -> None:
     read = read_conversation(BY_HAND)
     user, answered, tool = read.steps
-    assert isinstance(answered, Said)
+    assert isinstance(answered, AnsweredTurn)
     assert user == UserMessage("Weather?", (Image("image/png", "aGk="),))
     assert (answered.turn.answer, answered.provider, answered.prefix) == ("Warm.", "anthropic", "abc")
     assert tool == ToolMessage("c1", "18 C", failed=True)
-    assert read.tools == (Tool("get_weather", "", '{"type": "object"}'), Tool("now"))
+    assert read.tools == (ToolDefinition("get_weather", "", '{"type": "object"}'), ToolDefinition("now"))
 
 
 @pytest.mark.parametrize(
@@ -69,20 +85,20 @@ def test_what_is_no_conversation_is_refused(data: bytes, said: str) -> None:
         read_conversation(data)
 
 
-def plain(turn: Turn) -> object:
+def comparable(turn: Turn) -> object:
     """A turn without how its text was cut and how many events it came in."""
     for block in turn.blocks:
         assert block.text is not None
-    told = msgspec.to_builtins(turn)
-    del told["seq"]
-    return told
+    fields = msgspec.to_builtins(turn)
+    del fields["seq"]
+    return fields
 
 
 def same(one: Conversation, other: Conversation) -> bool:
     pairs = zip(one.steps, other.steps, strict=True)
     return (one.system, one.tools) == (other.system, other.tools) and all(
-        (plain(a.turn), a.prefix, a.provider) == (plain(b.turn), b.prefix, b.provider)
-        if isinstance(a, Said) and isinstance(b, Said)
+        (comparable(a.turn), a.prefix, a.provider) == (comparable(b.turn), b.prefix, b.provider)
+        if isinstance(a, AnsweredTurn) and isinstance(b, AnsweredTurn)
         else a == b
         for a, b in pairs
     )
@@ -94,15 +110,15 @@ schemas = st.sampled_from(['{"type":"object"}', '{ "a" : [1, 2] }', ' {"spaced":
 @given(
     conversations(),
     st.text(),
-    st.lists(st.builds(Tool, st.text(), st.text(), schemas), max_size=3),
+    st.lists(st.builds(ToolDefinition, st.text(), st.text(), schemas), max_size=3),
     st.text(),
 )
 def test_a_file_keeps_everything(
-    conversation: Conversation, system: str, tools: list[Tool], prefix: str
+    conversation: Conversation, system: str, tools: list[ToolDefinition], prefix: str
 ) -> None:
     """R050: ordered parts of their message, with all that came with them."""
     steps = tuple(
-        msgspec.structs.replace(step, prefix=prefix) if isinstance(step, Said) else step
+        msgspec.structs.replace(step, prefix=prefix) if isinstance(step, AnsweredTurn) else step
         for step in conversation.steps
     )
     whole = Conversation(steps, system, tuple(tools))
@@ -111,7 +127,7 @@ def test_a_file_keeps_everything(
     assert write_conversation(read_conversation(written)) == written
 
 
-TOLD: list[list[Event]] = [
+EVENTS: list[list[Event]] = [
     [TurnStarted("text", "m"), BlockStarted(0, Kind.TEXT), BlockGrew(0, "Live")],
     [TurnStarted(), TurnEnded(Finish.CANCELLED)],
     [TurnStarted(), TurnEnded(Finish.REFUSAL, "refusal")],
@@ -133,10 +149,10 @@ TOLD: list[list[Event]] = [
 ]
 
 
-@pytest.mark.parametrize("events", TOLD, ids=range(len(TOLD)))
+@pytest.mark.parametrize("events", EVENTS, ids=range(len(EVENTS)))
 def test_unfolding_and_folding_give_the_same_turn(events: list[Event]) -> None:
     turn = fold(events)
-    assert plain(fold(entry.event for entry in unfold(turn))) == plain(turn)
+    assert comparable(fold(entry.event for entry in unfold(turn))) == comparable(turn)
 
 
 def test_stamps_are_kept_where_there_are_any() -> None:
@@ -145,23 +161,25 @@ def test_stamps_are_kept_where_there_are_any() -> None:
     events: list[Event] = [TurnStarted(), BlockStarted(0, Kind.REASONING), BlockEnded(0), TurnEnded()]
     for seq, event in enumerate(events):
         apply(turn, Entry(seq, event, 1000 * seq))
-    kept = Conversation((Said(turn),))
+    kept = Conversation((AnsweredTurn(turn),))
     written = write_conversation(kept)
     assert b'"entries"' in written
     assert same(read_conversation(written), kept)
     (step,) = read_conversation(written).steps
-    assert isinstance(step, Said)
+    assert isinstance(step, AnsweredTurn)
     assert step.turn.blocks[0].duration_ms == 1000
 
 
 def test_a_conversation_survives_its_file_and_builds_the_same_request() -> None:
-    steps = talk(ask(), speak(GEMINI, "Two.", "", [Calls("c1", "Lima")]), result())
+    steps = conversation_of(
+        user_message(), answer_from(GEMINI, "Two.", "", [CityCall("c1", "Lima")]), tool_result()
+    )
     again = read_conversation(write_conversation(steps))
     assert build(again, GEMINI) == build(steps, GEMINI)
 
 
 def test_a_fingerprint_is_of_what_is_sent() -> None:
-    steps = talk(ask(), speak(CLAUDE, "Hm.", "Hi."), ask())
+    steps = conversation_of(user_message(), answer_from(CLAUDE, "Hm.", "Hi."), user_message())
     built = build(steps, CLAUDE)
     request = built.request
     assert built.prefix == fingerprint(request.system, request.tools, request.messages)

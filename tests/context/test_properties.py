@@ -5,32 +5,52 @@ import json
 import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.context.talk import ROUTES, Calls, answer, answers, ask, broken, result, speak, talk
+from tests.context.talk import (
+    ROUTES,
+    CityCall,
+    answer_from,
+    assistant_messages,
+    conversation_of,
+    interrupted_turn,
+    response_body,
+    tool_result,
+    user_message,
+)
 
 from thinkaloud.canon.requests import AssistantMessage, ToolMessage, UserMessage
-from thinkaloud.catalog import Replay, ReplayForm, Route, Sent
-from thinkaloud.context import Built, ContextMode, Conversation, Fate, Said, Step, Terms, Unsupported, build
-from thinkaloud.context.families import native
+from thinkaloud.catalog import ReplayForm, ReplayRow, ReplayScope, Route
+from thinkaloud.context import (
+    AnsweredTurn,
+    BuildOptions,
+    BuiltRequest,
+    ContextMode,
+    Conversation,
+    SendStatus,
+    Step,
+    UnsupportedThoughts,
+    build,
+)
+from thinkaloud.context.families import issued_by_route
 from thinkaloud.context.replaying import covers
-from thinkaloud.context.speech import Speech, listen
-from thinkaloud.dialects.bodies import write
+from thinkaloud.context.speech import SentTurn, analyse
+from thinkaloud.dialects.bodies import build_request
 
-RANK = list(Sent)
+RANK = list(ReplayScope)
 
 
 @st.composite
 def exchanges(draw: st.DrawFn, number: int) -> list[Step]:
     """One answer of some model, maybe cut off, maybe without all results; and a user now and then."""
-    came_by = draw(st.sampled_from(ROUTES))
+    issuer = draw(st.sampled_from(ROUTES))
     thought = draw(st.sampled_from(("", f"thought-{number}")))
     text = draw(st.sampled_from(("", f"text-{number}")))
-    calls = [Calls(f"c{number}x{at}", "Lima") for at in range(draw(st.integers(0, 2)))]
+    calls = [CityCall(f"c{number}x{at}", "Lima") for at in range(draw(st.integers(0, 2)))]
     if draw(st.integers(0, 4)):
-        turn = speak(came_by, thought, text, calls)
+        turn = answer_from(issuer, thought, text, calls)
     else:
-        turn = broken(came_by, answer(came_by, thought, text, calls), draw(st.integers(0, 12)))
-    results = [result(call.call_id) for call in calls if draw(st.integers(0, 6))]
-    users = [ask(f"user-{number}")] if draw(st.booleans()) else []
+        turn = interrupted_turn(issuer, response_body(issuer, thought, text, calls), draw(st.integers(0, 12)))
+    results = [tool_result(call.call_id) for call in calls if draw(st.integers(0, 6))]
+    users = [user_message(f"user-{number}")] if draw(st.booleans()) else []
     return [turn, *draw(st.permutations(results)), *users]
 
 
@@ -38,102 +58,108 @@ def exchanges(draw: st.DrawFn, number: int) -> list[Step]:
 def conversations(draw: st.DrawFn) -> Conversation:
     count = draw(st.integers(0, 6))
     steps = [step for number in range(count) for step in draw(exchanges(number))]
-    return talk(ask("first"), *steps)
+    return conversation_of(user_message("first"), *steps)
 
 
-terms = st.builds(Terms, mode=st.sampled_from(ContextMode), unsupported=st.sampled_from(Unsupported))
+terms = st.builds(
+    BuildOptions, mode=st.sampled_from(ContextMode), unsupported=st.sampled_from(UnsupportedThoughts)
+)
 routes = st.sampled_from(ROUTES)
 
 
 @st.composite
-def rules(draw: st.DrawFn) -> Replay:
+def rules(draw: st.DrawFn) -> ReplayRow:
     """Any rule that does not contradict itself."""
     required, default, allowed = sorted(
         draw(st.lists(st.sampled_from(RANK), min_size=3, max_size=3)), key=RANK.index
     )
     form = draw(st.sampled_from(ReplayForm))
-    return Replay(
+    return ReplayRow(
         "any", form, "reasoning_content", default, required, allowed, echo_empty=draw(st.booleans())
     )
 
 
-def by_step(conversation: Conversation, built: Built) -> dict[int, AssistantMessage]:
+def by_step(conversation: Conversation, built: BuiltRequest) -> dict[int, AssistantMessage]:
     """What was sent of each turn, found by what the report says of it."""
-    sent = sorted({line.step for line in built.report.lines if line.fate is not Fate.WITHHELD})
+    sent = sorted({line.step for line in built.report.lines if line.status is not SendStatus.WITHHELD})
     noted = {
         step
         for step in sent
         if all(
             line.code == "note"
             for line in built.report.lines
-            if line.step == step and line.fate != "withheld"
+            if line.step == step and line.status != "withheld"
         )
     }
-    return dict(zip([step for step in sent if step not in noted], answers(built), strict=True))
+    return dict(zip([step for step in sent if step not in noted], assistant_messages(built), strict=True))
 
 
 @given(conversations(), routes, terms)
 def test_the_same_conversation_gives_the_same_request(
-    conversation: Conversation, to: Route, wanted: Terms
+    conversation: Conversation, to: Route, wanted: BuildOptions
 ) -> None:
     one, other = build(conversation, to, wanted), build(conversation, to, wanted)
     assert one == other
-    assert write(to, one.request) == write(to, other.request)
+    assert build_request(to, one.request) == build_request(to, other.request)
 
 
 @given(conversations(), routes, terms)
 def test_every_block_is_accounted_for_exactly_once(
-    conversation: Conversation, to: Route, wanted: Terms
+    conversation: Conversation, to: Route, wanted: BuildOptions
 ) -> None:
     lines = build(conversation, to, wanted).report.lines
-    told = sorted((line.step, line.block) for line in lines if line.block is not None)
+    reported = sorted((line.step, line.block) for line in lines if line.block is not None)
     blocks = [
         (number, block.number)
         for number, step in enumerate(conversation.steps)
-        if isinstance(step, Said)
+        if isinstance(step, AnsweredTurn)
         for block in step.turn.blocks
     ]
-    assert told == blocks
+    assert reported == blocks
     silent = {line.step for line in lines if line.kind == "turn"}
     assert silent == {
         number
         for number, step in enumerate(conversation.steps)
-        if isinstance(step, Said) and not step.turn.blocks
+        if isinstance(step, AnsweredTurn) and not step.turn.blocks
     }
 
 
 @given(conversations(), routes, routes)
 def test_a_to_b_to_a_gives_the_same_bytes_to_a(conversation: Conversation, a: Route, b: Route) -> None:
     """R059: what A issued goes back to A byte for byte, whoever else answered in between."""
-    wanted = Terms(mode=ContextMode.KEEP)
-    before = build(conversation, a, wanted)
-    away = [*conversation.steps, speak(b, "elsewhere", "Hello."), ask("back")]
-    after = build(talk(*away), a, wanted)
-    kept = [message.verbatim for message in answers(before) if message.verbatim]
-    assert [message.verbatim for message in answers(after) if message.verbatim][: len(kept)] == kept
+    build_options = BuildOptions(mode=ContextMode.KEEP)
+    before = build(conversation, a, build_options)
+    away = [*conversation.steps, answer_from(b, "elsewhere", "Hello."), user_message("back")]
+    after = build(conversation_of(*away), a, build_options)
+    kept = [message.verbatim for message in assistant_messages(before) if message.verbatim]
+    assert [message.verbatim for message in assistant_messages(after) if message.verbatim][
+        : len(kept)
+    ] == kept
     if a.replay.form is ReplayForm.VERBATIM:
         issued = [
-            speech.turn.message.payload
-            for speech in listen(conversation.steps).speeches.values()
-            if replayable(speech, a) and speech.turn.message is not None
+            sent_turn.turn.message.payload
+            for sent_turn in analyse(conversation.steps).turns.values()
+            if replayable(sent_turn, a) and sent_turn.turn.message is not None
         ]
         assert kept == issued
 
 
-def replayable(speech: Speech, to: Route) -> bool:
+def replayable(sent_turn: SentTurn, target: Route) -> bool:
     """A whole turn of this issuer, with something in it and every call answered."""
-    complete = speech.whole and not speech.unanswered and (speech.spoken or speech.called)
-    return complete and native(speech.said, to)
+    complete = (
+        sent_turn.complete and not sent_turn.unanswered and (sent_turn.has_answer or sent_turn.has_calls)
+    )
+    return complete and issued_by_route(sent_turn.answered, target)
 
 
 @given(conversations(), routes, terms)
 def test_the_body_is_json_and_holds_every_verbatim_message(
-    conversation: Conversation, to: Route, wanted: Terms
+    conversation: Conversation, to: Route, wanted: BuildOptions
 ) -> None:
     built = build(conversation, to, wanted)
-    body = write(to, built.request).body
+    body = build_request(to, built.request).body
     json.loads(body)
-    for message in answers(built):
+    for message in assistant_messages(built):
         inner = message.verbatim[1:-1] if message.verbatim[:1] == "[" else message.verbatim
         assert inner.encode() in body
 
@@ -143,38 +169,40 @@ def test_no_thought_of_another_model_is_ever_sent(
     conversation: Conversation, to: Route, mode: ContextMode, unsupported: str
 ) -> None:
     """R061, OQ5: not as text, not as a field, not anywhere in the body."""
-    built = build(conversation, to, Terms(mode=mode, unsupported=Unsupported(unsupported)))
-    body = write(to, built.request).body.decode()
+    built = build(conversation, to, BuildOptions(mode=mode, unsupported=UnsupportedThoughts(unsupported)))
+    body = build_request(to, built.request).body.decode()
     for step in conversation.steps:
-        if isinstance(step, Said) and not native(step, to) and step.turn.reasoning:
+        if isinstance(step, AnsweredTurn) and not issued_by_route(step, to) and step.turn.reasoning:
             assert step.turn.reasoning not in body
 
 
 @given(conversations(), routes, rules())
 def test_strip_keeps_what_is_demanded_and_keep_obeys_what_is_forbidden(
-    conversation: Conversation, to: Route, rule: Replay
+    conversation: Conversation, to: Route, rule: ReplayRow
 ) -> None:
     """R058: for any rule."""
-    ruled = msgspec.structs.replace(to, replay=rule)
-    heard = listen(conversation.steps)
-    speeches, loop = heard.speeches, heard.loop
-    stripped = by_step(conversation, build(conversation, ruled, Terms(mode=ContextMode.STRIP)))
-    kept = by_step(conversation, build(conversation, ruled, Terms(mode=ContextMode.KEEP)))
-    for step, speech in speeches.items():
-        if not speech.thoughtful:
+    limited_route = msgspec.structs.replace(to, replay=rule)
+    history = analyse(conversation.steps)
+    turns, loop = history.turns, history.open_loop
+    stripped = by_step(conversation, build(conversation, limited_route, BuildOptions(mode=ContextMode.STRIP)))
+    kept = by_step(conversation, build(conversation, limited_route, BuildOptions(mode=ContextMode.KEEP)))
+    for step, sent_turn in turns.items():
+        if not sent_turn.has_thought:
             continue
-        if replayable(speech, ruled) and covers(rule.required, speech, loop):
-            assert thought_sent(stripped[step], speech) or rule.form is ReplayForm.NONE
-        if step in kept and not covers(rule.allowed, speech, loop):
-            assert not thought_sent(kept[step], speech)
+        if replayable(sent_turn, limited_route) and covers(rule.required, sent_turn, loop):
+            assert thought_sent(stripped[step], sent_turn) or rule.form is ReplayForm.NONE
+        if step in kept and not covers(rule.allowed, sent_turn, loop):
+            assert not thought_sent(kept[step], sent_turn)
 
 
-def thought_sent(message: AssistantMessage, speech: Speech) -> bool:
-    return bool(message.verbatim) or (message.reasoning or "") == speech.turn.reasoning != ""
+def thought_sent(message: AssistantMessage, sent_turn: SentTurn) -> bool:
+    return bool(message.verbatim) or (message.reasoning or "") == sent_turn.turn.reasoning != ""
 
 
 @given(conversations(), routes, terms)
-def test_calls_and_results_always_come_in_pairs(conversation: Conversation, to: Route, wanted: Terms) -> None:
+def test_calls_and_results_always_come_in_pairs(
+    conversation: Conversation, to: Route, wanted: BuildOptions
+) -> None:
     waiting: list[str] = []
     for message in build(conversation, to, wanted).request.messages:
         match message:
@@ -191,8 +219,12 @@ def test_calls_and_results_always_come_in_pairs(conversation: Conversation, to: 
 def called_in(message: AssistantMessage, conversation: Conversation) -> list[str]:
     """The calls inside a provider's own message."""
     for step in conversation.steps:
-        if isinstance(step, Said) and step.turn.message and step.turn.message.payload == message.verbatim:
-            return [block.call_id for block in step.turn.top() if block.call_id]
+        if (
+            isinstance(step, AnsweredTurn)
+            and step.turn.message
+            and step.turn.message.payload == message.verbatim
+        ):
+            return [block.call_id for block in step.turn.own_blocks() if block.call_id]
     return []
 
 
@@ -200,9 +232,11 @@ def called_in(message: AssistantMessage, conversation: Conversation) -> list[str
 @given(conversations(), routes)
 def test_a_prefix_grows_and_never_changes(conversation: Conversation, to: Route) -> None:
     """Adding a step never changes the fingerprint of what was sent before, while no loop closes."""
-    wanted = Terms(mode=ContextMode.KEEP)
+    wanted = BuildOptions(mode=ContextMode.KEEP)
     before = build(conversation, to, wanted)
-    after = build(talk(*conversation.steps, speak(to, "", "More."), ask("more")), to, wanted)
+    after = build(
+        conversation_of(*conversation.steps, answer_from(to, "", "More."), user_message("more")), to, wanted
+    )
     last = conversation.steps[-1]
     if isinstance(last, UserMessage):
         assert after.request.messages[: len(before.request.messages)] == before.request.messages

@@ -1,6 +1,6 @@
 """A run of an agent as steps of a conversation: its replies, each with the results of its calls behind it."""
 
-from tests.transcript.scripts import answer, block, called, thought
+from tests.transcript.scripts import answer, block, thought, tool_call
 
 from thinkaloud.canon import (
     BlockEnded,
@@ -20,8 +20,8 @@ from thinkaloud.canon import (
     Usage,
 )
 from thinkaloud.canon.requests import ToolMessage
-from thinkaloud.context import Said, Step, replies_of, steps_of
-from thinkaloud.transcript import Ending, Status, Turn, fold
+from thinkaloud.context import AnsweredTurn, Step, replies_of, steps_of
+from thinkaloud.transcript import BlockStatus, Ending, Turn, fold
 
 MESSAGE = Seal("gemini", SealForm.MESSAGE, "{}", "g-1")
 CALLED = ReplyEnded(
@@ -41,7 +41,14 @@ def delegated(number: int, task: str) -> list[Event]:
 
 
 RUN: list[Event] = [
-    *(STARTED, *thought(0, "Ask."), *answer(1, "One moment."), *delegated(2, "Find it."), *called(3), CALLED),
+    *(
+        STARTED,
+        *thought(0, "Ask."),
+        *answer(1, "One moment."),
+        *delegated(2, "Find it."),
+        *tool_call(3),
+        CALLED,
+    ),
     *(*block(4, Kind.REASONING, "I look.", parent=2), *block(5, Kind.TOOL_CALL, "{}", parent=2)),
     *(ReplyEnded(Finish.TOOL_CALLS, parent=2), ToolFinished(3, "", "no")),
     *(ToolFinished(5, "18 C"), *block(6, Kind.TEXT, "18 C.", parent=2), ReplyEnded(Finish.STOP, parent=2)),
@@ -50,20 +57,20 @@ RUN: list[Event] = [
 
 
 def turn_of(step: Step) -> Turn:
-    assert isinstance(step, Said)
+    assert isinstance(step, AnsweredTurn)
     return step.turn
 
 
 def test_a_turn_of_one_reply_is_a_step_as_it_is() -> None:
-    said = Said(fold([STARTED, *answer(0, "Hi."), TurnEnded(Finish.STOP)]), "f0", "google")
-    assert steps_of(said) == (said,)
+    answered = AnsweredTurn(fold([STARTED, *answer(0, "Hi."), TurnEnded(Finish.STOP)]), "f0", "google")
+    assert steps_of(answered) == (answered,)
 
 
 def test_each_reply_is_a_turn_of_its_own() -> None:
     """With what it would have kept of itself alone: its message, its counts, to what it was the answer."""
     first, finder, tool, last = replies_of(fold(RUN))
-    assert isinstance(first, Said)
-    assert isinstance(last, Said)
+    assert isinstance(first, AnsweredTurn)
+    assert isinstance(last, AnsweredTurn)
     assert [(step.prefix, step.provider) for step in (first, last)] == [("f1", "google"), ("f2", "google")]
     assert [block.number for block in first.turn.blocks] == [0, 1, 2, 3]
     assert [block.text for block in last.turn.blocks] == ["So.", "Mild."]
@@ -82,7 +89,7 @@ def test_to_its_model_an_assistant_is_a_tool_that_takes_a_task() -> None:
     assert (call.kind, call.name, call.call_id) == (Kind.TOOL_CALL, "fact_finder", "c2")
     assert call.text == '{"task":"Find it."}'
     assert [seal.payload for seal in call.seals] == ["c2VhbA=="]
-    assert (call.result, call.status) == (None, Status.DONE)
+    assert (call.result, call.status) == (None, BlockStatus.DONE)
 
 
 def test_an_assistant_has_a_conversation_of_its_own() -> None:
@@ -95,27 +102,29 @@ def test_an_assistant_has_a_conversation_of_its_own() -> None:
 
 
 def test_a_failed_call_tells_why_and_what_there_was() -> None:
-    turn = fold([STARTED, *called(0), CALLED, ToolFinished(0, "the beginning", "Too long.")])
+    turn = fold([STARTED, *tool_call(0), CALLED, ToolFinished(0, "the beginning", "Too long.")])
     assert replies_of(turn)[1] == ToolMessage("", "Too long.\n\nthe beginning", failed=True)
 
 
 def test_what_the_provider_ran_itself_is_part_of_its_reply() -> None:
-    turn = fold([STARTED, *called(0), ToolFinished(0, "found"), *answer(1, "So."), ANSWERED])
+    turn = fold([STARTED, *tool_call(0), ToolFinished(0, "found"), *answer(1, "So."), ANSWERED])
     (step,) = replies_of(turn)
     assert turn_of(step).blocks[0].result == "found"
 
 
 def test_a_call_that_is_left_to_somebody_has_no_result() -> None:
-    turn = fold([STARTED, *called(0), *called(1), CALLED, ToolFinished(0, "4"), TurnEnded(Finish.TOOL_CALLS)])
-    assert [type(step) for step in steps_of(Said(turn))] == [Said, ToolMessage]
+    turn = fold(
+        [STARTED, *tool_call(0), *tool_call(1), CALLED, ToolFinished(0, "4"), TurnEnded(Finish.TOOL_CALLS)]
+    )
+    assert [type(step) for step in steps_of(AnsweredTurn(turn))] == [AnsweredTurn, ToolMessage]
 
 
 def test_what_came_after_the_last_reply_is_kept_as_it_broke_off() -> None:
     broken: list[Event] = [BlockStarted(9, Kind.TEXT), BlockGrew(9, "And"), BlockEnded(9, interrupted=True)]
     turn = fold([*RUN, *broken, TurnFailed("cut_off", "It broke.")])
-    *steps, last = steps_of(Said(turn, "f9", "google"))
+    *steps, last = steps_of(AnsweredTurn(turn, "f9", "google"))
     assert tuple(steps) == replies_of(turn)
-    assert isinstance(last, Said)
+    assert isinstance(last, AnsweredTurn)
     assert (last.prefix, last.provider, last.turn.outcome) == ("", "google", turn.outcome)
     assert [(block.number, block.text) for block in last.turn.blocks] == [(0, "And")]
 
@@ -124,10 +133,10 @@ def test_nothing_to_read_after_the_last_reply_is_no_step() -> None:
     blank: list[Event] = [BlockStarted(9, Kind.TEXT), BlockEnded(9, interrupted=True)]
     for rest in ([], blank):
         turn = fold([*RUN, *rest, TurnFailed("cut_off")])
-        assert steps_of(Said(turn)) == replies_of(turn)
+        assert steps_of(AnsweredTurn(turn)) == replies_of(turn)
 
 
 def test_the_turn_itself_is_not_touched() -> None:
     turn, again = fold(RUN), fold(RUN)
-    steps_of(Said(turn))
+    steps_of(AnsweredTurn(turn))
     assert turn == again

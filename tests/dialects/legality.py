@@ -4,23 +4,23 @@ import msgspec
 
 from thinkaloud import Turn, fold
 from thinkaloud.canon import Event, TurnEnded, TurnFailed, TurnStarted
-from thinkaloud.transcript import Status
+from thinkaloud.transcript import BlockStatus
 
 
-def assert_legal(events: list[Event]) -> Turn:
+def assert_valid_turn(events: list[Event]) -> Turn:
     """A turn starts first, ends last and once, and every block of it has ended; `fold` refuses the rest."""
     ends = [event for event in events if isinstance(event, TurnEnded | TurnFailed)]
     assert ends == events[-1:]
     assert [event for event in events if isinstance(event, TurnStarted)] == events[:1]
-    assert decoded(encoded(events)) == events
+    assert decode_events(encode_events(events)) == events
     turn = fold(events)
-    assert all(block.status is not Status.RUNNING for block in turn.blocks)
+    assert all(block.status is not BlockStatus.RUNNING for block in turn.blocks)
     return turn
 
 
-def encoded(events: list[Event]) -> bytes:
+def encode_events(events: list[Event]) -> bytes:
     return msgspec.json.encode(events)
 
 
-def decoded(data: bytes) -> list[Event]:
+def decode_events(data: bytes) -> list[Event]:
     return msgspec.json.decode(data, type=list[Event])

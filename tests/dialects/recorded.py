@@ -16,12 +16,12 @@ from thinkaloud import Reader, Turn, fold
 from thinkaloud.canon import Event, Seal
 from thinkaloud.dialects import AUTO
 from thinkaloud.transcript import Block
-from thinkaloud.wire import LIMITS, Frame, Ndjson, Text, sniff
+from thinkaloud.wire import DEFAULT_LIMITS, Frame, NdjsonDecoder, TextDecoder, sniff_framing
 
 ROOT = Path(__file__).parents[2]
-OWN = ROOT / "tests" / "recordings"
-SHARED = Path(os.environ.get("THINKALOUD_RECORDINGS") or ROOT.parent / "shared" / "recordings")
-MISSING = f"recordings of real providers are not here ({SHARED}); the project's own are used"
+OWN_RECORDINGS = ROOT / "tests" / "recordings"
+REAL_RECORDINGS = Path(os.environ.get("THINKALOUD_RECORDINGS") or ROOT.parent / "shared" / "recordings")
+MISSING_REASON = f"recordings of real providers are not here ({REAL_RECORDINGS}); the project's own are used"
 
 JsonObject = dict[str, Any]
 
@@ -36,59 +36,65 @@ class Recording(NamedTuple):
     model: str = ""
     tags: str = ""
 
-    def events(self, pieces: Iterable[bytes] | None = None, dialect: str = AUTO) -> list[Event]:
+    def events(self, chunks: Iterable[bytes] | None = None, dialect: str = AUTO) -> list[Event]:
         """All events of the body, given whole or in these pieces."""
         reader = Reader(dialect, model=self.model, tags=self.tags)
-        told = [event for piece in pieces or [self.body] for event in reader.feed(piece)]
-        return told + reader.close()
+        events = [event for chunk in chunks or [self.body] for event in reader.feed(chunk)]
+        return events + reader.close()
 
-    def turn(self, pieces: Iterable[bytes] | None = None, dialect: str = AUTO) -> Turn:
-        return fold(self.events(pieces, dialect))
+    def turn(self, chunks: Iterable[bytes] | None = None, dialect: str = AUTO) -> Turn:
+        return fold(self.events(chunks, dialect))
 
-    def of_size(self, size: int) -> list[bytes]:
+    def in_chunks(self, size: int) -> list[bytes]:
         """The body in pieces of so many bytes."""
-        return [self.body[at : at + size] for at in range(0, len(self.body), size)]
+        return [self.body[start : start + size] for start in range(0, len(self.body), size)]
 
     def frames(self) -> list[Frame]:
         """The body as its framing sees it, without events that have no data."""
-        framing = sniff(self.body, final=True) or Text
-        if self.dialect == "text" and framing is not Ndjson:
-            framing = Text
-        decoder = framing(LIMITS)
+        framing = sniff_framing(self.body, final=True) or TextDecoder
+        if self.dialect == "text" and framing is not NdjsonDecoder:
+            framing = TextDecoder
+        decoder = framing(DEFAULT_LIMITS)
         return [frame for frame in decoder.feed(self.body) + decoder.close() if frame.data]
 
 
-def _own(folder: Path) -> Recording:
+def _load_own(folder: Path) -> Recording:
     story = json.loads((folder / "story.json").read_text("utf-8"))
     (body,) = folder.glob("body.*")
-    name = folder.relative_to(OWN).as_posix()
+    name = folder.relative_to(OWN_RECORDINGS).as_posix()
     return Recording(name, story["dialect"], body.read_bytes(), story, **story.get("options", {}))
 
 
-RECORDINGS = {made.name: made for made in (_own(path.parent) for path in sorted(OWN.rglob("story.json")))}
+RECORDINGS = {
+    recording.name: recording
+    for recording in (_load_own(path.parent) for path in sorted(OWN_RECORDINGS.rglob("story.json")))
+}
 """The project's own, by name."""
 
-_DIALECTS = {
+_DIALECT_BY_PROTOCOL = {
     "raw-text-tokens": "text",
     "http-error": AUTO,
 }
 """The protocols of real recordings whose name is not the dialect's."""
 
 
-def _shared(folder: Path) -> Recording:
-    said = json.loads((folder / "meta.json").read_text("utf-8"))
-    protocol = said["protocol"]
+def _load_real(folder: Path) -> Recording:
+    meta = json.loads((folder / "meta.json").read_text("utf-8"))
+    protocol = meta["protocol"]
     expected = json.loads((folder / "expected.json").read_text("utf-8"))
-    dialect = _DIALECTS.get(protocol, protocol.replace("-", "_"))
-    model = said["model"] if dialect == "text" else ""
-    return Recording(said["id"], dialect, (folder / said["body"]).read_bytes(), expected, model)
+    dialect = _DIALECT_BY_PROTOCOL.get(protocol, protocol.replace("-", "_"))
+    model = meta["model"] if dialect == "text" else ""
+    return Recording(meta["id"], dialect, (folder / meta["body"]).read_bytes(), expected, model)
 
 
-REAL = {made.name: made for made in (_shared(path.parent) for path in sorted(SHARED.glob("*/*/meta.json")))}
+REAL_BY_NAME = {
+    recording.name: recording
+    for recording in (_load_real(path.parent) for path in sorted(REAL_RECORDINGS.glob("*/*/meta.json")))
+}
 """What real providers sent, by name; their story is what an independent reader made of them."""
 
 
-_PLAIN: JsonObject = {
+_DEFAULT_BLOCK: JsonObject = {
     "text": "",
     "name": "",
     "call_id": "",
@@ -100,40 +106,43 @@ _PLAIN: JsonObject = {
 """What a story need not say of a block."""
 
 
-def told(turn: Turn, written: JsonObject) -> JsonObject:
+def turn_as_story(turn: Turn, story: JsonObject) -> JsonObject:
     """A turn in the words of a story, with everything in it that this story asks for."""
     assert turn.outcome is not None, "the turn has no end"
-    asked = [*written["blocks"], *({} for _ in turn.blocks)]
+    story_blocks = [*story["blocks"], *({} for _ in turn.blocks)]
     return {
         "dialect": turn.dialect,
         "model": turn.model,
-        "blocks": [_told_block(block, ask) for block, ask in zip(turn.blocks, asked, strict=False)],
+        "blocks": [
+            _block_as_story(block, story_block)
+            for block, story_block in zip(turn.blocks, story_blocks, strict=False)
+        ],
         "outcome": {"ending": turn.outcome.ending.value, "cause": turn.outcome.cause},
         "usage": msgspec.to_builtins(turn.usage),
         "notices": [notice.code for notice in turn.notices],
     }
 
 
-def _told_block(block: Block, asked: JsonObject) -> JsonObject:
-    fields = ("text", "name", "call_id", "result", "error")
-    heard: JsonObject = {field: getattr(block, field) for field in fields}
-    heard |= {"kind": block.kind.value, "status": block.status.value}
-    written = [*(seal["payload"] for seal in asked.get("seals", ())), *("" for _ in block.seals)]
-    heard["seals"] = [
+def _block_as_story(block: Block, story_block: JsonObject) -> JsonObject:
+    names = ("text", "name", "call_id", "result", "error")
+    fields: JsonObject = {name: getattr(block, name) for name in names}
+    fields |= {"kind": block.kind.value, "status": block.status.value}
+    story_payloads = [*(seal["payload"] for seal in story_block.get("seals", ())), *("" for _ in block.seals)]
+    fields["seals"] = [
         {
             "form": seal.form.value,
-            "payload": seal.payload if isinstance(as_, str) else json.loads(seal.payload),
+            "payload": seal.payload if isinstance(story_payload, str) else json.loads(seal.payload),
         }
-        for seal, as_ in zip(block.seals, written, strict=False)
+        for seal, story_payload in zip(block.seals, story_payloads, strict=False)
     ]
-    return heard | ({"provenance": block.provenance.value} if "provenance" in asked else {})
+    return fields | ({"provenance": block.provenance.value} if "provenance" in story_block else {})
 
 
-def in_full(written: JsonObject) -> JsonObject:
+def complete_story(partial: JsonObject) -> JsonObject:
     """A story with what it leaves out."""
-    story = {field: written[field] for field in ("dialect", "model", "outcome")}
-    story["blocks"] = [_PLAIN | block for block in written["blocks"]]
-    return story | {"usage": written.get("usage", {}), "notices": written.get("notices", [])}
+    story = {field: partial[field] for field in ("dialect", "model", "outcome")}
+    story["blocks"] = [_DEFAULT_BLOCK | block for block in partial["blocks"]]
+    return story | {"usage": partial.get("usage", {}), "notices": partial.get("notices", [])}
 
 
 def seals_of(turn: Turn) -> list[Seal]:

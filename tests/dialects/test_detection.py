@@ -5,21 +5,21 @@ import json
 import pytest
 from tests.cutting import one_by_one
 from tests.dialects.recorded import RECORDINGS
-from tests.wire.aws_writing import event
+from tests.wire.aws_writing import encode_event
 
 import thinkaloud
 from thinkaloud import NotAResponse, Reader, fold
 from thinkaloud.canon import Event, NoticeGiven, TurnFailed, TurnStarted, UnknownDialect, UnknownProfile
 from thinkaloud.dialects import DIALECTS, PROFILES
 from thinkaloud.transcript import Ending
-from thinkaloud.wire import Limits
+from thinkaloud.wire import WireLimits
 
 FIRST_BYTES = [
     ("anthropic_messages", b'event: message_start\ndata: {"type":"message_start","message":{}}\n\n'),
     ("anthropic_messages", b'data: {"type":"content_block_delta","index":0,"delta":{"text":"a"}}\n\n'),
     ("anthropic_messages", b'{"type":"message","content":[]}'),
     ("anthropic_messages", b'{"type":"error","error":{"type":"api_error","message":"no"}}'),
-    ("bedrock_converse", event("messageStart", b'{"role":"assistant"}')),
+    ("bedrock_converse", encode_event("messageStart", b'{"role":"assistant"}')),
     ("bedrock_converse", b'{"output":{"message":{"content":[]}},"stopReason":"end_turn"}'),
     ("cohere_v2", b'data: {"type":"message-start","delta":{}}\n\n'),
     ("cohere_v2", b'data: {"type":"tool-plan-delta","delta":{"message":{"tool_plan":"a"}}}\n\n'),
@@ -52,7 +52,7 @@ FIRST_BYTES = [
     ("text", b'{"text":"<think>","token":1}\n'),
 ]
 
-NO_RESPONSE = [
+NOT_RESPONSES = [
     pytest.param(b"The model was not available today.", "The model was not", id="prose"),
     pytest.param(b"<!DOCTYPE html>\n<html><body>502 Bad Gateway</body></html>", "<!DOCTYPE html>", id="html"),
     pytest.param(b"", "there is nothing in it", id="empty"),
@@ -82,11 +82,11 @@ GARBAGE = [
     pytest.param(b"data: 7\n\n", id="number"),
 ]
 
-IN_JSON = [dialect for dialect in DIALECTS if dialect != "text"]
+JSON_DIALECTS = [dialect for dialect in DIALECTS if dialect != "text"]
 
 
-def read_in_pieces(reader: Reader, pieces: list[bytes]) -> list[Event]:
-    return [told for piece in pieces for told in reader.feed(piece)] + reader.close()
+def read_in_chunks(reader: Reader, chunks: list[bytes]) -> list[Event]:
+    return [turn_event for data in chunks for turn_event in reader.feed(data)] + reader.close()
 
 
 @pytest.mark.parametrize(("dialect", "body"), FIRST_BYTES)
@@ -95,7 +95,7 @@ def test_first_bytes_tell_the_dialect(dialect: str, body: bytes) -> None:
     for pieces in ([body], one_by_one(body)):
         reader = Reader()
         assert reader.dialect == "auto"
-        events = read_in_pieces(reader, pieces)
+        events = read_in_chunks(reader, pieces)
         assert reader.dialect == dialect
         assert isinstance(events[0], TurnStarted)
         assert events[0].dialect == dialect
@@ -108,16 +108,16 @@ def test_every_recording_is_recognised(name: str) -> None:
     assert (turn.dialect, turn.model) == (recording.dialect, recording.story["model"])
 
 
-@pytest.mark.parametrize(("body", "shown"), NO_RESPONSE)
+@pytest.mark.parametrize(("body", "shown"), NOT_RESPONSES)
 def test_what_is_no_response_is_refused_and_shown(body: bytes, shown: str) -> None:
     with pytest.raises(NotAResponse, match=shown) as refused:
         thinkaloud.read(body)
     assert 'say so with the dialect "text"' in str(refused.value)
     with pytest.raises(NotAResponse):
-        read_in_pieces(Reader(), one_by_one(body))
+        read_in_chunks(Reader(), one_by_one(body))
 
 
-@pytest.mark.parametrize("dialect", IN_JSON)
+@pytest.mark.parametrize("dialect", JSON_DIALECTS)
 @pytest.mark.parametrize("body", GARBAGE)
 def test_a_named_dialect_fails_on_garbage(dialect: str, body: bytes) -> None:
     outcome = thinkaloud.read(body, dialect).outcome
@@ -126,7 +126,7 @@ def test_a_named_dialect_fails_on_garbage(dialect: str, body: bytes) -> None:
     assert dialect in outcome.message
 
 
-@pytest.mark.parametrize("dialect", IN_JSON)
+@pytest.mark.parametrize("dialect", JSON_DIALECTS)
 @pytest.mark.parametrize("body", [b"", b" \n", b"\xef\xbb\xbf", b": waiting\n\n"])
 def test_a_named_dialect_is_cut_off_by_nothing(dialect: str, body: bytes) -> None:
     outcome = thinkaloud.read(body, dialect).outcome
@@ -146,8 +146,8 @@ def test_prose_is_text_when_the_caller_says_so() -> None:
 
 
 def test_text_that_looks_like_json_is_text_when_the_caller_says_so() -> None:
-    said = '{"text": "no token"}\n[1, 2]\n'
-    assert thinkaloud.read(said.encode(), "text").answer == said
+    text = '{"text": "no token"}\n[1, 2]\n'
+    assert thinkaloud.read(text.encode(), "text").answer == text
 
 
 def test_an_unknown_dialect_is_refused_with_the_known_ones() -> None:
@@ -167,15 +167,17 @@ def chunk(text: str) -> bytes:
 
 
 @pytest.mark.parametrize(
-    "limits", [Limits(line=500), Limits(event=500), Limits(total=200)], ids=["line", "event", "total"]
+    "limits",
+    [WireLimits(line_bytes=500), WireLimits(event_bytes=500), WireLimits(response_bytes=200)],
+    ids=["line", "event", "total"],
 )
-def test_a_limit_ends_the_turn_and_keeps_what_was_said(limits: Limits) -> None:
+def test_a_limit_ends_the_turn_and_keeps_what_was_said(limits: WireLimits) -> None:
     for body in (
         [chunk("said ") + chunk("well") + chunk("x" * 600)],
         one_by_one(chunk("said well") + chunk("x" * 600)),
     ):
         reader = Reader(limits=limits)
-        turn = fold(read_in_pieces(reader, body))
+        turn = fold(read_in_chunks(reader, body))
         assert turn.outcome is not None
         assert (turn.outcome.ending, turn.outcome.cause) == (Ending.FAILED, "limit_exceeded")
         assert "raise it in Limits" in turn.outcome.message
@@ -183,7 +185,7 @@ def test_a_limit_ends_the_turn_and_keeps_what_was_said(limits: Limits) -> None:
 
 
 def test_a_limit_of_one_large_body() -> None:
-    reader = Reader("openai_chat", limits=Limits(event=500))
+    reader = Reader("openai_chat", limits=WireLimits(event_bytes=500))
     turn = fold(reader.feed(b'{"choices":[{"message":{"content":"' + b"x" * 600 + b'"}}]}') + reader.close())
     assert turn.outcome is not None
     assert turn.outcome.cause == "limit_exceeded"
@@ -243,8 +245,8 @@ NOT_UTF8 = [
 
 @pytest.mark.parametrize(("dialect", "body"), NOT_UTF8, ids=[dialect for dialect, _ in NOT_UTF8])
 def test_bytes_that_are_not_utf8_become_one_character_and_nothing_is_lost(dialect: str, body: bytes) -> None:
-    for said, expected in ((body, "a b\ufffd"), (body.replace(b"\xff", b"\xc3\xa9"), "a bé")):
-        turn = thinkaloud.read(said, dialect)
+    for data, expected in ((body, "a b\ufffd"), (body.replace(b"\xff", b"\xc3\xa9"), "a bé")):
+        turn = thinkaloud.read(data, dialect)
         assert turn.answer == expected
         assert turn.outcome is not None
         assert turn.outcome.ending is Ending.ANSWERED
@@ -261,22 +263,22 @@ def test_a_field_that_nobody_reads_may_hold_anything() -> None:
 
 
 def test_escapes_are_left_alone_unless_they_are_half_a_character() -> None:
-    said = r"data: {\"choices\":[{\"delta\":{\"content\":\"\\ud83d \ud83d\udc4b \uD83D!\"}}]}".replace(
+    text = r"data: {\"choices\":[{\"delta\":{\"content\":\"\\ud83d \ud83d\udc4b \uD83D!\"}}]}".replace(
         '\\"', '"'
     )
-    turn = thinkaloud.read(said.encode() + b"\n\ndata: [DONE]\n\n")
+    turn = thinkaloud.read(text.encode() + b"\n\ndata: [DONE]\n\n")
     assert turn.answer == "\\ud83d \U0001f44b \ufffd!"
 
 
 def test_text_may_talk_of_escapes() -> None:
-    said = rb"<think>a</think>write \ud83d"
-    assert thinkaloud.read(said).answer == r"write \ud83d"
+    data = rb"<think>a</think>write \ud83d"
+    assert thinkaloud.read(data).answer == r"write \ud83d"
 
 
 def test_a_notice_has_code_and_words() -> None:
     notices = [
-        told
-        for told in RECORDINGS["openai_chat/error_after_finish"].events()
-        if isinstance(told, NoticeGiven)
+        turn_event
+        for turn_event in RECORDINGS["openai_chat/error_after_finish"].events()
+        if isinstance(turn_event, NoticeGiven)
     ]
     assert notices == [NoticeGiven("server_error", "usage backend is down")]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from tests.growing import assert_linear
-from tests.wire.aws_writing import event
+from tests.wire.aws_writing import encode_event
 
 from thinkaloud import Reader
 
@@ -37,17 +37,21 @@ def call_block(number: int) -> bytes:
 
 
 def summary_part(number: int) -> bytes:
-    said = {"output_index": 0, "summary_index": number, "delta": "a"}
-    return sse({"type": "response.reasoning_summary_text.delta", **said})
+    delta = {"output_index": 0, "summary_index": number, "delta": "a"}
+    return sse({"type": "response.reasoning_summary_text.delta", **delta})
 
 
 def item(number: int) -> bytes:
-    made = {"type": "reasoning", "id": f"rs_{number}", "summary": [{"type": "summary_text", "text": "a"}]}
-    return sse({"type": "response.output_item.done", "output_index": number, "item": made})
+    reasoning_item = {
+        "type": "reasoning",
+        "id": f"rs_{number}",
+        "summary": [{"type": "summary_text", "text": "a"}],
+    }
+    return sse({"type": "response.output_item.done", "output_index": number, "item": reasoning_item})
 
 
-def part(made: Any) -> bytes:
-    return sse({"candidates": [{"content": {"parts": [made]}}]})
+def part(content_part: Any) -> bytes:
+    return sse({"candidates": [{"content": {"parts": [content_part]}}]})
 
 
 def step(delta: Any) -> bytes:
@@ -55,13 +59,13 @@ def step(delta: Any) -> bytes:
 
 
 def call_step(number: int) -> bytes:
-    made = {"type": "function_call", "id": f"call_{number}", "name": "a", "arguments": {}}
-    start = {"event_type": "step.start", "index": number, "step": made}
+    function_call = {"type": "function_call", "id": f"call_{number}", "name": "a", "arguments": {}}
+    start = {"event_type": "step.start", "index": number, "step": function_call}
     return sse(start, {"event_type": "step.stop", "index": number})
 
 
 def converse(delta: Any) -> bytes:
-    return event("contentBlockDelta", json.dumps({"contentBlockIndex": 0, "delta": delta}).encode())
+    return encode_event("contentBlockDelta", json.dumps({"contentBlockIndex": 0, "delta": delta}).encode())
 
 
 def cohere(type_: str, number: int, message: Any) -> bytes:
@@ -122,8 +126,8 @@ def test_twice_as_much_takes_twice_as_long(dialect: str, head: bytes, piece: Cal
 
         def run() -> object:
             reader = Reader(dialect)
-            told = [len(reader.feed(data)) for data in pieces]
-            return told, reader.close()
+            event_counts = [len(reader.feed(data)) for data in pieces]
+            return event_counts, reader.close()
 
         return run
 

@@ -4,14 +4,14 @@ import json
 from typing import Any
 
 import pytest
-from tests.dialects.legality import assert_legal
+from tests.dialects.legality import assert_valid_turn
 from tests.dialects.recorded import RECORDINGS
-from tests.wire.aws_writing import event
+from tests.wire.aws_writing import encode_event
 
 import thinkaloud
 from thinkaloud import Reader, Turn
 from thinkaloud.canon import Kind, SealForm
-from thinkaloud.dialects.faults import is_error, read_error
+from thinkaloud.dialects.faults import has_error, parse_error
 from thinkaloud.transcript import Ending
 
 DONE = b"data: [DONE]\n\n"
@@ -27,7 +27,7 @@ def chat(*deltas: Any, finish: str = "stop") -> Turn:
     return thinkaloud.read(sse(*chunks, {"choices": [{"delta": {}, "finish_reason": finish}]}) + DONE)
 
 
-def kept(turn: Turn) -> Any:
+def sent_back_message(turn: Turn) -> Any:
     assert turn.message is not None
     return json.loads(turn.message.payload)
 
@@ -40,7 +40,7 @@ def ending(turn: Turn) -> tuple[str, str]:
 class TestFaults:
     @pytest.mark.parametrize("raw", [b"", b"null", b"{}", b'""', b"false"])
     def test_nothing_is_no_error(self, raw: bytes) -> None:
-        assert not is_error(raw)
+        assert not has_error(raw)
 
     @pytest.mark.parametrize(
         ("raw", "code", "message"),
@@ -60,8 +60,8 @@ class TestFaults:
     def test_an_error_has_a_code_and_words_whatever_its_shape(
         self, raw: bytes, code: str, message: str
     ) -> None:
-        assert is_error(raw)
-        assert read_error(raw) == (code, message)
+        assert has_error(raw)
+        assert parse_error(raw) == (code, message)
 
 
 CUT = [
@@ -104,7 +104,7 @@ class TestAnthropic:
             )
         )
         assert turn.blocks[0].text == '{"a'
-        assert kept(turn)["content"] == [start]
+        assert sent_back_message(turn)["content"] == [start]
 
     def test_input_that_came_with_the_start_is_told_once(self) -> None:
         start = {"type": "tool_use", "id": "t", "name": "n", "input": {"a": 1}}
@@ -116,13 +116,13 @@ class TestAnthropic:
             )
         )
         assert json.loads(turn.blocks[0].text) == {"a": 1}
-        assert kept(turn)["content"] == [start]
+        assert sent_back_message(turn)["content"] == [start]
 
     def test_a_result_without_its_call_is_left_alone(self) -> None:
         result = {"type": "web_search_tool_result", "tool_use_id": "lost", "content": []}
         turn = thinkaloud.read(json.dumps({"type": "message", "content": [result]}).encode())
         assert turn.blocks == []
-        assert kept(turn)["content"] == [result]
+        assert sent_back_message(turn)["content"] == [result]
 
     def test_a_tool_that_failed_without_a_word_still_failed(self) -> None:
         call = {"type": "mcp_tool_use", "id": "t", "name": "n", "input": {}}
@@ -132,17 +132,20 @@ class TestAnthropic:
 
     def test_citations_may_have_been_null(self) -> None:
         nothing: list[object] = [None, [], 5]
-        for before in nothing:
+        for citations in nothing:
             turn = thinkaloud.read(
                 sse(
-                    {"type": "content_block_start", "content_block": {"type": "text", "citations": before}},
+                    {
+                        "type": "content_block_start",
+                        "content_block": {"type": "text", "citations": citations},
+                    },
                     {"type": "content_block_delta", "delta": {"citation": {"url": "a"}}},
                     {"type": "content_block_delta", "delta": {"citation": {"url": "b"}}},
                     {"type": "content_block_stop"},
                     {"type": "message_stop"},
                 )
             )
-            assert kept(turn)["content"][0]["citations"] == [{"url": "a"}, {"url": "b"}]
+            assert sent_back_message(turn)["content"][0]["citations"] == [{"url": "a"}, {"url": "b"}]
 
 
 class TestBedrock:
@@ -153,32 +156,34 @@ class TestBedrock:
         )
 
     def test_a_start_that_is_no_call_says_nothing(self) -> None:
-        body = event("contentBlockStart", b'{"contentBlockIndex":0,"start":{"image":{}}}')
-        assert assert_legal([*(reader := Reader()).feed(body), *reader.close()]).blocks == []
+        body = encode_event("contentBlockStart", b'{"contentBlockIndex":0,"start":{"image":{}}}')
+        assert assert_valid_turn([*(reader := Reader()).feed(body), *reader.close()]).blocks == []
 
     def test_arguments_that_are_no_json_are_told_and_not_kept(self) -> None:
         body = (
-            event(
+            encode_event(
                 "contentBlockStart",
                 b'{"contentBlockIndex":0,"start":{"toolUse":{"toolUseId":"t","name":"n"}}}',
             )
-            + event("contentBlockDelta", b'{"contentBlockIndex":0,"delta":{"toolUse":{"input":"{"}}}')
-            + event("contentBlockStop", b'{"contentBlockIndex":0}')
-            + event("messageStop", b'{"stopReason":"tool_use"}')
+            + encode_event("contentBlockDelta", b'{"contentBlockIndex":0,"delta":{"toolUse":{"input":"{"}}}')
+            + encode_event("contentBlockStop", b'{"contentBlockIndex":0}')
+            + encode_event("messageStop", b'{"stopReason":"tool_use"}')
         )
         turn = thinkaloud.read(body)
         assert turn.blocks[0].text == "{"
-        assert kept(turn)["content"] == [{"toolUse": {"toolUseId": "t", "name": "n", "input": {}}}]
+        assert sent_back_message(turn)["content"] == [
+            {"toolUse": {"toolUseId": "t", "name": "n", "input": {}}}
+        ]
 
     def test_an_exception_without_a_message_is_named(self) -> None:
-        turn = thinkaloud.read(event("throttlingException", b"{}"))
+        turn = thinkaloud.read(encode_event("throttlingException", b"{}"))
         assert ending(turn) == ("failed", "throttlingException")
 
 
 class TestCohere:
     def test_a_delta_without_a_start_starts_its_block(self) -> None:
-        said = {"type": "content-delta", "index": 0, "delta": {"message": {"content": {"thinking": "a"}}}}
-        turn = thinkaloud.read(sse(said, {"type": "message-end", "delta": {"finish_reason": "COMPLETE"}}))
+        delta = {"type": "content-delta", "index": 0, "delta": {"message": {"content": {"thinking": "a"}}}}
+        turn = thinkaloud.read(sse(delta, {"type": "message-end", "delta": {"finish_reason": "COMPLETE"}}))
         assert turn.reasoning == "a"
 
     def test_timeout_is_a_failure(self) -> None:
@@ -224,12 +229,12 @@ class TestChat:
         parts = [{"type": "thinking", "thinking": part} for part in ("a", "b", steps, "d", None)]
         turn = chat({"content": parts})
         assert turn.reasoning == "abcd"
-        assert len(kept(turn)["content"]) == 3
+        assert len(sent_back_message(turn)["content"]) == 3
 
     def test_text_before_a_list_of_parts_is_kept_before_it(self) -> None:
         turn = chat({"content": "a"}, {"content": [{"type": "text", "text": "b"}]})
         assert turn.answer == "ab"
-        assert kept(turn)["content"] == [{"type": "text", "text": "ab"}]
+        assert sent_back_message(turn)["content"] == [{"type": "text", "text": "ab"}]
 
     def test_the_same_details_in_two_lists_are_told_once(self) -> None:
         details = [{"type": "reasoning.text", "text": "a", "signature": "s"}]
@@ -251,7 +256,7 @@ class TestChat:
         detail = {**good, field: odd}
         deltas = [{"choices": [{"delta": {"reasoning_details": [good, detail, good]}}]}] * 2
         reader = Reader("openai_chat")
-        turn = assert_legal(reader.feed(sse(*deltas) + DONE) + reader.close())
+        turn = assert_valid_turn(reader.feed(sse(*deltas) + DONE) + reader.close())
         assert turn.reasoning.startswith("a")
 
     def test_an_error_object_may_have_a_null_error(self) -> None:
@@ -305,8 +310,8 @@ class TestResponses:
 class TestText:
     def test_lines_of_json_that_are_no_tokens_are_text(self) -> None:
         for line in ('{"type": 5}', '{"text": "a", "token": null}', '{"done": 3}'):
-            said = f"{line}\n{line}\n"
-            assert thinkaloud.read(said.encode(), "text").answer == said
+            text = f"{line}\n{line}\n"
+            assert thinkaloud.read(text.encode(), "text").answer == text
 
     def test_a_reason_that_nobody_knows(self) -> None:
         body = b'{"text":"a","token":1}\n{"text":"b","token":2,"finish_reason":"bored"}\n'

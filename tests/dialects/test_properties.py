@@ -13,21 +13,31 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.dialects.legality import assert_legal, decoded, encoded
-from tests.dialects.recorded import REAL, RECORDINGS, Recording, in_full, seals_of, told
+from tests.dialects.legality import assert_valid_turn, decode_events, encode_events
+from tests.dialects.recorded import (
+    REAL_BY_NAME,
+    RECORDINGS,
+    Recording,
+    complete_story,
+    seals_of,
+    turn_as_story,
+)
 
 import thinkaloud
 from thinkaloud import NotAResponse, Reader, Turn, apply, fold
 from thinkaloud.canon import BlockEnded, BlockGrew, BlockStarted, Entry, Event, Kind
 from thinkaloud.dialects import AUTO, DIALECTS
-from thinkaloud.dialects.blocks import Blocks
-from thinkaloud.dialects.profiles import profile
-from thinkaloud.wire import PLAIN, Frame
+from thinkaloud.dialects.blocks import TurnEmitter
+from thinkaloud.dialects.profiles import find_profile
+from thinkaloud.wire import PLAIN_TEXT, Frame
 
-REAL_SAMPLE = {name: made for name, made in list(REAL.items())[::4] if made.dialect != AUTO}
+REAL_SAMPLE = {
+    name: recording for name, recording in list(REAL_BY_NAME.items())[::4] if recording.dialect != AUTO
+}
 ALL = RECORDINGS | REAL_SAMPLE
 BY_DIALECT = {
-    dialect: [made for made in RECORDINGS.values() if made.dialect == dialect] for dialect in DIALECTS
+    dialect: [recording for recording in RECORDINGS.values() if recording.dialect == dialect]
+    for dialect in DIALECTS
 }
 
 BY_FRAMES = [name for name in RECORDINGS if name != "openai_chat/half_emoji"]
@@ -49,26 +59,26 @@ def read(body: bytes, dialect: str, recording: Recording) -> list[Event]:
 
 def read_frames(recording: Recording, frames: list[Frame], *, one_by_one: bool) -> list[Event]:
     """What the dialect's own reader tells of these frames, asked after each or only at the end."""
-    blocks = Blocks(recording.dialect, recording.model)
-    reader = DIALECTS[recording.dialect](blocks, profile(recording.tags) if recording.tags else None)
+    blocks = TurnEmitter(recording.dialect, recording.model)
+    reader = DIALECTS[recording.dialect](blocks, find_profile(recording.tags) if recording.tags else None)
     events: list[Event] = []
     for frame in frames:
-        if not blocks.over:
+        if not blocks.ended:
             reader.feed(frame)
         if one_by_one:
-            events += blocks.take()
-    if not blocks.over:
+            events += blocks.drain()
+    if not blocks.ended:
         reader.close()
-    return events + blocks.take()
+    return events + blocks.drain()
 
 
 def as_events(frames: list[Frame]) -> bytes:
     """Frames as server-sent events, which every dialect can be read from."""
-    written = []
+    sse_events = []
     for frame in frames:
         lines = b"".join(b"data: %s\n" % line for line in frame.data.splitlines())
-        written.append(b"event: %s\n%s\n" % (frame.event.encode(), lines))
-    return b"".join(written)
+        sse_events.append(b"event: %s\n%s\n" % (frame.event.encode(), lines))
+    return b"".join(sse_events)
 
 
 class TestCuts:
@@ -77,12 +87,12 @@ class TestCuts:
         recording = RECORDINGS[name]
         frames = recording.frames()
         for one_by_one in (True, False):
-            turn = assert_legal(read_frames(recording, frames, one_by_one=one_by_one))
-            assert told(turn, recording.story) == in_full(recording.story)
+            turn = assert_valid_turn(read_frames(recording, frames, one_by_one=one_by_one))
+            assert turn_as_story(turn, recording.story) == complete_story(recording.story)
 
     @pytest.mark.parametrize("name", REAL_SAMPLE)
     def test_frames_of_real_recordings_too(self, name: str) -> None:
-        recording = REAL[name]
+        recording = REAL_BY_NAME[name]
         frames = recording.frames()
         apart = fold(read_frames(recording, frames, one_by_one=True))
         together = fold(read_frames(recording, frames, one_by_one=False))
@@ -96,7 +106,7 @@ class TestPrefixes:
         recording = ALL[name]
         size = len(recording.body)
         for end in {*range(0, size, max(1, size // 48)), *range(min(size, 24)), size - 1, size - 2}:
-            assert_legal(read(recording.body[:end], recording.dialect, recording))
+            assert_valid_turn(read(recording.body[:end], recording.dialect, recording))
 
     @pytest.mark.parametrize("name", ALL)
     @few
@@ -104,28 +114,28 @@ class TestPrefixes:
     def test_a_prefix_is_legal_or_too_short_to_tell(self, name: str, place: int) -> None:
         recording = ALL[name]
         body = recording.body[: place % (len(recording.body) + 1)]
-        assert_legal(read(body, recording.dialect, recording))
+        assert_valid_turn(read(body, recording.dialect, recording))
         try:
             events = read(body, AUTO, recording)
         except NotAResponse:
             return
-        assert_legal(events)
+        assert_valid_turn(events)
 
     @pytest.mark.parametrize("name", BY_FRAMES)
     def test_any_prefix_of_the_frames_ends_in_a_legal_turn(self, name: str) -> None:
         recording = RECORDINGS[name]
         frames = recording.frames()
         for end in range(len(frames) + 1):
-            assert_legal(read_frames(recording, frames[:end], one_by_one=False))
+            assert_valid_turn(read_frames(recording, frames[:end], one_by_one=False))
 
 
 class TestStored:
     @pytest.mark.parametrize("name", ALL)
     def test_stored_entries_give_the_same_turn(self, name: str) -> None:
         entries = [Entry(seq, event, seq * 10) for seq, event in enumerate(ALL[name].events())]
-        again = [msgspec.json.decode(msgspec.json.encode(entry), type=Entry) for entry in entries]
+        decoded_entries = [msgspec.json.decode(msgspec.json.encode(entry), type=Entry) for entry in entries]
         live, replayed = Turn(), Turn()
-        for entry, stored in zip(entries, again, strict=True):
+        for entry, stored in zip(entries, decoded_entries, strict=True):
             apply(live, entry)
             apply(replayed, stored)
         assert replayed == live
@@ -134,14 +144,14 @@ class TestStored:
     def test_events_survive_json(self, name: str) -> None:
         recording = ALL[name]
         for size in (len(recording.body), 64):
-            events = recording.events(recording.of_size(size))
-            assert decoded(encoded(events)) == events
+            events = recording.events(recording.in_chunks(size))
+            assert decode_events(encode_events(events)) == events
 
     @pytest.mark.parametrize("name", RECORDINGS)
     def test_a_thought_is_a_start_pieces_and_an_end(self, name: str) -> None:
         """R003, R030: each thought is told as a start, its pieces and an end, on a block of its own."""
         recording = RECORDINGS[name]
-        events = recording.events(recording.of_size(1))
+        events = recording.events(recording.in_chunks(1))
         for started in [event for event in events if isinstance(event, BlockStarted)]:
             own = [event for event in events if getattr(event, "block", None) == started.block]
             grew = [event for event in own if isinstance(event, BlockGrew)]
@@ -190,9 +200,12 @@ def shape(turn: Turn, dialect: str) -> list[object]:
     blocks = [block for block in turn.blocks if block.kind is Kind.TOOL_CALL or block.text or block.seals]
     seals = {block.number: [(seal.form, seal.payload) for seal in block.seals] for block in blocks}
     if dialect not in UNORDERED:
-        return [(made.kind, made.text, made.name, made.call_id, seals[made.number]) for made in blocks]
+        return [
+            (turn_block.kind, turn_block.text, turn_block.name, turn_block.call_id, seals[turn_block.number])
+            for turn_block in blocks
+        ]
     calls = [block for block in blocks if block.kind is Kind.TOOL_CALL]
-    of_thoughts = [seal for block in turn.top(Kind.REASONING) for seal in block.seals]
+    of_thoughts = [seal for block in turn.own_blocks(Kind.REASONING) for seal in block.seals]
     called = [(call.name, call.call_id, call.text, seals[call.number]) for call in calls]
     return [turn.reasoning, turn.answer, called, sorted((seal.form, seal.payload) for seal in of_thoughts)]
 
@@ -206,10 +219,10 @@ class TestWhole:
         if streamed.message is None or name in ONLY_STREAMED:
             return
         body = WHOLE[recording.dialect](streamed.message.payload).encode()
-        whole = thinkaloud.read(body, recording.dialect, model=streamed.model, tags=recording.tags)
-        assert shape(whole, recording.dialect) == shape(streamed, recording.dialect)
-        assert whole.message is not None
-        assert json.loads(whole.message.payload) == json.loads(streamed.message.payload)
+        whole_turn = thinkaloud.read(body, recording.dialect, model=streamed.model, tags=recording.tags)
+        assert shape(whole_turn, recording.dialect) == shape(streamed, recording.dialect)
+        assert whole_turn.message is not None
+        assert json.loads(whole_turn.message.payload) == json.loads(streamed.message.payload)
 
 
 @st.composite
@@ -218,17 +231,17 @@ def damaged(draw: st.DrawFn, recordings: list[Recording]) -> tuple[Recording, by
     recording = draw(st.sampled_from(recordings))
     body = bytearray(recording.body)
     for _ in range(draw(st.integers(1, 6))):
-        at = draw(st.integers(0, 10**6)) % (len(body) + 1)
+        index = draw(st.integers(0, 10**6)) % (len(body) + 1)
         length = draw(st.integers(1, 40))
         match draw(st.sampled_from(("flip", "delete", "repeat", "insert"))):
             case "flip":
-                body[at : at + 1] = bytes([draw(st.integers(0, 255))])
+                body[index : index + 1] = bytes([draw(st.integers(0, 255))])
             case "delete":
-                del body[at : at + length]
+                del body[index : index + length]
             case "repeat":
-                body[at:at] = body[at : at + length]
+                body[index:index] = body[index : index + length]
             case _:
-                body[at:at] = draw(st.binary(max_size=8))
+                body[index:index] = draw(st.binary(max_size=8))
     return recording, bytes(body)
 
 
@@ -265,19 +278,19 @@ def confused(draw: st.DrawFn, recordings: list[Recording]) -> tuple[Recording, b
     recording = draw(st.sampled_from(recordings))
     frames = recording.frames()
     for _ in range(draw(st.integers(1, 3))):
-        at = draw(st.integers(0, 10**6)) % len(frames)
-        value = parsed(frames[at])
+        index = draw(st.integers(0, 10**6)) % len(frames)
+        value = parsed(frames[index])
         holders = list(places(value))
         if holders:
             holder, key = holders[draw(st.integers(0, 10**6)) % len(holders)]
             holder[key] = draw(st.sampled_from(ODD_VALUES))
-            frames[at] = Frame(json.dumps(value).encode(), frames[at].event)
+            frames[index] = Frame(json.dumps(value).encode(), frames[index].event)
     return recording, as_events(frames)
 
 
 def parsed(frame: Frame) -> Any:
     """What a frame holds; nothing for text and for the word that a stream is done."""
-    return None if frame.event == PLAIN or frame.data == b"[DONE]" else json.loads(frame.data)
+    return None if frame.event == PLAIN_TEXT or frame.data == b"[DONE]" else json.loads(frame.data)
 
 
 class TestDamage:
@@ -286,33 +299,33 @@ class TestDamage:
     @given(data=st.data())
     def test_damaged_bytes_end_in_a_legal_turn(self, dialect: str, data: st.DataObject) -> None:
         recording, body = data.draw(damaged(BY_DIALECT[dialect]))
-        assert_legal(read(body, dialect, recording))
+        assert_valid_turn(read(body, dialect, recording))
         try:
             events = read(body, AUTO, recording)
         except NotAResponse:
             return
-        assert_legal(events)
+        assert_valid_turn(events)
 
     @pytest.mark.parametrize("dialect", [dialect for dialect in DIALECTS if dialect != "text"])
     @many
     @given(data=st.data())
     def test_values_of_a_wrong_kind_end_in_a_legal_turn(self, dialect: str, data: st.DataObject) -> None:
         recording, body = data.draw(confused(BY_DIALECT[dialect]))
-        assert_legal(read(body, dialect, recording))
+        assert_valid_turn(read(body, dialect, recording))
 
     @pytest.mark.parametrize("dialect", DIALECTS)
     @many
     @given(body=st.binary(max_size=200))
     def test_any_bytes_end_in_a_legal_turn(self, dialect: str, body: bytes) -> None:
-        assert_legal(read(body, dialect, BY_DIALECT[dialect][0]))
+        assert_valid_turn(read(body, dialect, BY_DIALECT[dialect][0]))
 
     @pytest.mark.parametrize("dialect", [dialect for dialect in DIALECTS if dialect != "text"])
     def test_json_that_is_nested_too_deep_ends_in_a_legal_turn(self, dialect: str) -> None:
         recording = BY_DIALECT[dialect][0]
         deep = b'{"deep":' + b"[" * 5_000 + b"]" * 5_000 + b"}"
-        assert_legal(read(as_events([*recording.frames()[:2], Frame(deep)]), dialect, recording))
+        assert_valid_turn(read(as_events([*recording.frames()[:2], Frame(deep)]), dialect, recording))
         for body in (deep, deep + b"\n" + deep, b"[" + deep + b"]"):
-            assert_legal(read(body, dialect, recording))
+            assert_valid_turn(read(body, dialect, recording))
             with pytest.raises(NotAResponse):
                 read(body, AUTO, recording)
 
@@ -358,8 +371,8 @@ def plainly(turn: Turn) -> list[object]:
     for block in turn.blocks:
         seals = [(seal.form, meaning(seal.payload)) for seal in block.seals]
         result = None if block.result is None else meaning(block.result)
-        said = meaning(block.text) if block.kind is Kind.TOOL_CALL else block.text
-        blocks.append((block.kind, said, block.name, block.call_id, result, block.error, block.status, seals))
+        text = meaning(block.text) if block.kind is Kind.TOOL_CALL else block.text
+        blocks.append((block.kind, text, block.name, block.call_id, result, block.error, block.status, seals))
     return [turn.dialect, turn.model, blocks, turn.usage, outcome, [notice.code for notice in turn.notices]]
 
 
@@ -395,5 +408,5 @@ class TestNews:
 def test_no_thought_is_in_the_answer(name: str) -> None:
     """R001: what was thought does not stand in the answer, whatever place the provider put it in."""
     turn = RECORDINGS[name].turn()
-    for block in turn.top(Kind.REASONING):
+    for block in turn.own_blocks(Kind.REASONING):
         assert block.blank or block.text.strip() not in turn.answer

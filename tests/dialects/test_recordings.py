@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.cutting import PLACES, cut
-from tests.dialects.recorded import RECORDINGS, in_full, seals_of, told
+from tests.cutting import SPLIT_POINTS, split_at
+from tests.dialects.recorded import RECORDINGS, complete_story, seals_of, turn_as_story
 from tests.recordings.make_eventstreams import streams
 
 from thinkaloud.dialects import AUTO, DIALECTS
@@ -17,19 +17,19 @@ from thinkaloud.dialects import AUTO, DIALECTS
 def test_a_recording_reads_as_its_story(name: str) -> None:
     """R002, R011: whole and in small pieces, with the dialect named and with nobody saying which it is."""
     recording = RECORDINGS[name]
-    story = in_full(recording.story)
+    story = complete_story(recording.story)
     for dialect in (AUTO, recording.dialect):
         for size in (len(recording.body), 1, 3, 7, 64):
-            assert told(recording.turn(recording.of_size(size), dialect), recording.story) == story
+            assert turn_as_story(recording.turn(recording.in_chunks(size), dialect), recording.story) == story
 
 
 @pytest.mark.parametrize("name", RECORDINGS)
 @settings(max_examples=8, deadline=None)
-@given(places=PLACES, dialect=st.booleans())
-def test_any_cut_tells_the_same_story(name: str, places: list[int], dialect: bool) -> None:
+@given(split_points=SPLIT_POINTS, dialect=st.booleans())
+def test_any_cut_tells_the_same_story(name: str, split_points: list[int], dialect: bool) -> None:
     recording = RECORDINGS[name]
-    turn = recording.turn(cut(recording.body, places), recording.dialect if dialect else AUTO)
-    assert told(turn, recording.story) == in_full(recording.story)
+    turn = recording.turn(split_at(recording.body, split_points), recording.dialect if dialect else AUTO)
+    assert turn_as_story(turn, recording.story) == complete_story(recording.story)
 
 
 @pytest.mark.parametrize("name", [name for name, made in RECORDINGS.items() if "message" in made.story])
@@ -53,7 +53,7 @@ def test_a_seal_names_who_issued_it_and_keeps_an_item_byte_for_byte(name: str) -
 
 def test_every_dialect_has_recordings() -> None:
     assert {recording.dialect for recording in RECORDINGS.values()} == set(DIALECTS)
-    assert all(name.startswith(f"{made.dialect}/") for name, made in RECORDINGS.items())
+    assert all(name.startswith(f"{own_recording.dialect}/") for name, own_recording in RECORDINGS.items())
 
 
 def test_a_story_says_what_it_is_and_nothing_unheard_of() -> None:
@@ -75,7 +75,7 @@ def test_a_story_says_what_it_is_and_nothing_unheard_of() -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "made"), [pytest.param(*made, id=made[0].parent.name) for made in streams()]
+    ("body", "expected"), [pytest.param(*expected, id=expected[0].parent.name) for expected in streams()]
 )
-def test_an_event_stream_is_made_from_its_events(body: Path, made: bytes) -> None:
-    assert body.read_bytes() == made, "run `python -m tests.recordings.make_eventstreams`"
+def test_an_event_stream_is_made_from_its_events(body: Path, expected: bytes) -> None:
+    assert body.read_bytes() == expected, "run `python -m tests.recordings.make_eventstreams`"

@@ -1,7 +1,7 @@
 """What was asked of the reading side, by number, each on the recordings that are examples of it."""
 
 import pytest
-from tests.dialects.recorded import RECORDINGS, Recording, in_full, seals_of, told
+from tests.dialects.recorded import RECORDINGS, Recording, complete_story, seals_of, turn_as_story
 
 from thinkaloud import Turn
 from thinkaloud.canon import BlockEnded, BlockGrew, BlockStarted, Kind, SealForm
@@ -9,11 +9,15 @@ from thinkaloud.transcript import Ending
 
 
 def examples(number: str) -> list[Recording]:
-    found = [recording for recording in RECORDINGS.values() if number in recording.story.get("proves", ())]
-    assert found, f"no recording is an example of {number}"
-    for recording in found:
-        assert told(recording.turn(), recording.story) == in_full(recording.story), recording.name
-    return found
+    recordings = [
+        recording for recording in RECORDINGS.values() if number in recording.story.get("proves", ())
+    ]
+    assert recordings, f"no recording is an example of {number}"
+    for recording in recordings:
+        assert turn_as_story(recording.turn(), recording.story) == complete_story(recording.story), (
+            recording.name
+        )
+    return recordings
 
 
 def turn_of(name: str) -> Turn:
@@ -61,7 +65,7 @@ def test_openrouter_details() -> None:
         examples(number)
     thought = turn_of("openai_chat/openrouter_summary_and_encrypted").blocks[0]
     assert (thought.text, thought.seals[0].form) == ("**Weighing** apples", SealForm.ENCRYPTED)
-    assert turn_of("openai_chat/unknown_detail").top(Kind.REASONING) == []
+    assert turn_of("openai_chat/unknown_detail").own_blocks(Kind.REASONING) == []
 
 
 def test_fields_of_a_delta() -> None:
@@ -80,7 +84,7 @@ def test_details_outrank_tags() -> None:
 def test_an_empty_list_of_details_makes_no_block() -> None:
     """R024: and is kept, since it has to go back."""
     for recording in examples("R024"):
-        assert recording.turn().top(Kind.REASONING) == []
+        assert recording.turn().own_blocks(Kind.REASONING) == []
 
 
 def test_a_thought_without_an_answer_is_no_failure() -> None:
@@ -109,7 +113,7 @@ def test_claude_streamed_and_whole() -> None:
 def test_encrypted_thoughts_show_no_text() -> None:
     """R033: a sealed thought without a word in it."""
     for recording in examples("R033"):
-        (thought,) = recording.turn().top(Kind.REASONING)
+        (thought,) = recording.turn().own_blocks(Kind.REASONING)
         assert (thought.text, [seal.form for seal in thought.seals]) == ("", [SealForm.ENCRYPTED])
 
 

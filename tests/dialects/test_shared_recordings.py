@@ -11,18 +11,25 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings
-from tests.cutting import PLACES, cut
-from tests.dialects.recorded import MISSING, REAL, SHARED, JsonObject, Recording, seals_of
+from tests.cutting import SPLIT_POINTS, split_at
+from tests.dialects.recorded import (
+    MISSING_REASON,
+    REAL_BY_NAME,
+    REAL_RECORDINGS,
+    JsonObject,
+    Recording,
+    seals_of,
+)
 
 from thinkaloud import Turn
 from thinkaloud.canon import Kind, SealForm
 from thinkaloud.dialects import AUTO
 from thinkaloud.transcript import Ending
 
-pytestmark = pytest.mark.skipif(not REAL, reason=MISSING)
+pytestmark = pytest.mark.skipif(not REAL_BY_NAME, reason=MISSING_REASON)
 
-NAMES = sorted(REAL)
-CHUNKED = [name for name in NAMES if (SHARED / name / "chunks.json").exists()]
+NAMES = sorted(REAL_BY_NAME)
+CHUNKED = [name for name in NAMES if (REAL_RECORDINGS / name / "chunks.json").exists()]
 SMALL = 20_000
 """Bytes; larger bodies are not read byte by byte."""
 
@@ -81,9 +88,9 @@ def order(turn: Turn) -> list[str]:
 def expected_order(expected: JsonObject) -> list[str]:
     """The same of what is expected, where a result belongs to its call."""
     if "think_tags" in expected:  # there the blocks are not told apart, but a thought can only come first
-        told = {"reasoning": expected["reasoning"], "text": expected["answer"]}
+        text_by_kind = {"reasoning": expected["reasoning"], "text": expected["answer"]}
         calls = ["tool_call" for block in expected["blocks"] if block["kind"] in CALLS]
-        kinds = [kind for kind, text in told.items() if text.strip()] + calls
+        kinds = [kind for kind, text in text_by_kind.items() if text.strip()] + calls
     else:
         kinds = [AS_KIND.get(block["kind"], block["kind"]) for block in expected["blocks"] if shows(block)]
     return [kind for kind, _ in groupby(kinds)]
@@ -96,7 +103,7 @@ def shows(block: JsonObject) -> bool:
 
 @pytest.fixture(params=[name for name in NAMES if name not in READ_DIFFERENTLY])
 def real(request: pytest.FixtureRequest) -> Recording:
-    return REAL[str(request.param)]
+    return REAL_BY_NAME[str(request.param)]
 
 
 def test_thoughts_and_answer_are_as_expected(real: Recording) -> None:
@@ -104,13 +111,13 @@ def test_thoughts_and_answer_are_as_expected(real: Recording) -> None:
     expected, turn = real.story, real.turn()
     assert plain(turn.reasoning, expected) == plain(expected["reasoning"], expected)
     assert plain(turn.answer, expected) == plain(expected["answer"], expected)
-    parts = [plain(block.text, expected) for block in turn.top(Kind.REASONING) if not block.blank]
+    parts = [plain(block.text, expected) for block in turn.own_blocks(Kind.REASONING) if not block.blank]
     assert parts == [plain(part, expected) for part in expected["reasoning_parts"] if part.strip()]
     assert order(turn) == expected_order(expected)
 
 
 def test_calls_are_as_expected(real: Recording) -> None:
-    calls = real.turn().top(Kind.TOOL_CALL)
+    calls = real.turn().own_blocks(Kind.TOOL_CALL)
     expected = [block for block in real.story["blocks"] if block["kind"] in CALLS]
     assert len(calls) == len(expected)
     for call, block in zip(calls, expected, strict=True):
@@ -131,8 +138,8 @@ def test_the_end_is_as_expected(real: Recording) -> None:
     if expected["errors"]:
         assert turn.outcome.ending is Ending.FAILED or turn.notices
     else:
-        said = str(expected["finish"] or "unknown").removeprefix("incomplete:")
-        assert turn.outcome.cause == said
+        finish = str(expected["finish"] or "unknown").removeprefix("incomplete:")
+        assert turn.outcome.cause == finish
         assert turn.outcome.ending is not Ending.FAILED
 
 
@@ -144,29 +151,31 @@ def test_the_dialect_is_found(real: Recording) -> None:
 
 
 def test_cut_bytes_tell_the_same_story(real: Recording) -> None:
-    whole = summary(real.turn())
+    whole_turn = summary(real.turn())
     for size in (1,) if len(real.body) < SMALL else (64, 997, 1024):
-        assert summary(real.turn(real.of_size(size))) == whole
+        assert summary(real.turn(real.in_chunks(size))) == whole_turn
 
 
 @pytest.mark.parametrize("name", NAMES)
 @settings(max_examples=5, deadline=None)
-@given(places=PLACES)
-def test_any_cut_tells_the_same_story(name: str, places: list[int]) -> None:
-    real = REAL[name]
-    spread = [place * 7919 for place in places]  # so that cuts reach the end of large bodies
-    assert summary(real.turn(cut(real.body, spread))) == summary(real.turn())
+@given(split_points=SPLIT_POINTS)
+def test_any_cut_tells_the_same_story(name: str, split_points: list[int]) -> None:
+    real = REAL_BY_NAME[name]
+    spread = [position * 7919 for position in split_points]  # so that cuts reach the end of large bodies
+    assert summary(real.turn(split_at(real.body, spread))) == summary(real.turn())
 
 
 @pytest.mark.parametrize("name", CHUNKED)
 def test_reads_as_the_network_cut_them_tell_the_same_story(name: str) -> None:
-    real = REAL[name]
-    sizes = [size for size, _ in json.loads((SHARED / name / "chunks.json").read_text("utf-8"))["chunks"]]
-    pieces, at = [], 0
+    real = REAL_BY_NAME[name]
+    sizes = [
+        size for size, _ in json.loads((REAL_RECORDINGS / name / "chunks.json").read_text("utf-8"))["chunks"]
+    ]
+    pieces, index = [], 0
     for size in sizes:
-        pieces.append(real.body[at : at + size])
-        at += size
-    assert summary(real.turn([*pieces, real.body[at:]])) == summary(real.turn())
+        pieces.append(real.body[index : index + size])
+        index += size
+    assert summary(real.turn([*pieces, real.body[index:]])) == summary(real.turn())
 
 
 def test_only_recordings_that_exist_are_read_differently() -> None:

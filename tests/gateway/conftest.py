@@ -4,16 +4,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.gateway.providing import providing
+from tests.gateway.providing import run_provider
 
-from thinkaloud.catalog import builtin
-from thinkaloud.client.keys import OR
+from thinkaloud.catalog import builtin_catalog
+from thinkaloud.client.keys import REFERENCE_SEPARATOR
 
 
 @pytest.fixture(scope="session")
 def provider() -> Iterator[str]:
     """Where the paced provider listens."""
-    with providing() as url:
+    with run_provider() as url:
         yield url
 
 
@@ -21,6 +21,6 @@ def provider() -> Iterator[str]:
 def no_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("THINKALOUD_HOME", str(tmp_path))
     monkeypatch.delenv("THINKALOUD_MODEL", raising=False)
-    for row in builtin().providers.values():
-        for reference in row.key.split(OR):
+    for row in builtin_catalog().providers.values():
+        for reference in row.key.split(REFERENCE_SEPARATOR):
             monkeypatch.delenv(reference.removeprefix("env:"), raising=False)

@@ -14,7 +14,7 @@ from typing import Any
 
 import aiohttp
 import msgspec
-from tests.gateway.providing import ROOT, ROW, START_S
+from tests.gateway.providing import CATALOG_ROW, ROOT, START_S
 
 from thinkaloud.server.gateway import Settings
 
@@ -25,7 +25,7 @@ class GatewayProcess:
     def __init__(self, home: Path, provider: str, *options: str, settings: Settings | None = None) -> None:
         self.home = home
         self.url = ""
-        self.started_s = 0.0
+        self.start_duration_s = 0.0
         """How long the last start took, until it answered."""
         self.killed = False
         self._process: subprocess.Popen[str] | None = None
@@ -34,7 +34,7 @@ class GatewayProcess:
             command = ["tests.gateway.hosting", msgspec.json.encode(settings).decode()]
         self._command = [sys.executable, "-m", *command]
         home.mkdir(exist_ok=True)
-        (home / "catalog.toml").write_text(ROW.format(url=provider), "utf-8")
+        (home / "catalog.toml").write_text(CATALOG_ROW.format(url=provider), "utf-8")
 
     @property
     def database(self) -> Path:
@@ -53,7 +53,7 @@ class GatewayProcess:
 
     async def start(self) -> None:
         """Start, and wait until it answers."""
-        begun = time.monotonic()
+        started_at_s = time.monotonic()
         self.killed = False
         with (self.home / "stderr.log").open("a") as errors:
             self._process = subprocess.Popen(
@@ -67,7 +67,7 @@ class GatewayProcess:
             )
         assert self._process.stdout
         self.url = (await asyncio.to_thread(self._process.stdout.readline)).strip()
-        self.started_s = time.monotonic() - begun
+        self.start_duration_s = time.monotonic() - started_at_s
         assert self.url, f"the gateway does not start: {self.errors[-2000:]}"
 
     async def kill(self) -> None:
@@ -93,7 +93,7 @@ class GatewayProcess:
         return await self.send(signal.SIGTERM).wait()
 
     @property
-    def runs(self) -> bool:
+    def alive(self) -> bool:
         """Whether there is such a process."""
         return self._process is not None and self._process.poll() is None
 
@@ -110,31 +110,31 @@ class Caller:
     ) -> Any:
         """The answer's JSON, after a look at its status."""
         async with self.http.request(
-            method, self.gateway.url + path, json=body, headers=bearing(token)
+            method, self.gateway.url + path, json=body, headers=bearer_headers(token)
         ) as response:
-            told = await response.read()
-            assert response.status == status, (response.status, told)
-            return msgspec.json.decode(told) if told else None
+            content = await response.read()
+            assert response.status == status, (response.status, content)
+            return msgspec.json.decode(content) if content else None
 
-    async def session(self, token: str = "") -> str:
+    async def create_session(self, token: str = "") -> str:
         """A new session's id."""
         return str((await self.call("POST", "/api/sessions", {}, status=201, token=token))["id"])
 
-    async def begin(self, model: str, session: str = "", token: str = "") -> str:
+    async def start_turn(self, model: str, session: str = "", token: str = "") -> str:
         """The id of a turn that has begun, in a new session unless one is named."""
-        session = session or await self.session(token)
-        asked = {"prompt": "Go on.", "model": f"paced/{model}"}
+        session = session or await self.create_session(token)
+        turn_body = {"prompt": "Go on.", "model": f"paced/{model}"}
         path = f"/api/sessions/{session}/turns"
-        return str((await self.call("POST", path, asked, status=202, token=token))["id"])
+        return str((await self.call("POST", path, turn_body, status=202, token=token))["id"])
 
 
-def bearing(token: str) -> dict[str, str]:
+def bearer_headers(token: str) -> dict[str, str]:
     """The header that shows a token, where there is one."""
     return {"Authorization": f"Bearer {token}"} if token else {}
 
 
 @asynccontextmanager
-async def calling(gateway: GatewayProcess) -> AsyncIterator[Caller]:
+async def start_caller(gateway: GatewayProcess) -> AsyncIterator[Caller]:
     """A caller of a gateway that is started here, and gone when the block ends."""
     connector = aiohttp.TCPConnector(limit=0, force_close=True, family=socket.AF_INET)
     async with aiohttp.ClientSession(connector=connector) as http:
@@ -142,5 +142,5 @@ async def calling(gateway: GatewayProcess) -> AsyncIterator[Caller]:
         try:
             yield Caller(gateway, http)
         finally:
-            if gateway.runs:
+            if gateway.alive:
                 await gateway.kill()

@@ -9,24 +9,24 @@ import msgspec
 from thinkaloud.app.settings import database_path, user_catalog
 from thinkaloud.server import logs
 from thinkaloud.server.gateway import Gateway, Settings
-from thinkaloud.server.serving import HERE, serve
-from thinkaloud.store.sqlite import opened
+from thinkaloud.server.serving import LOCAL_ONLY, serve
+from thinkaloud.store.sqlite import open_database
 
 
-def main(told: str) -> int:
+def main(settings_json: str) -> int:
     """Serve until stopped."""
-    settings = msgspec.json.decode(told, type=Settings)
+    settings = msgspec.json.decode(settings_json, type=Settings)
     logs.set_up()
 
     @asynccontextmanager
-    async def opening() -> AsyncIterator[Gateway]:
+    async def open_gateway() -> AsyncIterator[Gateway]:
         async with (
-            opened(database_path()) as database,
+            open_database(database_path()) as database,
             Gateway(database, user_catalog(), settings=settings) as gateway,
         ):
             yield gateway
 
-    return 0 if serve(opening, HERE, lambda place: print(place.url, flush=True)) else 130
+    return 0 if serve(open_gateway, LOCAL_ONLY, lambda server: print(server.url, flush=True)) else 130
 
 
 if __name__ == "__main__":

@@ -22,9 +22,9 @@ from aiohttp import web
 ROOT = Path(__file__).parents[2]
 START_S = 60
 """Longer than any start or end takes, also where other work keeps the machine busy."""
-_NAME = re.compile(r"r(\d+)-c(\d+)-ms(\d+)(?:-b(\d+)(zh)?)?")
+_MODEL_NAME = re.compile(r"r(\d+)-c(\d+)-ms(\d+)(?:-b(\d+)(zh)?)?")
 
-ROW = """
+CATALOG_ROW = """
 [providers.paced]
 dialect = "openai_chat"
 base_url = "{url}/v1"
@@ -35,19 +35,19 @@ fact = {{ as_of = "2026-01-01", source = "a test" }}
 """What a user writes into catalog.toml to ask it."""
 
 
-class Script(NamedTuple):
+class WordScript(NamedTuple):
     """What a model says, word by word."""
 
     thoughts: list[str]
     answer: list[str]
-    every_s: float
+    interval_s: float
 
     @classmethod
-    def of(cls, model: str) -> "Script":
-        found = _NAME.fullmatch(model.removeprefix("paced/"))
-        assert found, f"{model} does not say what it will say"
-        thoughts, answer, every_ms, size = (int(number or 0) for number in found.groups()[:4])
-        filler = "思" if found[5] else "x"
+    def from_model_name(cls, model: str) -> "WordScript":
+        match = _MODEL_NAME.fullmatch(model.removeprefix("paced/"))
+        assert match, f"{model} does not say what it will say"
+        thoughts, answer, every_ms, size = (int(number or 0) for number in match.groups()[:4])
+        filler = "思" if match[5] else "x"
         return cls(
             [f" pensée-{number} ".rjust(size, filler) for number in range(thoughts)],
             [f" réponse-{number}→ ".rjust(size, filler) for number in range(answer)],
@@ -62,32 +62,32 @@ class Script(NamedTuple):
 
 def expected(model: str) -> tuple[str, str]:
     """What a turn of this model thinks and answers when nothing goes wrong."""
-    return Script.of(model).text
+    return WordScript.from_model_name(model).text
 
 
-async def converse(request: web.Request) -> web.StreamResponse:
+async def answer_request(request: web.Request) -> web.StreamResponse:
     """Answer one request, for as long as somebody listens."""
-    script = Script.of((await request.json())["model"])
+    script = WordScript.from_model_name((await request.json())["model"])
     response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
     await response.prepare(request)
     with suppress(ConnectionError):
-        await _say(response, script)
+        await _write_words(response, script)
     return response
 
 
-async def _say(response: web.StreamResponse, script: Script) -> None:
+async def _write_words(response: web.StreamResponse, script: WordScript) -> None:
     """Every word when it is due; those that are late go out together."""
     deltas = [{"reasoning_content": word} for word in script.thoughts]
     deltas += [{"content": word} for word in script.answer]
     clock = asyncio.get_running_loop().time
-    begun, said = clock(), 0
-    while said < len(deltas):
-        due = said + 1 if not script.every_s else int((clock() - begun) / script.every_s) + 1
-        if due <= said:
-            await asyncio.sleep(begun + said * script.every_s - clock())
+    started_s, sent_count = clock(), 0
+    while sent_count < len(deltas):
+        due = sent_count + 1 if not script.interval_s else int((clock() - started_s) / script.interval_s) + 1
+        if due <= sent_count:
+            await asyncio.sleep(started_s + sent_count * script.interval_s - clock())
             continue
-        await response.write(b"".join(_event({"delta": delta}) for delta in deltas[said:due]))
-        said = min(due, len(deltas))
+        await response.write(b"".join(_event({"delta": delta}) for delta in deltas[sent_count:due]))
+        sent_count = min(due, len(deltas))
     await response.write(_event({"delta": {}, "finish_reason": "stop"}) + b"data: [DONE]\n\n")
 
 
@@ -98,25 +98,25 @@ def _event(choice: dict[str, object]) -> bytes:
 async def serve() -> None:
     """Answer until whoever started us is gone."""
     app = web.Application(client_max_size=64 * 1024 * 1024)
-    app.router.add_post("/v1/chat/completions", converse)
+    app.router.add_post("/v1/chat/completions", answer_request)
     runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=0.1)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     print(f"http://127.0.0.1:{runner.addresses[0][1]}", flush=True)
-    over = asyncio.Event()
+    stdin_closed = asyncio.Event()
     loop = asyncio.get_running_loop()
 
-    def watch() -> None:
+    def wait_for_stdin() -> None:
         sys.stdin.read()
-        loop.call_soon_threadsafe(over.set)
+        loop.call_soon_threadsafe(stdin_closed.set)
 
-    threading.Thread(target=watch, daemon=True).start()
-    await over.wait()
+    threading.Thread(target=wait_for_stdin, daemon=True).start()
+    await stdin_closed.wait()
     await runner.cleanup()
 
 
 @contextmanager
-def providing() -> Iterator[str]:
+def run_provider() -> Iterator[str]:
     """The provider's address, until the block ends."""
     with subprocess.Popen(
         [sys.executable, "-m", "tests.gateway.providing"],

@@ -12,26 +12,26 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
-from tests.gateway.gateway_process import bearing
+from tests.gateway.gateway_process import bearer_headers
 
 from thinkaloud.canon import Entry, TurnEnded, TurnFailed
 from thinkaloud.transcript import Turn, apply
 
-_entry = msgspec.json.Decoder(Entry)
-_RESET = struct.pack("ii", 1, 0)
+_entry_decoder = msgspec.json.Decoder(Entry)
+_RESET_ON_CLOSE = struct.pack("ii", 1, 0)
 
 
-class Tape:
+class StreamRecord:
     """All that one reader has of a turn, over any number of connections."""
 
-    def __init__(self, lines: Iterable[bytes] = (), *, resets: bool = False) -> None:
+    def __init__(self, lines: Iterable[bytes] = (), *, resets_allowed: bool = False) -> None:
         self.lines = list(lines)
         """By number: the entries as they came."""
-        self.named: list[tuple[str, Any]] = []
+        self.events: list[tuple[str, Any]] = []
         self.comments = 0
         self.last_saved: int | None = None
         """The last entry it had when it was told that what follows is not saved."""
-        self._resets = resets
+        self._resets_allowed = resets_allowed
 
     @property
     def last(self) -> int:
@@ -41,11 +41,11 @@ class Tape:
     @property
     def state(self) -> str:
         """How the stream said that the turn came out; nothing where it did not."""
-        return str(dict(self.named).get("end", {}).get("state", ""))
+        return str(dict(self.events).get("end", {}).get("state", ""))
 
     @property
     def entries(self) -> list[Entry]:
-        return [_entry.decode(line) for line in self.lines]
+        return [_entry_decoder.decode(line) for line in self.lines]
 
     @property
     def turn(self) -> Turn:
@@ -62,11 +62,11 @@ class Tape:
         return turn.reasoning, turn.answer
 
     @property
-    def ends(self) -> int:
+    def end_count(self) -> int:
         """How many entries end the turn."""
         return sum(isinstance(entry.event, TurnEnded | TurnFailed) for entry in self.entries)
 
-    def take(self, event: bytes) -> None:
+    def add_event(self, event: bytes) -> None:
         """One event of a stream, whole."""
         fields = dict(line.split(b": ", 1) for line in event.split(b"\n"))
         if b"id" in fields:
@@ -74,105 +74,107 @@ class Tape:
             assert number == len(self.lines), f"entry {number} came after entry {self.last}"
             self.lines.append(fields[b"data"])
         elif b"event" in fields:
-            self._take_named(fields[b"event"].decode(), msgspec.json.decode(fields[b"data"]))
+            self._add_named_event(fields[b"event"].decode(), msgspec.json.decode(fields[b"data"]))
         elif b"" in fields:
             self.comments += 1
         else:
             assert fields == {b"retry": b"1000"}, event
 
-    def _take_named(self, name: str, data: Any) -> None:
-        self.named.append((name, data))
+    def _add_named_event(self, name: str, data: Any) -> None:
+        self.events.append((name, data))
         if name == "reset":
-            assert self._resets, "what this reader has is not in the log"
+            assert self._resets_allowed, "what this reader has is not in the log"
             self.lines.clear()
         elif name == "storage" and not data["saved"]:
             self.last_saved = self.last
 
 
-class Stream:
+class StreamConnection:
     """One connection to a stream: bytes as they come, taken apart into events for a tape."""
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, tape: Tape) -> None:
+    def __init__(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, record: StreamRecord
+    ) -> None:
         self._reader = reader
         self._writer = writer
-        self._tape = tape
+        self._tape = record
         self._raw = b""
         self._body = b""
         self.status = 0
-        self.begun = False
+        self.body_started = False
         """Whether anything of the body has come."""
-        self.whole = False
+        self.complete = False
         """Whether the response came to its proper end."""
 
-    async def read(self, most: int = 65536) -> bool:
+    async def read(self, max_bytes: int = 65536) -> bool:
         """Take so many bytes, or as many as are there; False where there are no more."""
         try:
-            data = await self._reader.read(most)
+            data = await self._reader.read(max_bytes)
         except ConnectionError:
             return False
         self._raw += data
         if not self.status and b"\r\n\r\n" in self._raw:
             head, _, self._raw = self._raw.partition(b"\r\n\r\n")
             self.status = int(head.split()[1])
-            self.whole = self.status == 204
+            self.complete = self.status == 204
         if self.status == 200:
-            self._take_chunks()
-        return bool(data) and not self.whole
+            self._parse_chunks()
+        return bool(data) and not self.complete
 
-    async def rest(self) -> None:
+    async def read_to_end(self) -> None:
         """Read until there is no more."""
         while await self.read():
             pass
 
-    async def drop(self, *, rudely: bool = False) -> None:
+    async def drop(self, *, reset: bool = False) -> None:
         """Leave, with a reset of the connection where it is to be rude."""
-        if rudely:
-            held: socket.socket = self._writer.get_extra_info("socket")
-            held.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+        if reset:
+            raw_socket: socket.socket = self._writer.get_extra_info("socket")
+            raw_socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
         self._writer.transport.abort()
         try:
             await self._writer.wait_closed()
         except ConnectionError:
             return  # the other side was quicker
 
-    def _take_chunks(self) -> None:
-        while not self.whole and b"\r\n" in self._raw:
-            size, _, rest = self._raw.partition(b"\r\n")
+    def _parse_chunks(self) -> None:
+        while not self.complete and b"\r\n" in self._raw:
+            size, _, remainder = self._raw.partition(b"\r\n")
             length = int(size, 16)
-            if len(rest) < length + 2:
+            if len(remainder) < length + 2:
                 return
-            self._body += rest[:length]
-            self._raw = rest[length + 2 :]
-            self.begun = True
-            self.whole = length == 0
+            self._body += remainder[:length]
+            self._raw = remainder[length + 2 :]
+            self.body_started = True
+            self.complete = length == 0
         *events, self._body = self._body.split(b"\n\n")
         for event in events:
-            self._tape.take(event)
+            self._tape.add_event(event)
 
 
 @asynccontextmanager
-async def streaming(
-    url: str, turn: str, tape: Tape, *, token: str = "", by_query: bool = False, query: str = ""
-) -> AsyncIterator[Stream]:
+async def open_stream(
+    url: str, turn: str, record: StreamRecord, *, token: str = "", by_query: bool = False, query: str = ""
+) -> AsyncIterator[StreamConnection]:
     """A connection to a turn's stream, that goes on after what the tape has; dropped when the block ends."""
-    place = urlsplit(url)
-    path, headers = f"/api/turns/{turn}/events{query}", {"Host": place.netloc, **bearing(token)}
-    if tape.last >= 0 and by_query:
-        path += f"{'&' if query else '?'}after={tape.last}"
-    elif tape.last >= 0:
-        headers["Last-Event-ID"] = str(tape.last)
-    reader, writer = await asyncio.open_connection(place.hostname, place.port, family=socket.AF_INET)
+    url_parts = urlsplit(url)
+    path, headers = f"/api/turns/{turn}/events{query}", {"Host": url_parts.netloc, **bearer_headers(token)}
+    if record.last >= 0 and by_query:
+        path += f"{'&' if query else '?'}after={record.last}"
+    elif record.last >= 0:
+        headers["Last-Event-ID"] = str(record.last)
+    reader, writer = await asyncio.open_connection(url_parts.hostname, url_parts.port, family=socket.AF_INET)
     lines = [f"GET {path} HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items())]
     writer.write("\r\n".join(lines).encode() + b"\r\n\r\n")
-    stream = Stream(reader, writer, tape)
+    stream = StreamConnection(reader, writer, record)
     try:
         yield stream
     finally:
         await stream.drop()
 
 
-async def follow(url: str, turn: str, tape: Tape, token: str = "") -> Stream:
+async def follow(url: str, turn: str, record: StreamRecord, token: str = "") -> StreamConnection:
     """Read from where the tape is until the connection ends, however it does."""
-    async with streaming(url, turn, tape, token=token) as stream:
-        await stream.rest()
+    async with open_stream(url, turn, record, token=token) as stream:
+        await stream.read_to_end()
     return stream

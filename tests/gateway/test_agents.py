@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from tests.agents.legal_tree import assert_legal
-from tests.gateway.gateway_process import Caller, GatewayProcess, calling
-from tests.gateway.reading import Tape, follow
+from tests.gateway.gateway_process import Caller, GatewayProcess, start_caller
+from tests.gateway.reading import StreamRecord, follow
 
 from thinkaloud.canon import Kind
-from thinkaloud.simulators import running
-from thinkaloud.transcript import Approval, Ending, Status
+from thinkaloud.simulators import run_simulator
+from thinkaloud.transcript import Approval, BlockStatus, Ending
 
 PUZZLE = "make 24 from 4 7 8 8"
 RUNS = 24
@@ -44,15 +44,15 @@ LAUNCH = [
 
 async def begin(caller: Caller, agent: str, prompt: str = PUZZLE) -> str:
     """The id of a turn that an agent answers."""
-    path = f"/api/sessions/{await caller.session()}/turns"
+    path = f"/api/sessions/{await caller.create_session()}/turns"
     return str((await caller.call("POST", path, {"prompt": prompt, "agent": agent}, status=202))["id"])
 
 
-async def told(caller: Caller, turn: str) -> Tape:
+async def read_record(caller: Caller, turn: str) -> StreamRecord:
     """A turn's stream to its end."""
-    tape = Tape()
-    await follow(caller.gateway.url, turn, tape)
-    return tape
+    record = StreamRecord()
+    await follow(caller.gateway.url, turn, record)
+    return record
 
 
 def test_the_planner_that_comes_along_thinks_calls_delegates_and_answers(
@@ -61,14 +61,17 @@ def test_the_planner_that_comes_along_thinks_calls_delegates_and_answers(
     """R099–R102, R120–R125: thoughts, both kinds of steps, the checker below its call, the answer."""
 
     async def check() -> None:
-        async with calling(GatewayProcess(tmp_path / "home", provider)) as caller:
+        async with start_caller(GatewayProcess(tmp_path / "home", provider)) as caller:
             turn = await begin(caller, "planner")
-            seen = assert_legal((await told(caller, turn)).entries)
-            assert "24" in seen.answer
-            (tool,), (assistant,) = seen.top(Kind.TOOL_CALL), seen.top(Kind.ASSISTANT_CALL)
+            events_seen = assert_legal((await read_record(caller, turn)).entries)
+            assert "24" in events_seen.answer
+            (tool,), (assistant,) = (
+                events_seen.own_blocks(Kind.TOOL_CALL),
+                events_seen.own_blocks(Kind.ASSISTANT_CALL),
+            )
             assert (tool.name, tool.result) == ("calculator", "24")
-            assert (assistant.name, assistant.status) == ("Checker", Status.DONE)
-            assert Kind.REASONING in {child.kind for child in seen.children(assistant)}
+            assert (assistant.name, assistant.status) == ("Checker", BlockStatus.DONE)
+            assert Kind.REASONING in {child.kind for child in events_seen.children(assistant)}
             body = await caller.call("GET", f"/api/turns/{turn}")
             steps = body["thinking_block"]["steps"]
             assert {step["type"] for step in steps} == {"reasoning", "tool_call", "assistant_call"}
@@ -82,23 +85,28 @@ def test_killed_at_any_step_a_run_has_one_end_and_stays_a_tree(tmp_path: Path, p
     async def check() -> None:
         rng = random.Random(SEED)
         gateway = GatewayProcess(tmp_path / "home", provider)
-        async with calling(gateway) as caller:
+        async with start_caller(gateway) as caller:
             turns = []
             for _ in range(RUNS):
                 turns.append(await begin(caller, "planner"))
                 await asyncio.sleep(rng.uniform(0, 2 * SPREAD_S / RUNS))
             await gateway.kill()
             await gateway.start()
-            seen = [assert_legal((await told(caller, turn)).entries) for turn in turns]
-            endings = [turn.outcome.ending for turn in seen if turn.outcome is not None]
+            events_seen = [assert_legal((await read_record(caller, turn)).entries) for turn in turns]
+            endings = [turn.outcome.ending for turn in events_seen if turn.outcome is not None]
             assert set(endings) <= {Ending.ANSWERED, Ending.FAILED}
             assert endings.count(Ending.FAILED) > RUNS / 4
-            at = {block.kind for turn in seen for block in turn.blocks if block.status is not Status.DONE}
+            at = {
+                block.kind
+                for turn in events_seen
+                for block in turn.blocks
+                if block.status is not BlockStatus.DONE
+            }
             assert Kind.REASONING in at
             session = (await caller.call("GET", f"/api/turns/{turns[-1]}"))["session"]
             again = {"prompt": PUZZLE, "agent": "planner"}
-            begun = await caller.call("POST", f"/api/sessions/{session}/turns", again, status=202)
-            assert "24" in assert_legal((await told(caller, str(begun["id"]))).entries).answer
+            body = await caller.call("POST", f"/api/sessions/{session}/turns", again, status=202)
+            assert "24" in assert_legal((await read_record(caller, str(body["id"]))).entries).answer
 
     asyncio.run(check())
 
@@ -110,9 +118,9 @@ def test_killed_while_it_waits_a_run_goes_on_with_the_approval(tmp_path: Path) -
     (home / "agents.toml").write_text(AGENTS, "utf-8")
 
     async def check() -> None:
-        async with running("vllm", script=[*LAUNCH]) as simulator:
+        async with run_simulator("vllm", script=[*LAUNCH]) as simulator:
             gateway = GatewayProcess(home, simulator.url)
-            async with calling(gateway) as caller:
+            async with start_caller(gateway) as caller:
                 turn = await begin(caller, "pilot")
                 block = await _waiting(caller, turn)
                 for _ in range(2):
@@ -121,9 +129,9 @@ def test_killed_while_it_waits_a_run_goes_on_with_the_approval(tmp_path: Path) -
                     assert await _waiting(caller, turn) == block
                 decision = {"block": block, "granted": True}
                 await caller.call("POST", f"/api/turns/{turn}/approvals", decision, status=202)
-                seen = assert_legal((await told(caller, turn)).entries)
-                assert seen.answer == "Launched."
-                assert seen.blocks[block].approval is Approval.GRANTED
+                events_seen = assert_legal((await read_record(caller, turn)).entries)
+                assert events_seen.answer == "Launched."
+                assert events_seen.blocks[block].approval is Approval.GRANTED
         assert (home / "launched.txt").read_text("utf-8") == "the ship\n"
 
     asyncio.run(check())

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import aiohttp
 from sqlalchemy import Connection
-from tests.gateway.gateway_process import Caller, GatewayProcess, calling
+from tests.gateway.gateway_process import Caller, GatewayProcess, start_caller
 from tests.gateway.providing import expected
-from tests.gateway.reading import Tape, follow
+from tests.gateway.reading import StreamRecord, follow
 
 from thinkaloud.canon import BlockGrew
 from thinkaloud.store import people
-from thinkaloud.store.sqlite import opened
+from thinkaloud.store.sqlite import open_database
 
 ROUNDS = 12
 STREAMS = 50
@@ -33,14 +33,14 @@ SEED = 20_261_115
 
 
 @dataclass
-class Asked:
+class AskedTurn:
     """A turn that somebody wants, in a session of theirs, and what its readers have of it."""
 
     session: str
     token: str
     model: str = ""
     turn: str = ""
-    tapes: list[Tape] = field(default_factory=list)
+    records: list[StreamRecord] = field(default_factory=list)
 
 
 async def with_tokens(gateway: GatewayProcess, count: int) -> list[str]:
@@ -50,25 +50,28 @@ async def with_tokens(gateway: GatewayProcess, count: int) -> list[str]:
         users = [people.add_user(conn, f"user{number}", 0) for number in range(1, count)]
         return [people.create_token(conn, user.key, "", 0)[1] for user in users]
 
-    async with opened(gateway.database, guest=True) as database:
+    async with open_database(gateway.database, guest=True) as database:
         return ["", *await database.write(make)]
 
 
-async def ask(caller: Caller, asked: Asked) -> None:
+async def ask(caller: Caller, asked_turn: AskedTurn) -> None:
     """Begin a turn and read it, twice; until all is over, or the gateway is gone."""
     try:
-        asked.turn = await caller.begin(asked.model, asked.session, asked.token)
+        asked_turn.turn = await caller.start_turn(asked_turn.model, asked_turn.session, asked_turn.token)
         await asyncio.gather(
-            *(follow(caller.gateway.url, asked.turn, tape, asked.token) for tape in asked.tapes)
+            *(
+                follow(caller.gateway.url, asked_turn.turn, record, asked_turn.token)
+                for record in asked_turn.records
+            )
         )
     except (aiohttp.ClientError, ConnectionError):
         assert caller.gateway.killed, "the connection broke while the gateway was there"
 
 
-async def until_all_read(wanted: list[Asked]) -> None:
+async def until_all_read(asked_turns: list[AskedTurn]) -> None:
     """Until everybody has seen something."""
     async with asyncio.timeout(60):
-        while not all(tape.lines for asked in wanted for tape in asked.tapes):
+        while not all(record.lines for asked_turn in asked_turns for record in asked_turn.records):
             await asyncio.sleep(0.01)
 
 
@@ -92,30 +95,30 @@ def running(database: Path) -> int:
         return int(conn.execute("SELECT count(*) FROM turns WHERE state = 'running'").fetchone()[0])
 
 
-async def check_turn(caller: Caller, asked: Asked, gate: asyncio.Semaphore) -> Tape:
+async def check_turn(caller: Caller, asked_turn: AskedTurn, gate: asyncio.Semaphore) -> StreamRecord:
     """All that was seen is there, byte for byte; the turn has one end; the rest is what the model said."""
-    url, turn, token = caller.gateway.url, asked.turn, asked.token
+    url, turn, token = caller.gateway.url, asked_turn.turn, asked_turn.token
     async with gate:
-        whole = Tape()
-        assert (await follow(url, turn, whole, token)).whole
+        whole = StreamRecord()
+        assert (await follow(url, turn, whole, token)).complete
         state = (await caller.call("GET", f"/api/turns/{turn}", token=token))["state"]
         assert whole.state == state
         assert state in ("done", "interrupted")
-        assert whole.ends == 1
-        for tape in asked.tapes:
-            assert tape.lines == whole.lines[: len(tape.lines)], "a reader saw what is not there"
-            stream = await follow(url, turn, tape, token)
-            assert stream.status == 204 or tape.state == state
-            assert tape.lines == whole.lines
-        thought, said = expected(asked.model)
+        assert whole.end_count == 1
+        for record in asked_turn.records:
+            assert record.lines == whole.lines[: len(record.lines)], "a reader saw what is not there"
+            stream = await follow(url, turn, record, token)
+            assert stream.status == 204 or record.state == state
+            assert record.lines == whole.lines
+        thought, answer = expected(asked_turn.model)
         if state == "done":
-            assert whole.text == (thought, said)
+            assert whole.text == (thought, answer)
         assert thought.startswith(whole.text[0])
-        assert said.startswith(whole.text[1])
+        assert answer.startswith(whole.text[1])
     return whole
 
 
-def tail_ms(whole: Tape, killed_ms: int) -> int | None:
+def tail_ms(whole: StreamRecord, killed_ms: int) -> int | None:
     """From the last word that is kept to the kill: so much the provider may have said in vain."""
     if whole.state == "done":
         return None
@@ -134,17 +137,19 @@ class Crashes:
         self.worst_ms: list[int] = []
         self.starts_s: list[float] = []
         self.states: dict[str, int] = {}
-        self.seen = 0
+        self.entries_seen = 0
 
     async def round(self, places: list[tuple[str, str]]) -> None:
         gateway, dice = self.caller.gateway, self.dice
-        wanted = [Asked(session, token) for session, token in places]
-        for asked in wanted:
-            asked.model = f"r{dice.randrange(150)}-c{dice.randrange(1, 150)}-ms{dice.choice((10, 20, 40))}"
-            asked.tapes = [Tape() for _ in range(READERS)]
-        asking = [asyncio.create_task(ask(self.caller, asked)) for asked in wanted]
+        asked_turns = [AskedTurn(session, token) for session, token in places]
+        for asked_turn in asked_turns:
+            asked_turn.model = (
+                f"r{dice.randrange(150)}-c{dice.randrange(1, 150)}-ms{dice.choice((10, 20, 40))}"
+            )
+            asked_turn.records = [StreamRecord() for _ in range(READERS)]
+        asking = [asyncio.create_task(ask(self.caller, asked_turn)) for asked_turn in asked_turns]
         if dice.random() < WHILE_LIVE:
-            await until_all_read(wanted)
+            await until_all_read(asked_turns)
         await asyncio.sleep(dice.uniform(0.0, 0.8))
         killed_ms = time.time_ns() // 1_000_000
         await gateway.kill()
@@ -153,13 +158,17 @@ class Crashes:
         await gateway.start()
         assert running(gateway.database) == 0
         gate = asyncio.Semaphore(10)
-        begun = [asked for asked in wanted if asked.turn]
-        self.seen += sum(len(tape.lines) for asked in begun for tape in asked.tapes)
-        checks = await asyncio.gather(*(check_turn(self.caller, asked, gate) for asked in begun))
+        started_turns = [asked_turn for asked_turn in asked_turns if asked_turn.turn]
+        self.entries_seen += sum(
+            len(record.lines) for asked_turn in started_turns for record in asked_turn.records
+        )
+        checks = await asyncio.gather(
+            *(check_turn(self.caller, asked_turn, gate) for asked_turn in started_turns)
+        )
         self._measure(checks, killed_ms)
 
-    def _measure(self, checks: list[Tape], killed_ms: int) -> None:
-        self.starts_s.append(self.caller.gateway.started_s)
+    def _measure(self, checks: list[StreamRecord], killed_ms: int) -> None:
+        self.starts_s.append(self.caller.gateway.start_duration_s)
         tails = [tail for whole in checks if (tail := tail_ms(whole, killed_ms)) is not None]
         self.tails_ms += tails
         self.worst_ms += [max(tails)] if tails else []
@@ -168,7 +177,7 @@ class Crashes:
 
     def __str__(self) -> str:
         return (
-            f"{sum(self.states.values())} turns {self.states}, {self.seen} entries seen; tail at the kill: "
+            f"{sum(self.states.values())} turns {self.states}, {self.entries_seen} entries seen; tail at the kill: "
             f"median {statistics.median(self.tails_ms)} ms, worst {max(self.worst_ms)} ms, median of the "
             f"rounds' worst {statistics.median(self.worst_ms)} ms; start: "
             f"median {statistics.median(self.starts_s):.2f} s, worst {max(self.starts_s):.2f} s"
@@ -181,9 +190,9 @@ def test_a_kill_at_any_moment_loses_nothing_that_was_seen(tmp_path: Path, provid
     async def story() -> None:
         gateway = GatewayProcess(tmp_path / "home", provider)
         tokens = await with_tokens(gateway, USERS)
-        async with calling(gateway) as caller:
+        async with start_caller(gateway) as caller:
             places = [
-                (await caller.session(token), token)
+                (await caller.create_session(token), token)
                 for token in (tokens[number % USERS] for number in range(STREAMS))
             ]
             crashes = Crashes(caller, random.Random(SEED), tmp_path / "copies")
@@ -196,7 +205,9 @@ def test_a_kill_at_any_moment_loses_nothing_that_was_seen(tmp_path: Path, provid
             assert await gateway.stop() == 0
         check_file(gateway.database, tmp_path / "copies")
         print(crashes)
-        assert crashes.seen > ROUNDS * STREAMS * READERS, "hardly anything was seen, so nothing was tried"
+        assert crashes.entries_seen > ROUNDS * STREAMS * READERS, (
+            "hardly anything was seen, so nothing was tried"
+        )
         assert crashes.states.keys() == {"done", "interrupted"}
         # Other tests share this machine: how long things usually take is only printed.
         assert min(crashes.worst_ms) < TAIL_MS

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.gateway.gateway_process import Caller, GatewayProcess, calling
-from tests.gateway.providing import ROW, expected
-from tests.gateway.reading import Tape, follow, streaming
-from tests.server.calling import calling as calling_in_process
-from tests.server.calling import quick
+from tests.gateway.gateway_process import Caller, GatewayProcess, start_caller
+from tests.gateway.providing import CATALOG_ROW, expected
+from tests.gateway.reading import StreamRecord, follow, open_stream
+from tests.server.calling import quick_settings
+from tests.server.calling import start_gateway as calling_in_process
 
-from thinkaloud.store.log import Pace
-from thinkaloud.store.sqlite import Sqlite
+from thinkaloud.store.log import LogConfig
+from thinkaloud.store.sqlite import SqliteDatabase
 
 MODEL = "r300-c300-ms10"
 BRIEF = "r3-c3-ms5"
@@ -35,40 +35,42 @@ async def until(true: Callable[[], bool], seconds: float = 20) -> None:
             await asyncio.sleep(0.01)
 
 
-async def until_ready(ready: Ready, wanted: tuple[int, str]) -> None:
+async def until_ready(read_readiness: Ready, expected: tuple[int, str]) -> None:
     """Until the gateway says this of itself."""
     async with asyncio.timeout(60):
-        while await ready() != wanted:
+        while await read_readiness() != expected:
             await asyncio.sleep(0.02)
 
 
 async def check(
-    url: str, turns: list[str], ready: Ready, refuse: Callable[[], Any], take: Callable[[], Any]
+    url: str, turns: list[str], read_readiness: Ready, refuse: Callable[[], Any], take: Callable[[], Any]
 ) -> None:
     """Streams before, while and after the disk refuses: said, gone on with, recovered, and all there."""
-    tapes = [Tape() for _ in turns]
-    reading = [asyncio.create_task(follow(url, turn, tape)) for turn, tape in zip(turns, tapes, strict=True)]
-    await until(lambda: all(tape.last > 3 for tape in tapes))
+    records = [StreamRecord() for _ in turns]
+    reading = [
+        asyncio.create_task(follow(url, turn, record)) for turn, record in zip(turns, records, strict=True)
+    ]
+    await until(lambda: all(record.last > 3 for record in records))
     await refuse()
-    await until(lambda: all(NOT_SAVED in tape.named for tape in tapes))
-    assert await ready() == (503, "not_saved")
-    seen = [tape.last for tape in tapes]
-    await until(lambda: all(tape.last > last + 10 for tape, last in zip(tapes, seen, strict=True)))
-    late = Tape()
+    await until(lambda: all(NOT_SAVED in record.events for record in records))
+    assert await read_readiness() == (503, "not_saved")
+    last_ids = [record.last for record in records]
+    await until(lambda: all(record.last > last + 10 for record, last in zip(records, last_ids, strict=True)))
+    late = StreamRecord()
     joining = asyncio.create_task(follow(url, turns[0], late))
-    await until(lambda: late.last > seen[0])
-    assert late.named == [NOT_SAVED], "who comes now is told at once"
+    await until(lambda: late.last > last_ids[0])
+    assert late.events == [NOT_SAVED], "who comes now is told at once"
     await take()
-    await until(lambda: all(SAVED in tape.named for tape in tapes))
-    await until_ready(ready, (200, "ok"))
+    await until(lambda: all(SAVED in record.events for record in records))
+    await until_ready(read_readiness, (200, "ok"))
     await asyncio.gather(*reading, joining)
-    for turn, tape in zip(turns, tapes, strict=True):
-        assert tape.named == [NOT_SAVED, SAVED, ("end", {"state": "done"})]
-        assert tape.text == expected(MODEL)
-        again = Tape()
+    for turn, record in zip(turns, records, strict=True):
+        assert record.events == [NOT_SAVED, SAVED, ("end", {"state": "done"})]
+        assert record.text == expected(MODEL)
+        again = StreamRecord()
         await follow(url, turn, again)
-        assert again.lines == tape.lines
-    assert late.lines == tapes[0].lines
+        assert again.lines == record.lines
+    assert late.lines == records[0].lines
 
 
 @pytest.mark.parametrize(
@@ -80,18 +82,24 @@ def test_a_disk_that_refuses_is_said_and_recovers(
     tmp_path: Path, provider: str, refuse: str, take: str
 ) -> None:
     async def story() -> None:
-        settings, rows = quick(pace=Pace(retry_s=0.05), grace_s=0.0), ROW.format(url=provider)
-        async with calling_in_process(tmp_path, settings=settings, more=rows) as caller:
-            turns = [await caller.begin(await caller.session(), model=f"paced/{MODEL}") for _ in range(COUNT)]
+        settings, rows = (
+            quick_settings(pace=LogConfig(retry_s=0.05), grace_s=0.0),
+            CATALOG_ROW.format(url=provider),
+        )
+        async with calling_in_process(tmp_path, settings=settings, extra=rows) as caller:
+            turns = [
+                await caller.start_turn(await caller.create_session(), model=f"paced/{MODEL}")
+                for _ in range(COUNT)
+            ]
 
-            async def ready() -> tuple[int, str]:
+            async def read_readiness() -> tuple[int, str]:
                 async with caller.http.get(f"{caller.url}/readyz") as response:
                     return response.status, (await response.json())["status"]
 
             await check(
                 caller.url,
                 turns,
-                ready,
+                read_readiness,
                 lambda: set_pragma(caller.database, refuse),
                 lambda: set_pragma(caller.database, take),
             )
@@ -108,14 +116,16 @@ def test_a_process_that_may_not_write_goes_on_and_keeps_all_when_it_may(
 
     async def story() -> None:
         gateway = GatewayProcess(tmp_path, provider)
-        async with calling(gateway) as caller:
-            turns = [await caller.begin(MODEL) for _ in range(COUNT)]
+        async with start_caller(gateway) as caller:
+            turns = [await caller.start_turn(MODEL) for _ in range(COUNT)]
 
-            async def ready() -> tuple[int, str]:
+            async def read_readiness() -> tuple[int, str]:
                 return await readiness(caller)
 
-            await check(gateway.url, turns, ready, lambda: limit(gateway, 0), lambda: limit(gateway, MUCH))
-            await caller.begin(BRIEF)
+            await check(
+                gateway.url, turns, read_readiness, lambda: limit(gateway, 0), lambda: limit(gateway, MUCH)
+            )
+            await caller.start_turn(BRIEF)
             assert await gateway.stop() == 0
             assert "Traceback" not in gateway.errors
 
@@ -123,16 +133,16 @@ def test_a_process_that_may_not_write_goes_on_and_keeps_all_when_it_may(
     assert whole(tmp_path / "thinkaloud.db") == ["done"] * (COUNT + 1)
 
 
-async def left_unsaved(caller: Caller, turn: str) -> Tape:
+async def left_unsaved(caller: Caller, turn: str) -> StreamRecord:
     """What a reader has of a turn when the disk has refused some of it; the reader goes on."""
-    tape = Tape()
-    async with streaming(caller.gateway.url, turn, tape) as stream:
-        while tape.last < 5:
+    record = StreamRecord()
+    async with open_stream(caller.gateway.url, turn, record) as stream:
+        while record.last < 5:
             assert await stream.read()
         await limit(caller.gateway, 0)
-        while tape.last_saved is None or tape.last < tape.last_saved + 20:
+        while record.last_saved is None or record.last < record.last_saved + 20:
             assert await stream.read()
-    return tape
+    return record
 
 
 @LIMITS
@@ -142,18 +152,21 @@ def test_what_was_shown_and_never_saved_is_taken_back(tmp_path: Path, provider: 
 
     async def story() -> None:
         gateway = GatewayProcess(tmp_path, provider)
-        async with calling(gateway) as caller:
-            turn = await caller.begin(MODEL)
-            seen = await left_unsaved(caller, turn)
+        async with start_caller(gateway) as caller:
+            turn = await caller.start_turn(MODEL)
+            unsaved_record = await left_unsaved(caller, turn)
             await gateway.kill()
             await gateway.start()
-            log = Tape()
+            log = StreamRecord()
             await follow(gateway.url, turn, log)
-            assert (log.state, log.ends) == ("interrupted", 1)
-            assert seen.last_saved is not None
-            kept = sum(ours == theirs for ours, theirs in zip(seen.lines, log.lines, strict=False))
-            assert kept > seen.last_saved, "what was said to be saved is there"
-            back = Tape(seen.lines[: kept + ahead], resets=True)
+            assert (log.state, log.end_count) == ("interrupted", 1)
+            assert unsaved_record.last_saved is not None
+            common_lines = sum(
+                shown_line == saved_line
+                for shown_line, saved_line in zip(unsaved_record.lines, log.lines, strict=False)
+            )
+            assert common_lines > unsaved_record.last_saved, "what was said to be saved is there"
+            back = StreamRecord(unsaved_record.lines[: common_lines + ahead], resets_allowed=True)
             await follow(gateway.url, turn, back)
             assert back.lines == log.lines, "the reader goes on with what never was"
 
@@ -166,16 +179,19 @@ def test_a_stop_while_nothing_can_be_saved_comes_to_its_end(tmp_path: Path, prov
 
     async def story() -> None:
         gateway = GatewayProcess(tmp_path, provider, "--grace", "0.5")
-        async with calling(gateway) as caller:
-            turn = await caller.begin(MODEL)
-            seen = await left_unsaved(caller, turn)
+        async with start_caller(gateway) as caller:
+            turn = await caller.start_turn(MODEL)
+            unsaved_record = await left_unsaved(caller, turn)
             assert await gateway.stop() == 0
             await gateway.start()
-            again = Tape()
+            again = StreamRecord()
             await follow(gateway.url, turn, again)
-            assert (again.state, again.ends) == ("interrupted", 1)
-            assert seen.last_saved is not None
-            assert again.lines[: seen.last_saved + 1] == seen.lines[: seen.last_saved + 1]
+            assert (again.state, again.end_count) == ("interrupted", 1)
+            assert unsaved_record.last_saved is not None
+            assert (
+                again.lines[: unsaved_record.last_saved + 1]
+                == unsaved_record.lines[: unsaved_record.last_saved + 1]
+            )
 
     asyncio.run(story())
     assert whole(tmp_path / "thinkaloud.db") == ["interrupted"]
@@ -188,16 +204,16 @@ def test_an_error_that_the_engine_was_not_expected_to_make_is_no_silence(
 
     async def story() -> None:
         gateway = GatewayProcess(tmp_path, provider)
-        async with calling(gateway) as caller:
-            turns = [await caller.begin(MODEL) for _ in range(COUNT)]
+        async with start_caller(gateway) as caller:
+            turns = [await caller.start_turn(MODEL) for _ in range(COUNT)]
 
-            async def ready() -> tuple[int, str]:
+            async def read_readiness() -> tuple[int, str]:
                 return await readiness(caller)
 
             await check(
                 gateway.url,
                 turns,
-                ready,
+                read_readiness,
                 lambda: alter(gateway, BROKEN.format(table="log", when="TRUE")),
                 lambda: alter(gateway, MENDED),
             )
@@ -210,19 +226,19 @@ def test_an_end_that_cannot_be_kept_is_kept_when_it_can(tmp_path: Path, provider
 
     async def story() -> None:
         gateway = GatewayProcess(tmp_path, provider)
-        async with calling(gateway) as caller:
-            session, tape = await caller.session(), Tape()
+        async with start_caller(gateway) as caller:
+            session, record = await caller.create_session(), StreamRecord()
             await alter(gateway, BROKEN.format(table="messages", when="NEW.role = 'assistant'"))
-            turn = await caller.begin(BRIEF, session)
-            reading = asyncio.create_task(follow(gateway.url, turn, tape))
+            turn = await caller.start_turn(BRIEF, session)
+            reading = asyncio.create_task(follow(gateway.url, turn, record))
             await until(lambda: "could not be kept" in gateway.errors)
             await alter(gateway, MENDED)
             await reading
             async with asyncio.timeout(60):
-                while not tape.state:
-                    await follow(gateway.url, turn, tape)
-            assert (tape.text, tape.state) == (expected(BRIEF), "done")
-            await caller.begin(BRIEF, session)
+                while not record.state:
+                    await follow(gateway.url, turn, record)
+            assert (record.text, record.state) == (expected(BRIEF), "done")
+            await caller.start_turn(BRIEF, session)
 
     asyncio.run(story())
 
@@ -244,16 +260,16 @@ async def readiness(caller: Caller) -> tuple[int, str]:
         return response.status, (await response.json())["status"]
 
 
-async def set_pragma(database: Sqlite, setting: str) -> None:
+async def set_pragma(database: SqliteDatabase, setting: str) -> None:
     """Outside of any transaction, for a file that takes nothing begins none."""
 
     def change() -> None:
-        with database._writer.connect() as conn:
+        with database._writer_engine.connect() as conn:
             raw = conn.connection.driver_connection
             assert raw is not None
             raw.execute(f"PRAGMA {setting}")
 
-    await asyncio.get_running_loop().run_in_executor(database._writing, change)
+    await asyncio.get_running_loop().run_in_executor(database._writer_pool, change)
 
 
 def whole(database: Path) -> list[str]:

@@ -66,5 +66,5 @@ def test_a_page_works_as_it_is_written(tmp_path: Path, page: str, shown: tuple[s
         finally:
             await gateway.stop()
 
-    told = asyncio.run(typed())
-    assert [words for words in shown if words not in told.replace('"}', '"')] == [], told
+    output = asyncio.run(typed())
+    assert [words for words in shown if words not in output.replace('"}', '"')] == [], output

@@ -4,9 +4,9 @@ import asyncio
 import time
 from pathlib import Path
 
-from tests.gateway.gateway_process import GatewayProcess, calling
+from tests.gateway.gateway_process import GatewayProcess, start_caller
 from tests.gateway.providing import expected
-from tests.gateway.reading import Stream, Tape, follow, streaming
+from tests.gateway.reading import StreamConnection, StreamRecord, follow, open_stream
 
 LONG = "r0-c1000-ms0-b1000zh"
 """A million signs, each of which is a word to search for."""
@@ -20,15 +20,15 @@ TRIES = 3
 def test_a_long_answer_is_kept_without_holding_up_a_neighbour(tmp_path: Path, provider: str) -> None:
     async def story() -> None:
         gateway = GatewayProcess(tmp_path, provider)
-        async with calling(gateway) as caller:
-            neighbour, near = await caller.begin(ORDINARY), Tape()
-            async with streaming(gateway.url, neighbour, near) as stream:
+        async with start_caller(gateway) as caller:
+            neighbour, near = await caller.start_turn(ORDINARY), StreamRecord()
+            async with open_stream(gateway.url, neighbour, near) as stream:
                 while near.last < 5:
                     assert await stream.read()
                 shares = []
                 for _ in range(TRIES):
-                    long = Tape()
-                    keeping = asyncio.create_task(follow(gateway.url, await caller.begin(LONG), long))
+                    long = StreamRecord()
+                    keeping = asyncio.create_task(follow(gateway.url, await caller.start_turn(LONG), long))
                     shares.append(await longest_wait(stream, keeping))
                     await keeping
                     assert (long.text, long.state) == (expected(LONG), "done")
@@ -39,7 +39,7 @@ def test_a_long_answer_is_kept_without_holding_up_a_neighbour(tmp_path: Path, pr
     asyncio.run(story())
 
 
-async def longest_wait(stream: Stream, other: asyncio.Task[Stream]) -> float:
+async def longest_wait(stream: StreamConnection, other: asyncio.Task[StreamConnection]) -> float:
     """How much of the time until the other one is over passed between two words of this one, at worst."""
     gap_s, begun_s = 0.0, time.monotonic()
     before_s = begun_s

@@ -6,9 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.gateway.gateway_process import GatewayProcess, calling
+from tests.gateway.gateway_process import GatewayProcess, start_caller
 from tests.gateway.providing import ROOT, expected
-from tests.gateway.reading import Tape, follow
+from tests.gateway.reading import StreamRecord, follow
 
 COUNT = 15
 MODEL = "r150-c150-ms10"
@@ -40,24 +40,24 @@ def test_a_pause_under_load_loses_nothing(tmp_path: Path, provider: str) -> None
 
     async def story() -> None:
         gateway = GatewayProcess(tmp_path, provider)
-        async with calling(gateway) as caller:
-            turns = [await caller.begin(MODEL) for _ in range(COUNT)]
-            tapes = [Tape() for _ in turns]
+        async with start_caller(gateway) as caller:
+            turns = [await caller.start_turn(MODEL) for _ in range(COUNT)]
+            records = [StreamRecord() for _ in turns]
             reading = [
-                asyncio.create_task(follow(gateway.url, turn, tape))
-                for turn, tape in zip(turns, tapes, strict=True)
+                asyncio.create_task(follow(gateway.url, turn, record))
+                for turn, record in zip(turns, records, strict=True)
             ]
             async with asyncio.timeout(60):
-                while not all(tape.lines for tape in tapes):
+                while not all(record.lines for record in records):
                     await asyncio.sleep(0.005)
             gateway.send(signal.SIGSTOP)
             second, _ = await asyncio.gather(asyncio.to_thread(second_gateway), asyncio.sleep(PAUSE_S))
             gateway.send(signal.SIGCONT)
             check_refused(second, gateway)
             await asyncio.gather(*reading)
-            for turn, tape in zip(turns, tapes, strict=True):
-                assert tape.text == expected(MODEL)
-                assert tape.named == [("end", {"state": "done"})]
+            for turn, record in zip(turns, records, strict=True):
+                assert record.text == expected(MODEL)
+                assert record.events == [("end", {"state": "done"})]
                 assert (await caller.call("GET", f"/api/turns/{turn}"))["state"] == "done"
             assert await gateway.stop() == 0
 
@@ -67,17 +67,17 @@ def test_a_pause_under_load_loses_nothing(tmp_path: Path, provider: str) -> None
 def test_a_second_gateway_does_not_disturb_the_first(tmp_path: Path, provider: str) -> None:
     async def story() -> None:
         gateway = GatewayProcess(tmp_path, provider)
-        async with calling(gateway) as caller:
-            turn, tape = await caller.begin(MODEL), Tape()
-            reading = asyncio.create_task(follow(gateway.url, turn, tape))
+        async with start_caller(gateway) as caller:
+            turn, record = await caller.start_turn(MODEL), StreamRecord()
+            reading = asyncio.create_task(follow(gateway.url, turn, record))
             check_refused(await asyncio.to_thread(second_gateway), gateway)
             await caller.call("GET", "/readyz")
             await reading
-            assert (tape.text, tape.state) == (expected(MODEL), "done")
+            assert (record.text, record.state) == (expected(MODEL), "done")
             await gateway.kill()
             await gateway.start()  # the lock died with its process
-            again = Tape()
+            again = StreamRecord()
             await follow(gateway.url, turn, again)
-            assert again.lines == tape.lines
+            assert again.lines == record.lines
 
     asyncio.run(story())

@@ -6,9 +6,9 @@ import statistics
 import time
 from pathlib import Path
 
-from tests.gateway.gateway_process import Caller, GatewayProcess, calling
+from tests.gateway.gateway_process import Caller, GatewayProcess, start_caller
 from tests.gateway.providing import expected
-from tests.gateway.reading import Tape, follow, streaming
+from tests.gateway.reading import StreamRecord, follow, open_stream
 
 PAGES = 6
 RELOADS = 50
@@ -19,52 +19,54 @@ LONGEST_VISIT_BYTES = 2500
 """The head of a response has some 700 of them, a word some 90."""
 
 
-class Page:
+class ReloadingReader:
     """A page that shows a turn and is reloaded all the time; `waited_s` is how long each reload took."""
 
     def __init__(self, caller: Caller, dice: random.Random) -> None:
         self._caller = caller
         self._dice = dice
-        self._left = RELOADS
+        self._reloads_left = RELOADS
         self.waited_s: list[float] = []
 
     async def watch(self) -> None:
         """Reload as often as wanted, while a turn is live; when it is over, the next one."""
-        while self._left:
-            await self._watch_one(await self._caller.begin(MODEL))
+        while self._reloads_left:
+            await self._watch_one(await self._caller.start_turn(MODEL))
 
     async def _watch_one(self, turn: str) -> None:
         url = self._caller.gateway.url
-        stayed, tape = Tape(), Tape()
+        stayed, record = StreamRecord(), StreamRecord()
         staying = asyncio.create_task(follow(url, turn, stayed))
-        while self._left and not tape.state and await self._reload(turn, tape):
-            self._left -= 1
-        await follow(url, turn, tape)
+        while self._reloads_left and not record.state and await self._reload(turn, record):
+            self._reloads_left -= 1
+        await follow(url, turn, record)
         await staying
         assert stayed.text == expected(MODEL)
-        assert tape.lines == stayed.lines
-        assert [name for name, _ in tape.named] in ([], ["end"])
+        assert record.lines == stayed.lines
+        assert [name for name, _ in record.events] in ([], ["end"])
 
-    async def _reload(self, turn: str, tape: Tape) -> bool:
+    async def _reload(self, turn: str, record: StreamRecord) -> bool:
         """Look for some bytes and leave, perhaps in the middle of an event or of a letter."""
         dice = self._dice
-        begun, answered = time.perf_counter(), False
-        left = dice.randrange(1, LONGEST_VISIT_BYTES)
-        async with streaming(self._caller.gateway.url, turn, tape, by_query=dice.random() < 0.5) as stream:
-            while left > 0 and await stream.read(some := min(left, dice.randrange(1, 400))):
-                left -= some
-                if stream.begun and not answered:
+        started_s, answered = time.perf_counter(), False
+        bytes_left = dice.randrange(1, LONGEST_VISIT_BYTES)
+        async with open_stream(
+            self._caller.gateway.url, turn, record, by_query=dice.random() < 0.5
+        ) as stream:
+            while bytes_left > 0 and await stream.read(read_size := min(bytes_left, dice.randrange(1, 400))):
+                bytes_left -= read_size
+                if stream.body_started and not answered:
                     answered = True
-                    self.waited_s.append(time.perf_counter() - begun)
-            await stream.drop(rudely=dice.random() < 0.5)
+                    self.waited_s.append(time.perf_counter() - started_s)
+            await stream.drop(reset=dice.random() < 0.5)
         assert stream.status in (0, 200, 204)
         return stream.status != 204
 
 
 def test_three_hundred_reloads_lose_nothing_and_show_nothing_twice(tmp_path: Path, provider: str) -> None:
     async def story() -> None:
-        async with calling(GatewayProcess(tmp_path, provider)) as caller:
-            pages = [Page(caller, random.Random(SEED + number)) for number in range(PAGES)]
+        async with start_caller(GatewayProcess(tmp_path, provider)) as caller:
+            pages = [ReloadingReader(caller, random.Random(SEED + number)) for number in range(PAGES)]
             await asyncio.gather(*(page.watch() for page in pages))
         waited_s = [took_s for page in pages for took_s in page.waited_s]
         usual_s = statistics.median(waited_s)

@@ -11,9 +11,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from tests.gateway.gateway_process import Caller, GatewayProcess, calling
+from tests.gateway.gateway_process import Caller, GatewayProcess, start_caller
 from tests.gateway.providing import START_S, expected
-from tests.gateway.reading import Tape, follow
+from tests.gateway.reading import StreamRecord, follow
 
 from thinkaloud.server.gateway import Settings
 
@@ -52,37 +52,37 @@ def sockets(pid: int) -> int:
     return count
 
 
-class Stuck:
+class StalledReader:
     """Somebody who asks for a stream and takes nothing of it."""
 
     def __init__(self, url: str, turn: str, after: int) -> None:
-        place = urlsplit(url)
+        url_parts = urlsplit(url)
         self._socket = socket.socket()
         # Small windows and small segments: what the kernel holds for us is small too.
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, 536)
-        self._socket.connect((place.hostname, place.port))
-        head = f"GET /api/turns/{turn}/events?after={after} HTTP/1.1\r\nHost: {place.netloc}\r\n\r\n"
+        self._socket.connect((url_parts.hostname, url_parts.port))
+        head = f"GET /api/turns/{turn}/events?after={after} HTTP/1.1\r\nHost: {url_parts.netloc}\r\n\r\n"
         self._socket.sendall(head.encode())
 
     @property
     def answered(self) -> bool:
         """Whether a stream waits to be read."""
         try:
-            told = self._socket.recv(15, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+            status_line = self._socket.recv(15, socket.MSG_PEEK | socket.MSG_DONTWAIT)
         except BlockingIOError:
             return False
         except ConnectionResetError:  # given up while the others were still being answered
             return True
-        return told == b"HTTP/1.1 200 OK"
+        return status_line == b"HTTP/1.1 200 OK"
 
     def had_all(self) -> bool:
         """Read at last: whether the whole stream was there, and it was never given up."""
         self._socket.settimeout(10)
-        told, end = b"", b""
+        data, end = b"", b""
         with suppress(ConnectionError):
-            while told := self._socket.recv(MIB):
-                end = (end + told)[-200:]
+            while data := self._socket.recv(MIB):
+                end = (end + data)[-200:]
         return b"event: end" in end
 
     def close(self) -> None:
@@ -90,12 +90,14 @@ class Stuck:
 
 
 @asynccontextmanager
-async def stuck(url: str, turns: list[str], each: int, apart: int = 0) -> AsyncIterator[list[Stuck]]:
+async def stalled_readers(
+    url: str, turns: list[str], readers_per_turn: int, apart: int = 0
+) -> AsyncIterator[list[StalledReader]]:
     """So many of them for each turn, so far apart from each other, all of whom have been answered."""
-    readers: list[Stuck] = []
+    readers: list[StalledReader] = []
     try:
         for turn in turns:
-            readers += (Stuck(url, turn, number * apart - 1) for number in range(each))
+            readers += (StalledReader(url, turn, number * apart - 1) for number in range(readers_per_turn))
         async with asyncio.timeout(START_S):
             while not all(reader.answered for reader in readers):
                 await asyncio.sleep(0.02)
@@ -107,16 +109,16 @@ async def stuck(url: str, turns: list[str], each: int, apart: int = 0) -> AsyncI
 
 async def read_to_the_end(caller: Caller, model: str) -> str:
     """A turn begun and read by somebody who does read."""
-    turn, tape = await caller.begin(model), Tape()
-    await follow(caller.gateway.url, turn, tape)
-    assert tape.text == expected(model)
+    turn, record = await caller.start_turn(model), StreamRecord()
+    await follow(caller.gateway.url, turn, record)
+    assert record.text == expected(model)
     return turn
 
 
 async def live_readers(caller: Caller) -> int:
     async with caller.http.get(f"{caller.gateway.url}/metrics") as response:
-        told = dict(line.rsplit(" ", 1) for line in (await response.text()).splitlines() if line[0] != "#")
-    return int(told["thinkaloud_readers_live"])
+        metrics = dict(line.rsplit(" ", 1) for line in (await response.text()).splitlines() if line[0] != "#")
+    return int(metrics["thinkaloud_readers_live"])
 
 
 class Memory:
@@ -127,11 +129,11 @@ class Memory:
     @classmethod
     @asynccontextmanager
     async def watched(cls, pid: int) -> AsyncIterator["Memory"]:
-        memory, before = cls(), resident_bytes(pid)
+        memory, bytes_before = cls(), resident_bytes(pid)
 
         async def watch() -> None:
             while True:
-                memory.grown_bytes = max(memory.grown_bytes, resident_bytes(pid) - before)
+                memory.grown_bytes = max(memory.grown_bytes, resident_bytes(pid) - bytes_before)
                 await asyncio.sleep(0.02)
 
         watching = asyncio.create_task(watch())
@@ -141,10 +143,10 @@ class Memory:
             watching.cancel()
 
 
-async def until_given_up(caller: Caller, before: int) -> None:
+async def until_given_up(caller: Caller, sockets_before: int) -> None:
     """Until nobody is read for and their sockets are closed; those to the provider come and go."""
     async with asyncio.timeout(SEND_TIMEOUT_S + START_S):
-        while await live_readers(caller) > 0 or sockets(caller.gateway.pid) > before + STUCK // 10:
+        while await live_readers(caller) > 0 or sockets(caller.gateway.pid) > sockets_before + STUCK // 10:
             await asyncio.sleep(0.05)
 
 
@@ -158,20 +160,22 @@ def test_two_hundred_readers_that_take_nothing_cost_little_and_are_given_up(
 ) -> None:
     async def story() -> None:
         gateway = GatewayProcess(tmp_path, provider, settings=Settings(send_timeout_s=SEND_TIMEOUT_S))
-        async with calling(gateway) as caller:
+        async with start_caller(gateway) as caller:
             turns = [await read_to_the_end(caller, LARGE) for _ in range(STUCK // READERS_PER_TURN)]
             if model in (ONE_ENTRY, SCATTERED):
                 turns = [await read_to_the_end(caller, model) for _ in turns]
             elif model == GROWING:
-                turns = [await caller.begin(model) for _ in turns]
-            before, begun = sockets(gateway.pid), time.monotonic()
+                turns = [await caller.start_turn(model) for _ in turns]
+            sockets_before, started_s = sockets(gateway.pid), time.monotonic()
             async with (
                 Memory.watched(gateway.pid) as memory,
-                stuck(gateway.url, turns, READERS_PER_TURN, 5 if model == SCATTERED else 0) as readers,
+                stalled_readers(
+                    gateway.url, turns, READERS_PER_TURN, 5 if model == SCATTERED else 0
+                ) as readers,
             ):
                 await read_to_the_end(caller, ORDINARY)
-                await until_given_up(caller, before)
-                took_s = time.monotonic() - begun
+                await until_given_up(caller, sockets_before)
+                took_s = time.monotonic() - started_s
                 assert not any(reader.had_all() for reader in readers), "they were not stuck"
             grown = memory.grown_bytes / MIB
             print(f"{STUCK} stuck readers of {model}: {grown:+.1f} MiB, all given up within {took_s:.1f} s")
@@ -184,9 +188,9 @@ def test_two_hundred_readers_that_take_nothing_cost_little_and_are_given_up(
 def test_readers_that_take_nothing_do_not_keep_it_from_stopping(tmp_path: Path, provider: str) -> None:
     async def story() -> None:
         gateway = GatewayProcess(tmp_path, provider, settings=Settings(send_timeout_s=10 * START_S))
-        async with calling(gateway) as caller:
+        async with start_caller(gateway) as caller:
             turn = await read_to_the_end(caller, LARGE)
-            async with stuck(gateway.url, [turn], 20):
+            async with stalled_readers(gateway.url, [turn], 20):
                 assert await gateway.send(signal.SIGTERM).wait() == 0
             assert "Traceback" not in gateway.errors
 

@@ -8,14 +8,24 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.client.upstream import CHUNKED, STORY, STREAM, Act, Seen, answer, chunk, delta, serving
-from tests.gateway.reading import Tape, follow
-from tests.server.calling import Caller, calling, quick
+from tests.client.upstream import (
+    CHUNKED,
+    STORY,
+    STREAM,
+    RequestHandler,
+    UpstreamRequest,
+    chat_delta,
+    http_chunk,
+    http_response,
+    serve_upstream,
+)
+from tests.gateway.reading import StreamRecord, follow
+from tests.server.calling import Caller, quick_settings, start_gateway
 
 from thinkaloud.canon import TurnStarted
-from thinkaloud.client import Client, Retries, Timeouts
-from thinkaloud.simulators.faults import GARBAGE
-from thinkaloud.transcript import Ending, Status
+from thinkaloud.client import Client, RetryPolicy, Timeouts
+from thinkaloud.simulators.faults import GARBAGE_BYTES
+from thinkaloud.transcript import BlockStatus, Ending
 
 ROW = """
 [providers.acme]
@@ -28,30 +38,32 @@ fact = {{ as_of = "2026-01-01", source = "a test" }}
 BODY = b"".join(STORY)
 SAID = [("Two", ""), (" and two → ?", ""), ("", "Fo"), ("", "ur."), ("", ""), ("", "")]
 """What each event of the story adds to thoughts and answer; the fifth says that it is over."""
-RETRIES = Retries(most=2, first_s=0.01)
+RETRIES = RetryPolicy(max_retries=2, first_wait_s=0.01)
 
 
 @asynccontextmanager
 async def asking(
-    folder: Path, *acts: Act, idle_s: float = 20, **given: Any
-) -> AsyncIterator[tuple[Caller, list[Seen]]]:
+    folder: Path, *acts: RequestHandler, idle_s: float = 20, **settings: Any
+) -> AsyncIterator[tuple[Caller, list[UpstreamRequest]]]:
     """A gateway before a provider that does this; what the provider has seen."""
     client = Client(retries=RETRIES, timeouts=Timeouts(idle_s=idle_s))
-    async with serving(*acts) as upstream:
+    async with serve_upstream(*acts) as upstream:
         rows = ROW.format(url=upstream.base_url)
-        async with calling(folder, settings=quick(**given), client=client, more=rows) as caller:
-            yield caller, upstream.seen
+        async with start_gateway(
+            folder, settings=quick_settings(**settings), client=client, extra=rows
+        ) as caller:
+            yield caller, upstream.requests
 
 
-async def begun(caller: Caller) -> str:
-    return await caller.begin(await caller.session(), model="acme/m-1")
+async def start_turn(caller: Caller) -> str:
+    return await caller.start_turn(await caller.create_session(), model="acme/m-1")
 
 
-async def told(caller: Caller) -> Tape:
+async def read_turn(caller: Caller) -> StreamRecord:
     """A turn begun and read to its end."""
-    tape = Tape()
-    await follow(caller.url, await begun(caller), tape)
-    return tape
+    record = StreamRecord()
+    await follow(caller.url, await start_turn(caller), record)
+    return record
 
 
 async def until(true: Callable[[], bool]) -> None:
@@ -60,16 +72,16 @@ async def until(true: Callable[[], bool]) -> None:
             await asyncio.sleep(0.002)
 
 
-def check_end(tape: Tape, state: str, cause: str) -> None:
+def check_end(record: StreamRecord, state: str, cause: str) -> None:
     """It came out like this, in one end, which is the last entry; and nothing is left open."""
-    turn = tape.turn
-    assert (tape.state, tape.ends) == (state, 1)
-    assert tape.named == [("end", {"state": state})]
+    turn = record.turn
+    assert (record.state, record.end_count) == (state, 1)
+    assert record.events == [("end", {"state": state})]
     assert turn.outcome is not None
     assert turn.outcome.cause == cause
     assert (turn.outcome.ending is Ending.ANSWERED) == (state == "done")
-    assert all(block.status is not Status.RUNNING for block in turn.blocks)
-    assert [type(entry.event) for entry in tape.entries].count(TurnStarted) == 1
+    assert all(block.status is not BlockStatus.RUNNING for block in turn.blocks)
+    assert [type(entry.event) for entry in record.entries].count(TurnStarted) == 1
 
 
 def said_within(size: int) -> tuple[int, tuple[str, str]]:
@@ -95,21 +107,23 @@ class Cutting:
         self.size = 0
         self.go_on = asyncio.Event()
 
-    async def act(self, seen: Seen) -> None:
-        await seen.send(CHUNKED + b"%x\r\n" % len(BODY) + BODY[: self.size])
+    async def act(self, request: UpstreamRequest) -> None:
+        await request.send(CHUNKED + b"%x\r\n" % len(BODY) + BODY[: self.size])
         await self.go_on.wait()
-        seen.reset()
+        request.reset()
 
-    async def cut(self, caller: Caller, seen: list[Seen], size: int) -> tuple[Tape, int]:
+    async def cut(
+        self, caller: Caller, requests: list[UpstreamRequest], size: int
+    ) -> tuple[StreamRecord, int]:
         """What a reader has of a turn that is cut there, and how often the provider was asked."""
-        before, tape = len(seen), Tape()
+        requests_before, record = len(requests), StreamRecord()
         self.size = size
         self.go_on.clear()
-        reading = asyncio.create_task(follow(caller.url, await begun(caller), tape))
-        await until(lambda: tape.text == said_within(size)[1] and len(seen) > before)
+        reading = asyncio.create_task(follow(caller.url, await start_turn(caller), record))
+        await until(lambda: record.text == said_within(size)[1] and len(requests) > requests_before)
         self.go_on.set()
         await reading
-        return tape, len(seen) - before
+        return record, len(requests) - requests_before
 
 
 def test_a_connection_that_is_reset_anywhere_keeps_what_had_come(tmp_path: Path) -> None:
@@ -117,65 +131,65 @@ def test_a_connection_that_is_reset_anywhere_keeps_what_had_come(tmp_path: Path)
 
     async def story() -> None:
         provider = Cutting()
-        async with asking(tmp_path, provider.act) as (caller, seen):
+        async with asking(tmp_path, provider.act) as (caller, requests):
             for size in cuts():
-                tape, asked = await provider.cut(caller, seen, size)
+                record, request_count = await provider.cut(caller, requests, size)
                 whole, text = said_within(size)
-                assert tape.text == text, f"after {size} bytes"
+                assert record.text == text, f"after {size} bytes"
                 if whole >= 5:
-                    check_end(tape, "done", "stop")
+                    check_end(record, "done", "stop")
                 elif whole:
-                    check_end(tape, "failed", "cut_off")
+                    check_end(record, "failed", "cut_off")
                 else:
-                    assert (tape.state, tape.ends) == ("failed", 1)
+                    assert (record.state, record.end_count) == ("failed", 1)
                 if whole or size == 0:
-                    assert asked == (1 if whole else 1 + RETRIES.most), f"after {size} bytes"
+                    assert request_count == (1 if whole else 1 + RETRIES.max_retries), f"after {size} bytes"
 
     asyncio.run(story())
 
 
 def test_a_provider_that_falls_silent_is_hung_up_on_with_signs_of_life_meanwhile(tmp_path: Path) -> None:
-    left = asyncio.Event()
+    disconnected = asyncio.Event()
 
-    async def act(seen: Seen) -> None:
-        await seen.send(STREAM, *STORY[:2])
-        await seen.gone()
-        left.set()
+    async def act(request: UpstreamRequest) -> None:
+        await request.send(STREAM, *STORY[:2])
+        await request.wait_closed()
+        disconnected.set()
 
     async def story() -> None:
-        async with asking(tmp_path, act, idle_s=1.0, heartbeat_s=0.1) as (caller, seen):
+        async with asking(tmp_path, act, idle_s=1.0, heartbeat_s=0.1) as (caller, requests):
             begun_s = time.monotonic()
-            tape = await told(caller)
+            record = await read_turn(caller)
             took_s = time.monotonic() - begun_s
-            check_end(tape, "failed", "stalled")
-            assert tape.text == ("Two and two → ?", "")
-            assert tape.comments >= 3
+            check_end(record, "failed", "stalled")
+            assert record.text == ("Two and two → ?", "")
+            assert record.comments >= 3
             assert took_s > 1.0
-            await asyncio.wait_for(left.wait(), 30)
-            assert len(seen) == 1
+            await asyncio.wait_for(disconnected.wait(), 30)
+            assert len(requests) == 1
 
     asyncio.run(story())
 
 
 UNFINISHED: dict[str, tuple[bytes, ...]] = {
     "at the end of the connection": (STREAM, *STORY[:4]),
-    "in chunks, with a proper last one": (CHUNKED, *map(chunk, STORY[:4]), b"0\r\n\r\n"),
-    "in chunks, without a last one": (CHUNKED, *map(chunk, STORY[:4])),
+    "in chunks, with a proper last one": (CHUNKED, *map(http_chunk, STORY[:4]), b"0\r\n\r\n"),
+    "in chunks, without a last one": (CHUNKED, *map(http_chunk, STORY[:4])),
     "of a known length": (STREAM[:-2] + b"Content-Length: 5000\r\n\r\n", *STORY[:4]),
 }
 
 
 @pytest.mark.parametrize("sent", UNFINISHED.values(), ids=UNFINISHED.keys())
 def test_an_answer_without_its_last_event_is_no_success(tmp_path: Path, sent: tuple[bytes, ...]) -> None:
-    async def act(seen: Seen) -> None:
-        await seen.send(*sent)
+    async def act(request: UpstreamRequest) -> None:
+        await request.send(*sent)
 
     async def story() -> None:
-        async with asking(tmp_path, act) as (caller, seen):
-            tape = await told(caller)
-            check_end(tape, "failed", "cut_off")
-            assert tape.text == ("Two and two → ?", "Four.")
-            assert len(seen) == 1
+        async with asking(tmp_path, act) as (caller, requests):
+            record = await read_turn(caller)
+            check_end(record, "failed", "cut_off")
+            assert record.text == ("Two and two → ?", "Four.")
+            assert len(requests) == 1
 
     asyncio.run(story())
 
@@ -184,71 +198,73 @@ def test_an_answer_without_its_last_event_is_no_success(tmp_path: Path, sent: tu
 def test_a_refusal_before_the_first_word_is_tried_again_and_not_seen(tmp_path: Path, status: str) -> None:
     moments: list[float] = []
 
-    async def refuse(seen: Seen) -> None:
+    async def refuse(request: UpstreamRequest) -> None:
         moments.append(time.monotonic())
-        await seen.send(answer(status, b'{"error":{"message":"not now"}}', Retry_After="1"))
+        await request.send(http_response(status, b'{"error":{"message":"not now"}}', Retry_After="1"))
 
-    async def say(seen: Seen) -> None:
+    async def say(request: UpstreamRequest) -> None:
         moments.append(time.monotonic())
-        await seen.send(STREAM, *STORY)
+        await request.send(STREAM, *STORY)
 
     async def story() -> None:
-        async with asking(tmp_path, refuse, say, heartbeat_s=0.2) as (caller, seen):
-            tape = await told(caller)
-            check_end(tape, "done", "stop")
-            assert tape.text == ("Two and two → ?", "Four.")
-            assert tape.comments >= 2, "the wait has its signs of life"
-            assert len(seen) == 2
+        async with asking(tmp_path, refuse, say, heartbeat_s=0.2) as (caller, requests):
+            record = await read_turn(caller)
+            check_end(record, "done", "stop")
+            assert record.text == ("Two and two → ?", "Four.")
+            assert record.comments >= 2, "the wait has its signs of life"
+            assert len(requests) == 2
             assert moments[1] - moments[0] >= 1, "it was told when to come back"
 
     asyncio.run(story())
 
 
 def test_a_provider_that_goes_on_refusing_is_asked_three_times(tmp_path: Path) -> None:
-    async def refuse(seen: Seen) -> None:
-        await seen.send(answer("503 Service Unavailable", b'{"error":{"code":"busy","message":"no"}}'))
+    async def refuse(request: UpstreamRequest) -> None:
+        await request.send(
+            http_response("503 Service Unavailable", b'{"error":{"code":"busy","message":"no"}}')
+        )
 
     async def story() -> None:
-        async with asking(tmp_path, refuse) as (caller, seen):
-            tape = await told(caller)
-            check_end(tape, "failed", "busy")
-            assert tape.text == ("", "")
-            assert len(seen) == 1 + RETRIES.most
+        async with asking(tmp_path, refuse) as (caller, requests):
+            record = await read_turn(caller)
+            check_end(record, "failed", "busy")
+            assert record.text == ("", "")
+            assert len(requests) == 1 + RETRIES.max_retries
 
     asyncio.run(story())
 
 
 def test_garbage_in_the_middle_ends_the_turn_and_keeps_what_was_said(tmp_path: Path) -> None:
-    async def act(seen: Seen) -> None:
-        await seen.send(STREAM, *STORY[:3], GARBAGE)
+    async def act(request: UpstreamRequest) -> None:
+        await request.send(STREAM, *STORY[:3], GARBAGE_BYTES)
 
     async def story() -> None:
-        async with asking(tmp_path, act) as (caller, seen):
-            tape = await told(caller)
-            assert (tape.state, tape.ends) == ("failed", 1)
-            assert tape.text == ("Two and two → ?", "Fo")
-            assert len(seen) == 1
+        async with asking(tmp_path, act) as (caller, requests):
+            record = await read_turn(caller)
+            assert (record.state, record.end_count) == ("failed", 1)
+            assert record.text == ("Two and two → ?", "Fo")
+            assert len(requests) == 1
 
     asyncio.run(story())
 
 
-async def _think(seen: Seen) -> None:
+async def _think(request: UpstreamRequest) -> None:
     while True:
-        await seen.send(delta(reasoning_content="and again, " * 10))
+        await request.send(chat_delta(reasoning_content="and again, " * 10))
 
 
-async def _answer(seen: Seen) -> None:
+async def _answer(request: UpstreamRequest) -> None:
     while True:
-        await seen.send(delta(content="and again, " * 10))
+        await request.send(chat_delta(content="and again, " * 10))
 
 
-async def _one_line(seen: Seen) -> None:
-    await seen.send(b"data: ")
+async def _one_line(request: UpstreamRequest) -> None:
+    await request.send(b"data: ")
     while True:
-        await seen.send(b"x" * 65536)
+        await request.send(b"x" * 65536)
 
 
-Endless = tuple[Callable[[Seen], Awaitable[None]], dict[str, int], str]
+Endless = tuple[Callable[[UpstreamRequest], Awaitable[None]], dict[str, int], str]
 MOST_CHARS = 50_000
 ENDLESS: dict[str, Endless] = {
     "thought": (_think, {"reasoning_chars_per_block": MOST_CHARS}, "reasoning_chars_per_block"),
@@ -258,27 +274,29 @@ ENDLESS: dict[str, Endless] = {
 
 
 @pytest.mark.parametrize(("talk", "limits", "named"), ENDLESS.values(), ids=ENDLESS.keys())
-def test_what_has_no_end_is_given_one(tmp_path: Path, talk: Act, limits: dict[str, int], named: str) -> None:
+def test_what_has_no_end_is_given_one(
+    tmp_path: Path, talk: RequestHandler, limits: dict[str, int], named: str
+) -> None:
     """R046: the limit is named, what was said until then stands, and the provider is hung up on."""
-    left = asyncio.Event()
+    disconnected = asyncio.Event()
 
-    async def act(seen: Seen) -> None:
-        await seen.send(STREAM, STORY[0])
+    async def act(request: UpstreamRequest) -> None:
+        await request.send(STREAM, STORY[0])
         try:
-            await talk(seen)
+            await talk(request)
         except ConnectionError:
-            left.set()
+            disconnected.set()
 
     async def story() -> None:
-        async with asking(tmp_path, act, **limits) as (caller, seen):
-            tape = await told(caller)
-            assert (tape.state, tape.ends) == ("failed", 1)
-            await asyncio.wait_for(left.wait(), 30)
-            assert len(seen) == 1
-            outcome = tape.turn.outcome
+        async with asking(tmp_path, act, **limits) as (caller, requests):
+            record = await read_turn(caller)
+            assert (record.state, record.end_count) == ("failed", 1)
+            await asyncio.wait_for(disconnected.wait(), 30)
+            assert len(requests) == 1
+            outcome = record.turn.outcome
             assert outcome is not None
             assert named in outcome.message
-            thought, text = tape.text
+            thought, text = record.text
             assert thought.startswith("Two")
             if limits:
                 assert MOST_CHARS <= max(len(thought), len(text)) < 2 * MOST_CHARS + 300_000

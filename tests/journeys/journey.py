@@ -16,16 +16,16 @@ import msgspec
 import pytest
 
 from thinkaloud.canon import Kind
-from thinkaloud.canon.requests import Tool, ToolMessage, UserMessage
-from thinkaloud.catalog import Catalog, Route, builtin, builtin_texts, parse
+from thinkaloud.canon.requests import ToolDefinition, ToolMessage, UserMessage
+from thinkaloud.catalog import Catalog, Route, builtin_catalog, builtin_texts, parse_catalog
 from thinkaloud.catalog.rows import ReplayForm
-from thinkaloud.client import asking
+from thinkaloud.client import entries
 from thinkaloud.client.faults import ProviderRefused
-from thinkaloud.client.http import Client, Shell
-from thinkaloud.client.prompting import Options, Prepared, prepare
-from thinkaloud.context import ContextMode, Conversation, Fate, Report, Said, Step
-from thinkaloud.simulators import Answer, Fault, Script, Simulator, ToolCall, running
-from thinkaloud.transcript import Ending, Status, Turn, apply
+from thinkaloud.client.http import Client, ClientEnvironment
+from thinkaloud.client.prepare import Options, PreparedRequest, prepare
+from thinkaloud.context import AnsweredTurn, ContextMode, Conversation, Report, SendStatus, Step
+from thinkaloud.simulators import Fault, Script, ScriptedAnswer, ScriptedToolCall, Simulator, run_simulator
+from thinkaloud.transcript import BlockStatus, Ending, Turn, apply
 
 KEY_NAME = "JOURNEY_KEY"
 SIMULATORS = {
@@ -41,13 +41,16 @@ SIMULATORS = {
 
 SYSTEM = "Answer in one sentence."
 SCHEMA = '{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}'
-TOOLS = (Tool("get_weather", "The weather in a city.", SCHEMA), Tool("get_time", "The time there.", SCHEMA))
+TOOLS = (
+    ToolDefinition("get_weather", "The weather in a city.", SCHEMA),
+    ToolDefinition("get_time", "The time there.", SCHEMA),
+)
 STALL_S = 30.0
 CANCEL_S = 0.05
 _T = TypeVar("_T")
 
 
-class Stop(NamedTuple):
+class ModelChoice(NamedTuple):
     """A model on the way, and how it is asked to think."""
 
     model: str
@@ -58,24 +61,24 @@ class Stop(NamedTuple):
         return self.model.partition("/")[0]
 
 
-CLAUDE = Stop("anthropic/claude-opus-4-5", 2048)
-CLAUDE_BOUND = Stop("anthropic/claude-opus-5.5", "high")
-DEEPSEEK = Stop("deepseek/deepseek-v4-pro", "high")
-GEMINI = Stop("gemini/gemini-3-pro-preview", "high")
-GPT = Stop("openai/gpt-6-sol", "high")
-VLLM_TAGS = Stop("vllm/qwen3-8b-raw", "high")
-VLLM_FIELD = Stop("vllm/qwen3-8b", "high")
-OPENROUTER = Stop("openrouter/anthropic/claude-sonnet-4.5", "high")
-KIMI = Stop("moonshot/kimi-k2-thinking")
-ABROAD = (DEEPSEEK, GEMINI, GPT, VLLM_TAGS, VLLM_FIELD, OPENROUTER, KIMI)
-STOPS = (CLAUDE, CLAUDE_BOUND, *ABROAD)
+CLAUDE = ModelChoice("anthropic/claude-opus-4-5", 2048)
+CLAUDE_BOUND = ModelChoice("anthropic/claude-opus-5.5", "high")
+DEEPSEEK = ModelChoice("deepseek/deepseek-v4-pro", "high")
+GEMINI = ModelChoice("gemini/gemini-3-pro-preview", "high")
+GPT = ModelChoice("openai/gpt-6-sol", "high")
+VLLM_TAGS = ModelChoice("vllm/qwen3-8b-raw", "high")
+VLLM_FIELD = ModelChoice("vllm/qwen3-8b", "high")
+OPENROUTER = ModelChoice("openrouter/anthropic/claude-sonnet-4.5", "high")
+KIMI = ModelChoice("moonshot/kimi-k2-thinking")
+OTHER_PROVIDERS = (DEEPSEEK, GEMINI, GPT, VLLM_TAGS, VLLM_FIELD, OPENROUTER, KIMI)
+MODEL_CHOICES = (CLAUDE, CLAUDE_BOUND, *OTHER_PROVIDERS)
 
 
-class Thought(NamedTuple):
+class PlantedThought(NamedTuple):
     """A word that is in one thought only, and the model that thought it."""
 
     word: str
-    stop: Stop
+    choice: ModelChoice
     interrupted: bool
 
 
@@ -93,12 +96,12 @@ class Journey:
         self.servers = servers
         self.steps: list[Step] = []
         self.system = SYSTEM
-        self.tools: tuple[Tool, ...] = TOOLS
+        self.tools: tuple[ToolDefinition, ...] = TOOLS
         self.stream = stream
         self.mode = mode
-        self.thoughts: list[Thought] = []
+        self.thoughts: list[PlantedThought] = []
         self.turns = 0
-        self.prepared: Prepared | None = None
+        self.prepared: PreparedRequest | None = None
         self._catalog = _catalog(servers)
         self._client = client
 
@@ -106,120 +109,132 @@ class Journey:
     def conversation(self) -> Conversation:
         return Conversation(tuple(self.steps), self.system, self.tools)
 
-    def say(self, text: str = "What is it like in Lima?") -> None:
+    def add_user_message(self, text: str = "What is it like in Lima?") -> None:
         self.steps.append(UserMessage(text))
 
-    async def ask(self, stop: Stop, *told: str, fault: Fault | None = None, cancel: bool = False) -> Said:
+    async def ask(
+        self, choice: ModelChoice, *actions: str, fault: Fault | None = None, cancel: bool = False
+    ) -> AnsweredTurn:
         """Ask for a turn that does these things (`think`, `say`, `call`, `call_both`), and keep it."""
-        server = self.servers[stop.provider]
-        word = f"{stop.provider}-thought-{self.turns:03}"
-        server.script = Script([_answer(told, word, fault)])
+        server = self.servers[choice.provider]
+        word = f"{choice.provider}-thought-{self.turns:03}"
+        server.script = Script([_scripted_answer(actions, word, fault)])
         options = Options(
             stream=self.stream, context_mode=self.mode, catalog=self._catalog, client=self._client
         )
-        ready = prepare(self.conversation, model=stop.model, thinking=stop.thinking, options=options)
-        self.prepared = ready
+        prepared = prepare(self.conversation, model=choice.model, thinking=choice.thinking, options=options)
+        self.prepared = prepared
         try:
-            turn = await self._answered(ready, cancel=cancel)
+            turn = await self._read_turn(prepared, cancel=cancel)
         except ProviderRefused:
-            pytest.fail(f"{stop} in mode {self.mode}: {server.refusals[-1]}\n{server.requests[-1].body}")
-        said = Said(turn, ready.built.prefix, ready.route.provider.name)
-        self._check(server, stop, ready)
-        self.steps.append(said)
+            pytest.fail(f"{choice} in mode {self.mode}: {server.refusals[-1]}\n{server.requests[-1].body}")
+        answered = AnsweredTurn(turn, prepared.prefix, prepared.route.provider.name)
+        self._check_request(server, choice, prepared)
+        self.steps.append(answered)
         self.turns += 1
-        self.thoughts.append(Thought(word, stop, not whole(turn)))
-        return said
+        self.thoughts.append(PlantedThought(word, choice, not complete(turn)))
+        return answered
 
-    async def _answered(self, ready: Prepared, *, cancel: bool) -> Turn:
+    async def _read_turn(self, prepared: PreparedRequest, *, cancel: bool) -> Turn:
         """The whole answer; or, where it is to be cancelled, what came before a silence."""
         turn = Turn()
-        told = asking.entries(ready.built.request, ready.route, client=self._client)
+        answer_entries = entries(prepared, options=Options(client=self._client))
         try:
             while True:
                 async with asyncio.timeout(CANCEL_S if cancel else None):
-                    apply(turn, await anext(told))
+                    apply(turn, await anext(answer_entries))
         except (StopAsyncIteration, TimeoutError):
             return turn
         finally:
-            await told.aclose()
+            await answer_entries.aclose()
 
-    def run_tools(self, said: Said, *, eager: bool = False) -> bool:
+    def run_tools(self, answered: AnsweredTurn, *, eager: bool = False) -> bool:
         """Answer the calls of a turn that came to its end, or with `eager` of any; false where none is."""
-        calls = [block for block in said.turn.top(Kind.TOOL_CALL) if block.status is Status.DONE]
-        if not calls or not (eager or whole(said.turn)):
+        calls = [
+            block for block in answered.turn.own_blocks(Kind.TOOL_CALL) if block.status is BlockStatus.DONE
+        ]
+        if not calls or not (eager or complete(answered.turn)):
             return False
         self.steps += [ToolMessage(block.call_id, f"18, says {block.name}") for block in calls]
         return True
 
-    async def exchange(self, stop: Stop, *answers: tuple[str, ...]) -> None:
+    async def exchange(self, choice: ModelChoice, *answers: tuple[str, ...]) -> None:
         """A question, and answers until it is answered."""
-        self.say(f"Question {self.turns} to {stop.model}?")
-        for told in answers:
-            said = await self.ask(stop, *told)
-            assert _outcome(said.turn) is _expected(told), (stop, told, said.turn.outcome)
-            assert self.run_tools(said) is ("call" in told or "call_both" in told)
+        self.add_user_message(f"Question {self.turns} to {choice.model}?")
+        for actions in answers:
+            answered = await self.ask(choice, *actions)
+            assert _ending(answered.turn) is _expected_ending(actions), (
+                choice,
+                actions,
+                answered.turn.outcome,
+            )
+            assert self.run_tools(answered) is ("call" in actions or "call_both" in actions)
 
     def compact(self, keep: int, summary: str = "") -> None:
         """Forget all but the last so many steps; what was forgotten may be told in short."""
-        told: list[Step] = [UserMessage(summary)] if summary else []
-        self.steps = [*told, *self.steps[-keep:]]
+        summary_steps: list[Step] = [UserMessage(summary)] if summary else []
+        self.steps = [*summary_steps, *self.steps[-keep:]]
 
-    def _check(self, server: Simulator, stop: Stop, ready: Prepared) -> None:
-        assert server.refusals == [], (stop, self.mode, server.refusals, server.requests[-1].body)
+    def _check_request(self, server: Simulator, choice: ModelChoice, prepared: PreparedRequest) -> None:
+        assert server.refusals == [], (choice, self.mode, server.refusals, server.requests[-1].body)
         raw = server.requests[-1].raw.decode()
         for thought in self.thoughts:
-            if thought.stop.provider != stop.provider or thought.interrupted:
-                assert thought.word not in raw, (stop, thought)
-        self._check_report(ready.built.report)
-        self._check_own_words(ready, raw)
+            if thought.choice.provider != choice.provider or thought.interrupted:
+                assert thought.word not in raw, (choice, thought)
+        self._check_report(prepared.report)
+        self._check_sent_blocks(prepared, raw)
 
     def _check_report(self, report: Report) -> None:
         """Every block of every turn has one line, and every line is about a step that is there."""
         blocks = [
             (number, block.number)
             for number, step in enumerate(self.steps)
-            if isinstance(step, Said)
+            if isinstance(step, AnsweredTurn)
             for block in step.turn.blocks
         ]
         assert sorted((line.step, line.block) for line in report.lines if line.block is not None) == blocks
-        assert all(line.why for line in report.lines)
+        assert all(line.reason for line in report.lines)
 
-    def _check_own_words(self, ready: Prepared, raw: str) -> None:
+    def _check_sent_blocks(self, prepared: PreparedRequest, raw: str) -> None:
         """What the report calls sent was sent as it came."""
-        for number, lines in groupby(ready.built.report.lines, lambda line: line.step):
-            told = [line for line in lines if line.fate is Fate.SENT]
+        for number, lines in groupby(prepared.report.lines, lambda line: line.step):
+            sent_lines = [line for line in lines if line.status is SendStatus.SENT]
             step = self.steps[number]
-            if not isinstance(step, Said) or not told:
+            if not isinstance(step, AnsweredTurn) or not sent_lines:
                 continue
-            if any(line.code == "verbatim" for line in told):
-                assert all(piece in raw for piece in payload(step.turn)), (number, raw)
-            if any(line.code == "field" for line in told):
-                name = json.dumps(ready.route.replay.field)
-                assert f"{name}:{_json(step.turn.reasoning)}" in raw, (number, raw)
+            if any(line.code == "verbatim" for line in sent_lines):
+                assert all(piece in raw for piece in message_payload(step.turn)), (number, raw)
+            if any(line.code == "field" for line in sent_lines):
+                name = json.dumps(prepared.route.replay.field)
+                assert f"{name}:{_json_text(step.turn.reasoning)}" in raw, (number, raw)
 
-    def assert_whole_turns_return(self, stop: Stop) -> int:
+    def assert_complete_turns_return(self, choice: ModelChoice) -> int:
         """Of the last request to this stop: every whole turn of its model is in it, thoughts included."""
         assert self.prepared is not None
-        ours = [
+        own_turns = [
             step
             for step in self.steps[:-1]
-            if isinstance(step, Said) and step.turn.model == self.steps_model() and whole(step.turn)
+            if isinstance(step, AnsweredTurn) and step.turn.model == self.last_model() and complete(step.turn)
         ]
-        raw = self.servers[stop.provider].requests[-1].raw.decode()
+        raw = self.servers[choice.provider].requests[-1].raw.decode()
         verbatim = self.prepared.route.replay.form is ReplayForm.VERBATIM
-        for said in ours:
-            pieces = payload(said.turn) if verbatim else plain_pieces(said.turn, self.prepared.route)
-            assert all(piece in raw for piece in pieces), (stop, pieces, raw)
-        return len(ours)
+        for answered in own_turns:
+            pieces = (
+                message_payload(answered.turn)
+                if verbatim
+                else plain_pieces(answered.turn, self.prepared.route)
+            )
+            assert all(piece in raw for piece in pieces), (choice, pieces, raw)
+        return len(own_turns)
 
-    def steps_model(self) -> str:
+    def last_model(self) -> str:
         """The model that answered last."""
         last = self.steps[-1]
-        assert isinstance(last, Said)
+        assert isinstance(last, AnsweredTurn)
         return last.turn.model
 
 
-def whole(turn: Turn) -> bool:
+def complete(turn: Turn) -> bool:
     """Whether a turn came to its own end."""
     return turn.outcome is not None and turn.outcome.ending in (
         Ending.ANSWERED,
@@ -229,7 +244,7 @@ def whole(turn: Turn) -> bool:
     )
 
 
-def payload(turn: Turn) -> list[str]:
+def message_payload(turn: Turn) -> list[str]:
     """The bytes of a provider's own message; where it is a list, of each of its items."""
     assert turn.message is not None
     text = turn.message.payload
@@ -240,38 +255,38 @@ def payload(turn: Turn) -> list[str]:
 
 def plain_pieces(turn: Turn, route: Route) -> list[str]:
     """What must be found of a turn whose thoughts go back in a field."""
-    thought = f"{json.dumps(route.replay.field)}:{_json(turn.reasoning)}"
-    calls = [_json(block.text) for block in turn.top(Kind.TOOL_CALL)]
-    text = [f'"content":{_json(turn.answer)}'] if turn.answer.strip() else []
+    thought = f"{json.dumps(route.replay.field)}:{_json_text(turn.reasoning)}"
+    calls = [_json_text(block.text) for block in turn.own_blocks(Kind.TOOL_CALL)]
+    text = [f'"content":{_json_text(turn.answer)}'] if turn.answer.strip() else []
     return [thought, *text, *calls]
 
 
-def _json(text: str) -> str:
+def _json_text(text: str) -> str:
     return msgspec.json.encode(text).decode()
 
 
-def _outcome(turn: Turn) -> Ending | None:
+def _ending(turn: Turn) -> Ending | None:
     return turn.outcome.ending if turn.outcome else None
 
 
-def _expected(told: tuple[str, ...]) -> Ending:
-    if "call" in told or "call_both" in told:
+def _expected_ending(actions: tuple[str, ...]) -> Ending:
+    if "call" in actions or "call_both" in actions:
         return Ending.CALLED_TOOLS
-    return Ending.ANSWERED if "say" in told else Ending.REASONING_ONLY
+    return Ending.ANSWERED if "say" in actions else Ending.REASONING_ONLY
 
 
-def _answer(told: tuple[str, ...], word: str, fault: Fault | None) -> Answer:
+def _scripted_answer(actions: tuple[str, ...], word: str, fault: Fault | None) -> ScriptedAnswer:
     names = {"call": ["get_weather"], "call_both": ["get_weather", "get_time"]}
-    calls = [name for one in told for name in names.get(one, [])]
+    calls = [name for action in actions for name in names.get(action, [])]
     thinking: dict[str, str | list[str]] = {
         "think": f"{word} is what I think of it.",
         "think_twice": [f"{word} first.", f"{word} then."],
     }
-    return Answer(
-        thinking=next((thinking[one] for one in told if one in thinking), ""),
-        text="It is mild in Lima today." if "say" in told else "",
-        tool_calls=[ToolCall(name, {"city": "Lima"}) for name in calls],
-        finish=next((one for one in told if one in ("length", "refusal")), ""),
+    return ScriptedAnswer(
+        thinking=next((thinking[action] for action in actions if action in thinking), ""),
+        text="It is mild in Lima today." if "say" in actions else "",
+        tool_calls=[ScriptedToolCall(name, {"city": "Lima"}) for name in calls],
+        finish=next((action for action in actions if action in ("length", "refusal")), ""),
         fault=fault,
     )
 
@@ -280,31 +295,31 @@ def _catalog(servers: dict[str, Simulator]) -> Catalog:
     """The shipped catalog, with the providers at the simulators' addresses."""
     rows = [
         f'[providers.{name}]\nkey = "env:{KEY_NAME}"\n'
-        f'base_url = "{server.url}{urlsplit(builtin().providers[name].base_url).path}"\n'
+        f'base_url = "{server.url}{urlsplit(builtin_catalog().providers[name].base_url).path}"\n'
         for name, server in servers.items()
     ]
-    return parse(*builtin_texts(), "".join(rows))
+    return parse_catalog(*builtin_texts(), "".join(rows))
 
 
-async def _no_wait(_: float) -> None:
+async def _no_sleep(_: float) -> None:
     """Retries come at once."""
 
 
 @asynccontextmanager
-async def travelling(
+async def start_journey(
     *, stream: bool = True, mode: ContextMode = ContextMode.PROVIDER_DEFAULT
 ) -> AsyncIterator[Journey]:
     """A journey with every simulator running; at its end nothing was refused anywhere."""
     async with AsyncExitStack() as stack:
         servers = {
-            name: await stack.enter_async_context(running(simulator))
+            name: await stack.enter_async_context(run_simulator(simulator))
             for name, simulator in SIMULATORS.items()
         }
-        shell = Shell(environ={KEY_NAME: "sim-key"}, sleep=_no_wait)
-        client = await stack.enter_async_context(Client(shell=shell))
+        shell = ClientEnvironment(environ={KEY_NAME: "sim-key"}, sleep=_no_sleep)
+        client = await stack.enter_async_context(Client(environment=shell))
         yield Journey(servers, client, stream=stream, mode=mode)
         assert {name: server.refusals for name, server in servers.items() if server.refusals} == {}
 
 
-def run(story: Coroutine[Any, Any, _T]) -> _T:
-    return asyncio.run(asyncio.wait_for(story, 60))
+def run(coroutine: Coroutine[Any, Any, _T]) -> _T:
+    return asyncio.run(asyncio.wait_for(coroutine, 60))

@@ -5,18 +5,18 @@ from typing import NamedTuple
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.journeys.journey import (
-    ABROAD,
     CLAUDE,
     CLAUDE_BOUND,
+    OTHER_PROVIDERS,
     STALL_S,
     Journey,
-    Stop,
+    ModelChoice,
+    complete,
     run,
-    travelling,
-    whole,
+    start_journey,
 )
 
-from thinkaloud.context import ContextMode, Said
+from thinkaloud.context import AnsweredTurn, ContextMode
 from thinkaloud.simulators import Fault
 
 ANSWERS = (
@@ -41,9 +41,9 @@ faults = st.one_of(
 class Move(NamedTuple):
     """What happens before a request, where it goes, and what comes back."""
 
-    before: str
-    stop: int
-    told: tuple[str, ...]
+    change: str
+    choice: int
+    actions: tuple[str, ...]
     fault: Fault | None
     stream: bool
 
@@ -51,29 +51,29 @@ class Move(NamedTuple):
 moves = st.builds(
     Move,
     st.sampled_from(("", "", "", "steer", "compact", "system", "tools")),
-    st.integers(0, len(ABROAD)),
+    st.integers(0, len(OTHER_PROVIDERS)),
     st.sampled_from(ANSWERS),
     faults,
     st.booleans(),
 )
 
 
-def prepare(journey: Journey, before: str) -> None:
+def apply_change(journey: Journey, change: str) -> None:
     """Something happens between two requests."""
-    if before == "steer":
-        journey.say("Wait, one more thing.")
-    elif before == "compact":
+    if change == "steer":
+        journey.add_user_message("Wait, one more thing.")
+    elif change == "compact":
         journey.compact(4, "They spoke about Lima.")
-    elif before == "system":
+    elif change == "system":
         journey.system += " Be kind."
-    elif before == "tools":
+    elif change == "tools":
         journey.tools = journey.tools[::-1]
 
 
-def waits(journey: Journey) -> bool:
+def can_ask(journey: Journey) -> bool:
     """Whether the last step is something that a model can answer, or an answer to be asked for again."""
     last = journey.steps[-1]
-    return not isinstance(last, Said) or not whole(last.turn)
+    return not isinstance(last, AnsweredTurn) or not complete(last.turn)
 
 
 @settings(max_examples=15, deadline=None)
@@ -82,16 +82,16 @@ def waits(journey: Journey) -> bool:
     st.sampled_from((CLAUDE, CLAUDE_BOUND)),
     st.sampled_from(ContextMode),
 )
-def test_no_request_is_ever_refused(told: list[Move], home: Stop, mode: ContextMode) -> None:
-    async def story() -> None:
-        async with travelling(mode=mode) as journey:
+def test_no_request_is_ever_refused(told: list[Move], home: ModelChoice, mode: ContextMode) -> None:
+    async def scenario() -> None:
+        async with start_journey(mode=mode) as journey:
             for move in told:
-                prepare(journey, move.before)
-                if not journey.steps or not waits(journey):
-                    journey.say()
-                stop = (home, *ABROAD)[move.stop]
+                apply_change(journey, move.change)
+                if not journey.steps or not can_ask(journey):
+                    journey.add_user_message()
+                choice = (home, *OTHER_PROVIDERS)[move.choice]
                 journey.stream = move.stream
                 cancel = move.fault is not None and move.fault.kind == "stall"
-                journey.run_tools(await journey.ask(stop, *move.told, fault=move.fault, cancel=cancel))
+                journey.run_tools(await journey.ask(choice, *move.actions, fault=move.fault, cancel=cancel))
 
-    run(story())
+    run(scenario())

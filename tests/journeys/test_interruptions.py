@@ -3,7 +3,17 @@
 import random
 
 import pytest
-from tests.journeys.journey import ABROAD, CLAUDE, CLAUDE_BOUND, STALL_S, STOPS, Stop, run, travelling, whole
+from tests.journeys.journey import (
+    CLAUDE,
+    CLAUDE_BOUND,
+    MODEL_CHOICES,
+    OTHER_PROVIDERS,
+    STALL_S,
+    ModelChoice,
+    complete,
+    run,
+    start_journey,
+)
 
 from thinkaloud.context import ContextMode
 from thinkaloud.simulators import Fault
@@ -13,40 +23,40 @@ EVENTS = 26
 """More than any of these answers has; a fault after the last event breaks the last."""
 
 
-def breaking(at: int) -> tuple[Fault, bool]:
+def fault_after(event_index: int) -> tuple[Fault, bool]:
     """Some fault after so many events, and whether the client is to give up on it."""
     kinds = (
-        Fault("cut", after_events=at),
-        Fault("cut", after_events=at, inside_bytes=25),
-        Fault("overload", after_events=at),
-        Fault("stall", after_events=at, seconds=STALL_S),
+        Fault("cut", after_events=event_index),
+        Fault("cut", after_events=event_index, inside_bytes=25),
+        Fault("overload", after_events=event_index),
+        Fault("stall", after_events=event_index, seconds=STALL_S),
     )
-    fault = kinds[at % len(kinds)]
+    fault = kinds[event_index % len(kinds)]
     return fault, fault.kind == "stall"
 
 
-@pytest.mark.parametrize("stop", STOPS, ids=lambda stop: stop.model)
-def test_a_break_after_every_event(stop: Stop) -> None:
+@pytest.mark.parametrize("stop", MODEL_CHOICES, ids=lambda stop: stop.model)
+def test_a_break_after_every_event(stop: ModelChoice) -> None:
     """Each answer breaks one event later than the last, and is asked for again or talked over."""
 
-    async def story() -> None:
-        async with travelling() as journey:
+    async def scenario() -> None:
+        async with start_journey() as journey:
             broken = 0
             for at in range(EVENTS):
-                fault, cancel = breaking(at + STOPS.index(stop))
-                journey.say()
-                said = await journey.ask(stop, "think", "say", "call_both", fault=fault, cancel=cancel)
-                broken += not whole(said.turn)
+                fault, cancel = fault_after(at + MODEL_CHOICES.index(stop))
+                journey.add_user_message()
+                answered = await journey.ask(stop, "think", "say", "call_both", fault=fault, cancel=cancel)
+                broken += not complete(answered.turn)
                 if at % 3 == 1:
-                    journey.say("Never mind that. Go on.")
-                if not journey.run_tools(said):
+                    journey.add_user_message("Never mind that. Go on.")
+                if not journey.run_tools(answered):
                     journey.run_tools(await journey.ask(stop, "think", "call"))
-                said = await journey.ask(stop, "think", "say")
-                assert said.turn.outcome is not None
-                assert said.turn.outcome.ending is Ending.ANSWERED
+                answered = await journey.ask(stop, "think", "say")
+                assert answered.turn.outcome is not None
+                assert answered.turn.outcome.ending is Ending.ANSWERED
             assert broken > 3
 
-    run(story())
+    run(scenario())
 
 
 @pytest.mark.parametrize("stream", [True, False], ids=["stream", "whole"])
@@ -57,38 +67,38 @@ def test_a_journey_with_breaks_at_random_points(seed: int, stream: bool) -> None
     mode = drawn.choice(list(ContextMode))
     home = drawn.choice((CLAUDE, CLAUDE_BOUND))
 
-    async def story() -> None:
-        async with travelling(stream=stream, mode=mode) as journey:
-            for stop in (home, *drawn.sample(ABROAD, len(ABROAD)), home):
-                journey.say()
-                for told in (("think", "call"), ("think_twice", "say", "call_both"), ("think", "say")):
+    async def scenario() -> None:
+        async with start_journey(stream=stream, mode=mode) as journey:
+            for choice in (home, *drawn.sample(OTHER_PROVIDERS, len(OTHER_PROVIDERS)), home):
+                journey.add_user_message()
+                for actions in (("think", "call"), ("think_twice", "say", "call_both"), ("think", "say")):
                     broken = drawn.random() < 0.5
-                    fault, cancel = breaking(drawn.randrange(EVENTS)) if broken else (None, False)
-                    said = await journey.ask(stop, *told, fault=fault, cancel=cancel)
-                    if not journey.run_tools(said) and drawn.random() < 0.5:
-                        journey.say("Go on.")
-            journey.say("And so?")
-            said = await journey.ask(home, "think", "say")
-            assert whole(said.turn)
+                    fault, cancel = fault_after(drawn.randrange(EVENTS)) if broken else (None, False)
+                    answered = await journey.ask(choice, *actions, fault=fault, cancel=cancel)
+                    if not journey.run_tools(answered) and drawn.random() < 0.5:
+                        journey.add_user_message("Go on.")
+            journey.add_user_message("And so?")
+            answered = await journey.ask(home, "think", "say")
+            assert complete(answered.turn)
 
-    run(story())
+    run(scenario())
 
 
 @pytest.mark.parametrize("finish", ["length", "refusal"])
-@pytest.mark.parametrize("stop", STOPS, ids=lambda stop: stop.model)
-def test_an_answer_that_its_provider_ends_early(stop: Stop, finish: str) -> None:
-    async def story() -> None:
-        async with travelling() as journey:
-            for told in (("think", finish), ("think", "say", finish), ("think", "say", "call", finish)):
-                journey.say()
+@pytest.mark.parametrize("stop", MODEL_CHOICES, ids=lambda stop: stop.model)
+def test_an_answer_that_its_provider_ends_early(stop: ModelChoice, finish: str) -> None:
+    async def scenario() -> None:
+        async with start_journey() as journey:
+            for actions in (("think", finish), ("think", "say", finish), ("think", "say", "call", finish)):
+                journey.add_user_message()
                 journey.run_tools(await journey.ask(stop, "think", "call"))
-                said = await journey.ask(stop, *told)
-                assert not whole(said.turn)
-                journey.say("Go on.")
+                answered = await journey.ask(stop, *actions)
+                assert not complete(answered.turn)
+                journey.add_user_message("Go on.")
                 journey.run_tools(await journey.ask(stop, "think", "call"))
                 await journey.ask(stop, "think", "say")
 
-    run(story())
+    run(scenario())
 
 
 @pytest.mark.parametrize(
@@ -96,21 +106,21 @@ def test_an_answer_that_its_provider_ends_early(stop: Stop, finish: str) -> None
     [
         CLAUDE,
         CLAUDE_BOUND,
-        *ABROAD,
+        *OTHER_PROVIDERS,
     ],
     ids=lambda stop: stop.model,
 )
-def test_tools_that_were_run_before_the_answer_broke(stop: Stop) -> None:
+def test_tools_that_were_run_before_the_answer_broke(stop: ModelChoice) -> None:
     """A call that was complete is run at once; then the answer breaks, and the results are there."""
 
-    async def story() -> None:
-        async with travelling() as journey:
+    async def scenario() -> None:
+        async with start_journey() as journey:
             for at in range(6, EVENTS):
-                journey.say()
+                journey.add_user_message()
                 fault = Fault("cut", after_events=at)
-                said = await journey.ask(stop, "think", "call_both", fault=fault)
-                journey.run_tools(said, eager=True)
-                said = await journey.ask(stop, "think", "say")
-                assert whole(said.turn)
+                answered = await journey.ask(stop, "think", "call_both", fault=fault)
+                journey.run_tools(answered, eager=True)
+                answered = await journey.ask(stop, "think", "say")
+                assert complete(answered.turn)
 
-    run(story())
+    run(scenario())

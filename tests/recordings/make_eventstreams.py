@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tests.wire.aws_writing import message, text_header
+from tests.wire.aws_writing import encode_message, encode_text_header
 
 HERE = Path(__file__).parent
 
@@ -24,8 +24,8 @@ def streams() -> Iterator[tuple[Path, bytes]]:
 def _written(event: dict[str, Any]) -> bytes:
     said = "exception" if "exception" in event else "event"
     payload = json.dumps(event["payload"], ensure_ascii=False, separators=(",", ":")).encode()
-    name, kind = text_header(f":{said}-type", event[said]), text_header(":message-type", said)
-    return message(payload, name, text_header(":content-type", "application/json"), kind)
+    name, kind = encode_text_header(f":{said}-type", event[said]), encode_text_header(":message-type", said)
+    return encode_message(payload, name, encode_text_header(":content-type", "application/json"), kind)
 
 
 if __name__ == "__main__":

@@ -89,7 +89,7 @@ http://xn--lcalhost-2za:{port}
 
 FETCH_SITES = ["cross-site", "same-site", "", "Cross-Site", "same-origin, cross-site", "none;", "websocket"]
 
-SIMPLE = [
+SIMPLE_CONTENT_TYPES = [
     "text/plain",
     "text/plain;charset=UTF-8",
     "text/plain; application/json",
@@ -99,63 +99,66 @@ SIMPLE = [
 """What a page of another site may send without asking first."""
 
 
-CLOSE = "\r\nConnection: close\r\n"
-OURS = "Host: localhost:{port}" + CLOSE
+CONNECTION_CLOSE = "\r\nConnection: close\r\n"
+OWN_HOST = "Host: localhost:{port}" + CONNECTION_CLOSE
 GET = "GET /api/sessions HTTP/1.1\r\n"
 POST = "POST /api/sessions HTTP/1.1\r\nContent-Type: application/json\r\n"
 EVIL_BODY = '{{"title":"evil"}}'
-SENT = 'Content-Length: 16\r\n\r\n{{"title":"evil"}}'
+EVIL_CONTENT = 'Content-Length: 16\r\n\r\n{{"title":"evil"}}'
 
-CROOKED = {
+MALFORMED_REQUESTS = {
     "no host": GET + "Connection: close\r\n\r\n",
     "1.0 without host": "GET /api/sessions HTTP/1.0\r\n\r\n",
     "1.0 with a foreign host": "GET /api/sessions HTTP/1.0\r\nHost: evil.example\r\n\r\n",
     "0.9": "GET /api/sessions\r\n\r\n",
     "2.0": "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
-    "an unknown version": "GET /api/sessions HTTP/9.9\r\n" + OURS + "\r\n",
-    "absolute form, foreign": "GET http://evil.example/api/sessions HTTP/1.1\r\n" + OURS + "\r\n",
-    "absolute form, foreign port": "GET http://localhost:1/api/sessions HTTP/1.1\r\n" + OURS + "\r\n",
+    "an unknown version": "GET /api/sessions HTTP/9.9\r\n" + OWN_HOST + "\r\n",
+    "absolute form, foreign": "GET http://evil.example/api/sessions HTTP/1.1\r\n" + OWN_HOST + "\r\n",
+    "absolute form, foreign port": "GET http://localhost:1/api/sessions HTTP/1.1\r\n" + OWN_HOST + "\r\n",
     "absolute form, foreign in both": "GET http://evil.example/api/sessions HTTP/1.1\r\nHost: evil.example"
-    + CLOSE
+    + CONNECTION_CLOSE
     + "\r\n",
     "absolute form, userinfo": "GET http://localhost:{port}@evil.example/api/sessions HTTP/1.1\r\n"
-    + OURS
+    + OWN_HOST
     + "\r\n",
-    "absolute form, other scheme": "GET ftp://evil.example/api/sessions HTTP/1.1\r\n" + OURS + "\r\n",
+    "absolute form, other scheme": "GET ftp://evil.example/api/sessions HTTP/1.1\r\n" + OWN_HOST + "\r\n",
     "absolute form that changes": "POST http://evil.example/api/sessions HTTP/1.1\r\n"
-    "Content-Type: application/json\r\n" + OURS + SENT,
-    "authority form": "GET evil.example:80 HTTP/1.1\r\n" + OURS + "\r\n",
-    "network path": "GET //evil.example/api/sessions HTTP/1.1\r\n" + OURS + "\r\n",
-    "asterisk": "OPTIONS * HTTP/1.1\r\n" + OURS + "\r\n",
-    "connect": "CONNECT evil.example:443 HTTP/1.1\r\n" + OURS + "\r\n",
-    "connect to us": "CONNECT localhost:{port} HTTP/1.1\r\n" + OURS + "\r\n",
-    "trace": "TRACE /api/sessions HTTP/1.1\r\n" + OURS + "\r\n",
-    "track": "TRACK /api/sessions HTTP/1.1\r\n" + OURS + "\r\n",
-    "debug": "DEBUG /api/sessions HTTP/1.1\r\n" + OURS + "\r\n",
-    "a small method": "get /api/sessions HTTP/1.1\r\n" + OURS + "\r\n",
-    "purge": "PURGE /api/sessions HTTP/1.1\r\n" + OURS + "\r\n",
-    "two hosts": GET + "Host: localhost:{port}\r\nHost: evil.example" + CLOSE + "\r\n",
-    "two hosts, the other way round": GET + "Host: evil.example\r\n" + OURS + "\r\n",
-    "two equal hosts": GET + "Host: localhost:{port}\r\n" + OURS + "\r\n",
-    "a folded host": GET + "Host:\r\n localhost:{port}" + CLOSE + "\r\n",
-    "a host with a space before its colon": GET + "Host : localhost:{port}" + CLOSE + "\r\n",
-    "two origins": GET + "Origin: http://localhost:{port}\r\nOrigin: http://evil.example\r\n" + OURS + "\r\n",
-    "two sites": GET + "Sec-Fetch-Site: same-origin\r\nSec-Fetch-Site: cross-site\r\n" + OURS + "\r\n",
-    "two content types": POST + "Content-Type: text/plain\r\n" + OURS + SENT,
-    "two lengths": POST + "Content-Length: 2\r\n" + OURS + SENT,
-    "a length and chunks": POST + "Transfer-Encoding: chunked\r\n" + OURS + SENT,
-    "chunks spelt oddly": POST + "Transfer-Encoding: xchunked\r\n" + OURS + "\r\n10\r\n" + EVIL_BODY,
+    "Content-Type: application/json\r\n" + OWN_HOST + EVIL_CONTENT,
+    "authority form": "GET evil.example:80 HTTP/1.1\r\n" + OWN_HOST + "\r\n",
+    "network path": "GET //evil.example/api/sessions HTTP/1.1\r\n" + OWN_HOST + "\r\n",
+    "asterisk": "OPTIONS * HTTP/1.1\r\n" + OWN_HOST + "\r\n",
+    "connect": "CONNECT evil.example:443 HTTP/1.1\r\n" + OWN_HOST + "\r\n",
+    "connect to us": "CONNECT localhost:{port} HTTP/1.1\r\n" + OWN_HOST + "\r\n",
+    "trace": "TRACE /api/sessions HTTP/1.1\r\n" + OWN_HOST + "\r\n",
+    "track": "TRACK /api/sessions HTTP/1.1\r\n" + OWN_HOST + "\r\n",
+    "debug": "DEBUG /api/sessions HTTP/1.1\r\n" + OWN_HOST + "\r\n",
+    "a small method": "get /api/sessions HTTP/1.1\r\n" + OWN_HOST + "\r\n",
+    "purge": "PURGE /api/sessions HTTP/1.1\r\n" + OWN_HOST + "\r\n",
+    "two hosts": GET + "Host: localhost:{port}\r\nHost: evil.example" + CONNECTION_CLOSE + "\r\n",
+    "two hosts, the other way round": GET + "Host: evil.example\r\n" + OWN_HOST + "\r\n",
+    "two equal hosts": GET + "Host: localhost:{port}\r\n" + OWN_HOST + "\r\n",
+    "a folded host": GET + "Host:\r\n localhost:{port}" + CONNECTION_CLOSE + "\r\n",
+    "a host with a space before its colon": GET + "Host : localhost:{port}" + CONNECTION_CLOSE + "\r\n",
+    "two origins": GET
+    + "Origin: http://localhost:{port}\r\nOrigin: http://evil.example\r\n"
+    + OWN_HOST
+    + "\r\n",
+    "two sites": GET + "Sec-Fetch-Site: same-origin\r\nSec-Fetch-Site: cross-site\r\n" + OWN_HOST + "\r\n",
+    "two content types": POST + "Content-Type: text/plain\r\n" + OWN_HOST + EVIL_CONTENT,
+    "two lengths": POST + "Content-Length: 2\r\n" + OWN_HOST + EVIL_CONTENT,
+    "a length and chunks": POST + "Transfer-Encoding: chunked\r\n" + OWN_HOST + EVIL_CONTENT,
+    "chunks spelt oddly": POST + "Transfer-Encoding: xchunked\r\n" + OWN_HOST + "\r\n10\r\n" + EVIL_BODY,
     "chunks twice": POST
     + "Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n"
-    + OURS
+    + OWN_HOST
     + "\r\n0\r\n\r\n",
-    "chunks behind a space": POST + "Transfer-Encoding : chunked\r\n" + OURS + "\r\n10\r\n" + EVIL_BODY,
-    "a length with a sign": POST + "Content-Length: +16\r\n" + OURS + "\r\n" + EVIL_BODY,
-    "a packed body": POST + "Content-Encoding: gzip\r\n" + OURS + SENT,
-    "a header without a name": GET + ": evil\r\n" + OURS + "\r\n",
-    "a header with NUL": GET + "X-Evil: a\x00b\r\n" + OURS + "\r\n",
-    "a header with a bare CR": GET + "X-Evil: a\rOrigin: http://evil.example\r\n" + OURS + "\r\n",
-    "a header cut by LF": GET + "X-Evil: a\nOrigin: http://evil.example\r\n" + OURS + "\r\n",
+    "chunks behind a space": POST + "Transfer-Encoding : chunked\r\n" + OWN_HOST + "\r\n10\r\n" + EVIL_BODY,
+    "a length with a sign": POST + "Content-Length: +16\r\n" + OWN_HOST + "\r\n" + EVIL_BODY,
+    "a packed body": POST + "Content-Encoding: gzip\r\n" + OWN_HOST + EVIL_CONTENT,
+    "a header without a name": GET + ": evil\r\n" + OWN_HOST + "\r\n",
+    "a header with NUL": GET + "X-Evil: a\x00b\r\n" + OWN_HOST + "\r\n",
+    "a header with a bare CR": GET + "X-Evil: a\rOrigin: http://evil.example\r\n" + OWN_HOST + "\r\n",
+    "a header cut by LF": GET + "X-Evil: a\nOrigin: http://evil.example\r\n" + OWN_HOST + "\r\n",
     "a socket of another site": "GET /api/turns/{turn}/events HTTP/1.1\r\nUpgrade: websocket\r\n"
     "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
     "Origin: http://evil.example\r\nHost: localhost:{port}\r\nConnection: close, Upgrade\r\n\r\n",

@@ -20,25 +20,25 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from sqlalchemy import Connection, select
 from tests.safety import parrot
-from tests.safety.ground import Answer, Ground, Pairs, Puppet, ground
-from tests.server.calling import quick
+from tests.safety.ground import GatewayUnderTest, HttpResponse, Pairs, PromptScript, run_gateway
+from tests.server.calling import quick_settings
 
 from thinkaloud.canon import Entry
 from thinkaloud.server import logs
 from thinkaloud.server.access import new_start_token
 from thinkaloud.server.routes import ROUTES
-from thinkaloud.server.routing import Call, Route
+from thinkaloud.server.routing import ApiRoute, RouteRequest
 from thinkaloud.store import people, schema
-from thinkaloud.store.stored import stored_entries
+from thinkaloud.store.stored import log_entries
 
-KEYS = {
+PROVIDER_KEYS = {
     "env": "CaNaRy-env-7Qz/4mK+x9Lw=2Vb8Nd5Rt",
     "credentials": "CaNaRy-crd-3Hs/8pJ+u6Yf=1Gk7Ce4Ma",
     "file": "CaNaRy-fil-5Wd/2nB+t8Xq=9Zj3Ph6Lv",
     "proxy": "CaNaRy-prx-6Tg8Rk2Ns4Vx",
 }
 """Keys of providers; nothing about them looks like a key, so that no pattern helps to hide them."""
-SENT = {
+SENT_SECRETS = {
     "bearer": "CaNaRy-hdr-9Fv/1cT+i7Ow=4Ey6Ub2Ak",
     "basic": "CaNaRy-bsc-8Dx/6zQ+r3Mh=5Ln1Sj7Gp",
     "cookie": "CaNaRy-cok-2Bu/9eI+w4Kt=7Vf5Rc8Xa",
@@ -46,107 +46,116 @@ SENT = {
     "body": "CaNaRy-bdy-7Gm1Cx3Fq9Tb5Ve",
 }
 """What somebody sends by mistake, where no secret belongs."""
-PART = 12
+PART_LENGTH = 12
 """So many characters in a row are a part of a secret."""
 
 
-class Spilled(NamedTuple):
+class Leak(NamedTuple):
     """Where a secret was found."""
 
-    where: str
+    source: str
     secret: str
-    around: str
+    excerpt: str
 
 
-def forms(secret: str) -> Iterator[bytes]:
+def encoded_forms(secret: str) -> Iterator[bytes]:
     """Every part of a secret, as it is and as it may be written."""
-    for start in range(len(secret) - PART + 1):
-        yield secret[start : start + PART].lower().encode()
+    for start in range(len(secret) - PART_LENGTH + 1):
+        yield secret[start : start + PART_LENGTH].lower().encode()
     yield secret.encode("utf-16-le").lower()
     yield secret.encode().hex().encode()
     yield quote(secret, safe="").lower().encode()
     escaped = re.sub(r"[^A-Za-z0-9]", lambda sign: f"\\u{ord(sign[0]):04x}", secret).lower()
-    for told in (secret.replace("/", "\\/").lower(), escaped):
-        yield told.encode()
-        yield told.replace("\\", "\\\\").encode()  # JSON that is quoted in JSON
+    for variant in (secret.replace("/", "\\/").lower(), escaped):
+        yield variant.encode()
+        yield variant.replace("\\", "\\\\").encode()  # JSON that is quoted in JSON
     for lead in range(3):
-        coded = base64.b64encode(b"\0" * lead + secret.encode())[4 if lead else 0 : -4]
-        yield coded.lower()
+        encoded = base64.b64encode(b"\0" * lead + secret.encode())[4 if lead else 0 : -4]
+        yield encoded.lower()
 
 
-def spilled(secrets: dict[str, str], heap: dict[str, bytes]) -> list[Spilled]:
+def find_leaks(secrets: dict[str, str], outputs: dict[str, bytes]) -> list[Leak]:
     """Where any of the secrets is in any of these."""
-    found = []
-    for where, data in heap.items():
+    leaks = []
+    for source, data in outputs.items():
         lowered = data.lower()
         for name, secret in secrets.items():
-            hits = [lowered.find(form) for form in forms(secret) if form in lowered]
+            hits = [lowered.find(form) for form in encoded_forms(secret) if form in lowered]
             if hits:
-                found.append(Spilled(where, name, repr(data[max(0, hits[0] - 80) : hits[0] + 60])))
-    return found
+                leaks.append(Leak(source, name, repr(data[max(0, hits[0] - 80) : hits[0] + 60])))
+    return leaks
 
 
-async def boom(call: Call) -> None:
+async def raise_with_secrets(request: RouteRequest) -> None:
     """What a library's exception might say, with a chain of causes and a warning on the way."""
-    headers = {"Authorization": f"Bearer {KEYS['env']}", "X-Api-Key": KEYS["credentials"]}
-    warnings.warn(f"x-goog-api-key: {KEYS['file']}", ResourceWarning, stacklevel=1)
+    headers = {"Authorization": f"Bearer {PROVIDER_KEYS['env']}", "X-Api-Key": PROVIDER_KEYS["credentials"]}
+    warnings.warn(f"x-goog-api-key: {PROVIDER_KEYS['file']}", ResourceWarning, stacklevel=1)
     logging.getLogger("some.library").debug("sending %r", headers)
     try:
         raise ValueError(f"invalid headers {headers}")
     except ValueError as error:
-        raise RuntimeError(f"api_key={KEYS['file']!r} for {call.headers.get('authorization')}") from error
+        raise RuntimeError(
+            f"api_key={PROVIDER_KEYS['file']!r} for {request.headers.get('authorization')}"
+        ) from error
 
 
-ROUTES_AND_BOOM = (*ROUTES, Route(method="GET", path="/boom", handler=boom, summary="", status=204))
+ROUTES_WITH_ERROR = (
+    *ROUTES,
+    ApiRoute(method="GET", path="/boom", handler=raise_with_secrets, summary="", status=204),
+)
 
 
-class Scene(NamedTuple):
+class LeakCheck(NamedTuple):
     """Everything that is searched in the end, and all that must not be in it."""
 
-    place: Ground
+    gateway: GatewayUnderTest
     secrets: dict[str, str]
-    heap: dict[str, bytes]
-    who: list[tuple[str, str]]
+    outputs: dict[str, bytes]
+    credentials: list[tuple[str, str]]
 
-    def ask(self, method: str, path: str, body: Any = None, headers: Pairs = (), **given: Any) -> Answer:
+    def request(
+        self, method: str, path: str, body: Any = None, headers: Pairs = (), **options: Any
+    ) -> HttpResponse:
         """An answer, which is kept for the search."""
-        told = self.place.ask(method, path, body, headers, **given)
-        self.keep(f"{method} {path[:60]}", told)
-        return told
+        response = self.gateway.request(method, path, body, headers, **options)
+        self.record(f"{method} {path[:60]}", response)
+        return response
 
-    def keep(self, name: str, told: Answer) -> None:
-        self.heap[f"{len(self.heap)} {name}"] = repr(told.headers).encode() + told.body
+    def record(self, name: str, response: HttpResponse) -> None:
+        self.outputs[f"{len(self.outputs)} {name}"] = repr(response.headers).encode() + response.body
 
-    def raw(self, data: str) -> None:
-        told = self.place.send(data.encode("latin-1"))
-        self.heap[f"{len(self.heap)} raw {data[:40]!r}"] = b"\n".join(told)
+    def send_raw(self, data: str) -> None:
+        heads = self.gateway.send(data.encode("latin-1"))
+        self.outputs[f"{len(self.outputs)} raw {data[:40]!r}"] = b"\n".join(heads)
 
-    def failed(self, model: str) -> None:
+    def run_failing_turn(self, model: str) -> None:
         """A turn that does not come to a good end, and everything that can be read of it."""
-        session = self.place.session(self.who)
-        told = self.ask("POST", f"/api/sessions/{session}/turns", {"prompt": "x", "model": model}, self.who)
-        if told.status == 202:
-            turn = told.json["id"]
+        session = self.gateway.create_session(self.credentials)
+        response = self.request(
+            "POST", f"/api/sessions/{session}/turns", {"prompt": "x", "model": model}, self.credentials
+        )
+        if response.status == 202:
+            turn = response.json["id"]
             for path in (
                 f"/api/turns/{turn}/events",
                 f"/api/turns/{turn}",
                 f"/api/sessions/{session}/messages",
             ):
-                self.ask("GET", path, headers=self.who)
+                self.request("GET", path, headers=self.credentials)
         for form in ("text", "markdown", "json"):
-            self.ask("GET", f"/api/sessions/{session}/export?format={form}", headers=self.who)
+            self.request("GET", f"/api/sessions/{session}/export?format={form}", headers=self.credentials)
 
 
 @contextlib.contextmanager
-def talkative() -> Iterator[io.StringIO]:
+def capture_logs() -> Iterator[io.StringIO]:
     """All logs there are, as they would be written in each form; warnings too."""
     stream = io.StringIO()
     root = logging.getLogger()
-    kept = root.handlers[:], root.level
+    previous = root.handlers[:], root.level
     names = ("thinkaloud", "uvicorn", "asyncio", "aiohttp", "sqlalchemy")
     levels = {name: logging.getLogger(name).level for name in names}
     handlers: list[logging.Handler] = []
-    for form in logs.Form:
+    for form in logs.LogFormat:
         logs.set_up(form, stream)
         handlers += root.handlers
     root.handlers[:] = handlers
@@ -159,18 +168,18 @@ def talkative() -> Iterator[io.StringIO]:
             yield stream
     finally:
         logging.captureWarnings(False)
-        root.handlers[:], root.level = kept
+        root.handlers[:], root.level = previous
         for name, level in levels.items():
             logging.getLogger(name).setLevel(level)
 
 
-def _entries(conn: Connection, turn: int) -> list[Entry]:
+def _turn_entries(conn: Connection, turn: int) -> list[Entry]:
     """What a turn's log holds; in the file it is compressed."""
-    return list(stored_entries(conn, turn))
+    return list(log_entries(conn, turn))
 
 
 @contextlib.contextmanager
-def collected() -> Iterator[InMemorySpanExporter]:
+def collect_spans() -> Iterator[InMemorySpanExporter]:
     """All spans. A process has one provider of them for good, so it is only lent another for a while."""
     exporter, provider = InMemorySpanExporter(), TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(exporter))
@@ -179,7 +188,7 @@ def collected() -> Iterator[InMemorySpanExporter]:
         yield exporter
 
 
-def dead_row(reference: str) -> str:
+def unreachable_rows(reference: str) -> str:
     """A provider at a port where nobody listens, and one whose key is not there."""
     with socket.socket() as sock:
         sock.bind(("127.0.0.1", 0))
@@ -197,30 +206,34 @@ LIMITS = {"body_bytes": 50_000, "body_s": 2.0, "head_s": 2.0, "running_turns_per
 
 
 @contextlib.contextmanager
-def searched(folder: Path, keys: dict[str, str]) -> Iterator[Scene]:
+def check_for_leaks(folder: Path, keys: dict[str, str]) -> Iterator[LeakCheck]:
     """A gateway with the parrot and simulators behind it; when it has stopped, everything is searched."""
-    heap: dict[str, bytes] = {}
-    secrets = KEYS | SENT | {"unknown": new_start_token()}
-    models = {"vllm": Puppet(), "anthropic": Puppet()}
-    with talkative() as stream, parrot.parrot() as url, collected() as spans:
-        rows = parrot.rows(url, keys) + dead_row(keys["parrot-chat"])
-        settings = quick(**LIMITS, grace_s=0.1)
-        with ground(folder, models=models, settings=settings, routes=ROUTES_AND_BOOM, rows=rows) as place:
-            person, gone = place.person("ana"), place.person("ben")
-            place.write(lambda conn: people.revoke_token(conn, gone.token_id, 1))
-            secrets |= {"token": person.secret, "revoked": gone.secret, "start": place.token}
-            yield Scene(place, secrets, heap, person.headers)
-            heap["rows"] = repr(place.everything()).encode()
-            turns = place.read(lambda conn: conn.scalars(select(schema.turns.c.key)).all())
-            heap["entries"] = repr([place.read(partial(_entries, turn=turn)) for turn in turns]).encode()
-            heap |= {f"{path.name}, running": path.read_bytes() for path in folder.glob("thinkaloud.db*")}
-        heap |= {path.name: path.read_bytes() for path in folder.glob("thinkaloud.db*")}
-        heap["log"] = stream.getvalue().encode()
-    told = spans.get_finished_spans()
-    assert told or not turns, "no span was collected"
-    heap["spans"] = "\n".join(span.to_json() for span in told).encode()
-    lines = heap["log"].splitlines()
+    outputs: dict[str, bytes] = {}
+    secrets = PROVIDER_KEYS | SENT_SECRETS | {"unknown": new_start_token()}
+    models = {"vllm": PromptScript(), "anthropic": PromptScript()}
+    with capture_logs() as stream, parrot.run_key_echo() as url, collect_spans() as spans:
+        rows = parrot.catalog_rows(url, keys) + unreachable_rows(keys["parrot-chat"])
+        settings = quick_settings(**LIMITS, grace_s=0.1)
+        with run_gateway(
+            folder, models=models, settings=settings, routes=ROUTES_WITH_ERROR, rows=rows
+        ) as gateway:
+            person, revoked_person = gateway.create_person("ana"), gateway.create_person("ben")
+            gateway.write(lambda conn: people.revoke_token(conn, revoked_person.token_id, 1))
+            secrets |= {"token": person.secret, "revoked": revoked_person.secret, "start": gateway.token}
+            yield LeakCheck(gateway, secrets, outputs, person.headers)
+            outputs["rows"] = repr(gateway.all_rows()).encode()
+            turns = gateway.read(lambda conn: conn.scalars(select(schema.turns.c.key)).all())
+            outputs["entries"] = repr(
+                [gateway.read(partial(_turn_entries, turn=turn)) for turn in turns]
+            ).encode()
+            outputs |= {f"{path.name}, running": path.read_bytes() for path in folder.glob("thinkaloud.db*")}
+        outputs |= {path.name: path.read_bytes() for path in folder.glob("thinkaloud.db*")}
+        outputs["log"] = stream.getvalue().encode()
+    finished_spans = spans.get_finished_spans()
+    assert finished_spans or not turns, "no span was collected"
+    outputs["spans"] = "\n".join(span.to_json() for span in finished_spans).encode()
+    lines = outputs["log"].splitlines()
     as_json = sum(line.startswith(b'{"at":') for line in lines)
     assert min(as_json, len(lines) - as_json) > 100, "nothing was logged"
-    found = spilled(secrets, heap)
-    assert not found, "\n".join(map(str, found[:20]))
+    leaks = find_leaks(secrets, outputs)
+    assert not leaks, "\n".join(map(str, leaks[:20]))

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from thinkaloud.catalog import builtin
-from thinkaloud.client.keys import OR
+from thinkaloud.catalog import builtin_catalog
+from thinkaloud.client.keys import REFERENCE_SEPARATOR
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -14,7 +14,7 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("THINKALOUD_HOME", str(tmp_path_factory.mktemp("home")))
         patch.delenv("THINKALOUD_MODEL", raising=False)
-        for provider in builtin().providers.values():
-            for reference in provider.key.split(OR):
+        for provider in builtin_catalog().providers.values():
+            for reference in provider.key.split(REFERENCE_SEPARATOR):
                 patch.delenv(reference.removeprefix("env:"), raising=False)
         yield

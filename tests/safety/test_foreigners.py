@@ -5,14 +5,14 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test as run_machine
-from tests.safety.ground import Ground, ground
-from tests.safety.strangers import Strangers
+from tests.safety.ground import GatewayUnderTest, run_gateway
+from tests.safety.strangers import WorkspaceMachine
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ground]:
-    with ground(tmp_path_factory.mktemp("foreigners")) as found:
-        yield found
+def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GatewayUnderTest]:
+    with run_gateway(tmp_path_factory.mktemp("foreigners")) as gateway:
+        yield gateway
 
 
 OWN_OR_NOT = (
@@ -28,8 +28,8 @@ OWN_OR_NOT = (
     "delete an agent",
     "use an agent",
 )
-WANTED = {
-    *(f"{name}, {whose}" for name in OWN_OR_NOT for whose in ("own", "foreign")),
+EXPECTED_ACTIONS = {
+    *(f"{name}, {ownership}" for name in OWN_OR_NOT for ownership in ("own", "foreign")),
     *("bring a file", "found something", "go on with a cursor"),
     *("call an agent, foreign", "go elsewhere, foreign"),
 }
@@ -46,9 +46,9 @@ LIMITS = settings(
 )
 
 
-def test_nobody_sees_or_changes_what_is_not_theirs(place: Ground) -> None:
+def test_nobody_sees_or_changes_what_is_not_theirs(gateway: GatewayUnderTest) -> None:
     """S6, S7: streams, sessions, turns, agents, search, files, preferences and cursors of three users."""
-    Strangers.ground = place
-    Strangers.done.clear()
-    run_machine(Strangers, settings=LIMITS)
-    assert {name for name, times in Strangers.done.items() if times} == WANTED
+    WorkspaceMachine.gateway = gateway
+    WorkspaceMachine.action_counts.clear()
+    run_machine(WorkspaceMachine, settings=LIMITS)
+    assert {name for name, times in WorkspaceMachine.action_counts.items() if times} == EXPECTED_ACTIONS

@@ -13,65 +13,69 @@ from typing import Any, NamedTuple
 
 import msgspec
 import pytest
-from tests.safety.corpus import CORPUS, JSON_LIKE, SEARCH, SQL, STREAMS
-from tests.safety.fields import AGENT, FIELDS, OWN, SECRET, THEIRS, TURNS, Place
-from tests.safety.ground import JSON, file, ground
+from tests.safety.corpus import ALL_TEXTS, JSON_LIKE, SEARCH_TEXTS, SQL_TEXTS, SSE_TEXTS
+from tests.safety.fields import AGENT, OWN_WORD, SECRET, TEXT_FIELDS, TURNS, VICTIM_WORD, AttackTarget
+from tests.safety.ground import JSON, run_gateway, session_file
 
 from thinkaloud.canon import Entry, Kind
 from thinkaloud.transcript import Turn, apply
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    with ground(tmp_path_factory.mktemp("injection")) as found:
-        victim, who = found.person("victim", "red"), found.person("ana", "red")
-        for words in SEARCH:  # whatever gets out of its scope finds something here
-            told = f"{THEIRS} {OWN} {words} {SECRET}"
-            found.imported(victim.headers, SECRET, told, told, told)
-        found.agent(found.person("boss", "white").headers, SECRET, system=SECRET)
-        session, turn = found.imported(who.headers, OWN, OWN, OWN, OWN)
-        agent = found.agent(who.headers, OWN)
-        assert found.ask("PUT", "/api/preferences", {}, who.headers).status == 200
-        yield Place(found, who, session, turn, agent, found.everything())
+def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AttackTarget]:
+    with run_gateway(tmp_path_factory.mktemp("injection")) as gateway:
+        victim, attacker = gateway.create_person("victim", "red"), gateway.create_person("ana", "red")
+        for words in SEARCH_TEXTS:  # whatever gets out of its scope finds something here
+            text = f"{VICTIM_WORD} {OWN_WORD} {words} {SECRET}"
+            gateway.import_session(victim.headers, SECRET, text, text, text)
+        gateway.create_agent(gateway.create_person("boss", "white").headers, SECRET, system=SECRET)
+        session, turn = gateway.import_session(attacker.headers, OWN_WORD, OWN_WORD, OWN_WORD, OWN_WORD)
+        agent = gateway.create_agent(attacker.headers, OWN_WORD)
+        assert gateway.request("PUT", "/api/preferences", {}, attacker.headers).status == 200
+        yield AttackTarget(gateway, attacker, session, turn, agent, gateway.all_rows())
 
 
-@pytest.mark.parametrize("field", FIELDS)
-def test_no_text_breaks_anything_or_reaches_anybody(field: str, place: Place) -> None:
+@pytest.mark.parametrize("field", TEXT_FIELDS)
+def test_no_text_breaks_anything_or_reaches_anybody(field: str, target: AttackTarget) -> None:
     """SQL, search syntax, frames, JSON and odd characters (S10, S19) in every place that takes a text."""
-    for text in CORPUS:
-        told = FIELDS[field](place, text)
-        assert 200 <= told.status < 500, (text, told)
-        assert SECRET not in told.body.decode(), (text, told)
-    untouched(place)
+    for text in ALL_TEXTS:
+        response = TEXT_FIELDS[field](target, text)
+        assert 200 <= response.status < 500, (text, response)
+        assert SECRET not in response.body.decode(), (text, response)
+    check_untouched(target)
 
 
-def untouched(place: Place) -> None:
+def check_untouched(target: AttackTarget) -> None:
     """Nobody else's rows have changed, and none were made for anybody else."""
-    after = place.ground.everything()
-    mine = {place.session, place.agent}
-    user = place.who.owner.user
-    for table, rows in place.before.items():
-        kept = {row for row in rows if not mine.intersection(row)}
+    after = target.gateway.all_rows()
+    mine = {target.session, target.agent}
+    user = target.attacker.owner.user
+    for table, rows in target.rows_before.items():
+        other_rows = {row for row in rows if not mine.intersection(row)}
         if table == "preferences":
-            kept = {row for row in rows if row[0] != user}
-        assert kept <= after[table], table
+            other_rows = {row for row in rows if row[0] != user}
+        assert other_rows <= after[table], table
         if table in ("sessions", "agents"):
             assert {row[2] for row in after[table] - rows} <= {user}, table
 
 
-TEXTS = [text for text in CORPUS if text.strip() and not re.search("[\ud800-\udfff]", text)]
+TEXTS = [text for text in ALL_TEXTS if text.strip() and not re.search("[\ud800-\udfff]", text)]
 """Those that are text at all."""
 
 
 @pytest.mark.parametrize("text", TEXTS, ids=lambda text: ascii(text)[:30])
-def test_what_is_kept_comes_back_as_it_was(text: str, place: Place) -> None:
+def test_what_is_kept_comes_back_as_it_was(text: str, target: AttackTarget) -> None:
     """R051 to R053: thought and answer to the letter, also where they hold what no engine likes."""
-    session, _ = place.ground.imported(place.who.headers, text[:200], text, text, text)
-    kept = text.replace("\x00", "\ufffd")
-    assert place.ask("GET", f"/api/sessions/{session}").json["title"] == kept[:200]
-    asked, said = place.ask("GET", f"/api/sessions/{session}/messages").json["items"]
-    assert (asked["content"], said["content"], said["thinking"]) == (kept, text, text)
-    exported = place.ask("GET", f"/api/sessions/{session}/export?format=json").json["exchanges"][0]
+    session, _ = target.gateway.import_session(target.attacker.headers, text[:200], text, text, text)
+    stored_text = text.replace("\x00", "\ufffd")
+    assert target.ask("GET", f"/api/sessions/{session}").json["title"] == stored_text[:200]
+    user_message, assistant_message = target.ask("GET", f"/api/sessions/{session}/messages").json["items"]
+    assert (user_message["content"], assistant_message["content"], assistant_message["thinking"]) == (
+        stored_text,
+        text,
+        text,
+    )
+    exported = target.ask("GET", f"/api/sessions/{session}/export?format=json").json["exchanges"][0]
     assert [entry["event"].get("text") for entry in exported["entries"]].count(text) == 2
 
 
@@ -83,16 +87,16 @@ class Frame(NamedTuple):
     data: str
 
 
-def frames(body: bytes) -> list[Frame]:
+def parse_frames(body: bytes) -> list[Frame]:
     """What an EventSource would dispatch, by the rules that browsers go by: CR, LF and CRLF end lines."""
-    found, name, last_id, data = [], "", "", list[str]()
+    parsed, name, last_id, data = [], "", "", list[str]()
     for line in re.split(r"\r\n|\r|\n", body.decode()):
         field, _, value = line.partition(":")
         value = value.removeprefix(" ")
         match field:
             case "" if not line:
                 if data:
-                    found.append(Frame(name, last_id, "\n".join(data)))
+                    parsed.append(Frame(name, last_id, "\n".join(data)))
                 name, data = "", []
             case "event":
                 name = value
@@ -100,41 +104,41 @@ def frames(body: bytes) -> list[Frame]:
                 last_id = value
             case "data":
                 data.append(value)
-    return found
+    return parsed
 
 
-def story(place: Place, turn: str, query: str = "") -> Turn:
+def streamed_turn(target: AttackTarget, turn: str, query: str = "") -> Turn:
     """The turn that its stream tells, after a look at every frame of it."""
-    *told, end = frames(place.ask("GET", f"/api/turns/{turn}/events{query}").body)
-    assert (end.name, end.id) == ("end", str(len(told) - 1))
-    turn_told = Turn()
-    for number, frame in enumerate(told):
+    *entry_frames, end = parse_frames(target.ask("GET", f"/api/turns/{turn}/events{query}").body)
+    assert (end.name, end.id) == ("end", str(len(entry_frames) - 1))
+    turn_state = Turn()
+    for number, frame in enumerate(entry_frames):
         assert (frame.name, frame.id) == ("", str(number))
         entry = msgspec.json.decode(frame.data, type=Entry)
         assert entry.seq == number
-        apply(turn_told, entry)
-    assert not turn_told.live
-    return turn_told
+        apply(turn_state, entry)
+    assert not turn_state.live
+    return turn_state
 
 
-@pytest.mark.parametrize("text", [*STREAMS, *JSON_LIKE, *SQL[:4]], ids=lambda text: ascii(text)[:30])
-def test_no_text_of_a_model_becomes_an_event(text: str, place: Place) -> None:
+@pytest.mark.parametrize("text", [*SSE_TEXTS, *JSON_LIKE, *SQL_TEXTS[:4]], ids=lambda text: ascii(text)[:30])
+def test_no_text_of_a_model_becomes_an_event(text: str, target: AttackTarget) -> None:
     """S19: thoughts, answers, names and arguments of tools, live and again; each is data of its own frame."""
     call = {"name": text, "arguments": {text: text}}
     script = json.dumps({"thinking": text, "text": text, "tool_calls": [call]})
-    session = place.ground.session(place.who.headers)
-    turn = place.ground.begun(place.who.headers, session, script)
-    live, again, replayed = (story(place, turn, query) for query in ("", "?after=-1", "?speed=100"))
-    for told in (live, again, replayed):
-        by_kind = {block.kind: block for block in told.blocks}
+    session = target.gateway.create_session(target.attacker.headers)
+    turn = target.gateway.start_turn(target.attacker.headers, session, script)
+    live, again, replayed = (streamed_turn(target, turn, query) for query in ("", "?after=-1", "?speed=100"))
+    for streamed in (live, again, replayed):
+        by_kind = {block.kind: block for block in streamed.blocks}
         assert by_kind[Kind.REASONING].text == by_kind[Kind.TEXT].text == text
         assert by_kind[Kind.TOOL_CALL].name == text
         assert json.loads(by_kind[Kind.TOOL_CALL].text) == {text: text}
-    untouched(place)
+    check_untouched(target)
 
 
-@pytest.mark.parametrize("text", STREAMS, ids=lambda text: ascii(text)[:30])
-def test_no_text_of_a_file_becomes_an_event(text: str, place: Place) -> None:
+@pytest.mark.parametrize("text", SSE_TEXTS, ids=lambda text: ascii(text)[:30])
+def test_no_text_of_a_file_becomes_an_event(text: str, target: AttackTarget) -> None:
     """Every text that an entry can hold: also notices, summaries, results, seals and failures."""
     seal = {"dialect": text, "form": "signature", "payload": text, "model": text}
     events: list[dict[str, Any]] = [
@@ -150,29 +154,35 @@ def test_no_text_of_a_file_becomes_an_event(text: str, place: Place) -> None:
         {"type": "summary.written", "text": text},
         {"type": "turn.failed", "code": text, "message": text},
     ]
-    made = file("x", "x")
-    made["exchanges"][0]["entries"] = [{"seq": seq, "event": event} for seq, event in enumerate(events)]
-    session = place.ask("POST", "/api/import", made).json["id"]
-    [turn] = place.ask("GET", f"/api/sessions/{session}").json["turns"]
-    told = story(place, turn["id"])
-    assert (told.blocks[0].name, told.blocks[0].result, told.summary, told.dialect) == (text,) * 4
-    assert told.outcome is not None
-    assert told.outcome.cause == text
+    session_data = session_file("x", "x")
+    session_data["exchanges"][0]["entries"] = [
+        {"seq": seq, "event": event} for seq, event in enumerate(events)
+    ]
+    session = target.ask("POST", "/api/import", session_data).json["id"]
+    [turn] = target.ask("GET", f"/api/sessions/{session}").json["turns"]
+    streamed = streamed_turn(target, turn["id"])
+    assert (streamed.blocks[0].name, streamed.blocks[0].result, streamed.summary, streamed.dialect) == (
+        text,
+    ) * 4
+    assert streamed.outcome is not None
+    assert streamed.outcome.cause == text
 
 
-@pytest.mark.parametrize("words", [*SEARCH, *SQL, THEIRS, "u1w1prompt", "u2w2prompt"], ids=ascii)
-def test_a_search_stays_within_what_is_ones_own(words: str, place: Place) -> None:
+@pytest.mark.parametrize(
+    "words", [*SEARCH_TEXTS, *SQL_TEXTS, VICTIM_WORD, "u1w1prompt", "u2w2prompt"], ids=ascii
+)
+def test_a_search_stays_within_what_is_ones_own(words: str, target: AttackTarget) -> None:
     """Whatever is typed, every hit is in a session of who typed it; and what is theirs is still found."""
-    session, _ = place.ground.imported(place.who.headers, "x", f"{OWN} {words}")
+    session, _ = target.gateway.import_session(target.attacker.headers, "x", f"{OWN_WORD} {words}")
     hits: set[str] = set()
-    for query in (words, f"{OWN} {words}", f'"{words}" {OWN}', f"{words}*"):
-        told = place.get("/api/search", q=query, scope="prompts,answers,tools,thoughts", limit="200")
-        assert told.status in (200, 422), told
-        hits |= {hit["session"] for hit in told.json["items"]} if told.status == 200 else set()
+    for query in (words, f"{OWN_WORD} {words}", f'"{words}" {OWN_WORD}', f"{words}*"):
+        response = target.get("/api/search", q=query, scope="prompts,answers,tools,thoughts", limit="200")
+        assert response.status in (200, 422), response
+        hits |= {hit["session"] for hit in response.json["items"]} if response.status == 200 else set()
     for hit in hits:
-        assert place.ask("GET", f"/api/sessions/{hit}").status == 200, hit
-    found = place.get("/api/search", q=f"{OWN}", limit="1").json["items"]
-    assert found[0]["session"] == session
+        assert target.ask("GET", f"/api/sessions/{hit}").status == 200, hit
+    own_hits = target.get("/api/search", q=f"{OWN_WORD}", limit="1").json["items"]
+    assert own_hits[0]["session"] == session
 
 
 SNEAKED = {
@@ -207,17 +217,17 @@ BODIES: dict[tuple[str, str], dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("where", BODIES, ids=" ".join)
-def test_no_field_can_be_sneaked_in(where: tuple[str, str], place: Place) -> None:
+def test_no_field_can_be_sneaked_in(where: tuple[str, str], target: AttackTarget) -> None:
     """Whose it is, where it goes and what it is called are never taken from a body (S7, S12)."""
-    method, path = where[0], where[1].format(session=place.session, turn=place.turn, agent=place.agent)
-    before = place.ground.everything()
+    method, path = where[0], where[1].format(session=target.session, turn=target.turn, agent=target.agent)
+    rows_before = target.gateway.all_rows()
     for name, value in SNEAKED.items():
-        told = place.ask(method, path, BODIES[where] | {name: value})
-        assert told.status == 422, (name, told)
-    assert place.ground.everything() == before
+        response = target.ask(method, path, BODIES[where] | {name: value})
+        assert response.status == 422, (name, response)
+    assert target.gateway.all_rows() == rows_before
 
 
-CROOKED = {
+MALFORMED_JSON = {
     "an array": b"[]",
     "a string": b'"x"',
     "a number": b"1e400",
@@ -242,14 +252,14 @@ CROOKED = {
 }
 
 
-@pytest.mark.parametrize("name", CROOKED)
-def test_what_is_no_proper_json_is_refused(name: str, place: Place) -> None:
-    before = place.ground.everything()
+@pytest.mark.parametrize("name", MALFORMED_JSON)
+def test_what_is_no_proper_json_is_refused(name: str, target: AttackTarget) -> None:
+    rows_before = target.gateway.all_rows()
     for method, path in (*BODIES, ("POST", "/api/import")):
-        ids = {"session": place.session, "turn": place.turn, "agent": place.agent}
-        told = place.ask(method, path.format(**ids), CROOKED[name], [JSON])
-        assert told.status in (400, 422), (path, told)
-    assert place.ground.everything() == before
+        ids = {"session": target.session, "turn": target.turn, "agent": target.agent}
+        response = target.ask(method, path.format(**ids), MALFORMED_JSON[name], [JSON])
+        assert response.status in (400, 422), (path, response)
+    assert target.gateway.all_rows() == rows_before
 
 
 ODD_VALUES: list[Any] = [
@@ -268,34 +278,36 @@ ODD_VALUES: list[Any] = [
 ]
 
 
-def bent(chance: random.Random, value: Any) -> Any:
+def mutate(generator: random.Random, value: Any) -> Any:
     """The value with one place of it changed: to something odd of the same kind, mostly."""
-    if isinstance(value, dict | list) and value and chance.random() < 0.9:
+    if isinstance(value, dict | list) and value and generator.random() < 0.9:
         places = list(value) if isinstance(value, dict) else range(len(value))
-        where = chance.choice(list(places))
-        made = copy.copy(value)
-        made[where] = bent(chance, value[where])
-        return made
+        key = generator.choice(list(places))
+        changed = copy.copy(value)
+        changed[key] = mutate(generator, value[key])
+        return changed
     alike = [odd for odd in ODD_VALUES if type(odd) is type(value)]
-    return chance.choice(alike if alike and chance.random() < 0.8 else ODD_VALUES)
+    return generator.choice(alike if alike and generator.random() < 0.8 else ODD_VALUES)
 
 
 @pytest.mark.parametrize("part", range(6))
-def test_a_bent_file_is_refused_or_can_be_read(part: int, place: Place) -> None:
+def test_a_bent_file_is_refused_or_can_be_read(part: int, target: AttackTarget) -> None:
     """An import is all or nothing: what is taken can be read, streamed, exported, searched and deleted."""
-    taken = 0
+    imported_count = 0
     for seed in range(part * 50, part * 50 + 50):
-        told = place.ask("POST", "/api/import", bent(random.Random(seed), file("x", "bentword")))
-        assert told.status in (201, 413, 422), (seed, told)
-        if told.status != 201:
+        response = target.ask(
+            "POST", "/api/import", mutate(random.Random(seed), session_file("x", "bentword"))
+        )
+        assert response.status in (201, 413, 422), (seed, response)
+        if response.status != 201:
             continue
-        taken += 1
-        session = f"/api/sessions/{told.json['id']}"
-        turns = [f"/api/turns/{turn['id']}" for turn in place.ask("GET", session).json["turns"]]
+        imported_count += 1
+        session = f"/api/sessions/{response.json['id']}"
+        turns = [f"/api/turns/{turn['id']}" for turn in target.ask("GET", session).json["turns"]]
         exports = [f"{session}/export?format={form}" for form in ("text", "markdown", "json")]
         streams = [f"{turn}/events" for turn in turns]
         for path in (session, f"{session}/messages", *exports, *turns, *streams, "/api/search?q=bentword"):
-            assert place.ask("GET", path).status == 200, (seed, path)
-        assert place.ask("DELETE", session).status == 204
-    assert taken, "no file was taken, so nothing was read"
-    untouched(place)
+            assert target.ask("GET", path).status == 200, (seed, path)
+        assert target.ask("DELETE", session).status == 204
+    assert imported_count, "no file was taken, so nothing was read"
+    check_untouched(target)

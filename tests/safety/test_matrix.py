@@ -8,14 +8,25 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import pytest
-from tests.safety.ground import ENDLESS, FORMS, MODEL, NOW_MS, Answer, Ground, Person, Rows, file, ground
+from tests.safety.ground import (
+    CREDENTIAL_HEADERS,
+    ENDLESS_PROMPT,
+    MODEL,
+    NOW_MS,
+    GatewayUnderTest,
+    HttpResponse,
+    Person,
+    Rows,
+    run_gateway,
+    session_file,
+)
 
 from thinkaloud.server.routes import ROUTES
-from thinkaloud.server.routing import Route
+from thinkaloud.server.routing import ApiRoute
 from thinkaloud.store import ids, people
 from thinkaloud.store.rows import Owner
 
-TITLE, PROMPT, THOUGHT, SAID, AGENT = "owntitle", "ownprompt", "ownthought", "ownanswer", "ownagent"
+TITLE, PROMPT, THOUGHT, ANSWER, AGENT = "owntitle", "ownprompt", "ownthought", "ownanswer", "ownagent"
 NEW_AGENT = {"name": "other", "model": MODEL}
 
 
@@ -37,7 +48,7 @@ def public(status: int = 200) -> Row:
     return Row(status, status, status, status, anonymous=status)
 
 
-def ones_own(status: int, body: Any = None, query: str = "") -> Row:
+def for_each_user(status: int, body: Any = None, query: str = "") -> Row:
     """Everybody who is known gets their own."""
     return Row(status, status, status, status, body=body, query=query)
 
@@ -50,117 +61,125 @@ def private(status: int, body: Any = None) -> Row:
 TABLE = {
     "GET /healthz": public(),
     "GET /readyz": public(),
-    "GET /metrics": ones_own(200),
+    "GET /metrics": for_each_user(200),
     "GET /api/openapi.json": public(),
-    "GET /api/sessions": ones_own(200),
-    "POST /api/sessions": ones_own(201, {"title": "another"}),
+    "GET /api/sessions": for_each_user(200),
+    "POST /api/sessions": for_each_user(201, {"title": "another"}),
     "GET /api/sessions/{session}": private(200),
     "PATCH /api/sessions/{session}": private(200, {"title": "renamed"}),
     "DELETE /api/sessions/{session}": private(204),
     "GET /api/sessions/{session}/messages": private(200),
     "GET /api/sessions/{session}/export": private(200),
-    "POST /api/import": ones_own(201, file("another", "another")),
+    "POST /api/import": for_each_user(201, session_file("another", "another")),
     "POST /api/sessions/{session}/turns": private(202, {"prompt": "Hello."}),
     "GET /api/turns/{turn}": private(200),
     "GET /api/turns/{turn}/events": private(200),
     "POST /api/turns/{turn}/cancel": private(202),
     "POST /api/turns/{turn}/answer-now": private(202),
     "POST /api/turns/{turn}/approvals": private(422, {"block": 0, "granted": True}),
-    "GET /api/agents": ones_own(200),
-    "POST /api/agents": ones_own(201, NEW_AGENT),
+    "GET /api/agents": for_each_user(200),
+    "POST /api/agents": for_each_user(201, NEW_AGENT),
     "GET /api/agents/{agent}": Row(200, 404, 200, 404),
     "PUT /api/agents/{agent}": private(200, NEW_AGENT),
     "DELETE /api/agents/{agent}": private(204),
-    "GET /api/models": ones_own(200),
-    "GET /api/preferences": ones_own(200),
-    "PUT /api/preferences": ones_own(200, {"language": "pt-BR"}),
-    "GET /api/workspaces": ones_own(200),
-    "GET /api/search": ones_own(200, query=f"?q={PROMPT}&scope=prompts,answers,tools,thoughts"),
+    "GET /api/models": for_each_user(200),
+    "GET /api/preferences": for_each_user(200),
+    "PUT /api/preferences": for_each_user(200, {"language": "pt-BR"}),
+    "GET /api/workspaces": for_each_user(200),
+    "GET /api/search": for_each_user(200, query=f"?q={PROMPT}&scope=prompts,answers,tools,thoughts"),
 }
 WITH_A_RUNNING_TURN = [f"POST /api/turns/{{turn}}/{act}" for act in ("cancel", "answer-now", "approvals")]
 SHARED = ("GET /api/agents", "GET /api/agents/{agent}")
 """What the whole workspace may see."""
 
 
-def key(route: Route) -> str:
+def key(route: ApiRoute) -> str:
     return f"{route.method} {route.path}"
 
 
-def row_of(route: Route) -> Row:
+def row_of(route: ApiRoute) -> Row:
     if key(route) not in TABLE:
         pytest.fail(f"Who may do {key(route)}? Add a row for it to TABLE in {__name__}.")
     return TABLE[key(route)]
 
 
-class Estate(NamedTuple):
+class OwnedResources(NamedTuple):
     """What the owner has, made anew for each case."""
 
     session: str
     turn: str
     agent: str
 
-    def path(self, route: Route) -> str:
+    def path(self, route: ApiRoute) -> str:
         return route.path.format(**self._asdict())
 
 
-class Cast(NamedTuple):
+class People(NamedTuple):
     """Everybody who tries."""
 
     owner: Person
     neighbour: Person
     stranger: Person
-    revoked: str
+    revoked_token: str
     """A token of the owner's that was taken back."""
     other_workspace: str
 
-    def secret(self, role: str, place: Ground) -> str:
+    def secret(self, role: str, gateway: GatewayUnderTest) -> str:
         if role in ("local", "revoked"):
-            return place.token if role == "local" else self.revoked
+            return gateway.token if role == "local" else self.revoked_token
         person: Person = self.owner if role == "elsewhere" else getattr(self, role)
         return person.secret
 
 
-def cast(place: Ground) -> Cast:
-    owner = place.person("owner", "red")
-    second = place.write(lambda conn: people.add_member(conn, owner.owner.user, "blue", NOW_MS))
-    token, secret = place.write(lambda conn: people.create_token(conn, owner.owner.user, "old", NOW_MS))
-    assert place.write(lambda conn: people.revoke_token(conn, token.id, NOW_MS))
-    return Cast(owner, place.person("neighbour", "red"), place.person("stranger", "white"), secret, second.id)
+def create_people(gateway: GatewayUnderTest) -> People:
+    owner = gateway.create_person("owner", "red")
+    second = gateway.write(lambda conn: people.add_member(conn, owner.owner.user, "blue", NOW_MS))
+    token, secret = gateway.write(lambda conn: people.create_token(conn, owner.owner.user, "old", NOW_MS))
+    assert gateway.write(lambda conn: people.revoke_token(conn, token.id, NOW_MS))
+    return People(
+        owner,
+        gateway.create_person("neighbour", "red"),
+        gateway.create_person("stranger", "white"),
+        secret,
+        second.id,
+    )
 
 
-class Stage(NamedTuple):
-    place: Ground
-    cast: Cast
+class GatewayWithPeople(NamedTuple):
+    gateway: GatewayUnderTest
+    people: People
 
 
 @pytest.fixture(scope="module")
-def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
-    with ground(tmp_path_factory.mktemp("matrix")) as place:
-        yield Stage(place, cast(place))
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GatewayWithPeople]:
+    with run_gateway(tmp_path_factory.mktemp("matrix")) as gateway:
+        yield GatewayWithPeople(gateway, create_people(gateway))
 
 
-def estate(stage: Stage, route: Route) -> Estate:
-    place, owner = stage.place, stage.cast.owner.headers
-    session, turn = place.imported(owner, TITLE, PROMPT, THOUGHT, SAID)
+def create_resources(stage: GatewayWithPeople, route: ApiRoute) -> OwnedResources:
+    gateway, owner = stage.gateway, stage.people.owner.headers
+    session, turn = gateway.import_session(owner, TITLE, PROMPT, THOUGHT, ANSWER)
     if key(route) in WITH_A_RUNNING_TURN:
-        turn = place.begun(owner, session, ENDLESS)
-    assert place.ask("PUT", "/api/preferences", {"language": "en-US"}, owner).status == 200
-    return Estate(session, turn, place.agent(owner, AGENT, system=AGENT))
+        turn = gateway.start_turn(owner, session, ENDLESS_PROMPT)
+    assert gateway.request("PUT", "/api/preferences", {"language": "en-US"}, owner).status == 200
+    return OwnedResources(session, turn, gateway.create_agent(owner, AGENT, system=AGENT))
 
 
-def settled(stage: Stage, theirs: Estate) -> None:
+def cancel_turns(stage: GatewayWithPeople, resources: OwnedResources) -> None:
     """Let no turn go on into the next case."""
-    owner = stage.cast.owner.headers
-    found = stage.place.ask("GET", f"/api/sessions/{theirs.session}", headers=owner)
-    for turn in found.json["turns"] if found.status == 200 else ():
-        stage.place.ask("POST", f"/api/turns/{turn['id']}/cancel", headers=owner)
+    owner = stage.people.owner.headers
+    response = stage.gateway.request("GET", f"/api/sessions/{resources.session}", headers=owner)
+    for turn in response.json["turns"] if response.status == 200 else ():
+        stage.gateway.request("POST", f"/api/turns/{turn['id']}/cancel", headers=owner)
 
 
-def kept(before: Rows, after: Rows, owner: Owner) -> bool:
+def unchanged(rows_before: Rows, rows_after: Rows, owner: Owner) -> bool:
     """Whether all that was there is still there, as it was; preferences are each one's own to change."""
-    wishes = {row for row in before["preferences"] if row[:2] == (owner.user, owner.workspace)}
-    assert wishes, "the owner has preferences to lose"
-    return all(rows <= after[table] for table, rows in (before | {"preferences": wishes}).items())
+    own_preferences = {row for row in rows_before["preferences"] if row[:2] == (owner.user, owner.workspace)}
+    assert own_preferences, "the owner has preferences to lose"
+    return all(
+        rows <= rows_after[table] for table, rows in (rows_before | {"preferences": own_preferences}).items()
+    )
 
 
 ROLES = ("owner", "elsewhere", "neighbour", "stranger", "local", "revoked", "anonymous")
@@ -168,60 +187,66 @@ CASES = [
     pytest.param(route, role, form, id=f"{key(route)}-{role}-{form}")
     for route in ROUTES
     for role in ROLES
-    for form in (FORMS if role != "anonymous" else ("none",))
+    for form in (CREDENTIAL_HEADERS if role != "anonymous" else ("none",))
 ]
 
 
 @pytest.mark.parametrize(("route", "role", "form"), CASES)
 def test_everybody_gets_what_is_theirs_and_nothing_else(
-    route: Route, role: str, form: str, stage: Stage
+    route: ApiRoute, role: str, form: str, stage: GatewayWithPeople
 ) -> None:
     row = row_of(route)
-    theirs = estate(stage, route)
+    resources = create_resources(stage, route)
     try:
-        _try(route, role, form, stage, theirs, row)
+        _check_access(route, role, form, stage, resources, row)
     finally:
-        settled(stage, theirs)
+        cancel_turns(stage, resources)
 
 
-def _try(route: Route, role: str, form: str, stage: Stage, theirs: Estate, row: Row) -> None:
-    place = stage.place
-    headers = [] if role == "anonymous" else [FORMS[form](stage.cast.secret(role, place))]
+def _check_access(
+    route: ApiRoute, role: str, form: str, stage: GatewayWithPeople, resources: OwnedResources, row: Row
+) -> None:
+    gateway = stage.gateway
+    headers = [] if role == "anonymous" else [CREDENTIAL_HEADERS[form](stage.people.secret(role, gateway))]
     if role == "elsewhere":
-        headers.append(("Thinkaloud-Workspace", stage.cast.other_workspace))
+        headers.append(("Thinkaloud-Workspace", stage.people.other_workspace))
 
-    def come(method: str, path: str) -> Answer:
-        return place.ask(method, path + row.query, row.body, headers)
+    def send_request(method: str, path: str) -> HttpResponse:
+        return gateway.request(method, path + row.query, row.body, headers)
 
-    before = place.everything()
+    rows_before = gateway.all_rows()
     if route.method == "GET":
-        assert come("HEAD", theirs.path(route)).status == _wanted(row, role)
-    told = come(route.method, theirs.path(route))
-    assert told.status == _wanted(row, role), told
-    after = place.everything()
+        assert send_request("HEAD", resources.path(route)).status == _expected_status(row, role)
+    response = send_request(route.method, resources.path(route))
+    assert response.status == _expected_status(row, role), response
+    rows_after = gateway.all_rows()
     if role == "owner":
         return
-    assert kept(before, after, stage.cast.owner.owner) if told.status < 400 else before == after
-    assert not _seen(told, theirs, shared=role == "neighbour" and key(route) in SHARED)
-    if told.status == 404:
-        never = Estate(ids.new("ses"), ids.new("trn"), ids.new("agt"))
-        assert told.body == come(route.method, never.path(route)).body
-    if told.status == 401:
-        assert (told.code, told.headers["www-authenticate"]) == ("unauthorised", "Bearer")
+    assert (
+        unchanged(rows_before, rows_after, stage.people.owner.owner)
+        if response.status < 400
+        else rows_before == rows_after
+    )
+    assert not _leaked_texts(response, resources, shared=role == "neighbour" and key(route) in SHARED)
+    if response.status == 404:
+        unknown_resources = OwnedResources(ids.new("ses"), ids.new("trn"), ids.new("agt"))
+        assert response.body == send_request(route.method, unknown_resources.path(route)).body
+    if response.status == 401:
+        assert (response.code, response.headers["www-authenticate"]) == ("unauthorised", "Bearer")
 
 
-def _wanted(row: Row, role: str) -> int:
+def _expected_status(row: Row, role: str) -> int:
     """The user of the machine, who comes with the token of the start, is a stranger to everybody else."""
     return int(getattr(row, "stranger" if role == "local" else role))
 
 
-def _seen(told: Answer, theirs: Estate, *, shared: bool) -> list[str]:
+def _leaked_texts(response: HttpResponse, resources: OwnedResources, *, shared: bool) -> list[str]:
     """What an answer shows of the owner's."""
-    secrets = [*theirs, TITLE, PROMPT, THOUGHT, SAID, AGENT]
+    secrets = [*resources, TITLE, PROMPT, THOUGHT, ANSWER, AGENT]
     if shared:
-        secrets = [one for one in secrets if one not in (AGENT, theirs.agent)]
-    text = told.body.decode() + repr(told.headers)
-    return [one for one in secrets if one in text]
+        secrets = [secret for secret in secrets if secret not in (AGENT, resources.agent)]
+    text = response.body.decode() + repr(response.headers)
+    return [secret for secret in secrets if secret in text]
 
 
 def test_every_route_has_a_row_and_every_row_a_route() -> None:
@@ -231,20 +256,22 @@ def test_every_route_has_a_row_and_every_row_a_route() -> None:
 
 
 def test_a_route_without_a_row_fails() -> None:
-    new = Route(method="GET", path="/api/new", handler=None, summary="")
+    new = ApiRoute(method="GET", path="/api/new", handler=None, summary="")
     with pytest.raises(pytest.fail.Exception, match="Who may do GET /api/new"):
         row_of(new)
 
 
-def test_what_the_owner_has_is_what_is_looked_for(stage: Stage) -> None:
+def test_what_the_owner_has_is_what_is_looked_for(stage: GatewayWithPeople) -> None:
     """The look for the owner's words finds them where they are: else it would prove nothing."""
-    place, owner = stage.place, stage.cast.owner.headers
-    theirs = estate(stage, ROUTES[0])
+    gateway, owner = stage.gateway, stage.people.owner.headers
+    resources = create_resources(stage, ROUTES[0])
     paths = {
-        f"/api/sessions/{theirs.session}": {theirs.session, theirs.turn, TITLE},
-        f"/api/sessions/{theirs.session}/messages": {theirs.turn, PROMPT, THOUGHT, SAID},
-        f"/api/agents/{theirs.agent}": {theirs.agent, AGENT},
-        f"/api/search{TABLE['GET /api/search'].query}": {theirs.session, theirs.turn, TITLE, PROMPT},
+        f"/api/sessions/{resources.session}": {resources.session, resources.turn, TITLE},
+        f"/api/sessions/{resources.session}/messages": {resources.turn, PROMPT, THOUGHT, ANSWER},
+        f"/api/agents/{resources.agent}": {resources.agent, AGENT},
+        f"/api/search{TABLE['GET /api/search'].query}": {resources.session, resources.turn, TITLE, PROMPT},
     }
     for path, words in paths.items():
-        assert words <= set(_seen(place.ask("GET", path, headers=owner), theirs, shared=False)), path
+        assert words <= set(
+            _leaked_texts(gateway.request("GET", path, headers=owner), resources, shared=False)
+        ), path

@@ -9,49 +9,64 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 import pytest
-from tests.safety.attacks import CROOKED, FETCH_SITES, GET, HOSTS, ORIGINS, OURS, PATHS, POST, SIMPLE
-from tests.safety.ground import ENDLESS, JSON, Ground, Pairs, ground
+from tests.safety.attacks import (
+    FETCH_SITES,
+    GET,
+    HOSTS,
+    MALFORMED_REQUESTS,
+    ORIGINS,
+    OWN_HOST,
+    PATHS,
+    POST,
+    SIMPLE_CONTENT_TYPES,
+)
+from tests.safety.ground import ENDLESS_PROMPT, JSON, GatewayUnderTest, Pairs, run_gateway
 
 from thinkaloud.server.routes import ROUTES
-from thinkaloud.server.routing import Route
-from thinkaloud.server.serving import HERE
+from thinkaloud.server.routing import ApiRoute
+from thinkaloud.server.serving import LOCAL_ONLY
 
 
-class Place(NamedTuple):
+class RebindingTarget(NamedTuple):
     """The gateway, and what somebody has there."""
 
-    ground: Ground
+    gateway: GatewayUnderTest
     session: str
     turn: str
     agent: str
 
-    def filled(self, text: str) -> str:
-        port = self.ground.port
+    def fill(self, text: str) -> str:
+        port = self.gateway.port
         return text.format(port=port, session=self.session, turn=self.turn, agent=self.agent)
 
 
-def furnished(found: Ground) -> Place:
-    session = found.session([])
-    return Place(found, session, found.begun([], found.session([]), ENDLESS), found.agent([], "mine"))
+def create_target(gateway: GatewayUnderTest) -> RebindingTarget:
+    session = gateway.create_session([])
+    return RebindingTarget(
+        gateway,
+        session,
+        gateway.start_turn([], gateway.create_session([]), ENDLESS_PROMPT),
+        gateway.create_agent([], "mine"),
+    )
 
 
 @contextmanager
-def renewed(place: Place) -> Iterator[Place]:
+def fresh_target(target: RebindingTarget) -> Iterator[RebindingTarget]:
     """Something to lose that no other test needs."""
-    fresh = furnished(place.ground)
+    fresh = create_target(target.gateway)
     try:
         yield fresh
     finally:
-        place.ground.ask("POST", f"/api/turns/{fresh.turn}/cancel")
+        target.gateway.request("POST", f"/api/turns/{fresh.turn}/cancel")
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    with ground(tmp_path_factory.mktemp("rebinding"), HERE) as found:
-        made = furnished(found)
-        yield made
-        told = found.ask("POST", f"/api/turns/{made.turn}/cancel")
-        assert told.status == 202, "the turn is over, so somebody stopped it"
+def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RebindingTarget]:
+    with run_gateway(tmp_path_factory.mktemp("rebinding"), LOCAL_ONLY) as gateway:
+        created_target = create_target(gateway)
+        yield created_target
+        response = gateway.request("POST", f"/api/turns/{created_target.turn}/cancel")
+        assert response.status == 202, "the turn is over, so somebody stopped it"
 
 
 CHANGING = [route for route in ROUTES if route.method != "GET"]
@@ -72,17 +87,19 @@ BODIES = {
 """What would do something, if it were let in."""
 
 
-def key(route: Route) -> str:
+def key(route: ApiRoute) -> str:
     return f"{route.method} {route.path}"
 
 
-def refused(place: Place, route: Route, headers: Pairs, statuses: set[int], host: str | None = None) -> None:
+def check_refused(
+    target: RebindingTarget, route: ApiRoute, headers: Pairs, statuses: set[int], host: str | None = None
+) -> None:
     """Nothing came of it: with a body that would change something, with an empty one, and with none."""
-    before = place.ground.everything()
+    rows_before = target.gateway.all_rows()
     for body in (BODIES[key(route)], b"", None) if route.method != "GET" else (None,):
-        told = place.ground.ask(route.method, place.filled(route.path), body, headers, host=host)
-        assert told.status in statuses, (told, body)
-    assert place.ground.everything() == before
+        response = target.gateway.request(route.method, target.fill(route.path), body, headers, host=host)
+        assert response.status in statuses, (response, body)
+    assert target.gateway.all_rows() == rows_before
 
 
 def test_every_route_that_changes_something_is_tried() -> None:
@@ -90,130 +107,134 @@ def test_every_route_that_changes_something_is_tried() -> None:
     assert not keys ^ BODIES.keys(), f"Add to BODIES, or take out of it: {sorted(keys ^ BODIES.keys())}"
 
 
-READING = next(route for route in ROUTES if key(route) == "GET /api/sessions")
-STREAM = next(route for route in ROUTES if route.handler is None)
-RENAMING = next(route for route in ROUTES if key(route) == "PATCH /api/sessions/{session}")
+LIST_ROUTE = next(route for route in ROUTES if key(route) == "GET /api/sessions")
+STREAM_ROUTE = next(route for route in ROUTES if route.handler is None)
+RENAME_ROUTE = next(route for route in ROUTES if key(route) == "PATCH /api/sessions/{session}")
 
 
 @pytest.mark.parametrize("host", HOSTS)
-def test_the_gateway_answers_to_its_own_names_only(host: str, place: Place) -> None:
+def test_the_gateway_answers_to_its_own_names_only(host: str, target: RebindingTarget) -> None:
     """DNS rebinding (S13): whatever name an attacker makes lead here is not one of ours."""
-    for route in (READING, STREAM, RENAMING):
-        refused(place, route, [JSON], {400, 421}, place.filled(host))
+    for route in (LIST_ROUTE, STREAM_ROUTE, RENAME_ROUTE):
+        check_refused(target, route, [JSON], {400, 421}, target.fill(host))
 
 
 @pytest.mark.parametrize("origin", ORIGINS)
-def test_pages_of_other_sites_are_refused(origin: str, place: Place) -> None:
-    for route in (READING, STREAM, RENAMING):
-        refused(place, route, [JSON, ("Origin", place.filled(origin))], {403})
+def test_pages_of_other_sites_are_refused(origin: str, target: RebindingTarget) -> None:
+    for route in (LIST_ROUTE, STREAM_ROUTE, RENAME_ROUTE):
+        check_refused(target, route, [JSON, ("Origin", target.fill(origin))], {403})
 
 
 @pytest.mark.parametrize("site", FETCH_SITES)
-def test_what_a_browser_says_of_the_asking_site_counts(site: str, place: Place) -> None:
-    for route in (READING, STREAM, RENAMING):
-        refused(place, route, [JSON, ("Sec-Fetch-Site", site)], {403})
+def test_what_a_browser_says_of_the_asking_site_counts(site: str, target: RebindingTarget) -> None:
+    for route in (LIST_ROUTE, STREAM_ROUTE, RENAME_ROUTE):
+        check_refused(target, route, [JSON, ("Sec-Fetch-Site", site)], {403})
 
 
 @pytest.mark.parametrize("route", CHANGING, ids=key)
-@pytest.mark.parametrize("content_type", SIMPLE)
+@pytest.mark.parametrize("content_type", SIMPLE_CONTENT_TYPES)
 def test_no_page_changes_anything_with_what_it_may_send_unasked(
-    content_type: str, route: Route, place: Place
+    content_type: str, route: ApiRoute, target: RebindingTarget
 ) -> None:
     """CSRF: also of an old browser that tells neither Origin nor Sec-Fetch-Site, and with an empty form."""
-    told = [("Content-Type", content_type)]
+    headers = [("Content-Type", content_type)]
     evil = [("Origin", "http://evil.example"), ("Sec-Fetch-Site", "cross-site"), ("Cookie", "a=b")]
-    with renewed(place) as fresh:
-        refused(fresh, route, [*told, *evil], {403})
-        refused(fresh, route, [*told, ("Sec-Fetch-Site", "cross-site")], {403})
-        refused(fresh, route, [*told, ("Origin", "null")], {403})
-        refused(fresh, route, told, {400, 415, 422})
+    with fresh_target(target) as fresh:
+        check_refused(fresh, route, [*headers, *evil], {403})
+        check_refused(fresh, route, [*headers, ("Sec-Fetch-Site", "cross-site")], {403})
+        check_refused(fresh, route, [*headers, ("Origin", "null")], {403})
+        check_refused(fresh, route, headers, {400, 415, 422})
 
 
 @pytest.mark.parametrize("route", CHANGING, ids=key)
-def test_a_body_that_does_not_say_what_it_is_changes_nothing(route: Route, place: Place) -> None:
-    before = place.ground.everything()
+def test_a_body_that_does_not_say_what_it_is_changes_nothing(
+    route: ApiRoute, target: RebindingTarget
+) -> None:
+    rows_before = target.gateway.all_rows()
     for headers in ([], [("Content-Type", "")]):
-        told = place.ground.ask(route.method, place.filled(route.path), BODIES[key(route)], headers)
-        assert told.status == 415
-    assert place.ground.everything() == before
+        response = target.gateway.request(route.method, target.fill(route.path), BODIES[key(route)], headers)
+        assert response.status == 415
+    assert target.gateway.all_rows() == rows_before
 
 
 @pytest.mark.parametrize("route", CHANGING, ids=key)
-def test_json_from_another_site_is_refused_too(route: Route, place: Place) -> None:
+def test_json_from_another_site_is_refused_too(route: ApiRoute, target: RebindingTarget) -> None:
     """And so is the question whether it might be sent: nothing that lets others in is ever answered."""
-    refused(place, route, [JSON, ("Origin", "http://evil.example")], {403})
+    check_refused(target, route, [JSON, ("Origin", "http://evil.example")], {403})
     asking = [("Origin", "http://evil.example"), ("Access-Control-Request-Method", route.method)]
     for headers in (asking, asking[1:]):
-        told = place.ground.ask("OPTIONS", place.filled(route.path), headers=headers)
-        assert told.status == (403 if headers is asking else 204)
-        assert not [name for name in told.headers if name.startswith("access-control")]
+        response = target.gateway.request("OPTIONS", target.fill(route.path), headers=headers)
+        assert response.status == (403 if headers is asking else 204)
+        assert not [name for name in response.headers if name.startswith("access-control")]
 
 
-@pytest.mark.parametrize("name", CROOKED)
-def test_crooked_requests_are_refused(name: str, place: Place) -> None:
-    before = place.ground.everything()
-    heads = place.ground.send(place.filled(CROOKED[name]).encode("latin-1"))
+@pytest.mark.parametrize("name", MALFORMED_REQUESTS)
+def test_crooked_requests_are_refused(name: str, target: RebindingTarget) -> None:
+    rows_before = target.gateway.all_rows()
+    heads = target.gateway.send(target.fill(MALFORMED_REQUESTS[name]).encode("latin-1"))
     statuses = [int(head.split()[1]) for head in heads]
     assert statuses
     assert all(400 <= status < 500 for status in statuses), heads
-    assert place.ground.everything() == before
+    assert target.gateway.all_rows() == rows_before
 
 
 @pytest.mark.parametrize("upgrade", ["websocket", "h2c", "HTTP/2.0", "TLS/1.0"])
-def test_no_connection_becomes_another_kind(upgrade: str, place: Place) -> None:
+def test_no_connection_becomes_another_kind(upgrade: str, target: RebindingTarget) -> None:
     """An offer to change the protocol is passed over; the answer is an ordinary one."""
-    told = place.ground.ask("GET", "/healthz", headers=[("Connection", "Upgrade"), ("Upgrade", upgrade)])
-    assert (told.status, told.json) == (200, {"status": "ok"})
-    assert "upgrade" not in told.headers
-
-
-def test_a_request_in_a_body_stays_in_the_body(place: Place) -> None:
-    """Smuggling: what a length or a chunk holds is never read as the next request."""
-    before = place.ground.everything()
-    inner = "DELETE /api/agents/{agent} HTTP/1.1\r\nHost: localhost:{port}\r\n\r\n"
-    told = (
-        f"POST /api/sessions HTTP/1.1\r\nContent-Type: text/plain\r\nContent-Length: {{size}}\r\n{OURS}\r\n"
+    response = target.gateway.request(
+        "GET", "/healthz", headers=[("Connection", "Upgrade"), ("Upgrade", upgrade)]
     )
-    size = len(place.filled(inner))
-    data = place.filled(told.replace("{size}", str(size))) + place.filled(inner)
-    heads = place.ground.send(data.encode())
+    assert (response.status, response.json) == (200, {"status": "ok"})
+    assert "upgrade" not in response.headers
+
+
+def test_a_request_in_a_body_stays_in_the_body(target: RebindingTarget) -> None:
+    """Smuggling: what a length or a chunk holds is never read as the next request."""
+    rows_before = target.gateway.all_rows()
+    inner = "DELETE /api/agents/{agent} HTTP/1.1\r\nHost: localhost:{port}\r\n\r\n"
+    payload = f"POST /api/sessions HTTP/1.1\r\nContent-Type: text/plain\r\nContent-Length: {{size}}\r\n{OWN_HOST}\r\n"
+    size = len(target.fill(inner))
+    data = target.fill(payload.replace("{size}", str(size))) + target.fill(inner)
+    heads = target.gateway.send(data.encode())
     assert [int(head.split()[1]) for head in heads] == [415]
-    chunked = place.filled(POST + "Transfer-Encoding: chunked\r\n" + OURS + "\r\n")
-    heads = place.ground.send(f"{chunked}{size:x}\r\n{place.filled(inner)}\r\n0\r\n\r\n".encode())
+    chunked = target.fill(POST + "Transfer-Encoding: chunked\r\n" + OWN_HOST + "\r\n")
+    heads = target.gateway.send(f"{chunked}{size:x}\r\n{target.fill(inner)}\r\n0\r\n\r\n".encode())
     assert [int(head.split()[1]) for head in heads] == [400]
-    assert place.ground.everything() == before
+    assert target.gateway.all_rows() == rows_before
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_a_path_has_one_spelling(path: str, place: Place) -> None:
+def test_a_path_has_one_spelling(path: str, target: RebindingTarget) -> None:
     """Whoever guards paths in front of the gateway must see the same path that the gateway sees."""
-    before = place.ground.everything()
+    rows_before = target.gateway.all_rows()
     for method in ("GET", "DELETE", "PATCH"):
         body = None if method == "GET" else b'{"title": "evil"}' if method == "PATCH" else b"{}"
-        told = place.ground.ask(method, place.filled(path), body, [] if body is None else [JSON])
-        assert told.status in ((404,) if method == "GET" else (404, 405)), told
-        assert "x-evil" not in told.headers
-    assert place.ground.everything() == before
+        response = target.gateway.request(method, target.fill(path), body, [] if body is None else [JSON])
+        assert response.status in ((404,) if method == "GET" else (404, 405)), response
+        assert "x-evil" not in response.headers
+    assert target.gateway.all_rows() == rows_before
 
 
-def test_what_is_right_is_let_in(place: Place) -> None:
+def test_what_is_right_is_let_in(target: RebindingTarget) -> None:
     """The other side of it all: the same requests with our own names go through."""
-    port = place.ground.port
+    port = target.gateway.port
     for host in (f"localhost:{port}", f"127.0.0.1:{port}", f"[::1]:{port}", f"LOCALHOST:{port}", "localhost"):
-        own = [("Origin", f"http://{host}".lower()), ("Sec-Fetch-Site", "same-origin")]
-        assert place.ground.ask("GET", "/api/sessions", headers=own, host=host).status == 200
-    heads = place.ground.send(place.filled(GET + OURS + "\r\n").encode())
+        own_page_headers = [("Origin", f"http://{host}".lower()), ("Sec-Fetch-Site", "same-origin")]
+        assert (
+            target.gateway.request("GET", "/api/sessions", headers=own_page_headers, host=host).status == 200
+        )
+    heads = target.gateway.send(target.fill(GET + OWN_HOST + "\r\n").encode())
     assert heads[0].startswith(b"HTTP/1.1 200 ")
-    absolute = "GET http://localhost:{port}/api/sessions HTTP/1.1\r\n" + OURS + "\r\n"
-    assert place.ground.send(place.filled(absolute).encode())[0].startswith(b"HTTP/1.1 200 ")
+    absolute = "GET http://localhost:{port}/api/sessions HTTP/1.1\r\n" + OWN_HOST + "\r\n"
+    assert target.gateway.send(target.fill(absolute).encode())[0].startswith(b"HTTP/1.1 200 ")
 
 
 @pytest.mark.parametrize("content_type", ["", "application/json", "application/octet-stream"])
-def test_an_empty_request_of_an_ordinary_client_is_let_in(content_type: str, place: Place) -> None:
+def test_an_empty_request_of_an_ordinary_client_is_let_in(content_type: str, target: RebindingTarget) -> None:
     """Many clients name a type also where nothing is sent; one that no page may send unasked does no harm."""
-    told = [("Content-Type", content_type)] if content_type else []
+    headers = [("Content-Type", content_type)] if content_type else []
     for route in CHANGING:
         if route.body is None and route.media_types == ("application/json",):
-            with renewed(place) as fresh:
-                answer = place.ground.ask(route.method, fresh.filled(route.path), b"", told)
+            with fresh_target(target) as fresh:
+                answer = target.gateway.request(route.method, fresh.fill(route.path), b"", headers)
                 assert answer.status == route.status, (key(route), answer)

@@ -15,7 +15,7 @@ import pytest
 import schemathesis
 from schemathesis.config import SchemathesisConfig
 from schemathesis.engine import events, from_schema
-from tests.safety.ground import MODEL, WAIT_S, Ground, Person, file, ground
+from tests.safety.ground import MODEL, WAIT_S, GatewayUnderTest, Person, run_gateway, session_file
 
 from thinkaloud.server.routes import ROUTES
 
@@ -24,7 +24,7 @@ EXAMPLES = 15
 """For each operation, beside the borders of every parameter, which are always tried."""
 WITH_A_LIVE_TURN = ("POST /api/turns/{turn}/answer-now", "POST /api/turns/{turn}/approvals")
 """What these do is proved in tests/server/test_agent_turns.py: no turn waits here at the right moment."""
-THINGS = 60
+RESOURCE_COUNT = 60
 
 ACCEPTED = ["2xx", "401", "404", "409", "422", "429"]
 """What data that fits the document may get. 422 is "understood, and not possible": a model, a language or a
@@ -44,7 +44,7 @@ CHECKS: dict[str, Any] = {
 }
 # A stream is one string in OpenAPI 3.1, and schemathesis compares single events with that. A place that is
 # told twice and differently is malformed, which no schema of single parameters can say.
-OF_STREAMS: dict[str, Any] = {
+STREAM_CHECKS: dict[str, Any] = {
     "include-path": "/api/turns/{turn}/events",
     "checks": {
         "response_schema_conformance": {"enabled": False},
@@ -53,35 +53,40 @@ OF_STREAMS: dict[str, Any] = {
 }
 
 
-class Stock(NamedTuple):
+class OwnedResources(NamedTuple):
     """What somebody has, for operations to work on."""
 
-    who: Person
+    person: Person
     sessions: list[str]
     turns: list[str]
     agents: list[str]
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ground]:
-    with ground(tmp_path_factory.mktemp("schemathesis")) as found:
-        yield found
+def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GatewayUnderTest]:
+    with run_gateway(tmp_path_factory.mktemp("schemathesis")) as gateway:
+        yield gateway
 
 
-def stocked(place: Ground, name: str) -> Stock:
-    who = place.person(name, name)
-    made = [place.imported(who.headers, f"Session {number}", "word") for number in range(THINGS)]
-    agents = [place.agent(who.headers, f"Agent {number}") for number in range(THINGS)]
-    return Stock(who, [one for one, _ in made], [turn for _, turn in made], agents)
+def create_resources(gateway: GatewayUnderTest, name: str) -> OwnedResources:
+    person = gateway.create_person(name, name)
+    imported = [
+        gateway.import_session(person.headers, f"Session {number}", "word")
+        for number in range(RESOURCE_COUNT)
+    ]
+    agents = [gateway.create_agent(person.headers, f"Agent {number}") for number in range(RESOURCE_COUNT)]
+    return OwnedResources(
+        person, [session for session, _ in imported], [turn for _, turn in imported], agents
+    )
 
 
-def known(stock: Stock) -> dict[str, list[str]]:
+def known_values(stock: OwnedResources) -> dict[str, list[str]]:
     """Values that lead somewhere."""
     return {
         "path.session": stock.sessions,
         "path.turn": stock.turns,
         "path.agent": stock.agents,
-        "header.Thinkaloud-Workspace": [stock.who.workspace_id],
+        "header.Thinkaloud-Workspace": [stock.person.workspace_id],
         "body.model": [MODEL],
         "body.agent": ["", stock.agents[0]],
         "body.language": ["pt-BR"],
@@ -93,64 +98,69 @@ def known(stock: Stock) -> dict[str, list[str]]:
     }
 
 
-def configured(place: Ground, stock: Stock, values: dict[str, list[str]]) -> SchemathesisConfig:
+def configure(
+    gateway: GatewayUnderTest, stock: OwnedResources, values: dict[str, list[str]]
+) -> SchemathesisConfig:
     """All checks; four of five times the values that are given for a parameter are taken."""
     names = {name: name.replace(".", "-") for name in values}
-    told = {
+    settings = {
         "seed": SEED,
-        "base-url": place.url,
-        "headers": dict(stock.who.headers),
+        "base-url": gateway.url,
+        "headers": dict(stock.person.headers),
         "request-timeout": WAIT_S,
         "continue-on-failure": True,
         "generation": {"max-examples": EXAMPLES, "deterministic": True, "database": "none"},
         "checks": CHECKS,
-        "operations": [OF_STREAMS],
-        "dictionaries": {names[name]: {"values": listed} for name, listed in values.items()},
+        "operations": [STREAM_CHECKS],
+        "dictionaries": {names[name]: {"values": value_list} for name, value_list in values.items()},
         "parameters": {name: {"dictionary": names[name], "probability": 0.8} for name in values},
     }
-    return SchemathesisConfig.from_dict(told)
+    return SchemathesisConfig.from_dict(settings)
 
 
-class Found(NamedTuple):
+class SchemathesisResult(NamedTuple):
     """What a run came to."""
 
     failures: list[str]
-    answers: Counter[tuple[str, int]]
+    statuses: Counter[tuple[str, int]]
     """How often each route gave each status."""
 
 
-def run(place: Ground, config: SchemathesisConfig) -> Found:
+def run(gateway: GatewayUnderTest, config: SchemathesisConfig) -> SchemathesisResult:
     # Loaded from where it is, the operation that gives it would be left out.
-    schema = schemathesis.openapi.from_dict(place.ask("GET", "/api/openapi.json").json, config=config)
+    schema = schemathesis.openapi.from_dict(gateway.request("GET", "/api/openapi.json").json, config=config)
     schema.hook("map_body")(_sometimes_a_file)
-    found = Found([], Counter())
+    result = SchemathesisResult([], Counter())
     for event in from_schema(schema).execute():
         match event:
             case events.ScenarioFinished():
-                found.failures.extend(_failures(event))
-                found.answers.update(_answers(event))
+                result.failures.extend(_failures(event))
+                result.statuses.update(_statuses(event))
             case events.NonFatalError() | events.FatalError():
-                found.failures.append(repr(event))
-    return found
+                result.failures.append(repr(event))
+    return result
 
 
 def _sometimes_a_file(context: schemathesis.HookContext, body: Any) -> Any:
     """What an import takes is no schema's business, so that by chance nothing would ever be imported."""
     imports = context.operation is not None and context.operation.path == "/api/import"
-    return file("Imported", "word") if imports and isinstance(body, dict | list) else body
+    return session_file("Imported", "word") if imports and isinstance(body, dict | list) else body
 
 
 def _failures(event: events.ScenarioFinished) -> Iterator[str]:
     for check in chain.from_iterable(event.recorder.checks.values()):
-        if (told := check.failure_info) is not None:
-            failure = told.failure
-            yield f"{event.recorder.label}: {failure.title}: {failure.message}\n{told.code_sample}"
+        if (failure_info := check.failure_info) is not None:
+            failure = failure_info.failure
+            yield f"{event.recorder.label}: {failure.title}: {failure.message}\n{failure_info.code_sample}"
 
 
-def _answers(event: events.ScenarioFinished) -> Iterator[tuple[str, int]]:
-    for one in event.recorder.interactions.values():
-        if one.response is not None:
-            yield f"{one.request.method} {_template(one.request.uri)}", one.response.status_code
+def _statuses(event: events.ScenarioFinished) -> Iterator[tuple[str, int]]:
+    for interaction in event.recorder.interactions.values():
+        if interaction.response is not None:
+            yield (
+                f"{interaction.request.method} {_template(interaction.request.uri)}",
+                interaction.response.status_code,
+            )
 
 
 def _template(url: str) -> str:
@@ -162,13 +172,13 @@ def _template(url: str) -> str:
 
 
 @pytest.mark.parametrize("informed", [False, True])
-def test_the_gateway_keeps_what_its_document_promises(informed: bool, place: Ground) -> None:
-    stock = stocked(place, f"informed-{informed}")
-    found = run(place, configured(place, stock, known(stock) if informed else {}))
-    assert not found.failures, "\n\n".join(found.failures)
+def test_the_gateway_keeps_what_its_document_promises(informed: bool, gateway: GatewayUnderTest) -> None:
+    stock = create_resources(gateway, f"informed-{informed}")
+    result = run(gateway, configure(gateway, stock, known_values(stock) if informed else {}))
+    assert not result.failures, "\n\n".join(result.failures)
     for route in ROUTES:
         key = f"{route.method} {route.path}"
-        statuses = [status for name, status in found.answers if name == key]
+        statuses = [status for name, status in result.statuses if name == key]
         assert statuses, f"{key} was not tried"
         succeeded = min(statuses) < 300 or key in WITH_A_LIVE_TURN
         assert not informed or succeeded, f"{key} never succeeded"

@@ -10,19 +10,19 @@ from urllib.parse import urlsplit
 
 import aiohttp
 import msgspec
-from tests.app.serving import ROWS
+from tests.app.serving import CATALOG_ROWS
 
 from thinkaloud.agents.builtin_tools import builtin_tools
 from thinkaloud.agents.toolbox import Toolbox
 from thinkaloud.agents.tools import Tool
 from thinkaloud.canon import Entry
-from thinkaloud.catalog import Catalog, builtin, builtin_texts, parse
-from thinkaloud.client import Client, Retries, Timeouts
+from thinkaloud.catalog import Catalog, builtin_catalog, builtin_texts, parse_catalog
+from thinkaloud.client import Client, RetryPolicy, Timeouts
 from thinkaloud.server.gateway import Gateway, Settings
-from thinkaloud.server.limits import Limits
-from thinkaloud.server.serving import listening
-from thinkaloud.simulators import Simulator, running
-from thinkaloud.store.sqlite import Sqlite, opened
+from thinkaloud.server.limits import GatewayLimits
+from thinkaloud.server.serving import start_server
+from thinkaloud.simulators import Simulator, run_simulator
+from thinkaloud.store.sqlite import SqliteDatabase, open_database
 from thinkaloud.transcript import Turn, apply
 
 MODELS = {
@@ -33,20 +33,22 @@ MODELS = {
 THOUGHT = "17 times 3 is 51, and 51 minus 9 is 42."
 ANSWER = "It is 42."
 SCRIPT = [{"thinking": THOUGHT, "text": ANSWER}]
-SLOW = [{"thinking": "one two three four five six seven eight nine ten", "text": "Done.", "delay_ms": 60}]
+SLOW_SCRIPT = [
+    {"thinking": "one two three four five six seven eight nine ten", "text": "Done.", "delay_ms": 60}
+]
 """Half a second and more, a word at a time."""
-ENDLESS = [{"thinking": "again and " * 2000, "text": "never", "delay_ms": 20}]
+ENDLESS_SCRIPT = [{"thinking": "again and " * 2000, "text": "never", "delay_ms": 20}]
 
-_entry = msgspec.json.Decoder(Entry)
+_entry_decoder = msgspec.json.Decoder(Entry)
 
 
 @dataclass
-class Told:
+class StreamResult:
     """What a stream said: its entries by id, everything else by name, in order."""
 
     status: int = 200
     entries: dict[int, Entry] = field(default_factory=dict)
-    named: list[tuple[str, Any]] = field(default_factory=list)
+    events: list[tuple[str, Any]] = field(default_factory=list)
     comments: int = 0
     data: bytes = b""
 
@@ -61,7 +63,7 @@ class Told:
     @property
     def state(self) -> str:
         """How the stream said that the turn came out."""
-        return str(dict(self.named)["end"]["state"])
+        return str(dict(self.events)["end"]["state"])
 
 
 class Caller:
@@ -73,7 +75,7 @@ class Caller:
         http: aiohttp.ClientSession,
         gateway: Gateway,
         simulator: Simulator,
-        database: Sqlite,
+        database: SqliteDatabase,
     ) -> None:
         self.url = url
         self.http = http
@@ -93,144 +95,150 @@ class Caller:
     ) -> Any:
         """The answer's JSON, after a look at its status."""
         async with self.http.request(method, self.url + path, json=body, headers=headers) as response:
-            told = await response.read()
-            assert response.status == status, (response.status, told)
-            return msgspec.json.decode(told) if told else None
+            content = await response.read()
+            assert response.status == status, (response.status, content)
+            return msgspec.json.decode(content) if content else None
 
-    async def refused(self, method: str, path: str, body: Any = None, *, status: int) -> str:
+    async def refusal_message(self, method: str, path: str, body: Any = None, *, status: int) -> str:
         """The words of a refusal."""
-        told = await self.call(method, path, body, status=status)
-        assert told["error"]["code"]
-        return str(told["error"]["message"])
+        error_body = await self.call(method, path, body, status=status)
+        assert error_body["error"]["code"]
+        return str(error_body["error"]["message"])
 
-    async def session(self, **body: Any) -> str:
+    async def create_session(self, **body: Any) -> str:
         """A new session's id."""
-        made = await self.call("POST", "/api/sessions", {"model": self.model, **body}, status=201)
-        return str(made["id"])
+        created = await self.call("POST", "/api/sessions", {"model": self.model, **body}, status=201)
+        return str(created["id"])
 
-    async def begin(self, session: str, prompt: str = "How much is 17 * 3 - 9?", **body: Any) -> str:
+    async def start_turn(self, session: str, prompt: str = "How much is 17 * 3 - 9?", **body: Any) -> str:
         """The id of a turn that has begun."""
-        asked = {"prompt": prompt, **body} if prompt else body
-        begun = await self.call("POST", f"/api/sessions/{session}/turns", asked, status=202)
-        assert begun["state"] == "running"
-        assert begun["events"] == f"/api/turns/{begun['id']}/events"
-        return str(begun["id"])
+        turn_body = {"prompt": prompt, **body} if prompt else body
+        started = await self.call("POST", f"/api/sessions/{session}/turns", turn_body, status=202)
+        assert started["state"] == "running"
+        assert started["events"] == f"/api/turns/{started['id']}/events"
+        return str(started["id"])
 
-    async def read(self, turn: str, query: str = "", **headers: str) -> Told:
+    async def read_stream(self, turn: str, query: str = "", **headers: str) -> StreamResult:
         """A turn's stream to its end."""
-        told = Told()
-        async for _ in self.follow(turn, told, query, **headers):
+        result = StreamResult()
+        async for _ in self.follow_stream(turn, result, query, **headers):
             pass
-        return told
+        return result
 
-    async def follow(self, turn: str, told: Told, query: str = "", **headers: str) -> AsyncIterator[None]:
+    async def follow_stream(
+        self, turn: str, result: StreamResult, query: str = "", **headers: str
+    ) -> AsyncIterator[None]:
         """A turn's stream, one event at a time; leaving the loop drops the connection."""
-        sent = {name.replace("_", "-"): value for name, value in headers.items()}
-        async with self.http.get(f"{self.url}/api/turns/{turn}/events{query}", headers=sent) as response:
-            told.status = response.status
+        sent_headers = {name.replace("_", "-"): value for name, value in headers.items()}
+        async with self.http.get(
+            f"{self.url}/api/turns/{turn}/events{query}", headers=sent_headers
+        ) as response:
+            result.status = response.status
             buffer = b""
             async for chunk in response.content.iter_any():
-                told.data += chunk
+                result.data += chunk
                 *events, buffer = (buffer + chunk).split(b"\n\n")
                 for event in events:
-                    if _hear(event, told):
+                    if _record_event(event, result):
                         yield
 
-    async def thinking(self, turn: str, words: str) -> Any:
+    async def wait_for_reasoning(self, turn: str, words: str) -> Any:
         """A turn as it can be read, once its thought begins with these words."""
         async with asyncio.timeout(30):
             while True:
-                told = await self.call("GET", f"/api/turns/{turn}")
-                if (told["reasoning_content"] or "").startswith(words):
-                    return told
+                body = await self.call("GET", f"/api/turns/{turn}")
+                if (body["reasoning_content"] or "").startswith(words):
+                    return body
                 await asyncio.sleep(0.01)
 
     async def set_read_only(self, on: bool) -> None:
         """Let the disk take nothing, or take it again; as the engine sees it, at its next commit."""
 
         def change() -> None:
-            with self.database._writer.connect() as conn:
+            with self.database._writer_engine.connect() as conn:
                 raw = conn.connection.driver_connection
                 assert raw is not None
                 raw.execute(f"PRAGMA query_only = {'ON' if on else 'OFF'}")
 
-        await asyncio.get_running_loop().run_in_executor(self.database._writing, change)
+        await asyncio.get_running_loop().run_in_executor(self.database._writer_pool, change)
 
-    async def answered(self, session: str, prompt: str = "How much is 17 * 3 - 9?", **body: Any) -> Told:
+    async def run_turn(
+        self, session: str, prompt: str = "How much is 17 * 3 - 9?", **body: Any
+    ) -> StreamResult:
         """A turn begun and read to its end."""
-        return await self.read(await self.begin(session, prompt, **body))
+        return await self.read_stream(await self.start_turn(session, prompt, **body))
 
 
-def _hear(event: bytes, told: Told) -> bool:
+def _record_event(event: bytes, result: StreamResult) -> bool:
     fields = dict(line.split(b": ", 1) for line in event.split(b"\n"))
     if b"" in fields:
-        told.comments += 1
+        result.comments += 1
     elif b"id" in fields:
         number = int(fields[b"id"])
-        assert number not in told.entries, f"entry {number} came twice"
-        told.entries[number] = _entry.decode(fields[b"data"])
-        assert told.entries[number].seq == number
+        assert number not in result.entries, f"entry {number} came twice"
+        result.entries[number] = _entry_decoder.decode(fields[b"data"])
+        assert result.entries[number].seq == number
     elif b"event" in fields:
-        told.named.append((fields[b"event"].decode(), msgspec.json.decode(fields[b"data"])))
-        if told.named[-1][0] == "reset":
-            told.entries.clear()
+        result.events.append((fields[b"event"].decode(), msgspec.json.decode(fields[b"data"])))
+        if result.events[-1][0] == "reset":
+            result.entries.clear()
     else:
         return False
     return True
 
 
-def pointing_at(*servers: Simulator, extra: str = "") -> Catalog:
+def catalog_with(*servers: Simulator, extra: str = "") -> Catalog:
     """The catalog with these simulators in place of their providers."""
     rows = [extra]
     for server in servers:
-        row = builtin().providers[ROWS[server.api.name]]
+        row = builtin_catalog().providers[CATALOG_ROWS[server.api.name]]
         rows.append(f'[providers.{row.name}]\nbase_url = "{server.url}{urlsplit(row.base_url).path}"\n')
-    return parse(*builtin_texts(), "\n".join(rows))
+    return parse_catalog(*builtin_texts(), "\n".join(rows))
 
 
 @asynccontextmanager
-async def calling(
+async def start_gateway(
     folder: Path,
     provider: str = "vllm",
     script: list[Any] | None = None,
     *,
     settings: Settings | None = None,
     client: Client | None = None,
-    more: Sequence[Tool] | str = (),
+    extra: Sequence[Tool] | str = (),
 ) -> AsyncIterator[Caller]:
     """A caller of a gateway with its database in that folder, and more tools, or more rows of the catalog."""
-    rows, tools = (more, ()) if isinstance(more, str) else ("", more)
+    rows, tools = (extra, ()) if isinstance(extra, str) else ("", extra)
     async with AsyncExitStack() as stack:
         simulator = await stack.enter_async_context(
-            running(provider, script=SCRIPT if script is None else script)
+            run_simulator(provider, script=SCRIPT if script is None else script)
         )
-        database = await stack.enter_async_context(opened(folder / "thinkaloud.db"))
+        database = await stack.enter_async_context(open_database(folder / "thinkaloud.db"))
         gateway = Gateway(
             database,
-            pointing_at(simulator, extra=rows),
-            settings=settings or quick(),
-            client=client or impatient(),
+            catalog_with(simulator, extra=rows),
+            settings=settings or quick_settings(),
+            client=client or client_without_retries(),
             toolbox=Toolbox(builtin_tools() | {tool.definition.name: tool for tool in tools}),
         )
         await stack.enter_async_context(gateway)
-        place = await stack.enter_async_context(listening(gateway))
+        server = await stack.enter_async_context(start_server(gateway))
         http = await stack.enter_async_context(aiohttp.ClientSession())
-        yield Caller(place.url, http, gateway, simulator, database)
+        yield Caller(server.url, http, gateway, simulator, database)
 
 
-def impatient(**timeouts: float) -> Client:
+def client_without_retries(**timeouts: float) -> Client:
     """A client that asks once."""
-    return Client(retries=Retries(most=0), timeouts=Timeouts(**timeouts))
+    return Client(retries=RetryPolicy(max_retries=0), timeouts=Timeouts(**timeouts))
 
 
-def quick(**given: Any) -> Settings:
+def quick_settings(**values: Any) -> Settings:
     """Settings for impatient tests."""
-    limits = {name: given.pop(name) for name in tuple(given) if name in Limits.__struct_fields__}
-    return Settings(limits=Limits(**limits), **({"grace_s": 0.2, "heartbeat_s": 5.0} | given))
+    limits = {name: values.pop(name) for name in tuple(values) if name in GatewayLimits.__struct_fields__}
+    return Settings(limits=GatewayLimits(**limits), **({"grace_s": 0.2, "heartbeat_s": 5.0} | values))
 
 
-async def eventually(true: Any, seconds: float = 30.0) -> None:
+async def wait_until(condition: Any, seconds: float = 30.0) -> None:
     """Wait until something is so."""
     async with asyncio.timeout(seconds):
-        while not true():
+        while not condition():
             await asyncio.sleep(0.005)

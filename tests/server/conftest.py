@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from thinkaloud.catalog import builtin
-from thinkaloud.client.keys import OR
+from thinkaloud.catalog import builtin_catalog
+from thinkaloud.client.keys import REFERENCE_SEPARATOR
 
 CANARY = "canary-5f2a9c-never-shown"
 
@@ -14,8 +14,8 @@ CANARY = "canary-5f2a9c-never-shown"
 def keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A key for two providers, and none for the others."""
     monkeypatch.setenv("THINKALOUD_HOME", str(tmp_path))
-    for provider in builtin().providers.values():
-        for reference in provider.key.split(OR):
+    for provider in builtin_catalog().providers.values():
+        for reference in provider.key.split(REFERENCE_SEPARATOR):
             monkeypatch.delenv(reference.removeprefix("env:"), raising=False)
     monkeypatch.setenv("ANTHROPIC_API_KEY", CANARY)
     monkeypatch.setenv("DEEPSEEK_API_KEY", CANARY)

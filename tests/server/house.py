@@ -12,105 +12,129 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 from sqlalchemy import Connection
 
-from thinkaloud.catalog import builtin
+from thinkaloud.catalog import builtin_catalog
 from thinkaloud.server.gateway import Gateway, Settings
-from thinkaloud.server.routing import Access, Call, Reply, Resource, Route
-from thinkaloud.server.serving import HERE, Address, listening
-from thinkaloud.store.sqlite import opened
+from thinkaloud.server.routing import Access, ApiRoute, Resource, RouteRequest, RouteResponse
+from thinkaloud.server.serving import LOCAL_ONLY, ServeOptions, start_server
+from thinkaloud.store.sqlite import open_database
 
 T = TypeVar("T")
 NOW_MS = 1_700_000_000_000
 
 
-class Said(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class EchoBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the table's routes take and give."""
 
     text: str = ""
     count: int = 0
 
 
-class Anything(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class AnyJsonBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A body with a place for any JSON."""
 
     value: Any
 
 
-class Wanted(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class RequiredQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A query with a parameter that must be there."""
 
     q: str
     most: int = 3
 
 
-class Who(msgspec.Struct, frozen=True):
+class CallerBody(msgspec.Struct, frozen=True):
     """Whom the door let in."""
 
     user: str
     workspace: int
-    found: str
+    resource: str
 
 
-async def who(call: Call) -> Who:
-    granted = call.granted
-    found = granted.session or granted.turn or granted.agent
-    return Who(
-        "" if granted.user is None else granted.user.name,
-        0 if granted.owner is None else granted.owner.workspace,
-        "" if found is None else found.id,
+async def describe_caller(request: RouteRequest) -> CallerBody:
+    grant = request.grant
+    resource = grant.session or grant.turn or grant.agent
+    return CallerBody(
+        "" if grant.user is None else grant.user.name,
+        0 if grant.owner is None else grant.owner.workspace,
+        "" if resource is None else resource.id,
     )
 
 
-async def say(call: Call) -> Said:
-    assert isinstance(call.body, Said)
-    return call.body
+async def echo_body(request: RouteRequest) -> EchoBody:
+    assert isinstance(request.body, EchoBody)
+    return request.body
 
 
-async def ask(call: Call) -> Said:
-    return Said(call.query.q, call.query.most)
+async def echo_query(request: RouteRequest) -> EchoBody:
+    return EchoBody(request.query.q, request.query.most)
 
 
-async def take(call: Call) -> Said:
-    return Said(call.raw[:40].decode(), len(call.raw))
+async def echo_raw_body(request: RouteRequest) -> EchoBody:
+    return EchoBody(request.raw_body[:40].decode(), len(request.raw_body))
 
 
-async def end(call: Call) -> None:
+async def answer_nothing(request: RouteRequest) -> None:
     return None
 
 
-async def boom(call: Call) -> Said:
+async def raise_error(request: RouteRequest) -> EchoBody:
     raise RuntimeError("SELECT secret FROM inside: Authorization: Bearer tka_" + "s" * 43)
 
 
-async def plain(call: Call) -> Reply:
-    return Reply(content=b"text", media_type="text/plain", headers=(("X-Note", "kept"),))
+async def answer_text(request: RouteRequest) -> RouteResponse:
+    return RouteResponse(content=b"text", media_type="text/plain", headers=(("X-Note", "kept"),))
 
 
-TABLE = (
-    Route(method="GET", path="/open", handler=who, summary="", access=Access.PUBLIC, returns=Who),
-    Route(method="GET", path="/who", handler=who, summary="", returns=Who),
-    Route(method="POST", path="/who", handler=who, summary="", returns=Who),
-    Route(method="POST", path="/say", handler=say, summary="", body=Said, returns=Said),
-    Route(method="POST", path="/any", handler=who, summary="", body=Anything, returns=Who),
-    Route(method="GET", path="/ask", handler=ask, summary="", query=Wanted, returns=Said),
-    Route(
+TEST_ROUTES = (
+    ApiRoute(
+        method="GET",
+        path="/open",
+        handler=describe_caller,
+        summary="",
+        access=Access.PUBLIC,
+        response_body=CallerBody,
+    ),
+    ApiRoute(method="GET", path="/who", handler=describe_caller, summary="", response_body=CallerBody),
+    ApiRoute(method="POST", path="/who", handler=describe_caller, summary="", response_body=CallerBody),
+    ApiRoute(
+        method="POST", path="/say", handler=echo_body, summary="", body=EchoBody, response_body=EchoBody
+    ),
+    ApiRoute(
+        method="POST",
+        path="/any",
+        handler=describe_caller,
+        summary="",
+        body=AnyJsonBody,
+        response_body=CallerBody,
+    ),
+    ApiRoute(
+        method="GET", path="/ask", handler=echo_query, summary="", query=RequiredQuery, response_body=EchoBody
+    ),
+    ApiRoute(
         method="POST",
         path="/take",
-        handler=take,
+        handler=echo_raw_body,
         summary="",
         media_types=("application/json", "text/markdown"),
-        returns=Said,
+        response_body=EchoBody,
     ),
-    Route(method="DELETE", path="/end", handler=end, summary="", status=204),
-    Route(method="GET", path="/boom", handler=boom, summary="", returns=Said),
-    Route(method="GET", path="/plain", handler=plain, summary=""),
-    Route(method="GET", path="/of/{session}", handler=who, summary="", resource=Resource.SESSION),
-    Route(method="GET", path="/turn/{turn}", handler=who, summary="", resource=Resource.TURN),
-    Route(method="GET", path="/agent/{agent}", handler=who, summary="", resource=Resource.AGENT),
-    Route(method="PUT", path="/agent/{agent}", handler=who, summary="", resource=Resource.OWN_AGENT),
+    ApiRoute(method="DELETE", path="/end", handler=answer_nothing, summary="", status=204),
+    ApiRoute(method="GET", path="/boom", handler=raise_error, summary="", response_body=EchoBody),
+    ApiRoute(method="GET", path="/plain", handler=answer_text, summary=""),
+    ApiRoute(
+        method="GET", path="/of/{session}", handler=describe_caller, summary="", resource=Resource.SESSION
+    ),
+    ApiRoute(method="GET", path="/turn/{turn}", handler=describe_caller, summary="", resource=Resource.TURN),
+    ApiRoute(
+        method="GET", path="/agent/{agent}", handler=describe_caller, summary="", resource=Resource.AGENT
+    ),
+    ApiRoute(
+        method="PUT", path="/agent/{agent}", handler=describe_caller, summary="", resource=Resource.OWN_AGENT
+    ),
 )
 
 
-class Answer(NamedTuple):
+class HttpResponse(NamedTuple):
     """A response as it came."""
 
     status: int
@@ -130,7 +154,7 @@ class Answer(NamedTuple):
 Headers = Sequence[tuple[str, str]]
 
 
-class House:
+class GatewayThread:
     """The gateway, from outside and from inside."""
 
     def __init__(self, gateway: Gateway, port: int, token: str) -> None:
@@ -139,7 +163,7 @@ class House:
         self.token = token
         self._loop = asyncio.get_running_loop()
 
-    def ask(
+    def request(
         self,
         path: str,
         headers: Headers = (),
@@ -147,34 +171,34 @@ class House:
         method: str = "GET",
         body: bytes | None = None,
         host: str | None = None,
-    ) -> Answer:
+    ) -> HttpResponse:
         """One request; `Host` is ours unless another is given, and left out where it is empty."""
-        named = f"localhost:{self.port}" if host is None else host
-        lines = [f"{method} {path} HTTP/1.1", *([f"Host: {named}"] if named else [])]
+        host_header = f"localhost:{self.port}" if host is None else host
+        lines = [f"{method} {path} HTTP/1.1", *([f"Host: {host_header}"] if host_header else [])]
         lines += [f"{name}: {value}" for name, value in headers]
         if body is not None and not any(name.lower() == "transfer-encoding" for name, _ in headers):
             lines.append(f"Content-Length: {len(body)}")
         data = "\r\n".join(lines).encode("latin-1") + b"\r\n\r\n" + (body or b"")
         return self.send(data, bodiless=method == "HEAD")
 
-    def send(self, data: bytes, *, bodiless: bool = False) -> Answer:
+    def send(self, data: bytes, *, bodiless: bool = False) -> HttpResponse:
         """The first response to these bytes."""
-        with self.connected() as connection:
+        with self.connect() as connection:
             connection.sendall(data)
-            return read(connection, bodiless=bodiless)
+            return read_response(connection, bodiless=bodiless)
 
     @contextmanager
-    def connected(self) -> Iterator[socket.socket]:
+    def connect(self) -> Iterator[socket.socket]:
         with socket.create_connection(("127.0.0.1", self.port), timeout=30) as connection:
             yield connection
 
     def write(self, change: Callable[[Connection], T]) -> T:
         """Change something in the database."""
-        done = asyncio.run_coroutine_threadsafe(self.gateway.database.write(change), self._loop)
-        return done.result(30)
+        future = asyncio.run_coroutine_threadsafe(self.gateway.database.write(change), self._loop)
+        return future.result(30)
 
 
-def read(connection: socket.socket, *, bodiless: bool = False) -> Answer:
+def read_response(connection: socket.socket, *, bodiless: bool = False) -> HttpResponse:
     """One response of known length, or all until the connection ends."""
     data = b""
     while b"\r\n\r\n" not in data:
@@ -188,50 +212,50 @@ def read(connection: socket.socket, *, bodiless: bool = False) -> Answer:
     length = 0 if bodiless or status == 204 else int(headers.get("content-length", 1 << 40))
     while len(body) < length and (more := connection.recv(65536)):
         body += more
-    return Answer(status, headers, body)
+    return HttpResponse(status, headers, body)
 
 
 @contextmanager
-def house(
+def run_gateway(
     folder: Path,
-    address: Address = HERE,
+    options: ServeOptions = LOCAL_ONLY,
     *,
-    routes: Sequence[Route] = TABLE,
+    routes: Sequence[ApiRoute] = TEST_ROUTES,
     settings: Settings | None = None,
     loop_factory: Callable[[], asyncio.AbstractEventLoop] | None = None,
-) -> Iterator[House]:
+) -> Iterator[GatewayThread]:
     """A gateway until the block ends."""
-    ready, over = threading.Event(), threading.Event()
-    found: list[House] = []
-    failed: list[BaseException] = []
+    started, stop_event = threading.Event(), threading.Event()
+    threads: list[GatewayThread] = []
+    errors: list[BaseException] = []
 
     async def serve() -> None:
         async with (
-            opened(folder / "thinkaloud.db") as database,
-            Gateway(database, builtin(), settings=settings or Settings()) as gateway,
-            listening(gateway, address, routes=routes) as place,
+            open_database(folder / "thinkaloud.db") as database,
+            Gateway(database, builtin_catalog(), settings=settings or Settings()) as gateway,
+            start_server(gateway, options, routes=routes) as server,
         ):
-            found.append(House(gateway, place.port, place.token))
-            ready.set()
-            await asyncio.to_thread(over.wait)
+            threads.append(GatewayThread(gateway, server.port, server.token))
+            started.set()
+            await asyncio.to_thread(stop_event.wait)
 
     def run() -> None:
         try:
             with asyncio.Runner(loop_factory=loop_factory) as runner:
                 runner.run(serve())
         except BaseException as error:
-            failed.append(error)
-            ready.set()
+            errors.append(error)
+            started.set()
             raise
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
-    assert ready.wait(20), "the gateway does not listen"
-    assert not failed, failed
+    assert started.wait(20), "the gateway does not listen"
+    assert not errors, errors
     try:
-        yield found[0]
+        yield threads[0]
     finally:
-        over.set()
+        stop_event.set()
         thread.join(20)
     assert not thread.is_alive(), "the gateway does not stop"
 

@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.server.calling import Caller, Told, calling, eventually
+from tests.server.calling import Caller, StreamResult, start_gateway, wait_until
 
 from thinkaloud.agents.functions import from_function
 from thinkaloud.canon import Kind, TurnFailed
-from thinkaloud.transcript import Approval, Ending, Status
+from thinkaloud.transcript import Approval, BlockStatus, Ending
 
 SUM = {"name": "calculator", "arguments": {"expression": "17 * 3 - 9"}}
 SUMS = [
@@ -22,7 +22,7 @@ LAUNCH = [
 ]
 
 
-class Pad:
+class LaunchTool:
     """A tool that must be let, and what it did."""
 
     def __init__(self) -> None:
@@ -37,8 +37,8 @@ class Pad:
 
 async def agent(caller: Caller, **spec: Any) -> str:
     """The id of a new agent."""
-    wanted = {"name": "Planner", "model": caller.model, "thinking": True, **spec}
-    return str((await caller.call("POST", "/api/agents", wanted, status=201))["id"])
+    agent_body = {"name": "Planner", "model": caller.model, "thinking": True, **spec}
+    return str((await caller.call("POST", "/api/agents", agent_body, status=201))["id"])
 
 
 async def waiting(caller: Caller, turn: str) -> dict[str, Any]:
@@ -59,10 +59,10 @@ def test_the_gateway_runs_a_tool_and_asks_again(provider: str, tmp_path: Path) -
     """R099, R101, R120–R125: what an agent did is in the log, in the turn and in the messages."""
 
     async def check() -> None:
-        async with calling(tmp_path, provider, [*SUMS, {"text": "As I said."}]) as caller:
-            session = await caller.session(agent=await agent(caller, uses=["calculator"]))
-            told = await caller.answered(session)
-            turn = told.turn
+        async with start_gateway(tmp_path, provider, [*SUMS, {"text": "As I said."}]) as caller:
+            session = await caller.create_session(agent=await agent(caller, uses=["calculator"]))
+            result = await caller.run_turn(session)
+            turn = result.turn
             assert turn.outcome is not None
             assert turn.outcome.ending is Ending.ANSWERED
             assert [block.kind for block in turn.blocks if not block.blank or block.result] == [
@@ -72,13 +72,13 @@ def test_the_gateway_runs_a_tool_and_asks_again(provider: str, tmp_path: Path) -
                 Kind.TEXT,
             ]
             assert len(turn.replies) == 2
-            shown = await caller.call("GET", f"/api/sessions/{session}")
-            body = await caller.call("GET", f"/api/turns/{shown['turns'][0]['id']}")
+            response_body = await caller.call("GET", f"/api/sessions/{session}")
+            body = await caller.call("GET", f"/api/turns/{response_body['turns'][0]['id']}")
             step = body["thinking_block"]["steps"][1]
             assert (step["type"], step["toolName"], step["toolResult"]) == ("tool_call", "calculator", "42")
             assert body["thinking_block"]["status"] == "done"
             assert len(body["cost"]["replies"]) == 2
-            again = await caller.answered(session, "Are you sure?")
+            again = await caller.run_turn(session, "Are you sure?")
             assert again.turn.answer == "As I said."
 
     asyncio.run(check())
@@ -97,35 +97,35 @@ def test_an_assistant_works_below_its_call(tmp_path: Path) -> None:
     ]
 
     async def check() -> None:
-        async with calling(tmp_path, "anthropic", script) as caller:
+        async with start_gateway(tmp_path, "anthropic", script) as caller:
             checker = await agent(caller, name="Checker", uses=["calculator"])
-            session = await caller.session(agent=await agent(caller, assistants=[checker]))
-            told = await caller.answered(session)
-            (call,) = told.turn.top(Kind.ASSISTANT_CALL)
+            session = await caller.create_session(agent=await agent(caller, assistants=[checker]))
+            result = await caller.run_turn(session)
+            (call,) = result.turn.own_blocks(Kind.ASSISTANT_CALL)
             assert (call.name, call.assistant_id, call.text) == ("Checker", checker, "17 * 3 - 9?")
-            assert (call.result, call.status) == ("Right, 42.", Status.DONE)
-            kinds = [block.kind for block in told.turn.children(call)]
+            assert (call.result, call.status) == ("Right, 42.", BlockStatus.DONE)
+            kinds = [block.kind for block in result.turn.children(call)]
             assert kinds == [Kind.REASONING, Kind.TOOL_CALL, Kind.REASONING, Kind.TEXT]
-            assert told.turn.answer == "It is 42, and checked."
+            assert result.turn.answer == "It is 42, and checked."
 
     asyncio.run(check())
 
 
 def test_a_call_waits_until_somebody_lets_it_run(tmp_path: Path) -> None:
     async def check() -> None:
-        pad = Pad()
-        async with calling(tmp_path, "anthropic", [*LAUNCH], more=[pad.tool]) as caller:
-            session = await caller.session(agent=await agent(caller, uses=["launch"]))
-            turn = await caller.begin(session)
+        pad = LaunchTool()
+        async with start_gateway(tmp_path, "anthropic", [*LAUNCH], extra=[pad.tool]) as caller:
+            session = await caller.create_session(agent=await agent(caller, uses=["launch"]))
+            turn = await caller.start_turn(session)
             call = await waiting(caller, turn)
             assert (call["name"], pad.launched) == ("launch", [])
             await decide(caller, turn, call["block"] + 1, granted=True, status=422)
             await decide(caller, turn, call["block"], granted=True)
-            told = await caller.read(turn)
+            result = await caller.read_stream(turn)
             assert pad.launched == ["the ship"]
-            block = told.turn.blocks[call["block"]]
+            block = result.turn.blocks[call["block"]]
             assert (block.approval, block.settled_by) == (Approval.GRANTED, "local")
-            assert told.turn.answer == "Launched."
+            assert result.turn.answer == "Launched."
             await decide(caller, turn, call["block"], granted=True, status=409)
 
     asyncio.run(check())
@@ -133,40 +133,40 @@ def test_a_call_waits_until_somebody_lets_it_run(tmp_path: Path) -> None:
 
 def test_what_is_not_let_does_not_run(tmp_path: Path) -> None:
     async def check() -> None:
-        pad = Pad()
-        async with calling(tmp_path, "anthropic", [*LAUNCH], more=[pad.tool]) as caller:
-            session = await caller.session(agent=await agent(caller, uses=["launch"]))
-            turn = await caller.begin(session)
+        pad = LaunchTool()
+        async with start_gateway(tmp_path, "anthropic", [*LAUNCH], extra=[pad.tool]) as caller:
+            session = await caller.create_session(agent=await agent(caller, uses=["launch"]))
+            turn = await caller.start_turn(session)
             call = await waiting(caller, turn)
             await decide(caller, turn, call["block"], granted=False)
-            told = await caller.read(turn)
-            block = told.turn.blocks[call["block"]]
-            assert (block.approval, block.status, pad.launched) == (Approval.DENIED, Status.ERROR, [])
-            assert told.turn.answer == "Launched."  # the simulated model does not listen
+            result = await caller.read_stream(turn)
+            block = result.turn.blocks[call["block"]]
+            assert (block.approval, block.status, pad.launched) == (Approval.DENIED, BlockStatus.ERROR, [])
+            assert result.turn.answer == "Launched."  # the simulated model does not listen
 
     asyncio.run(check())
 
 
 def test_a_turn_that_waits_outlives_the_gateway(tmp_path: Path) -> None:
     async def check() -> None:
-        pad = Pad()
-        async with calling(tmp_path, "anthropic", [*LAUNCH], more=[pad.tool]) as caller:
-            session = await caller.session(agent=await agent(caller, uses=["launch"]))
-            turn = await caller.begin(session, thinking="high")
+        pad = LaunchTool()
+        async with start_gateway(tmp_path, "anthropic", [*LAUNCH], extra=[pad.tool]) as caller:
+            session = await caller.create_session(agent=await agent(caller, uses=["launch"]))
+            turn = await caller.start_turn(session, thinking="high")
             call = await waiting(caller, turn)
-            seen = Told()
-            async for _ in caller.follow(turn, seen):
-                if len(seen.entries) > call["block"]:
+            first_result = StreamResult()
+            async for _ in caller.follow_stream(turn, first_result):
+                if len(first_result.entries) > call["block"]:
                     break
-        async with calling(tmp_path, "anthropic", LAUNCH[1:], more=[pad.tool]) as caller:
+        async with start_gateway(tmp_path, "anthropic", LAUNCH[1:], extra=[pad.tool]) as caller:
             assert (await caller.call("GET", f"/api/turns/{turn}"))["state"] == "running"
             assert (await waiting(caller, turn))["block"] == call["block"]
             await decide(caller, turn, call["block"], granted=True)
-            told = await caller.read(turn)
+            result = await caller.read_stream(turn)
             assert pad.launched == ["the ship"]
-            assert told.turn.answer == "Launched."
-            assert list(told.entries) == list(range(len(told.entries)))
-            assert {number: told.entries[number] for number in seen.entries} == seen.entries
+            assert result.turn.answer == "Launched."
+            assert list(result.entries) == list(range(len(result.entries)))
+            assert {number: result.entries[number] for number in first_result.entries} == first_result.entries
             request = caller.simulator.requests[-1].body
             assert "thinking" in str(request)
             assert "the ship is up" in str(request)
@@ -176,13 +176,15 @@ def test_a_turn_that_waits_outlives_the_gateway(tmp_path: Path) -> None:
 
 def test_a_turn_that_cannot_go_on_says_why(tmp_path: Path) -> None:
     async def check() -> None:
-        pad = Pad()
-        async with calling(tmp_path, "anthropic", [*LAUNCH], more=[pad.tool]) as caller:
-            turn = await caller.begin(await caller.session(agent=await agent(caller, uses=["launch"])))
+        pad = LaunchTool()
+        async with start_gateway(tmp_path, "anthropic", [*LAUNCH], extra=[pad.tool]) as caller:
+            turn = await caller.start_turn(
+                await caller.create_session(agent=await agent(caller, uses=["launch"]))
+            )
             await waiting(caller, turn)
-        async with calling(tmp_path, "anthropic") as caller:  # nobody offers `launch` any more
-            told = await caller.read(turn)
-            end = told.entries[max(told.entries)].event
+        async with start_gateway(tmp_path, "anthropic") as caller:  # nobody offers `launch` any more
+            result = await caller.read_stream(turn)
+            end = result.entries[max(result.entries)].event
             assert isinstance(end, TurnFailed)
             assert end.code == "interrupted"
             assert "launch" in end.message
@@ -192,13 +194,15 @@ def test_a_turn_that_cannot_go_on_says_why(tmp_path: Path) -> None:
 
 def test_a_turn_that_waits_can_be_cancelled(tmp_path: Path) -> None:
     async def check() -> None:
-        pad = Pad()
-        async with calling(tmp_path, "anthropic", [*LAUNCH], more=[pad.tool]) as caller:
-            turn = await caller.begin(await caller.session(agent=await agent(caller, uses=["launch"])))
+        pad = LaunchTool()
+        async with start_gateway(tmp_path, "anthropic", [*LAUNCH], extra=[pad.tool]) as caller:
+            turn = await caller.start_turn(
+                await caller.create_session(agent=await agent(caller, uses=["launch"]))
+            )
             await waiting(caller, turn)
             await caller.call("POST", f"/api/turns/{turn}/cancel", status=202)
-            told = await caller.read(turn)
-            assert (told.state, pad.launched) == ("cancelled", [])
+            result = await caller.read_stream(turn)
+            assert (result.state, pad.launched) == ("cancelled", [])
 
     asyncio.run(check())
 
@@ -207,18 +211,18 @@ def test_thinking_can_be_cut_short(tmp_path: Path) -> None:
     script = [{"thinking": "again and " * 500, "text": "never", "delay_ms": 20}, {"text": "Well, 42."}]
 
     async def check() -> None:
-        async with calling(tmp_path, "anthropic", script) as caller:
-            turn = await caller.begin(await caller.session(), thinking="high")
-            told = Told()
-            async for _ in caller.follow(turn, told):
-                if len(told.entries) > 4:
+        async with start_gateway(tmp_path, "anthropic", script) as caller:
+            turn = await caller.start_turn(await caller.create_session(), thinking="high")
+            result = StreamResult()
+            async for _ in caller.follow_stream(turn, result):
+                if len(result.entries) > 4:
                     break
             await caller.call("POST", f"/api/turns/{turn}/answer-now", status=202)
-            told = await caller.read(turn)
-            assert told.turn.answer == "Well, 42."
-            assert told.turn.blocks[0].status is Status.INTERRUPTED
-            assert [notice.code for notice in told.turn.notices] == ["answer_now"]
-            await eventually(lambda: caller.gateway.runs.live == 0)
+            result = await caller.read_stream(turn)
+            assert result.turn.answer == "Well, 42."
+            assert result.turn.blocks[0].status is BlockStatus.INTERRUPTED
+            assert [notice.code for notice in result.turn.notices] == ["answer_now"]
+            await wait_until(lambda: caller.gateway.turns.running_count == 0)
             await caller.call("POST", f"/api/turns/{turn}/answer-now", status=409)
 
     asyncio.run(check())
@@ -226,13 +230,13 @@ def test_thinking_can_be_cut_short(tmp_path: Path) -> None:
 
 def test_only_tools_that_the_gateway_has_can_be_used(tmp_path: Path) -> None:
     async def check() -> None:
-        async with calling(tmp_path) as caller:
+        async with start_gateway(tmp_path) as caller:
             spec = {"name": "Planner", "model": caller.model, "uses": ["os:system"]}
-            why = await caller.refused("POST", "/api/agents", spec, status=422)
+            why = await caller.refusal_message("POST", "/api/agents", spec, status=422)
             assert "os:system" in why
             assert "calculator" in why
             listed = await caller.call("GET", "/api/agents")
-            assert [own["id"] for own in listed["own"]] == ["planner", "checker"]
+            assert [gateway_agent["id"] for gateway_agent in listed["own"]] == ["planner", "checker"]
             assert {"calculator", "current_time", "search_sessions"} <= set(listed["tools"])
 
     asyncio.run(check())
@@ -240,17 +244,17 @@ def test_only_tools_that_the_gateway_has_can_be_used(tmp_path: Path) -> None:
 
 def test_messages_say_which_agent_was_asked_and_what_it_is_called_now(tmp_path: Path) -> None:
     async def check() -> None:
-        async with calling(tmp_path, "vllm", [{"text": "Yes."}]) as caller:
-            made = await agent(caller, thinking=False)
-            session = await caller.session(agent=made)
-            await caller.answered(session)
+        async with start_gateway(tmp_path, "vllm", [{"text": "Yes."}]) as caller:
+            agent_id = await agent(caller, thinking=False)
+            session = await caller.create_session(agent=agent_id)
+            await caller.run_turn(session)
             path = f"/api/sessions/{session}/messages"
             named = [(one["agent"], one["agent_name"]) for one in (await caller.call("GET", path))["items"]]
-            assert named == [(made, "Planner")] * 2
+            assert named == [(agent_id, "Planner")] * 2
             await caller.call("PATCH", f"/api/sessions/{session}", {"agent": ""})
-            await caller.call("DELETE", f"/api/agents/{made}", status=204)
+            await caller.call("DELETE", f"/api/agents/{agent_id}", status=204)
             named = [(one["agent"], one["agent_name"]) for one in (await caller.call("GET", path))["items"]]
-            assert named == [(made, "")] * 2, "the one that is gone has a name"
+            assert named == [(agent_id, "")] * 2, "the one that is gone has a name"
 
     asyncio.run(check())
 
@@ -260,13 +264,13 @@ def test_an_agent_finds_what_was_said_in_earlier_sessions_of_its_user(tmp_path: 
     script = [{"text": "A zeppelin flies."}, {"tool_calls": [look]}, {"text": "I remember."}]
 
     async def check() -> None:
-        async with calling(tmp_path, "vllm", script) as caller:
-            await caller.answered(await caller.session(), "What flies?")
-            session = await caller.session(
+        async with start_gateway(tmp_path, "vllm", script) as caller:
+            await caller.run_turn(await caller.create_session(), "What flies?")
+            session = await caller.create_session(
                 agent=await agent(caller, thinking=False, uses=["search_sessions"])
             )
-            told = await caller.answered(session)
-            (call,) = told.turn.top(Kind.TOOL_CALL)
+            result = await caller.run_turn(session)
+            (call,) = result.turn.own_blocks(Kind.TOOL_CALL)
             assert "A zeppelin flies." in (call.result or "")
 
     asyncio.run(check())

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.server.calling import calling
+from tests.server.calling import start_gateway
 
 PLANNER = {
     "name": "Planner",
@@ -29,24 +29,24 @@ def test_r040_an_agent_keeps_all_that_it_is_set_up_with(tmp_path: Path) -> None:
     """R040 R042 R043: model, prompt, thinking with its budget, tools, preset and context mode."""
 
     async def story() -> None:
-        async with calling(tmp_path) as caller:
-            made = await caller.call("POST", "/api/agents", PLANNER, status=201)
-            path = f"/api/agents/{made['id']}"
-            assert await caller.call("GET", path) == made
-            assert {**made, **PLANNER, "level": None, "assistants": [], "yours": True} == made
+        async with start_gateway(tmp_path) as caller:
+            body = await caller.call("POST", "/api/agents", PLANNER, status=201)
+            path = f"/api/agents/{body['id']}"
+            assert await caller.call("GET", path) == body
+            assert {**body, **PLANNER, "level": None, "assistants": [], "yours": True} == body
             other = await caller.call(
                 "POST",
                 "/api/agents",
-                {"name": "Chief", "model": "vllm/x", "assistants": [made["id"]]},
+                {"name": "Chief", "model": "vllm/x", "assistants": [body["id"]]},
                 status=201,
             )
             listed = await caller.call("GET", "/api/agents?limit=1")
-            assert [item["id"] for item in listed["items"]] == [made["id"]]
+            assert [item["id"] for item in listed["items"]] == [body["id"]]
             listed = await caller.call("GET", f"/api/agents?after={listed['next']}")
             assert [item["id"] for item in listed["items"]] == [other["id"]]
             changed = await caller.call("PUT", path, {"name": "Planner 2", "model": "gpt-4o"})
             assert (changed["name"], changed["thinking"], changed["tools"]) == ("Planner 2", False, [])
-            assert "Chief" in await caller.refused("DELETE", path, status=422)
+            assert "Chief" in await caller.refusal_message("DELETE", path, status=422)
             await caller.call("DELETE", f"/api/agents/{other['id']}", status=204)
             await caller.call("DELETE", path, status=204)
             await caller.call("GET", path, status=404)
@@ -80,28 +80,30 @@ def test_r041_an_agent_that_could_not_be_asked_is_not_kept(tmp_path: Path, what:
     change, words = REFUSED[what]
 
     async def story() -> None:
-        async with calling(tmp_path) as caller:
-            made = await caller.call("POST", "/api/agents", PLANNER, status=201)
+        async with start_gateway(tmp_path) as caller:
+            response_body = await caller.call("POST", "/api/agents", PLANNER, status=201)
             body = {**PLANNER, **change}
-            assert words in await caller.refused("POST", "/api/agents", body, status=422)
-            assert words in await caller.refused("PUT", f"/api/agents/{made['id']}", body, status=422)
-            assert (await caller.call("GET", "/api/agents"))["items"] == [made]
+            assert words in await caller.refusal_message("POST", "/api/agents", body, status=422)
+            assert words in await caller.refusal_message(
+                "PUT", f"/api/agents/{response_body['id']}", body, status=422
+            )
+            assert (await caller.call("GET", "/api/agents"))["items"] == [response_body]
 
     asyncio.run(story())
 
 
 def test_an_agent_that_is_gone_leaves_its_sessions(tmp_path: Path) -> None:
     async def story() -> None:
-        async with calling(tmp_path) as caller:
+        async with start_gateway(tmp_path) as caller:
             agent = (
                 await caller.call("POST", "/api/agents", {"name": "A", "model": caller.model}, status=201)
             )["id"]
-            session = await caller.session(agent=agent, model="")
-            assert (await caller.answered(session)).state == "done"
+            session = await caller.create_session(agent=agent, model="")
+            assert (await caller.run_turn(session)).state == "done"
             await caller.call("DELETE", f"/api/agents/{agent}", status=204)
             path = f"/api/sessions/{session}/turns"
-            assert agent in await caller.refused("POST", path, {"prompt": "x"}, status=422)
+            assert agent in await caller.refusal_message("POST", path, {"prompt": "x"}, status=422)
             await caller.call("PATCH", f"/api/sessions/{session}", {"agent": "", "model": caller.model})
-            assert (await caller.answered(session)).state == "done"
+            assert (await caller.run_turn(session)).state == "done"
 
     asyncio.run(story())

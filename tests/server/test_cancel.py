@@ -5,11 +5,11 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.client.upstream import STREAM, Seen, delta, serving
-from tests.server.calling import ENDLESS, SCRIPT, Caller, Told, calling, eventually
+from tests.client.upstream import STREAM, UpstreamRequest, chat_delta, serve_upstream
+from tests.server.calling import ENDLESS_SCRIPT, SCRIPT, Caller, StreamResult, start_gateway, wait_until
 
 from thinkaloud.canon import TurnEnded, TurnFailed, TurnStarted
-from thinkaloud.transcript import Ending, Status
+from thinkaloud.transcript import BlockStatus, Ending
 
 ACME = """
 [providers.acme]
@@ -25,54 +25,54 @@ async def cancelled(caller: Caller, turn: str, status: int = 202) -> str:
     return str((await caller.call("POST", f"/api/turns/{turn}/cancel", status=status))["state"])
 
 
-def ends(told: Told) -> int:
-    return sum(isinstance(entry.event, TurnEnded | TurnFailed) for entry in told.entries.values())
+def end_count(result: StreamResult) -> int:
+    return sum(isinstance(entry.event, TurnEnded | TurnFailed) for entry in result.entries.values())
 
 
 def test_a_turn_is_cancelled_in_the_middle_of_a_thought(tmp_path: Path) -> None:
     async def story() -> None:
-        async with calling(tmp_path, script=ENDLESS) as caller:
-            session = await caller.session()
-            turn = await caller.begin(session)
-            reading = asyncio.create_task(caller.read(turn))
-            await caller.thinking(turn, "again and")
+        async with start_gateway(tmp_path, script=ENDLESS_SCRIPT) as caller:
+            session = await caller.create_session()
+            turn = await caller.start_turn(session)
+            reading = asyncio.create_task(caller.read_stream(turn))
+            await caller.wait_for_reasoning(turn, "again and")
             assert await cancelled(caller, turn) == "cancelled"
-            told = await reading
-            assert told.state == "cancelled"
-            assert told.turn.reasoning.startswith("again and")
-            assert told.turn.blocks[0].status is Status.INTERRUPTED
-            assert ends(told) == 1
-            kept = await caller.call("GET", f"/api/turns/{turn}")
-            assert kept["state"] == "cancelled"
-            assert kept["outcome"]["ending"] == "cancelled"
-            assert kept["reasoning_content"] == told.turn.reasoning
-            assert (await caller.answered(session)).state == "done", "the next turn can be asked for"
+            result = await reading
+            assert result.state == "cancelled"
+            assert result.turn.reasoning.startswith("again and")
+            assert result.turn.blocks[0].status is BlockStatus.INTERRUPTED
+            assert end_count(result) == 1
+            body = await caller.call("GET", f"/api/turns/{turn}")
+            assert body["state"] == "cancelled"
+            assert body["outcome"]["ending"] == "cancelled"
+            assert body["reasoning_content"] == result.turn.reasoning
+            assert (await caller.run_turn(session)).state == "done", "the next turn can be asked for"
 
     asyncio.run(story())
 
 
 @pytest.mark.parametrize("talks", [True, False], ids=["while it talks", "before its first word"])
 def test_the_connection_to_the_provider_is_closed_within_a_second(tmp_path: Path, talks: bool) -> None:
-    left = asyncio.Event()
+    disconnected = asyncio.Event()
 
-    async def act(seen: Seen) -> None:
+    async def act(request: UpstreamRequest) -> None:
         if talks:
-            await seen.send(STREAM, delta(reasoning_content="Let me think"))
-        await seen.gone()
-        left.set()
+            await request.send(STREAM, chat_delta(reasoning_content="Let me think"))
+        await request.wait_closed()
+        disconnected.set()
 
     async def story() -> None:
         async with (
-            serving(act) as upstream,
-            calling(tmp_path, more=ACME.format(url=upstream.base_url)) as caller,
+            serve_upstream(act) as upstream,
+            start_gateway(tmp_path, extra=ACME.format(url=upstream.base_url)) as caller,
         ):
-            turn = await caller.begin(await caller.session(), model="acme/m-1")
-            await eventually(lambda: upstream.seen)
+            turn = await caller.start_turn(await caller.create_session(), model="acme/m-1")
+            await wait_until(lambda: upstream.requests)
             await asyncio.sleep(0.05)
             assert await cancelled(caller, turn) == "cancelled"
-            await asyncio.wait_for(left.wait(), 30)
-            told = await caller.read(turn)
-            assert told.turn.reasoning == ("Let me think" if talks else "")
+            await asyncio.wait_for(disconnected.wait(), 30)
+            result = await caller.read_stream(turn)
+            assert result.turn.reasoning == ("Let me think" if talks else "")
 
     asyncio.run(story())
 
@@ -81,27 +81,27 @@ def test_a_turn_that_has_said_nothing_begins_and_is_cancelled(tmp_path: Path) ->
     script = [{"text": "x", "fault": {"kind": "stall", "after_events": 0, "seconds": 30}}]
 
     async def story() -> None:
-        async with calling(tmp_path, script=script) as caller:
-            turn = await caller.begin(await caller.session())
-            await eventually(lambda: caller.simulator.requests)
+        async with start_gateway(tmp_path, script=script) as caller:
+            turn = await caller.start_turn(await caller.create_session())
+            await wait_until(lambda: caller.simulator.requests)
             assert await cancelled(caller, turn) == "cancelled"
-            told = await caller.read(turn)
-            first, last = (entry.event for entry in told.entries.values())
+            result = await caller.read_stream(turn)
+            first, last = (entry.event for entry in result.entries.values())
             assert first == TurnStarted("openai_chat", "qwen3-8b")
             assert isinstance(last, TurnEnded)
-            assert told.turn.outcome is not None
-            assert told.turn.outcome.ending is Ending.CANCELLED
+            assert result.turn.outcome is not None
+            assert result.turn.outcome.ending is Ending.CANCELLED
 
     asyncio.run(story())
 
 
 def test_a_turn_that_is_over_stays_as_it_is(tmp_path: Path) -> None:
     async def story() -> None:
-        async with calling(tmp_path) as caller:
-            turn = await caller.begin(await caller.session())
-            before = await caller.read(turn)
+        async with start_gateway(tmp_path) as caller:
+            turn = await caller.start_turn(await caller.create_session())
+            result = await caller.read_stream(turn)
             assert await cancelled(caller, turn, status=200) == "done"
-            assert (await caller.read(turn)).entries == before.entries
+            assert (await caller.read_stream(turn)).entries == result.entries
 
     asyncio.run(story())
 
@@ -110,22 +110,22 @@ def test_a_cancel_that_races_with_the_end_leaves_exactly_one(tmp_path: Path) -> 
     """Forty times, from before the request went out to after the answer ended, and twice at once."""
 
     async def story() -> None:
-        async with calling(tmp_path, script=[{**SCRIPT[0], "delay_ms": 1}] * 41) as caller:
-            session = await caller.session()
+        async with start_gateway(tmp_path, script=[{**SCRIPT[0], "delay_ms": 1}] * 41) as caller:
+            session = await caller.create_session()
             began = time.monotonic()
-            await caller.read(await caller.begin(session))
+            await caller.read_stream(await caller.start_turn(session))
             usual_s = time.monotonic() - began
-            seen = set()
+            states = set()
             for number in range(40):
-                turn = await caller.begin(session)
+                turn = await caller.start_turn(session)
                 await asyncio.sleep(number * usual_s / 10)
                 answers = await asyncio.gather(*(_cancel(caller, turn) for _ in range(2)))
-                told = await caller.read(turn)
-                assert ends(told) == 1
-                assert told.state in ("done", "cancelled")
-                assert {state for state in answers if state != "running"} <= {told.state}
-                seen.add(told.state)
-            assert seen == {"done", "cancelled"}, "the race was none"
+                result = await caller.read_stream(turn)
+                assert end_count(result) == 1
+                assert result.state in ("done", "cancelled")
+                assert {state for state in answers if state != "running"} <= {result.state}
+                states.add(result.state)
+            assert states == {"done", "cancelled"}, "the race was none"
 
     async def _cancel(caller: Caller, turn: str) -> str:
         async with caller.http.post(f"{caller.url}/api/turns/{turn}/cancel") as response:

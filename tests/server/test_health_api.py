@@ -3,14 +3,14 @@
 import asyncio
 from pathlib import Path
 
-from tests.server.calling import calling
+from tests.server.calling import start_gateway
 
 from thinkaloud.server.routes import ROUTES
 
 
 def test_a_gateway_says_how_it_is(tmp_path: Path) -> None:
     async def story() -> None:
-        async with calling(tmp_path) as caller:
+        async with start_gateway(tmp_path) as caller:
             assert await caller.call("GET", "/healthz") == {"status": "ok"}
             assert await caller.call("GET", "/readyz") == {"status": "ok"}
             caller.gateway.ready = False
@@ -21,8 +21,8 @@ def test_a_gateway_says_how_it_is(tmp_path: Path) -> None:
 
 def test_what_happened_is_counted(tmp_path: Path) -> None:
     async def story() -> None:
-        async with calling(tmp_path) as caller:
-            await caller.answered(await caller.session())
+        async with start_gateway(tmp_path) as caller:
+            await caller.run_turn(await caller.create_session())
             async with caller.http.get(f"{caller.url}/metrics") as response:
                 lines = (await response.text()).splitlines()
             for line in (
@@ -39,7 +39,7 @@ def test_what_happened_is_counted(tmp_path: Path) -> None:
 
 def test_every_route_is_in_the_document(tmp_path: Path) -> None:
     async def story() -> None:
-        async with calling(tmp_path) as caller:
+        async with start_gateway(tmp_path) as caller:
             paths = (await caller.call("GET", "/api/openapi.json"))["paths"]
             listed = {(method.upper(), path) for path, methods in paths.items() for method in methods}
             assert listed == {(route.method, route.path) for route in ROUTES}

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from thinkaloud.server import logs
-from thinkaloud.server.logs import Form, blackened
+from thinkaloud.server.logs import LogFormat, redact
 
 TOKEN = "tka_" + "Ab-_9" * 8 + "xyz"
 KEY = "sk-ant-api03-canary_0123456789"
@@ -24,10 +24,10 @@ class Terminal(io.StringIO):
 def restored() -> Iterator[None]:
     """Logging belongs to the whole process."""
     root = logging.getLogger()
-    before = root.handlers[:], root.level
+    previous = root.handlers[:], root.level
     yield
     logging.captureWarnings(False)
-    root.handlers[:], root.level = before
+    root.handlers[:], root.level = previous
     for name in ("thinkaloud", "uvicorn"):
         logging.getLogger(name).setLevel(logging.NOTSET)
 
@@ -38,10 +38,10 @@ def lines(stream: io.StringIO) -> list[str]:
 
 def test_json_lines_have_named_fields_only() -> None:
     stream = io.StringIO()
-    logs.set_up(Form.JSON, stream)
-    told = {"method": "GET", "route": "/api/sessions", "status": 200, "ms": 1.25, "user": "usr_1"}
+    logs.set_up(LogFormat.JSON, stream)
+    fields = {"method": "GET", "route": "/api/sessions", "status": 200, "ms": 1.25, "user": "usr_1"}
     logging.getLogger("thinkaloud.requests").info(
-        "GET %s", "/api/sessions", extra={**told, "body": "canary", "headers": {"a": "canary"}}
+        "GET %s", "/api/sessions", extra={**fields, "body": "canary", "headers": {"a": "canary"}}
     )
     [line] = map(json.loads, lines(stream))
     assert line.pop("at").endswith("Z")
@@ -49,13 +49,13 @@ def test_json_lines_have_named_fields_only() -> None:
         "level": "info",
         "logger": "thinkaloud.requests",
         "message": "GET /api/sessions",
-        **told,
+        **fields,
     }
 
 
 def test_text_is_for_people() -> None:
     stream = io.StringIO()
-    logs.set_up(Form.TEXT, stream)
+    logs.set_up(LogFormat.TEXT, stream)
     logging.getLogger("thinkaloud.requests").info("GET /healthz 200", extra={"ms": 1.5, "status": 200})
     [line] = lines(stream)
     assert line[8:] == " info    GET /healthz 200 1.5 ms"
@@ -68,8 +68,8 @@ def test_the_form_follows_the_terminal(stream: io.StringIO, text: bool) -> None:
     assert lines(stream)[0].startswith("{") is not text
 
 
-@pytest.mark.parametrize("form", Form)
-def test_a_message_is_one_line_and_moves_no_cursor(form: Form) -> None:
+@pytest.mark.parametrize("form", LogFormat)
+def test_a_message_is_one_line_and_moves_no_cursor(form: LogFormat) -> None:
     stream = io.StringIO()
     logs.set_up(form, stream)
     logging.getLogger("thinkaloud").warning("one\ntwo\x1b[2J\x07\x9b31m\rthree")
@@ -98,19 +98,19 @@ SECRETS = [
 
 @pytest.mark.parametrize(("said", "told"), SECRETS)
 def test_what_looks_like_a_secret_is_blackened(said: str, told: str) -> None:
-    shown = blackened(said.format(token=TOKEN, key=KEY))
-    assert shown.replace("Bearer ", "").replace("Basic ", "") == told.format()
+    redacted = redact(said.format(token=TOKEN, key=KEY))
+    assert redacted.replace("Bearer ", "").replace("Basic ", "") == told.format()
 
 
 @pytest.mark.parametrize(
     "said", ["the bearer of news", "tka_", "a task-force", "authorization is needed", ""]
 )
 def test_ordinary_words_stay(said: str) -> None:
-    assert blackened(said) == said
+    assert redact(said) == said
 
 
-@pytest.mark.parametrize("form", Form)
-def test_a_secret_in_arguments_or_a_traceback_does_not_get_out(form: Form) -> None:
+@pytest.mark.parametrize("form", LogFormat)
+def test_a_secret_in_arguments_or_a_traceback_does_not_get_out(form: LogFormat) -> None:
     stream = io.StringIO()
     logs.set_up(form, stream)
     logger = logging.getLogger("some.library")
@@ -119,15 +119,15 @@ def test_a_secret_in_arguments_or_a_traceback_does_not_get_out(form: Form) -> No
         raise RuntimeError(f"Authorization: Bearer {TOKEN}")
     except RuntimeError:
         logger.exception("it broke for %s", KEY)
-    told = stream.getvalue()
-    assert "RuntimeError" in told
-    assert "***" in told
-    assert not [secret for secret in (TOKEN, KEY, TOKEN[4:20], "canary") if secret in told]
+    output = stream.getvalue()
+    assert "RuntimeError" in output
+    assert "***" in output
+    assert not [secret for secret in (TOKEN, KEY, TOKEN[4:20], "canary") if secret in output]
 
 
 def test_warnings_are_logged() -> None:
     stream = io.StringIO()
-    logs.set_up(Form.JSON, stream)
+    logs.set_up(LogFormat.JSON, stream)
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         logging.captureWarnings(True)
@@ -140,7 +140,7 @@ def test_warnings_are_logged() -> None:
 
 def test_libraries_are_heard_only_when_something_is_wrong() -> None:
     stream = io.StringIO()
-    logs.set_up(Form.JSON, stream)
+    logs.set_up(LogFormat.JSON, stream)
     logging.getLogger("aiohttp.client").info("chatter")
     logging.getLogger("uvicorn.error").warning("Invalid HTTP request received.")
     logging.getLogger("uvicorn.error").error("broken")

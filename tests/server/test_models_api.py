@@ -3,24 +3,24 @@
 import asyncio
 from pathlib import Path
 
-from tests.server.calling import calling
+from tests.server.calling import start_gateway
 from tests.server.conftest import CANARY
 
-from thinkaloud.catalog import Capability, builtin
+from thinkaloud.catalog import ThinkingSupport, builtin_catalog
 
 
 def test_r041_a_switch_is_offered_only_for_models_that_can_think(tmp_path: Path) -> None:
     """R041 R044: with a reason where it is not, and a word where it cannot be switched off."""
 
     async def story() -> None:
-        async with calling(tmp_path) as caller:
-            told = await caller.call("GET", "/api/models")
-            models = {model["id"]: model for model in told["models"]}
-            assert list(models) == list(builtin().models)
-            for row in builtin().models.values():
+        async with start_gateway(tmp_path) as caller:
+            body = await caller.call("GET", "/api/models")
+            models = {model["id"]: model for model in body["models"]}
+            assert list(models) == list(builtin_catalog().models)
+            for row in builtin_catalog().models.values():
                 told_of = models[row.id]
-                assert told_of["thinking_toggle"] == (row.thinking is not Capability.NONE)
-                assert bool(told_of["reason"]) == (row.thinking is not Capability.OPTIONAL)
+                assert told_of["thinking_toggle"] == (row.thinking is not ThinkingSupport.NONE)
+                assert bool(told_of["reason"]) == (row.thinking is not ThinkingSupport.OPTIONAL)
             assert "does not think" in models["gpt-4o"]["reason"]
 
     asyncio.run(story())
@@ -30,12 +30,12 @@ def test_r045_keys_are_told_to_be_there_and_never_shown(tmp_path: Path) -> None:
     """R045: keys come from where their rows say, and not even that is told."""
 
     async def story() -> None:
-        async with calling(tmp_path) as caller:
-            told = await caller.call("GET", "/api/models")
-            providers = {provider["name"]: provider for provider in told["providers"]}
+        async with start_gateway(tmp_path) as caller:
+            body = await caller.call("GET", "/api/models")
+            providers = {provider["name"]: provider for provider in body["providers"]}
             assert (providers["anthropic"]["has_key"], providers["openai"]["has_key"]) == (True, False)
             assert providers["vllm"] == {"name": "vllm", "has_key": True, "local": True}
-            models = {model["id"]: model for model in told["models"]}
+            models = {model["id"]: model for model in body["models"]}
             for model in models.values():
                 assert model["has_key"] == any(providers[name]["has_key"] for name in model["providers"])
             async with caller.http.get(f"{caller.url}/api/models") as response:

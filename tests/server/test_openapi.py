@@ -9,9 +9,9 @@ import msgspec
 import pytest
 
 from thinkaloud.server import openapi
-from thinkaloud.server.refusals import Denied
+from thinkaloud.server.refusals import HttpRefusal
 from thinkaloud.server.routes import ROUTES
-from thinkaloud.server.routing import Access, NoQuery, Route
+from thinkaloud.server.routing import Access, ApiRoute, NoQuery
 from thinkaloud.store import ids
 
 DOCUMENT: dict[str, Any] = json.loads(openapi.document(ROUTES))
@@ -19,9 +19,9 @@ KEYS = [f"{route.method} {route.path}" for route in ROUTES]
 EVERY_ROUTE = pytest.mark.parametrize("route", ROUTES, ids=KEYS)
 
 
-def operation(route: Route) -> dict[str, Any]:
-    found: dict[str, Any] = DOCUMENT["paths"][route.path][route.method.lower()]
-    return found
+def operation(route: ApiRoute) -> dict[str, Any]:
+    operation_object: dict[str, Any] = DOCUMENT["paths"][route.path][route.method.lower()]
+    return operation_object
 
 
 def references(value: Any) -> Iterator[str]:
@@ -35,13 +35,15 @@ def references(value: Any) -> Iterator[str]:
             yield from references(inner)
 
 
-def parameters(route: Route, place: str) -> dict[str, dict[str, Any]]:
-    return {one["name"]: one for one in operation(route)["parameters"] if one["in"] == place}
+def parameters(route: ApiRoute, location: str) -> dict[str, dict[str, Any]]:
+    return {one["name"]: one for one in operation(route)["parameters"] if one["in"] == location}
 
 
 def test_every_route_is_there_and_nothing_else() -> None:
-    told = [f"{method.upper()} {path}" for path, methods in DOCUMENT["paths"].items() for method in methods]
-    assert sorted(told) == sorted(KEYS)
+    documented = [
+        f"{method.upper()} {path}" for path, methods in DOCUMENT["paths"].items() for method in methods
+    ]
+    assert sorted(documented) == sorted(KEYS)
     assert DOCUMENT["openapi"] == "3.1.0"
     assert all(operation(route)["summary"] for route in ROUTES)
     names = [operation(route)["operationId"] for route in ROUTES]
@@ -54,13 +56,13 @@ def test_every_reference_leads_somewhere_and_every_schema_is_used() -> None:
 
 
 def test_the_same_table_gives_the_same_bytes() -> None:
-    again = msgspec.json.encode(openapi.described(ROUTES), order="sorted")
+    again = msgspec.json.encode(openapi.build_document(ROUTES), order="sorted")
     assert msgspec.json.format(again, indent=1) == openapi.document(ROUTES)
     assert json.loads(again) == DOCUMENT
 
 
 @EVERY_ROUTE
-def test_what_a_route_takes_is_told(route: Route) -> None:
+def test_what_a_route_takes_is_told(route: ApiRoute) -> None:
     assert list(parameters(route, "path")) == re.findall(r"{(\w+)}", route.path)
     fields = {field.encode_name: field.required for field in msgspec.structs.fields(route.query)}
     assert {name: one["required"] for name, one in parameters(route, "query").items()} == fields
@@ -71,19 +73,19 @@ def test_what_a_route_takes_is_told(route: Route) -> None:
 
 
 @EVERY_ROUTE
-def test_every_refusal_of_a_route_is_told(route: Route) -> None:
-    told = operation(route)["responses"]
-    wanted = {400, 403, 421, 431, 500, route.status, *route.refusals}
+def test_every_refusal_of_a_route_is_told(route: ApiRoute) -> None:
+    responses = operation(route)["responses"]
+    statuses = {400, 403, 421, 431, 500, route.status, *route.error_statuses}
     if route.access is Access.USER:
-        wanted |= {401, 404}
+        statuses |= {401, 404}
         assert operation(route)["security"] == [{"bearer": []}, {"key": []}, {}]
         assert "Thinkaloud-Workspace" in parameters(route, "header")
     else:
         assert operation(route)["security"] == []
     if route.body is not None:
-        wanted |= {408, 413, 415, 422}
-    assert wanted <= {int(status) for status in told}
-    for status, response in told.items():
+        statuses |= {408, 413, 415, 422}
+    assert statuses <= {int(status) for status in responses}
+    for status, response in responses.items():
         assert response["description"]
         if int(status) >= 400 and (route.path, status) != ("/readyz", "503"):
             content = response["content"]["application/json"]
@@ -94,48 +96,48 @@ def test_ids_have_the_form_that_ids_have() -> None:
     for route in ROUTES:
         for name, one in parameters(route, "path").items():
             pattern = one["schema"]["pattern"]
-            assert re.search(pattern, ids.new(openapi.IDS[name]))
+            assert re.search(pattern, ids.new(openapi.ID_PREFIXES[name]))
             assert not re.search(pattern, ids.new("xyz"))
-            assert not re.search(pattern, ids.new(openapi.IDS[name]) + "a")
+            assert not re.search(pattern, ids.new(openapi.ID_PREFIXES[name]) + "a")
 
 
 def test_what_only_the_document_says_is_of_routes_that_exist() -> None:
-    assert {*openapi.HEADERS, *openapi.AGAIN, openapi.UNREADY} <= set(KEYS)
-    assert set(openapi.PRODUCES) <= {route.path for route in ROUTES}
+    assert {*openapi.ROUTE_HEADERS, *openapi.OK_WHEN_REPEATED, openapi.READINESS} <= set(KEYS)
+    assert set(openapi.RESPONSE_TYPES) <= {route.path for route in ROUTES}
     unsaid = [
         route.path
         for route in ROUTES
         if route.handler
-        and route.returns is None
+        and route.response_body is None
         and route.status != 204
-        and route.path not in openapi.PRODUCES
+        and route.path not in openapi.RESPONSE_TYPES
     ]
     assert unsaid == []
 
 
 def test_the_stream_is_a_stream_of_events() -> None:
     [stream] = [route for route in ROUTES if route.handler is None]
-    told = operation(stream)
-    assert list(told["responses"]["200"]["content"]) == ["text/event-stream"]
-    assert "content" not in told["responses"]["204"]
+    stream_operation = operation(stream)
+    assert list(stream_operation["responses"]["200"]["content"]) == ["text/event-stream"]
+    assert "content" not in stream_operation["responses"]["204"]
     assert {"Last-Event-ID"} <= set(parameters(stream, "header"))
     assert set(parameters(stream, "query")) == {"after", "speed"}
 
 
 def test_a_file_comes_in_two_kinds() -> None:
-    told = DOCUMENT["paths"]["/api/import"]["post"]["requestBody"]["content"]
-    assert set(told) == {"application/json", "text/markdown"}
+    content = DOCUMENT["paths"]["/api/import"]["post"]["requestBody"]["content"]
+    assert set(content) == {"application/json", "text/markdown"}
 
 
 def test_every_status_has_words() -> None:
-    statuses = {kind.status for kind in Denied.__subclasses__()} - {405}
-    told = {
+    statuses = {kind.status for kind in HttpRefusal.__subclasses__()} - {405}
+    descriptions = {
         int(status)
         for methods in DOCUMENT["paths"].values()
         for one in methods.values()
         for status in one["responses"]
     }
-    assert statuses <= told
+    assert statuses <= descriptions
 
 
 def test_no_query_is_no_parameter() -> None:

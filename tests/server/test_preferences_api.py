@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.server.calling import calling
+from tests.server.calling import start_gateway
 
 from thinkaloud.store import people
 from thinkaloud.view import Policy, preset
@@ -16,10 +16,10 @@ def test_r055_preferences_outlive_sessions_and_restarts(tmp_path: Path) -> None:
     """R054 R055 R058: laid over a preset, kept for the user, and there after a restart."""
 
     async def story() -> None:
-        async with calling(tmp_path) as caller:
-            told = await caller.call("GET", "/api/preferences")
-            assert told["display"] == msgspec.to_builtins(Policy())
-            assert (told["language"], told["context_mode"]) == ("en-US", "provider_default")
+        async with start_gateway(tmp_path) as caller:
+            body = await caller.call("GET", "/api/preferences")
+            assert body["display"] == msgspec.to_builtins(Policy())
+            assert (body["language"], body["context_mode"]) == ("en-US", "provider_default")
             wished = {
                 "display": {"preset": "trace", "show_thinking": False},
                 "language": "pt-BR",
@@ -27,13 +27,16 @@ def test_r055_preferences_outlive_sessions_and_restarts(tmp_path: Path) -> None:
                 "render": "plain",
                 "expand_key": "Ctrl+Shift+KeyU",
             }
-            kept = await caller.call("PUT", "/api/preferences", wished)
-            assert kept["display"] == {**msgspec.to_builtins(preset("trace")), "show_thinking": False}
-            assert (kept["render"], kept["expand_key"]) == ("plain", "Ctrl+Shift+KeyU")
-        async with calling(tmp_path) as caller:
-            assert await caller.call("GET", "/api/preferences") == kept
-            turn = await caller.begin(await caller.session())
-            await caller.read(turn)
+            response_body = await caller.call("PUT", "/api/preferences", wished)
+            assert response_body["display"] == {
+                **msgspec.to_builtins(preset("trace")),
+                "show_thinking": False,
+            }
+            assert (response_body["render"], response_body["expand_key"]) == ("plain", "Ctrl+Shift+KeyU")
+        async with start_gateway(tmp_path) as caller:
+            assert await caller.call("GET", "/api/preferences") == response_body
+            turn = await caller.start_turn(await caller.create_session())
+            await caller.read_stream(turn)
             assert (await caller.call("PUT", "/api/preferences", {}))["language"] == "en-US"
 
     asyncio.run(story())
@@ -43,8 +46,8 @@ def test_r054_preferences_are_of_one_user_in_one_workspace(tmp_path: Path) -> No
     """R054: the same user has others in another workspace."""
 
     async def story() -> None:
-        async with calling(tmp_path) as caller:
-            local, now_ms = caller.gateway.local, caller.gateway.now_ms()
+        async with start_gateway(tmp_path) as caller:
+            local, now_ms = caller.gateway.local_owner, caller.gateway.now_ms()
             join = partial(people.add_member, user=local.user, workspace_name="second", now_ms=now_ms)
             await caller.gateway.database.write(join)
             mine = await caller.gateway.database.read(partial(people.workspaces_of, user=local.user))
@@ -52,8 +55,8 @@ def test_r054_preferences_are_of_one_user_in_one_workspace(tmp_path: Path) -> No
             first = await caller.call("GET", "/api/workspaces")
             assert [one["name"] for one in first["items"]] == ["default", "second"]
             assert first["current"] == first["items"][0]["id"]
-            there = await caller.call("GET", "/api/workspaces", headers=second)
-            assert there["current"] == second["Thinkaloud-Workspace"]
+            body = await caller.call("GET", "/api/workspaces", headers=second)
+            assert body["current"] == second["Thinkaloud-Workspace"]
             await caller.call("PUT", "/api/preferences", {"language": "pt-BR"}, headers=second)
             assert (await caller.call("GET", "/api/preferences"))["language"] == "en-US"
             assert (await caller.call("GET", "/api/preferences", headers=second))["language"] == "pt-BR"
@@ -79,8 +82,8 @@ def test_r056_what_is_no_preference_is_refused(tmp_path: Path, body: object) -> 
     """R056: whether a block is open is nobody's preference."""
 
     async def story() -> None:
-        async with calling(tmp_path) as caller:
-            await caller.refused("PUT", "/api/preferences", body, status=422)
+        async with start_gateway(tmp_path) as caller:
+            await caller.refusal_message("PUT", "/api/preferences", body, status=422)
 
     asyncio.run(story())
 
@@ -89,11 +92,11 @@ def test_r062_hiding_thoughts_changes_nothing_that_is_kept(tmp_path: Path) -> No
     """R062: only what is shown changes."""
 
     async def story() -> None:
-        async with calling(tmp_path) as caller:
-            session = await caller.session()
-            await caller.answered(session)
-            before = await caller.call("GET", f"/api/sessions/{session}/messages")
+        async with start_gateway(tmp_path) as caller:
+            session = await caller.create_session()
+            await caller.run_turn(session)
+            body = await caller.call("GET", f"/api/sessions/{session}/messages")
             await caller.call("PUT", "/api/preferences", {"display": {"show_thinking": False}})
-            assert await caller.call("GET", f"/api/sessions/{session}/messages") == before
+            assert await caller.call("GET", f"/api/sessions/{session}/messages") == body
 
     asyncio.run(story())

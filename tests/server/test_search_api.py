@@ -4,7 +4,7 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-from tests.server.calling import Caller, calling
+from tests.server.calling import Caller, start_gateway
 
 SCRIPT = [
     {"thinking": "A canário thought about gulls.", "text": "Gulls are birds."},
@@ -12,7 +12,7 @@ SCRIPT = [
 ]
 
 
-async def found(caller: Caller, query: str) -> list[tuple[str, str]]:
+async def find_hits(caller: Caller, query: str) -> list[tuple[str, str]]:
     hits = (await caller.call("GET", f"/api/search?{query}"))["items"]
     return [(hit["kind"], hit["snippet"][slice(*hit["marks"][0])]) for hit in hits]
 
@@ -21,17 +21,17 @@ def test_r138_thoughts_are_found_only_when_they_are_named(tmp_path: Path) -> Non
     """R138 R139: the newest first, each with its kind and its place; accents do not matter."""
 
     async def story() -> None:
-        async with calling(tmp_path, script=SCRIPT) as caller:
-            session = await caller.session()
-            turn = await caller.begin(session, "What are gulls?")
-            await caller.read(turn)
-            await caller.answered(session, "E em português?")
-            assert await found(caller, "q=gulls") == [("answer", "Gulls"), ("prompt", "gulls")]
-            assert await found(caller, "q=canario") == []
-            assert await found(caller, "q=canario&scope=thoughts") == [("thought", "canário")]
-            everything = await found(caller, "q=gulls&scope=prompts,answers,tools,thoughts")
+        async with start_gateway(tmp_path, script=SCRIPT) as caller:
+            session = await caller.create_session()
+            turn = await caller.start_turn(session, "What are gulls?")
+            await caller.read_stream(turn)
+            await caller.run_turn(session, "E em português?")
+            assert await find_hits(caller, "q=gulls") == [("answer", "Gulls"), ("prompt", "gulls")]
+            assert await find_hits(caller, "q=canario") == []
+            assert await find_hits(caller, "q=canario&scope=thoughts") == [("thought", "canário")]
+            everything = await find_hits(caller, "q=gulls&scope=prompts,answers,tools,thoughts")
             assert sorted(kind for kind, _ in everything) == ["answer", "prompt", "thought"]
-            assert await found(caller, "q=pao") == [("answer", "pão")]
+            assert await find_hits(caller, "q=pao") == [("answer", "pão")]
             hit: Any = (await caller.call("GET", "/api/search?q=canario&scope=thoughts"))["items"][0]
             assert (hit["session"], hit["turn"], hit["block"]) == (session, turn, 0)
 
@@ -40,10 +40,12 @@ def test_r138_thoughts_are_found_only_when_they_are_named(tmp_path: Path) -> Non
 
 def test_hits_are_paged_and_nonsense_is_refused(tmp_path: Path) -> None:
     async def story() -> None:
-        async with calling(tmp_path, script=[{"text": f"word {number}"} for number in range(5)]) as caller:
-            session = await caller.session()
+        async with start_gateway(
+            tmp_path, script=[{"text": f"word {number}"} for number in range(5)]
+        ) as caller:
+            session = await caller.create_session()
             for number in range(5):
-                await caller.answered(session, f"Question {number}")
+                await caller.run_turn(session, f"Question {number}")
             page = await caller.call("GET", "/api/search?q=word&limit=2")
             snippets = [hit["snippet"] for hit in page["items"]]
             while page["next"]:
@@ -51,9 +53,9 @@ def test_hits_are_paged_and_nonsense_is_refused(tmp_path: Path) -> None:
                 snippets += [hit["snippet"] for hit in page["items"]]
             assert snippets == [f"word {number}" for number in reversed(range(5))]
             for query in ("", "?q=", "?q=x&scope=dreams", "?q=x&scope=", "?q=x&limit=0"):
-                await caller.refused("GET", f"/api/search{query}", status=400)
-            await caller.refused("GET", "/api/search?q=x&after=nonsense", status=422)
+                await caller.refusal_message("GET", f"/api/search{query}", status=400)
+            await caller.refusal_message("GET", "/api/search?q=x&after=nonsense", status=422)
             await caller.call("DELETE", f"/api/sessions/{session}", status=204)
-            assert await found(caller, "q=word") == []
+            assert await find_hits(caller, "q=word") == []
 
     asyncio.run(story())

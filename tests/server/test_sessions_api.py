@@ -5,15 +5,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.server.calling import ANSWER, ENDLESS, SLOW, THOUGHT, calling
+from tests.server.calling import ANSWER, ENDLESS_SCRIPT, SLOW_SCRIPT, THOUGHT, start_gateway
 
 
 def test_a_session_is_made_changed_and_deleted(tmp_path: Path) -> None:
     async def story() -> None:
-        async with calling(tmp_path) as caller:
-            made = await caller.call("POST", "/api/sessions", {"title": " Sums "}, status=201)
-            assert (made["title"], made["titled_by"], made["agent"]) == ("Sums", "person", "")
-            path = f"/api/sessions/{made['id']}"
+        async with start_gateway(tmp_path) as caller:
+            body = await caller.call("POST", "/api/sessions", {"title": " Sums "}, status=201)
+            assert (body["title"], body["titled_by"], body["agent"]) == ("Sums", "person", "")
+            path = f"/api/sessions/{body['id']}"
             changed = await caller.call("PATCH", path, {"title": "Products", "model": "vllm/x"})
             assert (changed["title"], changed["model"]) == ("Products", "vllm/x")
             assert (await caller.call("PATCH", path, {}))["title"] == "Products"
@@ -29,32 +29,34 @@ def test_a_session_is_made_changed_and_deleted(tmp_path: Path) -> None:
 
 def test_what_a_session_cannot_be_is_refused(tmp_path: Path) -> None:
     async def story() -> None:
-        async with calling(tmp_path) as caller:
-            path = f"/api/sessions/{await caller.session()}"
+        async with start_gateway(tmp_path) as caller:
+            path = f"/api/sessions/{await caller.create_session()}"
             for body in ({"title": "x" * 201}, {"colour": "red"}, {"title": 3}, {"model": None}):
-                await caller.refused("POST", "/api/sessions", body, status=422)
-                await caller.refused("PATCH", path, body, status=422)
+                await caller.refusal_message("POST", "/api/sessions", body, status=422)
+                await caller.refusal_message("PATCH", path, body, status=422)
             nobody = {"agent": "agt_" + "x" * 22}
-            assert "GET /api/agents" in await caller.refused("POST", "/api/sessions", nobody, status=422)
-            assert "GET /api/agents" in await caller.refused("PATCH", path, nobody, status=422)
+            assert "GET /api/agents" in await caller.refusal_message(
+                "POST", "/api/sessions", nobody, status=422
+            )
+            assert "GET /api/agents" in await caller.refusal_message("PATCH", path, nobody, status=422)
 
     asyncio.run(story())
 
 
 def test_lists_are_paged_and_stable_while_sessions_come(tmp_path: Path) -> None:
     async def story() -> None:
-        async with calling(tmp_path) as caller:
-            made = [await caller.session(title=str(number)) for number in range(7)]
+        async with start_gateway(tmp_path) as caller:
+            session_ids = [await caller.create_session(title=str(number)) for number in range(7)]
             page = await caller.call("GET", "/api/sessions?limit=3")
-            found = [item["id"] for item in page["items"]]
+            listed_ids = [item["id"] for item in page["items"]]
             while page["next"]:
-                await caller.session(title="in between")
+                await caller.create_session(title="in between")
                 page = await caller.call("GET", f"/api/sessions?limit=3&after={page['next']}")
-                found += [item["id"] for item in page["items"]]
-            assert found == made[::-1]
+                listed_ids += [item["id"] for item in page["items"]]
+            assert listed_ids == session_ids[::-1]
             for query in ("limit=0", "limit=201", "limit=x", "offset=2"):
-                await caller.refused("GET", f"/api/sessions?{query}", status=400)
-            await caller.refused("GET", "/api/sessions?after=nonsense", status=422)
+                await caller.refusal_message("GET", f"/api/sessions?{query}", status=400)
+            await caller.refusal_message("GET", "/api/sessions?after=nonsense", status=422)
 
     asyncio.run(story())
 
@@ -71,22 +73,32 @@ def test_r053_thoughts_have_a_field_of_their_own(
     """
 
     async def story() -> None:
-        async with calling(tmp_path, provider, SLOW) as caller:
-            session = await caller.session()
-            await caller.answered(session, "Think.", thinking=asked_for)
-            asked, said = (await caller.call("GET", f"/api/sessions/{session}/messages"))["items"]
-            assert (asked["role"], asked["content"], asked["thinking"]) == ("user", "Think.", None)
-            assert (said["role"], said["content"], said["thinking"]) == (
-                "assistant",
-                SLOW[0]["text"],
-                SLOW[0]["thinking"],
-            )
-            assert [(part["kind"], part["text"]) for part in said["parts"]] == [
-                ("reasoning", SLOW[0]["thinking"]),
-                ("text", SLOW[0]["text"]),
+        async with start_gateway(tmp_path, provider, SLOW_SCRIPT) as caller:
+            session = await caller.create_session()
+            await caller.run_turn(session, "Think.", thinking=asked_for)
+            user_message, assistant_message = (await caller.call("GET", f"/api/sessions/{session}/messages"))[
+                "items"
             ]
-            assert said["usage"]["reasoning"] > 0
-            stamps = said["stamps"]
+            assert (user_message["role"], user_message["content"], user_message["thinking"]) == (
+                "user",
+                "Think.",
+                None,
+            )
+            assert (
+                assistant_message["role"],
+                assistant_message["content"],
+                assistant_message["thinking"],
+            ) == (
+                "assistant",
+                SLOW_SCRIPT[0]["text"],
+                SLOW_SCRIPT[0]["thinking"],
+            )
+            assert [(part["kind"], part["text"]) for part in assistant_message["parts"]] == [
+                ("reasoning", SLOW_SCRIPT[0]["thinking"]),
+                ("text", SLOW_SCRIPT[0]["text"]),
+            ]
+            assert assistant_message["usage"]["reasoning"] > 0
+            stamps = assistant_message["stamps"]
             assert (
                 stamps["request_sent_ms"]
                 <= stamps["first_reasoning_ms"]
@@ -99,19 +111,19 @@ def test_r053_thoughts_have_a_field_of_their_own(
 
 def test_messages_are_paged_by_turns(tmp_path: Path) -> None:
     async def story() -> None:
-        async with calling(tmp_path, script=[{"text": str(number)} for number in range(5)]) as caller:
-            session = await caller.session()
+        async with start_gateway(tmp_path, script=[{"text": str(number)} for number in range(5)]) as caller:
+            session = await caller.create_session()
             for number in range(5):
-                await caller.answered(session, f"Question {number}")
-            path, found = f"/api/sessions/{session}/messages?limit=2", list[Any]()
+                await caller.run_turn(session, f"Question {number}")
+            path, messages = f"/api/sessions/{session}/messages?limit=2", list[Any]()
             after = ""
             while True:
                 page = await caller.call("GET", f"{path}&after={after}")
-                found += [item["content"] for item in page["items"]]
+                messages += [item["content"] for item in page["items"]]
                 after = page["next"]
                 if not after:
                     break
-            assert found == [text for number in range(5) for text in (f"Question {number}", str(number))]
+            assert messages == [text for number in range(5) for text in (f"Question {number}", str(number))]
             turns = await caller.call("GET", f"/api/sessions/{session}?limit=3")
             assert [turn["state"] for turn in turns["turns"]] == ["done"] * 3
             assert turns["next"]
@@ -127,13 +139,13 @@ def test_titles_are_made_of_answers_and_never_of_thoughts(tmp_path: Path) -> Non
     ]
 
     async def story() -> None:
-        async with calling(tmp_path, script=script) as caller:
-            session = await caller.session()
+        async with start_gateway(tmp_path, script=script) as caller:
+            session = await caller.create_session()
             titles = []
             for _ in script:
-                await caller.answered(session)
-                told = await caller.call("GET", f"/api/sessions/{session}")
-                titles.append((told["title"], told["titled_by"]))
+                await caller.run_turn(session)
+                body = await caller.call("GET", f"/api/sessions/{session}")
+                titles.append((body["title"], body["titled_by"]))
             assert titles == [("", ""), ("It is 42", "answer"), ("It is 42", "answer")]
 
     asyncio.run(story())
@@ -141,15 +153,15 @@ def test_titles_are_made_of_answers_and_never_of_thoughts(tmp_path: Path) -> Non
 
 def test_a_session_with_a_running_turn_is_not_deleted(tmp_path: Path) -> None:
     async def story() -> None:
-        async with calling(tmp_path, script=ENDLESS) as caller:
-            session = await caller.session()
-            turn = await caller.begin(session)
-            assert turn in await caller.refused("DELETE", f"/api/sessions/{session}", status=409)
+        async with start_gateway(tmp_path, script=ENDLESS_SCRIPT) as caller:
+            session = await caller.create_session()
+            turn = await caller.start_turn(session)
+            assert turn in await caller.refusal_message("DELETE", f"/api/sessions/{session}", status=409)
             running = (await caller.call("GET", f"/api/sessions/{session}/messages"))["items"]
             assert [(item["role"], item["state"]) for item in running] == [("user", "running")]
             await caller.call("POST", f"/api/turns/{turn}/cancel", status=202)
             await caller.call("DELETE", f"/api/sessions/{session}", status=204)
             await caller.call("GET", f"/api/turns/{turn}", status=404)
-            assert (await caller.read(turn)).status == 404
+            assert (await caller.read_stream(turn)).status == 404
 
     asyncio.run(story())

@@ -60,10 +60,10 @@ def turn(end: Event) -> Turn:
         UsageReported(Usage(input=11, output=24, reasoning=15)),
         end,
     ]
-    told = Turn()
+    built_turn = Turn()
     for seq, event in enumerate(events):
-        apply(told, Entry(seq, event, 1000 + 100 * seq))
-    return told
+        apply(built_turn, Entry(seq, event, 1000 + 100 * seq))
+    return built_turn
 
 
 def only(spans: InMemorySpanExporter) -> ReadableSpan:
@@ -73,10 +73,10 @@ def only(spans: InMemorySpanExporter) -> ReadableSpan:
 
 def test_a_turn_is_a_chat(spans: InMemorySpanExporter) -> None:
     with turn_span(model="m-1", provider="vllm") as span:
-        span.ended(turn(TurnEnded(Finish.STOP)))
-    told = only(spans)
-    assert (told.name, told.kind) == ("chat m-1", trace.SpanKind.CLIENT)
-    assert dict(told.attributes or {}) == {
+        span.record_end(turn(TurnEnded(Finish.STOP)))
+    finished_span = only(spans)
+    assert (finished_span.name, finished_span.kind) == ("chat m-1", trace.SpanKind.CLIENT)
+    assert dict(finished_span.attributes or {}) == {
         "gen_ai.operation.name": "chat",
         "gen_ai.provider.name": "vllm",
         "gen_ai.system": "vllm",
@@ -88,40 +88,42 @@ def test_a_turn_is_a_chat(spans: InMemorySpanExporter) -> None:
         "thinkaloud.reasoning_tokens": 15,
         "thinkaloud.reasoning_ms": 200,
     }
-    assert told.status.status_code is trace.StatusCode.UNSET
+    assert finished_span.status.status_code is trace.StatusCode.UNSET
 
 
 def test_a_turn_that_breaks_says_why_in_one_word(spans: InMemorySpanExporter) -> None:
     with turn_span(model="m-1", provider="vllm") as span:
-        span.ended(turn(TurnFailed("cut_off", "canary of a message")))
-    told = only(spans)
-    assert (told.attributes or {})["error.type"] == "cut_off"
-    assert told.status.status_code is trace.StatusCode.ERROR
-    assert "canary" not in told.to_json()
+        span.record_end(turn(TurnFailed("cut_off", "canary of a message")))
+    finished_span = only(spans)
+    assert (finished_span.attributes or {})["error.type"] == "cut_off"
+    assert finished_span.status.status_code is trace.StatusCode.ERROR
+    assert "canary" not in finished_span.to_json()
 
 
 def test_an_exception_is_told_by_its_kind_and_goes_on(spans: InMemorySpanExporter) -> None:
     with pytest.raises(KeyError), turn_span(model="m-1", provider="vllm"):
         raise KeyError("canary of an exception")
-    told = only(spans)
-    assert (told.attributes or {})["error.type"] == "KeyError"
-    assert told.events == ()
-    assert "canary" not in told.to_json()
+    span = only(spans)
+    assert (span.attributes or {})["error.type"] == "KeyError"
+    assert span.events == ()
+    assert "canary" not in span.to_json()
 
 
 def test_nothing_that_was_said_is_in_a_span(spans: InMemorySpanExporter) -> None:
     with turn_span(model="m-1", provider="vllm") as span:
-        span.ended(turn(TurnEnded(Finish.STOP)))
+        span.record_end(turn(TurnEnded(Finish.STOP)))
     assert "canary" not in only(spans).to_json()
 
 
 def test_what_nobody_knows_is_left_out(spans: InMemorySpanExporter) -> None:
     with turn_span(model="m-1", provider="vllm") as span:
-        span.ended(fold([TurnStarted(), TurnEnded(Finish.CANCELLED)]))
-    told = dict(only(spans).attributes or {})
-    assert told["gen_ai.response.finish_reasons"] == ("cancelled",)
+        span.record_end(fold([TurnStarted(), TurnEnded(Finish.CANCELLED)]))
+    attributes = dict(only(spans).attributes or {})
+    assert attributes["gen_ai.response.finish_reasons"] == ("cancelled",)
     assert not [
-        name for name in told if "usage" in name or "reasoning" in name or name == "gen_ai.response.model"
+        name
+        for name in attributes
+        if "usage" in name or "reasoning" in name or name == "gen_ai.response.model"
     ]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.server.calling import ENDLESS, Caller, calling
+from tests.server.calling import ENDLESS_SCRIPT, Caller, start_gateway
 
 SCRIPT: list[dict[str, Any]] = [
     {
@@ -28,12 +28,12 @@ async def filled(caller: Caller) -> str:
     """A session with a tool loop at a provider that signs its thoughts."""
     spec = {"name": "A", "model": caller.model, "thinking": True, "tools": [{"name": "look_up"}]}
     agent = (await caller.call("POST", "/api/agents", spec, status=201))["id"]
-    session = await caller.session(agent=agent)
-    called = await caller.answered(session, "What is a gull?")
+    session = await caller.create_session(agent=agent)
+    called = await caller.run_turn(session, "What is a gull?")
     results = [
         {"call_id": block.call_id, "result": "a bird"} for block in called.turn.blocks if block.call_id
     ]
-    await caller.answered(session, "", tool_results=results)
+    await caller.run_turn(session, "", tool_results=results)
     return session
 
 
@@ -47,26 +47,26 @@ async def imported(caller: Caller, text: str, media_type: str, status: int = 201
     async with caller.http.post(
         f"{caller.url}/api/import", data=text.encode(), headers={"Content-Type": media_type}
     ) as response:
-        told = await response.json()
-        assert response.status == status, told
-        return told
+        body = await response.json()
+        assert response.status == status, body
+        return body
 
 
 async def turns(caller: Caller, session: str) -> list[Any]:
     """All that can be seen of a session's turns, but for their ids."""
-    told = []
+    turn_results = []
     for turn in (await caller.call("GET", f"/api/sessions/{session}"))["turns"]:
-        read = await caller.read(turn["id"])
+        result = await caller.read_stream(turn["id"])
         body = await caller.call("GET", f"/api/turns/{turn['id']}")
-        told.append(
-            (read.turn, {name: body[name] for name in body.keys() - {"id", "session", "events", "agent"}})
+        turn_results.append(
+            (result.turn, {name: body[name] for name in body.keys() - {"id", "session", "events", "agent"}})
         )
-    return told
+    return turn_results
 
 
 def test_the_usual_export_holds_no_thought(tmp_path: Path) -> None:
     async def story() -> None:
-        async with calling(tmp_path, "anthropic", SCRIPT) as caller:
+        async with start_gateway(tmp_path, "anthropic", SCRIPT) as caller:
             session = await filled(caller)
             text, headers = await exported(caller, session)
             assert text == (
@@ -76,16 +76,16 @@ def test_the_usual_export_holds_no_thought(tmp_path: Path) -> None:
             assert headers["Content-Type"] == "text/plain; charset=utf-8"
             assert headers["Content-Disposition"] == 'attachment; filename="a-gull-is-a-bird.txt"'
             omitted, _ = await exported(caller, session, "?format=markdown&thinking=omit")
-            for told in (text, omitted):
-                assert "anary" not in told
-                assert "signature" not in told
+            for export in (text, omitted):
+                assert "anary" not in export
+                assert "signature" not in export
             for thinking in ("details", "callout"):
-                told, _ = await exported(caller, session, f"?format=markdown&thinking={thinking}")
-                assert "Canary thought, again." in told
-            told, _ = await exported(caller, session, "?lang=pt-BR")
-            assert "Você:\n" in told
-            await caller.refused("GET", f"/api/sessions/{session}/export?lang=xx", status=422)
-            await caller.refused("GET", f"/api/sessions/{session}/export?format=pdf", status=400)
+                export, _ = await exported(caller, session, f"?format=markdown&thinking={thinking}")
+                assert "Canary thought, again." in export
+            export, _ = await exported(caller, session, "?lang=pt-BR")
+            assert "Você:\n" in export
+            await caller.refusal_message("GET", f"/api/sessions/{session}/export?lang=xx", status=422)
+            await caller.refusal_message("GET", f"/api/sessions/{session}/export?format=pdf", status=400)
 
     asyncio.run(story())
 
@@ -99,22 +99,22 @@ def test_r137_what_was_exported_is_read_back_without_loss(
     """R137: thoughts, seals, tools, times and counts; and the copy can go on where the original was."""
 
     async def story() -> None:
-        async with calling(tmp_path, "anthropic", [*SCRIPT, {"text": "Yes."}]) as caller:
+        async with start_gateway(tmp_path, "anthropic", [*SCRIPT, {"text": "Yes."}]) as caller:
             session = await filled(caller)
             text, _ = await exported(caller, session, f"?format={query}")
             copied = await imported(caller, text, media_type)
             assert copied["id"] != session
             assert copied["title"] == "A gull is a bird"
-            before, after = await turns(caller, session), await turns(caller, copied["id"])
-            for (one, seen), (other, told) in zip(before, after, strict=True):
-                assert told == seen
+            original_turns, imported_turns = await turns(caller, session), await turns(caller, copied["id"])
+            for (one, result), (other, other_result) in zip(original_turns, imported_turns, strict=True):
+                assert other_result == result
                 assert [block.seals for block in other.blocks] == [block.seals for block in one.blocks]
             again, _ = await exported(caller, copied["id"], f"?format={query}")
             assert again == text
             listed = (await caller.call("GET", "/api/sessions"))["items"]
             assert listed[0]["id"] == copied["id"], "it was used last"
             spec = (await caller.call("GET", f"/api/sessions/{session}"))["agent"]
-            assert (await caller.answered(copied["id"], "Really?", agent=spec)).turn.answer == "Yes."
+            assert (await caller.run_turn(copied["id"], "Really?", agent=spec)).turn.answer == "Yes."
             assert caller.simulator.refusals == []
             hits = (await caller.call("GET", "/api/search?q=gull"))["items"]
             assert {hit["session"] for hit in hits} == {session, copied["id"]}
@@ -124,12 +124,12 @@ def test_r137_what_was_exported_is_read_back_without_loss(
 
 def test_a_turn_that_runs_is_left_out_and_the_header_says_so(tmp_path: Path) -> None:
     async def story() -> None:
-        async with calling(tmp_path, script=[{"text": "One."}, *ENDLESS]) as caller:
-            session = await caller.session()
-            await caller.answered(session, "First?")
+        async with start_gateway(tmp_path, script=[{"text": "One."}, *ENDLESS_SCRIPT]) as caller:
+            session = await caller.create_session()
+            await caller.run_turn(session, "First?")
             _, headers = await exported(caller, session, "?format=json")
             assert "Thinkaloud-Left-Out" not in headers
-            await caller.begin(session, "Second?")
+            await caller.start_turn(session, "Second?")
             for form in ("markdown", "json"):
                 text, headers = await exported(caller, session, f"?format={form}")
                 assert headers["Thinkaloud-Left-Out"] == "running"
@@ -143,13 +143,13 @@ def test_a_turn_that_runs_is_left_out_and_the_header_says_so(tmp_path: Path) -> 
 
 def test_a_file_that_cannot_be_kept_changes_nothing(tmp_path: Path) -> None:
     async def story() -> None:
-        async with calling(tmp_path, script=[{"text": "One."}, {"text": "Two."}]) as caller:
-            session = await caller.session()
-            await caller.answered(session, "First?")
-            await caller.answered(session, "Second?")
-            kept = await caller.call("GET", f"/api/sessions/{session}/export?format=json")
-            for broken in breakages(kept):
-                await caller.refused("POST", "/api/import", broken, status=422)
+        async with start_gateway(tmp_path, script=[{"text": "One."}, {"text": "Two."}]) as caller:
+            session = await caller.create_session()
+            await caller.run_turn(session, "First?")
+            await caller.run_turn(session, "Second?")
+            body = await caller.call("GET", f"/api/sessions/{session}/export?format=json")
+            for broken in breakages(body):
+                await caller.refusal_message("POST", "/api/import", broken, status=422)
             await imported(caller, "# Just a page", "text/markdown", status=422)
             await imported(caller, "not json", "application/json", status=422)
             await imported(caller, "", "text/markdown", status=422)
@@ -158,18 +158,18 @@ def test_a_file_that_cannot_be_kept_changes_nothing(tmp_path: Path) -> None:
             ) as response:
                 assert response.status == 400
             await imported(caller, "x", "text/html", status=415)
-            many = {**kept, "exchanges": [NOTHING_SAID] * 2001}
-            await caller.refused("POST", "/api/import", many, status=413)
+            many = {**body, "exchanges": [NOTHING_SAID] * 2001}
+            await caller.refusal_message("POST", "/api/import", many, status=413)
             assert len((await caller.call("GET", "/api/sessions"))["items"]) == 1
 
     asyncio.run(story())
 
 
-def breakages(kept: Any) -> list[Any]:
+def breakages(exported: Any) -> list[Any]:
     """The file with something wrong in its last exchange, each in another way."""
 
     def broken(change: Any) -> Any:
-        file = copy.deepcopy(kept)
+        file = copy.deepcopy(exported)
         change(file["exchanges"][-1], file)
         return file
 

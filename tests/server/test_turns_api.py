@@ -8,19 +8,19 @@ from typing import Any
 import pytest
 from tests.server.calling import (
     ANSWER,
-    ENDLESS,
+    ENDLESS_SCRIPT,
     SCRIPT,
-    SLOW,
+    SLOW_SCRIPT,
     THOUGHT,
     Caller,
-    calling,
-    eventually,
-    quick,
+    quick_settings,
+    start_gateway,
+    wait_until,
 )
 
 from thinkaloud.canon import Kind, TurnFailed
 from thinkaloud.catalog import Provider
-from thinkaloud.client import Client, Outgoing, Reply
+from thinkaloud.client import Client, HttpRequest, ResponseStream
 from thinkaloud.transcript import Ending
 
 WEATHER = {
@@ -36,32 +36,32 @@ SAY_IT = {"thinking": "18 degrees it is.", "text": "It is 18 °C in Lima."}
 
 
 async def an_agent(caller: Caller, **spec: Any) -> str:
-    made = await caller.call(
+    body = await caller.call(
         "POST", "/api/agents", {"name": "Helper", "model": caller.model, **spec}, status=201
     )
-    return str(made["id"])
+    return str(body["id"])
 
 
 def test_r004_a_turn_is_told_in_both_shapes(tmp_path: Path) -> None:
     """R001 R004 R120: reasoning apart from content, and the thinking as a block of steps, in one object."""
 
     async def story() -> None:
-        async with calling(tmp_path) as caller:
-            session = await caller.session()
-            turn = await caller.begin(session)
-            await caller.read(turn)
-            told = await caller.call("GET", f"/api/turns/{turn}")
-            assert (told["id"], told["session"], told["state"]) == (turn, session, "done")
-            assert told["content"] == [{"type": "text", "text": ANSWER}]
-            assert told["reasoning_content"] == THOUGHT
-            assert told["reasoning_meta"]["model_supports"] is True
-            assert told["reasoning_meta"]["tokens"] > 0
-            assert [block["text"] for block in told["reasoning_blocks"]] == [THOUGHT]
-            assert told["thinking_block"]["status"] == "done"
-            assert [step["type"] for step in told["thinking_block"]["steps"]] == ["reasoning"]
-            assert (told["copy_text"], told["speech_text"]) == (ANSWER, ANSWER)
-            assert told["outcome"] == {"ending": "answered", "cause": "stop"}
-            assert (told["provider"], told["model"]) == ("vllm", "vllm/qwen3-8b")
+        async with start_gateway(tmp_path) as caller:
+            session = await caller.create_session()
+            turn = await caller.start_turn(session)
+            await caller.read_stream(turn)
+            body = await caller.call("GET", f"/api/turns/{turn}")
+            assert (body["id"], body["session"], body["state"]) == (turn, session, "done")
+            assert body["content"] == [{"type": "text", "text": ANSWER}]
+            assert body["reasoning_content"] == THOUGHT
+            assert body["reasoning_meta"]["model_supports"] is True
+            assert body["reasoning_meta"]["tokens"] > 0
+            assert [block["text"] for block in body["reasoning_blocks"]] == [THOUGHT]
+            assert body["thinking_block"]["status"] == "done"
+            assert [step["type"] for step in body["thinking_block"]["steps"]] == ["reasoning"]
+            assert (body["copy_text"], body["speech_text"]) == (ANSWER, ANSWER)
+            assert body["outcome"] == {"ending": "answered", "cause": "stop"}
+            assert (body["provider"], body["model"]) == ("vllm", "vllm/qwen3-8b")
 
     asyncio.run(story())
 
@@ -70,37 +70,37 @@ def test_r005_without_thoughts_there_is_no_block(tmp_path: Path) -> None:
     """R005 R010: a model that does not think is told without any reasoning."""
 
     async def story() -> None:
-        async with calling(tmp_path, script=[{"text": "Hello."}]) as caller:
-            turn = await caller.begin(await caller.session())
-            await caller.read(turn)
-            told = await caller.call("GET", f"/api/turns/{turn}")
-            assert told["reasoning_content"] is None
-            assert told["thinking_block"] is None
-            assert told["reasoning_blocks"] == []
+        async with start_gateway(tmp_path, script=[{"text": "Hello."}]) as caller:
+            turn = await caller.start_turn(await caller.create_session())
+            await caller.read_stream(turn)
+            body = await caller.call("GET", f"/api/turns/{turn}")
+            assert body["reasoning_content"] is None
+            assert body["thinking_block"] is None
+            assert body["reasoning_blocks"] == []
 
     asyncio.run(story())
 
 
 def test_a_turn_can_be_read_while_it_runs(tmp_path: Path) -> None:
     async def story() -> None:
-        async with calling(tmp_path, script=SLOW) as caller:
-            turn = await caller.begin(await caller.session())
-            told = await caller.thinking(turn, "one two")
-            assert (told["state"], told["outcome"], told["ended_ms"]) == ("running", None, None)
-            assert told["thinking_block"]["status"] == "thinking"
-            assert (await caller.read(turn)).state == "done"
+        async with start_gateway(tmp_path, script=SLOW_SCRIPT) as caller:
+            turn = await caller.start_turn(await caller.create_session())
+            body = await caller.wait_for_reasoning(turn, "one two")
+            assert (body["state"], body["outcome"], body["ended_ms"]) == ("running", None, None)
+            assert body["thinking_block"]["status"] == "thinking"
+            assert (await caller.read_stream(turn)).state == "done"
 
     asyncio.run(story())
 
 
 def test_what_was_said_before_is_sent_with_the_next_turn(tmp_path: Path) -> None:
     async def story() -> None:
-        async with calling(tmp_path, script=[*SCRIPT, {"text": "84"}]) as caller:
-            session = await caller.session()
-            await caller.answered(session, "How much?")
-            await caller.answered(session, "And twice that?")
-            sent = caller.simulator.requests[1].body["messages"]
-            assert [(message["role"], message["content"]) for message in sent] == [
+        async with start_gateway(tmp_path, script=[*SCRIPT, {"text": "84"}]) as caller:
+            session = await caller.create_session()
+            await caller.run_turn(session, "How much?")
+            await caller.run_turn(session, "And twice that?")
+            sent_messages = caller.simulator.requests[1].body["messages"]
+            assert [(message["role"], message["content"]) for message in sent_messages] == [
                 ("user", "How much?"),
                 ("assistant", ANSWER),
                 ("user", "And twice that?"),
@@ -117,19 +117,19 @@ def test_thoughts_go_back_by_the_rules_of_their_provider(tmp_path: Path, provide
     """
 
     async def story() -> None:
-        async with calling(tmp_path, provider, [LOOK_IT_UP]) as caller:
+        async with start_gateway(tmp_path, provider, [LOOK_IT_UP]) as caller:
             agent = await an_agent(caller, thinking=True, level="high", tools=[WEATHER], system="Be brief.")
-            session = await caller.session(agent=agent, model="")
-            called = await caller.answered(session, "How warm is it in Lima?")
+            session = await caller.create_session(agent=agent, model="")
+            called = await caller.run_turn(session, "How warm is it in Lima?")
             assert called.turn.outcome is not None
             assert called.turn.outcome.ending is Ending.CALLED_TOOLS
-            call = called.turn.top(Kind.TOOL_CALL)[0]
+            call = called.turn.own_blocks(Kind.TOOL_CALL)[0]
             assert json.loads(call.text) == {"city": "Lima"}
-        async with calling(tmp_path, provider, [SAY_IT, {"text": "Yes."}]) as caller:
+        async with start_gateway(tmp_path, provider, [SAY_IT, {"text": "Yes."}]) as caller:
             results = [{"call_id": call.call_id, "result": "18 °C", "name": "get_weather"}]
-            told = await caller.answered(session, "", tool_results=results)
-            assert (told.turn.answer, told.state) == (SAY_IT["text"], "done")
-            assert (await caller.answered(session, "Is that warm?")).turn.answer == "Yes."
+            result = await caller.run_turn(session, "", tool_results=results)
+            assert (result.turn.answer, result.state) == (SAY_IT["text"], "done")
+            assert (await caller.run_turn(session, "Is that warm?")).turn.answer == "Yes."
             assert caller.simulator.refusals == []
             assert LOOK_IT_UP["thinking"] in caller.simulator.requests[0].raw.decode()
             messages = (await caller.call("GET", f"/api/sessions/{session}/messages"))["items"]
@@ -144,18 +144,20 @@ def test_results_that_would_not_be_sent_are_refused(tmp_path: Path) -> None:
     two = {**LOOK_IT_UP, "tool_calls": LOOK_IT_UP["tool_calls"] * 2}
 
     async def story() -> None:
-        async with calling(tmp_path, script=[two, SAY_IT]) as caller:
+        async with start_gateway(tmp_path, script=[two, SAY_IT]) as caller:
             agent = await an_agent(caller, tools=[WEATHER])
-            session = await caller.session(agent=agent)
+            session = await caller.create_session(agent=agent)
             path = f"/api/sessions/{session}/turns"
             early = {"tool_results": [{"call_id": "call_1", "result": "x"}]}
-            assert "No call before it" in await caller.refused("POST", path, early, status=422)
-            called = await caller.answered(session)
-            ids = [block.call_id for block in called.turn.top(Kind.TOOL_CALL)]
-            some = {"tool_results": [{"call_id": ids[0], "result": "18 °C"}]}
-            assert "Answer every call" in await caller.refused("POST", path, some, status=422)
-            both = [{"call_id": one, "result": "18 °C"} for one in ids]
-            assert (await caller.answered(session, "", tool_results=both)).turn.answer == SAY_IT["text"]
+            assert "No call before it" in await caller.refusal_message("POST", path, early, status=422)
+            called = await caller.run_turn(session)
+            ids = [block.call_id for block in called.turn.own_blocks(Kind.TOOL_CALL)]
+            one_result = {"tool_results": [{"call_id": ids[0], "result": "18 °C"}]}
+            assert "Answer every call" in await caller.refusal_message("POST", path, one_result, status=422)
+            all_results = [{"call_id": one, "result": "18 °C"} for one in ids]
+            assert (await caller.run_turn(session, "", tool_results=all_results)).turn.answer == SAY_IT[
+                "text"
+            ]
 
     asyncio.run(story())
 
@@ -184,9 +186,9 @@ def test_r046_what_cannot_be_asked_is_refused_before_anything_is_kept(tmp_path: 
     body, words = REFUSED[what]
 
     async def story() -> None:
-        async with calling(tmp_path) as caller:
-            session = await caller.session()
-            refused = await caller.refused("POST", f"/api/sessions/{session}/turns", body, status=422)
+        async with start_gateway(tmp_path) as caller:
+            session = await caller.create_session()
+            refused = await caller.refusal_message("POST", f"/api/sessions/{session}/turns", body, status=422)
             assert words in refused
             assert (await caller.call("GET", f"/api/sessions/{session}"))["turns"] == []
             assert caller.simulator.requests == []
@@ -196,21 +198,23 @@ def test_r046_what_cannot_be_asked_is_refused_before_anything_is_kept(tmp_path: 
 
 def test_a_session_without_a_model_says_so(tmp_path: Path) -> None:
     async def story() -> None:
-        async with calling(tmp_path) as caller:
-            session = await caller.session(model="")
+        async with start_gateway(tmp_path) as caller:
+            session = await caller.create_session(model="")
             path = f"/api/sessions/{session}/turns"
-            assert "GET /api/models" in await caller.refused("POST", path, {"prompt": "x"}, status=422)
-        async with calling(tmp_path, settings=quick(model="vllm/any")) as caller:
-            assert (await caller.answered(session)).turn.model == "any"
+            assert "GET /api/models" in await caller.refusal_message(
+                "POST", path, {"prompt": "x"}, status=422
+            )
+        async with start_gateway(tmp_path, settings=quick_settings(model="vllm/any")) as caller:
+            assert (await caller.run_turn(session)).turn.model == "any"
 
     asyncio.run(story())
 
 
 def test_a_prompt_beyond_the_limit_is_refused_by_its_name(tmp_path: Path) -> None:
     async def story() -> None:
-        async with calling(tmp_path, settings=quick(prompt_chars=10)) as caller:
-            path = f"/api/sessions/{await caller.session()}/turns"
-            refused = await caller.refused("POST", path, {"prompt": "x" * 11}, status=413)
+        async with start_gateway(tmp_path, settings=quick_settings(prompt_chars=10)) as caller:
+            path = f"/api/sessions/{await caller.create_session()}/turns"
+            refused = await caller.refusal_message("POST", path, {"prompt": "x" * 11}, status=413)
             assert "prompt_chars" in refused
 
     asyncio.run(story())
@@ -218,8 +222,8 @@ def test_a_prompt_beyond_the_limit_is_refused_by_its_name(tmp_path: Path) -> Non
 
 def test_the_same_request_twice_starts_one_turn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def story() -> None:
-        async with calling(tmp_path, "deepseek", ENDLESS) as caller:
-            session = await caller.session()
+        async with start_gateway(tmp_path, "deepseek", ENDLESS_SCRIPT) as caller:
+            session = await caller.create_session()
             path, body, key = f"/api/sessions/{session}/turns", {"prompt": "x"}, {"Idempotency-Key": "k-1"}
             statuses, ids = [], set()
 
@@ -231,31 +235,35 @@ def test_the_same_request_twice_starts_one_turn(tmp_path: Path, monkeypatch: pyt
             await asyncio.gather(*(post() for _ in range(5)))
             assert sorted(statuses) == [200, 200, 200, 200, 202]
             assert len(ids) == 1
-            await eventually(lambda: caller.simulator.requests)
+            await wait_until(lambda: caller.simulator.requests)
             assert len(caller.simulator.requests) == 1
-            told = await caller.call("POST", path, {"prompt": "y"}, status=409, headers=key)
-            assert "k-1" in told["error"]["message"]
+            response_body = await caller.call("POST", path, {"prompt": "y"}, status=409, headers=key)
+            assert "k-1" in response_body["error"]["message"]
             await caller.call("POST", path, body, status=422, headers={"Idempotency-Key": "a key"})
             monkeypatch.delenv("DEEPSEEK_API_KEY")
             assert (await caller.call("POST", path, body, headers=key))["id"] in ids, "nothing is asked anew"
-            assert "no key for deepseek" in await caller.refused("POST", path, {"prompt": "z"}, status=422)
+            assert "no key for deepseek" in await caller.refusal_message(
+                "POST", path, {"prompt": "z"}, status=422
+            )
 
     asyncio.run(story())
 
 
 def test_one_turn_at_a_time_in_a_session_and_so_many_for_a_user(tmp_path: Path) -> None:
     async def story() -> None:
-        async with calling(tmp_path, script=ENDLESS * 3, settings=quick(running_turns_per_user=2)) as caller:
-            sessions = [await caller.session() for _ in range(3)]
-            turns = [await caller.begin(session) for session in sessions[:2]]
+        async with start_gateway(
+            tmp_path, script=ENDLESS_SCRIPT * 3, settings=quick_settings(running_turns_per_user=2)
+        ) as caller:
+            sessions = [await caller.create_session() for _ in range(3)]
+            turns = [await caller.start_turn(session) for session in sessions[:2]]
             path = f"/api/sessions/{sessions[0]}/turns"
-            assert turns[0] in await caller.refused("POST", path, {"prompt": "x"}, status=409)
+            assert turns[0] in await caller.refusal_message("POST", path, {"prompt": "x"}, status=409)
             path = f"/api/sessions/{sessions[2]}/turns"
-            refused = await caller.refused("POST", path, {"prompt": "x"}, status=429)
+            refused = await caller.refusal_message("POST", path, {"prompt": "x"}, status=429)
             assert "running_turns_per_user" in refused
             assert (await caller.call("GET", f"/api/sessions/{sessions[2]}"))["turns"] == []
             await caller.call("POST", f"/api/turns/{turns[0]}/cancel", status=202)
-            await caller.begin(sessions[2])
+            await caller.start_turn(sessions[2])
 
     asyncio.run(story())
 
@@ -264,19 +272,19 @@ def test_settings_of_the_turn_come_first_then_those_of_the_agent(tmp_path: Path)
     """R040 R042 R043 R047: an agent's model, prompt, tools and budget hold unless the turn says otherwise."""
 
     async def story() -> None:
-        async with calling(tmp_path, "anthropic", [{"text": "a"}] * 4) as caller:
+        async with start_gateway(tmp_path, "anthropic", [{"text": "a"}] * 4) as caller:
             agent = await an_agent(
                 caller, thinking=True, budget_tokens=2048, tools=[WEATHER], system="Brief."
             )
-            session = await caller.session(agent=agent, model="anthropic/claude-haiku-4-5")
+            session = await caller.create_session(agent=agent, model="anthropic/claude-haiku-4-5")
             bodies = []
-            for asked in (
+            for turn_body in (
                 {},
                 {"thinking": 4096},
                 {"thinking": "off"},
                 {"model": "anthropic/claude-sonnet-4-5"},
             ):
-                await caller.answered(session, "x", **asked)
+                await caller.run_turn(session, "x", **turn_body)
                 bodies.append(caller.simulator.requests[-1].body)
             assert [body["thinking"].get("budget_tokens") for body in bodies] == [2048, 4096, None, 2048]
             assert {body["system"] if isinstance(body["system"], str) else "Brief." for body in bodies} == {
@@ -292,15 +300,15 @@ def test_r058_how_much_thought_goes_back_can_be_chosen(tmp_path: Path) -> None:
     """R057 R058: preferences say it for all turns, a turn for itself."""
 
     async def story() -> None:
-        async with calling(tmp_path, script=[*SCRIPT, *[{"text": "b"}] * 3]) as caller:
-            session = await caller.session()
-            await caller.answered(session)
+        async with start_gateway(tmp_path, script=[*SCRIPT, *[{"text": "b"}] * 3]) as caller:
+            session = await caller.create_session()
+            await caller.run_turn(session)
             await caller.call("PUT", "/api/preferences", {"context_mode": "keep"})
-            sent = []
-            for asked in ({}, {"context_mode": "strip"}):
-                await caller.answered(session, "x", **asked)
-                sent.append(THOUGHT in caller.simulator.requests[-1].raw.decode())
-            assert sent == [True, False]
+            sent_messages = []
+            for turn_body in ({}, {"context_mode": "strip"}):
+                await caller.run_turn(session, "x", **turn_body)
+                sent_messages.append(THOUGHT in caller.simulator.requests[-1].raw.decode())
+            assert sent_messages == [True, False]
 
     asyncio.run(story())
 
@@ -316,13 +324,15 @@ def test_a_turn_that_never_ends_is_ended_by_a_limit(
     tmp_path: Path, limit: str, script: dict[str, Any]
 ) -> None:
     async def story() -> None:
-        async with calling(tmp_path, script=[script], settings=quick(**{limit: 100})) as caller:
-            told = await caller.answered(await caller.session())
-            assert told.state == "failed"
-            end = told.entries[max(told.entries)].event
+        async with start_gateway(
+            tmp_path, script=[script], settings=quick_settings(**{limit: 100})
+        ) as caller:
+            result = await caller.run_turn(await caller.create_session())
+            assert result.state == "failed"
+            end = result.entries[max(result.entries)].event
             assert isinstance(end, TurnFailed)
             assert (end.code, limit in end.message) == ("limit_exceeded", True)
-            assert 100 < len(told.turn.reasoning + told.turn.answer) < 120
+            assert 100 < len(result.turn.reasoning + result.turn.answer) < 120
 
     asyncio.run(story())
 
@@ -331,18 +341,18 @@ def test_a_mistake_of_the_gateway_ends_the_turn_and_shows_nothing_of_it(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     class Broken(Client):
-        async def send(self, provider: Provider, outgoing: Outgoing) -> Reply:
+        async def send(self, provider: Provider, outgoing: HttpRequest) -> ResponseStream:
             raise ZeroDivisionError("inner secrets")
 
     async def story() -> None:
-        async with calling(tmp_path, client=Broken()) as caller:
-            session = await caller.session()
-            told = await caller.answered(session)
-            end = told.entries[max(told.entries)].event
+        async with start_gateway(tmp_path, client=Broken()) as caller:
+            session = await caller.create_session()
+            result = await caller.run_turn(session)
+            end = result.entries[max(result.entries)].event
             assert isinstance(end, TurnFailed)
-            assert (end.code, told.state) == ("internal", "failed")
+            assert (end.code, result.state) == ("internal", "failed")
             assert "inner secrets" not in end.message
-            assert (await caller.answered(session)).state == "failed", "the next one can be asked for"
+            assert (await caller.run_turn(session)).state == "failed", "the next one can be asked for"
 
     asyncio.run(story())
     assert "inner secrets" in caplog.text

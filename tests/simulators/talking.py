@@ -8,11 +8,11 @@ from typing import Any, NamedTuple, TypeVar
 
 import aiohttp
 
-from thinkaloud.simulators import Simulator, running
+from thinkaloud.simulators import Simulator, run_simulator
 
 Json = dict[str, Any]
-T = TypeVar("T")
-KEY = {
+ResultT = TypeVar("ResultT")
+KEY_HEADERS = {
     "x-api-key": "sim-key",
     "authorization": "Bearer sim-key",
     "x-goog-api-key": "sim-key",
@@ -20,7 +20,7 @@ KEY = {
 }
 
 
-class Told(NamedTuple):
+class HttpReply(NamedTuple):
     """What a server said."""
 
     status: int
@@ -32,88 +32,102 @@ class Told(NamedTuple):
         return json.loads(self.body)
 
 
-async def post(server: Simulator, path: str, body: object, headers: Mapping[str, str] | None = None) -> Told:
+async def post_json(
+    server: Simulator, path: str, body: object, headers: Mapping[str, str] | None = None
+) -> HttpReply:
     sent = body if isinstance(body, bytes) else json.dumps(body).encode()
     async with (
         aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=10)) as session,
-        session.post(server.url + path, data=sent, headers=KEY if headers is None else headers) as response,
+        session.post(
+            server.url + path, data=sent, headers=KEY_HEADERS if headers is None else headers
+        ) as response,
     ):
-        return Told(response.status, await response.read(), response.headers)
+        return HttpReply(response.status, await response.read(), response.headers)
 
 
-async def get(server: Simulator, path: str) -> Told:
-    async with aiohttp.ClientSession() as session, session.get(server.url + path, headers=KEY) as response:
-        return Told(response.status, await response.read(), response.headers)
+async def get_path(server: Simulator, path: str) -> HttpReply:
+    async with (
+        aiohttp.ClientSession() as session,
+        session.get(server.url + path, headers=KEY_HEADERS) as response,
+    ):
+        return HttpReply(response.status, await response.read(), response.headers)
 
 
-def told(name: str, path: str, body: object, **options: Any) -> Told:
+def request_once(name: str, path: str, body: object, **options: Any) -> HttpReply:
     """One request to a server of its own."""
 
-    async def talk(server: Simulator) -> Told:
-        return await post(server, path, body)
+    async def scenario(server: Simulator) -> HttpReply:
+        return await post_json(server, path, body)
 
-    return with_server(name, talk, **options)
-
-
-def with_server(name: str, talk: Callable[[Simulator], Awaitable[T]], **options: Any) -> T:
-    async def held() -> T:
-        async with running(name, **options) as server:
-            return await talk(server)
-
-    return asyncio.run(held())
+    return with_simulator(name, scenario, **options)
 
 
-def changed(body: Json, **fields: Any) -> Json:
+def with_simulator(name: str, scenario: Callable[[Simulator], Awaitable[ResultT]], **options: Any) -> ResultT:
+    async def run_scenario() -> ResultT:
+        async with run_simulator(name, **options) as server:
+            return await scenario(server)
+
+    return asyncio.run(run_scenario())
+
+
+def with_fields(body: Json, **fields: Any) -> Json:
     """A copy with these fields; None takes one away."""
     copied = copy.deepcopy(body | fields)
     return {name: value for name, value in copied.items() if value is not None}
 
 
-Next = Callable[[Json, Json], Json]
+BuildRequest = Callable[[Json, Json], Json]
 """The next request, from the one before and its answer."""
 
 
-class Case(NamedTuple):
+class RuleCase(NamedTuple):
     """One rule from both sides: one request that passes, and one that is refused with these words."""
 
     rule: str
-    good: Next
-    bad: Next
-    words: str
+    accepted: BuildRequest
+    refused: BuildRequest
+    message: str
     status: int = 400
     opening: Json | None = None
     headers: Mapping[str, str] | None = None
-    bad_headers: Mapping[str, str] | None = None
+    refused_headers: Mapping[str, str] | None = None
     path: str = ""
-    bad_path: str = ""
+    refused_path: str = ""
 
 
-def same(body: Json, _: Json) -> Json:
+def unchanged(body: Json, _: Json) -> Json:
     return body
 
 
-def instead(**fields: Any) -> Next:
+def with_changes(**fields: Any) -> BuildRequest:
     """The request before, with these fields."""
-    return lambda body, _: changed(body, **fields)
+    return lambda body, _: with_fields(body, **fields)
 
 
-def check(name: str, path: str, opening: Json, case: Case, message: Callable[[Json], str]) -> None:
+def check_case(name: str, path: str, opening: Json, case: RuleCase, message: Callable[[Json], str]) -> None:
     """Both sides of a rule against a running server, and the record that the server keeps of them."""
 
-    async def talk(server: Simulator) -> None:
-        asked = case.opening or opening
-        at = case.path or path
-        first = await post(server, at, asked, case.headers)
+    async def scenario(server: Simulator) -> None:
+        first_body = case.opening or opening
+        request_path = case.path or path
+        first = await post_json(server, request_path, first_body, case.headers)
         assert first.status == 200, first.body
-        passed = await post(server, at, case.good(copy.deepcopy(asked), first.json), case.headers)
+        passed = await post_json(
+            server, request_path, case.accepted(copy.deepcopy(first_body), first.json), case.headers
+        )
         assert passed.status == 200, passed.body
         assert server.refusals == []
-        headers = case.headers if case.bad_headers is None else case.bad_headers
-        failed = await post(server, case.bad_path or at, case.bad(copy.deepcopy(asked), first.json), headers)
+        headers = case.headers if case.refused_headers is None else case.refused_headers
+        failed = await post_json(
+            server,
+            case.refused_path or request_path,
+            case.refused(copy.deepcopy(first_body), first.json),
+            headers,
+        )
         assert failed.status == case.status, failed.body
         assert failed.headers["Content-Type"].startswith("application/json")
-        assert case.words in message(failed.json)
+        assert case.message in message(failed.json)
         assert [(refused.rule, refused.request) for refused in server.refusals] == [(case.rule, 2)]
         assert len(server.requests) == 3
 
-    with_server(name, talk)
+    with_simulator(name, scenario)

@@ -6,17 +6,17 @@ from typing import Any
 
 import pytest
 from tests.simulators.talking import (
-    Case,
+    BuildRequest,
     Json,
-    Next,
-    changed,
-    check,
-    get,
-    instead,
-    post,
-    same,
-    told,
-    with_server,
+    RuleCase,
+    check_case,
+    get_path,
+    post_json,
+    request_once,
+    unchanged,
+    with_changes,
+    with_fields,
+    with_simulator,
 )
 
 from thinkaloud.simulators import Simulator
@@ -47,56 +47,56 @@ OPENINGS = {
 }
 
 
-def answered(asked: Json, response: Json) -> Json:
+def with_tool_results(request: Json, response: Json) -> Json:
     message = copy.deepcopy(response["choices"][0]["message"])
     results = [
         {"role": "tool", "tool_call_id": call["id"], "content": "18 degrees"}
         for call in message["tool_calls"]
     ]
-    return changed(asked, messages=[*asked["messages"], message, *results])
+    return with_fields(request, messages=[*request["messages"], message, *results])
 
 
-def message(number: int = 1, **fields: Any) -> Next:
+def message(number: int = 1, **fields: Any) -> BuildRequest:
     """The results, with one message changed; None takes a field away."""
 
-    def ask(asked: Json, response: Json) -> Json:
-        after = answered(asked, response)
-        after["messages"][number] = changed(after["messages"][number], **fields)
-        return after
+    def ask(request: Json, response: Json) -> Json:
+        follow_up = with_tool_results(request, response)
+        follow_up["messages"][number] = with_fields(follow_up["messages"][number], **fields)
+        return follow_up
 
     return ask
 
 
-def detail(**fields: Any) -> Next:
-    def ask(asked: Json, response: Json) -> Json:
+def detail(**fields: Any) -> BuildRequest:
+    def ask(request: Json, response: Json) -> Json:
         details = response["choices"][0]["message"]["reasoning_details"]
-        return message(reasoning_details=[changed(details[0], **fields)])(asked, response)
+        return message(reasoning_details=[with_fields(details[0], **fields)])(request, response)
 
     return ask
 
 
-def repeated(asked: Json, response: Json) -> Json:
-    after = answered(asked, response)
-    after["messages"] += [
-        after["messages"][1] | {"tool_calls": None},
+def repeated(request: Json, response: Json) -> Json:
+    follow_up = with_tool_results(request, response)
+    follow_up["messages"] += [
+        follow_up["messages"][1] | {"tool_calls": None},
         {"role": "user", "content": "And now?"},
     ]
-    return after
+    return follow_up
 
 
-def no_result(asked: Json, response: Json) -> Json:
-    after = answered(asked, response)
-    return changed(after, messages=after["messages"][:-1])
+def no_result(request: Json, response: Json) -> Json:
+    follow_up = with_tool_results(request, response)
+    return with_fields(follow_up, messages=follow_up["messages"][:-1])
 
 
-def without_reasoning(asked: Json, response: Json) -> Json:
-    return message(reasoning_content=None)(asked, response)
+def without_reasoning(request: Json, response: Json) -> Json:
+    return message(reasoning_content=None)(request, response)
 
 
-def said_before(**fields: Any) -> Next:
-    def ask(asked: Json, _: Json) -> Json:
+def with_assistant_message(**fields: Any) -> BuildRequest:
+    def ask(request: Json, _: Json) -> Json:
         before = [*MESSAGES, {"role": "assistant", "content": "Yes.", **fields}, *MESSAGES]
-        return changed(asked, messages=before)
+        return with_fields(request, messages=before)
 
     return ask
 
@@ -107,125 +107,150 @@ R1 = {"model": "deepseek-reasoner", "messages": MESSAGES}
 CLAUDE = body("anthropic/claude-sonnet-4.5", reasoning={"max_tokens": 2000})
 MISSING = "reasoning_content is missing in assistant tool call message at index 1"
 CASES = [
-    Case("openai-chat.key", same, same, "Incorrect API key provided", 401, bad_headers=BAD_KEY),
-    Case("openai-chat.model", same, instead(model="gpt-none"), "does not exist", 404),
-    Case("openai-chat.messages", same, instead(messages=[]), "Missing required parameter: 'messages'"),
-    Case("openai-chat.fields", same, instead(thinking={}), "Unknown parameter: 'thinking'"),
-    Case(
+    RuleCase(
+        "openai-chat.key", unchanged, unchanged, "Incorrect API key provided", 401, refused_headers=BAD_KEY
+    ),
+    RuleCase("openai-chat.model", unchanged, with_changes(model="gpt-none"), "does not exist", 404),
+    RuleCase(
+        "openai-chat.messages", unchanged, with_changes(messages=[]), "Missing required parameter: 'messages'"
+    ),
+    RuleCase("openai-chat.fields", unchanged, with_changes(thinking={}), "Unknown parameter: 'thinking'"),
+    RuleCase(
         "openai-chat.message-fields",
-        said_before(),
-        said_before(reasoning_content="Hm."),
+        with_assistant_message(),
+        with_assistant_message(reasoning_content="Hm."),
         "Unknown parameter: 'messages[1].reasoning_content'",
     ),
-    Case(
+    RuleCase(
         "openai-chat.effort",
-        instead(reasoning_effort="max"),
-        instead(reasoning_effort="minimal"),
+        with_changes(reasoning_effort="max"),
+        with_changes(reasoning_effort="minimal"),
         "'minimal'",
     ),
-    Case("openai-chat.sampling", same, instead(temperature=0), "'temperature' does not support 0"),
-    Case(
+    RuleCase(
+        "openai-chat.sampling", unchanged, with_changes(temperature=0), "'temperature' does not support 0"
+    ),
+    RuleCase(
         "openai-chat.max-tokens",
-        instead(max_completion_tokens=100),
-        instead(max_tokens=100),
+        with_changes(max_completion_tokens=100),
+        with_changes(max_tokens=100),
         "Use 'max_completion_tokens' instead",
     ),
-    Case(
+    RuleCase(
         "openai-chat.tools",
-        instead(reasoning_effort="none"),
-        instead(reasoning_effort="low"),
+        with_changes(reasoning_effort="none"),
+        with_changes(reasoning_effort="low"),
         "not supported for gpt-5.6-sol in /v1/chat/completions",
         opening=body("gpt-5.6-sol", reasoning_effort="none"),
     ),
-    Case("openai-chat.calls-open", answered, no_result, UNANSWERED),
-    Case("openrouter.key", same, same, "User not found", 401, bad_headers=BAD_KEY),
-    Case("openrouter.model", same, instead(model="nobody/model"), "not a valid model ID"),
-    Case("openrouter.messages", same, instead(messages=[]), "messages"),
-    Case(
+    RuleCase("openai-chat.calls-open", with_tool_results, no_result, UNANSWERED),
+    RuleCase("openrouter.key", unchanged, unchanged, "User not found", 401, refused_headers=BAD_KEY),
+    RuleCase("openrouter.model", unchanged, with_changes(model="nobody/model"), "not a valid model ID"),
+    RuleCase("openrouter.messages", unchanged, with_changes(messages=[]), "messages"),
+    RuleCase(
         "openrouter.both",
-        instead(reasoning={"max_tokens": 2000}),
-        instead(reasoning={"max_tokens": 2000, "effort": "low"}),
+        with_changes(reasoning={"max_tokens": 2000}),
+        with_changes(reasoning={"max_tokens": 2000, "effort": "low"}),
         "Only one of",
         opening=CLAUDE,
     ),
-    Case("openrouter.effort", same, instead(reasoning_effort="low"), "must agree"),
-    Case("openrouter.mandatory", same, instead(reasoning={"effort": "none"}), "Reasoning is mandatory"),
-    Case("openrouter.unsigned", answered, detail(signature=None), "Invalid `signature`"),
-    Case("openrouter.duplicate", answered, repeated, "Duplicate item found with id"),
-    Case("openrouter.altered", answered, detail(text="Other."), "Invalid signature"),
-    Case("openrouter.missing", answered, message(reasoning_details=None), "must be passed back"),
-    Case("openrouter.calls-open", answered, no_result, UNANSWERED),
-    Case("deepseek.key", same, same, "Authentication Fails", 401, bad_headers=BAD_KEY),
-    Case("deepseek.model", same, instead(model="deepseek-none"), "Model Not Exist"),
-    Case("deepseek.messages", same, instead(messages=[]), "messages"),
-    Case(
+    RuleCase("openrouter.effort", unchanged, with_changes(reasoning_effort="low"), "must agree"),
+    RuleCase(
+        "openrouter.mandatory",
+        unchanged,
+        with_changes(reasoning={"effort": "none"}),
+        "Reasoning is mandatory",
+    ),
+    RuleCase("openrouter.unsigned", with_tool_results, detail(signature=None), "Invalid `signature`"),
+    RuleCase("openrouter.duplicate", with_tool_results, repeated, "Duplicate item found with id"),
+    RuleCase("openrouter.altered", with_tool_results, detail(text="Other."), "Invalid signature"),
+    RuleCase("openrouter.missing", with_tool_results, message(reasoning_details=None), "must be passed back"),
+    RuleCase("openrouter.calls-open", with_tool_results, no_result, UNANSWERED),
+    RuleCase("deepseek.key", unchanged, unchanged, "Authentication Fails", 401, refused_headers=BAD_KEY),
+    RuleCase("deepseek.model", unchanged, with_changes(model="deepseek-none"), "Model Not Exist"),
+    RuleCase("deepseek.messages", unchanged, with_changes(messages=[]), "messages"),
+    RuleCase(
         "deepseek.control",
-        instead(thinking={"type": "enabled"}),
-        instead(thinking={"type": "on"}),
+        with_changes(thinking={"type": "enabled"}),
+        with_changes(thinking={"type": "on"}),
         "thinking",
     ),
-    Case(
+    RuleCase(
         "deepseek.r1-forbidden",
-        said_before(),
-        said_before(reasoning_content="Hm."),
+        with_assistant_message(),
+        with_assistant_message(reasoning_content="Hm."),
         "reasoning_content is not allowed",
         opening=R1,
     ),
-    Case("deepseek.r1-tools", same, instead(tools=TOOLS), "does not support Function Calling", opening=R1),
-    Case(
+    RuleCase(
+        "deepseek.r1-tools",
+        unchanged,
+        with_changes(tools=TOOLS),
+        "does not support Function Calling",
+        opening=R1,
+    ),
+    RuleCase(
         "deepseek.v4-missing",
         message(reasoning_content=""),
         without_reasoning,
         "The reasoning_content in the thinking mode must be passed back to the API.",
     ),
-    Case(
+    RuleCase(
         "deepseek.forced-tool",
-        instead(tool_choice=FORCED, thinking={"type": "disabled"}),
-        instead(tool_choice=FORCED),
+        with_changes(tool_choice=FORCED, thinking={"type": "disabled"}),
+        with_changes(tool_choice=FORCED),
         "Thinking mode does not support this tool_choice",
     ),
-    Case("deepseek.calls-open", answered, no_result, UNANSWERED),
-    Case("kimi.key", same, same, "Invalid Authentication", 401, bad_headers=BAD_KEY),
-    Case("kimi.model", same, instead(model="kimi-none"), "Not found the model", 404),
-    Case("kimi.messages", same, instead(messages=[]), "messages"),
-    Case(
+    RuleCase("deepseek.calls-open", with_tool_results, no_result, UNANSWERED),
+    RuleCase("kimi.key", unchanged, unchanged, "Invalid Authentication", 401, refused_headers=BAD_KEY),
+    RuleCase("kimi.model", unchanged, with_changes(model="kimi-none"), "Not found the model", 404),
+    RuleCase("kimi.messages", unchanged, with_changes(messages=[]), "messages"),
+    RuleCase(
         "kimi.both",
-        instead(thinking={"type": "enabled"}),
-        instead(thinking={"type": "enabled"}, reasoning_effort="low"),
+        with_changes(thinking={"type": "enabled"}),
+        with_changes(thinking={"type": "enabled"}, reasoning_effort="low"),
         "cannot specify both 'thinking' and 'reasoning_effort'",
     ),
-    Case(
+    RuleCase(
         "kimi.effort",
-        instead(reasoning_effort="max"),
-        instead(reasoning_effort="none"),
+        with_changes(reasoning_effort="max"),
+        with_changes(reasoning_effort="none"),
         "reasoning_effort",
         opening=body("kimi-k3"),
     ),
-    Case("kimi.toggle", same, instead(thinking={"type": "disabled"}), "thinking", opening=body("kimi-k3")),
-    Case("kimi.sampling", instead(temperature=1), instead(temperature=0.3), "only 1 is allowed"),
-    Case("kimi.missing", answered, without_reasoning, MISSING),
-    Case("kimi.calls-open", answered, no_result, UNANSWERED),
-    Case("vllm.key", same, same, "Unauthorized", 401, bad_headers=BAD_KEY),
-    Case("vllm.model", same, instead(model="missing-7b"), "does not exist", 404),
-    Case("vllm.messages", same, instead(messages=[]), "messages"),
-    Case(
+    RuleCase(
+        "kimi.toggle",
+        unchanged,
+        with_changes(thinking={"type": "disabled"}),
+        "thinking",
+        opening=body("kimi-k3"),
+    ),
+    RuleCase(
+        "kimi.sampling", with_changes(temperature=1), with_changes(temperature=0.3), "only 1 is allowed"
+    ),
+    RuleCase("kimi.missing", with_tool_results, without_reasoning, MISSING),
+    RuleCase("kimi.calls-open", with_tool_results, no_result, UNANSWERED),
+    RuleCase("vllm.key", unchanged, unchanged, "Unauthorized", 401, refused_headers=BAD_KEY),
+    RuleCase("vllm.model", unchanged, with_changes(model="missing-7b"), "does not exist", 404),
+    RuleCase("vllm.messages", unchanged, with_changes(messages=[]), "messages"),
+    RuleCase(
         "vllm.effort",
-        instead(model="gpt-oss-20b", reasoning_effort="low"),
-        instead(model="gpt-oss-20b", reasoning_effort="minimal"),
+        with_changes(model="gpt-oss-20b", reasoning_effort="low"),
+        with_changes(model="gpt-oss-20b", reasoning_effort="minimal"),
         "reasoning_effort='minimal' is not supported",
     ),
 ]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.rule)
-def test_a_rule_passes_and_refuses(case: Case) -> None:
+def test_a_rule_passes_and_refuses(case: RuleCase) -> None:
     name = case.rule.partition(".")[0]
 
     def words(error: Json) -> str:
         assert "message" in error["error"]
         return json.dumps(error["error"], ensure_ascii=False)
 
-    check(name, PATHS[name], OPENINGS[name], case, words)
+    check_case(name, PATHS[name], OPENINGS[name], case, words)
 
 
 def chunks(stream: bytes) -> list[Json]:
@@ -234,20 +259,20 @@ def chunks(stream: bytes) -> list[Json]:
     return [json.loads(frame.removeprefix("data: ")) for frame in frames]
 
 
-def streamed(name: str, asked: Json, turn: Json) -> list[Json]:
+def stream_choices(name: str, request: Json, turn: Json) -> list[Json]:
     """The deltas of a streamed turn, the last chunk's reason, and the same usage as the whole answer."""
-    found = chunks(told(name, PATHS[name], changed(asked, stream=True), script=[turn]).body)
-    assert len({(chunk["id"], chunk["model"], chunk["object"]) for chunk in found}) == 1
-    return [choice for chunk in found for choice in chunk["choices"]]
+    choices = chunks(request_once(name, PATHS[name], with_fields(request, stream=True), script=[turn]).body)
+    assert len({(chunk["id"], chunk["model"], chunk["object"]) for chunk in choices}) == 1
+    return [choice for chunk in choices for choice in chunk["choices"]]
 
 
 TURN: Json = {"thinking": "Think twice.", "text": "Mild today."}
 
 
 def test_openai_shows_no_thought_and_counts_it() -> None:
-    deltas = [choice["delta"] for choice in streamed("openai-chat", OPENINGS["openai-chat"], TURN)]
+    deltas = [choice["delta"] for choice in stream_choices("openai-chat", OPENINGS["openai-chat"], TURN)]
     assert deltas == [{"role": "assistant", "content": ""}, {"content": "Mild "}, {"content": "today."}, {}]
-    whole = told("openai-chat", PATHS["openai-chat"], OPENINGS["openai-chat"], script=[TURN]).json
+    whole = request_once("openai-chat", PATHS["openai-chat"], OPENINGS["openai-chat"], script=[TURN]).json
     assert whole["choices"][0]["message"] == {"role": "assistant", "content": "Mild today."}
     assert whole["usage"]["completion_tokens_details"] == {"reasoning_tokens": 3}
 
@@ -257,7 +282,7 @@ def test_openai_shows_no_thought_and_counts_it() -> None:
     [("deepseek", "reasoning_content"), ("kimi", "reasoning_content"), ("vllm", "reasoning")],
 )
 def test_the_thought_comes_first_and_in_its_field(name: str, field: str) -> None:
-    choices = streamed(name, OPENINGS[name], TURN)
+    choices = stream_choices(name, OPENINGS[name], TURN)
     assert [choice["delta"] for choice in choices] == [
         {"role": "assistant", "content": ""},
         {field: "Think ", "content": None},
@@ -267,13 +292,13 @@ def test_the_thought_comes_first_and_in_its_field(name: str, field: str) -> None
         {},
     ]
     assert [choice["finish_reason"] for choice in choices] == [None] * 5 + ["stop"]
-    whole = told(name, PATHS[name], OPENINGS[name], script=[TURN]).json["choices"][0]["message"]
+    whole = request_once(name, PATHS[name], OPENINGS[name], script=[TURN]).json["choices"][0]["message"]
     assert whole == {"role": "assistant", "content": "Mild today.", field: "Think twice."}
 
 
 def test_calls_come_in_pieces_with_their_index() -> None:
     calls = [{"name": "get_weather", "arguments": {"city": name}} for name in ("Lima", "Oslo")]
-    choices = streamed("deepseek", OPENINGS["deepseek"], {"tool_calls": calls})
+    choices = stream_choices("deepseek", OPENINGS["deepseek"], {"tool_calls": calls})
     told_calls = [call for choice in choices for call in choice["delta"].get("tool_calls", [])]
     joined = ["", ""]
     for call in told_calls:
@@ -291,17 +316,17 @@ def test_calls_come_in_pieces_with_their_index() -> None:
     ],
 )
 def test_vllm_without_a_parser_leaves_tags_in_the_text(model: str, content: str) -> None:
-    choices = streamed("vllm", body(model), TURN)
+    choices = stream_choices("vllm", body(model), TURN)
     assert "".join(choice["delta"].get("content") or "" for choice in choices) == content
     assert not any("reasoning" in choice["delta"] for choice in choices)
 
 
 def test_openrouter_tells_every_thought_twice_and_signs_late() -> None:
-    deltas = [choice["delta"] for choice in streamed("openrouter", OPENINGS["openrouter"], TURN)]
+    deltas = [choice["delta"] for choice in stream_choices("openrouter", OPENINGS["openrouter"], TURN)]
     assert [delta.get("reasoning") for delta in deltas] == [None, "Think ", "twice.", None, None, None, None]
     details = [one for delta in deltas for one in delta.get("reasoning_details", [])]
     assert [one.get("text") for one in details] == ["Think ", "twice.", None]
-    whole = told("openrouter", PATHS["openrouter"], OPENINGS["openrouter"], script=[TURN]).json
+    whole = request_once("openrouter", PATHS["openrouter"], OPENINGS["openrouter"], script=[TURN]).json
     message = whole["choices"][0]["message"]
     assert message["reasoning"] == "Think twice."
     assert message["reasoning_details"][0]["signature"] == details[-1]["signature"]
@@ -317,58 +342,58 @@ def test_openrouter_tells_every_thought_twice_and_signs_late() -> None:
     ],
 )
 def test_openrouter_takes_every_makers_details_back(model: str, kinds: list[str]) -> None:
-    async def talk(server: Simulator) -> None:
-        asked = body(model)
-        first = (await post(server, PATHS["openrouter"], asked)).json
+    async def scenario(server: Simulator) -> None:
+        request = body(model)
+        first = (await post_json(server, PATHS["openrouter"], request)).json
         details = first["choices"][0]["message"]["reasoning_details"]
         assert [detail["type"] for detail in details] == kinds
-        assert (await post(server, PATHS["openrouter"], answered(asked, first))).status == 200
-        bare = await post(server, PATHS["openrouter"], message(reasoning_details=None)(asked, first))
+        assert (await post_json(server, PATHS["openrouter"], with_tool_results(request, first))).status == 200
+        bare = await post_json(server, PATHS["openrouter"], message(reasoning_details=None)(request, first))
         assert bare.status == 400
 
-    with_server("openrouter", talk)
+    with_simulator("openrouter", scenario)
 
 
 def test_openrouter_wants_an_empty_list_back_as_one() -> None:
     turn = {"tool_calls": [{"name": "get_weather", "arguments": {"city": "Lima"}}]}
 
-    async def talk(server: Simulator) -> tuple[int, int]:
-        asked = body("deepseek/deepseek-v4-pro")
-        first = (await post(server, PATHS["openrouter"], asked)).json
+    async def scenario(server: Simulator) -> tuple[int, int]:
+        request = body("deepseek/deepseek-v4-pro")
+        first = (await post_json(server, PATHS["openrouter"], request)).json
         assert first["choices"][0]["message"]["reasoning_details"] == []
-        kept = await post(server, PATHS["openrouter"], answered(asked, first))
-        bare = await post(server, PATHS["openrouter"], message(reasoning_details=None)(asked, first))
+        kept = await post_json(server, PATHS["openrouter"], with_tool_results(request, first))
+        bare = await post_json(server, PATHS["openrouter"], message(reasoning_details=None)(request, first))
         return kept.status, bare.status
 
-    assert with_server("openrouter", talk, script=[turn]) == (200, 400)
+    assert with_simulator("openrouter", scenario, script=[turn]) == (200, 400)
 
 
 def test_deepseek_wants_the_field_in_all_later_requests() -> None:
-    async def talk(server: Simulator) -> tuple[int, int]:
-        asked = OPENINGS["deepseek"]
-        later = answered(asked, (await post(server, PATHS["deepseek"], asked)).json)
-        reply = (await post(server, PATHS["deepseek"], later)).json["choices"][0]["message"]
+    async def scenario(server: Simulator) -> tuple[int, int]:
+        request = OPENINGS["deepseek"]
+        later = with_tool_results(request, (await post_json(server, PATHS["deepseek"], request)).json)
+        reply = (await post_json(server, PATHS["deepseek"], later)).json["choices"][0]["message"]
         later["messages"] += [{"role": "assistant", "content": reply["content"]}, *MESSAGES]
-        good = await post(server, PATHS["deepseek"], later)
+        good = await post_json(server, PATHS["deepseek"], later)
         del later["messages"][1]["reasoning_content"]
-        return good.status, (await post(server, PATHS["deepseek"], later)).status
+        return good.status, (await post_json(server, PATHS["deepseek"], later)).status
 
-    assert with_server("deepseek", talk) == (200, 400)
+    assert with_simulator("deepseek", scenario) == (200, 400)
 
 
 @pytest.mark.parametrize("name", sorted(PATHS))
 def test_models_are_listed(name: str) -> None:
-    async def talk(server: Simulator) -> Json:
-        listed = await get(server, PATHS[name].replace("/chat/completions", "/models"))
+    async def scenario(server: Simulator) -> Json:
+        listed = await get_path(server, PATHS[name].replace("/chat/completions", "/models"))
         assert listed.status == 200
         found: Json = listed.json
         return found
 
-    assert all("id" in model for model in with_server(name, talk)["data"])
+    assert all("id" in model for model in with_simulator(name, scenario)["data"])
 
 
 def test_usage_is_told_at_the_end_of_a_stream_when_asked_for() -> None:
-    asked = changed(OPENINGS["openai-chat"], stream=True, stream_options={"include_usage": True})
-    found = chunks(told("openai-chat", PATHS["openai-chat"], asked, script=[TURN]).body)
+    request = with_fields(OPENINGS["openai-chat"], stream=True, stream_options={"include_usage": True})
+    found = chunks(request_once("openai-chat", PATHS["openai-chat"], request, script=[TURN]).body)
     assert found[-1]["choices"] == []
     assert found[-1]["usage"]["completion_tokens"] == 6

@@ -25,8 +25,8 @@ def test_run_announces_its_url_answers_and_ends_on_an_interrupt(tmp_path: Path) 
             {"model": "deepseek-v4-pro", "messages": [{"role": "user", "content": "2+2"}]}
         ).encode()
         headers = {"authorization": "Bearer k", "content-type": "application/json"}
-        asked = urllib.request.Request(f"{url}/chat/completions", body, headers)
-        with urllib.request.urlopen(asked, timeout=10) as response:
+        request = urllib.request.Request(f"{url}/chat/completions", body, headers)
+        with urllib.request.urlopen(request, timeout=10) as response:
             message = json.load(response)["choices"][0]["message"]
         server.send_signal(signal.SIGINT)
         _, complaint = server.communicate(timeout=60)

@@ -6,18 +6,18 @@ from typing import Any
 
 import pytest
 from tests.simulators.talking import (
-    KEY,
-    Case,
+    KEY_HEADERS,
+    BuildRequest,
     Json,
-    Next,
-    changed,
-    check,
-    get,
-    instead,
-    post,
-    same,
-    told,
-    with_server,
+    RuleCase,
+    check_case,
+    get_path,
+    post_json,
+    request_once,
+    unchanged,
+    with_changes,
+    with_fields,
+    with_simulator,
 )
 
 from thinkaloud.simulators import Simulator
@@ -41,131 +41,143 @@ OPENING: Json = {
 }
 
 
-def answered(body: Json, response: Json) -> Json:
+def with_tool_results(body: Json, response: Json) -> Json:
     content = copy.deepcopy(response["candidates"][0]["content"])
     results = [
         {"functionResponse": {"name": part["functionCall"]["name"], "response": {"degrees": 18}}}
         for part in content["parts"]
         if "functionCall" in part
     ]
-    return changed(body, contents=[*body["contents"], content, {"role": "user", "parts": results}])
+    return with_fields(body, contents=[*body["contents"], content, {"role": "user", "parts": results}])
 
 
-def call_part(**fields: Any) -> Next:
+def call_part(**fields: Any) -> BuildRequest:
     """The results, with the part of the call changed; None takes a field away."""
 
     def ask(body: Json, response: Json) -> Json:
-        asked = answered(body, response)
-        parts = asked["contents"][1]["parts"]
+        request = with_tool_results(body, response)
+        parts = request["contents"][1]["parts"]
         at = next(number for number, part in enumerate(parts) if "functionCall" in part)
-        parts[at] = changed(parts[at], **fields)
-        return asked
+        parts[at] = with_fields(parts[at], **fields)
+        return request
 
     return ask
 
 
 def no_result(body: Json, response: Json) -> Json:
-    asked = answered(body, response)
-    asked["contents"][2] = {"role": "user", "parts": [{"text": "Well?"}]}
-    return asked
+    request = with_tool_results(body, response)
+    request["contents"][2] = {"role": "user", "parts": [{"text": "Well?"}]}
+    return request
 
 
-def wanting(**config: Any) -> Next:
-    return instead(generationConfig=thinking(**config))
+def with_thinking(**config: Any) -> BuildRequest:
+    return with_changes(generationConfig=thinking(**config))
 
 
 OTHER_CALL = {"name": "get_weather", "args": {"city": "Oslo"}}
-NOT_VALID = KEY | {"x-goog-api-key": "bad"}
+NOT_VALID = KEY_HEADERS | {"x-goog-api-key": "bad"}
 CASES = [
-    Case("gemini.key", same, same, "API key not valid", bad_headers=NOT_VALID),
-    Case("gemini.model", same, same, "is not found", 404, bad_path=path("gemini-none")),
-    Case("gemini.shape", same, instead(messages=[]), 'Unknown name "messages"'),
-    Case(
-        "gemini.roles", same, instead(contents=[{"role": "assistant", "parts": [{"text": ""}]}]), "valid role"
+    RuleCase("gemini.key", unchanged, unchanged, "API key not valid", refused_headers=NOT_VALID),
+    RuleCase("gemini.model", unchanged, unchanged, "is not found", 404, refused_path=path("gemini-none")),
+    RuleCase("gemini.shape", unchanged, with_changes(messages=[]), 'Unknown name "messages"'),
+    RuleCase(
+        "gemini.roles",
+        unchanged,
+        with_changes(contents=[{"role": "assistant", "parts": [{"text": ""}]}]),
+        "valid role",
     ),
-    Case(
+    RuleCase(
         "gemini.both",
-        wanting(thinkingLevel="LOW"),
-        wanting(thinkingLevel="LOW", thinkingBudget=1024),
+        with_thinking(thinkingLevel="LOW"),
+        with_thinking(thinkingLevel="LOW", thinkingBudget=1024),
         "only one of thinking budget and thinking level",
     ),
-    Case(
+    RuleCase(
         "gemini.no-thinking",
-        same,
-        wanting(includeThoughts=True),
+        unchanged,
+        with_thinking(includeThoughts=True),
         "not supported",
-        opening=changed(OPENING, generationConfig={}),
+        opening=with_fields(OPENING, generationConfig={}),
         path=path("gemini-2.0-flash"),
     ),
-    Case(
+    RuleCase(
         "gemini.budget",
-        wanting(thinkingBudget=128),
-        wanting(thinkingBudget=0),
+        with_thinking(thinkingBudget=128),
+        with_thinking(thinkingBudget=0),
         "Budget 0 is invalid. This model only works in thinking mode.",
         path=path("gemini-2.5-pro"),
     ),
-    Case(
+    RuleCase(
         "gemini.level",
-        wanting(thinkingLevel="LOW"),
-        wanting(thinkingLevel="MINIMAL"),
+        with_thinking(thinkingLevel="LOW"),
+        with_thinking(thinkingLevel="MINIMAL"),
         "MINIMAL is not supported",
     ),
-    Case("gemini.altered", answered, call_part(functionCall=OTHER_CALL), "Corrupted thought signature"),
-    Case("gemini.missing", answered, call_part(thoughtSignature=None), "is missing a thought_signature"),
-    Case("gemini.calls-open", answered, no_result, "number of function response parts"),
+    RuleCase(
+        "gemini.altered", with_tool_results, call_part(functionCall=OTHER_CALL), "Corrupted thought signature"
+    ),
+    RuleCase(
+        "gemini.missing",
+        with_tool_results,
+        call_part(thoughtSignature=None),
+        "is missing a thought_signature",
+    ),
+    RuleCase("gemini.calls-open", with_tool_results, no_result, "number of function response parts"),
 ]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.rule)
-def test_a_rule_of_gemini_passes_and_refuses(case: Case) -> None:
+def test_a_rule_of_gemini_passes_and_refuses(case: RuleCase) -> None:
     def message(error: Json) -> str:
         assert set(error["error"]) >= {"code", "message", "status"}
         return str(error["error"]["message"])
 
-    check("gemini", path(), OPENING, case, message)
+    check_case("gemini", path(), OPENING, case, message)
 
 
 def test_no_key_is_another_refusal() -> None:
-    async def talk(server: Simulator) -> tuple[int, str]:
-        refused = await post(server, path(), OPENING, {})
+    async def scenario(server: Simulator) -> tuple[int, str]:
+        refused = await post_json(server, path(), OPENING, {})
         return refused.status, refused.json["error"]["status"]
 
-    assert with_server("gemini", talk) == (403, "PERMISSION_DENIED")
+    assert with_simulator("gemini", scenario) == (403, "PERMISSION_DENIED")
 
 
 def test_only_the_first_of_parallel_calls_is_signed_and_only_it_must_be() -> None:
     calls = [{"name": "get_weather", "arguments": {"city": name}} for name in ("Lima", "Oslo")]
 
-    async def talk(server: Simulator) -> None:
-        first = (await post(server, path(), OPENING)).json
+    async def scenario(server: Simulator) -> None:
+        first = (await post_json(server, path(), OPENING)).json
         signed = ["thoughtSignature" in part for part in first["candidates"][0]["content"]["parts"]]
         assert signed == [False, True, False]
-        assert (await post(server, path(), answered(OPENING, first))).status == 200
-        assert (await post(server, path(), call_part(thoughtSignature=None)(OPENING, first))).status == 400
+        assert (await post_json(server, path(), with_tool_results(OPENING, first))).status == 200
+        assert (
+            await post_json(server, path(), call_part(thoughtSignature=None)(OPENING, first))
+        ).status == 400
 
-    with_server("gemini", talk, script=[{"thinking": "Both.", "tool_calls": calls}])
+    with_simulator("gemini", scenario, script=[{"thinking": "Both.", "tool_calls": calls}])
 
 
 def test_what_came_before_the_current_turn_needs_no_signature() -> None:
-    async def talk(server: Simulator) -> int:
-        first = (await post(server, path(), OPENING)).json
-        asked = call_part(thoughtSignature=None)(OPENING, first)
-        asked["contents"] += [{"role": "model", "parts": [{"text": "Mild."}]}, *OPENING["contents"]]
-        return (await post(server, path(), asked)).status
+    async def scenario(server: Simulator) -> int:
+        first = (await post_json(server, path(), OPENING)).json
+        request = call_part(thoughtSignature=None)(OPENING, first)
+        request["contents"] += [{"role": "model", "parts": [{"text": "Mild."}]}, *OPENING["contents"]]
+        return (await post_json(server, path(), request)).status
 
-    assert with_server("gemini", talk) == 200
+    assert with_simulator("gemini", scenario) == 200
 
 
 def test_a_foreign_call_passes_with_the_documented_word_and_a_foreign_signature_does_not() -> None:
-    async def talk(server: Simulator) -> list[int]:
-        first = (await post(server, path(), OPENING)).json
+    async def scenario(server: Simulator) -> list[int]:
+        first = (await post_json(server, path(), OPENING)).json
         skip = call_part(thoughtSignature="skip_thought_signature_validator")(OPENING, first)
-        kept = answered(OPENING, first)
+        kept = with_tool_results(OPENING, first)
         other = path("gemini-3-flash-preview")
         sent = [(path(), skip), (other, kept), (path(), call_part(thoughtSignature="AAAA")(OPENING, first))]
-        return [(await post(server, at, body)).status for at, body in sent]
+        return [(await post_json(server, at, body)).status for at, body in sent]
 
-    assert with_server("gemini", talk) == [200, 400, 400]
+    assert with_simulator("gemini", scenario) == [200, 400, 400]
 
 
 TURN: Json = {"thinking": "Think twice.", "text": "Mild today."}
@@ -181,7 +193,7 @@ PARTS = [
 @pytest.mark.parametrize("form", ["sse", "array"])
 def test_gemini_streams_whole_responses_with_the_signature_last(form: str) -> None:
     at = path(verb="streamGenerateContent") + ("?alt=sse" if form == "sse" else "")
-    stream = told("gemini", at, OPENING, script=[TURN])
+    stream = request_once("gemini", at, OPENING, script=[TURN])
     if form == "sse":
         frames = stream.body.decode().removesuffix("\n\n").split("\n\n")
         found = [json.loads(frame.removeprefix("data: ")) for frame in frames]
@@ -197,23 +209,23 @@ def test_gemini_streams_whole_responses_with_the_signature_last(form: str) -> No
 
 
 def test_without_being_asked_gemini_shows_no_thought_and_still_signs() -> None:
-    body = changed(OPENING, generationConfig={})
-    parts = told("gemini", path(), body, script=[TURN]).json["candidates"][0]["content"]["parts"]
+    body = with_fields(OPENING, generationConfig={})
+    parts = request_once("gemini", path(), body, script=[TURN]).json["candidates"][0]["content"]["parts"]
     assert [sorted(part) for part in parts] == [["text", "thoughtSignature"]]
 
 
 def test_an_array_that_breaks_is_still_an_array() -> None:
     turn = TURN | {"fault": {"kind": "overload", "after_events": 2}}
-    found = told("gemini", path(verb="streamGenerateContent"), OPENING, script=[turn]).json
+    found = request_once("gemini", path(verb="streamGenerateContent"), OPENING, script=[turn]).json
     assert [sorted(chunk)[0] for chunk in found] == ["candidates", "candidates", "error"]
 
 
 def test_gemini_models_say_whether_they_think() -> None:
-    async def talk(server: Simulator) -> list[Any]:
+    async def scenario(server: Simulator) -> list[Any]:
         names = ("", f"/{MODEL}", "/gemini-2.0-flash", "/gemini-none")
-        return [await get(server, f"/v1beta/models{name}") for name in names]
+        return [await get_path(server, f"/v1beta/models{name}") for name in names]
 
-    listed, thinks, does_not, none = with_server("gemini", talk)
+    listed, thinks, does_not, none = with_simulator("gemini", scenario)
     assert all(model["name"].startswith("models/") for model in listed.json["models"])
     assert (thinks.json["thinking"], does_not.json["thinking"], none.status) == (True, False, 404)
 
@@ -221,26 +233,31 @@ def test_gemini_models_say_whether_they_think() -> None:
 CHAT: Json = {"model": "qwen3", "messages": [{"role": "user", "content": "Hi"}], "stream": False}
 TOOL = {"type": "function", "function": {"name": "get_weather", "parameters": {"type": "object"}}}
 OLLAMA_CASES = [
-    Case("ollama.model", same, instead(model="missing"), "model 'missing' not found", 404),
-    Case("ollama.think-value", instead(think="low"), instead(think="huge"), 'invalid think value: "huge"'),
-    Case(
+    RuleCase("ollama.model", unchanged, with_changes(model="missing"), "model 'missing' not found", 404),
+    RuleCase(
+        "ollama.think-value",
+        with_changes(think="low"),
+        with_changes(think="huge"),
+        'invalid think value: "huge"',
+    ),
+    RuleCase(
         "ollama.no-thinking",
-        instead(think=True),
-        instead(think=True, model="llama3.2"),
+        with_changes(think=True),
+        with_changes(think=True, model="llama3.2"),
         '"llama3.2" does not support thinking',
     ),
-    Case(
+    RuleCase(
         "ollama.no-tools",
-        instead(tools=[TOOL]),
-        instead(tools=[TOOL], model="gemma3"),
+        with_changes(tools=[TOOL]),
+        with_changes(tools=[TOOL], model="gemma3"),
         "does not support tools",
     ),
 ]
 
 
 @pytest.mark.parametrize("case", OLLAMA_CASES, ids=lambda case: case.rule)
-def test_a_rule_of_ollama_passes_and_refuses(case: Case) -> None:
-    check("ollama", "/api/chat", CHAT, case, lambda error: str(error["error"]))
+def test_a_rule_of_ollama_passes_and_refuses(case: RuleCase) -> None:
+    check_case("ollama", "/api/chat", CHAT, case, lambda error: str(error["error"]))
 
 
 def lines(body: bytes) -> list[Json]:
@@ -250,32 +267,35 @@ def lines(body: bytes) -> list[Json]:
 
 def test_ollama_streams_line_by_line_unless_told_not_to() -> None:
     turn = TURN | {"tool_calls": [{"name": "get_weather", "arguments": {"city": "Lima"}}]}
-    stream = told("ollama", "/api/chat", changed(CHAT, stream=None), script=[turn])
+    stream = request_once("ollama", "/api/chat", with_fields(CHAT, stream=None), script=[turn])
     assert stream.headers["Content-Type"].startswith("application/x-ndjson")
     found = lines(stream.body)
     assert [line["message"].get("thinking") for line in found] == ["Think ", "twice.", None, None, None, None]
     assert "".join(line["message"]["content"] for line in found) == "Mild today."
     assert found[-2]["message"]["tool_calls"][0]["function"]["arguments"] == {"city": "Lima"}
     assert [line["done"] for line in found] == [False] * 5 + [True]
-    whole = told("ollama", "/api/chat", CHAT, script=[turn]).json
+    whole = request_once("ollama", "/api/chat", CHAT, script=[turn]).json
     assert whole["message"]["thinking"] == "Think twice."
     assert whole["eval_count"] == found[-1]["eval_count"]
 
 
 def test_ollama_does_not_think_when_told_not_to_but_gpt_oss_always_does() -> None:
-    off = [changed(CHAT, think=False), changed(CHAT, think=False, model="gpt-oss:20b")]
-    shown = ["thinking" in told("ollama", "/api/chat", body, script=[TURN]).json["message"] for body in off]
+    off = [with_fields(CHAT, think=False), with_fields(CHAT, think=False, model="gpt-oss:20b")]
+    shown = [
+        "thinking" in request_once("ollama", "/api/chat", body, script=[TURN]).json["message"] for body in off
+    ]
     assert shown == [False, True]
 
 
 def test_ollama_shows_what_a_model_can_do() -> None:
-    async def talk(server: Simulator) -> list[Any]:
+    async def scenario(server: Simulator) -> list[Any]:
         shown = [
-            await post(server, "/api/show", {"model": name}) for name in ("qwen3:8b", "llama3.2", "missing")
+            await post_json(server, "/api/show", {"model": name})
+            for name in ("qwen3:8b", "llama3.2", "missing")
         ]
-        return [*shown, await get(server, "/api/tags")]
+        return [*shown, await get_path(server, "/api/tags")]
 
-    thinks, does_not, missing, tags = with_server("ollama", talk)
+    thinks, does_not, missing, tags = with_simulator("ollama", scenario)
     assert "thinking" in thinks.json["capabilities"]
     assert "thinking" not in does_not.json["capabilities"]
     assert missing.status == 404

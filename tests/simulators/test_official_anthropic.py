@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.simulators.talking import Json
 
-from thinkaloud.simulators import running
+from thinkaloud.simulators import run_simulator
 
 anthropic: Any = pytest.importorskip("anthropic", reason="the anthropic library is not installed")
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
@@ -27,16 +27,16 @@ TURN: Json = {
 }
 
 
-def talk(
+def with_client(
     ask: Callable[[Any], Awaitable[None]], script: list[Json] | None = None, key: str = "sim-key"
 ) -> None:
-    async def held() -> None:
-        async with running("anthropic", script=script) as server:
+    async def run_ask() -> None:
+        async with run_simulator("anthropic", script=script) as server:
             client = anthropic.AsyncAnthropic(api_key=key, base_url=server.base_url, max_retries=0)
             async with client:
                 await ask(client)
 
-    asyncio.run(held())
+    asyncio.run(run_ask())
 
 
 def check_message(message: Any) -> None:
@@ -51,21 +51,21 @@ def check_message(message: Any) -> None:
     assert message.usage.output_tokens_details.thinking_tokens == 3
 
 
-def after(message: Any) -> list[Any]:
+def follow_up(message: Any) -> list[Any]:
     """The conversation with the library's own message, and the result of its call."""
     result = {"type": "tool_result", "tool_use_id": message.content[-1].id, "content": "18 degrees"}
-    said = {"role": "assistant", "content": message.content}
-    return [*ASK["messages"], said, {"role": "user", "content": [result]}]
+    assistant_message = {"role": "assistant", "content": message.content}
+    return [*ASK["messages"], assistant_message, {"role": "user", "content": [result]}]
 
 
 def test_whole_and_then_the_result() -> None:
     async def ask(client: Any) -> None:
         message = await client.messages.create(**ASK)
         check_message(message)
-        final = await client.messages.create(**ASK | {"messages": after(message)})
+        final = await client.messages.create(**ASK | {"messages": follow_up(message)})
         assert final.stop_reason == "end_turn"
 
-    talk(ask, [TURN])
+    with_client(ask, [TURN])
 
 
 def test_streamed_and_then_the_result() -> None:
@@ -75,10 +75,10 @@ def test_streamed_and_then_the_result() -> None:
             message = await stream.get_final_message()
         assert "".join(thoughts) == "Look it up."
         check_message(message)
-        async with client.messages.stream(**ASK | {"messages": after(message)}) as stream:
+        async with client.messages.stream(**ASK | {"messages": follow_up(message)}) as stream:
             assert (await stream.get_final_message()).content[-1].type == "text"
 
-    talk(ask, [TURN])
+    with_client(ask, [TURN])
 
 
 def test_a_redacted_thought() -> None:
@@ -86,7 +86,7 @@ def test_a_redacted_thought() -> None:
         message = await client.messages.create(**ASK)
         assert isinstance(message.content[0], anthropic.types.RedactedThinkingBlock)
 
-    talk(ask, [TURN | {"redacted": True}])
+    with_client(ask, [TURN | {"redacted": True}])
 
 
 def test_refusals_are_its_own_errors() -> None:
@@ -94,11 +94,11 @@ def test_refusals_are_its_own_errors() -> None:
         message = await client.messages.create(**ASK)
         message.content[0].thinking = "Something else."
         with pytest.raises(anthropic.BadRequestError, match="Invalid `signature`"):
-            await client.messages.create(**ASK | {"messages": after(message)})
+            await client.messages.create(**ASK | {"messages": follow_up(message)})
         with pytest.raises(anthropic.NotFoundError):
             await client.messages.create(**ASK | {"model": "claude-none"})
 
-    talk(ask, [TURN])
+    with_client(ask, [TURN])
 
 
 def test_a_wrong_key_and_faults_are_its_own_errors() -> None:
@@ -107,17 +107,17 @@ def test_a_wrong_key_and_faults_are_its_own_errors() -> None:
             await client.messages.create(**ASK)
 
     async def limited(client: Any) -> None:
-        with pytest.raises(anthropic.RateLimitError) as caught:
+        with pytest.raises(anthropic.RateLimitError) as error_info:
             await client.messages.create(**ASK)
-        assert caught.value.response.headers["retry-after"] == "7"
+        assert error_info.value.response.headers["retry-after"] == "7"
         with pytest.raises(anthropic.APIStatusError, match="Overloaded"):
             async with client.messages.stream(**ASK) as stream:
                 await stream.get_final_message()
 
-    talk(unknown, key="bad-key")
+    with_client(unknown, key="bad-key")
     faults = [{"kind": "status", "status": 429, "retry_after": 7, "again": False}]
     faults.append({"kind": "overload", "after_events": 4})
-    talk(limited, [TURN | {"fault": fault} for fault in faults])
+    with_client(limited, [TURN | {"fault": fault} for fault in faults])
 
 
 def test_models_are_its_own_types() -> None:
@@ -127,17 +127,17 @@ def test_models_are_its_own_types() -> None:
         assert not model.capabilities.thinking.types.disabled.supported
         assert [one.id async for one in client.models.list()]
 
-    talk(ask)
+    with_client(ask)
 
 
 def test_dropped_blocks_are_reported_in_its_own_types() -> None:
     async def ask(client: Any) -> None:
         betas = ["thinking-binding-controls-2026-08-01"]
         binding = {"type": "adaptive", "block_binding": {"prefix_mismatch_behavior": "drop_block"}}
-        asked = ASK | {"thinking": binding, "betas": betas}
-        message = await client.beta.messages.create(**asked)
-        changed = asked | {"messages": after(message), "system": "It is Tuesday."}
+        request = ASK | {"thinking": binding, "betas": betas}
+        message = await client.beta.messages.create(**request)
+        changed = request | {"messages": follow_up(message), "system": "It is Tuesday."}
         reply = await client.beta.messages.create(**changed)
         assert [one.reason for one in reply.input_transformations] == ["prefix_binding_mismatch"]
 
-    talk(ask, [TURN])
+    with_client(ask, [TURN])

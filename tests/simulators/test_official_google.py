@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.simulators.talking import Json
 
-from thinkaloud.simulators import running
+from thinkaloud.simulators import run_simulator
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 SCHEMA = {"type": "OBJECT", "properties": {"city": {"type": "STRING"}}, "required": ["city"]}
@@ -26,17 +26,17 @@ def genai() -> Any:
     return pytest.importorskip("google.genai", reason="the google-genai library is not installed")
 
 
-def talk(
+def with_client(
     genai: Any, ask: Callable[[Any], Awaitable[None]], script: list[Json] | None = None, key: str = "sim-key"
 ) -> None:
-    async def held() -> None:
-        async with running("gemini", script=script) as server:
+    async def run_ask() -> None:
+        async with run_simulator("gemini", script=script) as server:
             client = genai.Client(api_key=key, http_options={"base_url": server.base_url, "timeout": 10_000})
             await ask(client.aio)
             await client.aio.aclose()
             client.close()
 
-    asyncio.run(held())
+    asyncio.run(run_ask())
 
 
 def check_parts(genai: Any, parts: list[Any]) -> None:
@@ -48,16 +48,16 @@ def check_parts(genai: Any, parts: list[Any]) -> None:
     assert calls[0].function_call.args == {"city": "Lima"}
 
 
-def after(genai: Any, parts: list[Any]) -> list[Any]:
+def follow_up(genai: Any, parts: list[Any]) -> list[Any]:
     types = genai.types
     results = [
         types.Part.from_function_response(name="get_weather", response={"degrees": 18})
         for part in parts
         if part.function_call
     ]
-    said = types.Content(role="model", parts=parts)
-    asked = types.Content(role="user", parts=[types.Part(text="Is it warm in Lima?")])
-    return [asked, said, types.Content(role="user", parts=results)]
+    model_content = types.Content(role="model", parts=parts)
+    request = types.Content(role="user", parts=[types.Part(text="Is it warm in Lima?")])
+    return [request, model_content, types.Content(role="user", parts=results)]
 
 
 def test_whole_and_then_the_result(genai: Any) -> None:
@@ -66,11 +66,11 @@ def test_whole_and_then_the_result(genai: Any) -> None:
         parts = reply.candidates[0].content.parts
         check_parts(genai, parts)
         assert reply.usage_metadata.thoughts_token_count == 3
-        later = after(genai, parts)
+        later = follow_up(genai, parts)
         final = await client.models.generate_content(model=MODEL, contents=later, config=CONFIG)
         assert "simulated" in final.text
 
-    talk(genai, ask, [TURN])
+    with_client(genai, ask, [TURN])
 
 
 def test_streamed_and_then_the_result(genai: Any) -> None:
@@ -80,11 +80,11 @@ def test_streamed_and_then_the_result(genai: Any) -> None:
         parts = [part for chunk in chunks for part in chunk.candidates[0].content.parts]
         check_parts(genai, parts)
         assert chunks[-1].candidates[0].finish_reason == genai.types.FinishReason.STOP
-        later = after(genai, parts)
+        later = follow_up(genai, parts)
         final = await client.models.generate_content(model=MODEL, contents=later, config=CONFIG)
         assert "simulated" in final.text
 
-    talk(genai, ask, [TURN])
+    with_client(genai, ask, [TURN])
 
 
 def test_refusals_are_its_own_errors(genai: Any) -> None:
@@ -94,12 +94,12 @@ def test_refusals_are_its_own_errors(genai: Any) -> None:
         for part in parts:
             part.thought_signature = None
         with pytest.raises(genai.errors.ClientError, match="missing a thought_signature"):
-            await client.models.generate_content(model=MODEL, contents=after(genai, parts), config=CONFIG)
+            await client.models.generate_content(model=MODEL, contents=follow_up(genai, parts), config=CONFIG)
         config = {"thinking_config": {"thinking_budget": 0}}
         with pytest.raises(genai.errors.ClientError, match="Budget 0 is invalid"):
             await client.models.generate_content(model="gemini-2.5-pro", contents="Hi", config=config)
 
-    talk(genai, ask, [TURN])
+    with_client(genai, ask, [TURN])
 
 
 def test_a_wrong_key_and_overload_are_its_own_errors(genai: Any) -> None:
@@ -111,8 +111,8 @@ def test_a_wrong_key_and_overload_are_its_own_errors(genai: Any) -> None:
         with pytest.raises(genai.errors.ServerError):
             await client.models.generate_content(model=MODEL, contents="Hi")
 
-    talk(genai, unknown, key="bad-key")
-    talk(genai, overloaded, [TURN | {"fault": {"kind": "status", "status": 503, "times": 9}}])
+    with_client(genai, unknown, key="bad-key")
+    with_client(genai, overloaded, [TURN | {"fault": {"kind": "status", "status": 503, "times": 9}}])
 
 
 def test_models_are_its_own_types(genai: Any) -> None:
@@ -120,4 +120,4 @@ def test_models_are_its_own_types(genai: Any) -> None:
         assert (await client.models.get(model=MODEL)).thinking
         assert [model.name async for model in await client.models.list()]
 
-    talk(genai, ask)
+    with_client(genai, ask)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.simulators.talking import Json
 
-from thinkaloud.simulators import running
+from thinkaloud.simulators import run_simulator
 
 openai: Any = pytest.importorskip("openai", reason="the openai library is not installed")
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
@@ -32,16 +32,16 @@ CHAT: Json = {
 }
 
 
-def talk(
+def with_client(
     name: str, ask: Callable[[Any], Awaitable[None]], script: list[Json] | None = None, key: str = "sim-key"
 ) -> None:
-    async def held() -> None:
-        async with running(name, script=script) as server:
+    async def run_ask() -> None:
+        async with run_simulator(name, script=script) as server:
             client = openai.AsyncOpenAI(api_key=key, base_url=server.base_url, max_retries=0)
             async with client:
                 await ask(client)
 
-    asyncio.run(held())
+    asyncio.run(run_ask())
 
 
 def check_response(response: Any) -> None:
@@ -57,7 +57,7 @@ def check_response(response: Any) -> None:
     assert response.usage.output_tokens_details.reasoning_tokens == 3
 
 
-def after(response: Any) -> list[Any]:
+def follow_up(response: Any) -> list[Any]:
     output = {"type": "function_call_output", "call_id": response.output[-1].call_id, "output": "18 degrees"}
     return [*ASK["input"], *response.output, output]
 
@@ -66,9 +66,9 @@ def test_responses_whole_and_then_the_result() -> None:
     async def ask(client: Any) -> None:
         response = await client.responses.create(**ASK)
         check_response(response)
-        assert (await client.responses.create(**ASK | {"input": after(response)})).status == "completed"
+        assert (await client.responses.create(**ASK | {"input": follow_up(response)})).status == "completed"
 
-    talk("openai-responses", ask, [TURN])
+    with_client("openai-responses", ask, [TURN])
 
 
 def test_responses_streamed_and_then_the_result() -> None:
@@ -78,37 +78,37 @@ def test_responses_streamed_and_then_the_result() -> None:
         assert "".join(deltas) == "Look it up."
         assert isinstance(events[-1], openai.types.responses.ResponseCompletedEvent)
         check_response(events[-1].response)
-        later = await client.responses.create(**ASK | {"input": after(events[-1].response)}, stream=True)
+        later = await client.responses.create(**ASK | {"input": follow_up(events[-1].response)}, stream=True)
         assert [event async for event in later][-1].type == "response.completed"
 
-    talk("openai-responses", ask, [TURN])
+    with_client("openai-responses", ask, [TURN])
 
 
 def test_responses_go_on_from_a_stored_one() -> None:
     async def ask(client: Any) -> None:
-        asked = ASK | {"store": True}
-        first = await client.responses.create(**asked)
-        later = asked | {"input": after(first)[-1:], "previous_response_id": first.id}
+        request = ASK | {"store": True}
+        first = await client.responses.create(**request)
+        later = request | {"input": follow_up(first)[-1:], "previous_response_id": first.id}
         assert (await client.responses.create(**later)).status == "completed"
 
-    talk("openai-responses", ask, [TURN])
+    with_client("openai-responses", ask, [TURN])
 
 
 def test_responses_refusals_are_its_own_errors() -> None:
     async def ask(client: Any) -> None:
         response = await client.responses.create(**ASK)
-        told = after(response)
+        follow_up_input = follow_up(response)
         with pytest.raises(openai.BadRequestError, match="without its required 'reasoning' item"):
-            await client.responses.create(**ASK | {"input": [told[0], *told[2:]]})
+            await client.responses.create(**ASK | {"input": [follow_up_input[0], *follow_up_input[2:]]})
         response.output[0].encrypted_content = "AAAA"
-        with pytest.raises(openai.BadRequestError) as caught:
-            await client.responses.create(**ASK | {"input": after(response)})
-        assert caught.value.code == "invalid_encrypted_content"
+        with pytest.raises(openai.BadRequestError) as error_info:
+            await client.responses.create(**ASK | {"input": follow_up(response)})
+        assert error_info.value.code == "invalid_encrypted_content"
         response.output[0].encrypted_content = None
         with pytest.raises(openai.NotFoundError, match="Items are not persisted"):
-            await client.responses.create(**ASK | {"input": after(response)})
+            await client.responses.create(**ASK | {"input": follow_up(response)})
 
-    talk("openai-responses", ask, [TURN])
+    with_client("openai-responses", ask, [TURN])
 
 
 def test_keys_and_limits_are_its_own_errors() -> None:
@@ -120,8 +120,8 @@ def test_keys_and_limits_are_its_own_errors() -> None:
         with pytest.raises(openai.RateLimitError):
             await client.responses.create(**ASK)
 
-    talk("openai-responses", unknown, key="bad-key")
-    talk("openai-responses", limited, [TURN | {"fault": {"kind": "status", "status": 429}}])
+    with_client("openai-responses", unknown, key="bad-key")
+    with_client("openai-responses", limited, [TURN | {"fault": {"kind": "status", "status": 429}}])
 
 
 @pytest.mark.parametrize(
@@ -136,14 +136,14 @@ def test_keys_and_limits_are_its_own_errors() -> None:
 )
 def test_chat_whole_streamed_and_then_the_result(name: str, model: str, field: str) -> None:
     async def ask(client: Any) -> None:
-        asked = CHAT | {"model": model}
-        reply = await client.chat.completions.create(**asked)
+        request = CHAT | {"model": model}
+        reply = await client.chat.completions.create(**request)
         assert isinstance(reply, openai.types.chat.ChatCompletion)
         message = reply.choices[0].message
         assert message.tool_calls[0].function.arguments == '{"city":"Lima"}'
         assert (message.model_extra or {}).get(field) == ("Look it up." if field else None)
         assert reply.usage.completion_tokens_details.reasoning_tokens == 3
-        stream = await client.chat.completions.create(**asked, stream=True)
+        stream = await client.chat.completions.create(**request, stream=True)
         deltas = [chunk.choices[0].delta async for chunk in stream if chunk.choices]
         thought = "".join((delta.model_extra or {}).get(field) or "" for delta in deltas)
         assert thought == ("Look it up." if field else "")
@@ -151,24 +151,24 @@ def test_chat_whole_streamed_and_then_the_result(name: str, model: str, field: s
         result = {"role": "tool", "tool_call_id": message.tool_calls[0].id, "content": "18 degrees"}
         sent = message.model_dump(exclude_none=True)
         later = [*CHAT["messages"], sent, result]
-        assert (await client.chat.completions.create(**asked | {"messages": later})).choices
+        assert (await client.chat.completions.create(**request | {"messages": later})).choices
 
-    talk(name, ask, [TURN, TURN])
+    with_client(name, ask, [TURN, TURN])
 
 
 def test_chat_refusals_and_broken_streams_are_its_own_errors() -> None:
     async def ask(client: Any) -> None:
-        asked = CHAT | {"model": "deepseek-v4-pro"}
-        reply = await client.chat.completions.create(**asked)
+        request = CHAT | {"model": "deepseek-v4-pro"}
+        reply = await client.chat.completions.create(**request)
         sent = reply.choices[0].message.model_dump(exclude_none=True, exclude={"reasoning_content"})
         result = {"role": "tool", "tool_call_id": sent["tool_calls"][0]["id"], "content": "18 degrees"}
         with pytest.raises(openai.BadRequestError, match="must be passed back"):
-            await client.chat.completions.create(**asked | {"messages": [*CHAT["messages"], sent, result]})
-        stream = await client.chat.completions.create(**asked, stream=True)
+            await client.chat.completions.create(**request | {"messages": [*CHAT["messages"], sent, result]})
+        stream = await client.chat.completions.create(**request, stream=True)
         with pytest.raises(openai.APIError, match="overloaded"):
             _ = [chunk async for chunk in stream]
 
-    talk("deepseek", ask, [TURN, TURN | {"fault": {"kind": "overload", "after_events": 3}}])
+    with_client("deepseek", ask, [TURN, TURN | {"fault": {"kind": "overload", "after_events": 3}}])
 
 
 @pytest.mark.parametrize(
@@ -178,4 +178,4 @@ def test_models_are_its_own_types(name: str) -> None:
     async def ask(client: Any) -> None:
         assert [model.id async for model in client.models.list()]
 
-    talk(name, ask)
+    with_client(name, ask)

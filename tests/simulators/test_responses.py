@@ -6,17 +6,17 @@ from typing import Any
 
 import pytest
 from tests.simulators.talking import (
-    KEY,
-    Case,
+    KEY_HEADERS,
+    BuildRequest,
     Json,
-    Next,
-    changed,
-    check,
-    instead,
-    post,
-    same,
-    told,
-    with_server,
+    RuleCase,
+    check_case,
+    post_json,
+    request_once,
+    unchanged,
+    with_changes,
+    with_fields,
+    with_simulator,
 )
 
 from thinkaloud.simulators import Simulator
@@ -35,141 +35,153 @@ OPENING: Json = {
     "tools": [TOOL],
     "input": [{"role": "user", "content": "Is it warm in Lima?"}],
 }
-STORED = changed(OPENING, store=True)
+STORED = with_fields(OPENING, store=True)
 
 
-def answered(body: Json, response: Json) -> Json:
+def with_tool_results(body: Json, response: Json) -> Json:
     outputs = [
         {"type": "function_call_output", "call_id": item["call_id"], "output": "18 degrees"}
         for item in response["output"]
         if item["type"] == "function_call"
     ]
-    return changed(body, input=[*body["input"], *copy.deepcopy(response["output"]), *outputs])
+    return with_fields(body, input=[*body["input"], *copy.deepcopy(response["output"]), *outputs])
 
 
-def item(number: int, **fields: Any) -> Next:
+def item(number: int, **fields: Any) -> BuildRequest:
     """The outputs, with one item of the input changed; None takes a field away."""
 
     def ask(body: Json, response: Json) -> Json:
-        asked = answered(body, response)
-        asked["input"][number] = changed(asked["input"][number], **fields)
-        return asked
+        request = with_tool_results(body, response)
+        request["input"][number] = with_fields(request["input"][number], **fields)
+        return request
 
     return ask
 
 
-def without(*numbers: int) -> Next:
+def without(*numbers: int) -> BuildRequest:
     def ask(body: Json, response: Json) -> Json:
-        asked = answered(body, response)
-        kept = [told for at, told in enumerate(asked["input"]) if at not in numbers]
-        return changed(asked, input=kept)
+        request = with_tool_results(body, response)
+        kept_items = [item for index, item in enumerate(request["input"]) if index not in numbers]
+        return with_fields(request, input=kept_items)
 
     return ask
 
 
 def twice(body: Json, response: Json) -> Json:
-    asked = answered(body, response)
-    asked["input"].insert(1, asked["input"][1])
-    return asked
+    request = with_tool_results(body, response)
+    request["input"].insert(1, request["input"][1])
+    return request
 
 
 def by_reference(body: Json, response: Json) -> Json:
-    asked = answered(body, response)
-    asked["input"][1] = {"type": "item_reference", "id": asked["input"][1]["id"]}
-    return asked
+    request = with_tool_results(body, response)
+    request["input"][1] = {"type": "item_reference", "id": request["input"][1]["id"]}
+    return request
 
 
 def previous(body: Json, response: Json) -> Json:
-    asked = answered(body, response)
-    return changed(asked, previous_response_id=response["id"], input=asked["input"][-1:])
+    request = with_tool_results(body, response)
+    return with_fields(request, previous_response_id=response["id"], input=request["input"][-1:])
 
 
-def without_id(number: int) -> Next:
+def without_id(number: int) -> BuildRequest:
     return item(number, id=None)
 
 
 LOST = "not found. Items are not persisted when `store` is set to false"
 CASES = [
-    Case(
+    RuleCase(
         "openai-responses.key",
-        same,
-        same,
+        unchanged,
+        unchanged,
         "Incorrect API key",
         401,
-        bad_headers={"authorization": "Bearer bad"},
+        refused_headers={"authorization": "Bearer bad"},
     ),
-    Case("openai-responses.model", same, instead(model="gpt-none"), "`gpt-none` does not exist", 404),
-    Case("openai-responses.shape", same, instead(messages=[]), "Unknown parameter: 'messages'"),
-    Case(
+    RuleCase(
+        "openai-responses.model", unchanged, with_changes(model="gpt-none"), "`gpt-none` does not exist", 404
+    ),
+    RuleCase("openai-responses.shape", unchanged, with_changes(messages=[]), "Unknown parameter: 'messages'"),
+    RuleCase(
         "openai-responses.effort",
-        instead(reasoning={"effort": "max"}),
-        instead(reasoning={"effort": "minimal"}),
+        with_changes(reasoning={"effort": "max"}),
+        with_changes(reasoning={"effort": "minimal"}),
         "'minimal' is not supported with the 'gpt-6-sol' model",
     ),
-    Case(
+    RuleCase(
         "openai-responses.sampling",
-        instead(temperature=0.2, reasoning={"effort": "none"}),
-        instead(temperature=0.2),
+        with_changes(temperature=0.2, reasoning={"effort": "none"}),
+        with_changes(temperature=0.2),
         "Unsupported parameter: 'temperature'",
     ),
-    Case(
+    RuleCase(
         "openai-responses.previous",
         previous,
-        instead(previous_response_id="resp_none"),
+        with_changes(previous_response_id="resp_none"),
         "Previous response with id 'resp_none' not found",
         opening=STORED,
     ),
-    Case("openai-responses.unknown-id", answered, item(1, encrypted_content=None), LOST, 404),
-    Case("openai-responses.duplicate", answered, twice, "Duplicate item found with id rs_"),
-    Case(
+    RuleCase("openai-responses.unknown-id", with_tool_results, item(1, encrypted_content=None), LOST, 404),
+    RuleCase("openai-responses.duplicate", with_tool_results, twice, "Duplicate item found with id rs_"),
+    RuleCase(
         "openai-responses.undecipherable",
         without_id(1),
         item(1, encrypted_content="gAAAAAltered"),
         "invalid_encrypted_content",
     ),
-    Case("openai-responses.thought-alone", answered, without(2, 3), "without its required following item"),
-    Case(
+    RuleCase(
+        "openai-responses.thought-alone",
+        with_tool_results,
+        without(2, 3),
+        "without its required following item",
+    ),
+    RuleCase(
         "openai-responses.without-thought",
         without_id(2),
         without(1),
         "without its required 'reasoning' item: 'rs_",
     ),
-    Case("openai-responses.calls-open", answered, without(3), "No tool output found for function call call_"),
+    RuleCase(
+        "openai-responses.calls-open",
+        with_tool_results,
+        without(3),
+        "No tool output found for function call call_",
+    ),
 ]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.rule)
-def test_a_rule_passes_and_refuses(case: Case) -> None:
+def test_a_rule_passes_and_refuses(case: RuleCase) -> None:
     def message(error: Json) -> str:
         assert set(error["error"]) == {"message", "type", "param", "code"}
         return f"{error['error']['code']}: {error['error']['message']}"
 
-    check("openai-responses", PATH, OPENING, case, message)
+    check_case("openai-responses", PATH, OPENING, case, message)
 
 
 @pytest.mark.parametrize("ask", [by_reference, item(1, encrypted_content=None), previous])
-def test_what_was_stored_may_be_named(ask: Next) -> None:
-    async def talk(server: Simulator) -> int:
-        first = (await post(server, PATH, STORED)).json
-        return (await post(server, PATH, ask(STORED, first))).status
+def test_what_was_stored_may_be_named(ask: BuildRequest) -> None:
+    async def scenario(server: Simulator) -> int:
+        first = (await post_json(server, PATH, STORED)).json
+        return (await post_json(server, PATH, ask(STORED, first))).status
 
-    assert with_server("openai-responses", talk) == 200
+    assert with_simulator("openai-responses", scenario) == 200
 
 
 def test_a_seal_of_another_item_or_another_account_is_refused() -> None:
-    async def talk(server: Simulator) -> Json:
-        response: Json = (await post(server, PATH, OPENING)).json
+    async def scenario(server: Simulator) -> Json:
+        response: Json = (await post_json(server, PATH, OPENING)).json
         return response
 
-    first = with_server("openai-responses", talk)
+    first = with_simulator("openai-responses", scenario)
 
     async def again(server: Simulator) -> str:
-        words = await post(server, PATH, item(1, id="rs_other")(OPENING, first))
+        words = await post_json(server, PATH, item(1, id="rs_other")(OPENING, first))
         assert words.status == 400
         return str(words.json["error"]["message"])
 
-    assert "item_id did not match" in with_server("openai-responses", again)
-    assert "could not be decrypted" in with_server("openai-responses", again, secret=b"another account")
+    assert "item_id did not match" in with_simulator("openai-responses", again)
+    assert "could not be decrypted" in with_simulator("openai-responses", again, secret=b"another account")
 
 
 EXPECTED = """response.created response.in_progress
@@ -190,37 +202,39 @@ response.completed"""
 
 def events(body: bytes) -> list[Json]:
     frames = [frame.split(b"\n") for frame in body.strip().split(b"\n\n")]
-    found: list[Json] = [json.loads(data.removeprefix(b"data: ")) for _, data in frames]
+    payloads: list[Json] = [json.loads(data.removeprefix(b"data: ")) for _, data in frames]
     names = [name.removeprefix(b"event: ").decode() for name, _ in frames]
-    assert names == [event["type"] for event in found]
-    return found
+    assert names == [event["type"] for event in payloads]
+    return payloads
 
 
 def test_a_stream_is_told_item_by_item() -> None:
     call = {"name": "get_weather", "arguments": {"city": "Lima"}}
     turn = {"thinking": "Look first.", "text": "Wait.", "tool_calls": [call]}
-    found = events(told("openai-responses", PATH, changed(OPENING, stream=True), script=[turn]).body)
+    found = events(
+        request_once("openai-responses", PATH, with_fields(OPENING, stream=True), script=[turn]).body
+    )
     assert [event["type"] for event in found] == EXPECTED.split()
     assert [event["sequence_number"] for event in found] == list(range(len(found)))
     added, done = (event["item"] for event in found if event.get("output_index") == 0 and "item" in event)
     assert len(added["encrypted_content"]) < len(done["encrypted_content"])
-    whole = told("openai-responses", PATH, OPENING, script=[turn]).json
+    whole = request_once("openai-responses", PATH, OPENING, script=[turn]).json
     assert found[-1]["response"] == whole
     assert whole["usage"]["output_tokens_details"] == {"reasoning_tokens": 3}
 
 
 def test_a_summary_is_told_only_when_asked_for() -> None:
-    body = changed(OPENING, reasoning={"effort": "low"})
-    first = told("openai-responses", PATH, body, script=[{"thinking": "Hidden.", "text": "Shown."}]).json[
-        "output"
-    ][0]
+    body = with_fields(OPENING, reasoning={"effort": "low"})
+    first = request_once(
+        "openai-responses", PATH, body, script=[{"thinking": "Hidden.", "text": "Shown."}]
+    ).json["output"][0]
     assert (first["type"], first["summary"]) == ("reasoning", [])
     assert first["encrypted_content"]
 
 
 def test_an_answer_cut_short_says_so() -> None:
     turn = {"thinking": "Too long", "finish": "length"}
-    response = told("openai-responses", PATH, OPENING, script=[turn]).json
+    response = request_once("openai-responses", PATH, OPENING, script=[turn]).json
     assert (response["status"], response["incomplete_details"]) == (
         "incomplete",
         {"reason": "max_output_tokens"},
@@ -229,15 +243,17 @@ def test_an_answer_cut_short_says_so() -> None:
 
 def test_an_error_in_a_stream_has_its_number() -> None:
     turn = {"text": "a b c", "fault": {"kind": "overload", "after_events": 3}}
-    found = events(told("openai-responses", PATH, changed(OPENING, stream=True), script=[turn]).body)
+    found = events(
+        request_once("openai-responses", PATH, with_fields(OPENING, stream=True), script=[turn]).body
+    )
     assert [event["sequence_number"] for event in found] == [0, 1, 2, 3]
     assert (found[-1]["type"], found[-1]["code"]) == ("error", "server_error")
 
 
 def test_no_key_is_another_word() -> None:
-    async def talk(server: Simulator) -> tuple[int, str]:
-        refused = await post(server, PATH, OPENING, {})
+    async def scenario(server: Simulator) -> tuple[int, str]:
+        refused = await post_json(server, PATH, OPENING, {})
         return refused.status, refused.json["error"]["message"]
 
-    assert with_server("openai-responses", talk) == (401, "You didn't provide an API key.")
-    assert KEY["authorization"].startswith("Bearer")
+    assert with_simulator("openai-responses", scenario) == (401, "You didn't provide an API key.")
+    assert KEY_HEADERS["authorization"].startswith("Bearer")

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.simulators.talking import Json, post, told, with_server
+from tests.simulators.talking import Json, post_json, request_once, with_simulator
 from tests.simulators.test_anthropic import CASES as ANTHROPIC
 from tests.simulators.test_chat_family import CASES as CHAT
 from tests.simulators.test_gemini_and_ollama import CASES as GEMINI
@@ -16,10 +16,10 @@ from tests.simulators.test_gemini_and_ollama import OLLAMA_CASES as OLLAMA
 from tests.simulators.test_responses import CASES as RESPONSES
 
 import thinkaloud.simulators as simulators
-from thinkaloud.simulators import APIS, NAMES, Answer, Script, Simulator, simulator
-from thinkaloud.simulators.fitting import fitting
-from thinkaloud.simulators.script import Heard, Tool, default_answer, pieces
-from thinkaloud.simulators.signing import Secret, fingerprint
+from thinkaloud.simulators import APIS, SIMULATOR_NAMES, Script, ScriptedAnswer, Simulator, build_simulator
+from thinkaloud.simulators.fitting import schema_value
+from thinkaloud.simulators.script import OfferedTool, ReceivedPrompt, default_answer, split_words
+from thinkaloud.simulators.signing import SigningKey, fingerprint
 
 SOURCE = Path(simulators.__file__).parent
 BODY: Json = {
@@ -33,21 +33,23 @@ def test_every_rule_has_a_case_and_a_source() -> None:
     rules = [rule for api in APIS.values() for rule in api.rules]
     tried = [case.rule for case in (*ANTHROPIC, *CHAT, *GEMINI, *OLLAMA, *RESPONSES)]
     assert sorted(rule.id for rule in rules) == sorted(tried)
-    assert [rule.id for rule in rules if not rule.source or not rule.what] == []
+    assert [rule.id for rule in rules if not rule.source or not rule.forbids] == []
     assert all(rule.id.startswith(f"{name}.") for name, api in APIS.items() for rule in api.rules)
 
 
 def test_the_reference_tells_every_rule_with_its_source() -> None:
     page = (Path(__file__).parents[2] / "docs/reference/simulators.md").read_text("utf-8")
-    rows = [f"| `{rule.id}` | {rule.what} | {rule.source} |" for api in APIS.values() for rule in api.rules]
+    rows = [
+        f"| `{rule.id}` | {rule.forbids} | {rule.source} |" for api in APIS.values() for rule in api.rules
+    ]
     assert [row for row in rows if row not in page] == []
-    assert page.count("\n| `") - len(simulators.FAULTS) - len(NAMES) == len(rows)
+    assert page.count("\n| `") - len(simulators.FAULT_KINDS) - len(SIMULATOR_NAMES) == len(rows)
 
 
 def test_simulators_share_no_code_with_what_they_try() -> None:
-    said = "".join(path.read_text("utf-8") for path in SOURCE.glob("*.py"))
-    assert "thinkaloud.dialects" not in said
-    assert "thinkaloud.wire" not in said
+    source = "".join(path.read_text("utf-8") for path in SOURCE.glob("*.py"))
+    assert "thinkaloud.dialects" not in source
+    assert "thinkaloud.wire" not in source
 
 
 @pytest.mark.parametrize(
@@ -68,21 +70,21 @@ def test_simulators_share_no_code_with_what_they_try() -> None:
     ],
 )
 def test_arguments_fit_their_schema(schema: object, value: object) -> None:
-    assert fitting(schema) == value
+    assert schema_value(schema) == value
 
 
 def test_without_a_script_it_says_what_it_is() -> None:
-    said = default_answer(Heard("Hi"))
-    assert "simulated" in said.text
-    assert "no model was asked" in said.text
+    answer = default_answer(ReceivedPrompt("Hi"))
+    assert "simulated" in answer.text
+    assert "no model was asked" in answer.text
 
 
 def test_without_a_script_it_calls_the_tool_on_offer_then_answers() -> None:
-    tools = (Tool("first", {"type": "object"}), Tool("second", {"type": "object"}))
-    assert default_answer(Heard("Hi", tools)).tool_calls[0].name == "first"
-    assert default_answer(Heard("Hi", tools, choice="second")).tool_calls[0].name == "second"
-    assert default_answer(Heard("Hi", tools, choice="none")).tool_calls == []
-    assert default_answer(Heard("18", tools, after_tool=True)).text.endswith("18")
+    tools = (OfferedTool("first", {"type": "object"}), OfferedTool("second", {"type": "object"}))
+    assert default_answer(ReceivedPrompt("Hi", tools)).tool_calls[0].name == "first"
+    assert default_answer(ReceivedPrompt("Hi", tools, tool_choice="second")).tool_calls[0].name == "second"
+    assert default_answer(ReceivedPrompt("Hi", tools, tool_choice="none")).tool_calls == []
+    assert default_answer(ReceivedPrompt("18", tools, after_tool=True)).text.endswith("18")
 
 
 @pytest.mark.parametrize(
@@ -90,52 +92,52 @@ def test_without_a_script_it_calls_the_tool_on_offer_then_answers() -> None:
 )
 def test_a_script_that_makes_no_sense_is_refused(script: str) -> None:
     with pytest.raises(msgspec.ValidationError):
-        Script.read(script)
+        Script.parse(script)
 
 
 def test_a_script_is_given_in_order_and_then_the_default(tmp_path: Path) -> None:
     path = tmp_path / "script.json"
     path.write_text(json.dumps([{"text": "one"}, {"text": "two"}]))
     script = Script.load(path)
-    assert script.left == 2
-    assert [script.next(Heard("x")).text for _ in range(3)][:2] == ["one", "two"]
-    assert script.left == 0
+    assert script.remaining == 2
+    assert [script.next_answer(ReceivedPrompt("x")).text for _ in range(3)][:2] == ["one", "two"]
+    assert script.remaining == 0
 
 
 def test_an_unknown_simulator_says_which_there_are() -> None:
     with pytest.raises(ValueError, match="openai-responses"):
-        simulator("nobody")
+        build_simulator("nobody")
 
 
 @given(st.text())
 def test_pieces_are_the_whole_text(text: str) -> None:
-    assert "".join(pieces(text)) == text
+    assert "".join(split_words(text)) == text
 
 
 @given(st.dictionaries(st.text(max_size=5), st.text(max_size=20), max_size=3))
 def test_a_seal_opens_for_its_maker_only(note: dict[str, str]) -> None:
-    seal = Secret(b"a").seal(**note)
-    assert Secret(b"a").open(seal) == note
-    assert Secret(b"b").open(seal) is None
+    seal = SigningKey(b"a").seal(**note)
+    assert SigningKey(b"a").read_seal(seal) == note
+    assert SigningKey(b"b").read_seal(seal) is None
 
 
 @given(st.integers(0), st.sampled_from("ABCdef019+/="))
 def test_a_seal_with_any_letter_changed_does_not_open(at: int, letter: str) -> None:
-    seal = Secret(b"a").seal(text="x", model="y")
+    seal = SigningKey(b"a").seal(text="x", model="y")
     place = at % len(seal)
     altered = seal[:place] + letter + seal[place + 1 :]
-    note = Secret(b"a").open(altered)
+    note = SigningKey(b"a").read_seal(altered)
     assert note is None or note == {"text": "x", "model": "y"}
     assert note is None or altered == seal or altered.endswith("=")
 
 
 @pytest.mark.parametrize("seal", [None, 3, "", "not base64!", "AAAA", "ünïcode"])
 def test_what_is_no_seal_does_not_open(seal: Any) -> None:
-    assert Secret(b"a").open(seal) is None
+    assert SigningKey(b"a").read_seal(seal) is None
 
 
 def test_a_secret_is_not_printed_and_a_fingerprint_forgets_the_order_of_keys() -> None:
-    assert "hush" not in repr(Secret(b"hush"))
+    assert "hush" not in repr(SigningKey(b"hush"))
     assert fingerprint({"a": 1, "b": 2}) == fingerprint({"b": 2, "a": 1})
 
 
@@ -144,25 +146,25 @@ def test_requests_are_kept_as_they_came_and_their_key_is_not_printed() -> None:
         b'{ "model" : "claude-sonnet-4-5","max_tokens":9, "messages":[{"role":"user","content":"\\u00e9"}]}'
     )
 
-    async def talk(server: Simulator) -> None:
-        assert (await post(server, "/v1/messages", sent)).status == 200
+    async def scenario(server: Simulator) -> None:
+        assert (await post_json(server, "/v1/messages", sent)).status == 200
         kept = server.requests[0]
         assert kept.raw == sent
         assert kept.body["messages"][0]["content"] == "é"
         assert kept.headers["x-api-key"] == "sim-key"
         assert "sim-key" not in repr(kept)
 
-    with_server("anthropic", talk)
+    with_simulator("anthropic", scenario)
 
 
 def test_two_runs_say_the_same_to_the_byte() -> None:
-    runs = [told("anthropic", "/v1/messages", BODY | {"stream": True}).body for _ in range(2)]
+    runs = [request_once("anthropic", "/v1/messages", BODY | {"stream": True}).body for _ in range(2)]
     assert runs[0] == runs[1]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", SIMULATOR_NAMES)
 def test_what_is_no_request_is_refused_in_the_providers_words(name: str) -> None:
-    async def talk(server: Simulator) -> list[tuple[int, Json]]:
+    async def scenario(server: Simulator) -> list[tuple[int, Json]]:
         path = "/v1beta/models/gemini-2.5-pro:generateContent"
         paths = [
             "/v1/messages",
@@ -172,32 +174,32 @@ def test_what_is_no_request_is_refused_in_the_providers_words(name: str) -> None
             path,
             "/api/chat",
         ]
-        sent = [await post(server, one, b"{ not json") for one in paths]
-        sent.append(await post(server, "/nowhere", {}))
+        sent = [await post_json(server, one, b"{ not json") for one in paths]
+        sent.append(await post_json(server, "/nowhere", {}))
         return [(answer.status, answer.json) for answer in sent]
 
-    found = with_server(name, talk)
+    found = with_simulator(name, scenario)
     assert sorted({status for status, _ in found}) == [400, 404]
     assert all("error" in body for _, body in found)
 
 
 def test_only_the_agreed_key_opens() -> None:
-    async def talk(server: Simulator) -> list[int]:
+    async def scenario(server: Simulator) -> list[int]:
         sent = [{"x-api-key": key, "anthropic-version": "1"} for key in ("sim-key", "agreed")]
-        return [(await post(server, "/v1/messages", BODY, headers)).status for headers in sent]
+        return [(await post_json(server, "/v1/messages", BODY, headers)).status for headers in sent]
 
-    assert with_server("anthropic", talk, key="agreed") == [401, 200]
+    assert with_simulator("anthropic", scenario, key="agreed") == [401, 200]
 
 
 def test_it_listens_on_the_loopback_address_only() -> None:
-    async def talk(server: Simulator) -> tuple[str, str]:
+    async def scenario(server: Simulator) -> tuple[str, str]:
         return server.url, server.base_url
 
-    url, base = with_server("openai-chat", talk)
+    url, base = with_simulator("openai-chat", scenario)
     assert url.startswith("http://127.0.0.1:")
     assert base == f"{url}/v1"
 
 
 def test_an_answer_knows_why_it_ends() -> None:
-    assert Answer(text="x").ending == "stop"
-    assert Answer(finish="length").ending == "length"
+    assert ScriptedAnswer(text="x").finish_reason == "stop"
+    assert ScriptedAnswer(finish="length").finish_reason == "length"

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 from sqlalchemy import Connection
-from tests.store.owned import fresh
+from tests.store.owned import memory_database
 
 
 @pytest.fixture
 def conn() -> Iterator[Connection]:
-    with fresh() as opened:
+    with memory_database() as opened:
         yield opened

@@ -20,28 +20,30 @@ from thinkaloud.canon import (
 from thinkaloud.canon.requests import UserMessage
 from thinkaloud.store import people, sessions, turns
 from thinkaloud.store.database import Database
-from thinkaloud.store.log import EventLog, Writer
+from thinkaloud.store.log import EventLog, LogWriter
 from thinkaloud.store.rows import Owner, TurnRow
-from thinkaloud.store.sqlite import Sqlite, opened
-from thinkaloud.store.turns import Asked
+from thinkaloud.store.sqlite import SqliteDatabase, open_database
+from thinkaloud.store.turns import TurnRequest
 
 NOW_MS = 1_700_000_000_000
-ASKED = Asked(messages=(UserMessage("How much is 17 * 3?"),), model="demo")
+TURN_REQUEST = TurnRequest(messages=(UserMessage("How much is 17 * 3?"),), model="demo")
 
 
 @asynccontextmanager
-async def kept(folder: Path) -> AsyncIterator[Sqlite]:
-    async with opened(folder / "thinkaloud.db") as database:
+async def temporary_database(folder: Path) -> AsyncIterator[SqliteDatabase]:
+    async with open_database(folder / "thinkaloud.db") as database:
         yield database
 
 
-async def a_turn(database: Database, asked: Asked = ASKED) -> TurnRow:
+async def new_turn(database: Database, request: TurnRequest = TURN_REQUEST) -> TurnRow:
     """A turn that has just been started, in a session of its own."""
 
     def begin(conn: Connection) -> TurnRow:
         owner: Owner = people.ensure_local(conn, NOW_MS)
         session = sessions.create(conn, owner, now_ms=NOW_MS)
-        return turns.start(conn, session, asked, now_ms=NOW_MS, writer="w", lease_until_ms=NOW_MS + 1).turn
+        return turns.start_turn(
+            conn, session, request, now_ms=NOW_MS, writer="w", lease_until_ms=NOW_MS + 1
+        ).turn
 
     return await database.write(begin)
 
@@ -50,7 +52,7 @@ def entries(events: Iterable[Event], first: int = 0) -> list[Entry]:
     return [Entry(seq, event, NOW_MS + seq) for seq, event in enumerate(events, first)]
 
 
-def story(*said: str, thought: str = "51") -> list[Event]:
+def turn_events(*texts: str, thought: str = "51") -> list[Event]:
     """A turn that thinks once and then says these pieces."""
     return [
         TurnStarted("openai_chat", "demo"),
@@ -58,14 +60,14 @@ def story(*said: str, thought: str = "51") -> list[Event]:
         BlockGrew(0, thought),
         BlockEnded(0),
         BlockStarted(1, Kind.TEXT),
-        *(BlockGrew(1, piece) for piece in said),
+        *(BlockGrew(1, piece) for piece in texts),
         BlockEnded(1),
         TurnEnded(Finish.STOP),
     ]
 
 
-def say(writer: Writer, told: Iterable[Entry]) -> None:
-    for entry in told:
+def append_all(writer: LogWriter, new_entries: Iterable[Entry]) -> None:
+    for entry in new_entries:
         writer.append(entry)
 
 
@@ -77,6 +79,6 @@ async def read_all(log: EventLog, turn: int, after: int = -1) -> list[bytes]:
         assert span.first == after + 1
         lines += span.lines
         after = span.last
-        if span.over:
+        if span.ended:
             return lines
-        await log.changed(turn, after)
+        await log.wait_for_change(turn, after)

@@ -21,12 +21,12 @@ from thinkaloud.canon import (
 )
 from thinkaloud.canon.requests import ToolMessage, UserMessage
 from thinkaloud.store import people, search, sessions, turns
-from thinkaloud.store.folding import fold_entries, keep
+from thinkaloud.store.folding import finished_from_entries, save_finished
 from thinkaloud.store.rows import Owner, Session, TurnRow
 from thinkaloud.store.schema import metadata
-from thinkaloud.store.turns import Asked, Started
+from thinkaloud.store.turns import StartedTurn, TurnRequest
 
-NASTY = (
+HOSTILE_TEXTS = (
     "",
     "'",
     '"',
@@ -72,7 +72,7 @@ NASTY = (
 
 
 @contextmanager
-def fresh() -> Iterator[Connection]:
+def memory_database() -> Iterator[Connection]:
     """An empty database in memory."""
     engine = create_engine("sqlite://", poolclass=StaticPool)
 
@@ -89,44 +89,51 @@ def fresh() -> Iterator[Connection]:
         engine.dispose()
 
 
-def somebody(conn: Connection, name: str, workspace: str = "default") -> Owner:
+def new_owner(conn: Connection, name: str, workspace: str = "default") -> Owner:
     """A new user in a workspace."""
     user = people.add_user(conn, name, NOW_MS, workspace)
     return Owner(user.key, people.add_member(conn, user.key, workspace, NOW_MS).key)
 
 
-def a_session(conn: Connection, owner: Owner, now_ms: int = NOW_MS) -> Session:
+def new_session(conn: Connection, owner: Owner, now_ms: int = NOW_MS) -> Session:
     return sessions.create(conn, owner, now_ms=now_ms)
 
 
 def ask(
-    conn: Connection, session: Session, *said: str | ToolMessage, now_ms: int = NOW_MS, key: str = ""
-) -> Started:
+    conn: Connection, session: Session, *prompts: str | ToolMessage, now_ms: int = NOW_MS, key: str = ""
+) -> StartedTurn:
     """A turn that asks this; the request's hash is made of what it says."""
-    told = tuple(UserMessage(one) if isinstance(one, str) else one for one in said)
-    asked = Asked(messages=told, model="demo", idempotency_key=key, request_hash=repr(told).encode())
-    return turns.start(conn, session, asked, now_ms=now_ms, writer="w", lease_until_ms=now_ms + 1)
+    request_messages = tuple(UserMessage(prompt) if isinstance(prompt, str) else prompt for prompt in prompts)
+    request = TurnRequest(
+        messages=request_messages,
+        model="demo",
+        idempotency_key=key,
+        request_hash=repr(request_messages).encode(),
+    )
+    return turns.start_turn(conn, session, request, now_ms=now_ms, writer="w", lease_until_ms=now_ms + 1)
 
 
 def finish(conn: Connection, turn: TurnRow, *events: Event) -> None:
     """End a turn with these events between its start and its end."""
-    told = [TurnStarted("openai_chat", "demo"), *events, TurnEnded(Finish.STOP)]
-    keep(conn, turn.key, fold_entries(entries(told)))
+    turn_events = [TurnStarted("openai_chat", "demo"), *events, TurnEnded(Finish.STOP)]
+    save_finished(conn, turn.key, finished_from_entries(entries(turn_events)))
 
 
-def block(number: int, kind: Kind, text: str, name: str = "", parent: int | None = None) -> list[Event]:
+def block_events(
+    number: int, kind: Kind, text: str, name: str = "", parent: int | None = None
+) -> list[Event]:
     return [BlockStarted(number, kind, name, parent=parent), BlockGrew(number, text), BlockEnded(number)]
 
 
 def exchange(conn: Connection, session: Session, prompt: str, thought: str, answer: str) -> TurnRow:
     """A whole turn: asked, thought about, answered."""
     turn = ask(conn, session, prompt).turn
-    finish(conn, turn, *block(0, Kind.REASONING, thought), *block(1, Kind.TEXT, answer))
+    finish(conn, turn, *block_events(0, Kind.REASONING, thought), *block_events(1, Kind.TEXT, answer))
     return turn
 
 
 def tool_call(number: int, name: str, arguments: str, result: str) -> list[Event]:
-    started, grew, ended = block(number, Kind.TOOL_CALL, arguments, name)
+    started, grew, ended = block_events(number, Kind.TOOL_CALL, arguments, name)
     return [started, grew, ended, ToolFinished(number, result)]
 
 
@@ -134,7 +141,7 @@ def titles(page: Iterable[Session]) -> list[str]:
     return [session.title for session in page]
 
 
-def words_kept(conn: Connection) -> list[str]:
+def indexed_words(conn: Connection) -> list[str]:
     """The words that the engine of the search itself still knows."""
     conn.execute(text("CREATE VIRTUAL TABLE IF NOT EXISTS vocabulary USING fts5vocab(search_text, 'row')"))
     return list(conn.scalars(text("SELECT term FROM vocabulary")))

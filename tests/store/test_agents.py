@@ -6,26 +6,26 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Connection
 from tests.store.keeping import NOW_MS
-from tests.store.owned import NASTY, fresh, somebody
+from tests.store.owned import HOSTILE_TEXTS, memory_database, new_owner
 
 from thinkaloud.canon import Refused
-from thinkaloud.canon.requests import Level, Tool
+from thinkaloud.canon.requests import ThinkingLevel, ToolDefinition
 from thinkaloud.context import ContextMode
 from thinkaloud.store import agents, ids
-from thinkaloud.store.agents import NotYours
-from thinkaloud.store.rows import Agent, AgentSpec, Owner
+from thinkaloud.store.agents import NotAgentOwner
+from thinkaloud.store.rows import AgentSpec, Owner, StoredAgent
 
 
 @pytest.fixture
 def ana(conn: Connection) -> Owner:
-    return somebody(conn, "ana")
+    return new_owner(conn, "ana")
 
 
 def spec(name: str, *assistants: str) -> AgentSpec:
     return AgentSpec(name=name, model="demo", assistants=assistants)
 
 
-def make(conn: Connection, owner: Owner, name: str, *assistants: str) -> Agent:
+def make(conn: Connection, owner: Owner, name: str, *assistants: str) -> StoredAgent:
     return agents.create(conn, owner, spec(name, *assistants), NOW_MS)
 
 
@@ -36,15 +36,15 @@ def test_an_agent_is_kept_with_all_of_its_settings(conn: Connection, ana: Owner)
         model="claude-opus-4-5",
         system="Be brief.\x00",
         thinking=True,
-        level=Level.HIGH,
+        level=ThinkingLevel.HIGH,
         budget_tokens=2048,
-        tools=(Tool("get_weather", "Weather", '{"type":"object"}'),),
+        tools=(ToolDefinition("get_weather", "Weather", '{"type":"object"}'),),
         assistants=(make(conn, ana, "Researcher").id,),
         preset="trace",
         context_mode=ContextMode.STRIP,
     )
     made = agents.create(conn, ana, whole, NOW_MS)
-    assert ids.fits("agt", made.id)
+    assert ids.matches("agt", made.id)
     assert (made.spec, made.owner, made.created_ms, made.updated_ms) == (whole, ana, NOW_MS, NOW_MS)
     assert agents.get(conn, ana, made.id) == made
     other = msgspec.structs.replace(whole, thinking=False, assistants=())
@@ -54,16 +54,16 @@ def test_an_agent_is_kept_with_all_of_its_settings(conn: Connection, ana: Owner)
 
 
 def test_members_see_each_others_agents_and_change_only_their_own(conn: Connection, ana: Owner) -> None:
-    ben, eve = somebody(conn, "ben"), somebody(conn, "eve", "elsewhere")
+    ben, eve = new_owner(conn, "ben"), new_owner(conn, "eve", "elsewhere")
     made = make(conn, ana, "Planner")
     assert agents.get(conn, ben, made.id) == made
-    assert agents.listed(conn, ben, limit=9).items == (made,)
-    with pytest.raises(NotYours, match="Somebody else made Planner"):
+    assert agents.list_page(conn, ben, limit=9).items == (made,)
+    with pytest.raises(NotAgentOwner, match="Somebody else made Planner"):
         agents.replace(conn, ben, made.id, spec("Mine"), NOW_MS)
-    with pytest.raises(NotYours, match="Somebody else made Planner"):
+    with pytest.raises(NotAgentOwner, match="Somebody else made Planner"):
         agents.delete(conn, ben, made.id)
     assert agents.get(conn, eve, made.id) is None
-    assert agents.listed(conn, eve, limit=9).items == ()
+    assert agents.list_page(conn, eve, limit=9).items == ()
     assert agents.replace(conn, eve, made.id, spec("Mine"), NOW_MS) is None
     assert not agents.delete(conn, eve, made.id)
     assert agents.get(conn, ana, made.id) == made
@@ -71,25 +71,25 @@ def test_members_see_each_others_agents_and_change_only_their_own(conn: Connecti
 
 def test_who_is_no_member_sees_no_agent(conn: Connection, ana: Owner) -> None:
     made = make(conn, ana, "Planner")
-    stranger = Owner(somebody(conn, "eve", "elsewhere").user, ana.workspace)
+    stranger = Owner(new_owner(conn, "eve", "elsewhere").user, ana.workspace)
     assert agents.get(conn, stranger, made.id) is None
-    assert agents.listed(conn, stranger, limit=9).items == ()
+    assert agents.list_page(conn, stranger, limit=9).items == ()
 
 
 def test_agents_come_in_pages_the_oldest_first(conn: Connection, ana: Owner) -> None:
     made = [make(conn, ana, f"A{at}") for at in range(5)]
-    first = agents.listed(conn, ana, limit=2)
+    first = agents.list_page(conn, ana, limit=2)
     made.append(make(conn, ana, "A5"))
-    second = agents.listed(conn, ana, limit=2, after=first.next)
-    third = agents.listed(conn, ana, limit=2, after=second.next)
+    second = agents.list_page(conn, ana, limit=2, after=first.next)
+    third = agents.list_page(conn, ana, limit=2, after=second.next)
     assert [*first.items, *second.items, *third.items] == made
     assert third.next == ""
     with pytest.raises(Refused, match="not a cursor"):
-        agents.listed(conn, ana, limit=2, after="x")
+        agents.list_page(conn, ana, limit=2, after="x")
 
 
 def test_an_assistant_must_be_of_the_same_workspace(conn: Connection, ana: Owner) -> None:
-    foreign = make(conn, somebody(conn, "eve", "elsewhere"), "Foreign")
+    foreign = make(conn, new_owner(conn, "eve", "elsewhere"), "Foreign")
     for missing in (foreign.id, "agt_" + "A" * 22, "", "' OR 1=1 --", "\x00", "\ud800"):
         with pytest.raises(Refused, match=r"Planner cannot call .*: this workspace has no agent"):
             make(conn, ana, "Planner", missing)
@@ -115,9 +115,9 @@ def test_calls_never_lead_back(conn: Connection, ana: Owner) -> None:
 @given(st.lists(st.tuples(st.integers(0, 6), st.sets(st.integers(0, 6), max_size=4)), max_size=12))
 def test_no_row_of_changes_makes_a_circle(changes: list[tuple[int, set[int]]]) -> None:
     """A change is refused exactly when it would close a circle; the model is every path there is."""
-    with fresh() as conn:
-        owner = somebody(conn, "ana")
-        made = [make(conn, owner, f"A{at}").id for at in range(7)]
+    with memory_database() as conn:
+        owner = new_owner(conn, "ana")
+        agent_ids = [make(conn, owner, f"A{at}").id for at in range(7)]
         calls: dict[int, set[int]] = {at: set() for at in range(7)}
 
         def reached(start: int, graph: dict[int, set[int]]) -> set[int]:
@@ -125,21 +125,21 @@ def test_no_row_of_changes_makes_a_circle(changes: list[tuple[int, set[int]]]) -
             ahead = set(graph[start])
             while ahead:
                 seen |= ahead
-                ahead = {there for here in ahead for there in graph[here]} - seen
+                ahead = {callee for caller in ahead for callee in graph[caller]} - seen
             return seen
 
         for at, called in changes:
-            wanted = spec(f"A{at}", *(made[one] for one in sorted(called)))
+            new_spec = spec(f"A{at}", *(agent_ids[one] for one in sorted(called)))
             if at in reached(at, {**calls, at: called}):
                 with pytest.raises(Refused, match="calling itself"):
-                    agents.replace(conn, owner, made[at], wanted, NOW_MS)
+                    agents.replace(conn, owner, agent_ids[at], new_spec, NOW_MS)
             else:
-                assert agents.replace(conn, owner, made[at], wanted, NOW_MS) is not None
+                assert agents.replace(conn, owner, agent_ids[at], new_spec, NOW_MS) is not None
                 calls[at] = called
 
 
 def test_an_agent_that_others_call_is_not_deleted(conn: Connection, ana: Owner) -> None:
-    ben = somebody(conn, "ben")
+    ben = new_owner(conn, "ben")
     called = make(conn, ana, "Researcher")
     caller = make(conn, ben, "Planner", called.id)
     with pytest.raises(Refused, match=rf"Planner \({caller.id}\) calls Researcher"):
@@ -150,29 +150,31 @@ def test_an_agent_that_others_call_is_not_deleted(conn: Connection, ana: Owner) 
 
 
 def test_there_are_limits(conn: Connection, ana: Owner, monkeypatch: pytest.MonkeyPatch) -> None:
-    many = [make(conn, ana, f"A{at}").id for at in range(agents.MOST_ASSISTANTS + 1)]
-    assert len(make(conn, ana, "All", *many[:-1]).spec.assistants) == agents.MOST_ASSISTANTS
+    many = [make(conn, ana, f"A{at}").id for at in range(agents.MAX_ASSISTANTS + 1)]
+    assert len(make(conn, ana, "All", *many[:-1]).spec.assistants) == agents.MAX_ASSISTANTS
     for called in (many, [many[0], many[0]]):
         with pytest.raises(Refused, match="up to 32 assistants, each of them listed once"):
             make(conn, ana, "Too many", *called)
     with pytest.raises(Refused, match="Shorten its system prompt"):
         agents.create(conn, ana, AgentSpec(name="Big", model="m", system="x" * 1_000_000), NOW_MS)
-    monkeypatch.setattr(agents, "MOST_AGENTS", len(many) + 1)
+    monkeypatch.setattr(agents, "MAX_AGENTS", len(many) + 1)
     with pytest.raises(Refused, match="at most 34 agents"):
         make(conn, ana, "One more")
     assert agents.replace(conn, ana, many[0], spec("A0 again"), NOW_MS) is not None
-    assert make(conn, somebody(conn, "eve", "elsewhere"), "Elsewhere").spec.name == "Elsewhere"
+    assert make(conn, new_owner(conn, "eve", "elsewhere"), "Elsewhere").spec.name == "Elsewhere"
 
 
-@pytest.mark.parametrize("text", NASTY)
+@pytest.mark.parametrize("text", HOSTILE_TEXTS)
 def test_nasty_texts_are_texts_or_refused(conn: Connection, ana: Owner, text: str) -> None:
     """S10, S11."""
-    make(conn, somebody(conn, "eve", "elsewhere"), "secret")
+    make(conn, new_owner(conn, "eve", "elsewhere"), "secret")
     assert agents.get(conn, ana, text) is None
     assert agents.replace(conn, ana, text, spec("x"), NOW_MS) is None
     assert agents.delete(conn, ana, text) is False
-    named = AgentSpec(name=text, model=text, system=text, preset=text, tools=(Tool(text, text, text),))
-    if not text.strip() or len(text) > agents.MOST_NAME_CHARACTERS:
+    named = AgentSpec(
+        name=text, model=text, system=text, preset=text, tools=(ToolDefinition(text, text, text),)
+    )
+    if not text.strip() or len(text) > agents.MAX_NAME_CHARACTERS:
         with pytest.raises(Refused, match="name of 1 to 64 characters"):
             agents.create(conn, ana, named, NOW_MS)
     elif "\ud800" in text or "\udfff" in text:
@@ -180,4 +182,4 @@ def test_nasty_texts_are_texts_or_refused(conn: Connection, ana: Owner, text: st
             agents.create(conn, ana, named, NOW_MS)
     else:
         assert agents.create(conn, ana, named, NOW_MS).spec == named
-    assert all(agent.owner == ana for agent in agents.listed(conn, ana, limit=9).items)
+    assert all(agent.owner == ana for agent in agents.list_page(conn, ana, limit=9).items)

@@ -8,38 +8,38 @@ from pathlib import Path
 import msgspec
 import pytest
 from sqlalchemy import update
-from tests.store.keeping import a_turn, entries, kept, read_all, say, story
+from tests.store.keeping import append_all, entries, new_turn, read_all, temporary_database, turn_events
 
 from thinkaloud.canon import BlockGrew, BlockStarted, Event, Kind, OutOfOrder, TurnStarted
 from thinkaloud.store import turns as turn_queries
 from thinkaloud.store.database import Batch, NotSaved
-from thinkaloud.store.log import Committed, EventLog, Pace
+from thinkaloud.store.log import CommitStats, EventLog, LogConfig
 from thinkaloud.store.schema import turns
-from thinkaloud.store.sqlite import Sqlite
+from thinkaloud.store.sqlite import SqliteDatabase
 from thinkaloud.transcript import Turn, apply
 
 NEVER = 3600.0
-PATIENT = Pace(every_s=NEVER)
+NO_TIMER_CONFIG = LogConfig(commit_interval_s=NEVER)
 """Nothing is committed for having waited long enough."""
 
 START: list[Event] = [TurnStarted("openai_chat", "demo"), BlockStarted(0, Kind.REASONING)]
 
 
-def run(story: Callable[[Sqlite], Awaitable[None]], folder: Path) -> None:
+def run_scenario(scenario: Callable[[SqliteDatabase], Awaitable[None]], folder: Path) -> None:
     async def whole() -> None:
-        async with kept(folder) as database:
-            await asyncio.wait_for(story(database), 30)
+        async with temporary_database(folder) as database:
+            await asyncio.wait_for(scenario(database), 30)
 
     asyncio.run(whole())
 
 
-async def settled(log: EventLog, turn: int, last: int) -> None:
+async def wait_until_published(log: EventLog, turn: int, last: int) -> None:
     """Until readers see entry `last`."""
     while (span := await log.read(turn)).last < last:
-        await log.changed(turn, span.last)
+        await log.wait_for_change(turn, span.last)
 
 
-class Gated(Sqlite):
+class GatedDatabase(SqliteDatabase):
     """An engine whose commits wait for a gate to open."""
 
     def __init__(self, path: Path) -> None:
@@ -52,64 +52,64 @@ class Gated(Sqlite):
 
 
 def test_nothing_is_seen_before_it_is_on_disk(tmp_path: Path) -> None:
-    async def told(database: Sqlite) -> None:
-        row = await a_turn(database)
-        gated = Gated(database.path)
+    async def scenario(database: SqliteDatabase) -> None:
+        row = await new_turn(database)
+        gated = GatedDatabase(database.path)
         async with EventLog(gated) as log:
             writer = log.writer(row.key, row.epoch)
-            say(writer, entries(START))
+            append_all(writer, entries(START))
             await asyncio.sleep(0.05)
             assert (await log.read(row.key)).lines == ()
             gated.gate.set()
-            await settled(log, row.key, 1)
+            await wait_until_published(log, row.key, 1)
         gated.close()
 
-    run(told, tmp_path)
+    run_scenario(scenario, tmp_path)
 
 
 def test_first_words_and_boundaries_do_not_wait(tmp_path: Path) -> None:
     """The first delta of a block is committed at once; the next waits for time, size or a boundary."""
 
-    async def told(database: Sqlite) -> None:
-        row = await a_turn(database)
-        async with EventLog(database, PATIENT) as log:
+    async def scenario(database: SqliteDatabase) -> None:
+        row = await new_turn(database)
+        async with EventLog(database, NO_TIMER_CONFIG) as log:
             writer = log.writer(row.key, row.epoch)
-            say(writer, entries([*START, BlockGrew(0, "first")]))
-            await settled(log, row.key, 2)
-            say(writer, entries([BlockGrew(0, " second")], 3))
+            append_all(writer, entries([*START, BlockGrew(0, "first")]))
+            await wait_until_published(log, row.key, 2)
+            append_all(writer, entries([BlockGrew(0, " second")], 3))
             await asyncio.sleep(0.05)
             assert (await log.read(row.key)).last == 2
-            say(writer, entries([BlockGrew(0, "x" * 4096)], 4))
-            await settled(log, row.key, 4)
-            say(writer, entries([BlockGrew(0, "small"), BlockStarted(1, Kind.TEXT)], 5))
-            await settled(log, row.key, 6)
+            append_all(writer, entries([BlockGrew(0, "x" * 4096)], 4))
+            await wait_until_published(log, row.key, 4)
+            append_all(writer, entries([BlockGrew(0, "small"), BlockStarted(1, Kind.TEXT)], 5))
+            await wait_until_published(log, row.key, 6)
 
-    run(told, tmp_path)
+    run_scenario(scenario, tmp_path)
 
 
 def test_an_ordinary_delta_is_seen_within_the_pace(tmp_path: Path) -> None:
-    async def told(database: Sqlite) -> None:
-        row = await a_turn(database)
-        commits: list[Committed] = []
-        async with EventLog(database, told=commits.append) as log:
+    async def scenario(database: SqliteDatabase) -> None:
+        row = await new_turn(database)
+        commits: list[CommitStats] = []
+        async with EventLog(database, on_commit=commits.append) as log:
             writer = log.writer(row.key, row.epoch)
-            say(writer, entries([*START, *(BlockGrew(0, "a") for _ in range(100))]))
-            await settled(log, row.key, 101)
-            say(writer, entries([BlockGrew(0, "b")], 102))
-            await settled(log, row.key, 102)
+            append_all(writer, entries([*START, *(BlockGrew(0, "a") for _ in range(100))]))
+            await wait_until_published(log, row.key, 101)
+            append_all(writer, entries([BlockGrew(0, "b")], 102))
+            await wait_until_published(log, row.key, 102)
         assert sum(commit.entries for commit in commits) == 103
         assert len(commits) == 2
 
-    run(told, tmp_path)
+    run_scenario(scenario, tmp_path)
 
 
 def test_two_tabs_a_late_joiner_and_a_replay_read_the_same(tmp_path: Path) -> None:
     """Whoever comes when, from memory or from the database, gets the same bytes without a gap or a double."""
-    told_events = entries(story(*("word " for _ in range(3000))))
+    told_events = entries(turn_events(*("word " for _ in range(3000))))
 
-    async def told(database: Sqlite) -> None:
-        row = await a_turn(database)
-        async with EventLog(database, Pace(every_s=0.002, kept_bytes=2000)) as log:
+    async def scenario(database: SqliteDatabase) -> None:
+        row = await new_turn(database)
+        async with EventLog(database, LogConfig(commit_interval_s=0.002, cached_bytes=2000)) as log:
             writer = log.writer(row.key, row.epoch)
             tabs = [asyncio.create_task(read_all(log, row.key)) for _ in range(2)]
             dice = random.Random(7)
@@ -135,42 +135,42 @@ def test_two_tabs_a_late_joiner_and_a_replay_read_the_same(tmp_path: Path) -> No
             assert (turn.answer, turn.reasoning) == (folded.answer, folded.reasoning)
             assert (turn.outcome, turn.seq) == (folded.outcome, folded.seq)
 
-    run(told, tmp_path)
+    run_scenario(scenario, tmp_path)
 
 
 def test_an_old_writer_cannot_add_to_a_turn_that_was_taken_over(tmp_path: Path) -> None:
-    async def told(database: Sqlite) -> None:
-        row, other = await a_turn(database), await a_turn(database)
+    async def scenario(database: SqliteDatabase) -> None:
+        row, other = await new_turn(database), await new_turn(database)
         async with EventLog(database) as log:
             writer, untouched = log.writer(row.key, row.epoch), log.writer(other.key, other.epoch)
-            say(writer, entries(START))
+            append_all(writer, entries(START))
             await writer.flush()
             claim = update(turns).where(turns.c.key == row.key).values(epoch=turns.c.epoch + 1)
             await database.write(lambda conn: conn.execute(claim).rowcount)
-            say(writer, entries([BlockGrew(0, "too late")], 2))
-            say(untouched, entries(START))
+            append_all(writer, entries([BlockGrew(0, "too late")], 2))
+            append_all(untouched, entries(START))
             await writer.flush()
             await untouched.flush()
-            assert writer.lost
-            assert not untouched.lost
-            say(writer, entries([BlockGrew(0, "much too late")], 3))
+            assert writer.taken_over
+            assert not untouched.taken_over
+            append_all(writer, entries([BlockGrew(0, "much too late")], 3))
         async with EventLog(database) as log:
             assert (await log.read(row.key)).last == 1
             assert (await log.read(other.key)).last == 1
 
-    run(told, tmp_path)
+    run_scenario(scenario, tmp_path)
 
 
-async def set_pragma(database: Sqlite, setting: str) -> None:
+async def set_pragma(database: SqliteDatabase, setting: str) -> None:
     """Outside of any transaction, for a file that takes nothing begins none."""
 
     def change() -> None:
-        with database._writer.connect() as conn:
+        with database._writer_engine.connect() as conn:
             raw = conn.connection.driver_connection
             assert raw is not None
             raw.execute(f"PRAGMA {setting}")
 
-    await asyncio.get_running_loop().run_in_executor(database._writing, change)
+    await asyncio.get_running_loop().run_in_executor(database._writer_pool, change)
 
 
 FULL = ("max_page_count = 1", "max_page_count = 1000000000")
@@ -180,88 +180,90 @@ READ_ONLY = ("query_only = ON", "query_only = OFF")
 @pytest.mark.parametrize(("refuse", "take"), [FULL, READ_ONLY], ids=["full", "read-only"])
 def test_a_disk_that_takes_nothing_is_said_and_recovers(tmp_path: Path, refuse: str, take: str) -> None:
     """The live view goes on and says that it is not saved; when there is room again, everything is."""
-    told_events = entries(story(*("word " * 200 for _ in range(200))))
+    told_events = entries(turn_events(*("word " * 200 for _ in range(200))))
 
-    async def told(database: Sqlite) -> None:
-        row = await a_turn(database)
-        async with EventLog(database, Pace(retry_s=0.02)) as log:
+    async def scenario(database: SqliteDatabase) -> None:
+        row = await new_turn(database)
+        async with EventLog(database, LogConfig(retry_s=0.02)) as log:
             writer = log.writer(row.key, row.epoch)
-            say(writer, told_events[:6])
+            append_all(writer, told_events[:6])
             await writer.flush()
             await set_pragma(database, refuse)
-            say(writer, told_events[6:])
-            await settled(log, row.key, told_events[-1].seq)
+            append_all(writer, told_events[6:])
+            await wait_until_published(log, row.key, told_events[-1].seq)
             span = await log.read(row.key)
             assert not span.saved
             assert not log.saved
             assert span.lines == tuple(msgspec.json.encode(entry) for entry in told_events)
-            assert log.held_bytes > 100_000
+            assert log.unsaved_bytes > 100_000
             closing = asyncio.create_task(writer.close())
             await asyncio.sleep(0.1)
             assert not closing.done()
             await set_pragma(database, take)
             assert await closing is not None
             assert log.saved
-            assert log.held_bytes == 0
+            assert log.unsaved_bytes == 0
             assert await read_all(log, row.key) == list(span.lines)
 
-    run(told, tmp_path)
+    run_scenario(scenario, tmp_path)
 
 
 def test_what_is_held_is_bounded(tmp_path: Path) -> None:
-    async def told(database: Sqlite) -> None:
-        row = await a_turn(database)
-        async with EventLog(database, Pace(held_bytes=10_000, retry_s=NEVER)) as log:
+    async def scenario(database: SqliteDatabase) -> None:
+        row = await new_turn(database)
+        async with EventLog(database, LogConfig(max_unsaved_bytes=10_000, retry_s=NEVER)) as log:
             writer = log.writer(row.key, row.epoch)
-            say(writer, entries(START))
+            append_all(writer, entries(START))
             await writer.flush()
             await set_pragma(database, READ_ONLY[0])
             for seq in range(2, 4):
-                say(writer, entries([BlockGrew(0, "x" * 5000)], seq))
-                await settled(log, row.key, seq)
+                append_all(writer, entries([BlockGrew(0, "x" * 5000)], seq))
+                await wait_until_published(log, row.key, seq)
             with pytest.raises(NotSaved, match="memory for what waits is full"):
-                say(writer, entries([BlockGrew(0, "x")], 4))
+                append_all(writer, entries([BlockGrew(0, "x")], 4))
             await set_pragma(database, READ_ONLY[1])
 
-    run(told, tmp_path)
+    run_scenario(scenario, tmp_path)
 
 
 def test_memory_holds_the_newest_only(tmp_path: Path) -> None:
-    async def told(database: Sqlite) -> None:
-        row = await a_turn(database)
-        async with EventLog(database, Pace(kept_bytes=1000)) as log:
+    async def scenario(database: SqliteDatabase) -> None:
+        row = await new_turn(database)
+        async with EventLog(database, LogConfig(cached_bytes=1000)) as log:
             writer = log.writer(row.key, row.epoch)
             for entry in entries([*START, *(BlockGrew(0, "y" * 5000) for _ in range(50))]):
                 writer.append(entry)
                 await writer.flush()
-            live = log._live[row.key]
-            assert live.first_kept == 51
+            live = log._live_logs[row.key]
+            assert live.first_cached == 51
             assert (await log.read(row.key)).lines
 
-    run(told, tmp_path)
+    run_scenario(scenario, tmp_path)
 
 
 def test_a_turn_that_is_over_takes_no_more(tmp_path: Path) -> None:
-    async def told(database: Sqlite) -> None:
-        row = await a_turn(database)
+    async def scenario(database: SqliteDatabase) -> None:
+        row = await new_turn(database)
         async with EventLog(database) as log:
             writer = log.writer(row.key, row.epoch)
-            say(writer, entries(story("51")))
+            append_all(writer, entries(turn_events("51")))
             with pytest.raises(OutOfOrder):
-                say(writer, entries([BlockGrew(1, "!")], 99))
+                append_all(writer, entries([BlockGrew(1, "!")], 99))
             await writer.close()
 
-    run(told, tmp_path)
+    run_scenario(scenario, tmp_path)
 
 
 def test_what_waits_is_saved_when_the_log_closes(tmp_path: Path) -> None:
-    async def told(database: Sqlite) -> None:
-        row = await a_turn(database)
-        async with EventLog(database, PATIENT) as log:
-            say(log.writer(row.key, row.epoch), entries([*START, BlockGrew(0, "a"), BlockGrew(0, "b")]))
+    async def scenario(database: SqliteDatabase) -> None:
+        row = await new_turn(database)
+        async with EventLog(database, NO_TIMER_CONFIG) as log:
+            append_all(
+                log.writer(row.key, row.epoch), entries([*START, BlockGrew(0, "a"), BlockGrew(0, "b")])
+            )
         async with EventLog(database) as log:
             assert (await log.read(row.key)).last == 3
             running = await database.read(lambda conn: turn_queries.running_of(conn, 1))
             assert running == 1
 
-    run(told, tmp_path)
+    run_scenario(scenario, tmp_path)

@@ -6,7 +6,7 @@ import re
 import pytest
 from sqlalchemy import Connection, select
 from tests.store.keeping import NOW_MS
-from tests.store.owned import NASTY, a_session, ask, exchange, finish, somebody, words_kept
+from tests.store.owned import HOSTILE_TEXTS, ask, exchange, finish, indexed_words, new_owner, new_session
 
 from thinkaloud.canon import Refused
 from thinkaloud.store import agents, ids, people, preferences, search, sessions
@@ -17,7 +17,7 @@ from thinkaloud.store.schema import metadata, tokens
 def test_the_local_user_is_made_once(conn: Connection) -> None:
     first = people.ensure_local(conn, NOW_MS)
     assert people.ensure_local(conn, NOW_MS + 1) == first
-    assert [user.name for user in people.users(conn)] == ["local"]
+    assert [user.name for user in people.list_users(conn)] == ["local"]
     assert [place.name for place in people.workspaces_of(conn, first.user)] == ["default"]
 
 
@@ -28,7 +28,7 @@ def test_users_share_a_workspace_and_may_be_in_several(conn: Connection) -> None
     assert [place.name for place in people.workspaces_of(conn, ana.key)] == ["default", "lab"]
     assert people.workspaces_of(conn, ben.key) == (lab,)
     assert people.user_named(conn, "ana") == ana
-    assert people.users(conn) == (ana, ben)
+    assert people.list_users(conn) == (ana, ben)
     assert len({ana.id, ben.id, lab.id}) == 3
 
 
@@ -61,78 +61,80 @@ def test_a_token_opens_until_it_is_revoked_for_good(conn: Connection) -> None:
     assert not people.revoke_token(conn, token.id, NOW_MS + 9)
     assert people.token_user(conn, secret) is None
     assert people.token_user(conn, other_secret) == ana
-    assert [kept.revoked_ms for kept in people.tokens_of(conn, ana.key)] == [NOW_MS + 5, None]
+    assert [stored.revoked_ms for stored in people.tokens_of(conn, ana.key)] == [NOW_MS + 5, None]
 
 
 def test_only_a_hash_of_a_secret_is_kept(conn: Connection) -> None:
     ana = people.add_user(conn, "ana", NOW_MS)
     _, secret = people.create_token(conn, ana.key, "laptop", NOW_MS)
     assert conn.scalar(select(tokens.c.hash)) == hashlib.sha256(secret.encode()).digest()
-    kept = [row for table in metadata.sorted_tables for row in conn.execute(select(table))]
-    assert secret not in repr(kept)
-    assert secret[4:] not in repr(kept)
+    stored = [row for table in metadata.sorted_tables for row in conn.execute(select(table))]
+    assert secret not in repr(stored)
+    assert secret[4:] not in repr(stored)
 
 
 def test_what_looks_like_a_secret_opens_nothing(conn: Connection) -> None:
     ana = people.add_user(conn, "ana", NOW_MS)
     token, secret = people.create_token(conn, ana.key, "laptop", NOW_MS)
-    for shown in (*NASTY, secret[:-1], secret + "=", secret.upper(), secret[4:], token.id):
+    for shown in (*HOSTILE_TEXTS, secret[:-1], secret + "=", secret.upper(), secret[4:], token.id):
         assert people.token_user(conn, shown) is None
         assert not people.revoke_token(conn, shown, NOW_MS) or shown == token.id
 
 
 def test_removing_a_user_takes_all_that_is_theirs_and_nothing_else(conn: Connection) -> None:
-    ana, ben = somebody(conn, "ana"), somebody(conn, "ben")
+    ana, ben = new_owner(conn, "ana"), new_owner(conn, "ben")
     for owner in (ana, ben):
-        exchange(conn, a_session(conn, owner), "apples", "pears", "plums")
+        exchange(conn, new_session(conn, owner), "apples", "pears", "plums")
         agents.create(conn, owner, AgentSpec(name="Planner", model="m"), NOW_MS)
         preferences.write(conn, owner, Preferences(language="pt-BR"), NOW_MS)
         people.create_token(conn, owner.user, "t", NOW_MS)
     people.remove_user(conn, "ana")
-    assert [user.name for user in people.users(conn)] == ["ben"]
+    assert [user.name for user in people.list_users(conn)] == ["ben"]
     everything = frozenset(SearchKind)
     assert search.find(conn, ana, "apples", kinds=everything, limit=9).items == ()
     assert len(search.find(conn, ben, "apples", kinds=everything, limit=9).items) == 1
-    assert len(agents.listed(conn, ben, limit=9).items) == 1
-    kept = {table.name: len(conn.execute(select(table)).all()) for table in metadata.sorted_tables}
+    assert len(agents.list_page(conn, ben, limit=9).items) == 1
+    row_counts = {table.name: len(conn.execute(select(table)).all()) for table in metadata.sorted_tables}
     rows = {"users": 1, "members": 1, "sessions": 1, "turns": 1, "messages": 2, "parts": 2, "found": 3}
-    assert kept.items() >= {**rows, "agents": 1, "preferences": 1, "tokens": 1}.items()
+    assert row_counts.items() >= {**rows, "agents": 1, "preferences": 1, "tokens": 1}.items()
 
 
 def test_a_key_of_somebody_who_is_gone_is_never_given_again(conn: Connection) -> None:
     """Whoever still holds it, such as an open connection, must not become somebody else."""
-    gone = somebody(conn, "ana")
-    session = a_session(conn, gone)
+    removed_owner = new_owner(conn, "ana")
+    session = new_session(conn, removed_owner)
     people.remove_user(conn, "ana")
-    new = somebody(conn, "ben")
-    assert new.user != gone.user
-    assert a_session(conn, new).key != session.key
+    new = new_owner(conn, "ben")
+    assert new.user != removed_owner.user
+    assert new_session(conn, new).key != session.key
 
 
 def test_nobody_is_removed_while_a_turn_of_theirs_runs(conn: Connection) -> None:
-    ana = somebody(conn, "ana")
-    turn = ask(conn, a_session(conn, ana), "Hm?").turn
+    ana = new_owner(conn, "ana")
+    turn = ask(conn, new_session(conn, ana), "Hm?").turn
     with pytest.raises(Refused, match="has a turn that runs"):
         people.remove_user(conn, "ana")
     finish(conn, turn)
     people.remove_user(conn, "ana")
-    assert people.users(conn) == ()
-    assert words_kept(conn) == []
+    assert people.list_users(conn) == ()
+    assert indexed_words(conn) == []
 
 
 def test_nobody_is_removed_while_others_need_their_agent(conn: Connection) -> None:
-    ana, ben = somebody(conn, "ana"), somebody(conn, "ben")
-    mine = agents.create(conn, ana, AgentSpec(name="Researcher", model="m"), NOW_MS)
-    agents.create(conn, ana, AgentSpec(name="Mine", model="m", assistants=(mine.id,)), NOW_MS)
-    theirs = agents.create(conn, ben, AgentSpec(name="Planner", model="m", assistants=(mine.id,)), NOW_MS)
+    ana, ben = new_owner(conn, "ana"), new_owner(conn, "ben")
+    needed_agent = agents.create(conn, ana, AgentSpec(name="Researcher", model="m"), NOW_MS)
+    agents.create(conn, ana, AgentSpec(name="Mine", model="m", assistants=(needed_agent.id,)), NOW_MS)
+    calling_agent = agents.create(
+        conn, ben, AgentSpec(name="Planner", model="m", assistants=(needed_agent.id,)), NOW_MS
+    )
     with pytest.raises(Refused, match=r"Planner .* calls Researcher"):
         people.remove_user(conn, "ana")
-    agents.delete(conn, ben, theirs.id)
+    agents.delete(conn, ben, calling_agent.id)
     people.remove_user(conn, "ana")
-    assert agents.listed(conn, ben, limit=9).items == ()
+    assert agents.list_page(conn, ben, limit=9).items == ()
 
 
-@pytest.mark.parametrize("text", NASTY)
+@pytest.mark.parametrize("text", HOSTILE_TEXTS)
 def test_a_nasty_name_is_a_name_or_refused(conn: Connection, text: str) -> None:
     ana = people.add_user(conn, "ana", NOW_MS)
     if not re.fullmatch(r"[\w.@-]{1,64}", text, re.ASCII):
@@ -144,26 +146,26 @@ def test_a_nasty_name_is_a_name_or_refused(conn: Connection, text: str) -> None:
         people.user_named(conn, text)
     with pytest.raises(Refused):
         people.remove_user(conn, text)
-    if len(text) > people.MOST_LABEL_CHARACTERS:
+    if len(text) > people.MAX_LABEL_CHARACTERS:
         with pytest.raises(Refused, match="at most 64"):
             people.create_token(conn, ana.key, text, NOW_MS)
     else:
         token, _ = people.create_token(conn, ana.key, text, NOW_MS)
         assert people.tokens_of(conn, ana.key) == (token,)
-    assert people.users(conn) == (ana,)
+    assert people.list_users(conn) == (ana,)
 
 
 def test_ids_say_what_they_name_and_nothing_else_is_looked_up() -> None:
     """S6: 128 random bits."""
     made = {ids.new("ses") for _ in range(100)}
     assert len(made) == 100
-    assert all(ids.fits("ses", one) and len(one) == 26 for one in made)
-    assert not any(ids.fits("trn", one) or ids.fits("ses", one + "A") for one in made)
-    assert not any(ids.fits("ses", text) for text in NASTY if text != "ses_" + "A" * 22)
+    assert all(ids.matches("ses", one) and len(one) == 26 for one in made)
+    assert not any(ids.matches("trn", one) or ids.matches("ses", one + "A") for one in made)
+    assert not any(ids.matches("ses", text) for text in HOSTILE_TEXTS if text != "ses_" + "A" * 22)
 
 
 def test_an_owner_of_nothing_sees_nothing(conn: Connection) -> None:
-    somebody(conn, "ana")
-    assert sessions.listed(conn, Owner(99, 99), limit=9).items == ()
+    new_owner(conn, "ana")
+    assert sessions.list_page(conn, Owner(99, 99), limit=9).items == ()
     assert people.workspaces_of(conn, 99) == ()
     assert people.tokens_of(conn, 99) == ()

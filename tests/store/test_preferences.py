@@ -4,21 +4,21 @@ import msgspec
 import pytest
 from sqlalchemy import Connection, update
 from tests.store.keeping import NOW_MS
-from tests.store.owned import NASTY, somebody
+from tests.store.owned import HOSTILE_TEXTS, new_owner
 
 from thinkaloud.canon import Refused
 from thinkaloud.context import ContextMode
 from thinkaloud.store import people, preferences
 from thinkaloud.store.rows import Owner, Preferences
 from thinkaloud.store.schema import preferences as preference_rows
-from thinkaloud.view import Open, Policy, preset
+from thinkaloud.view import OpenState, Policy, preset
 
 TRACE = Preferences(display=preset("trace"), language="pt-BR", context_mode=ContextMode.STRIP)
 
 
 @pytest.fixture
 def ana(conn: Connection) -> Owner:
-    return somebody(conn, "ana")
+    return new_owner(conn, "ana")
 
 
 def test_whoever_has_written_none_has_the_defaults(conn: Connection, ana: Owner) -> None:
@@ -36,7 +36,7 @@ def test_the_last_wishes_stand(conn: Connection, ana: Owner) -> None:
 def test_wishes_are_of_one_user_in_one_workspace(conn: Connection, ana: Owner) -> None:
     """R054."""
     elsewhere = Owner(ana.user, people.add_member(conn, ana.user, "lab", NOW_MS).key)
-    ben = somebody(conn, "ben")
+    ben = new_owner(conn, "ben")
     preferences.write(conn, ana, TRACE, NOW_MS)
     assert preferences.read(conn, elsewhere) == Preferences()
     assert preferences.read(conn, ben) == Preferences()
@@ -62,23 +62,24 @@ def test_what_a_newer_version_wrote_is_read_as_far_as_it_is_known(conn: Connecti
     assert read.language == "pt-BR"
     assert read.context_mode is ContextMode.PROVIDER_DEFAULT
     assert read.display == msgspec.structs.replace(
-        Policy(preset="trace", while_streaming=Open.COLLAPSED), after_complete=TRACE.display.after_complete
+        Policy(preset="trace", while_streaming=OpenState.COLLAPSED),
+        after_complete=TRACE.display.after_complete,
     )
 
 
 @pytest.mark.parametrize(
-    "kept", ["{}", '{"display": 7, "language": null}', '{"display": {"auto_close": "x"}}']
+    "stored", ["{}", '{"display": 7, "language": null}', '{"display": {"auto_close": "x"}}']
 )
-def test_wishes_that_make_no_sense_are_the_defaults(conn: Connection, ana: Owner, kept: str) -> None:
+def test_wishes_that_make_no_sense_are_the_defaults(conn: Connection, ana: Owner, stored: str) -> None:
     preferences.write(conn, ana, TRACE, NOW_MS)
-    conn.execute(update(preference_rows).values(wishes=kept))
+    conn.execute(update(preference_rows).values(wishes=stored))
     assert preferences.read(conn, ana) == Preferences()
 
 
-@pytest.mark.parametrize("text", NASTY)
+@pytest.mark.parametrize("text", HOSTILE_TEXTS)
 def test_nasty_texts_are_texts_or_refused(conn: Connection, ana: Owner, text: str) -> None:
     """S10."""
-    ben = somebody(conn, "ben")
+    ben = new_owner(conn, "ben")
     preferences.write(conn, ben, TRACE, NOW_MS)
     wishes = Preferences(language=text, display=Policy(preset=text))
     if "\ud800" in text or "\udfff" in text:

@@ -6,25 +6,25 @@ from hypothesis import strategies as st
 from sqlalchemy import Connection, delete, select, text, update
 from tests.store.keeping import NOW_MS
 from tests.store.owned import (
-    NASTY,
-    a_session,
+    HOSTILE_TEXTS,
     ask,
-    block,
+    block_events,
     exchange,
     finish,
-    fresh,
-    somebody,
+    indexed_words,
+    memory_database,
+    new_owner,
+    new_session,
     tool_call,
-    words_kept,
 )
 
 from thinkaloud.canon import Kind, Refused
 from thinkaloud.canon.requests import ToolMessage
 from thinkaloud.store import people, search, sessions
-from thinkaloud.store.paging import cursor
-from thinkaloud.store.rows import Hit, Owner, SearchKind, Session
-from thinkaloud.store.schema import facts, found, messages
-from thinkaloud.store.search_words import places, read_words
+from thinkaloud.store.paging import encode_cursor
+from thinkaloud.store.rows import Owner, SearchHit, SearchKind, Session
+from thinkaloud.store.schema import facts, messages, search_rows
+from thinkaloud.store.search_words import find_phrases, parse_query
 from thinkaloud.store.texts import storable
 
 EVERYTHING = frozenset(SearchKind)
@@ -33,17 +33,17 @@ DEFAULT = frozenset({SearchKind.PROMPT, SearchKind.ANSWER})
 
 @pytest.fixture
 def ana(conn: Connection) -> Owner:
-    return somebody(conn, "ana")
+    return new_owner(conn, "ana")
 
 
 @pytest.fixture
 def session(conn: Connection, ana: Owner) -> Session:
-    return a_session(conn, ana)
+    return new_session(conn, ana)
 
 
 def find(
     conn: Connection, owner: Owner, words: str, kinds: frozenset[SearchKind] = EVERYTHING
-) -> tuple[Hit, ...]:
+) -> tuple[SearchHit, ...]:
     return search.find(conn, owner, words, kinds=kinds, limit=200).items
 
 
@@ -54,9 +54,9 @@ def kinds_of(conn: Connection, owner: Owner, words: str) -> list[tuple[SearchKin
 def test_every_kind_is_found_where_it_was_said(conn: Connection, ana: Owner, session: Session) -> None:
     """R138, K28: thoughts are searchable, and told apart from the rest."""
     turn = ask(conn, session, "prompt common", ToolMessage("c1", "asked common", "tool_asked")).turn
-    thought = block(0, Kind.REASONING, "thought common")
+    thought = block_events(0, Kind.REASONING, "thought common")
     call = tool_call(1, "lookup", '{"q": "given"}', "got")
-    finish(conn, turn, *thought, *call, *block(2, Kind.TEXT, "answer common"))
+    finish(conn, turn, *thought, *call, *block_events(2, Kind.TEXT, "answer common"))
     assert kinds_of(conn, ana, "common") == [
         (SearchKind.ANSWER, 2),
         (SearchKind.THOUGHT, 0),
@@ -81,12 +81,12 @@ def test_what_an_assistant_said_is_the_result_of_a_call(
     conn: Connection, ana: Owner, session: Session
 ) -> None:
     turn = ask(conn, session, "Hm?").turn
-    call, *rest = tool_call(0, "Researcher", "task", "done")
-    thought, said = (
-        block(1, Kind.REASONING, "inner thought", parent=0),
-        block(2, Kind.TEXT, "inner", parent=0),
+    call, *other_events = tool_call(0, "Researcher", "task", "done")
+    thought, answer_events = (
+        block_events(1, Kind.REASONING, "inner thought", parent=0),
+        block_events(2, Kind.TEXT, "inner", parent=0),
     )
-    finish(conn, turn, call, *thought, *said, *rest)
+    finish(conn, turn, call, *thought, *answer_events, *other_events)
     assert kinds_of(conn, ana, "inner") == [(SearchKind.TOOL, 2), (SearchKind.THOUGHT, 1)]
 
 
@@ -94,7 +94,7 @@ def test_a_hit_says_where_it_is(conn: Connection, ana: Owner) -> None:
     session = sessions.create(conn, ana, now_ms=NOW_MS, title="Fruit")
     turn = exchange(conn, session, "Which?", "", "Maybe  a\nplum?")
     assert find(conn, ana, "PLUM") == (
-        Hit(SearchKind.ANSWER, session.id, "Fruit", turn.id, 1, "Maybe a plum?", ((8, 12),), NOW_MS),
+        SearchHit(SearchKind.ANSWER, session.id, "Fruit", turn.id, 1, "Maybe a plum?", ((8, 12),), NOW_MS),
     )
 
 
@@ -142,45 +142,47 @@ def test_what_is_not_there_is_not_found(
 
 
 WORDS = st.sampled_from(["ape", "apes", "é", "É", "中", "中文", "x-y", "½", "👍", "u1w1prompt", "or"])
-SAID = st.lists(WORDS, max_size=12).map(" ".join)
+PROMPTS = st.lists(WORDS, max_size=12).map(" ".join)
 FORMS = st.sampled_from(["{}", '"{}"', "{}*", '"{}"*'])
 
 
 @settings(deadline=None)
-@given(st.lists(SAID, min_size=1, max_size=5), SAID, FORMS)
-def test_the_engine_and_the_marks_agree(said: list[str], words: str, form: str) -> None:
+@given(st.lists(PROMPTS, min_size=1, max_size=5), PROMPTS, FORMS)
+def test_the_engine_and_the_marks_agree(prompts: list[str], words: str, form: str) -> None:
     """What FTS5 finds is exactly what the places in the text say."""
     typed = form.format(words)
-    with fresh() as conn:
-        owner = somebody(conn, "ana")
-        for prompt in said:
-            ask(conn, a_session(conn, owner), prompt)
+    with memory_database() as conn:
+        owner = new_owner(conn, "ana")
+        for prompt in prompts:
+            ask(conn, new_session(conn, owner), prompt)
         if not words or typed.endswith(("y*", 'y"*', "½*", '½"*', "é*", 'é"*', "É*", 'É"*')):
             with pytest.raises(Refused, match=r"nothing to search for|too short"):
                 find(conn, owner, typed)
             return
-        wanted, hits = read_words(typed), find(conn, owner, typed)
+        phrases, hits = parse_query(typed), find(conn, owner, typed)
         expected = [
-            prompt for prompt in reversed(said) if all(any(places(prompt, [phrase])) for phrase in wanted)
+            prompt
+            for prompt in reversed(prompts)
+            if all(any(find_phrases(prompt, [phrase])) for phrase in phrases)
         ]
         assert [hit.snippet for hit in hits] == expected
         assert all(hit.marks for hit in hits)
 
 
 def test_the_newest_come_first_in_pages_that_stay(conn: Connection, ana: Owner) -> None:
-    made = [ask(conn, a_session(conn, ana), f"plum {at}").turn.id for at in range(7)]
-    ask(conn, a_session(conn, somebody(conn, "ben")), "plum")
-    told, after = [], ""
+    made = [ask(conn, new_session(conn, ana), f"plum {at}").turn.id for at in range(7)]
+    ask(conn, new_session(conn, new_owner(conn, "ben")), "plum")
+    turn_ids, after = [], ""
     while True:
         page = search.find(conn, ana, "plum", kinds=DEFAULT, limit=3, after=after)
-        told += [hit.turn for hit in page.items]
+        turn_ids += [hit.turn for hit in page.items]
         if not (after := page.next):
             break
-        ask(conn, a_session(conn, ana), "plum, later")
-    assert told == made[::-1]
+        ask(conn, new_session(conn, ana), "plum, later")
+    assert turn_ids == made[::-1]
 
 
-@pytest.mark.parametrize("after", ["x", cursor((1, 2)), "\x00", "é", *NASTY[1:5]])
+@pytest.mark.parametrize("after", ["x", encode_cursor((1, 2)), "\x00", "é", *HOSTILE_TEXTS[1:5]])
 def test_a_cursor_that_is_none_is_refused(conn: Connection, ana: Owner, after: str) -> None:
     with pytest.raises(Refused, match="not a cursor"):
         search.find(conn, ana, "plum", kinds=DEFAULT, limit=3, after=after)
@@ -192,9 +194,9 @@ def test_what_others_said_takes_no_place_on_a_page(conn: Connection, ana: Owner,
     """The engine itself stays within the scope, however much newer there is beyond it."""
     mine = [exchange(conn, session, "plum", "plum", "pear").id for _ in range(2)]
     lab = Owner(ana.user, people.add_member(conn, ana.user, "lab", NOW_MS).key)
-    for owner in (somebody(conn, "ben"), lab):
+    for owner in (new_owner(conn, "ben"), lab):
         for _ in range(3):
-            ask(conn, a_session(conn, owner), "plum")
+            ask(conn, new_session(conn, owner), "plum")
     page = search.find(conn, ana, "plum", kinds=frozenset({SearchKind.PROMPT}), limit=2)
     assert [hit.turn for hit in page.items] == mine[::-1]
     assert page.next == ""
@@ -203,7 +205,7 @@ def test_what_others_said_takes_no_place_on_a_page(conn: Connection, ana: Owner,
 def test_nobody_finds_what_is_not_theirs(conn: Connection, ana: Owner, session: Session) -> None:
     """S7: neither of another user nor of the same one in another workspace."""
     lab = Owner(ana.user, people.add_member(conn, ana.user, "lab", NOW_MS).key)
-    ben = somebody(conn, "ben")
+    ben = new_owner(conn, "ben")
     mine = exchange(conn, session, "plum", "plum", "plum").id
     assert {hit.turn for hit in find(conn, ana, "plum")} == {mine}
     for owner in (lab, ben, Owner(ben.user, lab.workspace), Owner(0, 0)):
@@ -212,9 +214,9 @@ def test_nobody_finds_what_is_not_theirs(conn: Connection, ana: Owner, session: 
 
 def test_the_scope_holds_even_when_the_index_is_wrong(conn: Connection, ana: Owner, session: Session) -> None:
     """S7: the rows that are shown are asked for their owner once more."""
-    ben = somebody(conn, "ben")
+    ben = new_owner(conn, "ben")
     ask(conn, session, "plum")
-    key = conn.scalar(select(found.c.key))
+    key = conn.scalar(select(search_rows.c.key))
     forged = {"key": key, "norm": "forged", "tags": f"u{ben.user}w{ben.workspace}prompt"}
     conn.execute(text("INSERT INTO search_text (rowid, norm, tags) VALUES (:key, :norm, :tags)"), forged)
     assert find(conn, ben, "forged") == ()
@@ -223,60 +225,60 @@ def test_the_scope_holds_even_when_the_index_is_wrong(conn: Connection, ana: Own
 def test_what_is_forgotten_leaves_no_word_behind(conn: Connection, ana: Owner, session: Session) -> None:
     for at in range(3):
         turn = ask(conn, session, "Ação 中文 ½", ToolMessage("c", "result", "name")).turn
-        finish(conn, turn, *tool_call(0, "lookup", "{}", "got"), *block(1, Kind.TEXT, f"answer {at}"))
-    assert "acao" in words_kept(conn)
+        finish(conn, turn, *tool_call(0, "lookup", "{}", "got"), *block_events(1, Kind.TEXT, f"answer {at}"))
+    assert "acao" in indexed_words(conn)
     keys = conn.scalars(select(messages.c.key)).all()
-    search.forget(conn, keys)
-    search.forget(conn, keys)
-    assert words_kept(conn) == []
+    search.remove_messages(conn, keys)
+    search.remove_messages(conn, keys)
+    assert indexed_words(conn) == []
     assert find(conn, ana, "answer") == ()
-    assert conn.execute(select(found)).all() == []
+    assert conn.execute(select(search_rows)).all() == []
 
 
 def test_deleting_a_session_leaves_no_word_behind(conn: Connection, ana: Owner, session: Session) -> None:
     exchange(conn, session, "Ação", "thought", "answer")
     sessions.delete(conn, ana, session.id)
-    assert words_kept(conn) == []
+    assert indexed_words(conn) == []
 
 
 def test_an_index_made_by_other_rules_is_made_anew(conn: Connection, ana: Owner, session: Session) -> None:
-    for at in range(search.AT_ONCE // 2 + 1):
+    for at in range(search.BATCH_SIZE // 2 + 1):
         exchange(conn, session, f"plum {at}", "a thought", "a pear")
-    before = find(conn, ana, "plum"), find(conn, ana, "pear"), find(conn, ana, "thought")
-    assert search.current(conn)
+    hits_before = find(conn, ana, "plum"), find(conn, ana, "pear"), find(conn, ana, "thought")
+    assert search.index_current(conn)
     conn.execute(update(facts).values(value="0, Unicode 3.0"))
-    assert not search.current(conn)
-    search.rebuild(conn)
-    assert search.current(conn)
-    assert (find(conn, ana, "plum"), find(conn, ana, "pear"), find(conn, ana, "thought")) == before
+    assert not search.index_current(conn)
+    search.rebuild_index(conn)
+    assert search.index_current(conn)
+    assert (find(conn, ana, "plum"), find(conn, ana, "pear"), find(conn, ana, "thought")) == hits_before
     sessions.delete(conn, ana, session.id)
-    assert words_kept(conn) == []
+    assert indexed_words(conn) == []
 
 
 def test_an_index_that_nobody_remembers_is_not_current(conn: Connection) -> None:
     conn.execute(delete(facts))
-    assert not search.current(conn)
-    search.rebuild(conn)
-    assert search.current(conn)
+    assert not search.index_current(conn)
+    search.rebuild_index(conn)
+    assert search.index_current(conn)
 
 
 def test_messages_without_words_are_no_trouble(conn: Connection, ana: Owner, session: Session) -> None:
-    search.index(conn, [])
-    search.forget(conn, [])
-    search.forget(conn, [999])
+    search.index_messages(conn, [])
+    search.remove_messages(conn, [])
+    search.remove_messages(conn, [999])
     turn = ask(conn, session, "", "…", "\x00").turn
-    finish(conn, turn, *block(0, Kind.REASONING, ""))
-    search.forget(conn, conn.scalars(select(messages.c.key)).all())
-    assert words_kept(conn) == []
+    finish(conn, turn, *block_events(0, Kind.REASONING, ""))
+    search.remove_messages(conn, conn.scalars(select(messages.c.key)).all())
+    assert indexed_words(conn) == []
 
 
-@pytest.mark.parametrize("typed", NASTY)
+@pytest.mark.parametrize("typed", HOSTILE_TEXTS)
 def test_nasty_words_are_words_or_refused(conn: Connection, ana: Owner, session: Session, typed: str) -> None:
     """S10: no operator of the engine can be typed, and nothing foreign is found by any."""
-    ben = a_session(conn, somebody(conn, "ben"))
-    said = storable(typed)  # no provider can say half of a surrogate pair: its JSON would be none
-    exchange(conn, ben, "secret", f"secret {said}", "secret")
-    mine = exchange(conn, session, typed, said, said).id
+    ben = new_session(conn, new_owner(conn, "ben"))
+    stored_text = storable(typed)  # no provider can say half of a surrogate pair: its JSON would be none
+    exchange(conn, ben, "secret", f"secret {stored_text}", "secret")
+    mine = exchange(conn, session, typed, stored_text, stored_text).id
     try:
         hits = find(conn, ana, typed)
     except Refused:
@@ -287,10 +289,10 @@ def test_nasty_words_are_words_or_refused(conn: Connection, ana: Owner, session:
 @settings(deadline=None)
 @given(st.text(max_size=30))
 def test_whatever_is_typed_is_an_answer_or_a_refusal(typed: str) -> None:
-    with fresh() as conn:
-        owner, other = somebody(conn, "ana"), somebody(conn, "ben")
-        ask(conn, a_session(conn, other), f"secret {typed}")
-        ask(conn, a_session(conn, owner), typed)
+    with memory_database() as conn:
+        owner, other = new_owner(conn, "ana"), new_owner(conn, "ben")
+        ask(conn, new_session(conn, other), f"secret {typed}")
+        ask(conn, new_session(conn, owner), typed)
         try:
             hits = find(conn, owner, typed)
         except Refused:

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from wcwidth import iter_graphemes
 
 from thinkaloud.canon import Refused
-from thinkaloud.store.search_folding import fold_text, words
-from thinkaloud.store.search_snippets import LENGTH, snippet
-from thinkaloud.store.search_words import MOST_CHARACTERS, MOST_PHRASES, Phrase, places, read_words
+from thinkaloud.store.search_folding import normalize_text, words
+from thinkaloud.store.search_snippets import SNIPPET_LENGTH, make_snippet
+from thinkaloud.store.search_words import MAX_PHRASES, MAX_QUERY_CHARACTERS, Phrase, find_phrases, parse_query
 
 MIXED = st.text(
     st.one_of(
@@ -51,37 +51,37 @@ MIXED = st.text(
     ],
 )
 def test_what_does_not_count_is_folded_away(text: str, folded: str) -> None:
-    assert fold_text(text) == folded
+    assert normalize_text(text) == folded
 
 
 @given(MIXED)
 def test_folding_again_changes_nothing(text: str) -> None:
-    assert fold_text(fold_text(text)) == fold_text(text)
+    assert normalize_text(normalize_text(text)) == normalize_text(text)
 
 
 @given(MIXED)
 def test_the_same_text_in_another_form_is_the_same(text: str) -> None:
-    assert fold_text(unicodedata.normalize("NFC", text)) == fold_text(text)
-    assert fold_text(unicodedata.normalize("NFD", text)) == fold_text(text)
+    assert normalize_text(unicodedata.normalize("NFC", text)) == normalize_text(text)
+    assert normalize_text(unicodedata.normalize("NFD", text)) == normalize_text(text)
 
 
 @given(MIXED, st.sampled_from([" ", "\n", "\u3000"]))
 def test_spaces_are_borders(text: str, space: str) -> None:
     """What an engine splits at a space never depends on what stands on its other side."""
-    assert fold_text(text + space + text) == f"{fold_text(text)} {fold_text(text)}".strip()
+    assert normalize_text(text + space + text) == f"{normalize_text(text)} {normalize_text(text)}".strip()
 
 
 @given(MIXED)
 def test_every_word_knows_where_it_stands(text: str) -> None:
-    told = list(words(text))
-    assert " ".join(word.text for word in told) == fold_text(text)
-    for word in told:
+    found_words = list(words(text))
+    assert " ".join(word.text for word in found_words) == normalize_text(text)
+    for word in found_words:
         assert 0 <= word.start < word.end <= len(text)
-        assert word.text in fold_text(text[word.start : word.end]).split()
+        assert word.text in normalize_text(text[word.start : word.end]).split()
         assert not any(
             letter.isspace() or (letter.isascii() and not letter.isalnum()) for letter in word.text
         )
-    assert all(one.start <= other.start and one.end <= other.end for one, other in pairwise(told))
+    assert all(one.start <= other.start and one.end <= other.end for one, other in pairwise(found_words))
 
 
 @pytest.mark.parametrize(
@@ -99,51 +99,51 @@ def test_every_word_knows_where_it_stands(text: str) -> None:
     ],
 )
 def test_what_is_typed_is_words_and_phrases(typed: str, wanted: list[tuple[str, ...]]) -> None:
-    assert [phrase.words for phrase in read_words(typed)] == wanted
-    assert not any(phrase.begun for phrase in read_words(typed))
+    assert [phrase.words for phrase in parse_query(typed)] == wanted
+    assert not any(phrase.prefix for phrase in parse_query(typed))
 
 
 def test_a_star_at_the_end_is_the_rest_of_a_word() -> None:
-    assert read_words("App* pe") == (Phrase(("app",), begun=True), Phrase(("pe",)))
-    assert read_words('"big app"*') == (Phrase(("big", "app"), begun=True),)
-    assert read_words("a*b *cd") == (Phrase(("a", "b")), Phrase(("cd",)))
-    assert read_words("中*") == (Phrase(("中",)),)
+    assert parse_query("App* pe") == (Phrase(("app",), prefix=True), Phrase(("pe",)))
+    assert parse_query('"big app"*') == (Phrase(("big", "app"), prefix=True),)
+    assert parse_query("a*b *cd") == (Phrase(("a", "b")), Phrase(("cd",)))
+    assert parse_query("中*") == (Phrase(("中",)),)
     with pytest.raises(Refused, match="at least 2 letters"):
-        read_words("a*")
+        parse_query("a*")
 
 
 @pytest.mark.parametrize("typed", ["", " ", "-", '""', "*", '"*"', "\x00", "… — !"])
 def test_nothing_to_look_for_is_refused(typed: str) -> None:
     with pytest.raises(Refused, match="nothing to search for"):
-        read_words(typed)
+        parse_query(typed)
 
 
 def test_a_search_has_a_size() -> None:
     with pytest.raises(Refused, match="at most 1000 characters"):
-        read_words("x" * (MOST_CHARACTERS + 1))
+        parse_query("x" * (MAX_QUERY_CHARACTERS + 1))
     with pytest.raises(Refused, match="at most 32 words and phrases"):
-        read_words(" ".join(f"w{at}" for at in range(MOST_PHRASES + 1)))
-    assert len(read_words(" ".join(f"w{at}" for at in range(MOST_PHRASES)))) == MOST_PHRASES
+        parse_query(" ".join(f"w{at}" for at in range(MAX_PHRASES + 1)))
+    assert len(parse_query(" ".join(f"w{at}" for at in range(MAX_PHRASES)))) == MAX_PHRASES
 
 
-def found(text: str, typed: str) -> list[str]:
-    return [text[start:end] for start, end in places(text, read_words(typed))]
+def matched_texts(text: str, typed: str) -> list[str]:
+    return [text[start:end] for start, end in find_phrases(text, parse_query(typed))]
 
 
 def test_places_are_those_of_the_text_itself() -> None:
-    assert found("A ação, Ações e REAÇÃO: acao", "ação") == ["ação", "acao"]
-    assert found("ﬁn de siècle", "fin") == ["ﬁn"]
-    assert found("中文字典", "文字") == ["文字"]
-    assert found("the\n\n  end. The end", '"the end"') == ["the\n\n  end", "The end"]
-    assert found("apples app applied", "appl*") == ["apples", "applied"]
-    assert found("½ cup", '"1 2 cup"') == ["½ cup"]
-    assert found("one two", "two one") == ["one", "two"]
-    assert found("bone", "one") == []
+    assert matched_texts("A ação, Ações e REAÇÃO: acao", "ação") == ["ação", "acao"]
+    assert matched_texts("ﬁn de siècle", "fin") == ["ﬁn"]
+    assert matched_texts("中文字典", "文字") == ["文字"]
+    assert matched_texts("the\n\n  end. The end", '"the end"') == ["the\n\n  end", "The end"]
+    assert matched_texts("apples app applied", "appl*") == ["apples", "applied"]
+    assert matched_texts("½ cup", '"1 2 cup"') == ["½ cup"]
+    assert matched_texts("one two", "two one") == ["one", "two"]
+    assert matched_texts("bone", "one") == []
 
 
 def test_a_snippet_shows_the_first_place_and_marks_all_near_it() -> None:
     text = "Lorem ipsum " * 40 + "the\n\tneedle   in hay, a NEEDLE " + "dolor sit " * 40 + "needle"
-    shown, marks = snippet(text, read_words("needle hay"))
+    shown, marks = make_snippet(text, parse_query("needle hay"))
     assert shown.startswith("…")
     assert shown.endswith("…")
     assert "the needle in hay, a NEEDLE dolor" in shown
@@ -151,23 +151,26 @@ def test_a_snippet_shows_the_first_place_and_marks_all_near_it() -> None:
 
 
 def test_a_short_text_is_shown_whole() -> None:
-    assert snippet("  one\n two ", read_words("two")) == ("one two", ((4, 7),))
-    assert snippet("one two three", read_words('two "one two" three')) == ("one two three", ((0, 7), (8, 13)))
-    assert snippet("nothing here", read_words("gone")) == ("nothing here", ())
+    assert make_snippet("  one\n two ", parse_query("two")) == ("one two", ((4, 7),))
+    assert make_snippet("one two three", parse_query('two "one two" three')) == (
+        "one two three",
+        ((0, 7), (8, 13)),
+    )
+    assert make_snippet("nothing here", parse_query("gone")) == ("nothing here", ())
 
 
 def test_text_without_spaces_is_cut_between_characters() -> None:
     family = "👩\u200d👩\u200d👧"
     text = family * 60 + "中" + family * 60
-    shown, marks = snippet(text, read_words("中"))
+    shown, marks = make_snippet(text, parse_query("中"))
     assert [shown[start:end] for start, end in marks] == ["中"]
     assert set(iter_graphemes(shown)) == {family, "中", "…"}
 
 
 def test_a_place_longer_than_the_snippet_is_marked_as_far_as_it_goes() -> None:
     text = "start " + "x" * 500 + " end"
-    shown, marks = snippet(text, read_words('"start ' + "x" * 500 + '"'))
-    assert len(shown) <= LENGTH + 2
+    shown, marks = make_snippet(text, parse_query('"start ' + "x" * 500 + '"'))
+    assert len(shown) <= SNIPPET_LENGTH + 2
     assert marks == ((0, len(shown) - 1),)
 
 
@@ -175,41 +178,41 @@ def test_a_place_longer_than_the_snippet_is_marked_as_far_as_it_goes() -> None:
 @example("e\u0301" * 60, "n", "", 0)
 @example("ﷺ" * 40, "word", "\u0301 ½ ﬁ", 1)
 def test_marks_hold_what_was_looked_for_however_lengths_change(
-    before: str, wanted: str, after: str, gaps: int
+    text_before: str, query: str, text_after: str, gaps: int
 ) -> None:
     """Folding makes text longer and shorter; marks are places of the text as it was written."""
-    text = (before + " \n" * gaps) * 3 + " " + wanted + " " + after * 3
-    told = fold_text(wanted).split()
-    assume(told)
-    phrases = read_words('"' + " ".join(told) + '"')
-    shown, marks = snippet(text, phrases)
+    text = (text_before + " \n" * gaps) * 3 + " " + query + " " + text_after * 3
+    query_words = normalize_text(query).split()
+    assume(query_words)
+    phrases = parse_query('"' + " ".join(query_words) + '"')
+    snippet_text, marks = make_snippet(text, phrases)
     plain = " ".join(text.split())
-    assert shown.removeprefix("…").removesuffix("…") in plain
-    assert len(shown) <= LENGTH + 2
+    assert snippet_text.removeprefix("…").removesuffix("…") in plain
+    assert len(snippet_text) <= SNIPPET_LENGTH + 2
     assert marks
     assert all(start < end for start, end in marks)
     assert all(one[1] < other[0] for one, other in pairwise(marks))
-    assert marks[-1][1] <= len(shown)
+    assert marks[-1][1] <= len(snippet_text)
     for start, end in marks:
-        inside = fold_text(shown[start:end])
-        cut = end >= len(shown) - 1
-        assert " ".join(told) in inside or cut
+        inside = normalize_text(snippet_text[start:end])
+        cut = end >= len(snippet_text) - 1
+        assert " ".join(query_words) in inside or cut
 
 
 @given(
     st.lists(st.sampled_from(["a", "b", "ab", "cd", "中", "文", "é", "\n", "", "-", "½"]), max_size=40),
     st.data(),
 )
-def test_places_are_exactly_the_runs_of_words(said: list[str], data: st.DataObject) -> None:
+def test_places_are_exactly_the_runs_of_words(chunks: list[str], data: st.DataObject) -> None:
     """Against a plain search for the folded phrase among the folded words."""
-    text = " ".join(said)
-    told = [word.text for word in words(text)]
-    assume(told)
-    at = data.draw(st.integers(0, len(told) - 1))
-    phrase = tuple(told[at : at + data.draw(st.integers(1, 3))])
+    text = " ".join(chunks)
+    text_words = [word.text for word in words(text)]
+    assume(text_words)
+    at = data.draw(st.integers(0, len(text_words) - 1))
+    phrase = tuple(text_words[at : at + data.draw(st.integers(1, 3))])
     runs = [
         (list(words(text))[start].start, list(words(text))[start + len(phrase) - 1].end)
-        for start in range(len(told) - len(phrase) + 1)
-        if tuple(told[start : start + len(phrase)]) == phrase
+        for start in range(len(text_words) - len(phrase) + 1)
+        if tuple(text_words[start : start + len(phrase)]) == phrase
     ]
-    assert list(places(text, [Phrase(phrase)])) == runs
+    assert list(find_phrases(text, [Phrase(phrase)])) == runs

@@ -5,30 +5,39 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Connection, select
 from tests.store.keeping import NOW_MS
-from tests.store.owned import NASTY, a_session, ask, exchange, finish, fresh, somebody, titles
+from tests.store.owned import (
+    HOSTILE_TEXTS,
+    ask,
+    exchange,
+    finish,
+    memory_database,
+    new_owner,
+    new_session,
+    titles,
+)
 
 from thinkaloud.canon import Refused
 from thinkaloud.store import ids, search, sessions
-from thinkaloud.store.paging import MOST, cursor
-from thinkaloud.store.rows import Owner, SearchKind, Session, TitledBy
-from thinkaloud.store.schema import found, log, messages, parts, turns
+from thinkaloud.store.paging import MAX_PAGE_ITEMS, encode_cursor
+from thinkaloud.store.rows import Owner, SearchKind, Session, TitleSource
+from thinkaloud.store.schema import log, messages, parts, search_rows, turns
 from thinkaloud.store.sessions import TurnRunning
 
 
 @pytest.fixture
 def ana(conn: Connection) -> Owner:
-    return somebody(conn, "ana")
+    return new_owner(conn, "ana")
 
 
 def all_pages(conn: Connection, owner: Owner, limit: int) -> list[Session]:
-    told: list[Session] = []
+    all_sessions: list[Session] = []
     after = ""
     while True:
-        page = sessions.listed(conn, owner, limit=limit, after=after)
+        page = sessions.list_page(conn, owner, limit=limit, after=after)
         assert len(page.items) <= limit
-        told += page.items
+        all_sessions += page.items
         if not page.next:
-            return told
+            return all_sessions
         assert len(page.items) == limit
         after = page.next
 
@@ -38,18 +47,18 @@ def test_a_session_is_what_was_asked_for(conn: Connection, ana: Owner) -> None:
     assert (made.owner, made.title, made.titled_by, made.agent, made.model) == (
         ana,
         "Trip",
-        TitledBy.PERSON,
+        TitleSource.PERSON,
         "agt_x",
         "demo",
     )
-    assert ids.fits("ses", made.id)
+    assert ids.matches("ses", made.id)
     assert sessions.get(conn, ana, made.id) == made
-    assert a_session(conn, ana).titled_by is TitledBy.NOBODY
+    assert new_session(conn, ana).titled_by is TitleSource.NOBODY
 
 
 def test_the_last_used_comes_first_and_pages_hold_all_of_them(conn: Connection, ana: Owner) -> None:
-    made = [a_session(conn, ana, NOW_MS + at // 3) for at in range(10)]
-    for limit in (1, 2, 3, 10, MOST):
+    made = [new_session(conn, ana, NOW_MS + at // 3) for at in range(10)]
+    for limit in (1, 2, 3, 10, MAX_PAGE_ITEMS):
         assert all_pages(conn, ana, limit) == made[::-1]
     ask(conn, made[2], "Hm?", now_ms=NOW_MS + 99)
     assert all_pages(conn, ana, 4)[0].id == made[2].id
@@ -58,54 +67,66 @@ def test_the_last_used_comes_first_and_pages_hold_all_of_them(conn: Connection, 
 @settings(deadline=None)
 @given(st.lists(st.integers(0, 3), max_size=12), st.lists(st.integers(0, 5), max_size=6), st.integers(1, 4))
 def test_pages_stay_as_they_were_while_sessions_are_added(old: list[int], new: list[int], limit: int) -> None:
-    with fresh() as conn:
-        owner = somebody(conn, "ana")
-        before = {a_session(conn, owner, NOW_MS + at).id for at in old}
+    with memory_database() as conn:
+        owner = new_owner(conn, "ana")
+        ids_before = {new_session(conn, owner, NOW_MS + at).id for at in old}
         added = iter(new)
-        told: list[str] = []
+        session_ids: list[str] = []
         after = ""
         while True:
-            page = sessions.listed(conn, owner, limit=limit, after=after)
-            told += [session.id for session in page.items]
+            page = sessions.list_page(conn, owner, limit=limit, after=after)
+            session_ids += [session.id for session in page.items]
             if (at := next(added, None)) is not None:
-                a_session(conn, owner, NOW_MS + at)
+                new_session(conn, owner, NOW_MS + at)
             if not page.next:
                 break
             after = page.next
-        assert len(told) == len(set(told))
-        assert before <= set(told)
+        assert len(session_ids) == len(set(session_ids))
+        assert ids_before <= set(session_ids)
 
 
 @pytest.mark.parametrize(
-    "after", [*NASTY[1:], "AAAA", "W10", cursor((1,)), cursor((1, 2, 3)), cursor((-1, 2))]
+    "after",
+    [
+        *HOSTILE_TEXTS[1:],
+        "AAAA",
+        "W10",
+        encode_cursor((1,)),
+        encode_cursor((1, 2, 3)),
+        encode_cursor((-1, 2)),
+    ],
 )
 def test_a_cursor_that_is_none_is_refused(conn: Connection, ana: Owner, after: str) -> None:
     with pytest.raises(Refused, match="not a cursor of this list"):
-        sessions.listed(conn, ana, limit=5, after=after)
+        sessions.list_page(conn, ana, limit=5, after=after)
 
 
-@pytest.mark.parametrize("limit", [0, -1, MOST + 1, 2**70])
+@pytest.mark.parametrize("limit", [0, -1, MAX_PAGE_ITEMS + 1, 2**70])
 def test_a_page_has_a_size(conn: Connection, ana: Owner, limit: int) -> None:
     with pytest.raises(Refused, match="1 to 200 items"):
-        sessions.listed(conn, ana, limit=limit)
+        sessions.list_page(conn, ana, limit=limit)
 
 
 def test_a_made_up_cursor_shows_nothing_foreign(conn: Connection, ana: Owner) -> None:
-    a_session(conn, somebody(conn, "ben"))
-    mine = a_session(conn, ana)
-    far = cursor((2**62, 2**62))
-    assert sessions.listed(conn, ana, limit=9, after=far).items == (mine,)
+    new_session(conn, new_owner(conn, "ben"))
+    mine = new_session(conn, ana)
+    far = encode_cursor((2**62, 2**62))
+    assert sessions.list_page(conn, ana, limit=9, after=far).items == (mine,)
 
 
 def test_a_title_that_a_person_gave_is_never_replaced(conn: Connection, ana: Owner) -> None:
-    plain, named = a_session(conn, ana), sessions.create(conn, ana, now_ms=NOW_MS, title="Mine")
+    plain, named = new_session(conn, ana), sessions.create(conn, ana, now_ms=NOW_MS, title="Mine")
     for session in (plain, named):
         sessions.title_from_answer(conn, session.key, "From an answer")
         sessions.title_from_answer(conn, session.key, "From another")
-    assert titles(sessions.listed(conn, ana, limit=9).items) == ["Mine", "From an answer"]
+    assert titles(sessions.list_page(conn, ana, limit=9).items) == ["Mine", "From an answer"]
     renamed = sessions.rename(conn, ana, plain.id, "Better", NOW_MS + 7)
     assert renamed is not None
-    assert (renamed.title, renamed.titled_by, renamed.updated_ms) == ("Better", TitledBy.PERSON, NOW_MS + 7)
+    assert (renamed.title, renamed.titled_by, renamed.updated_ms) == (
+        "Better",
+        TitleSource.PERSON,
+        NOW_MS + 7,
+    )
     sessions.title_from_answer(conn, plain.key, "Again")
     assert sessions.get(conn, ana, plain.id) == renamed
 
@@ -114,24 +135,26 @@ def test_a_title_taken_back_leaves_it_to_the_next_answer(conn: Connection, ana: 
     session = sessions.create(conn, ana, now_ms=NOW_MS, title="Mine")
     sessions.rename(conn, ana, session.id, "", NOW_MS)
     sessions.title_from_answer(conn, session.key, "From an answer" + "!" * 500)
-    assert titles(sessions.listed(conn, ana, limit=9).items) == ["From an answer" + "!" * 186]
+    assert titles(sessions.list_page(conn, ana, limit=9).items) == ["From an answer" + "!" * 186]
 
 
 def test_deleting_takes_everything_that_was_said(conn: Connection, ana: Owner) -> None:
-    gone, stays = a_session(conn, ana), a_session(conn, ana)
-    for session in (gone, stays):
+    deleted_session, stays = new_session(conn, ana), new_session(conn, ana)
+    for session in (deleted_session, stays):
         exchange(conn, session, "apples", "pears", "plums")
-    assert sessions.delete(conn, ana, gone.id)
-    assert not sessions.delete(conn, ana, gone.id)
-    assert sessions.get(conn, ana, gone.id) is None
+    assert sessions.delete(conn, ana, deleted_session.id)
+    assert not sessions.delete(conn, ana, deleted_session.id)
+    assert sessions.get(conn, ana, deleted_session.id) is None
     hits = search.find(conn, ana, "pears", kinds=frozenset(SearchKind), limit=9).items
     assert [hit.session for hit in hits] == [stays.id]
-    left = [len(conn.execute(select(table)).all()) for table in (turns, messages, parts, found, log)]
-    assert left == [1, 2, 2, 3, 1]
+    row_counts = [
+        len(conn.execute(select(table)).all()) for table in (turns, messages, parts, search_rows, log)
+    ]
+    assert row_counts == [1, 2, 2, 3, 1]
 
 
 def test_deleting_is_refused_while_a_turn_runs(conn: Connection, ana: Owner) -> None:
-    session = a_session(conn, ana)
+    session = new_session(conn, ana)
     turn = ask(conn, session, "Hm?").turn
     with pytest.raises(TurnRunning, match=turn.id):
         sessions.delete(conn, ana, session.id)
@@ -139,22 +162,22 @@ def test_deleting_is_refused_while_a_turn_runs(conn: Connection, ana: Owner) -> 
     assert sessions.delete(conn, ana, session.id)
 
 
-@pytest.mark.parametrize("text", NASTY)
+@pytest.mark.parametrize("text", HOSTILE_TEXTS)
 def test_nasty_texts_are_texts_or_refused(conn: Connection, ana: Owner, text: str) -> None:
     """S10."""
-    mine = a_session(conn, ana)
-    a_session(conn, somebody(conn, "ben"))
+    mine = new_session(conn, ana)
+    new_session(conn, new_owner(conn, "ben"))
     assert sessions.get(conn, ana, text) is None
     assert sessions.rename(conn, ana, text, "x", NOW_MS) is None
     assert sessions.delete(conn, ana, text) is False
-    kept = text.replace("\x00", "\ufffd").replace("\ud800", "\ufffd").replace("\udfff", "\ufffd")
-    if len(text) > sessions.MOST_TITLE_CHARACTERS:
+    stored_text = text.replace("\x00", "\ufffd").replace("\ud800", "\ufffd").replace("\udfff", "\ufffd")
+    if len(text) > sessions.MAX_TITLE_CHARACTERS:
         with pytest.raises(Refused, match="at most 200 characters"):
             sessions.rename(conn, ana, mine.id, text, NOW_MS)
     else:
         renamed = sessions.rename(conn, ana, mine.id, text, NOW_MS)
         assert renamed is not None
-        assert renamed.title == kept
+        assert renamed.title == stored_text
     made = sessions.create(conn, ana, now_ms=NOW_MS, agent=text, model=text)
-    assert (made.agent, made.model) == (kept, kept)
-    assert len(sessions.listed(conn, ana, limit=9).items) == 2
+    assert (made.agent, made.model) == (stored_text, stored_text)
+    assert len(sessions.list_page(conn, ana, limit=9).items) == 2

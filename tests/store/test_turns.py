@@ -3,31 +3,31 @@
 import pytest
 from sqlalchemy import Connection, select
 from tests.store.keeping import NOW_MS
-from tests.store.owned import NASTY, a_session, ask, block, exchange, finish, somebody
+from tests.store.owned import HOSTILE_TEXTS, ask, block_events, exchange, finish, new_owner, new_session
 
 from thinkaloud.canon import Kind, Refused
 from thinkaloud.canon.requests import Image, ToolMessage, UserMessage
 from thinkaloud.store import ids, search, sessions, turns
-from thinkaloud.store.paging import cursor
-from thinkaloud.store.rows import Owner, SearchKind, Session, State
+from thinkaloud.store.paging import encode_cursor
+from thinkaloud.store.rows import Owner, SearchKind, Session, TurnState
 from thinkaloud.store.schema import messages
 from thinkaloud.store.schema import turns as turn_rows
 from thinkaloud.store.sessions import SessionGone, TurnRunning
-from thinkaloud.store.turns import Asked, IdempotencyConflict
+from thinkaloud.store.turns import IdempotencyConflict, TurnRequest
 
 
 @pytest.fixture
 def ana(conn: Connection) -> Owner:
-    return somebody(conn, "ana")
+    return new_owner(conn, "ana")
 
 
 @pytest.fixture
 def session(conn: Connection, ana: Owner) -> Session:
-    return a_session(conn, ana)
+    return new_session(conn, ana)
 
 
 def test_a_turn_is_what_was_asked(conn: Connection, ana: Owner, session: Session) -> None:
-    asked = Asked(
+    request = TurnRequest(
         messages=(UserMessage("Hm?"),),
         agent="agt_x",
         model="demo",
@@ -35,29 +35,29 @@ def test_a_turn_is_what_was_asked(conn: Connection, ana: Owner, session: Session
         prefix="p",
         request_hash=b"h",
     )
-    started = turns.start(conn, session, asked, now_ms=NOW_MS, writer="me", lease_until_ms=NOW_MS + 9)
+    started = turns.start_turn(conn, session, request, now_ms=NOW_MS, writer="me", lease_until_ms=NOW_MS + 9)
     turn = started.turn
     assert started.new
-    assert ids.fits("trn", turn.id)
-    assert (turn.session, turn.position, turn.state, turn.epoch) == (session.key, 0, State.RUNNING, 0)
+    assert ids.matches("trn", turn.id)
+    assert (turn.session, turn.position, turn.state, turn.epoch) == (session.key, 0, TurnState.RUNNING, 0)
     assert (turn.agent, turn.model, turn.provider, turn.prefix) == ("agt_x", "demo", "me", "p")
     assert (turn.created_ms, turn.ended_ms) == (NOW_MS, None)
     assert turns.get(conn, ana, turn.id) == turn
-    kept = conn.execute(select(turn_rows.c.writer, turn_rows.c.lease_until_ms)).one()
-    assert tuple(kept) == ("me", NOW_MS + 9)
+    stored_row = conn.execute(select(turn_rows.c.writer, turn_rows.c.lease_until_ms)).one()
+    assert tuple(stored_row) == ("me", NOW_MS + 9)
 
 
 def test_what_was_asked_comes_back_as_it_was(conn: Connection, ana: Owner, session: Session) -> None:
-    said = (
+    request_messages = (
         UserMessage("Look:", (Image("image/png", "aGk="), Image("image/gif", "aG8="))),
         ToolMessage("c1", "18 C", "get_weather", failed=True),
         ToolMessage("c2", ""),
         UserMessage("And?"),
     )
-    asked = Asked(messages=said, model="demo")
-    turn = turns.start(conn, session, asked, now_ms=NOW_MS, writer="", lease_until_ms=NOW_MS).turn
-    finish(conn, turn, *block(0, Kind.TEXT, "Cold."))
-    assert turns.asked_of(conn, ana, turn) == said
+    request = TurnRequest(messages=request_messages, model="demo")
+    turn = turns.start_turn(conn, session, request, now_ms=NOW_MS, writer="", lease_until_ms=NOW_MS).turn
+    finish(conn, turn, *block_events(0, Kind.TEXT, "Cold."))
+    assert turns.request_messages(conn, ana, turn) == request_messages
     positions = select(messages.c.position, messages.c.role).order_by(messages.c.position)
     roles = ["user", "tool", "tool", "user", "assistant"]
     assert [tuple(row) for row in conn.execute(positions)] == list(enumerate(roles))
@@ -74,14 +74,14 @@ def test_what_was_asked_can_be_searched_at_once(conn: Connection, ana: Owner, se
 
 def test_a_turn_can_go_on_with_nothing_new_said(conn: Connection, ana: Owner, session: Session) -> None:
     turn = ask(conn, session).turn
-    assert turns.asked_of(conn, ana, turn) == ()
+    assert turns.request_messages(conn, ana, turn) == ()
 
 
 def test_a_session_has_one_running_turn(conn: Connection, ana: Owner, session: Session) -> None:
     first = ask(conn, session, "One").turn
     with pytest.raises(TurnRunning, match=first.id):
         ask(conn, session, "Two")
-    ask(conn, a_session(conn, ana), "Elsewhere")
+    ask(conn, new_session(conn, ana), "Elsewhere")
     assert turns.running_of(conn, ana.user) == 2
     finish(conn, first)
     assert turns.running_of(conn, ana.user) == 1
@@ -94,7 +94,7 @@ def test_the_same_request_twice_is_one_turn(conn: Connection, session: Session) 
     assert (first.new, again.new, again.turn) == (True, False, first.turn)
     finish(conn, first.turn)
     later = ask(conn, session, "One", key="k-1")
-    assert (later.new, later.turn.id, later.turn.state) == (False, first.turn.id, State.DONE)
+    assert (later.new, later.turn.id, later.turn.state) == (False, first.turn.id, TurnState.DONE)
     assert len(conn.execute(select(messages).where(messages.c.role == "user")).all()) == 1
 
 
@@ -102,7 +102,7 @@ def test_the_same_key_for_another_request_is_refused(conn: Connection, ana: Owne
     ask(conn, session, "One", key="k-1")
     with pytest.raises(IdempotencyConflict, match="another request"):
         ask(conn, session, "Two", key="k-1")
-    assert ask(conn, a_session(conn, ana), "Two", key="k-1").new
+    assert ask(conn, new_session(conn, ana), "Two", key="k-1").new
 
 
 @pytest.mark.parametrize("key", ["\x00", "\ud800", "é", "a b", "\n", "k" * 256])
@@ -131,29 +131,37 @@ def test_nothing_is_asked_in_a_session_that_is_gone(conn: Connection, ana: Owner
 
 def test_turns_come_in_order_and_in_pages(conn: Connection, ana: Owner, session: Session) -> None:
     made = [exchange(conn, session, f"{at}", "", f"{at}").id for at in range(7)]
-    exchange(conn, a_session(conn, ana), "elsewhere", "", "")
-    told, after = [], ""
+    exchange(conn, new_session(conn, ana), "elsewhere", "", "")
+    turn_ids, after = [], ""
     while True:
         page = turns.of_session(conn, session, limit=3, after=after)
-        told += [turn.id for turn in page.items]
+        turn_ids += [turn.id for turn in page.items]
         if not (after := page.next):
             break
         made.append(exchange(conn, session, "more", "", "").id) if len(made) < 9 else None
-    assert told == made
+    assert turn_ids == made
     assert [turn.position for turn in turns.of_session(conn, session, limit=9).items] == list(range(9))
     with pytest.raises(Refused, match="not a cursor"):
-        turns.of_session(conn, session, limit=3, after=cursor((1, 2)))
+        turns.of_session(conn, session, limit=3, after=encode_cursor((1, 2)))
 
 
-@pytest.mark.parametrize("text", NASTY)
+@pytest.mark.parametrize("text", HOSTILE_TEXTS)
 def test_nasty_texts_are_texts_or_refused(conn: Connection, ana: Owner, session: Session, text: str) -> None:
     """S10."""
-    ask(conn, a_session(conn, somebody(conn, "ben")), "secret")
-    kept = text.replace("\x00", "\ufffd").replace("\ud800", "\ufffd").replace("\udfff", "\ufffd")
-    said = (UserMessage(text), ToolMessage(text, text, text))
-    asked = Asked(messages=said, agent=text, model=text, provider=text, prefix=text)
-    turn = turns.start(conn, session, asked, now_ms=NOW_MS, writer="w", lease_until_ms=0).turn
-    assert (turn.agent, turn.model, turn.provider, turn.prefix) == (kept, kept, kept, kept)
-    assert turns.asked_of(conn, ana, turn) == (UserMessage(kept), ToolMessage(kept, kept, kept))
+    ask(conn, new_session(conn, new_owner(conn, "ben")), "secret")
+    stored_text = text.replace("\x00", "\ufffd").replace("\ud800", "\ufffd").replace("\udfff", "\ufffd")
+    request_messages = (UserMessage(text), ToolMessage(text, text, text))
+    request = TurnRequest(messages=request_messages, agent=text, model=text, provider=text, prefix=text)
+    turn = turns.start_turn(conn, session, request, now_ms=NOW_MS, writer="w", lease_until_ms=0).turn
+    assert (turn.agent, turn.model, turn.provider, turn.prefix) == (
+        stored_text,
+        stored_text,
+        stored_text,
+        stored_text,
+    )
+    assert turns.request_messages(conn, ana, turn) == (
+        UserMessage(stored_text),
+        ToolMessage(stored_text, stored_text, stored_text),
+    )
     assert turns.get(conn, ana, text) is None
     assert len(turns.of_session(conn, session, limit=9).items) == 1

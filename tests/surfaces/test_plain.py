@@ -14,7 +14,7 @@ from thinkaloud.canon import (
     ToolFinished,
     TurnEnded,
 )
-from thinkaloud.surfaces.plain import Look, Plain, Show
+from thinkaloud.surfaces.plain import PlainWriter, ShowThinking, TerminalOptions
 
 TURN: list[Event] = [
     BlockStarted(0, Kind.TEXT),
@@ -36,16 +36,16 @@ TURN: list[Event] = [
 ]
 
 
-def on_one_screen(*events: Event, look: Look, show: Show = Show.SHOW) -> str:
+def rendered(*events: Event, terminal: TerminalOptions, show: ShowThinking = ShowThinking.SHOW) -> str:
     screen = StringIO()
-    plain = Plain(screen, screen, look=look, show=show)
+    plain = PlainWriter(screen, screen, terminal=terminal, show=show)
     for seq, event in enumerate(events):
         plain.feed(Entry(seq, event))
     return screen.getvalue()
 
 
 def test_answer_and_thoughts_begin_lines_of_their_own() -> None:
-    assert on_one_screen(*TURN, look=Look(one_screen=True)).splitlines() == [
+    assert rendered(*TURN, terminal=TerminalOptions(shared_screen=True)).splitlines() == [
         "I add first.",
         '[think] 🔧 add: {"a": 40}',
         "[think] → 42",
@@ -56,7 +56,7 @@ def test_answer_and_thoughts_begin_lines_of_their_own() -> None:
 
 def test_a_pipe_gets_the_answer_untouched() -> None:
     answer, thoughts = StringIO(), StringIO()
-    plain = Plain(answer, thoughts)
+    plain = PlainWriter(answer, thoughts)
     for seq, event in enumerate(TURN):
         plain.feed(Entry(seq, event))
     assert answer.getvalue() == "I add first.\n\nIt is 42.\n"
@@ -64,22 +64,22 @@ def test_a_pipe_gets_the_answer_untouched() -> None:
 
 
 def test_without_thoughts_between_them_the_replies_keep_their_blank_line() -> None:
-    told = on_one_screen(*TURN, look=Look(one_screen=True), show=Show.HIDE)
-    assert told == "I add first.\n\nIt is 42.\n"
+    output = rendered(*TURN, terminal=TerminalOptions(shared_screen=True), show=ShowThinking.HIDE)
+    assert output == "I add first.\n\nIt is 42.\n"
 
 
 def test_an_answer_that_is_cut_does_not_share_its_line_with_the_notice() -> None:
     cut = [*TURN[:2], BlockEnded(0, interrupted=True), TurnEnded(Finish.CANCELLED)]
-    told = on_one_screen(*cut, look=Look(one_screen=True))
-    assert told == "I add first.\nStopped before the answer was complete.\n"
+    output = rendered(*cut, terminal=TerminalOptions(shared_screen=True))
+    assert output == "I add first.\nStopped before the answer was complete.\n"
 
 
 def test_thoughts_are_wrapped_and_whole_when_they_end() -> None:
-    told = on_one_screen(*TURN[:11], look=Look(one_screen=True, columns=36))
-    assert told.splitlines()[-2:] == ["[think] That is a number which can", "[think] be said."]
+    output = rendered(*TURN[:11], terminal=TerminalOptions(shared_screen=True, columns=36))
+    assert output.splitlines()[-2:] == ["[think] That is a number which can", "[think] be said."]
 
 
 def test_thoughts_are_dim_and_answers_are_not() -> None:
-    told = on_one_screen(*TURN, look=Look(dim=True, one_screen=True))
-    assert "\x1b[2m[think] → 42\n\x1b[22m" in told
-    assert told.endswith("\x1b[22mIt is 42.\n")
+    output = rendered(*TURN, terminal=TerminalOptions(dim=True, shared_screen=True))
+    assert "\x1b[2m[think] → 42\n\x1b[22m" in output
+    assert output.endswith("\x1b[22mIt is 42.\n")

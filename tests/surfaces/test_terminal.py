@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thinkaloud.surfaces.terminal import Cleaner, clean, clean_json
+from thinkaloud.surfaces.terminal import TerminalCleaner, clean, clean_json
 
 ATTACKS = [
     pytest.param("a\x1b[31mred\x1b[0mb", "aredb", id="colour"),
@@ -40,14 +40,14 @@ def test_controls_are_taken_out(text: str, shown: str) -> None:
 @pytest.mark.parametrize(("text", "shown"), ATTACKS)
 def test_a_sequence_cut_anywhere_is_still_taken_out(text: str, shown: str) -> None:
     for size in (1, 2, 3):
-        cleaner = Cleaner()
+        cleaner = TerminalCleaner()
         pieces = [text[at : at + size] for at in range(0, len(text), size)]
         assert "".join(map(cleaner.feed, pieces)) == shown
 
 
 @given(st.lists(st.text(alphabet="\x1b[]P\\;0m\x07\x9b\x9dab\n\r\t", max_size=8), max_size=12))
 def test_any_cut_shows_the_same_and_nothing_unsafe(pieces: list[str]) -> None:
-    cleaner = Cleaner()
+    cleaner = TerminalCleaner()
     shown = "".join(map(cleaner.feed, pieces))
     assert shown == clean("".join(pieces))
     assert not set(shown) & set("\x1b\x07\x9b\x9d\r")

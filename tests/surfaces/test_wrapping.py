@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thinkaloud.surfaces.wrapping import NARROWEST, Wrapper, wrapped
+from thinkaloud.surfaces.wrapping import MIN_WRAP_COLUMNS, LineWrapper, wrap_text
 from thinkaloud.view import columns_of
 
 THOUGHT = (
@@ -29,21 +29,21 @@ WRAPPED = """\
 
 @given(st.lists(st.integers(0, len(THOUGHT)), max_size=30).map(sorted))
 def test_cuts_do_not_change_the_lines(cuts: list[int]) -> None:
-    wrapper = Wrapper(40)
+    wrapper = LineWrapper(40)
     pieces = [wrapper.feed(THOUGHT[a:b]) for a, b in pairwise([0, *cuts, len(THOUGHT)])]
     assert "".join(pieces) + wrapper.flush() == WRAPPED
 
 
-@given(st.text("ab é\t中文🔧.", max_size=200), st.integers(NARROWEST + 9, 60))
+@given(st.text("ab é\t中文🔧.", max_size=200), st.integers(MIN_WRAP_COLUMNS + 9, 60))
 def test_no_line_is_too_wide_and_no_word_is_lost(text: str, columns: int) -> None:
-    told = wrapped(f"[think] {text.lstrip()}", columns)
-    assert "".join(told.replace("[think]", "").split()) == "".join(text.split())
-    for line in told.split("\n"):
+    output = wrap_text(f"[think] {text.lstrip()}", columns)
+    assert "".join(output.replace("[think]", "").split()) == "".join(text.split())
+    for line in output.split("\n"):
         assert columns_of(line.rstrip()) < columns or " " not in line.removeprefix("[think] ").strip()
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         ("no margin is kept where there is none at all", "no margin is kept where there is none\nat all"),
         ("[think] " + "中" * 20, "[think] " + "中" * 15 + "\n[think] " + "中" * 5),
@@ -52,13 +52,13 @@ def test_no_line_is_too_wide_and_no_word_is_lost(text: str, columns: int) -> Non
         ("", ""),
     ],
 )
-def test_margins_scripts_without_spaces_and_words_that_fit_nowhere(text: str, told: str | None) -> None:
-    assert wrapped(text, 40) == (text if told is None else told)
-    assert wrapped(text, None) == text
+def test_margins_scripts_without_spaces_and_words_that_fit_nowhere(text: str, expected: str | None) -> None:
+    assert wrap_text(text, 40) == (text if expected is None else expected)
+    assert wrap_text(text, None) == text
 
 
 def test_a_word_is_held_until_it_is_whole() -> None:
-    wrapper = Wrapper(40)
+    wrapper = LineWrapper(40)
     assert [wrapper.feed(piece) for piece in ("[think] Le", "t me", " see", ".")] == [
         "[think]",
         " Let",

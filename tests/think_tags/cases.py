@@ -1,12 +1,12 @@
 """Texts and what they say, at least one for every profile."""
 
-from tests.think_tags.splitting import Story, answer, call, thought
+from tests.think_tags.splitting import TextRuns, answer, call, thought
 
 LONGEST_HEADER = 512
 HEADER = "<|start|>" + "x" * (LONGEST_HEADER - len("<|start|>"))
 BLANKS = " " * (LONGEST_HEADER + 100)
 
-Case = tuple[str, str, Story]
+Case = tuple[str, str, TextRuns]
 
 TAGS: list[Case] = [
     ("off", "<think>a</think>b", [answer("<think>a</think>b")]),

@@ -3,14 +3,14 @@
 from collections.abc import Iterable
 
 from thinkaloud.canon import Kind
-from thinkaloud.dialects.pieces import Called, Piece, Refiled
-from thinkaloud.dialects.profiles import Profile
-from thinkaloud.dialects.think_tags import splitter
+from thinkaloud.dialects.pieces import CallStarted, Piece, Reclassified
+from thinkaloud.dialects.profiles import TagProfile
+from thinkaloud.dialects.think_tags import make_splitter
 
 Run = tuple[str, str]
-Story = list[Run]
+TextRuns = list[Run]
 
-WORDS = {Kind.REASONING: "thought", Kind.TEXT: "answer"}
+RUN_LABELS = {Kind.REASONING: "thought", Kind.TEXT: "answer"}
 
 
 def thought(text: str) -> Run:
@@ -25,42 +25,46 @@ def call(name: str, arguments: str) -> Run:
     return f"call {name}", arguments
 
 
-def told(profile: Profile, parts: Iterable[str]) -> Story:
+def split_text(profile: TagProfile, chunks: Iterable[str]) -> TextRuns:
     """The story of a text that comes in these parts."""
-    split = splitter(profile)
-    return story([*(piece for part in parts for piece in split.feed(part)), *split.close()])
+    text_splitter = make_splitter(profile)
+    return join_pieces(
+        [*(piece for chunk in chunks for piece in text_splitter.feed(chunk)), *text_splitter.close()]
+    )
 
 
-def story(pieces: Iterable[Piece]) -> Story:
+def join_pieces(pieces: Iterable[Piece]) -> TextRuns:
     """Neighbours of one kind joined, calls named, and second thoughts carried out."""
-    runs: Story = []
+    runs: TextRuns = []
     for piece in pieces:
         match piece:
-            case Called(name):
+            case CallStarted(name):
                 runs.append(call(name, ""))
-            case Refiled(kind, tail):
-                runs = _refiled(runs, WORDS[kind], tail)
+            case Reclassified(kind, tail):
+                runs = _reclassify(runs, RUN_LABELS[kind], tail)
             case (Kind.TOOL_CALL, text):
                 name, arguments = runs.pop()
                 runs.append((name, arguments + text))
             case (kind, text):
-                _say(runs, WORDS[kind], text)
+                _append_run(runs, RUN_LABELS[kind], text)
     return runs
 
 
-def _refiled(runs: Story, word: str, tail: int | None) -> Story:
+def _reclassify(runs: TextRuns, label: str, tail: int | None) -> TextRuns:
     """The last run of the other word, or the end of it, gets this word."""
-    other = [at for at, run in enumerate(runs) if run[0] in WORDS.values() and run[0] != word]
-    again: Story = []
-    for at, (was, text) in enumerate(runs):
-        moved = 0 if other[-1:] != [at] else len(text) if tail is None else tail
-        _say(again, was, text[: len(text) - moved])
-        _say(again, word, text[len(text) - moved :])
-    return again
+    candidates = [
+        index for index, run in enumerate(runs) if run[0] in RUN_LABELS.values() and run[0] != label
+    ]
+    result: TextRuns = []
+    for index, (old_label, text) in enumerate(runs):
+        moved_length = 0 if candidates[-1:] != [index] else len(text) if tail is None else tail
+        _append_run(result, old_label, text[: len(text) - moved_length])
+        _append_run(result, label, text[len(text) - moved_length :])
+    return result
 
 
-def _say(runs: Story, word: str, text: str) -> None:
-    if text and runs and runs[-1][0] == word and word in WORDS.values():
-        runs[-1] = (word, runs[-1][1] + text)
-    elif text or word not in WORDS.values():
-        runs.append((word, text))
+def _append_run(runs: TextRuns, label: str, text: str) -> None:
+    if text and runs and runs[-1][0] == label and label in RUN_LABELS.values():
+        runs[-1] = (label, runs[-1][1] + text)
+    elif text or label not in RUN_LABELS.values():
+        runs.append((label, text))

@@ -3,29 +3,29 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.cutting import PLACES, cut, every_way
+from tests.cutting import SPLIT_POINTS, all_splits, split_at
 from tests.think_tags.cases import CASES, Case
-from tests.think_tags.splitting import Story, told
+from tests.think_tags.splitting import TextRuns, split_text
 
 from thinkaloud.dialects.profiles import PROFILES
 
-IDS = [f"{profile}: {said[:40]}" for profile, said, _ in CASES]
+IDS = [f"{profile}: {text[:40]}" for profile, text, _ in CASES]
 
 
 def test_every_profile_has_a_case() -> None:
     assert {profile for profile, _, _ in CASES} == set(PROFILES)
 
 
-@pytest.mark.parametrize(("profile", "said", "written"), CASES, ids=IDS)
-def test_a_text_tells_its_story_however_it_is_cut(profile: str, said: str, written: Story) -> None:
+@pytest.mark.parametrize(("profile", "text", "expected"), CASES, ids=IDS)
+def test_a_text_tells_its_story_however_it_is_cut(profile: str, text: str, expected: TextRuns) -> None:
     """R016, R017, R018: the marks of this family are told from the text in every cut."""
-    for parts in every_way(said):
-        assert told(PROFILES[profile], parts) == written, parts
+    for parts in all_splits(text):
+        assert split_text(PROFILES[profile], parts) == expected, parts
 
 
 @settings(max_examples=300)
-@given(st.sampled_from(CASES), PLACES)
-def test_any_cut_tells_the_story(case: Case, places: list[int]) -> None:
+@given(st.sampled_from(CASES), SPLIT_POINTS)
+def test_any_cut_tells_the_story(case: Case, split_points: list[int]) -> None:
     """R018: any chunking of the text gives the same thought and answer."""
-    profile, said, written = case
-    assert told(PROFILES[profile], cut(said, places)) == written
+    profile, text, expected = case
+    assert split_text(PROFILES[profile], split_at(text, split_points)) == expected

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from thinkaloud.dialects.markers import Markers, markers
+from thinkaloud.dialects.markers import Markers, compile_markers
 
 TAGS = Markers({"open": ("<think>", "<think>\n"), "close": ("</think>",)})
 SUFFIX = Markers({"open": ("<think:*>",)})
@@ -12,7 +12,7 @@ NOTHING = Markers({"open": ()})
 
 
 @pytest.mark.parametrize(
-    ("marks", "text", "at", "found"),
+    ("marks", "text", "at", "expected"),
     [
         (TAGS, "a<think>b", 0, ("open", 1, "<think>")),
         (TAGS, "a<think>\nb", 0, ("open", 1, "<think>\n")),
@@ -29,10 +29,10 @@ NOTHING = Markers({"open": ()})
     ],
 )
 def test_the_next_marker_is_found_with_its_role(
-    marks: Markers, text: str, at: int, found: tuple[str, int, str] | None
+    marks: Markers, text: str, at: int, expected: tuple[str, int, str] | None
 ) -> None:
-    mark = marks.find(text, at)
-    assert found == (mark and (mark.lastgroup, mark.start(), mark.group()))
+    marker = marks.find(text, at)
+    assert expected == (marker and (marker.lastgroup, marker.start(), marker.group()))
 
 
 def test_a_marker_matches_only_where_it_stands() -> None:
@@ -41,7 +41,7 @@ def test_a_marker_matches_only_where_it_stands() -> None:
 
 
 @pytest.mark.parametrize(
-    ("marks", "text", "begun"),
+    ("marks", "text", "unfinished_start"),
     [
         (TAGS, "", 0),
         (TAGS, "abc", 3),
@@ -61,12 +61,14 @@ def test_a_marker_matches_only_where_it_stands() -> None:
         (NOTHING, "a<think", 7),
     ],
 )
-def test_the_beginning_of_a_marker_is_seen_at_the_end(marks: Markers, text: str, begun: int) -> None:
-    assert marks.begun(text, 0) == begun
+def test_the_beginning_of_a_marker_is_seen_at_the_end(
+    marks: Markers, text: str, unfinished_start: int
+) -> None:
+    assert marks.unfinished_start(text, 0) == unfinished_start
 
 
 def test_a_beginning_counts_only_from_where_we_are() -> None:
-    assert TAGS.begun("a<thi", 2) == 5
+    assert TAGS.unfinished_start("a<thi", 2) == 5
 
 
 @pytest.mark.parametrize(
@@ -80,7 +82,7 @@ def test_a_beginning_counts_only_from_where_we_are() -> None:
     ],
 )
 def test_a_marker_is_unfinished_while_a_longer_one_may_come(text: str, at: int, unfinished: bool) -> None:
-    assert TAGS.unfinished(text, at) is unfinished
+    assert TAGS.unfinished_at(text, at) is unfinished
 
 
 @pytest.mark.parametrize(
@@ -89,12 +91,12 @@ def test_a_marker_is_unfinished_while_a_longer_one_may_come(text: str, at: int, 
 def test_markers_know_their_longest_and_their_first_letters(
     marks: Markers, longest: int, letters: str
 ) -> None:
-    assert (marks.longest, marks.first_letters) == (longest, letters)
+    assert (marks.max_length, marks.first_characters) == (longest, letters)
 
 
 def test_every_first_and_last_letter_is_known() -> None:
     marks = Markers({"open": ("[THINK]", "<think>"), "close": ("Here", "◁")})
-    assert (marks.first_letters, marks.last_letters) == ("<H[◁", ">]e◁")
+    assert (marks.first_characters, marks.last_characters) == ("<H[◁", ">]e◁")
 
 
 @pytest.mark.parametrize(
@@ -112,11 +114,11 @@ def test_every_first_and_last_letter_is_known() -> None:
 def test_a_text_without_a_marker_is_parted_where_one_may_have_begun(
     marks: Markers, text: str, parted: tuple[str, str]
 ) -> None:
-    assert marks.part(text) == parted
+    assert marks.split_unfinished(text) == parted
 
 
 def test_the_same_markers_are_made_once() -> None:
-    assert markers(open=("<a>",), close=("</a>",)) is markers(open=("<a>",), close=("</a>",))
+    assert compile_markers(open=("<a>",), close=("</a>",)) is compile_markers(open=("<a>",), close=("</a>",))
 
 
 MARK = st.text("<>a*.", min_size=1, max_size=5).filter(lambda mark: "*" not in mark)
@@ -127,14 +129,18 @@ MARK = st.text("<>a*.", min_size=1, max_size=5).filter(lambda mark: "*" not in m
 def test_markers_are_found_as_plain_search_finds_them(group: list[str], text: str) -> None:
     """Letters that mean something in a pattern mean themselves in a marker."""
     marks = Markers({"any": tuple(group)})
-    first = min((at for mark in group if (at := text.find(mark)) >= 0), default=None)
-    found = marks.find(text, 0)
-    assert (found and found.start()) == first
-    begun = (at for at in range(len(text)) if any(_beginning(text[at:], mark) for mark in group))
-    place = next(begun, len(text))
-    assert marks.begun(text, 0) == place
-    assert found or marks.part(text) == (text[:place], text[place:])
+    first = min((index for marker in group if (index := text.find(marker)) >= 0), default=None)
+    match = marks.find(text, 0)
+    assert (match and match.start()) == first
+    unfinished_start = (
+        index
+        for index in range(len(text))
+        if any(_is_unfinished_marker(text[index:], marker) for marker in group)
+    )
+    position = next(unfinished_start, len(text))
+    assert marks.unfinished_start(text, 0) == position
+    assert match or marks.split_unfinished(text) == (text[:position], text[position:])
 
 
-def _beginning(rest: str, mark: str) -> bool:
-    return mark.startswith(rest) and mark != rest
+def _is_unfinished_marker(tail: str, marker: str) -> bool:
+    return marker.startswith(tail) and marker != tail

@@ -3,15 +3,15 @@
 import pytest
 
 from thinkaloud.canon import Refused, UnknownProfile
-from thinkaloud.dialects.harmony import Harmony
+from thinkaloud.dialects.harmony import HarmonySplitter
 from thinkaloud.dialects.profiles import (
     PROFILES,
-    begins_with_mark,
-    may_become_mark,
-    profile,
-    profile_of,
+    find_profile,
+    may_become_marker,
+    profile_for_model,
+    starts_with_marker,
 )
-from thinkaloud.dialects.think_tags import ThinkTags, splitter
+from thinkaloud.dialects.think_tags import ThinkTagSplitter, make_splitter
 
 # A model, the profile of what a server sends for it, and the profile of its own raw text.
 MODELS = [
@@ -64,43 +64,43 @@ MODELS = [
 @pytest.mark.parametrize(("model", "served", "raw"), MODELS, ids=[model for model, _, _ in MODELS])
 def test_a_model_is_known_by_its_name(model: str, served: str, raw: str) -> None:
     """R008, R010: what a server sends never counts as starting inside a thought; raw text may."""
-    assert profile_of(model, raw=False).name == served
-    assert profile_of(model, raw=True).name == raw
-    assert not profile_of(model, raw=False).starts_inside
+    assert profile_for_model(model, raw=False).name == served
+    assert profile_for_model(model, raw=True).name == raw
+    assert not profile_for_model(model, raw=False).starts_inside
 
 
 def test_a_profile_has_the_name_it_is_found_by() -> None:
-    assert all(profile(name).name == name for name in PROFILES)
+    assert all(find_profile(name).name == name for name in PROFILES)
 
 
 def test_an_unknown_profile_is_refused_with_the_known_ones() -> None:
     with pytest.raises(UnknownProfile, match=r"no tag profile 'thnik'\. Use one of: apertus, .* think, "):
-        profile("thnik")
+        find_profile("thnik")
     assert issubclass(UnknownProfile, Refused)
 
 
 def test_channels_have_a_splitter_of_their_own() -> None:
-    assert isinstance(splitter(PROFILES["harmony"]), Harmony)
-    assert isinstance(splitter(PROFILES["think"]), ThinkTags)
+    assert isinstance(make_splitter(PROFILES["harmony"]), HarmonySplitter)
+    assert isinstance(make_splitter(PROFILES["think"]), ThinkTagSplitter)
 
 
 OPENINGS = sorted({pair[0].replace("*", "any") for known in PROFILES.values() for pair in known.pairs})
 
 
-@pytest.mark.parametrize("mark", [*OPENINGS, "<|channel|>analysis", "<|start|>assistant"])
-def test_a_text_is_a_models_when_it_begins_with_a_mark(mark: str) -> None:
-    assert begins_with_mark(f"{mark}a")
-    assert begins_with_mark(f" \n{mark}a")
-    assert not begins_with_mark(f"a{mark}")
+@pytest.mark.parametrize("marker", [*OPENINGS, "<|channel|>analysis", "<|start|>assistant"])
+def test_a_text_is_a_models_when_it_begins_with_a_mark(marker: str) -> None:
+    assert starts_with_marker(f"{marker}a")
+    assert starts_with_marker(f" \n{marker}a")
+    assert not starts_with_marker(f"a{marker}")
 
 
-@pytest.mark.parametrize("said", ["", "Hello", "a<think>", "< think>", "<b>", "[1]", "data: {}", "to=self"])
-def test_no_other_text_is_taken_for_a_models(said: str) -> None:
-    assert not begins_with_mark(said)
+@pytest.mark.parametrize("text", ["", "Hello", "a<think>", "< think>", "<b>", "[1]", "data: {}", "to=self"])
+def test_no_other_text_is_taken_for_a_models(text: str) -> None:
+    assert not starts_with_marker(text)
 
 
 @pytest.mark.parametrize(
-    ("said", "may"),
+    ("text", "may"),
     [
         ("", True),
         (" \n", True),
@@ -114,5 +114,5 @@ def test_no_other_text_is_taken_for_a_models(said: str) -> None:
         ("Hello", False),
     ],
 )
-def test_a_text_may_become_a_models_while_it_is_the_beginning_of_a_mark(said: str, may: bool) -> None:
-    assert may_become_mark(said) is may
+def test_a_text_may_become_a_models_while_it_is_the_beginning_of_a_mark(text: str, may: bool) -> None:
+    assert may_become_marker(text) is may

@@ -5,11 +5,11 @@ import re
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.cutting import PLACES, cut, one_by_one
-from tests.think_tags.splitting import Story, answer, thought, told
+from tests.cutting import SPLIT_POINTS, one_by_one, split_at
+from tests.think_tags.splitting import TextRuns, answer, split_text, thought
 
-from thinkaloud.dialects.profiles import PROFILES, Profile
-from thinkaloud.dialects.think_tags import splitter
+from thinkaloud.dialects.profiles import PROFILES, TagProfile
+from thinkaloud.dialects.think_tags import make_splitter
 
 TAG_BITS = ["<", "</", "<th", "<think", "think>", "<think>", "</think>", " ", "\n", "x", "é"]
 OTHER_BITS = ["<tool_call>", "[THINK]", "<|channel|>", "<|message|>", "analysis", "final", "to=functions.f"]
@@ -20,21 +20,21 @@ LONGEST_HEADER = 512
 WILD = "any"
 
 
-def marks_of(profile: Profile) -> list[str]:
-    pairs = [mark for pair in profile.pairs for mark in pair]
-    return HARMONY if profile.channels else [*pairs, *profile.dropped, *profile.ended_by]
+def marks_of(profile: TagProfile) -> list[str]:
+    pairs = [marker for pair in profile.pairs for marker in pair]
+    return HARMONY if profile.channels else [*pairs, *profile.dropped_markers, *profile.end_markers]
 
 
-def texts(profile: Profile) -> st.SearchStrategy[str]:
+def texts(profile: TagProfile) -> st.SearchStrategy[str]:
     """Texts that are mostly marks of the profile, beginnings and ends of them, and marks of others."""
-    marks = [mark.replace("*", WILD) for mark in marks_of(profile)]
+    markers = [marker.replace("*", WILD) for marker in marks_of(profile)]
     bits = [
         *TAG_BITS,
         *OTHER_BITS,
-        *marks,
-        *marks,
-        *(mark[: len(mark) // 2] for mark in marks),
-        *(mark[3:] for mark in marks),
+        *markers,
+        *markers,
+        *(marker[: len(marker) // 2] for marker in markers),
+        *(marker[3:] for marker in markers),
     ]
     return st.lists(st.sampled_from(bits), max_size=10).map("".join)
 
@@ -48,10 +48,10 @@ EVERY_PROFILE = pytest.mark.parametrize("name", PROFILES)
 def test_no_cut_changes_the_story(name: str, data: st.DataObject) -> None:
     """R018: any chunking of any text gives the same."""
     profile = PROFILES[name]
-    said = data.draw(texts(profile))
-    whole = told(profile, [said])
-    assert told(profile, one_by_one(said)) == whole
-    assert told(profile, cut(said, data.draw(PLACES))) == whole
+    text = data.draw(texts(profile))
+    expected = split_text(profile, [text])
+    assert split_text(profile, one_by_one(text)) == expected
+    assert split_text(profile, split_at(text, data.draw(SPLIT_POINTS))) == expected
 
 
 @EVERY_PROFILE
@@ -60,23 +60,25 @@ def test_no_cut_changes_the_story(name: str, data: st.DataObject) -> None:
 def test_what_is_told_is_what_was_said_less_whole_marks(name: str, data: st.DataObject) -> None:
     """R018: nothing is lost, nothing is added, and nothing changes its place."""
     profile = PROFILES[name]
-    said = data.draw(texts(profile))
-    told_text = "".join(text for _, text in told(profile, one_by_one(said)))
-    assert less_whole_marks(said, told_text, profile), told_text
+    source = data.draw(texts(profile))
+    split_text_joined = "".join(text for _, text in split_text(profile, one_by_one(source)))
+    assert equals_without_markers(source, split_text_joined, profile), split_text_joined
 
 
-def less_whole_marks(said: str, told_text: str, profile: Profile) -> bool:
+def equals_without_markers(text: str, joined_text: str, profile: TagProfile) -> bool:
     """Whether some marks taken out of what was said leave what was told."""
-    marks = "|".join(re.escape(mark).replace(r"\*", r"[^<>\s]+") for mark in marks_of(profile)) or "(?!)"
-    removes = re.compile(f"{HARMONY_HEADER}|{HARMONY_END}" if profile.channels else marks, re.DOTALL)
+    markers = (
+        "|".join(re.escape(marker).replace(r"\*", r"[^<>\s]+") for marker in marks_of(profile)) or "(?!)"
+    )
+    removes = re.compile(f"{HARMONY_HEADER}|{HARMONY_END}" if profile.channels else markers, re.DOTALL)
     reached = {0: {0}}  # how far in what was said: how far in what was told
-    for at in range(len(said)):
-        for upto in reached.pop(at, set()):
-            if told_text[upto : upto + 1] == said[at]:
-                reached.setdefault(at + 1, set()).add(upto + 1)
-            if mark := removes.match(said, at):
-                reached.setdefault(mark.end(), set()).add(upto)
-    return len(told_text) in reached.get(len(said), set())
+    for index in range(len(text)):
+        for upto in reached.pop(index, set()):
+            if joined_text[upto : upto + 1] == text[index]:
+                reached.setdefault(index + 1, set()).add(upto + 1)
+            if marker := removes.match(text, index):
+                reached.setdefault(marker.end(), set()).add(upto)
+    return len(joined_text) in reached.get(len(text), set())
 
 
 @pytest.mark.parametrize("name", [name for name, profile in PROFILES.items() if not profile.channels])
@@ -85,18 +87,18 @@ def less_whole_marks(said: str, told_text: str, profile: Profile) -> bool:
 def test_only_what_may_become_a_mark_is_held(name: str, data: st.DataObject) -> None:
     """R018: never more than the longest mark less one character."""
     profile = PROFILES[name]
-    split = splitter(profile)
+    split = make_splitter(profile)
     for letter in data.draw(texts(profile)):
         split.feed(letter)
-        held = vars(split)["_held"]
-        assert not held or any(may_become(mark, held) for mark in marks_of(profile)), held
+        pending = vars(split)["_held"]
+        assert not pending or any(may_become(marker, pending) for marker in marks_of(profile)), pending
 
 
-def may_become(mark: str, held: str) -> bool:
-    head, wild, _ = mark.partition("*")
-    if wild and held.startswith(head):
-        return len(held) - len(head) <= 24 and ">" not in held
-    return head.startswith(held) and held != mark
+def may_become(marker: str, pending: str) -> bool:
+    head, wild, _ = marker.partition("*")
+    if wild and pending.startswith(head):
+        return len(pending) - len(head) <= 24 and ">" not in pending
+    return head.startswith(pending) and pending != marker
 
 
 LONG_BITS = st.sampled_from([*HARMONY, *TAG_BITS, " " * 200, "x" * 200])
@@ -104,37 +106,37 @@ LONG_BITS = st.sampled_from([*HARMONY, *TAG_BITS, " " * 200, "x" * 200])
 
 @settings(max_examples=25)
 @given(st.lists(LONG_BITS, max_size=12).map("".join))
-def test_of_channels_no_more_than_a_header_is_held(said: str) -> None:
+def test_of_channels_no_more_than_a_header_is_held(text: str) -> None:
     """R018: a header is one long mark."""
-    split = splitter(PROFILES["harmony"])
-    for letter in said:
+    split = make_splitter(PROFILES["harmony"])
+    for letter in text:
         split.feed(letter)
-        held = (vars(split)["_header"] or "") + vars(split)["_held"]
-        assert len(held) <= LONGEST_HEADER + len("<|message|>") - 1
+        pending = (vars(split)["_header"] or "") + vars(split)["_held"]
+        assert len(pending) <= LONGEST_HEADER + len("<|message|>") - 1
 
 
-def plainly(said: str) -> Story:
+def split_by_regex(text: str) -> TextRuns:
     """The rules for `<think>`, read off the whole text."""
-    start = re.match(r"\s*(?=<think>)", said)
+    start = re.match(r"\s*(?=<think>)", text)
     if start is None:
-        return [answer(said)] if said else []
-    depth, last_close = 0, len(said)
-    for tag in re.finditer(r"</?think>", said):
+        return [answer(text)] if text else []
+    depth, last_close = 0, len(text)
+    for tag in re.finditer(r"</?think>", text):
         depth += 1 if tag.group() == "<think>" else -1
         if depth == 0:
-            return _parts(start.group(), said[start.end() + 7 : tag.start()], said[tag.end() :])
+            return _parts(start.group(), text[start.end() + 7 : tag.start()], text[tag.end() :])
         if tag.group() == "</think>":
             last_close = tag.end()
-    return _parts(start.group(), said[start.end() + 7 : last_close], said[last_close:])
+    return _parts(start.group(), text[start.end() + 7 : last_close], text[last_close:])
 
 
-def _parts(before: str, inside: str, after: str) -> Story:
-    runs = [answer(before), thought(inside), answer(after)] if inside else [answer(before + after)]
+def _parts(leading: str, inside: str, after: str) -> TextRuns:
+    runs = [answer(leading), thought(inside), answer(after)] if inside else [answer(leading + after)]
     return [run for run in runs if run[1]]
 
 
 @settings(max_examples=300)
-@given(st.lists(st.sampled_from(TAG_BITS), max_size=12).map("".join), PLACES)
-def test_a_stream_is_split_as_its_whole_text_would_be(said: str, places: list[int]) -> None:
+@given(st.lists(st.sampled_from(TAG_BITS), max_size=12).map("".join), SPLIT_POINTS)
+def test_a_stream_is_split_as_its_whole_text_would_be(text: str, split_points: list[int]) -> None:
     """R017, R019, R020, R021: the rules read off the whole text by other means give the same."""
-    assert told(PROFILES["think"], cut(said, places)) == plainly(said)
+    assert split_text(PROFILES["think"], split_at(text, split_points)) == split_by_regex(text)

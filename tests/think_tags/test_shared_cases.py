@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from tests.cutting import one_by_one
-from tests.think_tags.splitting import told
+from tests.think_tags.splitting import split_text
 
 from thinkaloud.dialects.profiles import PROFILES
 
@@ -60,7 +60,7 @@ class Case(msgspec.Struct):
     @property
     def profile(self) -> str:
         named = FORMATS[self.format, self.start.partition(":")[0]]
-        marked = (other for mark, other in OTHER_TOOL_MARKS.items() if mark in self.input)
+        marked = (other for marker, other in OTHER_TOOL_MARKS.items() if marker in self.input)
         return next(marked, named) if self.format == "tool call ends reasoning" else named
 
     @property
@@ -82,7 +82,7 @@ MISSING = pytest.mark.skip(reason=f"no {FILE.name}: THINKALOUD_RECORDINGS names 
 def test_a_shared_case_reads_as_its_authors_say(case: Case) -> None:
     """R010, R016, R018: compared without the white space at the edges, on which servers differ."""
     for parts in ([case.input], one_by_one(case.input), case.chunks or [case.input]):
-        runs = told(PROFILES[case.profile], [case.prefill, *parts])
+        runs = split_text(PROFILES[case.profile], [case.prefill, *parts])
         reasoning = "".join(text for word, text in runs if word == "thought")
         content = "".join(text for word, text in runs if word == "answer")
         assert (reasoning.strip(), content.strip()) == (case.reasoning.strip(), case.content.strip()), parts

@@ -17,18 +17,18 @@ from thinkaloud.transcript import Turn, apply
 SIGNATURE = Seal("anthropic_messages", SealForm.SIGNATURE, "c2lnbmVk", "claude")
 
 
-def stamped(*script: tuple[int | None, Event]) -> Turn:
+def timed_turn(*timed_events: tuple[int | None, Event]) -> Turn:
     """A turn of events, each with its moment."""
     turn = Turn()
-    for seq, (at_ms, event) in enumerate(script):
+    for seq, (at_ms, event) in enumerate(timed_events):
         apply(turn, Entry(seq, event, at_ms))
     return turn
 
 
-def joined(turn: Turn) -> Turn:
+def with_joined_text(turn: Turn) -> Turn:
     """The same turn with each text in one piece, so that two turns can be compared."""
-    for told in turn.blocks:
-        told.pieces = [told.text] if told.text else []
+    for turn_block in turn.blocks:
+        turn_block.pieces = [turn_block.text] if turn_block.text else []
     return turn
 
 
@@ -46,16 +46,16 @@ def answer(number: int, *texts: str) -> list[Event]:
     return block(number, Kind.TEXT, *texts)
 
 
-def called(number: int) -> list[Event]:
+def tool_call(number: int) -> list[Event]:
     """A tool call whose result is not there yet."""
     return block(number, Kind.TOOL_CALL, "{}")
 
 
-def came_back(number: int) -> list[Event]:
+def finished_tool_call(number: int) -> list[Event]:
     """A tool call with its result."""
-    return [*called(number), ToolFinished(number, "4")]
+    return [*tool_call(number), ToolFinished(number, "4")]
 
 
-def sealed(number: int) -> list[Event]:
+def sealed_thought(number: int) -> list[Event]:
     """A thought of which only the seal was sent."""
     return [BlockStarted(number, Kind.REASONING), BlockSealed(number, SIGNATURE), BlockEnded(number)]

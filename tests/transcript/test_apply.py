@@ -1,7 +1,7 @@
 """Every kind of event changes the turn in one way, and only there."""
 
 import pytest
-from tests.transcript.scripts import SIGNATURE, answer, block, sealed, stamped, thought
+from tests.transcript.scripts import SIGNATURE, answer, block, sealed_thought, thought, timed_turn
 
 from thinkaloud.canon import (
     BlockEnded,
@@ -25,20 +25,20 @@ from thinkaloud.canon import (
     Usage,
     UsageReported,
 )
-from thinkaloud.transcript import Block, Ending, Outcome, Status, Turn, apply, fold
+from thinkaloud.transcript import Block, BlockStatus, Ending, Outcome, Turn, apply, fold
 
 MESSAGE = Seal("openai_chat", SealForm.MESSAGE, '{"role":"assistant"}', "gpt")
 
 
 def test_a_turn_starts_with_its_dialect_model_and_moment() -> None:
-    turn = stamped((7, TurnStarted("openai_chat", "gpt")))
+    turn = timed_turn((7, TurnStarted("openai_chat", "gpt")))
     assert turn == Turn("openai_chat", "gpt", seq=0, started_ms=7)
     assert turn.live
 
 
 def test_a_block_starts_with_all_that_is_known_of_it() -> None:
     """R030, R088: blocks stand in the order in which they began, each with a number of its own."""
-    turn = stamped(
+    turn = timed_turn(
         (1, BlockStarted(0, Kind.ASSISTANT_CALL, "Checker", "c1", "a1")),
         (2, BlockStarted(1, Kind.REASONING, parent=0, provenance=Provenance.SUMMARY)),
     )
@@ -60,50 +60,52 @@ def test_blocks_grow_side_by_side() -> None:
     assert (turn.reasoning, turn.answer) == ("ab", "xy")
 
 
-@pytest.mark.parametrize(("interrupted", "status"), [(False, Status.DONE), (True, Status.INTERRUPTED)])
-def test_a_block_ends_by_itself_or_is_interrupted(interrupted: bool, status: Status) -> None:
-    turn = stamped((1, BlockStarted(0, Kind.TEXT)), (5, BlockEnded(0, interrupted)))
+@pytest.mark.parametrize(
+    ("interrupted", "status"), [(False, BlockStatus.DONE), (True, BlockStatus.INTERRUPTED)]
+)
+def test_a_block_ends_by_itself_or_is_interrupted(interrupted: bool, status: BlockStatus) -> None:
+    turn = timed_turn((1, BlockStarted(0, Kind.TEXT)), (5, BlockEnded(0, interrupted)))
     assert (turn.blocks[0].status, turn.blocks[0].duration_ms) == (status, 4)
 
 
 def test_seals_are_kept_in_order_and_may_come_late() -> None:
     """R033: a seal belongs to its block, even when it comes after the block ended."""
     late = Seal("gemini", SealForm.SIGNATURE, "bGF0ZQ==", "gemini-3")
-    turn = fold([*sealed(0), BlockSealed(0, late)])
+    turn = fold([*sealed_thought(0), BlockSealed(0, late)])
     assert turn.blocks[0].seals == [SIGNATURE, late]
-    assert turn.blocks[0].status is Status.DONE
+    assert turn.blocks[0].status is BlockStatus.DONE
 
 
 CALL = BlockStarted(0, Kind.TOOL_CALL, "add", "c1")
 
 
 def test_a_tool_may_come_back_after_its_block_ended() -> None:
-    turn = stamped((1, CALL), (2, BlockEnded(0)), (9, ToolFinished(0, "4")))
-    assert (turn.blocks[0].status, turn.blocks[0].result) == (Status.DONE, "4")
+    turn = timed_turn((1, CALL), (2, BlockEnded(0)), (9, ToolFinished(0, "4")))
+    assert (turn.blocks[0].status, turn.blocks[0].result) == (BlockStatus.DONE, "4")
     assert turn.blocks[0].duration_ms == 8
 
 
 def test_a_tool_may_come_back_with_an_error() -> None:
     turn = fold([CALL, BlockEnded(0), ToolFinished(0, error="no such file")])
-    assert (turn.blocks[0].status, turn.blocks[0].error) == (Status.ERROR, "no such file")
+    assert (turn.blocks[0].status, turn.blocks[0].error) == (BlockStatus.ERROR, "no such file")
     assert turn.blocks[0].result == ""
 
 
 def test_a_tool_may_come_back_before_its_block_ends() -> None:
     script: list[tuple[int | None, Event]] = [(1, CALL), (3, ToolFinished(0, "4")), (4, BlockEnded(0))]
-    running, ended = stamped(*script[:2]).blocks[0], stamped(*script).blocks[0]
-    assert (running.status, running.result, running.duration_ms) == (Status.RUNNING, "4", None)
-    assert (ended.status, ended.result, ended.duration_ms) == (Status.DONE, "4", 3)
+    running, ended = timed_turn(*script[:2]).blocks[0], timed_turn(*script).blocks[0]
+    assert (running.status, running.result, running.duration_ms) == (BlockStatus.RUNNING, "4", None)
+    assert (ended.status, ended.result, ended.duration_ms) == (BlockStatus.DONE, "4", 3)
 
 
 def test_a_tool_may_come_back_with_an_error_before_its_block_ends() -> None:
     turn = fold([CALL, ToolFinished(0, error="no"), BlockEnded(0)])
-    assert (turn.blocks[0].status, turn.blocks[0].error) == (Status.ERROR, "no")
+    assert (turn.blocks[0].status, turn.blocks[0].error) == (BlockStatus.ERROR, "no")
 
 
 def test_a_tool_may_come_back_after_it_was_given_up() -> None:
     turn = fold([CALL, BlockEnded(0, interrupted=True), ToolFinished(0, "4")])
-    assert turn.blocks[0].status is Status.DONE
+    assert turn.blocks[0].status is BlockStatus.DONE
 
 
 def test_a_whole_block_may_turn_out_to_be_of_another_kind() -> None:
@@ -118,12 +120,12 @@ def test_a_block_may_turn_out_to_be_of_another_kind_while_it_is_open() -> None:
 
 def test_the_end_of_a_block_may_become_a_block_of_its_own() -> None:
     """R021: what follows the last closing tag goes to the answer, in a block that has ended."""
-    turn = stamped(
+    turn = timed_turn(
         *((1, event) for event in thought(0, "first ", "then 💭 yes")),
         (6, BlockReclassified(0, Kind.TEXT, tail=5, into=1)),
     )
     assert (turn.reasoning, turn.answer) == ("first then ", "💭 yes")
-    moved = Block(1, Kind.TEXT, status=Status.DONE, started_ms=6, ended_ms=6, pieces=["💭 yes"])
+    moved = Block(1, Kind.TEXT, status=BlockStatus.DONE, started_ms=6, ended_ms=6, pieces=["💭 yes"])
     assert turn.blocks[1] == moved
 
 
@@ -163,7 +165,7 @@ def test_usage_adds_to_what_is_known_and_never_forgets() -> None:
 
 
 def test_a_turn_ends_with_its_outcome_message_and_moment() -> None:
-    turn = stamped(
+    turn = timed_turn(
         *((1, event) for event in answer(0, "yes")), (8, TurnEnded(Finish.STOP, "end_turn", MESSAGE))
     )
     assert turn.outcome == Outcome(Ending.ANSWERED, "end_turn")
@@ -171,7 +173,7 @@ def test_a_turn_ends_with_its_outcome_message_and_moment() -> None:
 
 
 def test_a_turn_fails_and_what_was_said_stands() -> None:
-    turn = stamped(
+    turn = timed_turn(
         *((1, event) for event in thought(0, "hm")),
         (8, TurnFailed("overloaded_error", "Try again later.")),
     )

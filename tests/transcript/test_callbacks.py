@@ -18,7 +18,7 @@ from thinkaloud.canon import (
 from thinkaloud.transcript import Callbacks, Ending, Handler, Turn
 
 
-class Heard:
+class RecordingHandler:
     """Writes down what it hears."""
 
     def __init__(self) -> None:
@@ -44,13 +44,13 @@ class Heard:
         self.calls.append(("complete", result.outcome.ending))
 
 
-def hear(events: Sequence[Event]) -> list[tuple[str, ...]]:
-    heard = Heard()
-    handler: Handler = heard
+def callback_calls(events: Sequence[Event]) -> list[tuple[str, ...]]:
+    recorder = RecordingHandler()
+    handler: Handler = recorder
     callbacks = Callbacks(handler)
     for event in events:
         callbacks.feed(event)
-    return heard.calls
+    return recorder.calls
 
 
 THOUGHT: list[Event] = [BlockStarted(0, Kind.REASONING), BlockGrew(0, "hm")]
@@ -60,7 +60,7 @@ END = TurnEnded(Finish.STOP)
 def test_a_thought_ends_before_the_text_that_follows() -> None:
     """R028: reasoning-end comes before the first text after it and before complete."""
     answer: list[Event] = [BlockStarted(1, Kind.TEXT), BlockGrew(1, "yes"), BlockEnded(1), END]
-    assert hear([TurnStarted(), *THOUGHT, BlockEnded(0), *answer]) == [
+    assert callback_calls([TurnStarted(), *THOUGHT, BlockEnded(0), *answer]) == [
         ("reasoning", "hm"),
         ("reasoning end",),
         ("text", "yes"),
@@ -71,7 +71,7 @@ def test_a_thought_ends_before_the_text_that_follows() -> None:
 def test_text_while_a_thought_is_still_open_ends_the_thought() -> None:
     """R028: some servers end the thought's block only after the answer's."""
     answer: list[Event] = [BlockStarted(1, Kind.TEXT), BlockGrew(1, "yes"), BlockEnded(1), BlockEnded(0), END]
-    assert [call[0] for call in hear([TurnStarted(), *THOUGHT, *answer])] == [
+    assert [call[0] for call in callback_calls([TurnStarted(), *THOUGHT, *answer])] == [
         "reasoning",
         "reasoning end",
         "text",
@@ -100,7 +100,7 @@ def test_tools_start_with_all_arguments_and_end_with_result_or_error() -> None:
         ToolFinished(1, "", "no"),
         END,
     ]
-    assert hear(events) == [
+    assert callback_calls(events) == [
         ("tool start", "add", '{"a":1}'),
         ("tool end", "add", "2", ""),
         ("tool start", "Checker", "check it"),
@@ -117,15 +117,15 @@ def test_a_failure_completes_too_and_ends_the_thought_first() -> None:
         BlockEnded(0, interrupted=True),
         TurnFailed("cut_off", "gone"),
     ]
-    assert hear(events) == [("reasoning", "hm"), ("reasoning end",), ("complete", Ending.CUT_OFF)]
+    assert callback_calls(events) == [("reasoning", "hm"), ("reasoning end",), ("complete", Ending.CUT_OFF)]
 
 
 def test_white_space_alone_is_no_thought() -> None:
     """R025: nothing is heard of it; before a word it is kept."""
     blank: list[Event] = [BlockStarted(0, Kind.REASONING), BlockGrew(0, "\n"), BlockGrew(0, " ")]
-    assert hear([TurnStarted(), *blank, BlockEnded(0), END]) == [("complete", Ending.EMPTY)]
+    assert callback_calls([TurnStarted(), *blank, BlockEnded(0), END]) == [("complete", Ending.EMPTY)]
     word: list[Event] = [*blank, BlockGrew(0, "so"), BlockEnded(0), END]
-    assert hear([TurnStarted(), *word])[0] == ("reasoning", "\n so")
+    assert callback_calls([TurnStarted(), *word])[0] == ("reasoning", "\n so")
 
 
 def test_what_was_reclassified_is_told_again_under_its_right_name() -> None:
@@ -136,9 +136,11 @@ def test_what_was_reclassified_is_told_again_under_its_right_name() -> None:
         BlockEnded(0),
         END,
     ]
-    assert hear([TurnStarted(), *moved])[-3:-1] == [("reasoning end",), ("text", "yes")]
+    assert callback_calls([TurnStarted(), *moved])[-3:-1] == [("reasoning end",), ("text", "yes")]
     text: list[Event] = [BlockStarted(0, Kind.TEXT), BlockGrew(0, "hm")]
-    assert hear([TurnStarted(), *text, BlockReclassified(0, Kind.REASONING), BlockEnded(0), END])[:3] == [
+    assert callback_calls([TurnStarted(), *text, BlockReclassified(0, Kind.REASONING), BlockEnded(0), END])[
+        :3
+    ] == [
         ("text", "hm"),
         ("reasoning", "hm"),
         ("reasoning end",),

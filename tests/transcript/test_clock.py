@@ -1,7 +1,7 @@
 """How long a turn thought, from stamps alone."""
 
 import pytest
-from tests.transcript.scripts import stamped
+from tests.transcript.scripts import timed_turn
 
 from thinkaloud.canon import (
     BlockEnded,
@@ -13,7 +13,7 @@ from thinkaloud.canon import (
     TurnEnded,
     TurnStarted,
 )
-from thinkaloud.transcript import Thinking, thinking_time
+from thinkaloud.transcript import ThinkingTime, thinking_time
 
 Script = list[tuple[int | None, Event]]
 
@@ -41,10 +41,10 @@ ASSISTANT: Script = [
     (8000, BlockEnded(1)),
 ]
 
-TABLE: dict[str, tuple[Script, Thinking | None]] = {
+TABLE: dict[str, tuple[Script, ThinkingTime | None]] = {
     "one thought": (
         [(0, START), *thought(0, 800, 5000), *answer(1, 5000, 6000), (6000, END)],
-        Thinking(4200),
+        ThinkingTime(4200),
     ),
     "thoughts are added up": (
         [
@@ -55,35 +55,35 @@ TABLE: dict[str, tuple[Script, Thinking | None]] = {
             *answer(3, 9300, 9900),
             (9900, END),
         ],
-        Thinking(1300),
+        ThinkingTime(1300),
     ),
     "thoughts of assistants are theirs": (
         [(0, START), *thought(0, 1000, 2000), *ASSISTANT, *answer(3, 8000, 9000), (9000, END)],
-        Thinking(1000),
+        ThinkingTime(1000),
     ),
     "just long enough to be measured": (
         [(0, START), *thought(0, 4000, 4050), *answer(1, 4050, 5000), (5000, END)],
-        Thinking(50),
+        ThinkingTime(50),
     ),
     "one burst counts from the request to the first text": (
         [(0, START), *thought(0, 4000, 4049), *answer(1, 4049, 5000), (5000, END)],
-        Thinking(4049, approximate=True),
+        ThinkingTime(4049, approximate=True),
     ),
     "several bursts are one": (
         [(0, START), *thought(0, 4000, 4020), *thought(1, 4020, 4040), *answer(2, 4040, 5000), (5000, END)],
-        Thinking(4040, approximate=True),
+        ThinkingTime(4040, approximate=True),
     ),
     "one burst before a call counts up to the call": (
         [(0, START), *thought(0, 1480, 1500), *TOOL, *answer(2, 9000, 9500), (9500, END)],
-        Thinking(1500, approximate=True),
+        ThinkingTime(1500, approximate=True),
     ),
     "one burst without text counts up to the end": (
         [(0, START), *thought(0, 4000, 4000), (4010, END)],
-        Thinking(4010, approximate=True),
+        ThinkingTime(4010, approximate=True),
     ),
     "a clock that goes back measures nothing": (
         [(0, START), *thought(0, 800, 700), *answer(1, 900, 1000), (1000, END)],
-        Thinking(900, approximate=True),
+        ThinkingTime(900, approximate=True),
     ),
     "all at once is not known": ([(9, START), *thought(0, 9, 9), *answer(1, 9, 9), (9, END)], None),
     "a burst without the moment of the request is not known": (
@@ -96,7 +96,7 @@ TABLE: dict[str, tuple[Script, Thinking | None]] = {
     ),
     "text without a stamp is passed over": (
         [(0, START), *thought(0, 30, 40), *answer(1, None, None), (100, END)],
-        Thinking(100, approximate=True),
+        ThinkingTime(100, approximate=True),
     ),
     "no stamps": ([(None, START), *thought(0, None, None), (None, END)], None),
     "no first stamp": ([(0, START), *thought(0, None, 5000), (5000, END)], None),
@@ -114,19 +114,19 @@ TABLE: dict[str, tuple[Script, Thinking | None]] = {
 def test_the_thinking_time_is_the_table(name: str) -> None:
     """R079: thinking alone, without the time tools took, marked where it came in one burst."""
     script, time = TABLE[name]
-    assert thinking_time(stamped(*script)) == time
+    assert thinking_time(timed_turn(*script)) == time
 
 
 def test_a_live_thought_counts_up_to_now() -> None:
     """R079: a running timer while the thought streams."""
-    turn = stamped((0, START), *thought(0, 100, 1100), (2000, BlockStarted(1, Kind.REASONING)))
-    assert thinking_time(turn, now_ms=2500) == Thinking(1500)
-    assert thinking_time(turn, now_ms=1000) == Thinking(1000)
+    turn = timed_turn((0, START), *thought(0, 100, 1100), (2000, BlockStarted(1, Kind.REASONING)))
+    assert thinking_time(turn, now_ms=2500) == ThinkingTime(1500)
+    assert thinking_time(turn, now_ms=1000) == ThinkingTime(1000)
     assert thinking_time(turn) is None
 
 
 def test_a_live_turn_never_says_about() -> None:
     """R079: while more may come, a short time is just short."""
-    turn = stamped((0, START), *thought(0, 4000, 4010))
-    assert thinking_time(turn) == Thinking(10)
-    assert thinking_time(turn, now_ms=9000) == Thinking(10)
+    turn = timed_turn((0, START), *thought(0, 4000, 4010))
+    assert thinking_time(turn) == ThinkingTime(10)
+    assert thinking_time(turn, now_ms=9000) == ThinkingTime(10)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import pytest
-from tests.growing import TRIES, Work, assert_linear, fastest
+from tests.growing import ATTEMPTS, Work, assert_linear, fastest_seconds
 from tests.transcript.scripts import SIGNATURE, block
 
 from thinkaloud.canon import (
@@ -30,13 +30,15 @@ def deltas(count: int) -> list[Event]:
 
 
 def small_blocks(count: int) -> list[Event]:
-    return [event for at in range(count) for event in block(at, Kind.TEXT, "a")] + [END]
+    return [event for index in range(count) for event in block(index, Kind.TEXT, "a")] + [END]
 
 
 def blocks_that_stay_open(count: int) -> list[Event]:
-    starts = [BlockStarted(at, Kind.TOOL_CALL, parent=at - 1 if at else None) for at in range(count)]
-    ends = [BlockEnded(at) for at in reversed(range(count))]
-    return [*starts, *ends, *(ToolFinished(at, "4") for at in range(count)), END]
+    starts = [
+        BlockStarted(index, Kind.TOOL_CALL, parent=index - 1 if index else None) for index in range(count)
+    ]
+    ends = [BlockEnded(index) for index in reversed(range(count))]
+    return [*starts, *ends, *(ToolFinished(index, "4") for index in range(count)), END]
 
 
 def seals(count: int) -> list[Event]:
@@ -79,8 +81,8 @@ def test_twice_the_entries_take_twice_the_time(script: Callable[[int], list[Even
 def test_a_delta_costs_the_same_at_the_end_of_a_long_turn() -> None:
     """A hundred thousand deltas take as long in one turn as in ten or in a hundred."""
     ratios = []
-    for _ in range(TRIES):
-        times = [fastest(folding(deltas, turns), 100_000 // turns) for turns in (1, 10, 100)]
+    for _ in range(ATTEMPTS):
+        times = [fastest_seconds(folding(deltas, turns), 100_000 // turns) for turns in (1, 10, 100)]
         ratios.append(max(times) / min(times))
         if ratios[-1] < 1.5:
             return

@@ -3,7 +3,14 @@
 import copy
 
 import pytest
-from tests.transcript.scripts import SIGNATURE, answer, called, came_back, joined, thought
+from tests.transcript.scripts import (
+    SIGNATURE,
+    answer,
+    finished_tool_call,
+    thought,
+    tool_call,
+    with_joined_text,
+)
 
 from thinkaloud.canon import (
     ApprovalAsked,
@@ -32,9 +39,9 @@ OPEN: list[Event] = [BlockStarted(0, Kind.REASONING), BlockGrew(0, "hm")]
 OVER: list[Event] = [*answer(0, "yes"), TurnEnded(Finish.STOP)]
 BROKEN: list[Event] = [TurnFailed("cut_off")]
 OPEN_CALL: list[Event] = [BlockStarted(1, Kind.TOOL_CALL)]
-WAITS_NOT = "block 0 cannot wait for an approval"
+NO_APPROVAL_PENDING = "block 0 cannot wait for an approval"
 
-NONSENSE: dict[str, tuple[list[Event], Event, str]] = {
+INVALID_SEQUENCES: dict[str, tuple[list[Event], Event, str]] = {
     "it grows before it starts": ([], BlockGrew(0, "a"), "block 0 has not started"),
     "it grows after it ended": (thought(0, "a"), BlockGrew(0, "b"), "block 0 has ended"),
     "it grows after it was interrupted": (
@@ -106,43 +113,51 @@ NONSENSE: dict[str, tuple[list[Event], Event, str]] = {
         r"a reply ended while its blocks \[1\] were open",
     ),
     "an assistant's reply ends while a block of it is open": (
-        [*called(0), ReplyEnded(Finish.TOOL_CALLS), BlockStarted(1, Kind.TEXT, parent=0)],
+        [*tool_call(0), ReplyEnded(Finish.TOOL_CALLS), BlockStarted(1, Kind.TEXT, parent=0)],
         ReplyEnded(Finish.STOP, parent=0),
         r"a reply ended while its blocks \[1\] were open",
     ),
-    "nobody's reply ends": (called(0), ReplyEnded(Finish.STOP, parent=1), "block 1 has not started"),
+    "nobody's reply ends": (tool_call(0), ReplyEnded(Finish.STOP, parent=1), "block 1 has not started"),
     "an unknown call waits": ([], ApprovalAsked(0), "block 0 has not started"),
-    "a thought waits for an approval": (thought(0, "a"), ApprovalAsked(0), WAITS_NOT),
-    "a call waits before it is whole": ([BlockStarted(0, Kind.TOOL_CALL)], ApprovalAsked(0), WAITS_NOT),
-    "a call waits after it came back": (came_back(0), ApprovalAsked(0), WAITS_NOT),
+    "a thought waits for an approval": (thought(0, "a"), ApprovalAsked(0), NO_APPROVAL_PENDING),
+    "a call waits before it is whole": (
+        [BlockStarted(0, Kind.TOOL_CALL)],
+        ApprovalAsked(0),
+        NO_APPROVAL_PENDING,
+    ),
+    "a call waits after it came back": (finished_tool_call(0), ApprovalAsked(0), NO_APPROVAL_PENDING),
     "a call that broke off waits": (
         [BlockStarted(0, Kind.TOOL_CALL), BlockEnded(0, interrupted=True)],
         ApprovalAsked(0),
-        WAITS_NOT,
+        NO_APPROVAL_PENDING,
     ),
-    "a call waits twice": ([*called(0), ApprovalAsked(0)], ApprovalAsked(0), WAITS_NOT),
+    "a call waits twice": ([*tool_call(0), ApprovalAsked(0)], ApprovalAsked(0), NO_APPROVAL_PENDING),
     "a call waits again": (
-        [*called(0), ApprovalAsked(0), ApprovalSettled(0, True)],
+        [*tool_call(0), ApprovalAsked(0), ApprovalSettled(0, True)],
         ApprovalAsked(0),
-        WAITS_NOT,
+        NO_APPROVAL_PENDING,
     ),
-    "what does not wait is let run": (called(0), ApprovalSettled(0, True), "block 0 waits for no approval"),
+    "what does not wait is let run": (
+        tool_call(0),
+        ApprovalSettled(0, True),
+        "block 0 waits for no approval",
+    ),
     "a call is let run twice": (
-        [*called(0), ApprovalAsked(0), ApprovalSettled(0, False)],
+        [*tool_call(0), ApprovalAsked(0), ApprovalSettled(0, False)],
         ApprovalSettled(0, True),
         "block 0 waits for no approval",
     ),
 }
 
 
-@pytest.mark.parametrize("name", NONSENSE)
+@pytest.mark.parametrize("name", INVALID_SEQUENCES)
 def test_nonsense_is_refused_and_changes_nothing(name: str) -> None:
-    before, event, said = NONSENSE[name]
-    turn = fold(before)
+    earlier_events, event, error_text = INVALID_SEQUENCES[name]
+    turn = fold(earlier_events)
     as_it_was = copy.deepcopy(turn)
-    with pytest.raises(OutOfOrder, match=said):
+    with pytest.raises(OutOfOrder, match=error_text):
         apply(turn, Entry(turn.seq + 1, event))
-    assert joined(turn) == joined(as_it_was)
+    assert with_joined_text(turn) == with_joined_text(as_it_was)
 
 
 @pytest.mark.parametrize("seq", [4, 5])

@@ -1,7 +1,7 @@
 """How a turn came out, as a table to read: what was said, and why the provider stopped."""
 
 import pytest
-from tests.transcript.scripts import answer, block, called, came_back, sealed, thought
+from tests.transcript.scripts import answer, block, finished_tool_call, sealed_thought, thought, tool_call
 
 from thinkaloud.canon import (
     BlockEnded,
@@ -17,23 +17,23 @@ from thinkaloud.transcript import Ending, Outcome, fold
 
 NESTED = [BlockStarted(0, Kind.ASSISTANT_CALL), *block(1, Kind.TEXT, "yes", parent=0), BlockEnded(0)]
 
-SAID: dict[str, list[Event]] = {
+EVENTS_BY_NAME: dict[str, list[Event]] = {
     "nothing": [],
     "answer": answer(0, "yes"),
     "blank-answer": answer(0, " ", "\n"),
     "thought": thought(0, "hm"),
     "blank-thought": thought(0, "\n"),
     "empty-thought": thought(0),
-    "sealed-thought": sealed(0),
+    "sealed-thought": sealed_thought(0),
     "thought-and-answer": [*thought(0, "hm"), *answer(1, "yes")],
     "thought-and-blank-answer": [*thought(0, "hm"), *answer(1, "\n")],
-    "call": called(0),
-    "thought-and-call": [*thought(0, "hm"), *called(1)],
-    "answer-and-call": [*answer(0, "Let me see."), *called(1)],
-    "call-that-came-back": came_back(0),
-    "answer-and-call-that-came-back": [*came_back(0), *answer(1, "yes")],
-    "thought-and-call-that-came-back": [*thought(0, "hm"), *came_back(1)],
-    "call-that-came-back-and-another": [*came_back(0), *called(1)],
+    "call": tool_call(0),
+    "thought-and-call": [*thought(0, "hm"), *tool_call(1)],
+    "answer-and-call": [*answer(0, "Let me see."), *tool_call(1)],
+    "call-that-came-back": finished_tool_call(0),
+    "answer-and-call-that-came-back": [*finished_tool_call(0), *answer(1, "yes")],
+    "thought-and-call-that-came-back": [*thought(0, "hm"), *finished_tool_call(1)],
+    "call-that-came-back-and-another": [*finished_tool_call(0), *tool_call(1)],
     "assistant-at-work": NESTED,
     "assistant-that-came-back": [*NESTED, ToolFinished(0, "yes")],
 }
@@ -68,12 +68,12 @@ FINISHES, *ROWS = [line.split() for line in TRUTH.splitlines() if line]
 def test_what_was_said_and_why_it_stopped_make_the_outcome(row: list[str]) -> None:
     """R026: a thought without an answer is an outcome of its own, not a failure."""
     for finish, ending in zip(FINISHES[1:], row[1:], strict=True):
-        turn = fold([*SAID[row[0]], TurnEnded(Finish(finish))])
+        turn = fold([*EVENTS_BY_NAME[row[0]], TurnEnded(Finish(finish))])
         assert turn.outcome == Outcome(Ending(ending), finish), finish
 
 
 def test_the_table_is_whole() -> None:
-    assert [row[0] for row in ROWS] == list(SAID)
+    assert [row[0] for row in ROWS] == list(EVENTS_BY_NAME)
 
 
 @pytest.mark.parametrize(
@@ -84,9 +84,9 @@ def test_the_table_is_whole() -> None:
         (Finish.CANCELLED, Ending.CANCELLED),
     ],
 )
-@pytest.mark.parametrize("said", SAID)
-def test_some_reasons_count_whatever_was_said(finish: Finish, ending: Ending, said: str) -> None:
-    turn = fold([*SAID[said], TurnEnded(finish)])
+@pytest.mark.parametrize("events_name", EVENTS_BY_NAME)
+def test_some_reasons_count_whatever_was_said(finish: Finish, ending: Ending, events_name: str) -> None:
+    turn = fold([*EVENTS_BY_NAME[events_name], TurnEnded(finish)])
     assert turn.outcome == Outcome(ending, finish.value)
 
 
@@ -98,7 +98,7 @@ def test_the_cause_is_the_providers_own_word_where_it_said_one() -> None:
     ("code", "ending"),
     [("cut_off", Ending.CUT_OFF), ("bad_frame", Ending.FAILED), ("overloaded_error", Ending.FAILED)],
 )
-@pytest.mark.parametrize("said", SAID)
-def test_a_failure_is_a_failure_whatever_was_said(code: str, ending: Ending, said: str) -> None:
-    turn = fold([*SAID[said], TurnFailed(code, "Why.")])
+@pytest.mark.parametrize("events_name", EVENTS_BY_NAME)
+def test_a_failure_is_a_failure_whatever_was_said(code: str, ending: Ending, events_name: str) -> None:
+    turn = fold([*EVENTS_BY_NAME[events_name], TurnFailed(code, "Why.")])
     assert turn.outcome == Outcome(ending, code, "Why.")

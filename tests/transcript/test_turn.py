@@ -1,7 +1,7 @@
 """Reading a turn: its text, its own blocks, and those of its assistants."""
 
 import pytest
-from tests.transcript.scripts import answer, block, called, came_back, thought
+from tests.transcript.scripts import answer, block, finished_tool_call, thought, tool_call
 
 from thinkaloud.canon import (
     ApprovalAsked,
@@ -18,7 +18,7 @@ from thinkaloud.canon import (
     Usage,
     UsageReported,
 )
-from thinkaloud.transcript import PAUSED, Approval, Block, Ending, Status, Turn, fold, unfold
+from thinkaloud.transcript import PAUSE_TURN, Approval, Block, BlockStatus, Ending, Turn, fold, unfold
 
 
 def test_text_is_kept_in_pieces_until_somebody_asks() -> None:
@@ -56,8 +56,8 @@ def test_a_block_is_blank_when_nothing_in_it_can_be_read(pieces: list[str], blan
 def test_a_duration_needs_both_stamps(
     started_ms: int | None, ended_ms: int | None, duration_ms: int | None
 ) -> None:
-    told = Block(0, Kind.TEXT, status=Status.DONE, started_ms=started_ms, ended_ms=ended_ms)
-    assert told.duration_ms == duration_ms
+    text_block = Block(0, Kind.TEXT, status=BlockStatus.DONE, started_ms=started_ms, ended_ms=ended_ms)
+    assert text_block.duration_ms == duration_ms
 
 
 def test_thoughts_and_answers_are_joined_with_nothing_in_between() -> None:
@@ -77,67 +77,80 @@ def test_what_assistants_say_is_theirs() -> None:
             *answer(5, "own"),
         ]
     )
-    checker, _, looker, deep, said, own = turn.blocks
+    checker, _, looker, deep, text_block, own = turn.blocks
     assert (turn.reasoning, turn.answer) == ("", "own")
-    assert turn.top() == [checker, own]
-    assert turn.top(Kind.TEXT) == [own]
-    assert turn.top(Kind.TEXT, Kind.ASSISTANT_CALL) == [checker, own]
-    assert turn.children(checker) == [turn.blocks[1], looker, said]
+    assert turn.own_blocks() == [checker, own]
+    assert turn.own_blocks(Kind.TEXT) == [own]
+    assert turn.own_blocks(Kind.TEXT, Kind.ASSISTANT_CALL) == [checker, own]
+    assert turn.children(checker) == [turn.blocks[1], looker, text_block]
     assert turn.children(looker) == [deep]
     assert turn.children(deep) == []
 
 
 def test_a_turn_that_nothing_happened_in() -> None:
     turn = Turn()
-    assert (turn.reasoning, turn.answer, turn.top(), turn.live) == ("", "", [], True)
+    assert (turn.reasoning, turn.answer, turn.own_blocks(), turn.live) == ("", "", [], True)
 
 
-CALLED = ReplyEnded(Finish.TOOL_CALLS)
-SAID = ReplyEnded(Finish.STOP)
+REPLY_WITH_CALLS = ReplyEnded(Finish.TOOL_CALLS)
+REPLY_WITH_ANSWER = ReplyEnded(Finish.STOP)
 
 
-def delegated(number: int, parent: int | None = None) -> list[Event]:
+def assistant_call(number: int, parent: int | None = None) -> list[Event]:
     """A call of an assistant that has not come back."""
     return block(number, Kind.ASSISTANT_CALL, "task", parent=parent)
 
 
-def nested() -> list[Event]:
+def nested_replies() -> list[Event]:
     """Two assistants side by side, one of which has one of its own; each says something in between."""
     return [
-        *(*thought(0, "t0"), *answer(1, "t1"), *delegated(2), *delegated(3), CALLED),
+        *(*thought(0, "t0"), *answer(1, "t1"), *assistant_call(2), *assistant_call(3), REPLY_WITH_CALLS),
         *(*block(4, Kind.TEXT, "a4", parent=2), *block(5, Kind.TEXT, "b5", parent=3)),
-        *(*delegated(6, parent=2), ReplyEnded(Finish.TOOL_CALLS, parent=2)),
+        *(*assistant_call(6, parent=2), ReplyEnded(Finish.TOOL_CALLS, parent=2)),
         *(*block(7, Kind.TEXT, "c7", parent=6), ReplyEnded(Finish.STOP, parent=6), ToolFinished(6, "c7")),
         *(ReplyEnded(Finish.STOP, parent=3), ToolFinished(3, "b5")),
         *(*block(8, Kind.TEXT, "a8", parent=2), ReplyEnded(Finish.STOP, parent=2), ToolFinished(2, "a8")),
-        *(*answer(9, "t9"), SAID, TurnEnded(Finish.STOP)),
+        *(*answer(9, "t9"), REPLY_WITH_ANSWER, TurnEnded(Finish.STOP)),
     ]
 
 
 def test_every_reply_has_its_own_blocks() -> None:
-    turn = fold(nested())
-    said = [(reply.parent, [told.number for told in turn.said_in(reply)]) for reply in turn.replies]
-    assert said == [(None, [0, 1, 2, 3]), (2, [4, 6]), (6, [7]), (3, [5]), (2, [8]), (None, [9])]
+    turn = fold(nested_replies())
+    numbers_by_reply = [
+        (reply.parent, [reply_block.number for reply_block in turn.blocks_of(reply)])
+        for reply in turn.replies
+    ]
+    assert numbers_by_reply == [(None, [0, 1, 2, 3]), (2, [4, 6]), (6, [7]), (3, [5]), (2, [8]), (None, [9])]
     assert [reply.calls for reply in turn.replies] == [(2, 3), (6,), (), (), (), ()]
     assert [reply.until for reply in turn.replies] == [4, 7, 8, 8, 9, 10]
 
 
 def test_a_reply_without_blocks_has_none_of_the_others() -> None:
     """Not of the one before it, even if the two are otherwise the same."""
-    turn = fold([SAID, *answer(0, "a"), SAID, SAID, SAID, *answer(1, "b"), SAID])
-    assert [[told.text for told in turn.said_in(reply)] for reply in turn.replies] == [
+    turn = fold(
+        [
+            REPLY_WITH_ANSWER,
+            *answer(0, "a"),
+            REPLY_WITH_ANSWER,
+            REPLY_WITH_ANSWER,
+            REPLY_WITH_ANSWER,
+            *answer(1, "b"),
+            REPLY_WITH_ANSWER,
+        ]
+    )
+    assert [[reply_block.text for reply_block in turn.blocks_of(reply)] for reply in turn.replies] == [
         *([], ["a"], [], [], ["b"])
     ]
 
 
 def test_a_reply_that_is_not_told_yet_has_what_came_after_the_last_one() -> None:
-    turn = fold([*answer(0, "a"), SAID, *answer(1, "b")])
-    told = fold([*answer(0, "a"), SAID, *answer(1, "b"), SAID]).replies[-1]
-    assert [one.text for one in turn.said_in(told)] == ["b"]
+    turn = fold([*answer(0, "a"), REPLY_WITH_ANSWER, *answer(1, "b")])
+    next_reply = fold([*answer(0, "a"), REPLY_WITH_ANSWER, *answer(1, "b"), REPLY_WITH_ANSWER]).replies[-1]
+    assert [one.text for one in turn.blocks_of(next_reply)] == ["b"]
 
 
 def test_whatever_hangs_below_a_call_is_within_it() -> None:
-    turn = fold(nested())
+    turn = fold(nested_replies())
     assert [number for number in range(10) if turn.within(number, 2)] == [2, 4, 6, 7, 8]
     assert [number for number in range(10) if turn.within(number, 6)] == [6, 7]
     assert not turn.within(None, 2)
@@ -147,54 +160,88 @@ def test_a_blank_line_parts_the_answers_of_two_replies() -> None:
     """What one reply says in pieces is joined as ever; a reply that says nothing leaves no gap."""
     turn = fold(
         [
-            *(*answer(0, "One "), *thought(1, "hm"), *answer(2, "moment."), *called(3), CALLED),
-            *(ToolFinished(3, "4"), *thought(4, "so"), *called(5), CALLED, ToolFinished(5, "5"), SAID),
+            *(*answer(0, "One "), *thought(1, "hm"), *answer(2, "moment."), *tool_call(3), REPLY_WITH_CALLS),
+            *(
+                ToolFinished(3, "4"),
+                *thought(4, "so"),
+                *tool_call(5),
+                REPLY_WITH_CALLS,
+                ToolFinished(5, "5"),
+                REPLY_WITH_ANSWER,
+            ),
             *(*answer(6, "Four."), *answer(7, "")),
         ]
     )
     assert turn.answer == "One moment.\n\nFour."
-    assert fold(nested()).answer == "t1\n\nt9"
+    assert fold(nested_replies()).answer == "t1\n\nt9"
 
 
 def test_what_replies_took_is_counted_together() -> None:
     one = ReplyEnded(Finish.TOOL_CALLS, usage=Usage(input=10, output=5, reasoning=3))
     two = ReplyEnded(Finish.STOP, usage=Usage(input=20, output=7))
-    turn = fold([UsageReported(Usage(input=10, output=5)), *called(0), one])
+    turn = fold([UsageReported(Usage(input=10, output=5)), *tool_call(0), one])
     assert turn.usage == one.usage
     fold([ToolFinished(0, "4"), *answer(1, "a"), two], turn)
     assert turn.usage == Usage(input=30, output=12)
 
 
 @pytest.mark.parametrize(
-    ("said", "calls"), [("tool_use", (0,)), ("", (0,)), (PAUSED, ())], ids=["called", "no word", "paused"]
+    ("stop_reason", "calls"),
+    [("tool_use", (0,)), ("", (0,)), (PAUSE_TURN, ())],
+    ids=["called", "no word", "paused"],
 )
-def test_calls_that_are_left_to_whoever_runs_the_turn(said: str, calls: tuple[int, ...]) -> None:
+def test_calls_that_are_left_to_whoever_runs_the_turn(stop_reason: str, calls: tuple[int, ...]) -> None:
     """Those that nobody answered; but a provider that pauses is still at them itself."""
-    turn = fold([*called(0), *came_back(1), ReplyEnded(Finish.UNKNOWN, said)])
+    turn = fold([*tool_call(0), *finished_tool_call(1), ReplyEnded(Finish.UNKNOWN, stop_reason)])
     assert turn.replies[0].calls == calls
 
 
 @pytest.mark.parametrize(
     ("events", "ending"),
     [
-        ([*called(0), CALLED, TurnEnded(Finish.TOOL_CALLS)], Ending.CALLED_TOOLS),
-        ([*came_back(0), CALLED, *called(1), CALLED, TurnEnded(Finish.STOP)], Ending.CALLED_TOOLS),
+        ([*tool_call(0), REPLY_WITH_CALLS, TurnEnded(Finish.TOOL_CALLS)], Ending.CALLED_TOOLS),
         (
-            [*called(0), CALLED, ToolFinished(0, "4"), *thought(1, "a"), SAID, TurnEnded(Finish.STOP)],
+            [
+                *finished_tool_call(0),
+                REPLY_WITH_CALLS,
+                *tool_call(1),
+                REPLY_WITH_CALLS,
+                TurnEnded(Finish.STOP),
+            ],
+            Ending.CALLED_TOOLS,
+        ),
+        (
+            [
+                *tool_call(0),
+                REPLY_WITH_CALLS,
+                ToolFinished(0, "4"),
+                *thought(1, "a"),
+                REPLY_WITH_ANSWER,
+                TurnEnded(Finish.STOP),
+            ],
             Ending.REASONING_ONLY,
         ),
         (
             [
                 *(BlockStarted(0, Kind.TOOL_CALL), BlockEnded(0, interrupted=True)),
-                *(ReplyEnded(Finish.CANCELLED), *thought(1, "a"), SAID, TurnEnded(Finish.STOP)),
+                *(ReplyEnded(Finish.CANCELLED), *thought(1, "a"), REPLY_WITH_ANSWER, TurnEnded(Finish.STOP)),
             ],
             Ending.REASONING_ONLY,
         ),
         (
-            [*called(0), ReplyEnded(Finish.UNKNOWN, PAUSED), *thought(1, "a"), SAID, TurnEnded(Finish.STOP)],
+            [
+                *tool_call(0),
+                ReplyEnded(Finish.UNKNOWN, PAUSE_TURN),
+                *thought(1, "a"),
+                REPLY_WITH_ANSWER,
+                TurnEnded(Finish.STOP),
+            ],
             Ending.REASONING_ONLY,
         ),
-        ([*called(0), CALLED, *answer(1, "a"), SAID, TurnEnded(Finish.STOP)], Ending.ANSWERED),
+        (
+            [*tool_call(0), REPLY_WITH_CALLS, *answer(1, "a"), REPLY_WITH_ANSWER, TurnEnded(Finish.STOP)],
+            Ending.ANSWERED,
+        ),
     ],
     ids=["left", "left by the last", "came back", "broken off", "the provider's own", "answered"],
 )
@@ -205,44 +252,55 @@ def test_how_a_turn_of_several_replies_came_out(events: list[Event], ending: End
 
 
 def test_a_person_lets_a_call_run_or_not() -> None:
-    turn = fold([*called(0), *called(1), CALLED, ApprovalAsked(0), ApprovalAsked(1)])
-    assert [told.approval for told in turn.blocks] == [Approval.ASKED, Approval.ASKED]
+    turn = fold([*tool_call(0), *tool_call(1), REPLY_WITH_CALLS, ApprovalAsked(0), ApprovalAsked(1)])
+    assert [call_block.approval for call_block in turn.blocks] == [Approval.ASKED, Approval.ASKED]
     fold([ApprovalSettled(1, False, "Bo"), ApprovalSettled(0, True)], turn)
-    assert [(told.approval, told.settled_by) for told in turn.blocks] == [
+    assert [(call_block.approval, call_block.settled_by) for call_block in turn.blocks] == [
         *((Approval.GRANTED, ""), (Approval.DENIED, "Bo"))
     ]
-    assert [told.awaited for told in turn.blocks] == [True, True]
+    assert [call_block.awaiting_result for call_block in turn.blocks] == [True, True]
 
 
 def test_a_turn_of_several_replies_is_told_again_in_its_order() -> None:
     """Calls come back after all that was done for them, and before their caller says more."""
-    told = [entry.event for entry in unfold(fold(nested()))]
-    assert fold(told).replies == fold(nested()).replies
+    unfolded_events = [entry.event for entry in unfold(fold(nested_replies()))]
+    assert fold(unfolded_events).replies == fold(nested_replies()).replies
     last = {
-        number: max(at for at, event in enumerate(told) if getattr(event, "parent", None) == number)
+        number: max(
+            index for index, event in enumerate(unfolded_events) if getattr(event, "parent", None) == number
+        )
         for number in (2, 3, 6)
     }
-    back = {event.block: at for at, event in enumerate(told) if isinstance(event, ToolFinished)}
-    assert all(last[number] < back[number] for number in (2, 3, 6))
-    assert max(back.values()) < told.index(BlockStarted(9, Kind.TEXT))
+    result_index = {
+        event.block: index for index, event in enumerate(unfolded_events) if isinstance(event, ToolFinished)
+    }
+    assert all(last[number] < result_index[number] for number in (2, 3, 6))
+    assert max(result_index.values()) < unfolded_events.index(BlockStarted(9, Kind.TEXT))
 
 
 @pytest.mark.parametrize(
     "events",
     [
-        [SAID, *answer(0, "a"), SAID],
+        [REPLY_WITH_ANSWER, *answer(0, "a"), REPLY_WITH_ANSWER],
         [ReplyEnded(Finish.CANCELLED), ReplyEnded(Finish.CANCELLED), *answer(0, "a")],
-        [*called(0), CALLED, ToolFinished(0, "4"), ReplyEnded(Finish.CANCELLED), *answer(1, "a"), SAID],
-        [*called(0), CALLED, ApprovalAsked(0)],
-        [*called(0), ApprovalAsked(0), ApprovalSettled(0, True, "Bo"), ToolFinished(0, "4")],
-        [*called(0), ApprovalAsked(0)],
-        [*called(0), CALLED, *block(1, Kind.TEXT, "x", parent=0), ReplyEnded(parent=0)],
-        [*delegated(0), *called(1), ReplyEnded(parent=0), ToolFinished(1, "4")],
+        [
+            *tool_call(0),
+            REPLY_WITH_CALLS,
+            ToolFinished(0, "4"),
+            ReplyEnded(Finish.CANCELLED),
+            *answer(1, "a"),
+            REPLY_WITH_ANSWER,
+        ],
+        [*tool_call(0), REPLY_WITH_CALLS, ApprovalAsked(0)],
+        [*tool_call(0), ApprovalAsked(0), ApprovalSettled(0, True, "Bo"), ToolFinished(0, "4")],
+        [*tool_call(0), ApprovalAsked(0)],
+        [*tool_call(0), REPLY_WITH_CALLS, *block(1, Kind.TEXT, "x", parent=0), ReplyEnded(parent=0)],
+        [*assistant_call(0), *tool_call(1), ReplyEnded(parent=0), ToolFinished(1, "4")],
     ],
     ids=lambda events: " ".join(type(event).__name__ for event in events),
 )
 def test_any_order_of_replies_and_approvals_is_kept(events: list[Event]) -> None:
     turn = fold(events)
-    again = fold([entry.event for entry in unfold(turn)])
-    again.seq = turn.seq
-    assert again == turn
+    refolded = fold([entry.event for entry in unfold(turn)])
+    refolded.seq = turn.seq
+    assert refolded == turn

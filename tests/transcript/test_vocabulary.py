@@ -37,14 +37,14 @@ from thinkaloud.canon import (
     UnknownProfile,
     Usage,
     UsageReported,
-    newer,
-    together,
+    add_usage,
+    merge_usage,
 )
 
 SEAL = Seal("gemini", SealForm.SIGNATURE, "CiQ=\n\\u00e9", "gemini-3")
 
 # As they are written into a log, with nothing in it that goes without saying.
-WRITTEN: list[tuple[Event, str]] = [
+EVENTS_AND_JSON: list[tuple[Event, str]] = [
     (TurnStarted(), '{"type":"turn.started"}'),
     (TurnStarted("ollama", "qwen3"), '{"type":"turn.started","dialect":"ollama","model":"qwen3"}'),
     (BlockStarted(0, Kind.REASONING), '{"type":"block.started","block":0,"kind":"reasoning"}'),
@@ -99,16 +99,20 @@ WRITTEN: list[tuple[Event, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("event", "written"), WRITTEN, ids=[written[9:40] for _, written in WRITTEN])
-def test_an_event_survives_json_and_back(event: Event, written: str) -> None:
-    assert msgspec.json.encode(event).decode() == written
-    assert msgspec.json.decode(written, type=Event) == event
+@pytest.mark.parametrize(
+    ("event", "encoded"), EVENTS_AND_JSON, ids=[encoded[9:40] for _, encoded in EVENTS_AND_JSON]
+)
+def test_an_event_survives_json_and_back(event: Event, encoded: str) -> None:
+    assert msgspec.json.encode(event).decode() == encoded
+    assert msgspec.json.decode(encoded, type=Event) == event
 
 
-@pytest.mark.parametrize(("event", "written"), WRITTEN, ids=[written[9:40] for _, written in WRITTEN])
-def test_an_entry_is_its_event_with_place_and_time(event: Event, written: str) -> None:
+@pytest.mark.parametrize(
+    ("event", "encoded"), EVENTS_AND_JSON, ids=[encoded[9:40] for _, encoded in EVENTS_AND_JSON]
+)
+def test_an_entry_is_its_event_with_place_and_time(event: Event, encoded: str) -> None:
     entry = Entry(7, event, 1200)
-    line = f'{{"seq":7,"event":{written},"at_ms":1200}}'
+    line = f'{{"seq":7,"event":{encoded},"at_ms":1200}}'
     assert msgspec.json.encode(entry).decode() == line
     assert msgspec.json.decode(line, type=Entry) == entry
 
@@ -118,24 +122,24 @@ def test_a_time_nobody_knows_is_left_out() -> None:
 
 
 def test_every_kind_of_event_is_written_down_here() -> None:
-    assert {type(event) for event, _ in WRITTEN} == set(Event.__args__)
+    assert {type(event) for event, _ in EVENTS_AND_JSON} == set(Event.__args__)
 
 
 def test_nothing_can_be_changed_once_it_is_told() -> None:
-    for event, _ in WRITTEN:
+    for event, _ in EVENTS_AND_JSON:
         with pytest.raises(AttributeError):
             setattr(event, event.__struct_fields__[0], None)
 
 
 def test_newer_counts_stand_over_older_ones_where_they_say_something() -> None:
     older, reported = Usage(1, 2, None, 4, None), Usage(None, 0, 3, None, None)
-    assert newer(older, reported) == Usage(1, 0, 3, 4, None)
-    assert newer(older, Usage()) == older
-    assert newer(Usage(), older) == older
+    assert merge_usage(older, reported) == Usage(1, 0, 3, 4, None)
+    assert merge_usage(older, Usage()) == older
+    assert merge_usage(Usage(), older) == older
 
 
 def test_counts_of_several_things_are_known_together_where_each_is_known() -> None:
-    assert together(Usage(1, 2, 3, None, 0), Usage(10, 0, None, 4, 5)) == Usage(11, 2, None, None, 5)
+    assert add_usage(Usage(1, 2, 3, None, 0), Usage(10, 0, None, 4, 5)) == Usage(11, 2, None, None, 5)
 
 
 @pytest.mark.parametrize(

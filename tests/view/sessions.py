@@ -1,8 +1,8 @@
 """Sessions for tests: any that can be, with texts that are meant to break a file; and how to compare them."""
 
 from hypothesis import strategies as st
-from tests.transcript.scripts import joined
-from tests.transcript.test_properties import teller, wishes
+from tests.transcript.scripts import with_joined_text
+from tests.transcript.test_properties import generate_turn, steps_with
 
 from thinkaloud.canon import (
     BlockSealed,
@@ -24,7 +24,7 @@ from thinkaloud.canon.requests import Image, ToolMessage, UserMessage
 from thinkaloud.transcript import Turn
 from thinkaloud.view import Exchange, SessionRecord
 
-MEAN = [
+HOSTILE_PIECES = [
     *("```", "````", "```python\n", "~~~\n", "\n```\n", "`", "\n", "\n\n", "\r\n", "\r", "\t", " "),
     *("\0", "\x1b[31m", "\x85", "\u2028", "\u2029", "\ufeff", "\ufffd", "é", "e\u0301", "👩‍💻", "漢字"),
     *("</details>", "<details>", "<summary>", "</blockquote>", "<!--", "-->", "--", "---\n", "&lt;", "<b>"),
@@ -40,8 +40,8 @@ MEAN = [
     ),
     *("word", "two words ", "\\", '"', "{", "[", "**bold**", "[link](there)", "1"),
 ]
-TEXTS = st.one_of(st.lists(st.sampled_from(MEAN), max_size=6).map("".join), st.text(max_size=12))
-STAMPS = st.none() | st.integers(-(2**53), 2**53)
+TEXTS = st.one_of(st.lists(st.sampled_from(HOSTILE_PIECES), max_size=6).map("".join), st.text(max_size=12))
+TIMESTAMPS = st.none() | st.integers(-(2**53), 2**53)
 SEALS = st.builds(Seal, TEXTS, st.sampled_from(SealForm), TEXTS, TEXTS)
 ENDS = st.one_of(
     st.builds(TurnEnded, st.sampled_from(Finish), TEXTS | st.just("cut_off"), st.none() | SEALS),
@@ -55,12 +55,12 @@ COUNTS = st.none() | st.integers(0, 10**6)
 
 
 @st.composite
-def events(draw: st.DrawFn) -> list[Event]:
+def turn_events(draw: st.DrawFn) -> list[Event]:
     """A whole turn of all kinds of blocks, some corrected, some nested, with any text in any field."""
-    return [draw(_filled(event)) for event in teller(draw(wishes(TEXTS))).end(draw(ENDS))]
+    return [draw(_with_texts(event)) for event in generate_turn(draw(steps_with(TEXTS))).end(draw(ENDS))]
 
 
-def _filled(event: Event) -> st.SearchStrategy[Event]:
+def _with_texts(event: Event) -> st.SearchStrategy[Event]:
     """The event with texts of any kind where the teller has none to give."""
     match event:
         case BlockStarted(block, kind, name, _, _, parent):
@@ -83,29 +83,30 @@ def _filled(event: Event) -> st.SearchStrategy[Event]:
 def exchanges(draw: st.DrawFn) -> Exchange:
     stamped = draw(st.booleans())
     entries = tuple(
-        Entry(3 * seq, event, draw(STAMPS) if stamped else None) for seq, event in enumerate(draw(events()))
+        Entry(3 * seq, event, draw(TIMESTAMPS) if stamped else None)
+        for seq, event in enumerate(draw(turn_events()))
     )
     asked = tuple(draw(st.lists(MESSAGES, max_size=3)))
-    return Exchange(asked, entries, draw(TEXTS), draw(TEXTS), draw(TEXTS), draw(STAMPS))
+    return Exchange(asked, entries, draw(TEXTS), draw(TEXTS), draw(TEXTS), draw(TIMESTAMPS))
 
 
-RECORDS = st.builds(SessionRecord, TEXTS, STAMPS, st.lists(exchanges(), max_size=2).map(tuple))
+RECORDS = st.builds(SessionRecord, TEXTS, TIMESTAMPS, st.lists(exchanges(), max_size=2).map(tuple))
 
 
-def content(record: SessionRecord) -> list[object]:
+def record_content(record: SessionRecord) -> list[object]:
     """All of a record, but into how many entries each turn was cut."""
-    return [record.title, record.created_ms, *map(_content, record.exchanges)]
+    return [record.title, record.created_ms, *map(_exchange_content, record.exchanges)]
 
 
-def _content(exchange: Exchange) -> list[object]:
-    told = exchange.model, exchange.provider, exchange.prefix, exchange.created_ms
-    return [exchange.asked, *told, whole(exchange.turn)]
+def _exchange_content(exchange: Exchange) -> list[object]:
+    fields = exchange.model, exchange.provider, exchange.prefix, exchange.created_ms
+    return [exchange.asked, *fields, normalized_turn(exchange.turn)]
 
 
-def whole(turn: Turn) -> Turn:
+def normalized_turn(turn: Turn) -> Turn:
     """The turn with each text in one piece and no count of its entries."""
     turn.seq = 0
-    return joined(turn)
+    return with_joined_text(turn)
 
 
 def session(*events: Event, asked: str = "Why?", step_ms: int = 400) -> SessionRecord:

@@ -12,7 +12,7 @@ from msgspec import UNSET, UnsetType
 
 from thinkaloud.canon import Entry, Event
 from thinkaloud.transcript import Turn, apply
-from thinkaloud.view import PANEL, ThinkingView, notice, read_policy, toggle_all, toggled, view
+from thinkaloud.view import PANEL, ThinkingView, notice, read_policy, toggle_all, toggle_thinking, view
 
 FOLDER = Path(__file__).parents[2] / "stories"
 
@@ -21,7 +21,7 @@ class _Strict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     pass
 
 
-class User(_Strict, frozen=True):
+class UserAct(_Strict, frozen=True):
     """What a person does: exactly one of these."""
 
     open: int | Literal["panel"] | UnsetType = UNSET
@@ -60,7 +60,7 @@ class ExpectedBlock(_Strict, frozen=True):
     provenance: str | UnsetType = UNSET
 
 
-class Expect(_Strict, frozen=True):
+class Expected(_Strict, frozen=True):
     """What must be on the screen after a step; what is not named may be anything."""
 
     shown: bool | UnsetType = UNSET
@@ -90,11 +90,11 @@ class Step(_Strict, frozen=True):
     note: str = ""
     event: Event | UnsetType = UNSET
     events: list[Event] | UnsetType = UNSET
-    user: User | UnsetType = UNSET
-    expect: Expect = msgspec.field(default_factory=Expect)
+    user: UserAct | UnsetType = UNSET
+    expect: Expected = msgspec.field(default_factory=Expected)
 
     @property
-    def told(self) -> list[Event]:
+    def all_events(self) -> list[Event]:
         """The events of this step."""
         return ([] if self.event is UNSET else [self.event]) + ([] if self.events is UNSET else self.events)
 
@@ -110,7 +110,7 @@ class Story(_Strict, frozen=True, kw_only=True, rename={"schema": "$schema"}):
     steps: list[Step]
 
 
-class Run:
+class StoryRun:
     """One story being told, as a surface would hold it: a turn, a policy and the person's choices."""
 
     def __init__(self, story: Story) -> None:
@@ -121,34 +121,34 @@ class Run:
 
     def step(self, step: Step) -> list[str]:
         """Take one step and say what is not as expected."""
-        for event in step.told:
+        for event in step.all_events:
             apply(self._turn, Entry(self._turn.seq + 1, event, step.at_ms))
         if step.user is not UNSET:
-            self._act(step.user, self._look(step.at_ms))
-        return list(self._differences(step.expect, self._look(step.at_ms)))
+            self._act(step.user, self._view(step.at_ms))
+        return list(self._differences(step.expect, self._view(step.at_ms)))
 
-    def _look(self, now_ms: int | None) -> ThinkingView | None:
+    def _view(self, now_ms: int | None) -> ThinkingView | None:
         return view(self._turn, self._policy, self._locale, now_ms=now_ms, choices=self._choices)
 
-    def _act(self, user: User, seen: ThinkingView | None) -> None:
+    def _act(self, user: UserAct, thinking: ThinkingView | None) -> None:
         if user.open is not UNSET:
-            self._choices[_key(user.open)] = True
+            self._choices[_choice_key(user.open)] = True
         if user.close is not UNSET:
-            self._choices[_key(user.close)] = False
+            self._choices[_choice_key(user.close)] = False
         if user.give_back is not UNSET:
-            del self._choices[_key(user.give_back)]
-        if user.toggle_all is not UNSET and seen is not None:
-            self._choices = toggle_all([seen.open, *(block.open for block in seen.blocks)])
+            del self._choices[_choice_key(user.give_back)]
+        if user.toggle_all is not UNSET and thinking is not None:
+            self._choices = toggle_all([thinking.open, *(block.open for block in thinking.blocks)])
         if user.toggle_thinking is not UNSET:
-            self._policy = toggled(self._policy)
+            self._policy = toggle_thinking(self._policy)
 
-    def _differences(self, expect: Expect, seen: ThinkingView | None) -> Iterator[str]:
+    def _differences(self, expect: Expected, thinking: ThinkingView | None) -> Iterator[str]:
         facts = {
-            "shown": seen is not None,
+            "shown": thinking is not None,
             "answer": self._turn.answer,
             "notice": notice(self._turn, self._locale),
         }
-        yield from _compare("", expect, facts | ({} if seen is None else _on_screen(seen)))
+        yield from _compare("", expect, facts | ({} if thinking is None else _screen_facts(thinking)))
 
 
 def load(path: Path) -> Story:
@@ -156,9 +156,9 @@ def load(path: Path) -> Story:
     return msgspec.json.decode(path.read_bytes(), type=Story)
 
 
-def problems(story: Story) -> list[str]:
+def story_problems(story: Story) -> list[str]:
     """Run a story and say, step by step and field by field, what is not as expected."""
-    run = Run(story)
+    run = StoryRun(story)
     return [
         f"{story.story!r}, step {n} (at {step.at_ms} ms): {difference}"
         for n, step in enumerate(story.steps)
@@ -166,39 +166,41 @@ def problems(story: Story) -> list[str]:
     ]
 
 
-def _key(which: int | Literal["panel"]) -> int:
+def _choice_key(which: int | Literal["panel"]) -> int:
     return PANEL if which == "panel" else which
 
 
-def _on_screen(seen: ThinkingView) -> dict[str, object]:
+def _screen_facts(thinking: ThinkingView) -> dict[str, object]:
     """The view in the words of stories: counts are the text on the screen."""
-    screen = msgspec.structs.asdict(seen) | {"words": seen.words_text, "tokens": seen.tokens_text}
-    screen["blocks"] = [msgspec.structs.asdict(block) | {"words": block.words_text} for block in seen.blocks]
-    screen["steps"] = [msgspec.structs.asdict(step) for step in seen.steps]
+    screen = msgspec.structs.asdict(thinking) | {"words": thinking.words_text, "tokens": thinking.tokens_text}
+    screen["blocks"] = [
+        msgspec.structs.asdict(block) | {"words": block.words_text} for block in thinking.blocks
+    ]
+    screen["steps"] = [msgspec.structs.asdict(step) for step in thinking.steps]
     return screen
 
 
-def _compare(where: str, expect: _Strict, facts: dict[str, object]) -> Iterator[str]:
+def _compare(path: str, expect: _Strict, facts: dict[str, object]) -> Iterator[str]:
     for name in expect.__struct_fields__:
-        wanted = getattr(expect, name)
-        if wanted is UNSET:
+        expected_value = getattr(expect, name)
+        if expected_value is UNSET:
             continue
         if name not in facts:
-            yield f"{where}{name}: expected {wanted!r}, but no thinking is shown"
-        elif isinstance(wanted, list):
-            yield from _compare_all(f"{where}{name}", wanted, facts[name])
-        elif facts[name] != wanted:
-            yield f"{where}{name}: expected {wanted!r}, got {_plain(facts[name])!r}"
+            yield f"{path}{name}: expected {expected_value!r}, but no thinking is shown"
+        elif isinstance(expected_value, list):
+            yield from _compare_all(f"{path}{name}", expected_value, facts[name])
+        elif facts[name] != expected_value:
+            yield f"{path}{name}: expected {expected_value!r}, got {_plain(facts[name])!r}"
 
 
-def _compare_all(where: str, wanted: list[_Strict], found: object) -> Iterator[str]:
-    assert isinstance(found, list | tuple)
-    items = [item if isinstance(item, dict) else msgspec.structs.asdict(item) for item in found]
-    if len(items) != len(wanted):
-        yield f"{where}: expected {len(wanted)}, got {[item['block'] for item in items]}"
+def _compare_all(path: str, expected_items: list[_Strict], actual: object) -> Iterator[str]:
+    assert isinstance(actual, list | tuple)
+    items = [item if isinstance(item, dict) else msgspec.structs.asdict(item) for item in actual]
+    if len(items) != len(expected_items):
+        yield f"{path}: expected {len(expected_items)}, got {[item['block'] for item in items]}"
         return
-    for n, (expect, item) in enumerate(zip(wanted, items, strict=True)):
-        yield from _compare(f"{where}[{n}].", expect, item)
+    for n, (expect, item) in enumerate(zip(expected_items, items, strict=True)):
+        yield from _compare(f"{path}[{n}].", expect, item)
 
 
 def _plain(value: object) -> object:

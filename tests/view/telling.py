@@ -20,7 +20,7 @@ from thinkaloud.transcript import Turn, apply, fold
 STOP = TurnEnded(Finish.STOP)
 
 
-def told(*script: tuple[int, Event]) -> Turn:
+def timed_turn(*script: tuple[int, Event]) -> Turn:
     """A turn from events, each with its moment."""
     turn = Turn()
     for seq, (at_ms, event) in enumerate(script):
@@ -28,41 +28,43 @@ def told(*script: tuple[int, Event]) -> Turn:
     return turn
 
 
-def untimed(*events: Event) -> Turn:
+def untimed_turn(*events: Event) -> Turn:
     """A turn whose events nobody stamped."""
     return fold(events)
 
 
-def thought(block: int, text: str, parent: int | None = None) -> list[Event]:
+def thought_events(block: int, text: str, parent: int | None = None) -> list[Event]:
     """A whole thought."""
     return [BlockStarted(block, Kind.REASONING, parent=parent), BlockGrew(block, text), BlockEnded(block)]
 
 
-def said(block: int, text: str, parent: int | None = None) -> list[Event]:
+def answer_events(block: int, text: str, parent: int | None = None) -> list[Event]:
     """A whole piece of answer."""
     return [BlockStarted(block, Kind.TEXT, parent=parent), BlockGrew(block, text), BlockEnded(block)]
 
 
-def sealed(block: int, *forms: SealForm) -> list[Event]:
+def sealed_thought_events(block: int, *forms: SealForm) -> list[Event]:
     """A thought with seals and no text."""
     seals = [BlockSealed(block, Seal("anthropic_messages", form, "c2VhbA==")) for form in forms]
     return [BlockStarted(block, Kind.REASONING), *seals, BlockEnded(block)]
 
 
-def called(block: int, name: str, text: str = "", result: str = "", parent: int | None = None) -> list[Event]:
+def tool_call_events(
+    block: int, name: str, text: str = "", result: str = "", parent: int | None = None
+) -> list[Event]:
     """A tool call that came back."""
     started = BlockStarted(block, Kind.TOOL_CALL, name, parent=parent)
     return [started, BlockGrew(block, text), BlockEnded(block), ToolFinished(block, result)]
 
 
-def delegated(block: int, name: str, task: str = "", parent: int | None = None) -> list[Event]:
+def assistant_call_events(block: int, name: str, task: str = "", parent: int | None = None) -> list[Event]:
     """A call of an assistant that is still at work."""
     return [BlockStarted(block, Kind.ASSISTANT_CALL, name, parent=parent), BlockGrew(block, task)]
 
 
 def timed_thought(text: str = "Let me see.", start_ms: int = 0, end_ms: int = 4200) -> Turn:
     """A live turn that has thought once, from one moment to another."""
-    return told(
+    return timed_turn(
         (start_ms, TurnStarted()),
         (start_ms, BlockStarted(0, Kind.REASONING)),
         (start_ms, BlockGrew(0, text)),

@@ -23,13 +23,13 @@ from thinkaloud.transcript import Turn, apply
 from thinkaloud.view import (
     PRESETS,
     Channel,
-    Open,
-    PlainTeller,
-    Standing,
+    OpenState,
+    PlainRenderer,
+    ThinkingState,
     ThinkingView,
     columns_of,
-    gateway,
-    plain,
+    gateway_answer,
+    plain_lines,
     thinking_block,
     view,
 )
@@ -82,14 +82,14 @@ def test_every_moment_can_be_shown(script: list[tuple[int, Event]], name: str, l
     turn = Turn()
     for seq, (at_ms, event) in enumerate(script):
         apply(turn, Entry(seq, event, at_ms))
-        before = _content(turn)
-        found = view(turn, PRESETS[name], locale, now_ms=at_ms)
+        content_before = _content(turn)
+        thinking = view(turn, PRESETS[name], locale, now_ms=at_ms)
         block = thinking_block(turn)
-        assert (found is None) == (block is None)
-        assert msgspec.json.decode(msgspec.json.encode(gateway(turn)))["content"] is not None
-        assert _content(turn) == before
-        if found is not None:
-            _check(turn, found)
+        assert (thinking is None) == (block is None)
+        assert msgspec.json.decode(msgspec.json.encode(gateway_answer(turn)))["content"] is not None
+        assert _content(turn) == content_before
+        if thinking is not None:
+            _check_view(turn, thinking)
 
 
 @given(scripts(), st.booleans(), st.sampled_from(sorted(PRESETS)))
@@ -104,26 +104,30 @@ def test_what_a_person_chose_stands_through_all_of_it(
         bound = view(turn, PRESETS[name], now_ms=at_ms, choices={0: opened})
         if free is None or bound is None:
             continue
-        for one, other in zip(free.blocks, bound.blocks, strict=True):
-            wanted = (Open.EXPANDED if opened else Open.COLLAPSED) if one.block == 0 else one.open
-            assert other.open is wanted
+        for free_block, bound_block in zip(free.blocks, bound.blocks, strict=True):
+            expected_open = (
+                (OpenState.EXPANDED if opened else OpenState.COLLAPSED)
+                if free_block.block == 0
+                else free_block.open
+            )
+            assert bound_block.open is expected_open
 
 
 @given(scripts())
 def test_live_telling_loses_no_word_of_the_answer(script: list[tuple[int, Event]]) -> None:
     """R003: the answer is told verbatim, and every line of thought is marked."""
-    turn, teller = Turn(), PlainTeller()
+    turn, renderer = Turn(), PlainRenderer()
     pieces = []
     for seq, (at_ms, event) in enumerate(script):
         apply(turn, Entry(seq, event, at_ms))
-        pieces += teller.feed(turn, event)
+        pieces += renderer.feed(turn, event)
     thoughts = "".join(text for channel, text in pieces if channel is Channel.REASONING)
     assert all(line.startswith("[think] ") for line in thoughts.split("\n") if line)
     if turn.outcome is not None:
         assert not thoughts or thoughts.endswith("\n")
     answer = "".join(text for channel, text in pieces if channel is Channel.ANSWER)
     assert sorted(answer) == sorted(turn.answer)
-    assert "".join(text for channel, text in plain(turn) if channel is Channel.ANSWER) == turn.answer
+    assert "".join(text for channel, text in plain_lines(turn) if channel is Channel.ANSWER) == turn.answer
 
 
 def _content(turn: Turn) -> bytes:
@@ -131,15 +135,17 @@ def _content(turn: Turn) -> bytes:
     return msgspec.json.encode([[block.text for block in turn.blocks], turn])
 
 
-def _check(turn: Turn, found: ThinkingView) -> None:
-    assert found.label
-    assert found.header
-    assert "\n" not in found.header
-    assert columns_of(found.preview) <= 40
-    assert found.words is None or found.status is not Standing.THINKING
-    assert turn.live or found.status is not Standing.THINKING
-    assert (found.open is Open.HIDDEN and found.status is not Standing.THINKING) == bool(found.marker)
-    assert bool(found.badge) == (found.tool_count > 0)
-    assert [block.label for block in found.blocks if not block.label] == []
-    assert all(bool(block.step) == (len(found.blocks) > 1) for block in found.blocks)
-    assert {step.block for step in found.steps} >= {block.block for block in found.blocks}
+def _check_view(turn: Turn, thinking: ThinkingView) -> None:
+    assert thinking.label
+    assert thinking.header
+    assert "\n" not in thinking.header
+    assert columns_of(thinking.preview) <= 40
+    assert thinking.words is None or thinking.status is not ThinkingState.THINKING
+    assert turn.live or thinking.status is not ThinkingState.THINKING
+    assert (thinking.open is OpenState.HIDDEN and thinking.status is not ThinkingState.THINKING) == bool(
+        thinking.marker
+    )
+    assert bool(thinking.badge) == (thinking.tool_count > 0)
+    assert [block.label for block in thinking.blocks if not block.label] == []
+    assert all(bool(block.step) == (len(thinking.blocks) > 1) for block in thinking.blocks)
+    assert {step.block for step in thinking.steps} >= {block.block for block in thinking.blocks}

@@ -8,10 +8,10 @@ from wcwidth import iter_graphemes, width
 from thinkaloud.view.graphemes import (
     ELLIPSIS,
     columns_of,
+    first_code_points,
     first_columns,
     first_graphemes,
-    foot,
-    head,
+    last_code_points,
     last_columns,
     one_line,
 )
@@ -37,7 +37,7 @@ def test_columns_are_those_of_a_terminal(text: str, columns: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "columns", "said"),
+    ("line", "columns", "expected"),
     [
         ("short", 40, "short"),
         ("exactly ten", 11, "exactly ten"),
@@ -54,13 +54,13 @@ def test_columns_are_those_of_a_terminal(text: str, columns: int) -> None:
         ("", 10, ""),
     ],
 )
-def test_the_beginning_of_a_line(line: str, columns: int, said: str) -> None:
+def test_the_beginning_of_a_line(line: str, columns: int, expected: str) -> None:
     """R069, R090: first words, cut between words where that does not cost half of them."""
-    assert first_columns(line, columns) == said
+    assert first_columns(line, columns) == expected
 
 
 @pytest.mark.parametrize(
-    ("line", "columns", "said"),
+    ("line", "columns", "expected"),
     [
         ("short", 40, "short"),
         ("one two three four", 12, "…three four"),
@@ -72,13 +72,13 @@ def test_the_beginning_of_a_line(line: str, columns: int, said: str) -> None:
         ("", 10, ""),
     ],
 )
-def test_the_end_of_a_line(line: str, columns: int, said: str) -> None:
-    assert last_columns(line, columns) == said
+def test_the_end_of_a_line(line: str, columns: int, expected: str) -> None:
+    assert last_columns(line, columns) == expected
 
 
 def test_a_line_that_goes_on_says_so_even_if_it_fits() -> None:
-    assert first_columns("one two", 40, more=True) == "one two…"
-    assert last_columns("one two", 40, more=True) == "…one two"
+    assert first_columns("one two", 40, partial=True) == "one two…"
+    assert last_columns("one two", 40, partial=True) == "…one two"
 
 
 @given(TEXTS, st.integers(-1, 50), st.booleans())
@@ -86,11 +86,11 @@ def test_never_wider_than_asked_and_never_inside_a_character(text: str, columns:
     """R090: no cut splits an emoji, a flag, an accent or a wide character."""
     line = " ".join(text.split())
     whole = list(iter_graphemes(line))
-    for said in (first_columns(line, columns, more=more), last_columns(line, columns, more=more)):
-        assert columns_of(said) <= max(0, columns)
-        assert width(said) <= max(0, columns)
-    start = list(iter_graphemes(first_columns(line, columns, more=more).removesuffix(ELLIPSIS)))
-    end = list(iter_graphemes(last_columns(line, columns, more=more).removeprefix(ELLIPSIS)))
+    for shortened in (first_columns(line, columns, partial=more), last_columns(line, columns, partial=more)):
+        assert columns_of(shortened) <= max(0, columns)
+        assert width(shortened) <= max(0, columns)
+    start = list(iter_graphemes(first_columns(line, columns, partial=more).removesuffix(ELLIPSIS)))
+    end = list(iter_graphemes(last_columns(line, columns, partial=more).removeprefix(ELLIPSIS)))
     assert start == whole[: len(start)]
     assert end == whole[len(whole) - len(end) :]
 
@@ -104,24 +104,27 @@ def test_any_text_stays_within_its_columns(text: str, columns: int) -> None:
 @given(TEXTS, st.integers(0, 80))
 def test_windows_hold_whole_characters(text: str, size: int) -> None:
     whole = list(iter_graphemes(text))
-    start, end = list(iter_graphemes(head(text, size))), list(iter_graphemes(foot(text, size)))
+    start, end = (
+        list(iter_graphemes(first_code_points(text, size))),
+        list(iter_graphemes(last_code_points(text, size))),
+    )
     assert start == whole[: len(start)]
     assert end == whole[len(whole) - len(end) :]
-    assert len(head(text, size)) <= size
-    assert len(foot(text, size)) <= size
+    assert len(first_code_points(text, size)) <= size
+    assert len(last_code_points(text, size)) <= size
 
 
 @given(TEXTS, st.integers(1, 30))
 def test_truncation_counts_what_a_person_counts(text: str, limit: int) -> None:
     """R122, R123: the first characters, whole, and “…” only when there is more."""
     whole = list(iter_graphemes(text))
-    said = first_graphemes(text, limit)
-    assert said == (text if len(whole) <= limit else "".join(whole[:limit]) + ELLIPSIS)
+    shortened = first_graphemes(text, limit)
+    assert shortened == (text if len(whole) <= limit else "".join(whole[:limit]) + ELLIPSIS)
 
 
 def test_a_character_without_end_is_left_out_whole() -> None:
     endless = "a" + "\u0301" * 100_000
     assert first_graphemes(endless, 5) == ELLIPSIS
-    assert head(endless, 50) == ""
-    assert foot(endless, 50) == ""
+    assert first_code_points(endless, 50) == ""
+    assert last_code_points(endless, 50) == ""
     assert one_line(endless, 10) == ""

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thinkaloud.view import PANEL, PRESETS, Open, Policy, Rest, open_state, preset, toggle_all
-from thinkaloud.view.opening import chosen, chosen_panel
+from thinkaloud.view import PANEL, PRESETS, AfterComplete, OpenState, Policy, open_state, preset, toggle_all
+from thinkaloud.view.opening import block_choice, panel_choice
 
 # `-` is "whatever it is"; `a/b` is "a or b". Every combination is met by exactly one row.
 TRUTH = """
@@ -43,7 +43,7 @@ none    no    yes   yes         -                      yes         expanded     
 ROWS = [line.replace("|", " ").split() for line in TRUTH.strip().splitlines()[1:] if line]
 YES_NO = {"yes": True, "no": False}
 USER = {"open": True, "closed": False, "none": None}
-EVERY = list(product(USER, YES_NO, YES_NO, YES_NO, list(Open), YES_NO, list(Rest)))
+EVERY = list(product(USER, YES_NO, YES_NO, YES_NO, list(OpenState), YES_NO, list(AfterComplete)))
 
 
 def test_the_table_meets_every_combination_once() -> None:
@@ -64,7 +64,7 @@ def test_the_open_rule_is_the_table(row: list[str]) -> None:
                 auto_close=YES_NO[auto_close],
                 show_thinking=YES_NO[show],
             )
-            state = open_state(policy, live=YES_NO[live], user=USER[user], unfinished=YES_NO[unfinished])
+            state = open_state(policy, live=YES_NO[live], choice=USER[user], unfinished=YES_NO[unfinished])
             assert state.value == row[-1], combination
 
 
@@ -75,7 +75,7 @@ def test_only_our_own_preset_keeps_unfinished_thoughts_open(name: str) -> None:
 
 
 def test_unfinished_thoughts_stay_in_sight_by_default() -> None:
-    assert open_state(Policy(), live=False, unfinished=True) is Open.EXPANDED
+    assert open_state(Policy(), live=False, unfinished=True) is OpenState.EXPANDED
 
 
 @given(
@@ -88,33 +88,34 @@ def test_no_change_of_status_changes_what_a_person_chose(
 ) -> None:
     """R074, T4: opened by hand stays open, closed by hand stays closed."""
     states = {
-        open_state(preset(name), live=live, user=user, unfinished=unfinished) for live, unfinished in changes
+        open_state(preset(name), live=live, choice=user, unfinished=unfinished)
+        for live, unfinished in changes
     }
-    assert states == {Open.EXPANDED if user else Open.COLLAPSED}
+    assert states == {OpenState.EXPANDED if user else OpenState.COLLAPSED}
 
 
 def test_a_block_follows_its_own_choice_then_the_panel() -> None:
     """R087, R109, T5: the choice for one block leaves the others alone."""
-    assert chosen({}, 3) is None
-    assert chosen({4: True}, 3) is None
-    assert chosen({PANEL: True}, 3) is True
-    assert chosen({PANEL: True, 3: False}, 3) is False
+    assert block_choice({}, 3) is None
+    assert block_choice({4: True}, 3) is None
+    assert block_choice({PANEL: True}, 3) is True
+    assert block_choice({PANEL: True, 3: False}, 3) is False
 
 
 def test_the_panel_follows_its_blocks_until_it_is_chosen_itself() -> None:
-    assert chosen_panel({}, [0, 1]) is None
-    assert chosen_panel({}, []) is None
-    assert chosen_panel({0: False}, [0, 1]) is None
-    assert chosen_panel({0: False, 1: False}, [0, 1]) is False
-    assert chosen_panel({0: False, 1: True}, [0, 1]) is True
-    assert chosen_panel({PANEL: False, 1: True}, [0, 1]) is False
+    assert panel_choice({}, [0, 1]) is None
+    assert panel_choice({}, []) is None
+    assert panel_choice({0: False}, [0, 1]) is None
+    assert panel_choice({0: False, 1: False}, [0, 1]) is False
+    assert panel_choice({0: False, 1: True}, [0, 1]) is True
+    assert panel_choice({PANEL: False, 1: True}, [0, 1]) is False
 
 
 def test_open_all_opens_all_and_then_closes_all() -> None:
     """R092: one key for all of them, past ones too."""
-    assert toggle_all([Open.EXPANDED, Open.COLLAPSED]) == {PANEL: True}
-    assert toggle_all([Open.HIDDEN]) == {PANEL: True}
-    assert toggle_all([Open.EXPANDED, Open.EXPANDED]) == {PANEL: False}
+    assert toggle_all([OpenState.EXPANDED, OpenState.COLLAPSED]) == {PANEL: True}
+    assert toggle_all([OpenState.HIDDEN]) == {PANEL: True}
+    assert toggle_all([OpenState.EXPANDED, OpenState.EXPANDED]) == {PANEL: False}
 
 
 def _meets(row: list[str], combination: tuple[str, ...]) -> bool:

@@ -4,7 +4,15 @@ from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.view.telling import STOP, called, delegated, said, sealed, thought, untimed
+from tests.view.telling import (
+    STOP,
+    answer_events,
+    assistant_call_events,
+    sealed_thought_events,
+    thought_events,
+    tool_call_events,
+    untimed_turn,
+)
 
 from thinkaloud.canon import (
     ApprovalAsked,
@@ -25,26 +33,26 @@ from thinkaloud.canon import (
     TurnEnded,
 )
 from thinkaloud.transcript import Turn, apply
-from thinkaloud.view import Channel, PlainTeller, plain
-from thinkaloud.view.plain_lines import DEEPEST, INDENT, PREFIX
+from thinkaloud.view import Channel, PlainRenderer, plain_lines
+from thinkaloud.view.plain_lines import INDENT, MAX_INDENT_LEVELS, THINK_PREFIX
 
 TRIP: list[Event] = [
-    *thought(0, "Ask."),
-    *delegated(1, "Planner", "Plan the\ntrip"),
-    *thought(2, "Rules first.\nThen dates.", parent=1),
-    *called(3, "fetch", '{"page": 4}', "Page\nfour", parent=1),
-    *said(4, "No pets.", parent=1),
+    *thought_events(0, "Ask."),
+    *assistant_call_events(1, "Planner", "Plan the\ntrip"),
+    *thought_events(2, "Rules first.\nThen dates.", parent=1),
+    *tool_call_events(3, "fetch", '{"page": 4}', "Page\nfour", parent=1),
+    *answer_events(4, "No pets.", parent=1),
     BlockEnded(1),
     ToolFinished(1, "Go by train"),
-    *thought(5, "Settled."),
-    *said(6, "Go by train."),
+    *thought_events(5, "Settled."),
+    *answer_events(6, "Go by train."),
     STOP,
 ]
 
 
 def live(*events: Event, locale: str = "en-US") -> list[tuple[Channel, str]]:
     """What a teller says while the events happen, piece by piece."""
-    turn, teller = Turn(), PlainTeller(locale)
+    turn, teller = Turn(), PlainRenderer(locale)
     pieces = []
     for seq, event in enumerate(events):
         apply(turn, Entry(seq, event))
@@ -54,13 +62,15 @@ def live(*events: Event, locale: str = "en-US") -> list[tuple[Channel, str]]:
 
 def joined(channel: Channel, pieces: list[tuple[Channel, str]]) -> str:
     """All that was said on one channel."""
-    return "".join(text for where, text in pieces if where is channel)
+    return "".join(text for wanted_channel, text in pieces if wanted_channel is channel)
 
 
 def test_thoughts_are_marked_and_the_answer_is_verbatim() -> None:
     """R003, R114: each line of a thought has its prefix; the answer is untouched."""
-    turn = untimed(*thought(0, "\nOne.\n\nTwo.\r\nThree.\n"), *said(1, "  The *answer*\n\n"), STOP)
-    assert plain(turn) == [
+    turn = untimed_turn(
+        *thought_events(0, "\nOne.\n\nTwo.\r\nThree.\n"), *answer_events(1, "  The *answer*\n\n"), STOP
+    )
+    assert plain_lines(turn) == [
         (Channel.REASONING, "[think] One."),
         (Channel.REASONING, "[think] "),
         (Channel.REASONING, "[think] Two."),
@@ -71,7 +81,7 @@ def test_thoughts_are_marked_and_the_answer_is_verbatim() -> None:
 
 def test_calls_are_lines_and_what_they_led_to_is_indented() -> None:
     """R114: an assistant's own thoughts and tools stand below its call, its result after them."""
-    assert [line for _, line in plain(untimed(*TRIP))] == [
+    assert [line for _, line in plain_lines(untimed_turn(*TRIP))] == [
         "[think] Ask.",
         "[think] 🤖 Planner: Plan the trip",
         "[think]   Rules first.",
@@ -87,32 +97,32 @@ def test_calls_are_lines_and_what_they_led_to_is_indented() -> None:
 
 def test_live_and_whole_tell_the_same() -> None:
     """R003, R114: a turn told while it happens reads like one told afterwards."""
-    lines = [line for channel, line in plain(untimed(*TRIP)) if channel is Channel.REASONING]
+    lines = [line for channel, line in plain_lines(untimed_turn(*TRIP)) if channel is Channel.REASONING]
     assert joined(Channel.REASONING, live(*TRIP)) == "".join(f"{line}\n" for line in lines)
     assert joined(Channel.ANSWER, live(*TRIP)) == "Go by train."
 
 
 def test_calls_that_run_side_by_side_keep_their_results_after_what_they_led_to() -> None:
-    turn = untimed(
-        *delegated(0, "A"),
-        *delegated(1, "B"),
-        *thought(2, "a", parent=0),
-        *thought(3, "b", parent=1),
-        *thought(4, "a again", parent=0),
+    turn = untimed_turn(
+        *assistant_call_events(0, "A"),
+        *assistant_call_events(1, "B"),
+        *thought_events(2, "a", parent=0),
+        *thought_events(3, "b", parent=1),
+        *thought_events(4, "a again", parent=0),
         BlockEnded(0),
         ToolFinished(0, "from A"),
         BlockEnded(1),
         ToolFinished(1, error="B broke"),
     )
-    assert [line.removeprefix(PREFIX) for _, line in plain(turn)] == [
+    assert [line.removeprefix(THINK_PREFIX) for _, line in plain_lines(turn)] == [
         *("🤖 A", "🤖 B", "  a", "  b", "→ B broke", "  a again", "→ from A")
     ]
 
 
 def test_thoughts_that_take_turns_each_get_their_own_line() -> None:
     pieces = live(
-        *delegated(0, "A"),
-        *delegated(1, "B"),
+        *assistant_call_events(0, "A"),
+        *assistant_call_events(1, "B"),
         BlockStarted(2, Kind.REASONING, parent=0),
         BlockGrew(2, "one "),
         BlockStarted(3, Kind.REASONING, parent=1),
@@ -131,7 +141,7 @@ STORY = "\n\n First.\r\n\r\n  Second, *indented*.\n \n\nThird. \n\n"
 def test_cuts_do_not_change_the_telling(cuts: list[int]) -> None:
     """R003, R114: however the deltas are cut, the lines are the same."""
     deltas = [BlockGrew(0, STORY[a:b]) for a, b in pairwise([0, *cuts, len(STORY)])]
-    pieces = live(BlockStarted(0, Kind.REASONING), *deltas, BlockEnded(0), *said(1, "Yes."), STOP)
+    pieces = live(BlockStarted(0, Kind.REASONING), *deltas, BlockEnded(0), *answer_events(1, "Yes."), STOP)
     assert joined(Channel.REASONING, pieces).rstrip() == "\n".join(
         [
             "[think]  First.",
@@ -155,9 +165,15 @@ def test_a_thought_is_told_as_it_comes() -> None:
 
 def test_what_cannot_be_read_is_said_and_what_is_blank_is_not() -> None:
     """R025, R033: an honest line for a hidden thought, none for an empty one."""
-    events = [*thought(0, " \n"), *sealed(1, SealForm.ENCRYPTED), *said(2, ""), *said(3, "Oi."), STOP]
+    events = [
+        *thought_events(0, " \n"),
+        *sealed_thought_events(1, SealForm.ENCRYPTED),
+        *answer_events(2, ""),
+        *answer_events(3, "Oi."),
+        STOP,
+    ]
     line = "[think] Pensou; o provedor criptografou o texto, que não pode ser exibido."
-    assert plain(untimed(*events), "pt-BR") == [(Channel.REASONING, line), (Channel.ANSWER, "Oi.")]
+    assert plain_lines(untimed_turn(*events), "pt-BR") == [(Channel.REASONING, line), (Channel.ANSWER, "Oi.")]
     assert live(*events, locale="pt-BR") == [(Channel.REASONING, f"{line}\n"), (Channel.ANSWER, "Oi.")]
 
 
@@ -175,34 +191,40 @@ def test_the_seal_of_a_text_is_not_a_thought() -> None:
 
 def test_text_that_changes_sides_is_told_on_its_new_side() -> None:
     """R021: the answer is whole, even if its words were first taken for a thought."""
-    pieces = live(*thought(0, "a<think>b</think>Yes."), BlockReclassified(0, Kind.TEXT, tail=4, into=1), STOP)
+    pieces = live(
+        *thought_events(0, "a<think>b</think>Yes."), BlockReclassified(0, Kind.TEXT, tail=4, into=1), STOP
+    )
     assert joined(Channel.ANSWER, pieces) == "Yes."
-    late = live(*said(0, "Hm."), BlockReclassified(0, Kind.REASONING), *said(1, "Yes."), STOP)
+    late = live(
+        *answer_events(0, "Hm."), BlockReclassified(0, Kind.REASONING), *answer_events(1, "Yes."), STOP
+    )
     assert joined(Channel.REASONING, late) == "[think] Hm.\n"
 
 
 def test_a_notice_comes_last_on_its_own_channel() -> None:
     """R026, R027: thoughts without an answer say so."""
     said_so = "Model provided reasoning but no response. Try rephrasing your question."
-    assert plain(untimed(*thought(0, "Hm."), STOP))[-1] == (Channel.NOTICE, said_so)
-    assert live(*thought(0, "Hm."), STOP)[-1] == (Channel.NOTICE, f"{said_so}\n")
+    assert plain_lines(untimed_turn(*thought_events(0, "Hm."), STOP))[-1] == (Channel.NOTICE, said_so)
+    assert live(*thought_events(0, "Hm."), STOP)[-1] == (Channel.NOTICE, f"{said_so}\n")
 
 
 def test_what_a_provider_wants_known_is_a_notice() -> None:
     late = NoticeGiven("late_error", "Too late.")
-    pieces = live(*thought(0, "Hm.")[:2], late, BlockEnded(0), *said(1, "Yes."), STOP)
+    pieces = live(*thought_events(0, "Hm.")[:2], late, BlockEnded(0), *answer_events(1, "Yes."), STOP)
     assert joined(Channel.NOTICE, pieces) == "Too late.\n"
     assert joined(Channel.REASONING, pieces) == "[think] Hm.\n"
-    assert (Channel.NOTICE, "late_error") in plain(untimed(NoticeGiven("late_error"), *said(0, "Yes."), STOP))
+    assert (Channel.NOTICE, "late_error") in plain_lines(
+        untimed_turn(NoticeGiven("late_error"), *answer_events(0, "Yes."), STOP)
+    )
 
 
 def test_calls_without_name_task_or_result() -> None:
-    turn = untimed(*called(0, ""), *delegated(1, ""))
-    assert [line for _, line in plain(turn)] == ["[think] 🔧 Tool", "[think] 🤖 Assistant"]
+    turn = untimed_turn(*tool_call_events(0, ""), *assistant_call_events(1, ""))
+    assert [line for _, line in plain_lines(turn)] == ["[think] 🔧 Tool", "[think] 🤖 Assistant"]
 
 
 def test_a_call_is_told_before_it_comes_back() -> None:
-    events = called(0, "find", "{}", "ok")
+    events = tool_call_events(0, "find", "{}", "ok")
     assert live(*events[:3], TurnEnded(Finish.TOOL_CALLS)) == [(Channel.REASONING, "[think] 🔧 find: {}\n")]
     assert live(*events[:2], events[3]) == [
         (Channel.REASONING, "[think] 🔧 find: {}\n"),
@@ -213,23 +235,23 @@ def test_a_call_is_told_before_it_comes_back() -> None:
 def test_an_assistant_that_comes_back_with_its_last_words_is_not_told_twice() -> None:
     """R102: its answer stands once, where it was said; one that differs, and a failure, are told."""
 
-    def back(result: str, error: str = "") -> list[str]:
+    def result(result: str, error: str = "") -> list[str]:
         events = [
-            *delegated(0, "Checker", "Check"),
-            *thought(1, "Hm.", parent=0),
-            *said(2, "Right.", parent=0),
+            *assistant_call_events(0, "Checker", "Check"),
+            *thought_events(1, "Hm.", parent=0),
+            *answer_events(2, "Right.", parent=0),
         ]
         pieces = live(*events, BlockEnded(0), ToolFinished(0, result, error))
         assert pieces[-1][1].endswith("\n")
         return joined(Channel.REASONING, pieces).splitlines()
 
-    assert back("Right.") == ["[think] 🤖 Checker: Check", "[think]   Hm.", "[think]   Right."]
-    assert back("Wrong.")[-1] == "[think] → Wrong."
-    assert back("Right.", "It took too long.")[-1] == "[think] → It took too long."
+    assert result("Right.") == ["[think] 🤖 Checker: Check", "[think]   Hm.", "[think]   Right."]
+    assert result("Wrong.")[-1] == "[think] → Wrong."
+    assert result("Right.", "It took too long.")[-1] == "[think] → It took too long."
 
 
 def test_results_of_tools_that_ran_side_by_side_say_whose_they_are() -> None:
-    first, second = called(0, "add", "{}", "3"), called(1, "note", "{}", "noted")
+    first, second = tool_call_events(0, "add", "{}", "3"), tool_call_events(1, "note", "{}", "noted")
     pieces = live(*first[:3], *second[:3], first[3], second[3])
     assert joined(Channel.REASONING, pieces).splitlines() == [
         *("[think] 🔧 add: {}", "[think] 🔧 note: {}", "[think] → add: 3", "[think] → note: noted")
@@ -243,37 +265,39 @@ def test_results_of_tools_that_ran_side_by_side_say_whose_they_are() -> None:
 def test_a_blank_line_parts_what_one_reply_said_from_the_next() -> None:
     """The answer on its channel is the turn's answer."""
     events = [
-        *said(0, "I add"),
-        *said(1, " first."),
-        *called(2, "add", "{}")[:3],
+        *answer_events(0, "I add"),
+        *answer_events(1, " first."),
+        *tool_call_events(2, "add", "{}")[:3],
         ReplyEnded(Finish.TOOL_CALLS),
         ToolFinished(2, "3"),
-        *thought(3, "Good."),
-        *said(4, "It is 3."),
+        *thought_events(3, "Good."),
+        *answer_events(4, "It is 3."),
         ReplyEnded(Finish.STOP),
         STOP,
     ]
-    assert joined(Channel.ANSWER, live(*events)) == "I add first.\n\nIt is 3." == untimed(*events).answer
-    assert joined(Channel.ANSWER, plain(untimed(*events))) == "I add first.\n\nIt is 3."
+    assert joined(Channel.ANSWER, live(*events)) == "I add first.\n\nIt is 3." == untimed_turn(*events).answer
+    assert joined(Channel.ANSWER, plain_lines(untimed_turn(*events))) == "I add first.\n\nIt is 3."
 
 
 def test_whoever_asks_a_person_begins_a_line_of_their_own() -> None:
-    asked = [
-        *called(0, "note", "{}")[:3],
+    approval_events = [
+        *tool_call_events(0, "note", "{}")[:3],
         BlockStarted(1, Kind.REASONING),
         BlockGrew(1, "Mean"),
         ApprovalAsked(0),
     ]
-    assert joined(Channel.REASONING, live(*asked)).endswith("[think] Mean\n")
+    assert joined(Channel.REASONING, live(*approval_events)).endswith("[think] Mean\n")
 
 
 def test_what_was_noticed_is_said_in_the_language() -> None:
     noticed = NoticeGiven("repeating", "The model seems to be repeating itself.", 0)
-    pieces = live(*thought(0, "Hm."), noticed, locale="pt-BR")
+    pieces = live(*thought_events(0, "Hm."), noticed, locale="pt-BR")
     assert joined(Channel.NOTICE, pieces) == "O modelo parece estar se repetindo.\n"
 
 
 def test_indentation_has_an_end() -> None:
-    events = [event for n in range(50) for event in delegated(n, f"a{n}", parent=n - 1 if n else None)]
-    lines = [line for _, line in plain(untimed(*events))]
-    assert lines[-1] == f"{PREFIX}{INDENT * DEEPEST}🤖 a49"
+    events = [
+        event for n in range(50) for event in assistant_call_events(n, f"a{n}", parent=n - 1 if n else None)
+    ]
+    lines = [line for _, line in plain_lines(untimed_turn(*events))]
+    assert lines[-1] == f"{THINK_PREFIX}{INDENT * MAX_INDENT_LEVELS}🤖 a49"

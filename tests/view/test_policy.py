@@ -6,15 +6,15 @@ import pytest
 from thinkaloud.canon import Refused, UnknownPreset
 from thinkaloud.view import (
     PRESETS,
-    Header,
+    AfterComplete,
+    HeaderStyle,
     LiveRegion,
-    Open,
+    OpenState,
     Policy,
-    Remember,
-    Rest,
+    RememberScope,
     preset,
     read_policy,
-    toggled,
+    toggle_thinking,
 )
 
 FIELDS = [
@@ -51,8 +51,8 @@ def test_presets_follow_their_designs_to_the_letter() -> None:
     assert [row[0] for row in written] == list(PRESETS)
     for row in written:
         values = msgspec.to_builtins(preset(row[0]))
-        said = [{True: "yes", False: "no"}.get(values[name], values[name]) for name in FIELDS]
-        assert said == row
+        cells = [{True: "yes", False: "no"}.get(values[name], values[name]) for name in FIELDS]
+        assert cells == row
 
 
 def test_an_unknown_preset_is_told_the_known_ones() -> None:
@@ -62,8 +62,8 @@ def test_an_unknown_preset_is_told_the_known_ones() -> None:
 
 def test_settings_are_laid_over_their_preset() -> None:
     policy = read_policy({"preset": "trace", "auto_close": False, "remember": "none"})
-    assert policy == msgspec.structs.replace(preset("trace"), auto_close=False, remember=Remember.NONE)
-    assert read_policy({"header": "label"}) == Policy(header=Header.LABEL)
+    assert policy == msgspec.structs.replace(preset("trace"), auto_close=False, remember=RememberScope.NONE)
+    assert read_policy({"header": "label"}) == Policy(header=HeaderStyle.LABEL)
 
 
 @pytest.mark.parametrize(
@@ -79,22 +79,22 @@ def test_settings_that_make_no_sense_are_refused(settings: dict[str, object]) ->
 def test_the_command_flips_what_is_seen_at_rest_and_back(name: str) -> None:
     """R117: `/thinking` hides what is shown and shows what is hidden, under every preset."""
     start = preset(name)
-    once, twice = toggled(start), toggled(toggled(start))
-    assert _seen(once) != _seen(start)
-    assert _seen(twice) == _seen(start)
+    once, twice = toggle_thinking(start), toggle_thinking(toggle_thinking(start))
+    assert _visible_when_complete(once) != _visible_when_complete(start)
+    assert _visible_when_complete(twice) == _visible_when_complete(start)
     assert once.preset == name
 
 
 def test_the_command_shows_hidden_thoughts_in_full() -> None:
     """R072: what the toggle preset hides at rest, the command shows expanded."""
-    assert toggled(preset("toggle")).after_complete is Rest.EXPANDED
+    assert toggle_thinking(preset("toggle")).after_complete is AfterComplete.EXPANDED
 
 
 def test_values_of_the_settings_are_the_words_of_the_config() -> None:
-    assert [state.value for state in Open] == ["hidden", "collapsed", "peek", "expanded"]
-    assert [state.value for state in Rest] == ["hidden", "collapsed", "expanded"]
+    assert [state.value for state in OpenState] == ["hidden", "collapsed", "peek", "expanded"]
+    assert [state.value for state in AfterComplete] == ["hidden", "collapsed", "expanded"]
     assert [region.value for region in LiveRegion] == ["status", "content", "off"]
 
 
-def _seen(policy: Policy) -> bool:
-    return policy.show_thinking and policy.after_complete is not Rest.HIDDEN
+def _visible_when_complete(policy: Policy) -> bool:
+    return policy.show_thinking and policy.after_complete is not AfterComplete.HIDDEN

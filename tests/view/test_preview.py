@@ -40,7 +40,7 @@ ANY_TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=300)
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "expected"),
     [
         ("Let me analyze this step by step. First, I need to", "Let me analyze this step by step…"),
         ("Short thought", "Short thought"),
@@ -59,13 +59,13 @@ ANY_TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=300)
         (" \n ", ""),
     ],
 )
-def test_the_first_words_in_one_plain_line(text: str, said: str) -> None:
+def test_the_first_words_in_one_plain_line(text: str, expected: str) -> None:
     """R069, R090: first words, about forty columns, without marks."""
-    assert preview(text) == said
+    assert preview(text) == expected
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "expected"),
     [
         ("first line\nsecond line", "second line"),
         ("first line\nsecond line\n\n", "second line"),
@@ -75,9 +75,9 @@ def test_the_first_words_in_one_plain_line(text: str, said: str) -> None:
         ("", ""),
     ],
 )
-def test_the_newest_line_by_its_end(text: str, said: str) -> None:
+def test_the_newest_line_by_its_end(text: str, expected: str) -> None:
     """What is being thought right now."""
-    assert tail(text, 20) == said
+    assert tail(text, 20) == expected
 
 
 def test_the_newest_line_may_begin_before_the_window() -> None:
@@ -89,10 +89,10 @@ def test_the_newest_line_may_begin_before_the_window() -> None:
 def test_a_preview_fits_is_one_line_and_repeats_itself(text: str, columns: int) -> None:
     """R090: never wider than asked, and the preview of a preview is itself."""
     for short in (preview, tail):
-        said = short(text, columns)
-        assert columns_of(said) <= columns
-        assert len(said.splitlines()) <= 1
-        assert short(said, columns) == said
+        line = short(text, columns)
+        assert columns_of(line) <= columns
+        assert len(line.splitlines()) <= 1
+        assert short(line, columns) == line
 
 
 @given(st.lists(st.sampled_from(["👨‍👩‍👧‍👦", "🇧🇷", "e\u0301", "漢", "ab", " "]), max_size=80).map("".join))

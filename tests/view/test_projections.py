@@ -4,7 +4,16 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.view.telling import STOP, called, delegated, said, sealed, thought, told, untimed
+from tests.view.telling import (
+    STOP,
+    answer_events,
+    assistant_call_events,
+    sealed_thought_events,
+    thought_events,
+    timed_turn,
+    tool_call_events,
+    untimed_turn,
+)
 from wcwidth import iter_graphemes
 
 from thinkaloud.canon import (
@@ -24,7 +33,7 @@ from thinkaloud.canon import (
     UsageReported,
 )
 from thinkaloud.transcript import Turn
-from thinkaloud.view import ThinkingBlock, gateway, thinking_block
+from thinkaloud.view import ThinkingBlock, gateway_answer, thinking_block
 from thinkaloud.view.steps import RESULT_LIMIT
 
 STEP_KEYS = {
@@ -39,21 +48,21 @@ STEP_KEYS = {
 
 def block_of(turn: Turn) -> ThinkingBlock:
     """The thinking block of a turn that surely has one."""
-    found = thinking_block(turn)
-    assert found is not None
-    return found
+    block = thinking_block(turn)
+    assert block is not None
+    return block
 
 
 def test_the_gateway_json_is_to_the_letter() -> None:
     """R001, R004: content and reasoning apart, with what is known about it."""
-    turn = told(
+    turn = timed_turn(
         (0, TurnStarted()),
         (0, BlockStarted(0, Kind.REASONING)),
         (0, BlockGrew(0, "I need to think about this...")),
         (4200, BlockEnded(0)),
-        *((4300, event) for event in [*said(1, "Four."), UsageReported(Usage(reasoning=234)), STOP]),
+        *((4300, event) for event in [*answer_events(1, "Four."), UsageReported(Usage(reasoning=234)), STOP]),
     )
-    built = msgspec.to_builtins(gateway(turn))
+    built = msgspec.to_builtins(gateway_answer(turn))
     blocks = built.pop("reasoning_blocks")
     assert built == {
         "content": [{"type": "text", "text": "Four."}],
@@ -73,8 +82,8 @@ def test_the_gateway_json_is_to_the_letter() -> None:
 
 def test_what_is_unknown_is_null() -> None:
     """R004, R005, R024, R025: no thought, no content of one, and no number invented."""
-    for turn in (untimed(), untimed(*thought(0, " "), *said(1, "Hi."), STOP)):
-        built = msgspec.to_builtins(gateway(turn))
+    for turn in (untimed_turn(), untimed_turn(*thought_events(0, " "), *answer_events(1, "Hi."), STOP)):
+        built = msgspec.to_builtins(gateway_answer(turn))
         assert built["reasoning_content"] is None
         assert built["reasoning_meta"] == {"model_supports": None, "duration_ms": None, "tokens": None}
         assert built["reasoning_blocks"] == []
@@ -82,10 +91,14 @@ def test_what_is_unknown_is_null() -> None:
 
 def test_several_thoughts_are_joined_by_a_blank_line() -> None:
     """R004, R088: one string for those who want one, the blocks beside it."""
-    turn = untimed(
-        *thought(0, "One."), *sealed(1, SealForm.REDACTED), *said(2, "A"), *thought(3, "Two."), *said(4, "B")
+    turn = untimed_turn(
+        *thought_events(0, "One."),
+        *sealed_thought_events(1, SealForm.REDACTED),
+        *answer_events(2, "A"),
+        *thought_events(3, "Two."),
+        *answer_events(4, "B"),
     )
-    built = gateway(turn)
+    built = gateway_answer(turn)
     assert built.reasoning_content == "One.\n\nTwo."
     assert [(block.block, block.text, block.unseen) for block in built.reasoning_blocks] == [
         (0, "One.", None),
@@ -97,20 +110,23 @@ def test_several_thoughts_are_joined_by_a_blank_line() -> None:
 
 def test_a_hidden_thought_has_no_content_but_was_seen() -> None:
     """R033: encrypted is not readable; it still happened."""
-    built = gateway(untimed(*sealed(0, SealForm.ENCRYPTED), *said(1, "Hi."), STOP))
+    built = gateway_answer(
+        untimed_turn(*sealed_thought_events(0, SealForm.ENCRYPTED), *answer_events(1, "Hi."), STOP)
+    )
     assert built.reasoning_content is None
     assert built.reasoning_meta.model_supports is True
-    counted = gateway(untimed(*said(0, "Hi."), UsageReported(Usage(reasoning=64)), STOP))
+    counted = gateway_answer(untimed_turn(*answer_events(0, "Hi."), UsageReported(Usage(reasoning=64)), STOP))
     assert counted.reasoning_meta.model_supports is True
     assert counted.reasoning_blocks == []
 
 
 def test_an_approximate_time_says_so() -> None:
     """R004: a time that was not measured is marked."""
-    turn = told(
-        (0, TurnStarted()), *((4200, event) for event in [*thought(0, "Hm."), *said(1, "Yes."), STOP])
+    turn = timed_turn(
+        (0, TurnStarted()),
+        *((4200, event) for event in [*thought_events(0, "Hm."), *answer_events(1, "Yes."), STOP]),
     )
-    meta = msgspec.to_builtins(gateway(turn).reasoning_meta)
+    meta = msgspec.to_builtins(gateway_answer(turn).reasoning_meta)
     assert meta == {"model_supports": True, "duration_ms": 4200, "tokens": None, "approximate": True}
 
 
@@ -122,10 +138,10 @@ def test_projections_rebuild_from_the_blocks(pieces: list[tuple[Kind, str]]) -> 
     """R001, R004: all shapes hold the same words, nothing more and nothing less."""
     events: list[Event] = []
     for n, (kind, text) in enumerate(pieces):
-        events += thought(n, text) if kind is Kind.REASONING else said(n, text)
-    turn = untimed(*events)
+        events += thought_events(n, text) if kind is Kind.REASONING else answer_events(n, text)
+    turn = untimed_turn(*events)
     thoughts = [text for kind, text in pieces if kind is Kind.REASONING and text.strip()]
-    built = gateway(turn)
+    built = gateway_answer(turn)
     assert "".join(part.text for part in built.content) == turn.answer
     assert [block.text for block in built.reasoning_blocks] == thoughts
     assert (built.reasoning_content or "") == "\n\n".join(thoughts)
@@ -135,12 +151,12 @@ def test_projections_rebuild_from_the_blocks(pieces: list[tuple[Kind, str]]) -> 
 
 def test_the_thinking_block_is_to_the_letter() -> None:
     """R120, R121, R122, R123, R124: exactly these keys, optional ones left out."""
-    turn = told(
-        *((1000, event) for event in thought(0, "Look it **up**.")),
-        *((2000, event) for event in called(1, "web_search", '{"query": "rye"}', "Three results")),
+    turn = timed_turn(
+        *((1000, event) for event in thought_events(0, "Look it **up**.")),
+        *((2000, event) for event in tool_call_events(1, "web_search", '{"query": "rye"}', "Three results")),
         (3000, BlockStarted(2, Kind.ASSISTANT_CALL, "Policy Checker", assistant_id="policy")),
         (3000, BlockGrew(2, "Check the\nrules")),
-        *((3500, event) for event in thought(3, "Read page 4.", parent=2)),
+        *((3500, event) for event in thought_events(3, "Read page 4.", parent=2)),
         (4000, BlockEnded(2)),
         (4000, ToolFinished(2, "Allowed")),
         (5000, SummaryWritten("Checked the rules")),
@@ -178,7 +194,7 @@ def test_the_thinking_block_is_to_the_letter() -> None:
 
 def test_no_thinking_no_block() -> None:
     """R005, R108: a turn without thinking has no component."""
-    assert thinking_block(untimed(*said(0, "Hi."), STOP)) is None
+    assert thinking_block(untimed_turn(*answer_events(0, "Hi."), STOP)) is None
 
 
 @pytest.mark.parametrize(
@@ -194,22 +210,22 @@ def test_no_thinking_no_block() -> None:
 )
 def test_three_words_for_where_it_stands(ending: TurnEnded | TurnFailed | None, status: str) -> None:
     """R103, R120: thinking, done or error."""
-    events: list[Event] = [*thought(0, "Hm."), *called(1, "find", "{}", "ok")]
-    assert block_of(untimed(*events, *([ending] if ending else []))).status == status
+    events: list[Event] = [*thought_events(0, "Hm."), *tool_call_events(1, "find", "{}", "ok")]
+    assert block_of(untimed_turn(*events, *([ending] if ending else []))).status == status
 
 
 def test_done_once_the_answer_begins() -> None:
     """R104: thinking is over when the answer begins, not when the turn ends."""
-    assert block_of(untimed(*thought(0, "Hm."), *said(1, "Yes")[:2])).status == "done"
+    assert block_of(untimed_turn(*thought_events(0, "Hm."), *answer_events(1, "Yes")[:2])).status == "done"
 
 
 def test_the_tool_count_is_that_of_the_turn_itself() -> None:
     """R098, R107, R125: tools and assistants at the top, not below."""
-    turn = untimed(
-        *thought(0, "Hm."),
-        *called(1, "find", "{}", "ok"),
-        *delegated(2, "Helper"),
-        *called(3, "read", "{}", "ok", parent=2),
+    turn = untimed_turn(
+        *thought_events(0, "Hm."),
+        *tool_call_events(1, "find", "{}", "ok"),
+        *assistant_call_events(2, "Helper"),
+        *tool_call_events(3, "read", "{}", "ok", parent=2),
     )
     assert block_of(turn).tool_count == 2
 
@@ -217,7 +233,7 @@ def test_the_tool_count_is_that_of_the_turn_itself() -> None:
 def test_long_texts_of_calls_are_cut_by_whole_characters() -> None:
     """R122, R123: by characters as people count them."""
     family = "👨‍👩‍👧‍👦"
-    turn = untimed(*called(0, "find", family * 300, family * 300))
+    turn = untimed_turn(*tool_call_events(0, "find", family * 300, family * 300))
     (step,) = block_of(turn).steps
     for text in (step.tool_input, step.tool_result):
         assert text is not None
@@ -225,13 +241,13 @@ def test_long_texts_of_calls_are_cut_by_whole_characters() -> None:
 
 
 def test_an_error_stands_where_the_result_would() -> None:
-    turn = untimed(*called(0, "find", "{}")[:3], ToolFinished(0, error="no such file"))
+    turn = untimed_turn(*tool_call_events(0, "find", "{}")[:3], ToolFinished(0, error="no such file"))
     (step,) = block_of(turn).steps
     assert step.tool_result == "no such file"
 
 
 def test_calls_without_name_or_text_leave_those_keys_out() -> None:
-    turn = untimed(BlockStarted(0, Kind.TOOL_CALL), BlockStarted(1, Kind.ASSISTANT_CALL))
+    turn = untimed_turn(BlockStarted(0, Kind.TOOL_CALL), BlockStarted(1, Kind.ASSISTANT_CALL))
     tool, assistant = msgspec.to_builtins(block_of(turn))["steps"]
     assert tool == {"id": "0", "type": "tool_call", "content": ""}
     assert assistant == {"id": "1", "type": "assistant_call", "content": ""}
@@ -239,7 +255,7 @@ def test_calls_without_name_or_text_leave_those_keys_out() -> None:
 
 def test_a_hidden_thought_is_a_step_without_words() -> None:
     """R033: it happened, and nothing is invented for it."""
-    (step,) = block_of(untimed(*sealed(0, SealForm.REDACTED), STOP)).steps
+    (step,) = block_of(untimed_turn(*sealed_thought_events(0, SealForm.REDACTED), STOP)).steps
     assert (step.type, step.content) == ("reasoning", "")
 
 
@@ -256,15 +272,15 @@ def test_every_step_has_only_the_keys_of_its_kind_and_its_place(
     for n, shape in enumerate(shapes):
         parent = data.draw(st.sampled_from([None, *assistants]))
         if shape == "assistant":
-            events += delegated(n, "A", "task", parent)
+            events += assistant_call_events(n, "A", "task", parent)
             assistants.append(n)
         elif shape == "tool":
-            events += called(n, "t", "{}", "r", parent)
+            events += tool_call_events(n, "t", "{}", "r", parent)
         else:
-            events += thought(n, "x", parent) if shape == "thought" else said(n, "x", parent)
-    turn = untimed(*events)
-    found = thinking_block(turn)
-    steps = [] if found is None else msgspec.json.decode(msgspec.json.encode(found))["steps"]
+            events += thought_events(n, "x", parent) if shape == "thought" else answer_events(n, "x", parent)
+    turn = untimed_turn(*events)
+    block = thinking_block(turn)
+    steps = [] if block is None else msgspec.json.decode(msgspec.json.encode(block))["steps"]
     _check(turn, steps, None)
 
 

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 import thinkaloud.view as public
-from thinkaloud.view import PRESETS, BlockView, Gateway, Policy, StepView, ThinkingBlock, ThinkingView
+from thinkaloud.view import PRESETS, BlockView, GatewayAnswer, Policy, StepView, ThinkingBlock, ThinkingView
 from thinkaloud.view.locales import EN_US, PT_BR, Plural
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "view.md").read_text(encoding="utf-8")
@@ -17,7 +17,7 @@ def test_every_public_name_has_its_place() -> None:
     assert [name for name in public.__all__ if f"`{name}`" not in PAGE and f"`{name}(" not in PAGE] == []
 
 
-@pytest.mark.parametrize("struct", [Policy, ThinkingView, BlockView, StepView, Gateway, ThinkingBlock])
+@pytest.mark.parametrize("struct", [Policy, ThinkingView, BlockView, StepView, GatewayAnswer, ThinkingBlock])
 def test_every_field_has_its_place(struct: type[msgspec.Struct]) -> None:
     assert [field for field in struct.__struct_fields__ if f"`{field}`" not in PAGE] == []
 

@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.growing import assert_linear
 from tests.view.sessions import RECORDS, session
-from tests.view.telling import STOP, said, thought
+from tests.view.telling import STOP, answer_events, thought_events
 
 from thinkaloud.canon import BlockEnded, BlockGrew, BlockStarted, Entry, Kind, Refused, TurnStarted
 from thinkaloud.view import SessionRecord, read_json, write_json
 
-STORY = session(TurnStarted("text", "m"), *thought(0, "Hm."), *said(1, "Yes."), STOP)
+STORY = session(TurnStarted("text", "m"), *thought_events(0, "Hm."), *answer_events(1, "Yes."), STOP)
 
 
 @given(RECORDS)
@@ -40,7 +40,7 @@ def changed(**fields: object) -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("data", "why"),
+    ("data", "message"),
     [
         (b"", "This is not a session of Thinkaloud"),
         (b"hello", "This is not a session of Thinkaloud"),
@@ -59,13 +59,13 @@ def changed(**fields: object) -> bytes:
         (changed(thinkaloud=2, exchanges="other"), "version 2"),
     ],
 )
-def test_what_is_no_session_is_refused(data: bytes, why: str) -> None:
-    with pytest.raises(Refused, match=why):
+def test_what_is_no_session_is_refused(data: bytes, message: str) -> None:
+    with pytest.raises(Refused, match=message):
         read_json(data)
 
 
 @pytest.mark.parametrize(
-    ("entries", "why"),
+    ("entries", "message"),
     [
         ((Entry(0, BlockEnded(3)),), "entries of exchange 2 tell no story: block 3 has not started"),
         (
@@ -76,12 +76,12 @@ def test_what_is_no_session_is_refused(data: bytes, why: str) -> None:
         ((), "answer of exchange 2 has no end"),
     ],
 )
-def test_an_exchange_that_tells_no_story_is_named(entries: tuple[Entry, ...], why: str) -> None:
+def test_an_exchange_that_tells_no_story_is_named(entries: tuple[Entry, ...], message: str) -> None:
     broken = msgspec.structs.replace(STORY.exchanges[0], entries=entries)
     record = msgspec.structs.replace(STORY, exchanges=(*STORY.exchanges, broken))
-    with pytest.raises(Refused, match=why):
+    with pytest.raises(Refused, match=message):
         read_json(changed(exchanges=json.loads(msgspec.json.encode(record.exchanges))))
-    with pytest.raises(Refused, match=why):
+    with pytest.raises(Refused, match=message):
         write_json(record)
 
 

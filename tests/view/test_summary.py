@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.view.telling import STOP, sealed, thought, untimed
+from tests.view.telling import STOP, sealed_thought_events, thought_events, untimed_turn
 
 from thinkaloud.canon import SealForm, SummaryWritten
 from thinkaloud.view import SummaryBy, columns_of, summary_line
@@ -12,7 +12,9 @@ from thinkaloud.view.summary import READ_AHEAD, SUMMARY_COLUMNS
 
 def test_the_line_an_event_wrote_comes_first() -> None:
     """R094, R095: whoever wrote a summary knew best."""
-    turn = untimed(*thought(0, "**A title**\n\nbody"), SummaryWritten("Weighed  three\nplans", "model"))
+    turn = untimed_turn(
+        *thought_events(0, "**A title**\n\nbody"), SummaryWritten("Weighed  three\nplans", "model")
+    )
     assert summary_line(turn) == ("Weighed three plans", SummaryBy.MODEL)
 
 
@@ -29,8 +31,8 @@ def test_the_line_an_event_wrote_comes_first() -> None:
 )
 def test_the_newest_title_of_the_provider_comes_next(texts: list[str], line: str) -> None:
     """R094: the bold or heading line that opens a thought."""
-    events = [event for n, text in enumerate(texts) for event in thought(n, text)]
-    assert summary_line(untimed(*events)) == (line, SummaryBy.PROVIDER)
+    events = [event for n, text in enumerate(texts) for event in thought_events(n, text)]
+    assert summary_line(untimed_turn(*events)) == (line, SummaryBy.PROVIDER)
 
 
 @pytest.mark.parametrize(
@@ -55,30 +57,33 @@ def test_the_newest_title_of_the_provider_comes_next(texts: list[str], line: str
 )
 def test_else_the_first_sentence_that_says_something(text: str, line: str) -> None:
     """R094: deterministic, offline, without fillers in either language."""
-    said, by = summary_line(untimed(*thought(0, text)))
-    assert said.casefold() == line.casefold()
+    summary, by = summary_line(untimed_turn(*thought_events(0, text)))
+    assert summary.casefold() == line.casefold()
     assert by is SummaryBy.EXTRACT
 
 
 @pytest.mark.parametrize("text", ["", "  \n", "Hmm.", "Okay, let me think."])
 def test_nothing_to_read_is_nothing(text: str) -> None:
-    assert summary_line(untimed(*thought(0, text))) == ("", SummaryBy.NOBODY)
+    assert summary_line(untimed_turn(*thought_events(0, text))) == ("", SummaryBy.NOBODY)
 
 
 def test_a_thought_that_cannot_be_read_has_no_summary() -> None:
     """R033: never an invented word."""
-    assert summary_line(untimed(*sealed(0, SealForm.ENCRYPTED), STOP)) == ("", SummaryBy.NOBODY)
+    assert summary_line(untimed_turn(*sealed_thought_events(0, SealForm.ENCRYPTED), STOP)) == (
+        "",
+        SummaryBy.NOBODY,
+    )
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=400))
 def test_any_thought_gives_one_line_that_fits(text: str) -> None:
-    said, _ = summary_line(untimed(*thought(0, text)))
-    assert columns_of(said) <= SUMMARY_COLUMNS
-    assert len(said.splitlines()) <= 1
+    summary, _ = summary_line(untimed_turn(*thought_events(0, text)))
+    assert columns_of(summary) <= SUMMARY_COLUMNS
+    assert len(summary.splitlines()) <= 1
 
 
 def test_only_the_beginning_of_a_thought_is_read() -> None:
     start = "This is a very long sentence without any end " + "word " * READ_AHEAD
-    said, _ = summary_line(untimed(*thought(0, start + "**Late title**")))
-    assert said.startswith("This is a very long sentence")
-    assert said.endswith("word…")
+    summary, _ = summary_line(untimed_turn(*thought_events(0, start + "**Late title**")))
+    assert summary.startswith("This is a very long sentence")
+    assert summary.endswith("word…")

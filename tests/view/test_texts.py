@@ -8,37 +8,46 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.growing import assert_linear
 from tests.view.sessions import TEXTS
-from tests.view.telling import STOP, called, said, sealed, thought, untimed
+from tests.view.telling import (
+    STOP,
+    answer_events,
+    sealed_thought_events,
+    thought_events,
+    tool_call_events,
+    untimed_turn,
+)
 from tests.view.test_any_turn import scripts
 from wcwidth import iter_graphemes
 
 from thinkaloud.canon import BlockGrew, BlockSealed, BlockStarted, Event, Kind, SealForm, ToolFinished
 from thinkaloud.transcript import Turn, fold
 from thinkaloud.view import copy_text, speech_text, title_text
-from thinkaloud.view.fences import fenced, unfenced
+from thinkaloud.view.fences import fence_text, text_in_fence
 from thinkaloud.view.graphemes import first_words
 
 CANARY = "canary"
 
 
 def answered(*texts: str) -> Turn:
-    return untimed(*(event for number, text in enumerate(texts) for event in said(number, text)), STOP)
+    return untimed_turn(
+        *(event for number, text in enumerate(texts) for event in answer_events(number, text)), STOP
+    )
 
 
 def hidden(script: list[tuple[int, Event]]) -> list[Event]:
     """The events with a canary wherever the turn's own answer is not."""
-    told = [event for _, event in script]
-    own = {
+    events = [event for _, event in script]
+    own_text_blocks = {
         event.block
-        for event in told
+        for event in events
         if isinstance(event, BlockStarted) and event.kind is Kind.TEXT and event.parent is None
     }
-    return [_hidden(event, own) for event in told]
+    return [_hidden(event, own_text_blocks) for event in events]
 
 
-def _hidden(event: Event, own: set[int]) -> Event:
+def _hidden(event: Event, own_text_blocks: set[int]) -> Event:
     match event:
-        case BlockGrew(block) if block not in own:
+        case BlockGrew(block) if block not in own_text_blocks:
             return BlockGrew(block, f"{CANARY} in a thought. ")
         case BlockStarted():
             return msgspec.structs.replace(event, name=CANARY)
@@ -59,7 +68,12 @@ def test_nothing_but_the_answer_is_ever_in_them(script: list[tuple[int, Event]],
 
 
 def test_a_turn_without_an_answer_has_none_of_them() -> None:
-    turn = untimed(*thought(0, "# Plan"), *sealed(1, SealForm.REDACTED), *called(2, "find", "{}", "it"), STOP)
+    turn = untimed_turn(
+        *thought_events(0, "# Plan"),
+        *sealed_thought_events(1, SealForm.REDACTED),
+        *tool_call_events(2, "find", "{}", "it"),
+        STOP,
+    )
     assert (copy_text(turn), title_text(turn), speech_text(turn)) == ("", "", "")
 
 
@@ -102,9 +116,9 @@ def test_a_title_is_one_short_line(text: str, times: int) -> None:
 
 @given(st.text("ab .é👩‍💻", max_size=40), st.integers(2, 20))
 def test_first_words_fit_and_are_a_beginning(line: str, limit: int) -> None:
-    found = first_words(line, limit)
-    assert len(list(iter_graphemes(found))) <= limit
-    assert found == line or line.startswith(found.removesuffix("…"))
+    words = first_words(line, limit)
+    assert len(list(iter_graphemes(words))) <= limit
+    assert words == line or line.startswith(words.removesuffix("…"))
 
 
 SPOKEN = [
@@ -137,12 +151,12 @@ def test_code_is_left_out_in_both_languages() -> None:
 
 @given(TEXTS)
 def test_a_fence_holds_any_text(text: str) -> None:
-    assert unfenced(f"<b>\n{fenced(text, 'json')}\nafter") == text
+    assert text_in_fence(f"<b>\n{fence_text(text, 'json')}\nafter") == text
 
 
 @pytest.mark.parametrize("part", ["", "no fence", "```\nopen", "````\nshort\n```", "```\nx\n``` `y"])
 def test_a_fence_that_is_not_whole_holds_nothing(part: str) -> None:
-    assert unfenced(part) is None
+    assert text_in_fence(part) is None
 
 
 NASTY = [

@@ -2,7 +2,17 @@
 
 import msgspec
 import pytest
-from tests.view.telling import STOP, called, delegated, said, sealed, thought, timed_thought, told, untimed
+from tests.view.telling import (
+    STOP,
+    answer_events,
+    assistant_call_events,
+    sealed_thought_events,
+    thought_events,
+    timed_thought,
+    timed_turn,
+    tool_call_events,
+    untimed_turn,
+)
 
 from thinkaloud.canon import (
     BlockEnded,
@@ -20,25 +30,35 @@ from thinkaloud.canon import (
     UsageReported,
 )
 from thinkaloud.transcript import Turn
-from thinkaloud.view import PRESETS, Open, Policy, Standing, ThinkingView, Unseen, notice, preset, view
+from thinkaloud.view import (
+    PRESETS,
+    HiddenReason,
+    OpenState,
+    Policy,
+    ThinkingState,
+    ThinkingView,
+    notice,
+    preset,
+    view,
+)
 
 
-def seen(turn: Turn, policy: Policy | None = None, locale: str = "en-US") -> ThinkingView:
+def thinking_view(turn: Turn, policy: Policy | None = None, locale: str = "en-US") -> ThinkingView:
     """The view of a turn that surely has one."""
-    found = view(turn, policy or Policy(), locale)
-    assert found is not None
-    return found
+    thinking = view(turn, policy or Policy(), locale)
+    assert thinking is not None
+    return thinking
 
 
 @pytest.mark.parametrize(
     "turn",
     [
-        untimed(),
-        untimed(TurnStarted(), STOP),
-        untimed(*said(0, "Hello."), STOP),
-        untimed(*thought(0, ""), *said(1, "Hello."), STOP),
-        untimed(*thought(0, " \n "), *said(1, "Hello."), STOP),
-        untimed(BlockStarted(0, Kind.REASONING)),
+        untimed_turn(),
+        untimed_turn(TurnStarted(), STOP),
+        untimed_turn(*answer_events(0, "Hello."), STOP),
+        untimed_turn(*thought_events(0, ""), *answer_events(1, "Hello."), STOP),
+        untimed_turn(*thought_events(0, " \n "), *answer_events(1, "Hello."), STOP),
+        untimed_turn(BlockStarted(0, Kind.REASONING)),
     ],
 )
 @pytest.mark.parametrize("name", PRESETS)
@@ -48,18 +68,20 @@ def test_no_thinking_no_view(turn: Turn, name: str) -> None:
 
 
 def test_a_nested_block_alone_is_no_thinking_of_the_turn() -> None:
-    turn = untimed(*said(0, "x"), *thought(1, "nested", parent=0))
+    turn = untimed_turn(*answer_events(0, "x"), *thought_events(1, "nested", parent=0))
     assert view(turn) is None
 
 
 def test_looking_changes_nothing() -> None:
     """R062, R118: a view is only a view, whatever the policy hides."""
-    turn = untimed(*thought(0, "One."), *called(1, "find", "{}", "ok"), *said(2, "Yes."), STOP)
-    before = msgspec.json.encode(turn)
+    turn = untimed_turn(
+        *thought_events(0, "One."), *tool_call_events(1, "find", "{}", "ok"), *answer_events(2, "Yes."), STOP
+    )
+    encoded_before = msgspec.json.encode(turn)
     for policy in PRESETS.values():
         view(turn, policy)
         view(turn, msgspec.structs.replace(policy, show_thinking=False), choices={0: True})
-    assert msgspec.json.encode(turn) == before
+    assert msgspec.json.encode(turn) == encoded_before
 
 
 def test_the_same_look_gives_the_same_view() -> None:
@@ -68,104 +90,136 @@ def test_the_same_look_gives_the_same_view() -> None:
 
 
 def test_a_view_goes_through_json_and_back() -> None:
-    turn = untimed(*thought(0, "One."), *delegated(1, "Helper", "do"), *thought(2, "inner", parent=1))
-    found = seen(turn)
-    assert msgspec.json.decode(msgspec.json.encode(found), type=ThinkingView) == found
+    turn = untimed_turn(
+        *thought_events(0, "One."),
+        *assistant_call_events(1, "Helper", "do"),
+        *thought_events(2, "inner", parent=1),
+    )
+    thinking = thinking_view(turn)
+    assert msgspec.json.decode(msgspec.json.encode(thinking), type=ThinkingView) == thinking
 
 
 @pytest.mark.parametrize(
     ("turn", "status"),
     [
-        (untimed(BlockStarted(0, Kind.REASONING), BlockGrew(0, "Hm")), Standing.THINKING),
-        (untimed(*thought(0, "Hm.")), Standing.DONE),
-        (untimed(*called(0, "find", "{}", "ok")), Standing.THINKING),
-        (untimed(*called(0, "find", "{}", "ok")[:3]), Standing.THINKING),
-        (untimed(*called(0, "find", "{}", "ok"), *said(1, " ")), Standing.THINKING),
-        (untimed(*called(0, "find", "{}", "ok"), *said(1, "Found.")), Standing.DONE),
-        (untimed(*called(0, "find", "{}", "ok")[:3], TurnEnded(Finish.TOOL_CALLS)), Standing.DONE),
-        (untimed(*thought(0, "Hm."), *said(1, "Yes."), STOP), Standing.DONE),
-        (untimed(*thought(0, "Hm."), *said(1, "Yes."), TurnFailed("overloaded")), Standing.ERROR),
-        (untimed(*thought(0, "Hm."), TurnFailed("cut_off")), Standing.INTERRUPTED),
-        (untimed(*thought(0, "Hm."), *said(1, "Ye"), TurnFailed("cut_off")), Standing.DONE),
-        (untimed(*thought(0, "Hm."), TurnEnded(Finish.CANCELLED)), Standing.INTERRUPTED),
-        (untimed(*thought(0, "Hm."), TurnEnded(Finish.REFUSAL)), Standing.DONE),
+        (untimed_turn(BlockStarted(0, Kind.REASONING), BlockGrew(0, "Hm")), ThinkingState.THINKING),
+        (untimed_turn(*thought_events(0, "Hm.")), ThinkingState.DONE),
+        (untimed_turn(*tool_call_events(0, "find", "{}", "ok")), ThinkingState.THINKING),
+        (untimed_turn(*tool_call_events(0, "find", "{}", "ok")[:3]), ThinkingState.THINKING),
+        (
+            untimed_turn(*tool_call_events(0, "find", "{}", "ok"), *answer_events(1, " ")),
+            ThinkingState.THINKING,
+        ),
+        (
+            untimed_turn(*tool_call_events(0, "find", "{}", "ok"), *answer_events(1, "Found.")),
+            ThinkingState.DONE,
+        ),
+        (
+            untimed_turn(*tool_call_events(0, "find", "{}", "ok")[:3], TurnEnded(Finish.TOOL_CALLS)),
+            ThinkingState.DONE,
+        ),
+        (untimed_turn(*thought_events(0, "Hm."), *answer_events(1, "Yes."), STOP), ThinkingState.DONE),
+        (
+            untimed_turn(*thought_events(0, "Hm."), *answer_events(1, "Yes."), TurnFailed("overloaded")),
+            ThinkingState.ERROR,
+        ),
+        (untimed_turn(*thought_events(0, "Hm."), TurnFailed("cut_off")), ThinkingState.INTERRUPTED),
+        (
+            untimed_turn(*thought_events(0, "Hm."), *answer_events(1, "Ye"), TurnFailed("cut_off")),
+            ThinkingState.DONE,
+        ),
+        (untimed_turn(*thought_events(0, "Hm."), TurnEnded(Finish.CANCELLED)), ThinkingState.INTERRUPTED),
+        (untimed_turn(*thought_events(0, "Hm."), TurnEnded(Finish.REFUSAL)), ThinkingState.DONE),
     ],
 )
-def test_where_thinking_stands(turn: Turn, status: Standing) -> None:
+def test_where_thinking_stands(turn: Turn, status: ThinkingState) -> None:
     """R083, R084, R103: thinking ends with the thought, not with the turn; calls keep it going."""
-    assert seen(turn).status is status
+    assert thinking_view(turn).status is status
 
 
 def test_a_thought_cut_before_a_later_answer_is_interrupted() -> None:
     cut: list[Event] = [BlockStarted(0, Kind.REASONING), BlockGrew(0, "Hm"), BlockEnded(0, interrupted=True)]
-    assert seen(untimed(*cut)).blocks[0].label == "Interrupted"
-    assert seen(untimed(*cut, *said(1, "Yes."), TurnEnded(Finish.CANCELLED))).status is Standing.INTERRUPTED
-    assert seen(untimed(*cut, *said(1, "Yes."), STOP)).blocks[0].status is Standing.DONE
+    assert thinking_view(untimed_turn(*cut)).blocks[0].label == "Interrupted"
+    assert (
+        thinking_view(untimed_turn(*cut, *answer_events(1, "Yes."), TurnEnded(Finish.CANCELLED))).status
+        is ThinkingState.INTERRUPTED
+    )
+    assert (
+        thinking_view(untimed_turn(*cut, *answer_events(1, "Yes."), STOP)).blocks[0].status
+        is ThinkingState.DONE
+    )
 
 
 def test_a_call_that_never_came_back_is_interrupted_with_the_turn() -> None:
-    turn = untimed(*thought(0, "Hm."), *called(1, "find", "{}")[:3], TurnEnded(Finish.CANCELLED))
-    assert [step.status for step in seen(turn).steps] == [Standing.DONE, Standing.INTERRUPTED]
+    turn = untimed_turn(
+        *thought_events(0, "Hm."), *tool_call_events(1, "find", "{}")[:3], TurnEnded(Finish.CANCELLED)
+    )
+    assert [step.status for step in thinking_view(turn).steps] == [
+        ThinkingState.DONE,
+        ThinkingState.INTERRUPTED,
+    ]
 
 
 def test_a_call_that_came_back_stays_done_when_the_connection_is_lost() -> None:
-    turn = untimed(*thought(0, "Hm."), *called(1, "find", "{}", "ok"), TurnFailed("cut_off"))
-    found = seen(turn)
-    assert [step.status for step in found.steps] == [Standing.DONE, Standing.DONE]
-    assert found.label == "Connection lost"
+    turn = untimed_turn(
+        *thought_events(0, "Hm."), *tool_call_events(1, "find", "{}", "ok"), TurnFailed("cut_off")
+    )
+    thinking = thinking_view(turn)
+    assert [step.status for step in thinking.steps] == [ThinkingState.DONE, ThinkingState.DONE]
+    assert thinking.label == "Connection lost"
 
 
 @pytest.mark.parametrize(
-    ("forms", "why"),
+    ("forms", "reason"),
     [
-        ([SealForm.ENCRYPTED], Unseen.ENCRYPTED),
-        ([SealForm.REDACTED], Unseen.REDACTED),
-        ([SealForm.ENCRYPTED, SealForm.REDACTED], Unseen.REDACTED),
-        ([SealForm.SIGNATURE], Unseen.WITHHELD),
-        ([SealForm.ITEM], Unseen.WITHHELD),
-        ([SealForm.ITEM, SealForm.ENCRYPTED], Unseen.ENCRYPTED),
+        ([SealForm.ENCRYPTED], HiddenReason.ENCRYPTED),
+        ([SealForm.REDACTED], HiddenReason.REDACTED),
+        ([SealForm.ENCRYPTED, SealForm.REDACTED], HiddenReason.REDACTED),
+        ([SealForm.SIGNATURE], HiddenReason.WITHHELD),
+        ([SealForm.ITEM], HiddenReason.WITHHELD),
+        ([SealForm.ITEM, SealForm.ENCRYPTED], HiddenReason.ENCRYPTED),
     ],
 )
-def test_a_sealed_thought_says_why_it_cannot_be_read(forms: list[SealForm], why: Unseen) -> None:
+def test_a_sealed_thought_says_why_it_cannot_be_read(forms: list[SealForm], reason: HiddenReason) -> None:
     """R033: encrypted, redacted and withheld are three things, and none gets invented words."""
-    (block,) = seen(untimed(*sealed(0, *forms), STOP)).blocks
-    assert block.unseen is why
+    (block,) = thinking_view(untimed_turn(*sealed_thought_events(0, *forms), STOP)).blocks
+    assert block.unseen is reason
     assert block.placeholder
     assert (block.words, block.preview, block.peek) == (None, "", "")
 
 
 def test_times_that_run_backwards_are_not_said() -> None:
     """R079: clocks may be wrong; a negative time is never shown."""
-    assert seen(timed_thought(start_ms=5000, end_ms=1000)).label == "Thought"
+    assert thinking_view(timed_thought(start_ms=5000, end_ms=1000)).label == "Thought"
 
 
 def test_one_burst_without_a_start_is_unknown() -> None:
-    found = seen(timed_thought(end_ms=0))
-    assert (found.label, found.blocks[0].label, found.duration_ms) == ("Thought", "Thought", None)
+    thinking = thinking_view(timed_thought(end_ms=0))
+    assert (thinking.label, thinking.blocks[0].label, thinking.duration_ms) == ("Thought", "Thought", None)
 
 
 def test_several_bursts_share_no_time_with_each_other() -> None:
     """R078, R079: the approximate time of the turn is not the time of any one of its thoughts."""
-    turn = told(
+    turn = timed_turn(
         (0, TurnStarted()),
-        *((3000, event) for event in [*thought(0, "One."), *thought(1, "Two.")]),
-        *((3010, event) for event in [*said(2, "Yes."), STOP]),
+        *((3000, event) for event in [*thought_events(0, "One."), *thought_events(1, "Two.")]),
+        *((3010, event) for event in [*answer_events(2, "Yes."), STOP]),
     )
-    found = seen(turn)
-    assert found.label == "Thought for ≈3s"
-    assert [block.label for block in found.blocks] == ["Thought", "Thought"]
+    thinking = thinking_view(turn)
+    assert thinking.label == "Thought for ≈3s"
+    assert [block.label for block in thinking.blocks] == ["Thought", "Thought"]
 
 
 def test_tool_time_is_not_thinking_time() -> None:
     """R079: only the thoughts' own time counts."""
-    turn = told(
+    turn = timed_turn(
         (0, BlockStarted(0, Kind.REASONING)),
         (0, BlockGrew(0, "Find it.")),
         (1000, BlockEnded(0)),
-        *((9000, event) for event in called(1, "find", "{}", "ok")),
-        *((9000, event) for event in [*said(2, "Yes."), STOP]),
+        *((9000, event) for event in tool_call_events(1, "find", "{}", "ok")),
+        *((9000, event) for event in [*answer_events(2, "Yes."), STOP]),
     )
-    assert seen(turn).label == "Thought for 1s"
+    assert thinking_view(turn).label == "Thought for 1s"
 
 
 @pytest.mark.parametrize(
@@ -174,7 +228,9 @@ def test_tool_time_is_not_thinking_time() -> None:
 )
 def test_tokens_only_when_the_provider_says(usage: Usage, text: str) -> None:
     """R004: never estimated."""
-    assert seen(untimed(*thought(0, "Hm."), UsageReported(usage), STOP)).tokens_text == text
+    assert (
+        thinking_view(untimed_turn(*thought_events(0, "Hm."), UsageReported(usage), STOP)).tokens_text == text
+    )
 
 
 def test_whose_words_a_thought_is_made_of() -> None:
@@ -183,28 +239,32 @@ def test_whose_words_a_thought_is_made_of() -> None:
         (Provenance.SUMMARY, "Provider's summary"),
         (Provenance.UNKNOWN, ""),
     ]:
-        turn = untimed(BlockStarted(0, Kind.REASONING, provenance=provenance), BlockGrew(0, "Hm."))
-        assert seen(turn).blocks[0].provenance == english
+        turn = untimed_turn(BlockStarted(0, Kind.REASONING, provenance=provenance), BlockGrew(0, "Hm."))
+        assert thinking_view(turn).blocks[0].provenance == english
 
 
 def test_names_for_those_who_have_none() -> None:
     """R102: an assistant without a name is still an assistant."""
-    turn = untimed(*called(0, "", "{}", "ok"), *delegated(1, ""))
-    assert [step.label for step in seen(turn).steps] == ["Tool", "Assistant is working…"]
-    assert [step.label for step in seen(turn, locale="pt").steps] == [
+    turn = untimed_turn(*tool_call_events(0, "", "{}", "ok"), *assistant_call_events(1, ""))
+    assert [step.label for step in thinking_view(turn).steps] == ["Tool", "Assistant is working…"]
+    assert [step.label for step in thinking_view(turn, locale="pt").steps] == [
         "Ferramenta",
         "Assistente está trabalhando…",
     ]
 
 
 def test_steps_of_a_block_that_is_not_shown_move_up() -> None:
-    turn = untimed(*thought(0, " "), *called(1, "find", "{}", "ok", parent=0), *called(2, "read", "{}", "ok"))
-    assert [step.block for step in seen(turn).steps] == [1, 2]
+    turn = untimed_turn(
+        *thought_events(0, " "),
+        *tool_call_events(1, "find", "{}", "ok", parent=0),
+        *tool_call_events(2, "read", "{}", "ok"),
+    )
+    assert [step.block for step in thinking_view(turn).steps] == [1, 2]
 
 
 def test_long_inputs_and_results_are_cut() -> None:
     """R101: a step shows enough to know what happened."""
-    (step,) = seen(untimed(*called(0, "find", "x " * 5000, "y" * 5000))).steps
+    (step,) = thinking_view(untimed_turn(*tool_call_events(0, "find", "x " * 5000, "y" * 5000))).steps
     assert step.text.endswith("…")
     assert step.result == "y" * 280 + "…"
     assert len(step.text) <= 120
@@ -226,26 +286,30 @@ def test_long_inputs_and_results_are_cut() -> None:
 )
 def test_notices_stand_without_any_thinking(ending: TurnEnded | TurnFailed, text: str) -> None:
     """R026, R103: each way to end has its own words."""
-    assert notice(untimed(*said(0, "Yes."), ending)) == text
+    assert notice(untimed_turn(*answer_events(0, "Yes."), ending)) == text
 
 
 def test_a_live_turn_has_no_notice() -> None:
-    assert notice(untimed(*thought(0, "Hm."))) == ""
+    assert notice(untimed_turn(*thought_events(0, "Hm."))) == ""
 
 
 def test_every_step_has_its_own_open_state() -> None:
     """R109, T5: nested steps open and close on their own."""
-    turn = untimed(*delegated(0, "Helper"), *thought(1, "inner", parent=0), *thought(2, "again", parent=0))
-    found = view(turn, preset("trace"), choices={1: True, 0: False})
-    assert found is not None
-    (helper,) = found.steps
+    turn = untimed_turn(
+        *assistant_call_events(0, "Helper"),
+        *thought_events(1, "inner", parent=0),
+        *thought_events(2, "again", parent=0),
+    )
+    thinking = view(turn, preset("trace"), choices={1: True, 0: False})
+    assert thinking is not None
+    (helper,) = thinking.steps
     assert [helper.open, *(step.open for step in helper.steps)] == [
-        Open.COLLAPSED,
-        Open.EXPANDED,
-        Open.COLLAPSED,
+        OpenState.COLLAPSED,
+        OpenState.EXPANDED,
+        OpenState.COLLAPSED,
     ]
 
 
 def test_only_the_last_thought_of_a_turn_that_led_nowhere_stays_open() -> None:
-    turn = untimed(*thought(0, "One."), *thought(1, "Two."), STOP)
-    assert [block.open for block in seen(turn).blocks] == [Open.COLLAPSED, Open.EXPANDED]
+    turn = untimed_turn(*thought_events(0, "One."), *thought_events(1, "Two."), STOP)
+    assert [block.open for block in thinking_view(turn).blocks] == [OpenState.COLLAPSED, OpenState.EXPANDED]

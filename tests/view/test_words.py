@@ -42,8 +42,8 @@ def test_fixed_strings_are_verbatim(row: str) -> None:
 
 def test_the_reasoning_only_notice_is_verbatim() -> None:
     """R027: the exact sentence."""
-    said = EN.say("ai.notice.reasoning_only")
-    assert said == "Model provided reasoning but no response. Try rephrasing your question."
+    text = EN.text("ai.notice.reasoning_only")
+    assert text == "Model provided reasoning but no response. Try rephrasing your question."
 
 
 def test_every_language_has_the_same_keys_and_gaps() -> None:
@@ -79,15 +79,15 @@ def test_every_key_that_code_names_exists() -> None:
 )
 def test_plurals_and_thousands(key: str, n: int, english: str, portuguese: str) -> None:
     """R087, R128, R129: one and other, as each language counts."""
-    assert EN.say(key, n=n) == english
-    assert PT.say(key, n=n) == portuguese
+    assert EN.text(key, n=n) == english
+    assert PT.text(key, n=n) == portuguese
 
 
 def test_gaps_are_filled_and_never_read_again() -> None:
     """R110, R129: names go in as they are, braces and all."""
-    assert EN.say("ai.thinking.working", name="Policy {n} Checker") == "Policy {n} Checker is working…"
-    assert "ANTHROPIC_API_KEY is not set" in EN.say("ai.thinking.no_key", name="ANTHROPIC_API_KEY")
-    assert PT.say("ai.thinking.complete", duration="4,2s") == "Pensou por 4,2s"
+    assert EN.text("ai.thinking.working", name="Policy {n} Checker") == "Policy {n} Checker is working…"
+    assert "ANTHROPIC_API_KEY is not set" in EN.text("ai.thinking.no_key", name="ANTHROPIC_API_KEY")
+    assert PT.text("ai.thinking.complete", duration="4,2s") == "Pensou por 4,2s"
 
 
 @pytest.mark.parametrize(
@@ -120,16 +120,16 @@ def test_durations(ms: int | None, english: str, portuguese: str) -> None:
 
 @given(st.integers(0, 10**9), st.integers(0, 10**6))
 def test_durations_never_run_backwards(ms: int, later: int) -> None:
-    assert _ms(EN.duration(ms)) <= _ms(EN.duration(ms + later))
+    assert _parsed_ms(EN.duration(ms)) <= _parsed_ms(EN.duration(ms + later))
 
 
 @given(st.one_of(st.integers(-10, 10**9), st.integers(59_000, 61_000)), st.sampled_from([EN, PT]))
 def test_durations_are_close_and_no_unit_overflows(ms: int, words: Words) -> None:
     """R129: never "60.0s" and never "60m"."""
-    said = words.duration(ms).replace(",", ".")
-    assert all(float(amount) < 60 for amount in re.findall(r"([\d.]+)[ms]\b", said))
+    duration = words.duration(ms).replace(",", ".")
+    assert all(float(amount) < 60 for amount in re.findall(r"([\d.]+)[ms]\b", duration))
     if ms >= 0:
-        assert abs(_ms(said) - ms) <= (30_000 if "h" in said else 500)
+        assert abs(_parsed_ms(duration) - ms) <= (30_000 if "h" in duration else 500)
 
 
 @pytest.mark.parametrize("name", ["pt", "pt-br", "pt_BR", "PT-BR", "pt_BR.UTF-8", " pt-BR "])
@@ -150,7 +150,7 @@ def test_an_unknown_language_is_told_the_known_ones(name: str) -> None:
 
 def test_an_unknown_key_is_a_mistake() -> None:
     with pytest.raises(KeyError):
-        EN.say("ai.thinking.nonsense")
+        EN.text("ai.thinking.nonsense")
     assert list(LOCALES) == ["en-US", "pt-BR"]
 
 
@@ -163,8 +163,8 @@ def _gaps(text: str | Plural) -> set[str]:
     return {name for each in texts for _, name, _, _ in Formatter().parse(each) if name}
 
 
-def _ms(said: str) -> float:
+def _parsed_ms(duration: str) -> float:
     units = {"h": 3_600_000, "m": 60_000, "s": 1000}
-    if said.endswith(" ms"):
-        return float(said[:-3])
-    return sum(float(part[:-1]) * units[part[-1]] for part in said.split())
+    if duration.endswith(" ms"):
+        return float(duration[:-3])
+    return sum(float(part[:-1]) * units[part[-1]] for part in duration.split())

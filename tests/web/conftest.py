@@ -10,7 +10,7 @@ from tests.web.site import WEB, Site
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
-    from tests.web.page_visits import Gateway, Visit
+    from tests.web.page_visits import GatewayProcess, PageVisit
 
 CHROMIUM = which("chromium-headless-shell") or which("chromium") or ""
 """The same engine; without the windows that nobody sees here, it takes two thirds of the time."""
@@ -23,9 +23,9 @@ collect_ignore_glob = [] if find_spec("playwright") else ["test_*.py"]
 def site() -> Iterator[Site]:
     if not (WEB / "dist" / "thinking-block.js").is_file():
         pytest.skip("the element is not built: npm ci && npm run build in web/")
-    served = Site()
-    yield served
-    served.close()
+    server = Site()
+    yield server
+    server.close()
 
 
 @pytest.fixture(scope="session")
@@ -35,9 +35,9 @@ def browser() -> Iterator["Browser"]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield started
-        started.close()
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield chromium
+        chromium.close()
 
 
 @pytest.fixture
@@ -60,17 +60,17 @@ def page(browser: "Browser", site: Site, options: dict[str, Any]) -> Iterator["P
 
 
 @pytest.fixture(scope="module")
-def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator["Gateway"]:
+def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator["GatewayProcess"]:
     """One for all tests of a file, with a home of its own."""
     from tests.web.page_visits import gateway_at
 
-    with gateway_at(tmp_path_factory.mktemp("home")) as running:
-        yield running
+    with gateway_at(tmp_path_factory.mktemp("home")) as process:
+        yield process
 
 
 @pytest.fixture
-def visit(browser: "Browser", gateway: "Gateway") -> Iterator["Visit"]:
-    from tests.web.page_visits import visiting
+def visit(browser: "Browser", gateway: "GatewayProcess") -> Iterator["PageVisit"]:
+    from tests.web.page_visits import open_visit
 
-    with visiting(browser, gateway.url) as begun:
-        yield begun
+    with open_visit(browser, gateway.url) as opened:
+        yield opened

@@ -6,10 +6,10 @@ from typing import Any
 
 from playwright.sync_api import Browser, sync_playwright
 from tests.web.conftest import CHROMIUM
-from tests.web.scenes import STATES, show
+from tests.web.scenes import STATES, show_block
 from tests.web.site import Site
 
-LOOKS: dict[str, dict[str, Any]] = {
+VARIANTS: dict[str, dict[str, Any]] = {
     "light": {},
     "dark": {"color_scheme": "dark"},
     "narrow": {"viewport": {"width": 360, "height": 700}},
@@ -20,19 +20,19 @@ LOOKS: dict[str, dict[str, Any]] = {
 }
 """How the browser is set; a `query` is what the page itself is asked for."""
 
-SPACED = "() => { stage.style.display = 'grid'; stage.style.gap = '0.75rem'; }"
+SPACING_SCRIPT = "() => { stage.style.display = 'grid'; stage.style.gap = '0.75rem'; }"
 
 
-def picture(browser: Browser, site: Site, look: dict[str, Any], path: Path) -> None:
+def take_screenshot(browser: Browser, site: Site, variant: dict[str, Any], path: Path) -> None:
     """All states below one another."""
-    wishes = {"viewport": {"width": 760, "height": 700}, **look}
-    query, prints = wishes.pop("query", ""), wishes.pop("print", False)
-    page = browser.new_page(**wishes)
+    options = {"viewport": {"width": 760, "height": 700}, **variant}
+    query, prints = options.pop("query", ""), options.pop("print", False)
+    page = browser.new_page(**options)
     page.goto(f"{site.url}/{query}")
     page.wait_for_function("() => window.ready")
-    page.evaluate(SPACED)
-    for events, wish in STATES.values():
-        show(page, events, **wish)
+    page.evaluate(SPACING_SCRIPT)
+    for events, state_options in STATES.values():
+        show_block(page, events, **state_options)
     if prints:
         page.emulate_media(media="print")
     page.wait_for_timeout(500)
@@ -46,8 +46,8 @@ def main() -> None:
     site = Site()
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        for name in names or LOOKS:
-            picture(browser, site, LOOKS[name], Path(folder) / f"{name}.png")
+        for name in names or VARIANTS:
+            take_screenshot(browser, site, VARIANTS[name], Path(folder) / f"{name}.png")
         browser.close()
     site.close()
 

@@ -22,20 +22,20 @@ from playwright.sync_api import Browser, BrowserContext, Page, Route
 from thinkaloud.server.page import FOLDER
 
 WEB = Path(__file__).parents[2] / "web"
-SLOW = "reach 952 from 25 50 75 100 3 6"
+SLOW_PUZZLE = "reach 952 from 25 50 75 100 3 6"
 """Takes the solver some seconds to tell."""
-BEGUN_MS = 1_790_000_000_000
+STARTED_MS = 1_790_000_000_000
 PUZZLE = "make 24 from 4 7 8 8"
-QUICK = "how much is 17 * 3"
+QUICK_QUESTION = "how much is 17 * 3"
 """Is told in a few words, where what matters is something else."""
 ANSWER = "8 × (7 + 4 − 8) = 24"
 
-_PAD = '''
+_CHECKER_MODULE = '''
 def checker(task: str) -> str:
     """Check an answer."""
     return "Right."
 '''
-_AGENTS = """
+_AGENTS_TOML = """
 [functions.checker]
 from = "pad:checker"
 approval = true
@@ -46,7 +46,7 @@ model = "builtin/solver"
 tools = ["checker"]
 """
 
-_WATCH = """
+_VIOLATION_SCRIPT = """
 window.__violations = [];
 document.addEventListener("securitypolicyviolation", ({violatedDirective, blockedURI, sample}) =>
   window.__violations.push(`${violatedDirective} ${blockedURI} ${sample}`));
@@ -54,12 +54,12 @@ window.__ran = 0;
 """
 
 
-def built() -> None:
+def require_built_page() -> None:
     """The page must be there before it can be visited."""
     assert (FOLDER / "index.html").is_file(), "the page is not built: npm ci && npm run page in web/"
 
 
-class Gateway:
+class GatewayProcess:
     """`thinkaloud serve` on a port that stays the same over a restart."""
 
     def __init__(self, home: Path, *options: str) -> None:
@@ -69,13 +69,13 @@ class Gateway:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
-        self.told = home / "gateway.log"
+        self.log_path = home / "gateway.log"
         self.start()
 
     def start(self) -> None:
         env = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
         command = [sys.executable, "-m", "thinkaloud", "serve", "--port", str(self.port), *self._options]
-        with self.told.open("a") as log:
+        with self.log_path.open("a") as log:
             self._process = subprocess.Popen(
                 command,
                 env={**env, "THINKALOUD_HOME": str(self.home)},
@@ -84,7 +84,7 @@ class Gateway:
                 text=True,
             )
         assert self._process.stdout is not None
-        assert self._process.stdout.readline().strip() == self.url, self.told.read_text()
+        assert self._process.stdout.readline().strip() == self.url, self.log_path.read_text()
 
     def stop(self, how: int = signal.SIGINT) -> None:
         """Stop it, whatever it is at; the second signal says that nothing need be waited for."""
@@ -93,7 +93,7 @@ class Gateway:
             with suppress(subprocess.TimeoutExpired):
                 self._process.communicate(timeout=0.4)
                 return
-        raise AssertionError(f"the gateway does not stop: {self.told.read_text()}")
+        raise AssertionError(f"the gateway does not stop: {self.log_path.read_text()}")
 
     def call(self, path: str, body: object = None, method: str = "") -> Any:
         data = None if body is None else json.dumps(body).encode()
@@ -104,28 +104,34 @@ class Gateway:
             text = answer.read()
         return json.loads(text) if text else None
 
-    def command(self, *words: str) -> str:
+    def command(self, *arguments: str) -> str:
         """What a command of `thinkaloud` prints, beside the gateway that runs."""
         env = {**os.environ, "THINKALOUD_HOME": str(self.home)}
-        ran = subprocess.run(
-            [sys.executable, "-m", "thinkaloud", *words], env=env, capture_output=True, text=True, check=True
+        completed = subprocess.run(
+            [sys.executable, "-m", "thinkaloud", *arguments],
+            env=env,
+            capture_output=True,
+            text=True,
+            check=True,
         )
-        return ran.stdout.strip()
+        return completed.stdout.strip()
 
-    def keep(self, title: str = "", *exchanges: tuple[str, str, str]) -> str:
+    def import_exchanges(self, title: str = "", *exchanges: tuple[str, str, str]) -> str:
         """A session of prompts, thoughts and answers, without asking anybody."""
-        return self._imported(title, [_exchange(*one) for one in exchanges])
+        return self._import_session(title, [_exchange_of_texts(*exchange) for exchange in exchanges])
 
-    def keep_events(self, title: str, events: list[dict[str, Any]], **whose: str) -> str:
+    def import_events(self, title: str, events: list[dict[str, Any]], **origin: str) -> str:
         """A session of one turn that went like this, a tenth of a second between two events."""
-        began = {"type": "turn.started", "model": whose.get("model", "trial")}
-        return self._imported(title, [_told(title, list(_paced([began, *events])), **whose)])
+        started = {"type": "turn.started", "model": origin.get("model", "trial")}
+        return self._import_session(
+            title, [_exchange_of_events(title, list(_timed_events([started, *events])), **origin)]
+        )
 
-    def _imported(self, title: str, exchanges: list[dict[str, Any]]) -> str:
-        file = {"thinkaloud": 1, "title": title, "created_ms": BEGUN_MS, "exchanges": exchanges}
+    def _import_session(self, title: str, exchanges: list[dict[str, Any]]) -> str:
+        file = {"thinkaloud": 1, "title": title, "created_ms": STARTED_MS, "exchanges": exchanges}
         return str(self.call("/api/import", file)["id"])
 
-    def multiply(self, session: str, times: int) -> None:
+    def multiply_turn(self, session: str, times: int) -> None:
         """Make the only turn of a session into so many, behind the back of a gateway that is stopped."""
         database = sqlite3.connect(self.home / "thinkaloud.db")
         (turn,) = database.execute(
@@ -140,14 +146,14 @@ class Gateway:
         (most,) = database.execute("SELECT max(key) FROM messages").fetchone()
         (last,) = database.execute("SELECT max(key) FROM turns").fetchone()
 
-        def copied(table: str, where: str, **changed: str) -> None:
+        def copy_rows(table: str, condition: str, **changed: str) -> None:
             values = ", ".join(changed.get(name, f'x."{name}"') for name in columns[table])
             names = ", ".join(f'"{name}"' for name in columns[table])
             database.execute(
-                f"INSERT INTO {table} ({names}) SELECT {values} FROM {table} x, {counted} n WHERE {where}"
+                f"INSERT INTO {table} ({names}) SELECT {values} FROM {table} x, {counted} n WHERE {condition}"
             )
 
-        copied(
+        copy_rows(
             "turns",
             f"x.key = {turn}",
             key=f"{last} + n.i",
@@ -155,14 +161,14 @@ class Gateway:
             position="x.position + n.i",
             idempotency_key="NULL",
         )
-        copied(
+        copy_rows(
             "messages",
             f"x.turn = {turn}",
             key=f"{most} * n.i + x.key",
             turn=f"{last} + n.i",
             content="x.content || ' #' || n.i",
         )
-        copied(
+        copy_rows(
             "parts",
             f"x.message IN (SELECT key FROM messages WHERE turn = {turn})",
             message=f"{most} * n.i + x.message",
@@ -171,73 +177,77 @@ class Gateway:
         database.close()
 
 
-def with_careful(home: Path) -> Path:
+def with_approval_agent(home: Path) -> Path:
     """A folder for a gateway that has an agent, Careful, whose tool waits for approval."""
-    (home / "pad.py").write_text(_PAD, "utf-8")
-    (home / "agents.toml").write_text(_AGENTS, "utf-8")
+    (home / "pad.py").write_text(_CHECKER_MODULE, "utf-8")
+    (home / "agents.toml").write_text(_AGENTS_TOML, "utf-8")
     return home
 
 
 @contextmanager
-def gateway_at(home: Path, *options: str) -> Iterator[Gateway]:
+def gateway_at(home: Path, *options: str) -> Iterator[GatewayProcess]:
     """A gateway with this folder, until the block ends."""
-    built()
-    gateway = Gateway(home, *options)
+    require_built_page()
+    gateway = GatewayProcess(home, *options)
     try:
         yield gateway
     finally:
         gateway.stop()
 
 
-class Visit:
+class PageVisit:
     """One window on the page."""
 
     def __init__(self, context: BrowserContext, url: str) -> None:
         self.context = context
         self.url = url
-        self.foreign: list[str] = []
-        self.faults: list[str] = []
+        self.foreign_requests: list[str] = []
+        self.errors: list[str] = []
         self.pages: list[Page] = []
-        context.add_init_script(_WATCH)
-        context.on("request", lambda request: self._asked(request.url))
+        context.add_init_script(_VIOLATION_SCRIPT)
+        context.on("request", lambda request: self._record_request(request.url))
 
-    def _asked(self, url: str) -> None:
+    def _record_request(self, url: str) -> None:
         if not url.startswith((self.url, "blob:", "data:", "about:")):
-            self.foreign.append(url)
+            self.foreign_requests.append(url)
 
     def open(self, hash_: str = "") -> Page:
         page = self.context.new_page()
         page.set_default_timeout(15_000)
-        page.on("pageerror", lambda error: self.faults.append(str(error)))
-        page.on("console", lambda said: self._said(said.type, said.text))
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.on("console", lambda message: self._record_console(message.type, message.text))
         page.goto(f"{self.url}/{hash_ and '#'}{hash_}")
         page.wait_for_selector(".composer")
         self.pages.append(page)
         return page
 
-    def _said(self, kind: str, text: str) -> None:
+    def _record_console(self, kind: str, text: str) -> None:
         # A request that the gateway refuses, or that finds nobody, is told by the browser itself.
         if kind == "error" and not text.startswith("Failed to load resource"):
-            self.faults.append(text)
+            self.errors.append(text)
 
-    def check(self) -> None:
+    def check_errors(self) -> None:
         for page in self.pages:
             if not page.is_closed():
                 assert page.evaluate("() => window.__violations") == []
                 assert page.evaluate("() => window.__ran") == 0
-        assert self.foreign == []
-        assert self.faults == [], self.faults
+        assert self.foreign_requests == []
+        assert self.errors == [], self.errors
 
 
 @contextmanager
-def visiting(browser: Browser, url: str, **options: Any) -> Iterator[Visit]:
+def open_visit(browser: Browser, url: str, **options: Any) -> Iterator[PageVisit]:
     """A visit by somebody who was never here."""
-    wishes: dict[str, Any] = {"viewport": {"width": 1280, "height": 860}, "locale": "en-US", **options}
-    context = browser.new_context(**wishes)
-    visit = Visit(context, url)
+    context_options: dict[str, Any] = {
+        "viewport": {"width": 1280, "height": 860},
+        "locale": "en-US",
+        **options,
+    }
+    context = browser.new_context(**context_options)
+    visit = PageVisit(context, url)
     try:
         yield visit
-        visit.check()
+        visit.check_errors()
     finally:
         context.close()
 
@@ -248,7 +258,7 @@ def ask(page: Page, text: str) -> None:
     page.keyboard.press("Enter")
 
 
-def finished(page: Page, count: int = 1) -> None:
+def wait_for_answers(page: Page, count: int = 1) -> None:
     """Wait until so many answers are there."""
     page.wait_for_function(
         """count => {
@@ -260,7 +270,7 @@ def finished(page: Page, count: int = 1) -> None:
     )
 
 
-def thought(page: Page, nth: int = 0) -> str:
+def thinking_text(page: Page, nth: int = 0) -> str:
     """All the text of a thinking block."""
     return str(page.evaluate("nth => document.querySelectorAll('thinking-block')[nth].text", nth))
 
@@ -269,30 +279,32 @@ def refuse(route: Route) -> None:
     route.abort()
 
 
-def gaps(text: str) -> str:
+def normalized_space(text: str) -> str:
     """The text with runs of space as one."""
     return re.sub(r"\s+", " ", text).strip()
 
 
-def block(
+def block_events(
     number: int, kind: str, text: str, *, parent: int | None = None, name: str = "", result: str | None = None
 ) -> list[dict[str, Any]]:
     """The events of one block from its beginning to its end, and what a call came back with."""
-    about = {"kind": kind, "name": name, "parent": parent}
-    told: list[dict[str, Any]] = [
-        {"type": "block.started", "block": number, **about},
+    block_fields = {"kind": kind, "name": name, "parent": parent}
+    events: list[dict[str, Any]] = [
+        {"type": "block.started", "block": number, **block_fields},
         {"type": "block.grew", "block": number, "text": text},
         {"type": "block.ended", "block": number},
     ]
-    return told if result is None else [*told, {"type": "tool.finished", "block": number, "result": result}]
+    return (
+        events if result is None else [*events, {"type": "tool.finished", "block": number, "result": result}]
+    )
 
 
-def _paced(events: list[dict[str, Any]]) -> Iterator[tuple[int, dict[str, Any]]]:
+def _timed_events(events: list[dict[str, Any]]) -> Iterator[tuple[int, dict[str, Any]]]:
     """Each event with the milliseconds since the first."""
-    return ((at * 100, event) for at, event in enumerate(events))
+    return ((index * 100, event) for index, event in enumerate(events))
 
 
-def _exchange(prompt: str, thinking: str, answer: str) -> dict[str, Any]:
+def _exchange_of_texts(prompt: str, thinking: str, answer: str) -> dict[str, Any]:
     events: list[tuple[int, dict[str, Any]]] = [
         (0, {"type": "turn.started", "dialect": "openai_chat", "model": "trial"})
     ]
@@ -302,8 +314,8 @@ def _exchange(prompt: str, thinking: str, answer: str) -> dict[str, Any]:
             pieces = [text[cut : cut + 40] for cut in range(0, len(text), 40)]
             events.append((events[-1][0] + 100, {"type": "block.started", "block": number, "kind": kind}))
             events += [
-                (events[-1][0] + 100 * at_, {"type": "block.grew", "block": number, "text": piece})
-                for at_, piece in enumerate(pieces)
+                (events[-1][0] + 100 * index, {"type": "block.grew", "block": number, "text": piece})
+                for index, piece in enumerate(pieces)
             ]
             events.append((events[-1][0] + 100, {"type": "block.ended", "block": number}))
             number += 1
@@ -311,19 +323,20 @@ def _exchange(prompt: str, thinking: str, answer: str) -> dict[str, Any]:
         (events[-1][0], {"type": "usage.reported", "usage": {"input": 1200, "output": 345, "reasoning": 210}})
     )
     events.append((events[-1][0], {"type": "turn.ended", "finish": "stop"}))
-    return _told(prompt, events)
+    return _exchange_of_events(prompt, events)
 
 
-def _told(
+def _exchange_of_events(
     prompt: str, events: list[tuple[int, dict[str, Any]]], *, model: str = "trial", provider: str = "builtin"
 ) -> dict[str, Any]:
     entries = [
-        {"seq": seq, "at_ms": BEGUN_MS + after, "event": event} for seq, (after, event) in enumerate(events)
+        {"seq": seq, "at_ms": STARTED_MS + offset_ms, "event": event}
+        for seq, (offset_ms, event) in enumerate(events)
     ]
     return {
         "asked": [{"role": "user", "text": prompt}],
         "entries": entries,
         "model": model,
         "provider": provider,
-        "created_ms": BEGUN_MS,
+        "created_ms": STARTED_MS,
     }

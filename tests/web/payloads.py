@@ -177,7 +177,7 @@ _MARKDOWN = [
     "\x00<script>owned=1</script>",
 ]
 
-_DIRECTIONS = [f"a{mark}b" for mark in "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"] + [
+_BIDI_MARKS = [f"a{mark}b" for mark in "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"] + [
     "\u202etxt.exe",
     "[a\u202eb](https://x.y/\u202egpj)",
     "`\u202ecode`",
@@ -187,5 +187,5 @@ _DIRECTIONS = [f"a{mark}b" for mark in "\u202a\u202b\u202c\u202d\u202e\u2066\u20
 
 PAYLOADS = [
     text.replace("{c}", f"127.0.0.1:9/{CANARY}")
-    for text in [*_LINKS, *_LINK_TRICKS, *_IMAGES, *_HTML, *_MARKDOWN, *_DIRECTIONS]
+    for text in [*_LINKS, *_LINK_TRICKS, *_IMAGES, *_HTML, *_MARKDOWN, *_BIDI_MARKS]
 ]

@@ -8,7 +8,7 @@ Event = dict[str, Any]
 
 WORDS = "Let me check the dates first. The user asked for **Friday**, and the ferry only runs on weekdays."
 
-FEED = """async ([events, {attributes, policy, now, open, id, tag}]) => {
+FEED_SCRIPT = """async ([events, {attributes, policy, now, open, id, tag}]) => {
   const node = put(attributes ?? {}, tag ?? "thinking-block");
   node.id = id ?? "";
   if (policy) node.policy = policy;
@@ -23,20 +23,22 @@ FEED = """async ([events, {attributes, policy, now, open, id, tag}]) => {
   await node.ready;
 }"""
 
-TELL = "([id, events]) => { for (const [event, at] of events) document.getElementById(id).tell(event, at); }"
+TELL_SCRIPT = (
+    "([id, events]) => { for (const [event, at] of events) document.getElementById(id).tell(event, at); }"
+)
 
 
-def show(page: Page, events: list[tuple[Event, int]], **wishes: Any) -> None:
+def show_block(page: Page, events: list[tuple[Event, int]], **options: Any) -> None:
     """Put a block on the page and feed it these events."""
-    page.evaluate(FEED, [events, wishes])
+    page.evaluate(FEED_SCRIPT, [events, options])
 
 
-def tell(page: Page, events: list[tuple[Event, int]], block: str = "block") -> None:
+def feed_more(page: Page, events: list[tuple[Event, int]], block: str = "block") -> None:
     """Tell more to a block that is there."""
-    page.evaluate(TELL, [block, events])
+    page.evaluate(TELL_SCRIPT, [block, events])
 
 
-def begun(text: str = WORDS, at: int = 0) -> list[tuple[Event, int]]:
+def running_thought(text: str = WORDS, at: int = 0) -> list[tuple[Event, int]]:
     """A thought that is going on."""
     return [
         ({"type": "turn.started"}, at),
@@ -45,7 +47,7 @@ def begun(text: str = WORDS, at: int = 0) -> list[tuple[Event, int]]:
     ]
 
 
-def answered(at: int = 4200) -> list[tuple[Event, int]]:
+def answer_after_thought(at: int = 4200) -> list[tuple[Event, int]]:
     """The thought is over and an answer came."""
     return [
         ({"type": "block.ended", "block": 0}, at),
@@ -57,12 +59,12 @@ def answered(at: int = 4200) -> list[tuple[Event, int]]:
     ]
 
 
-def over(end: Event, *, interrupted: bool = True, at: int = 4200) -> list[tuple[Event, int]]:
+def turn_end_in_thought(end: Event, *, interrupted: bool = True, at: int = 4200) -> list[tuple[Event, int]]:
     """The turn ends in the thought."""
     return [({"type": "block.ended", "block": 0, "interrupted": interrupted}, at), (end, at)]
 
 
-def sealed(form: str) -> list[tuple[Event, int]]:
+def sealed_thought(form: str) -> list[tuple[Event, int]]:
     """A thought that cannot be read, and an answer."""
     seal = {"dialect": "d", "form": form, "payload": "x"}
     started = {"type": "block.started", "block": 0, "kind": "reasoning"}
@@ -70,11 +72,11 @@ def sealed(form: str) -> list[tuple[Event, int]]:
         ({"type": "turn.started"}, 0),
         (started, 0),
         ({"type": "block.sealed", "block": 0, "seal": seal}, 0),
-        *answered(),
+        *answer_after_thought(),
     ]
 
 
-def at_work() -> list[tuple[Event, int]]:
+def working_agent() -> list[tuple[Event, int]]:
     """A thought, a tool that came back, an assistant at work with a thought and a failed tool of its own."""
     return [
         ({"type": "turn.started"}, 0),
@@ -98,37 +100,41 @@ def at_work() -> list[tuple[Event, int]]:
 
 
 STATES: dict[str, tuple[list[tuple[Event, int]], dict[str, Any]]] = {
-    "live": (begun(), {"now": 3000}),
+    "live": (running_thought(), {"now": 3000}),
     "live open": (
-        begun(
+        running_thought(
             "# Plan\n\n- a\n- b\n\n```js\n1\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n> q "
             "[l](https://x.y) ![i](https://x.y)\n"
         ),
         {"now": 3000, "open": True},
     ),
-    "done": (begun() + answered(), {}),
-    "done open": (begun() + answered(), {"open": True}),
-    "hidden": (begun() + answered(), {"policy": {"preset": "toggle"}}),
-    "label": (begun() + answered(), {"policy": {"preset": "koder"}}),
-    "preview": (begun() + answered(), {"policy": {"preset": "preview"}}),
-    "at work": (at_work(), {"policy": {"preset": "trace"}, "now": 5000}),
-    "at work open": (at_work(), {"open": True, "now": 5000}),
-    "redacted": (sealed("redacted"), {}),
-    "encrypted open": (sealed("encrypted"), {"open": True}),
-    "stopped": (begun() + over({"type": "turn.ended", "finish": "cancelled"}), {}),
-    "cut": (begun() + over({"type": "turn.ended", "finish": "length"}), {}),
+    "done": (running_thought() + answer_after_thought(), {}),
+    "done open": (running_thought() + answer_after_thought(), {"open": True}),
+    "hidden": (running_thought() + answer_after_thought(), {"policy": {"preset": "toggle"}}),
+    "label": (running_thought() + answer_after_thought(), {"policy": {"preset": "koder"}}),
+    "preview": (running_thought() + answer_after_thought(), {"policy": {"preset": "preview"}}),
+    "at work": (working_agent(), {"policy": {"preset": "trace"}, "now": 5000}),
+    "at work open": (working_agent(), {"open": True, "now": 5000}),
+    "redacted": (sealed_thought("redacted"), {}),
+    "encrypted open": (sealed_thought("encrypted"), {"open": True}),
+    "stopped": (running_thought() + turn_end_in_thought({"type": "turn.ended", "finish": "cancelled"}), {}),
+    "cut": (running_thought() + turn_end_in_thought({"type": "turn.ended", "finish": "length"}), {}),
     "lost": (
-        begun() + over({"type": "turn.failed", "code": "cut_off"}),
+        running_thought() + turn_end_in_thought({"type": "turn.failed", "code": "cut_off"}),
         {"attributes": {"actions": "retry"}},
     ),
     "failed": (
-        begun() + over({"type": "turn.failed", "code": "overloaded", "message": "Try later."}),
+        running_thought()
+        + turn_end_in_thought({"type": "turn.failed", "code": "overloaded", "message": "Try later."}),
         {"open": True},
     ),
-    "no answer": (begun() + over({"type": "turn.ended", "finish": "stop"}, interrupted=False), {}),
+    "no answer": (
+        running_thought() + turn_end_in_thought({"type": "turn.ended", "finish": "stop"}, interrupted=False),
+        {},
+    ),
     "waiting": ([({"type": "turn.started"}, 0)], {"attributes": {"status": "pending"}, "now": 2300}),
     "budget": (
-        begun() + answered(),
+        running_thought() + answer_after_thought(),
         {"open": True, "attributes": {"token-budget": "2000", "actions": "retry"}},
     ),
     "approval": (

@@ -17,17 +17,17 @@ PAGE = """<!doctype html>
 <meta name="viewport" content="width=device-width"><script type="module" src="/page.js"></script></head>
 <body><main id="stage"></main></body></html>"""
 
-PLAIN = """<!doctype html>
+STATIC_PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Plain</title>
 {script}</head><body>
 <thinking-block id="block" duration-ms="4200">I need the **docs** first.</thinking-block></body></html>"""
-TAGS = {
+SCRIPT_TAGS = {
     "/plain": '<script type="module" src="/dist/thinking-block.js"></script>',
     "/without": "<!-- the script comes later -->",
     "/one-file": '<script src="/dist/thinking-block.global.js" defer></script>',
 }
 
-SCRIPT = """
+PAGE_SCRIPT = """
 import "/dist/thinking-block.js";
 import * as twin from "/dist/twin.js";
 window.twin = twin;
@@ -84,15 +84,15 @@ class Site:
 
     def body(self, path: str) -> tuple[bytes, str]:
         name, _, query = path.partition("?")
-        wishes = dict(pair.split("=") for pair in query.split("&") if pair)
+        query_values = dict(pair.split("=") for pair in query.split("&") if pair)
         if name == "/":
             return PAGE.format(
-                lang=wishes.get("lang", "en"), dir=wishes.get("dir", "ltr")
+                lang=query_values.get("lang", "en"), dir=query_values.get("dir", "ltr")
             ).encode(), "text/html"
-        if tag := TAGS.get(name):
-            return PLAIN.format(script=tag).encode(), "text/html"
+        if tag := SCRIPT_TAGS.get(name):
+            return STATIC_PAGE.format(script=tag).encode(), "text/html"
         if name == "/page.js":
-            return SCRIPT.encode(), "text/javascript"
+            return PAGE_SCRIPT.encode(), "text/javascript"
         file = WEB / name.lstrip("/")
         if file.suffix == ".js" and file.is_file():
             return file.read_bytes(), "text/javascript; charset=utf-8"

@@ -10,7 +10,7 @@ STORIES = Path(__file__).parents[2] / "stories"
 FILES = sorted(path for path in STORIES.glob("*.json") if path.name != "schema.json")
 
 # A header that asks for a summary has the page load what finds one; from then on every state tells it.
-START = """async ({policy, locale}) => {
+START_SCRIPT = """async ({policy, locale}) => {
   const first = put();
   first.policy = {header: "summary"};
   first.text = "-";
@@ -24,7 +24,7 @@ START = """async ({policy, locale}) => {
   await node.ready;
 }"""
 
-STEP = """async ({events, at}) => {
+STEP_SCRIPT = """async ({events, at}) => {
   const node = window.story;
   node.clock = () => at;
   for (const event of events) node.feed({seq: window.seq++, event, at_ms: at});
@@ -33,7 +33,7 @@ STEP = """async ({events, at}) => {
 }"""
 
 # What stands on the screen, from the nodes alone; null for what is not there.
-SCREEN = """() => {
+SCREEN_SCRIPT = """() => {
   const node = window.story, tree = node.shadowRoot;
   const seen = one => !!one && one.checkVisibility({visibilityProperty: true});
   const all = part => [...tree.querySelectorAll(`[part="${part}"]`)];
@@ -61,7 +61,7 @@ SCREEN = """() => {
   };
 }"""
 
-STATE = (
+STATE_SCRIPT = (
     "() => JSON.parse(JSON.stringify(window.story.state, (key, value) => key === 'source' ? "
     "undefined : value))"
 )
@@ -72,20 +72,20 @@ def load(path: Path) -> dict[str, Any]:
     return story
 
 
-class Telling:
+class PageStory:
     """One story on one page."""
 
     def __init__(self, page: Page, story: dict[str, Any]) -> None:
         self._page = page
         self._policy = story.get("policy", {})
-        page.evaluate(START, {"policy": self._policy, "locale": story.get("locale", "en-US")})
+        page.evaluate(START_SCRIPT, {"policy": self._policy, "locale": story.get("locale", "en-US")})
 
     def step(self, step: dict[str, Any]) -> list[str]:
         events = step.get("events", [step["event"]] if "event" in step else [])
-        self._page.evaluate(STEP, {"events": events, "at": step.get("at_ms")})
+        self._page.evaluate(STEP_SCRIPT, {"events": events, "at": step.get("at_ms")})
         if "user" in step:
             self._act(step["user"])
-        return [*self._state(step.get("expect", {})), *self._screen(step.get("expect", {}))]
+        return [*self._state_problems(step.get("expect", {})), *self._screen_problems(step.get("expect", {}))]
 
     def _act(self, user: dict[str, Any]) -> None:
         (act, which), *_ = user.items()
@@ -111,63 +111,63 @@ class Telling:
             header.blur()  # a reader whose focus stays inside would keep it open
             return
         key = None if lone else which
-        wish = {"open": True, "close": False, "give_back": None}[act]
-        self._page.evaluate("([key, wish]) => story.choose(key, wish)", [key, wish])
+        choice = {"open": True, "close": False, "give_back": None}[act]
+        self._page.evaluate("([key, wish]) => story.choose(key, wish)", [key, choice])
 
-    def _state(self, expect: dict[str, Any]) -> list[str]:
-        state = self._page.evaluate(STATE)
+    def _state_problems(self, expect: dict[str, Any]) -> list[str]:
+        state = self._page.evaluate(STATE_SCRIPT)
         view = state["view"]
         facts = {"shown": view is not None, "answer": state["answer"], "notice": state["notice"]}
         if view is not None:
             facts = {**view, "words": view["words_text"], "tokens": view["tokens_text"]} | facts
             facts["blocks"] = [block | {"words": block["words_text"]} for block in view["blocks"]]
         # The header in one line is for a terminal; here it is read in its parts.
-        wanted = {name: value for name, value in expect.items() if name != "header"}
-        return list(_compare("state", wanted, facts))
+        expected = {name: value for name, value in expect.items() if name != "header"}
+        return list(_compare("state", expected, facts))
 
-    def _screen(self, expect: dict[str, Any]) -> list[str]:
-        screen = self._page.evaluate(SCREEN)
-        wanted: dict[str, Any] = {
+    def _screen_problems(self, expect: dict[str, Any]) -> list[str]:
+        screen = self._page.evaluate(SCREEN_SCRIPT)
+        expected: dict[str, Any] = {
             name: expect[name] for name in ("shown", "status", "badge_title") if name in expect
         }
         hidden = screen["open"] == "hidden"
         for name in ("label", "words", "badge"):
-            if name in expect and not hidden and not self._left_out(name, screen):
-                wanted[name] = expect[name].removeprefix("🔧 ")
+            if name in expect and not hidden and not self._omitted(name, screen):
+                expected[name] = expect[name].removeprefix("🔧 ")
         for name in ("open", "marker", "notice"):
             if name in expect and screen["shown"]:
-                wanted[name] = expect[name]
+                expected[name] = expect[name]
         if "peek" in expect and screen["open"] == "peek":
-            wanted["text"] = expect["peek"]
+            expected["text"] = expect["peek"]
         if screen["open"] == "expanded":
-            wanted |= {"tokens": expect["tokens"]} if "tokens" in expect else {}
+            expected |= {"tokens": expect["tokens"]} if "tokens" in expect else {}
             blocks = {block["block"]: block for block in expect.get("blocks", [])}
             steps = {step["block"]: step for step in expect.get("steps", [])}
-            drawn = {step["block"]: step for step in screen["steps"]}
-            for number, facts in drawn.items():
-                for wish in (blocks.get(number, {}), steps.get(number, {})):
+            drawn_steps = {step["block"]: step for step in screen["steps"]}
+            for number, facts in drawn_steps.items():
+                for expected_step in (blocks.get(number, {}), steps.get(number, {})):
                     names = ("status", "step", "label", "words", "open", "kind")
-                    told = {name: wish[name] for name in names if name in wish}
-                    if problems := list(_compare(f"screen step {number}", told, facts)):
+                    expected_facts = {name: expected_step[name] for name in names if name in expected_step}
+                    if problems := list(_compare(f"screen step {number}", expected_facts, facts)):
                         return problems
-        return list(_compare("screen", wanted, screen))
+        return list(_compare("screen", expected, screen))
 
-    def _left_out(self, name: str, screen: dict[str, Any]) -> bool:
+    def _omitted(self, name: str, screen: dict[str, Any]) -> bool:
         """What a header that is made of the first words alone does not say."""
         bare = self._policy.get("preset") in ("preview", "agent") or self._policy.get("header") == "preview"
         return bare and name in ("label", "words") and screen["status"] == "done"
 
 
-def _compare(where: str, expect: dict[str, Any], facts: dict[str, Any]) -> list[str]:
+def _compare(path: str, expect: dict[str, Any], facts: dict[str, Any]) -> list[str]:
     problems = []
-    for name, wanted in expect.items():
-        found = facts.get(name, "(nothing)")
-        if isinstance(wanted, list):
-            if len(wanted) != len(found):
-                problems.append(f"{where}.{name}: expected {len(wanted)}, got {found!r}")
+    for name, expected_value in expect.items():
+        actual = facts.get(name, "(nothing)")
+        if isinstance(expected_value, list):
+            if len(expected_value) != len(actual):
+                problems.append(f"{path}.{name}: expected {len(expected_value)}, got {actual!r}")
                 continue
-            for at, (wish, fact) in enumerate(zip(wanted, found, strict=True)):
-                problems += _compare(f"{where}.{name}[{at}]", wish, fact)
-        elif found != wanted:
-            problems.append(f"{where}.{name}: expected {wanted!r}, got {found!r}")
+            for index, (expected_item, actual_item) in enumerate(zip(expected_value, actual, strict=True)):
+                problems += _compare(f"{path}.{name}[{index}]", expected_item, actual_item)
+        elif actual != expected_value:
+            problems.append(f"{path}.{name}: expected {expected_value!r}, got {actual!r}")
     return problems

@@ -5,7 +5,14 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Page
-from tests.web.scenes import STATES, answered, at_work, begun, show, tell
+from tests.web.scenes import (
+    STATES,
+    answer_after_thought,
+    feed_more,
+    running_thought,
+    show_block,
+    working_agent,
+)
 from tests.web.site import WEB, Site
 
 AXE = WEB / "node_modules" / "axe-core" / "axe.min.js"
@@ -27,7 +34,7 @@ def _tree(page: Page) -> list[dict[str, Any]]:
         {
             "role": node["role"]["value"],
             "name": node.get("name", {}).get("value", ""),
-            **{one["name"]: one["value"].get("value") for one in node.get("properties", [])},
+            **{property["name"]: property["value"].get("value") for property in node.get("properties", [])},
         }
         for node in nodes
         if not node["ignored"]
@@ -64,17 +71,17 @@ def _disclosures(page: Page) -> list[tuple[str, bool]]:
 )
 def test_the_header_is_a_disclosure_with_a_name(page: Page, state: str, name: str, expanded: bool) -> None:
     """R130, R131: a disclosure that says what it is and whether it is open."""
-    events, wishes = STATES[state]
-    show(page, events, **wishes)
+    events, options = STATES[state]
+    show_block(page, events, **options)
     assert _disclosures(page) == [(name, expanded)]
 
 
 def test_a_closed_panel_is_not_there(page: Page) -> None:
     """R132: what is closed is in nobody's tree and in no tab order."""
-    show(page, begun() + answered(), id="block")
+    show_block(page, running_thought() + answer_after_thought(), id="block")
     page.wait_for_function("() => block.shadowRoot.querySelector('.text p')")  # drawn ahead, and still closed
-    said = " ".join(node["name"] for node in _tree(page))
-    assert "ferry" not in said
+    names = " ".join(node["name"] for node in _tree(page))
+    assert "ferry" not in names
     page.evaluate(
         "() => { const last = document.createElement('button'); last.id = 'last'; stage.append(last); }"
     )
@@ -82,13 +89,13 @@ def test_a_closed_panel_is_not_there(page: Page) -> None:
 
 
 def test_an_open_panel_is_a_group_with_a_name(page: Page) -> None:
-    show(page, begun() + answered(), open=True)
+    show_block(page, running_thought() + answer_after_thought(), open=True)
     assert [node["name"] for node in _tree(page) if node["role"] == "group" and node["name"]] == ["Thinking"]
 
 
 def test_steps_are_a_list_with_status_words(page: Page) -> None:
     """R099, R103: a list; a failed tool says so in words."""
-    show(page, at_work(), open=True, now=5000)
+    show_block(page, working_agent(), open=True, now=5000)
     tree = _tree(page)
     assert sum(node["role"] == "list" for node in tree) == 2
     assert sum(node["role"] == "listitem" for node in tree) == 5
@@ -117,16 +124,20 @@ AT_REST = """async () => {
 
 def _tabs(page: Page, count: int) -> list[str]:
     """What gets the focus, key by key."""
-    seen = []
+    focused = []
     for _ in range(count):
         page.keyboard.press("Tab")
-        seen.append(page.evaluate(FOCUSED))
-    return seen
+        focused.append(page.evaluate(FOCUSED))
+    return focused
 
 
 def test_everything_can_be_reached_and_left_by_keys_alone(page: Page) -> None:
     """R133."""
-    show(page, begun("See [this](https://x.y).\n\n```\ncode\n```\n") + answered(), id="block")
+    show_block(
+        page,
+        running_thought("See [this](https://x.y).\n\n```\ncode\n```\n") + answer_after_thought(),
+        id="block",
+    )
     assert _tabs(page, 1) == ["summary"]
     page.keyboard.press("Enter")
     assert page.evaluate("() => block.open")
@@ -142,7 +153,7 @@ def test_everything_can_be_reached_and_left_by_keys_alone(page: Page) -> None:
 def test_few_words_are_announced_over_a_long_stream(page: Page) -> None:
     """R134, R135: a status line of the page speaks at the beginning and at the end,
     and never reads the thinking."""
-    show(page, begun("Hm."), id="block", policy={"while_streaming": "expanded"})
+    show_block(page, running_thought("Hm."), id="block", policy={"while_streaming": "expanded"})
     page.evaluate(
         """async () => {
           window.said = [];
@@ -155,30 +166,30 @@ def test_few_words_are_announced_over_a_long_stream(page: Page) -> None:
           }
         }"""
     )
-    tell(page, answered(9000))
+    feed_more(page, answer_after_thought(9000))
     page.wait_for_timeout(1500)
-    said = [text for text in page.evaluate("() => said") if text]
-    assert said == ["Thinking...", "Thought for 9 seconds"]
+    announcements = [text for text in page.evaluate("() => said") if text]
+    assert announcements == ["Thinking...", "Thought for 9 seconds"]
     page.wait_for_timeout(5000)
     assert page.evaluate("() => said").count("") <= 1
     assert page.evaluate("() => document.querySelectorAll('[role=status]').length") == 1
 
 
 def test_a_policy_can_silence_it(page: Page) -> None:
-    show(page, begun("Hm."), id="block", policy={"live_region": "off"})
+    show_block(page, running_thought("Hm."), id="block", policy={"live_region": "off"})
     page.wait_for_timeout(1300)
-    tell(page, answered())
+    feed_more(page, answer_after_thought())
     assert page.evaluate("() => document.querySelectorAll('[role=status], [role=alert]').length") == 0
 
 
 def test_the_body_is_busy_while_it_grows_and_never_live(page: Page) -> None:
-    show(page, begun(), id="block", open=True)
+    show_block(page, running_thought(), id="block", open=True)
     body = (
         "() => { const body = block.shadowRoot.querySelector('.body'); return [body.ariaBusy, "
         "body.ariaLive, !!body.closest('[aria-live], [role=log]')]; }"
     )
     assert page.evaluate(body) == ["true", None, False]
-    tell(page, answered())
+    feed_more(page, answer_after_thought())
     assert page.evaluate(body) == ["false", None, False]
 
 
@@ -187,14 +198,14 @@ def test_axe_finds_nothing(browser: Any, site: Site, lang: str, scheme: str) -> 
     """Every state, both languages, light and dark."""
     context = browser.new_context(color_scheme=scheme, bypass_csp=True, reduced_motion="reduce")
     page = context.new_page()
-    for state, (events, wishes) in STATES.items():
+    for state, (events, options) in STATES.items():
         page.goto(f"{site.url}/?lang={lang}")
         page.wait_for_function("() => window.ready")
         page.evaluate(
             "() => { const title = document.createElement('h1'); title.textContent = 'Thinking'; "
             "stage.prepend(title); }"
         )
-        show(page, events, id="block", **wishes)
+        show_block(page, events, id="block", **options)
         page.evaluate(AXE.read_text(encoding="utf-8"))
         assert page.evaluate(RULES) == [], state
     context.close()
@@ -202,7 +213,7 @@ def test_axe_finds_nothing(browser: Any, site: Site, lang: str, scheme: str) -> 
 
 @pytest.mark.parametrize("options", [{"forced_colors": "active"}], ids=["forced"])
 def test_in_forced_colours_the_focus_and_the_border_are_seen(page: Page) -> None:
-    show(page, begun(), id="block", now=1000)
+    show_block(page, running_thought(), id="block", now=1000)
     page.keyboard.press("Tab")
     assert page.evaluate("() => getComputedStyle(block.shadowRoot.activeElement).outlineStyle") == "solid"
     assert (
@@ -213,7 +224,7 @@ def test_in_forced_colours_the_focus_and_the_border_are_seen(page: Page) -> None
 
 @pytest.mark.parametrize("options", [{"viewport": {"width": 400, "height": 400}}], ids=["200%"])
 def test_at_twice_the_size_nothing_is_cut_off(page: Page) -> None:
-    show(page, at_work(), id="block", open=True, now=5000)
+    show_block(page, working_agent(), id="block", open=True, now=5000)
     assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
     small = (
         "() => [...block.shadowRoot.querySelectorAll('summary, button')].filter(one => "

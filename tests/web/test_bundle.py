@@ -169,7 +169,7 @@ def test_one_file_holds_it_all(plain: Page, loaded: list[str]) -> None:
 
 
 def test_nothing_is_larger_than_its_gate(site: Site) -> None:
-    ran = subprocess.run(
+    completed = subprocess.run(
         ["node", "scripts/size.mjs"], cwd=WEB, capture_output=True, text=True, timeout=60, check=False
     )
-    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert completed.returncode == 0, completed.stdout + completed.stderr

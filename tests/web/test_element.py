@@ -5,7 +5,16 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Page
-from tests.web.scenes import WORDS, answered, at_work, begun, over, sealed, show, tell
+from tests.web.scenes import (
+    WORDS,
+    answer_after_thought,
+    feed_more,
+    running_thought,
+    sealed_thought,
+    show_block,
+    turn_end_in_thought,
+    working_agent,
+)
 from tests.web.site import WEB
 
 PART = (
@@ -32,7 +41,7 @@ def moving(page: Page) -> list[str]:
 
 def test_t1_a_live_thought_is_seen(page: Page) -> None:
     """T1, R083: "Thinking...", a breathing dot and a clock."""
-    show(page, begun(), id="block", now=3000)
+    show_block(page, running_thought(), id="block", now=3000)
     assert (part(page, "label"), part(page, "timer")) == ("Thinking...", "3s")
     assert "breathe" in moving(page)
     assert page.evaluate("() => block.matches(':state(streaming)')")
@@ -40,7 +49,7 @@ def test_t1_a_live_thought_is_seen(page: Page) -> None:
 
 def test_t2_at_its_end_the_label_says_how_long_and_it_closes_smoothly(page: Page) -> None:
     """T2, R073, R078, R084."""
-    show(page, begun(), id="block", policy={"preset": "trace", "header": "auto"})
+    show_block(page, running_thought(), id="block", policy={"preset": "trace", "header": "auto"})
     page.wait_for_timeout(400)
     heights = page.evaluate(
         """async events => {
@@ -52,7 +61,7 @@ def test_t2_at_its_end_the_label_says_how_long_and_it_closes_smoothly(page: Page
           }
           return heights;
         }""",
-        answered(),
+        answer_after_thought(),
     )
     assert part(page, "label") == "Thought for 4.2s"
     assert part(page, "meta") == "18 words"
@@ -67,22 +76,22 @@ def test_t3_no_thought_no_block(page: Page) -> None:
         ({"type": "block.started", "block": 0, "kind": "text"}, 0),
         ({"type": "block.grew", "block": 0, "text": "Hi."}, 0),
     ]
-    show(page, [({"type": "turn.started"}, 0), *text], id="block")
+    show_block(page, [({"type": "turn.started"}, 0), *text], id="block")
     assert page.evaluate("() => [block.offsetHeight, getComputedStyle(block).display]") == [0, "none"]
 
 
 def test_t4_what_was_opened_by_hand_stays_open(page: Page) -> None:
     """T4, R074."""
-    show(page, begun(), id="block", now=1000)
+    show_block(page, running_thought(), id="block", now=1000)
     page.locator("thinking-block [part=summary]").click()
-    tell(page, answered())
+    feed_more(page, answer_after_thought())
     assert page.evaluate("() => block.open")
 
 
 def test_t5_several_blocks_are_independent(page: Page) -> None:
     """T5, R087."""
     for n in range(3):
-        show(page, begun() + answered(), id=f"b{n}")
+        show_block(page, running_thought() + answer_after_thought(), id=f"b{n}")
     page.locator("#b0 [part=summary]").click()
     page.locator("#b2 [part=summary]").click()
     assert page.evaluate("() => [b0, b1, b2].map(one => one.open)") == [True, False, True]
@@ -91,24 +100,24 @@ def test_t5_several_blocks_are_independent(page: Page) -> None:
 @pytest.mark.parametrize("options", [{"reduced_motion": "reduce"}], ids=["reduced"])
 def test_t6_without_motion_it_closes_at_once(page: Page) -> None:
     """T6, R136: and the dot stands still, so nothing but the clock and the words tell of progress."""
-    show(page, begun(), id="block", policy={"preset": "trace"})
+    show_block(page, running_thought(), id="block", policy={"preset": "trace"})
     assert moving(page) == []
-    tell(page, answered())
+    feed_more(page, answer_after_thought())
     assert moving(page) == []
     assert page.evaluate("() => block.offsetHeight") < 60
 
 
 def test_t7_whatever_the_provider_it_is_drawn(page: Page) -> None:
     """T7: a thought in the model's own words, a provider's titled summary, and one that cannot be read."""
-    show(page, begun() + answered(), id="b0")
-    titled = begun("**Reading the question**\n\nA route.")
+    show_block(page, running_thought() + answer_after_thought(), id="b0")
+    titled = running_thought("**Reading the question**\n\nA route.")
     titled[1][0]["provenance"] = "summary"
-    show(page, titled + answered(), id="b1")
-    show(page, sealed("encrypted"), id="b2")
-    said = page.evaluate(
+    show_block(page, titled + answer_after_thought(), id="b1")
+    show_block(page, sealed_thought("encrypted"), id="b2")
+    previews = page.evaluate(
         "() => [b0, b1, b2].map(one => one.shadowRoot.querySelector('[part=preview]').textContent)"
     )
-    assert said == [
+    assert previews == [
         "Let me check the dates first. The user…",
         "Reading the question",
         "Thought; the provider encrypted the text, so it cannot be shown.",
@@ -146,14 +155,14 @@ def test_t7_whatever_the_provider_it_is_drawn(page: Page) -> None:
     ids=["aborted", "truncated", "disconnected", "error"],
 )
 def test_ends_are_told_apart(page: Page, end: dict[str, Any], status: str, label: str, notice: str) -> None:
-    show(page, begun() + over(end), id="block")
+    show_block(page, running_thought() + turn_end_in_thought(end), id="block")
     assert page.evaluate("() => block.getAttribute('status')") == status
     assert (part(page, "label"), part(page, "notice")) == (label, notice)
 
 
 def test_the_other_name_is_the_same_element(page: Page) -> None:
     """R112."""
-    show(page, begun() + answered(), id="block", tag="koder-thinking-block")
+    show_block(page, running_thought() + answer_after_thought(), id="block", tag="koder-thinking-block")
     assert part(page, "label") == "Thought for 4.2s"
 
 
@@ -290,7 +299,7 @@ AG_UI = [
     {"type": "TEXT_MESSAGE_END", "messageId": "m4", "timestamp": 4500},
     {"type": "RUN_FINISHED", "threadId": "t", "runId": "r", "timestamp": 5000},
 ]
-SEEN = """() => { const {view, answer} = block.state; return [view.status, view.steps.map(step =>
+STATE_SCRIPT = """() => { const {view, answer} = block.state; return [view.status, view.steps.map(step =>
   [step.kind, step.text, step.result]), answer]; }"""
 
 
@@ -300,7 +309,7 @@ def test_other_dialects_tell_the_same_story(page: Page, messages: list[dict[str,
     page.evaluate(
         "async messages => { const node = put(); node.id = 'block'; await node.consume(messages); }", messages
     )
-    assert page.evaluate(SEEN) == [
+    assert page.evaluate(STATE_SCRIPT) == [
         "done",
         [
             ["reasoning", "Look it up.", ""],
@@ -363,7 +372,7 @@ def _entries(events: list[tuple[dict[str, Any], int]]) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("kind", STREAMS)
 def test_any_stream_can_be_consumed(page: Page, kind: str) -> None:
-    entries = _entries(begun("Größe: 漢字.") + answered())
+    entries = _entries(running_thought("Größe: 漢字.") + answer_after_thought())
     page.evaluate(
         "async entries => { const node = put(); node.id = 'block'; "
         f"await node.consume(({STREAMS[kind]})(entries)); }}",
@@ -374,7 +383,11 @@ def test_any_stream_can_be_consumed(page: Page, kind: str) -> None:
 
 def test_a_stream_that_just_stops_lost_its_connection_and_can_go_on(page: Page) -> None:
     entries = _entries(
-        [*begun("First "), ({"type": "block.grew", "block": 0, "text": "then."}, 50), *answered()]
+        [
+            *running_thought("First "),
+            ({"type": "block.grew", "block": 0, "text": "then."}, 50),
+            *answer_after_thought(),
+        ]
     )
     page.evaluate(
         "async entries => { const node = put(); node.id = 'block'; await node.consume(entries); }",
@@ -398,7 +411,7 @@ def test_a_stream_can_be_stopped(page: Page) -> None:
           stop.abort();
           await done;
         }""",
-        _entries(begun()),
+        _entries(running_thought()),
     )
     assert part(page, "label") == "Stopped"
     assert page.evaluate("() => window.cancelled") is True
@@ -406,8 +419,10 @@ def test_a_stream_can_be_stopped(page: Page) -> None:
 
 def test_what_comes_twice_is_taken_once(page: Page) -> None:
     """After a reconnection a server may say again what was said."""
-    show(page, begun("Once."), id="block")
-    page.evaluate("entries => { for (const entry of entries) block.feed(entry); }", _entries(begun("Once.")))
+    show_block(page, running_thought("Once."), id="block")
+    page.evaluate(
+        "entries => { for (const entry of entries) block.feed(entry); }", _entries(running_thought("Once."))
+    )
     assert page.evaluate("() => block.text") == "Once."
 
 
@@ -418,7 +433,7 @@ def test_the_clock_goes_on_from_the_servers_stamp(page: Page) -> None:
             "events => { const node = put(); node.id = 'block'; const start = Date.now() - 65000; "
             "events.forEach(([event], seq) => node.feed({seq, event, at_ms: start})); }"
         ),
-        begun(),
+        running_thought(),
     )
     assert part(page, "timer") == "1m 5s"
     page.wait_for_timeout(1200)
@@ -426,28 +441,28 @@ def test_the_clock_goes_on_from_the_servers_stamp(page: Page) -> None:
 
 
 def test_the_wait_is_told_apart_from_the_thinking(page: Page) -> None:
-    waited = [({"type": "turn.started"}, 0), *begun(at=3000)[1:], *answered(5000)]
-    show(page, waited, id="block", open=True)
+    waited = [({"type": "turn.started"}, 0), *running_thought(at=3000)[1:], *answer_after_thought(5000)]
+    show_block(page, waited, id="block", open=True)
     assert (part(page, "label"), part(page, "waited")) == ("Thought for 2s", "Waited 3s")
 
 
 def test_a_page_may_show_the_wait(page: Page) -> None:
-    show(page, [({"type": "turn.started"}, 0)], id="block", attributes={"status": "pending"}, now=2300)
+    show_block(page, [({"type": "turn.started"}, 0)], id="block", attributes={"status": "pending"}, now=2300)
     assert (part(page, "label"), part(page, "timer")) == ("Waiting…", "2s")
-    tell(page, begun()[1:])
+    feed_more(page, running_thought()[1:])
     assert part(page, "label") == "Thinking..."
 
 
 def test_a_silent_stream_is_said_to_be_silent(page: Page) -> None:
     page.clock.install()
-    show(page, begun(), id="block", now=1000)
+    show_block(page, running_thought(), id="block", now=1000)
     page.clock.run_for(25_000)
     assert part(page, "preview") == "Still waiting…"
 
 
 def test_the_language_follows_the_page_or_a_table(page: Page) -> None:
     """R126, R127, R128."""
-    show(page, begun() + answered(), id="block", attributes={"lang": "pt-BR"})
+    show_block(page, running_thought() + answer_after_thought(), id="block", attributes={"lang": "pt-BR"})
     assert (part(page, "label"), part(page, "meta")) == ("Pensou por 4,2s", "18 palavras")
     page.evaluate(
         "() => { block.strings = {name: 'de-DE', decimal: ',', thousands: '.', ones: [1], words: "
@@ -457,29 +472,29 @@ def test_the_language_follows_the_page_or_a_table(page: Page) -> None:
 
 
 def test_a_closed_block_has_no_body(page: Page) -> None:
-    show(page, begun("word " * 20_000), id="block", now=1000)
+    show_block(page, running_thought("word " * 20_000), id="block", now=1000)
     assert page.evaluate("() => block.shadowRoot.querySelector('.body').childElementCount") == 0
 
 
 def test_the_reader_is_followed_until_they_scroll_up(page: Page) -> None:
-    show(page, begun("line\n\n" * 200), id="block", open=True, now=1000)
+    show_block(page, running_thought("line\n\n" * 200), id="block", open=True, now=1000)
     end = (
         "() => { const body = block.shadowRoot.querySelector('.body'); return body.scrollHeight - "
         "body.scrollTop - body.clientHeight; }"
     )
     more = [({"type": "block.grew", "block": 0, "text": "more\n\n" * 20}, 100)]
-    tell(page, more)
+    feed_more(page, more)
     assert page.evaluate(end) < 8
     page.locator("thinking-block .body").hover()
     page.mouse.wheel(0, -300)
     page.wait_for_timeout(100)
-    tell(page, more)
+    feed_more(page, more)
     assert page.evaluate(end) > 200
     page.evaluate(
         "() => { const body = block.shadowRoot.querySelector('.body'); body.scrollTop = body.scrollHeight; }"
     )
     page.wait_for_timeout(100)
-    tell(page, more)
+    feed_more(page, more)
     assert page.evaluate(end) < 8
 
 
@@ -489,9 +504,11 @@ def test_status_changes_are_told_and_deltas_are_not(page: Page) -> None:
         "document.addEventListener(`thinking-${name}`, ({detail}) => told.push([name, detail])); "
         "}"
     )
-    show(
+    show_block(
         page,
-        begun() + [({"type": "block.grew", "block": 0, "text": "more"}, 10)] * 50 + answered(),
+        running_thought()
+        + [({"type": "block.grew", "block": 0, "text": "more"}, 10)] * 50
+        + answer_after_thought(),
         id="block",
     )
     assert page.evaluate("() => told") == [
@@ -507,12 +524,14 @@ def test_buttons_that_a_page_asks_for(page: Page, open_: bool) -> None:
         "() => { window.told = []; for (const name of ['retry', 'answer-now']) "
         "document.addEventListener(`thinking-${name}`, () => told.push(name)); }"
     )
-    show(page, begun(), id="block", open=open_, now=1000, attributes={"actions": "retry answer-now"})
+    show_block(
+        page, running_thought(), id="block", open=open_, now=1000, attributes={"actions": "retry answer-now"}
+    )
     retry = page.locator("thinking-block [part=retry]")
     hurry = page.locator("thinking-block [part=answer-now]")
     hurry.click()
     assert not retry.is_visible()
-    tell(page, over({"type": "turn.failed", "code": "x"}))
+    feed_more(page, turn_end_in_thought({"type": "turn.failed", "code": "x"}))
     retry.click()
     assert not hurry.is_visible()
     assert page.evaluate("() => [told, block.open]") == [["answer-now", "retry"], open_]
@@ -522,7 +541,9 @@ def test_buttons_that_a_page_asks_for(page: Page, open_: bool) -> None:
     "options", [{"permissions": ["clipboard-read", "clipboard-write"]}], ids=["clipboard"]
 )
 def test_thoughts_and_code_can_be_copied(page: Page) -> None:
-    show(page, begun("Run:\n\n```\nls -l\n```\n") + answered(), id="block", open=True)
+    show_block(
+        page, running_thought("Run:\n\n```\nls -l\n```\n") + answer_after_thought(), id="block", open=True
+    )
     page.locator("thinking-block [part=copy-code]").click()
     assert page.evaluate("() => navigator.clipboard.readText()") == "ls -l\n"
     page.locator("thinking-block [part=copy]").click()
@@ -530,8 +551,8 @@ def test_thoughts_and_code_can_be_copied(page: Page) -> None:
 
 
 def test_late_reclassification_takes_the_tail_away(page: Page) -> None:
-    show(page, begun("Think. Answer."), id="block", open=True, now=10)
-    tell(
+    show_block(page, running_thought("Think. Answer."), id="block", open=True, now=10)
+    feed_more(
         page,
         [
             ({"type": "block.ended", "block": 0}, 20),
@@ -552,19 +573,19 @@ def test_approvals_and_notes_are_shown_on_their_step(page: Page) -> None:
         ({"type": "approval.asked", "block": 0}, 0),
         ({"type": "notice.given", "code": "slow", "text": "This takes a while.", "block": 0}, 0),
     ]
-    show(page, call, id="block", open=True, now=10)
+    show_block(page, call, id="block", open=True, now=10)
     assert part(page, "step-state") == "Waiting for approval"
     assert part(page, "step-notice") == "This takes a while."
-    tell(page, [({"type": "approval.settled", "block": 0, "granted": False, "by": "me"}, 10)])
+    feed_more(page, [({"type": "approval.settled", "block": 0, "granted": False, "by": "me"}, 10)])
     assert part(page, "step-state") == "Declined"
 
 
 def test_replies_are_counted_together(page: Page) -> None:
     reply = {"type": "reply.ended", "finish": "tool_calls", "usage": {"reasoning": 100, "output": 5}}
-    show(
+    show_block(
         page,
         [
-            *begun(),
+            *running_thought(),
             ({"type": "block.ended", "block": 0}, 10),
             (reply, 10),
             (reply | {"usage": {"reasoning": 34}}, 20),
@@ -577,7 +598,7 @@ def test_replies_are_counted_together(page: Page) -> None:
 
 def test_a_step_that_failed_and_nested_steps(page: Page) -> None:
     """R101, R102, R110."""
-    show(page, at_work(), id="block", open=True, now=5000)
+    show_block(page, working_agent(), id="block", open=True, now=5000)
     texts = page.evaluate(
         "() => [...block.shadowRoot.querySelectorAll('.result')].map(one => one.textContent)"
     )
@@ -592,7 +613,7 @@ def test_the_manifest_names_the_whole_contract() -> None:
         for declaration in module["declarations"]
         if declaration.get("tagName") == "thinking-block"
     ]
-    assert {one["name"] for one in element["attributes"]} >= {
+    assert {item["name"] for item in element["attributes"]} >= {
         "block-id",
         "status",
         "live",
@@ -600,12 +621,12 @@ def test_the_manifest_names_the_whole_contract() -> None:
         "preset",
         "render",
     }
-    assert {one["name"] for one in element["events"]} >= {
+    assert {item["name"] for item in element["events"]} >= {
         "thinking-toggle",
         "thinking-status",
         "thinking-copy",
     }
-    assert {one["name"] for one in element["cssParts"]} >= {
+    assert {item["name"] for item in element["cssParts"]} >= {
         "root",
         "summary",
         "label",
@@ -615,8 +636,8 @@ def test_the_manifest_names_the_whole_contract() -> None:
         "footer",
     }
     assert len(element["cssProperties"]) >= 17
-    assert {one["name"] for one in element["slots"]} >= {"", "icon", "label", "badge", "before", "actions"}
-    assert {one["name"] for one in element["members"]} >= {
+    assert {item["name"] for item in element["slots"]} >= {"", "icon", "label", "badge", "before", "actions"}
+    assert {item["name"] for item in element["members"]} >= {
         "append",
         "feed",
         "consume",
@@ -630,7 +651,12 @@ def test_the_manifest_names_the_whole_contract() -> None:
 
 def test_a_block_that_moves_keeps_what_a_person_chose(page: Page) -> None:
     """A framework that takes it out and puts it back changes nothing; another id is another block."""
-    show(page, begun() + answered(), id="block", attributes={"block-id": "one", "preset": "agent"})
+    show_block(
+        page,
+        running_thought() + answer_after_thought(),
+        id="block",
+        attributes={"block-id": "one", "preset": "agent"},
+    )
     page.locator("thinking-block [part=summary]").click()
     page.evaluate("() => { stage.prepend(block); block.refresh(); }")
     assert page.evaluate("() => block.open")
@@ -639,11 +665,11 @@ def test_a_block_that_moves_keeps_what_a_person_chose(page: Page) -> None:
 
 
 def test_between_two_thoughts_a_closed_block_stays_without_a_body(page: Page) -> None:
-    show(page, begun() + answered()[:3], id="block", now=5000)
+    show_block(page, running_thought() + answer_after_thought()[:3], id="block", now=5000)
     page.wait_for_function(
         "() => block.shadowRoot.querySelector('.text p')"
     )  # drawn ahead for the browser's search
-    tell(
+    feed_more(
         page,
         [
             ({"type": "block.ended", "block": 1}, 5000),
@@ -657,15 +683,15 @@ def test_between_two_thoughts_a_closed_block_stays_without_a_body(page: Page) ->
 
 
 def test_a_wait_that_ends_without_a_thought_leaves_nothing(page: Page) -> None:
-    show(page, [({"type": "turn.started"}, 0)], id="block", attributes={"status": "pending"}, now=2300)
-    tell(page, [({"type": "block.started", "block": 0, "kind": "text"}, 2300)])
+    show_block(page, [({"type": "turn.started"}, 0)], id="block", attributes={"status": "pending"}, now=2300)
+    feed_more(page, [({"type": "block.started", "block": 0, "kind": "text"}, 2300)])
     assert page.evaluate("() => block.offsetHeight") == 0
 
 
 @pytest.mark.parametrize("again", [0, 4], ids=["from the beginning", "from there"])
 def test_a_connection_lost_between_two_blocks_can_go_on_as_well(page: Page, again: int) -> None:
     """Nothing was open when it broke off. A server may go on from there, or say all of it again."""
-    entries = _entries(begun("Once.") + answered())
+    entries = _entries(running_thought("Once.") + answer_after_thought())
     page.evaluate(
         "async entries => { const node = put(); node.id = 'block'; await node.consume(entries); }",
         entries[:4],
@@ -681,7 +707,8 @@ def test_a_line_of_json_may_hold_any_character(page: Page) -> None:
     page.evaluate(
         "async lines => { const node = put(); node.id = 'block'; await node.consume([lines]); }",
         "\n".join(
-            json.dumps(entry, ensure_ascii=False) for entry in _entries(begun("a\u2028b") + answered())
+            json.dumps(entry, ensure_ascii=False)
+            for entry in _entries(running_thought("a\u2028b") + answer_after_thought())
         ),
     )
     assert page.evaluate("() => block.text") == "a\u2028b"
@@ -699,7 +726,7 @@ def test_at_the_end_of_the_turn_an_event_source_is_closed(page: Page) -> None:
             source.dispatchEvent(new MessageEvent("message", {data: JSON.stringify(entry)}));
           await done;
         }""",
-        _entries(begun() + answered()),
+        _entries(running_thought() + answer_after_thought()),
     )
     assert page.evaluate("() => window.closed_by_us") is True
 
@@ -714,7 +741,7 @@ def test_a_stream_that_tells_no_story_is_let_go(page: Page) -> None:
           await node.consume(new ReadableStream({ start(c) { for (const entry of entries) c.enqueue(entry); },
             cancel() { window.cancelled = true; } }));
         }""",
-        _entries(begun("Kept.") + bad),
+        _entries(running_thought("Kept.") + bad),
     )
     assert page.evaluate("() => [block.text, window.cancelled]") == ["Kept.", True]
 
@@ -762,8 +789,8 @@ def test_a_block_that_moves_while_it_waits_to_close_closes(page: Page) -> None:
     """The wait begins anew where it comes back."""
     page.clock.install()
     attributes = {"auto-close-delay": "800", "live": "open"}
-    show(page, begun(), id="moved", attributes=attributes)
-    tell(page, answered(), "moved")
+    show_block(page, running_thought(), id="moved", attributes=attributes)
+    feed_more(page, answer_after_thought(), "moved")
     assert page.evaluate("() => moved.open")
     page.evaluate("() => stage.prepend(moved)")
     page.clock.run_for(1000)
@@ -772,9 +799,9 @@ def test_a_block_that_moves_while_it_waits_to_close_closes(page: Page) -> None:
 
 def test_another_turn_does_not_stay_open_for_a_reader_of_the_last(page: Page) -> None:
     """The focus kept the first turn open. That was about that turn."""
-    show(page, begun(), id="block", attributes={"live": "open"})
+    show_block(page, running_thought(), id="block", attributes={"live": "open"})
     page.evaluate("() => block.shadowRoot.querySelector('[part=body]').focus()")
-    tell(page, answered())
+    feed_more(page, answer_after_thought())
     assert page.evaluate("() => block.open")
     page.evaluate("() => { block.reset(); block.setAttribute('live', 'closed'); block.append('Hm.'); }")
     assert part(page, "label") == "Thinking..."

@@ -50,10 +50,10 @@ def build() -> None:
     if not npm:
         pytest.skip("there is no npm")
     for step in (("ci", "--no-audit", "--no-fund"), ("run", "check"), ("run", "build")):
-        ran = subprocess.run(
+        completed = subprocess.run(
             [npm, *step], cwd=EXAMPLES, capture_output=True, text=True, timeout=300, check=False
         )
-        assert ran.returncode == 0, f"npm {' '.join(step)}:\n{ran.stdout}{ran.stderr}"
+        assert completed.returncode == 0, f"npm {' '.join(step)}:\n{completed.stdout}{completed.stderr}"
 
 
 def visit(browser: Browser, url: str) -> None:
@@ -66,7 +66,7 @@ def opened_in_time(browser: Browser, url: str) -> bool:
     page = browser.new_page(viewport={"width": 800, "height": 700})
     complaints: list[str] = []
     page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("console", lambda said: complaints.append(said.text) if said.type in BAD else None)
+    page.on("console", lambda message: complaints.append(message.text) if message.type in BAD else None)
     page.goto(url)
     block = page.locator("thinking-block")
     expect(block).to_have_attribute("status", LIVE_OR_OVER)

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
-from tests.web.scenes import Event, answered, begun, show, tell
+from tests.web.scenes import Event, answer_after_thought, feed_more, running_thought, show_block
 from tests.web.site import Site
 
 PARTS = """name => [...block.shadowRoot.querySelectorAll(`[part="${name}"]`)]
@@ -15,7 +15,7 @@ EVENTS = """() => {
     block.addEventListener(`thinking-${name}`, ({detail}) => told.push([name, detail]));
 }"""
 SEARCHED: list[tuple[Event, int]] = [
-    *begun(),
+    *running_thought(),
     ({"type": "block.ended", "block": 0}, 900),
     ({"type": "block.started", "block": 1, "kind": "tool_call", "name": "search"}, 900),
     ({"type": "block.ended", "block": 1}, 950),
@@ -27,7 +27,7 @@ SEARCHED: list[tuple[Event, int]] = [
 ]
 
 
-def seen(page: Page, part: str) -> list[str]:
+def visible_texts(page: Page, part: str) -> list[str]:
     texts: list[str] = page.evaluate(PARTS, part)
     return texts
 
@@ -35,9 +35,9 @@ def seen(page: Page, part: str) -> list[str]:
 def test_it_stays_open_for_a_while_after_the_end_where_a_page_wants_that(page: Page) -> None:
     page.clock.install()
     page.clock.pause_at(datetime.now(UTC) + timedelta(minutes=1))
-    show(page, begun("Hm."), id="block", policy={"while_streaming": "expanded"})
+    show_block(page, running_thought("Hm."), id="block", policy={"while_streaming": "expanded"})
     page.evaluate("() => block.setAttribute('auto-close-delay', '800')")
-    tell(page, answered())
+    feed_more(page, answer_after_thought())
     assert page.evaluate("() => block.open")
     page.clock.run_for(700)
     assert page.evaluate("() => block.open")
@@ -48,23 +48,25 @@ def test_it_stays_open_for_a_while_after_the_end_where_a_page_wants_that(page: P
 def test_a_person_who_opens_it_meanwhile_keeps_it_open(page: Page) -> None:
     page.clock.install()
     page.clock.pause_at(datetime.now(UTC) + timedelta(minutes=1))
-    show(page, begun("Hm."), id="block", policy={"while_streaming": "expanded"})
+    show_block(page, running_thought("Hm."), id="block", policy={"while_streaming": "expanded"})
     page.evaluate("() => block.setAttribute('auto-close-delay', '800')")
-    tell(page, answered())
+    feed_more(page, answer_after_thought())
     page.evaluate("() => { block.open = true; }")
     page.clock.run_for(2000)
     assert page.evaluate("() => block.open")
 
 
 def test_tokens_are_held_against_a_budget(page: Page) -> None:
-    show(page, begun() + answered(), id="block", policy={"after_complete": "expanded"})
-    assert seen(page, "budget") == []
+    show_block(
+        page, running_thought() + answer_after_thought(), id="block", policy={"after_complete": "expanded"}
+    )
+    assert visible_texts(page, "budget") == []
     page.evaluate("""() => {
       block.setAttribute("tokens", "1200");
       block.setAttribute("token-budget", "4000");
       block.refresh();
     }""")
-    assert seen(page, "tokens") == ["1,200 of 4,000 tokens"]
+    assert visible_texts(page, "tokens") == ["1,200 of 4,000 tokens"]
     meter = page.evaluate(
         "() => { const {value, max} = block.shadowRoot.querySelector('meter'); return [value, max]; }"
     )
@@ -72,14 +74,19 @@ def test_tokens_are_held_against_a_budget(page: Page) -> None:
 
 
 def test_an_unknown_count_is_held_against_nothing(page: Page) -> None:
-    show(page, SEARCHED, id="block", policy={"after_complete": "expanded"})
+    show_block(page, SEARCHED, id="block", policy={"after_complete": "expanded"})
     page.evaluate("() => { block.setAttribute('token-budget', '4000'); block.refresh(); }")
-    assert seen(page, "tokens") == []
-    assert seen(page, "budget") == []
+    assert visible_texts(page, "tokens") == []
+    assert visible_texts(page, "budget") == []
 
 
 def test_the_body_is_as_tall_as_so_many_lines(page: Page) -> None:
-    show(page, begun("line\n\n" * 60) + answered(), id="block", policy={"after_complete": "expanded"})
+    show_block(
+        page,
+        running_thought("line\n\n" * 60) + answer_after_thought(),
+        id="block",
+        policy={"after_complete": "expanded"},
+    )
     measure = "() => block.shadowRoot.querySelector('[part=body]').clientHeight"
     page.evaluate("() => { block.setAttribute('max-lines', '3'); block.refresh(); }")
     three = page.evaluate(measure)
@@ -105,7 +112,7 @@ def test_of_those_with_one_name_one_is_open(page: Page) -> None:
 
 
 def test_headless_it_keeps_the_state_and_the_page_draws(page: Page) -> None:
-    show(page, begun("A thought."), id="block")
+    show_block(page, running_thought("A thought."), id="block")
     page.evaluate("""() => {
       const own = document.createElement("p");
       own.textContent = "Drawn by the page";
@@ -113,7 +120,7 @@ def test_headless_it_keeps_the_state_and_the_page_draws(page: Page) -> None:
       block.setAttribute("headless", "");
       block.refresh();
     }""")
-    assert seen(page, "root") == []
+    assert visible_texts(page, "root") == []
     expect(page.get_by_text("Drawn by the page")).to_be_visible()
     assert page.evaluate("() => [block.state.view.label, block.state.view.peek]") == [
         "Thinking...",
@@ -125,7 +132,7 @@ def test_children_are_for_a_page_without_script(page: Page) -> None:
     page.evaluate(
         "() => { const node = put(); node.id = 'block'; node.text = 'Own.'; node.append(new Text('x')); }"
     )
-    show(page, begun("Once."), id="other")
+    show_block(page, running_thought("Once."), id="other")
     page.evaluate("() => other.append(document.createElement('i'))")
     assert (
         page.evaluate("() => [...other.shadowRoot.querySelectorAll('slot')].pop().checkVisibility()") is False
@@ -140,21 +147,21 @@ def test_a_page_may_write_numbers_and_times_its_own_way(page: Page) -> None:
       node.text = "One two";
       node.refresh();
     }""")
-    assert seen(page, "label") == ["Thought for 4.2 seconds"]
-    assert seen(page, "meta") == ["#2 words"]
+    assert visible_texts(page, "label") == ["Thought for 4.2 seconds"]
+    assert visible_texts(page, "meta") == ["#2 words"]
 
 
 def test_markdown_leaves_thinking_out_unless_asked_for_it(page: Page) -> None:
-    show(page, begun("Two\n```\nfences\n```\n") + answered(), id="block")
+    show_block(page, running_thought("Two\n```\nfences\n```\n") + answer_after_thought(), id="block")
     assert page.evaluate("() => block.toMarkdown()") == "Saturday."
-    told = page.evaluate("() => block.toMarkdown({thinking: true})")
-    assert told.startswith("<details><summary>Thinking · 4.2s · 2 words</summary>")
-    assert "\n````\nTwo\n```\nfences\n```\n\n````\n" in told
-    assert told.endswith("</details>\n\nSaturday.")
+    markdown = page.evaluate("() => block.toMarkdown({thinking: true})")
+    assert markdown.startswith("<details><summary>Thinking · 4.2s · 2 words</summary>")
+    assert "\n````\nTwo\n```\nfences\n```\n\n````\n" in markdown
+    assert markdown.endswith("</details>\n\nSaturday.")
 
 
 def test_a_page_may_say_how_a_turn_failed(page: Page) -> None:
-    show(page, begun(), id="block")
+    show_block(page, running_thought(), id="block")
     page.evaluate("""() => {
       const own = document.createElement("b");
       own.slot = "error";
@@ -165,7 +172,7 @@ def test_a_page_may_say_how_a_turn_failed(page: Page) -> None:
         ({"type": "block.ended", "block": 0, "interrupted": True}, 900),
         ({"type": "turn.failed", "code": "overloaded", "message": "Too many"}, 900),
     ]
-    tell(page, ended)
+    feed_more(page, ended)
     expect(page.get_by_text("Ask the operator.")).to_be_visible()
 
 
@@ -190,7 +197,7 @@ def test_without_thinking_and_without_words_for_that_it_takes_no_room(page: Page
 
 
 def test_a_page_may_add_to_every_step_of_a_kind(page: Page) -> None:
-    show(page, SEARCHED, id="block")
+    show_block(page, SEARCHED, id="block")
     page.evaluate("""() => {
       const own = document.createElement("template");
       own.slot = "step-tool_call";
@@ -203,7 +210,7 @@ def test_a_page_may_add_to_every_step_of_a_kind(page: Page) -> None:
 
 def test_a_choice_can_be_given_back(page: Page) -> None:
     """The button stands there only where something was chosen."""
-    show(page, begun() + answered(), id="block")
+    show_block(page, running_thought() + answer_after_thought(), id="block")
     page.locator("thinking-block [part=summary]").click()
     expect(page.locator("thinking-block [part=reset]")).to_have_text("Reset to default")
     page.locator("thinking-block [part=reset]").click()
@@ -214,39 +221,39 @@ def test_a_choice_can_be_given_back(page: Page) -> None:
 
 
 def test_a_page_is_told_of_blocks_and_of_steps(page: Page) -> None:
-    show(page, SEARCHED, id="block")
+    show_block(page, SEARCHED, id="block")
     page.evaluate(EVENTS)
     page.locator("thinking-block [part=summary]").click()
     page.locator("thinking-block [part=step-summary]").first.click()
-    told = page.evaluate("() => told")
-    assert told[0] == ["toggle", {"open": True, "by": "user", "block": None}]
-    assert told[1] == ["step-toggle", {"open": False, "by": "user", "block": 0}]
+    events = page.evaluate("() => told")
+    assert events[0] == ["toggle", {"open": True, "by": "user", "block": None}]
+    assert events[1] == ["step-toggle", {"open": False, "by": "user", "block": 0}]
 
 
 @pytest.mark.parametrize("garbage", [None, 7, "text", [], {}, {"steps": 3}])
 def test_what_is_no_message_is_said_to_be_none(page: Page, garbage: object) -> None:
-    show(page, begun("Kept."), id="block")
-    said = page.evaluate(
+    show_block(page, running_thought("Kept."), id="block")
+    replies = page.evaluate(
         """async garbage => {
           try { block.feed(garbage); await block.ready; } catch (error) { return String(error); }
           return "";
         }""",
         garbage,
     )
-    assert "thinking-block cannot read" in said
-    tell(page, answered())
+    assert "thinking-block cannot read" in replies
+    feed_more(page, answer_after_thought())
     assert page.evaluate("() => block.text") == "Kept."
 
 
 @pytest.mark.parametrize("options", [{"reduced_motion": "reduce"}])
 def test_the_dot_is_still_where_nothing_should_move(page: Page) -> None:
-    show(page, begun(), id="block")
+    show_block(page, running_thought(), id="block")
     assert page.evaluate("() => block.shadowRoot.getAnimations({subtree: true}).length") == 0
 
 
 def test_the_header_of_a_tall_block_stays_in_sight(page: Page) -> None:
     """Whoever is in the middle of a long thought can close it."""
-    show(page, begun("A line of it.\n\n" * 200), id="block", open=True, now=1000)
+    show_block(page, running_thought("A line of it.\n\n" * 200), id="block", open=True, now=1000)
     page.evaluate(
         "() => { block.style.setProperty('--thinking-max-block-size', 'none'); scrollTo(0, 2000); }"
     )
@@ -262,7 +269,7 @@ def test_what_is_set_before_the_script_is_there_is_kept(browser: Browser, site: 
     """A page may set properties on an element that is not known yet."""
     page = browser.new_page()
     page.goto(site.url + "/without")
-    told = page.evaluate("""async () => {
+    values = page.evaluate("""async () => {
       block.policy = {preset: "trace"};
       block.text = "Mine.";
       block.open = true;
@@ -274,14 +281,14 @@ def test_what_is_set_before_the_script_is_there_is_kept(browser: Browser, site: 
         block.shadowRoot.querySelector("[part=content] .text").textContent];
     }""")
     page.close()
-    assert told == ["trace", "Mine.", True, "<Mine.>"]
+    assert values == ["trace", "Mine.", True, "<Mine.>"]
 
 
 def test_headless_from_the_first_on_it_has_steps(browser: Browser, site: Site) -> None:
     """On a page where nothing else has loaded what knows of steps."""
     page = browser.new_page()
     page.goto(site.url + "/without")
-    told = page.evaluate("""async () => {
+    values = page.evaluate("""async () => {
       block.setAttribute("headless", "");
       await import("/dist/thinking-block.js");
       block.refresh();
@@ -289,11 +296,11 @@ def test_headless_from_the_first_on_it_has_steps(browser: Browser, site: Site) -
       return block.state.view.steps.map(step => step.kind);
     }""")
     page.close()
-    assert told == ["reasoning"]
+    assert values == ["reasoning"]
 
 
 def test_a_renderer_that_comes_late_draws_what_is_there(page: Page) -> None:
-    show(page, begun("Late."), id="block", open=True)
+    show_block(page, running_thought("Late."), id="block", open=True)
     page.evaluate("""() => {
       block.renderer = root => ({feed: text => root.append(`<${text}>`)});
       block.refresh();
@@ -303,19 +310,19 @@ def test_a_renderer_that_comes_late_draws_what_is_there(page: Page) -> None:
 
 @pytest.mark.parametrize("name", ["tokens", "token-budget", "max-lines", "duration-ms", "started-at"])
 def test_what_is_no_number_counts_as_nothing(page: Page, name: str) -> None:
-    show(page, begun(), id="block", attributes={name: "many"}, open=True)
+    show_block(page, running_thought(), id="block", attributes={name: "many"}, open=True)
     page.evaluate(
         "([name]) => { block.reset(); block.setAttribute(name, 'lots'); block.append('Hm.'); "
         "block.setAttribute('status', 'done'); block.refresh(); }",
         [name],
     )
-    assert seen(page, "label") == ["Thought"]
-    assert not seen(page, "budget")
+    assert visible_texts(page, "label") == ["Thought"]
+    assert not visible_texts(page, "budget")
 
 
 def test_a_policy_that_cannot_be_is_refused_and_the_rest_is_heard(page: Page) -> None:
     """The policy before it stays, and the attributes still drive the block."""
-    told = page.evaluate("""() => {
+    values = page.evaluate("""() => {
       const node = put();
       node.id = "block";
       node.policy = {preset: "trace"};
@@ -326,12 +333,12 @@ def test_a_policy_that_cannot_be_is_refused_and_the_rest_is_heard(page: Page) ->
       node.refresh();
       return [why, node.policy.preset, node.state.status];
     }""")
-    assert told == ["RangeError", "trace", "done"]
+    assert values == ["RangeError", "trace", "done"]
 
 
 def test_a_wish_that_is_not_there_is_the_presets(page: Page) -> None:
     """Pages pass on what they have, and often that is nothing."""
-    show(page, begun(), id="block", policy={"preset": "trace", "while_streaming": None})
+    show_block(page, running_thought(), id="block", policy={"preset": "trace", "while_streaming": None})
     page.evaluate("() => { block.policy = {preset: 'trace', while_streaming: undefined}; }")
     assert page.evaluate("() => [block.policy.while_streaming, block.policy.header]") == [
         "expanded",
@@ -341,7 +348,7 @@ def test_a_wish_that_is_not_there_is_the_presets(page: Page) -> None:
 
 def test_inside_another_shadow_it_speaks_as_the_page_and_knows_its_like(page: Page) -> None:
     """A chat that is an element itself has its blocks in a tree of its own."""
-    told = page.evaluate("""async () => {
+    values = page.evaluate("""async () => {
       document.documentElement.lang = "pt-BR";
       const home = document.createElement("div");
       document.getElementById("stage").append(home);
@@ -358,15 +365,15 @@ def test_inside_another_shadow_it_speaks_as_the_page_and_knows_its_like(page: Pa
       for (const node of both) node.open = true;
       return [both.map(node => node.open), both[0].shadowRoot.querySelector("[part=label]").textContent];
     }""")
-    assert told == [[False, True], "Pensando..."]
+    assert values == [[False, True], "Pensando..."]
 
 
 def test_another_language_reaches_the_code_in_a_thought(page: Page) -> None:
-    show(page, begun("```\n1\n```\n"), id="block", attributes={"lang": "pt"}, open=True)
+    show_block(page, running_thought("```\n1\n```\n"), id="block", attributes={"lang": "pt"}, open=True)
     page.evaluate("async () => { await block.ready; block.refresh(); }")
-    assert seen(page, "copy-code") == ["Copiar"]
+    assert visible_texts(page, "copy-code") == ["Copiar"]
     page.evaluate("() => { block.setAttribute('lang', 'en'); block.refresh(); }")
-    assert seen(page, "copy-code") == ["Copy"]
+    assert visible_texts(page, "copy-code") == ["Copy"]
 
 
 def test_a_table_may_name_its_language_with_an_underscore(page: Page) -> None:
@@ -378,27 +385,27 @@ def test_a_table_may_name_its_language_with_an_underscore(page: Page) -> None:
       node.setAttribute("status", "done");
       node.refresh();
     }""")
-    assert seen(page, "label") == ["4.2s nachgedacht"]
-    assert seen(page, "sr") == ["4,2 Sekunden nachgedacht, 1 word"]
+    assert visible_texts(page, "label") == ["4.2s nachgedacht"]
+    assert visible_texts(page, "sr") == ["4,2 Sekunden nachgedacht, 1 word"]
 
 
 def test_where_the_clipboard_refuses_nothing_breaks(page: Page) -> None:
     """The fixture fails on any fault of the page. Who calls `copy` is told."""
-    show(page, begun("```\n1\n```\n"), id="block", open=True)
-    told = page.evaluate("""async () => {
+    show_block(page, running_thought("```\n1\n```\n"), id="block", open=True)
+    values = page.evaluate("""async () => {
       navigator.clipboard.writeText = async () => { throw new Error("refused"); };
       for (const part of ["copy", "copy-code"])
         block.shadowRoot.querySelector(`[part="${part}"]`).click();
       return await block.copy().catch(error => error.message);
     }""")
     page.wait_for_timeout(50)
-    assert told == "refused"
-    assert seen(page, "copy-code") == ["Copy"]
+    assert values == "refused"
+    assert visible_texts(page, "copy-code") == ["Copy"]
 
 
 def test_a_preset_that_remembers_nothing_recalls_nothing_in_any_order(page: Page) -> None:
     """R056: the id may be set before the preset."""
-    told = page.evaluate("""() => {
+    values = page.evaluate("""() => {
       const [one, other] = [{"block-id": "a"}, {"block-id": "a", preset: "agent"}].map(attributes => {
         const node = document.createElement("thinking-block");
         for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
@@ -410,7 +417,7 @@ def test_a_preset_that_remembers_nothing_recalls_nothing_in_any_order(page: Page
       });
       return [one.open, other.open];
     }""")
-    assert told == [True, False]
+    assert values == [True, False]
 
 
 def test_what_the_policy_opens_and_closes_is_told(page: Page) -> None:
@@ -419,8 +426,8 @@ def test_what_the_policy_opens_and_closes_is_told(page: Page) -> None:
         "() => { window.told = []; "
         "document.addEventListener('thinking-toggle', ({detail}) => told.push([detail.open, detail.by])); }"
     )
-    show(page, begun(), id="block", policy={"preset": "trace"}, now=1000)
-    tell(page, answered())
+    show_block(page, running_thought(), id="block", policy={"preset": "trace"}, now=1000)
+    feed_more(page, answer_after_thought())
     assert page.evaluate("() => told") == [[False, "policy"]]
     page.evaluate("() => { block.open = true; block.open = null; }")
     assert page.evaluate("() => told.slice(1)") == [[True, "user"], [False, "policy"]]
@@ -428,7 +435,7 @@ def test_what_the_policy_opens_and_closes_is_told(page: Page) -> None:
 
 def test_chunks_name_their_message_once(page: Page) -> None:
     """AG-UI: what follows without a name goes on, and what comes next ends it."""
-    told = page.evaluate(
+    chunks = page.evaluate(
         """async () => {
           const node = put();
           for (const [type, delta, messageId] of [
@@ -441,4 +448,4 @@ def test_chunks_name_their_message_once(page: Page) -> None:
           return [node.text, answer, view.status];
         }"""
     )
-    assert told == ["Let me see.", "It is four.", "done"]
+    assert chunks == ["Let me see.", "It is four.", "done"]

@@ -1,7 +1,7 @@
 """How the element looks, where a look was promised."""
 
 from playwright.sync_api import Page
-from tests.web.scenes import answered, at_work, begun, show
+from tests.web.scenes import answer_after_thought, running_thought, show_block, working_agent
 
 CHEVRON = """() => {
   const chevron = block.shadowRoot.querySelector(".summary > .chevron");
@@ -13,7 +13,7 @@ CHEVRON = """() => {
 def test_a_chevron_at_the_edge_says_whether_it_is_open(page: Page) -> None:
     """R081, R096."""
     page.emulate_media(reduced_motion="reduce")
-    show(page, begun() + answered(), id="block", policy={"preset": "trace"})
+    show_block(page, running_thought() + answer_after_thought(), id="block", policy={"preset": "trace"})
     closed = page.evaluate(CHEVRON)
     page.evaluate("() => { block.open = true; }")
     opened = page.evaluate(CHEVRON)
@@ -23,10 +23,10 @@ def test_a_chevron_at_the_edge_says_whether_it_is_open(page: Page) -> None:
 
 def test_one_element_serves_an_answer_and_the_trace_of_an_agent(page: Page) -> None:
     """R063: the same block holds the one thought of a chat and all the steps of an agent."""
-    show(page, begun() + answered(), id="block", open=True)
-    show(page, at_work(), id="trace", open=True)
-    drawn = page.evaluate(
+    show_block(page, running_thought() + answer_after_thought(), id="block", open=True)
+    show_block(page, working_agent(), id="trace", open=True)
+    elements = page.evaluate(
         """() => [block, trace].map(one => [one.localName, one.shadowRoot.querySelectorAll(".step").length,
           !!one.shadowRoot.querySelector("[part=body] .text")])"""
     )
-    assert drawn == [["thinking-block", 0, True], ["thinking-block", 5, True]]
+    assert elements == [["thinking-block", 0, True], ["thinking-block", 5, True]]

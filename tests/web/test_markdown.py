@@ -8,7 +8,7 @@ from playwright.sync_api import Page
 SLOW = settings(deadline=None, max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 # Draws a text piece by piece and at once, and compares what stands there after every piece.
-DRAWN = """async pieces => {
+DRAWN_SCRIPT = """async pieces => {
   const { markdown, plain } = await import("/dist/lib/markdown.js");
   const say = key => ({ copy: "Copy", copied: "Copied", image: "Image not loaded" })[key];
   const problems = [];
@@ -109,7 +109,7 @@ PIECES = st.lists(st.sampled_from(BITS), max_size=40)
 @given(pieces=PIECES)
 def test_any_cut_gives_the_same_nodes(page: Page, pieces: list[str]) -> None:
     """R018 on the screen: what stands there depends on the text alone."""
-    assert page.evaluate(DRAWN, pieces) == []
+    assert page.evaluate(DRAWN_SCRIPT, pieces) == []
 
 
 def test_any_three_bits_give_the_same_nodes(page: Page) -> None:
@@ -125,7 +125,7 @@ def test_any_three_bits_give_the_same_nodes(page: Page) -> None:
         "`c`",
         "_d_",
     ]
-    told = page.evaluate(
+    differences = page.evaluate(
         """async bits => {
           const { markdown } = await import("/dist/lib/markdown.js");
           const drawn = pieces => {
@@ -142,7 +142,7 @@ def test_any_three_bits_give_the_same_nodes(page: Page) -> None:
         }""",
         bits,
     )
-    assert told == []
+    assert differences == []
 
 
 @pytest.mark.parametrize("size", [1, 7, 999, 2000, 2001, 3999])
@@ -154,19 +154,19 @@ def test_long_lines_and_long_code_are_cut_alike(page: Page, size: int) -> None:
     )
     step = max(size, len(text) // 60)
     pieces = [text[:size], *(text[at : at + step] for at in range(size, len(text), step))]
-    assert page.evaluate(DRAWN, pieces) == []
+    assert page.evaluate(DRAWN_SCRIPT, pieces) == []
 
 
 @SLOW
 @given(words=st.lists(st.text("abcdefgh", min_size=1, max_size=9), min_size=1, max_size=60), seed=PIECES)
 def test_no_letter_is_lost(page: Page, words: list[str], seed: list[str]) -> None:
     text = "".join(word + bit for word, bit in zip(words, seed * 60, strict=False))
-    drawn = page.evaluate(TEXT, text)
+    drawn_text = page.evaluate(TEXT, text)
     for word in words[: len(seed) * 60]:
         assert word in text
     if "[" not in text and "`" not in text and "~" not in text and "<" not in text:
         letters = [c for c in text if c in "abcdefgh"]
-        assert [c for c in drawn if c in "abcdefgh"] == letters
+        assert [c for c in drawn_text if c in "abcdefgh"] == letters
 
 
 @pytest.mark.parametrize(

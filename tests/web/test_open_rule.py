@@ -4,16 +4,23 @@ from itertools import product
 
 import pytest
 from playwright.sync_api import Page
-from tests.web.scenes import WORDS, answered, begun, over, show, tell
+from tests.web.scenes import (
+    WORDS,
+    answer_after_thought,
+    feed_more,
+    running_thought,
+    show_block,
+    turn_end_in_thought,
+)
 
 from thinkaloud.view import PRESETS, Policy, open_state, preset
 
 HEADER = "thinking-block [part=summary]"
 OPEN = "() => block.shadowRoot.querySelector('details').open"
 ENDS = {
-    "answered": answered(),
-    "no answer": over({"type": "turn.ended", "finish": "stop"}, interrupted=False),
-    "cut": over({"type": "turn.ended", "finish": "length"}),
+    "answered": answer_after_thought(),
+    "no answer": turn_end_in_thought({"type": "turn.ended", "finish": "stop"}, interrupted=False),
+    "cut": turn_end_in_thought({"type": "turn.ended", "finish": "length"}),
 }
 
 
@@ -23,16 +30,16 @@ def _opened(page: Page) -> bool:
 
 
 def _expected(policy: Policy, *, live: bool, user: bool | None, unfinished: bool = False) -> bool:
-    return open_state(policy, live=live, user=user, unfinished=unfinished) == "expanded"
+    return open_state(policy, live=live, choice=user, unfinished=unfinished) == "expanded"
 
 
-def _act(page: Page, way: str) -> None:
+def _act(page: Page, act: str) -> None:
     header = page.locator(HEADER)
-    if way == "click":
+    if act == "click":
         header.click()
     else:
         header.focus()
-        page.keyboard.press(way)
+        page.keyboard.press(act)
 
 
 @pytest.mark.parametrize("name", sorted(PRESETS))
@@ -40,39 +47,39 @@ def test_truth_table(page: Page, name: str) -> None:
     """R068, R070, R073, R074, R105, R133, T4: with and without a person's act while it streams,
     and at its end."""
     policy = preset(name)
-    for way, end in product(["none", "click", "Enter", "Space"], ENDS):
-        row = f"{way}, {end}"
-        show(page, begun(), id="block", policy={"preset": name}, now=1000)
+    for act, end in product(["none", "click", "Enter", "Space"], ENDS):
+        row = f"{act}, {end}"
+        show_block(page, running_thought(), id="block", policy={"preset": name}, now=1000)
         user = None
         assert _opened(page) == _expected(policy, live=True, user=None), row
-        if way != "none":
+        if act != "none":
             user = not _opened(page)
-            _act(page, way)
+            _act(page, act)
             assert _opened(page) == user, row
-        tell(page, ENDS[end])
+        feed_more(page, ENDS[end])
         assert _opened(page) == _expected(policy, live=False, user=user, unfinished=end != "answered"), row
         page.evaluate("() => block.remove()")
 
 
-@pytest.mark.parametrize("way", ["click", "Enter", "Space"])
-def test_opening_and_closing_by_hand_at_rest(page: Page, way: str) -> None:
+@pytest.mark.parametrize("act", ["click", "Enter", "Space"])
+def test_opening_and_closing_by_hand_at_rest(page: Page, act: str) -> None:
     """R092, R097, R133."""
-    show(page, begun() + answered(), id="block")
-    for wanted in (True, False, True):
-        _act(page, way)
-        assert _opened(page) is wanted
+    show_block(page, running_thought() + answer_after_thought(), id="block")
+    for expected_open in (True, False, True):
+        _act(page, act)
+        assert _opened(page) is expected_open
 
 
 def test_closed_by_hand_stays_closed_while_more_comes(page: Page) -> None:
-    show(page, begun(), id="block", policy={"preset": "trace"}, now=1000)
+    show_block(page, running_thought(), id="block", policy={"preset": "trace"}, now=1000)
     page.locator(HEADER).click()
     for at in range(20):
-        tell(page, [({"type": "block.grew", "block": 0, "text": f" more {at}"}, 100 + at)])
+        feed_more(page, [({"type": "block.grew", "block": 0, "text": f" more {at}"}, 100 + at)])
     assert not _opened(page)
 
 
 def test_a_choice_can_be_given_back(page: Page) -> None:
-    show(page, begun() + answered(), id="block")
+    show_block(page, running_thought() + answer_after_thought(), id="block")
     page.locator(HEADER).click()
     assert _opened(page)
     page.evaluate("() => { block.open = null; }")
@@ -82,16 +89,16 @@ def test_a_choice_can_be_given_back(page: Page) -> None:
 def test_blocks_are_independent(page: Page) -> None:
     """T5, R087: what happens to one block happens to no other."""
     for n in range(3):
-        show(page, begun() + answered(), id=f"b{n}")
+        show_block(page, running_thought() + answer_after_thought(), id=f"b{n}")
     page.locator("#b1 [part=summary]").click()
     assert page.evaluate("() => [b0, b1, b2].map(one => one.open)") == [False, True, False]
 
 
 def test_steps_open_on_their_own(page: Page) -> None:
     """R109: nested steps open and close on their own."""
-    from tests.web.scenes import at_work
+    from tests.web.scenes import working_agent
 
-    show(page, at_work(), id="block", policy={"preset": "trace"}, now=5000)
+    show_block(page, working_agent(), id="block", policy={"preset": "trace"}, now=5000)
     header = page.locator("thinking-block li[data-block='4'] > details > summary")
     header.click()
     opened = "n => block.shadowRoot.querySelector(`li[data-block='${n}'] > details`).open"
@@ -101,7 +108,7 @@ def test_steps_open_on_their_own(page: Page) -> None:
 
 
 def test_a_page_can_refuse_a_toggle(page: Page) -> None:
-    show(page, begun() + answered(), id="block")
+    show_block(page, running_thought() + answer_after_thought(), id="block")
     page.evaluate(
         "() => { window.seen = []; block.addEventListener('thinking-toggle', event => { "
         "seen.push(event.detail); event.preventDefault(); }); }"
@@ -112,26 +119,26 @@ def test_a_page_can_refuse_a_toggle(page: Page) -> None:
 
 
 def test_focus_inside_counts_as_a_choice(page: Page) -> None:
-    show(page, begun(), id="block", policy={"preset": "trace"}, now=1000)
+    show_block(page, running_thought(), id="block", policy={"preset": "trace"}, now=1000)
     page.locator(HEADER).focus()
     page.keyboard.press("Tab")
-    tell(page, answered())
+    feed_more(page, answer_after_thought())
     assert _opened(page)
     assert page.evaluate("() => block.shadowRoot.activeElement.getAttribute('part')") == "body"
 
 
 def test_a_selection_inside_counts_as_a_choice(page: Page) -> None:
-    show(page, begun(), id="block", policy={"preset": "trace"}, now=1000)
+    show_block(page, running_thought(), id="block", policy={"preset": "trace"}, now=1000)
     page.locator("thinking-block .text p").first.dblclick()
     page.evaluate("() => document.activeElement?.shadowRoot?.activeElement?.blur()")
     assert page.evaluate("() => (block.shadowRoot.getSelection?.() ?? getSelection()).toString().length > 0")
-    tell(page, answered())
+    feed_more(page, answer_after_thought())
     assert _opened(page)
 
 
 def test_a_selection_inside_is_seen_as_safari_tells_it(page: Page) -> None:
     """Safari tells a selection in a shadow tree only to those who name the tree, and takes no options."""
-    show(page, begun(), id="block", policy={"preset": "trace"}, now=1000)
+    show_block(page, running_thought(), id="block", policy={"preset": "trace"}, now=1000)
     page.evaluate(
         "() => { delete ShadowRoot.prototype.getSelection; "
         "const told = Selection.prototype.getComposedRanges; "
@@ -140,33 +147,39 @@ def test_a_selection_inside_is_seen_as_safari_tells_it(page: Page) -> None:
     )
     page.locator("thinking-block .text p").first.dblclick()
     page.evaluate("() => document.activeElement?.shadowRoot?.activeElement?.blur()")
-    tell(page, answered())
+    feed_more(page, answer_after_thought())
     assert _opened(page)
     page.evaluate("() => { getSelection().empty(); block.remove(); }")
-    show(page, begun(), id="block", policy={"preset": "trace"}, now=1000)
-    tell(page, answered())
+    show_block(page, running_thought(), id="block", policy={"preset": "trace"}, now=1000)
+    feed_more(page, answer_after_thought())
     assert not _opened(page)
 
 
 def test_a_header_with_the_focus_alone_is_no_choice(page: Page) -> None:
-    show(page, begun(), id="block", policy={"preset": "trace"}, now=1000)
+    show_block(page, running_thought(), id="block", policy={"preset": "trace"}, now=1000)
     page.locator(HEADER).focus()
-    tell(page, answered())
+    feed_more(page, answer_after_thought())
     assert not _opened(page)
 
 
 def test_a_choice_is_kept_over_a_new_element_and_a_reload(page: Page) -> None:
     """R054: by a stable id; a block without one is not remembered."""
-    show(page, begun() + answered(), id="block", attributes={"block-id": "turn-1"})
+    show_block(
+        page, running_thought() + answer_after_thought(), id="block", attributes={"block-id": "turn-1"}
+    )
     page.locator(HEADER).click()
     page.evaluate("() => block.remove()")
-    show(page, begun() + answered(), id="block", attributes={"block-id": "turn-1"})
+    show_block(
+        page, running_thought() + answer_after_thought(), id="block", attributes={"block-id": "turn-1"}
+    )
     assert _opened(page)
     page.reload()
     page.wait_for_function("() => window.ready")
-    show(page, begun() + answered(), id="block", attributes={"block-id": "turn-1"})
+    show_block(
+        page, running_thought() + answer_after_thought(), id="block", attributes={"block-id": "turn-1"}
+    )
     assert _opened(page)
-    show(page, begun() + answered(), id="other")
+    show_block(page, running_thought() + answer_after_thought(), id="other")
     assert page.evaluate("() => other.open") is False
 
 
@@ -175,30 +188,35 @@ def test_what_is_kept_has_a_cap_and_holds_no_text(page: Page) -> None:
         "() => { for (let n = 0; n < 520; n++) { const one = put({'block-id': `b${n}`}); "
         "one.text = 'secret'; one.open = true; one.remove(); } }"
     )
-    kept = page.evaluate("() => localStorage.getItem('thinking-block')")
-    assert "secret" not in kept
-    assert page.evaluate("kept => JSON.parse(kept).length", kept) == 500
-    assert '"b519"' in kept
-    assert '"b0"' not in kept
+    stored = page.evaluate("() => localStorage.getItem('thinking-block')")
+    assert "secret" not in stored
+    assert page.evaluate("kept => JSON.parse(kept).length", stored) == 500
+    assert '"b519"' in stored
+    assert '"b0"' not in stored
 
 
 def test_a_policy_that_remembers_nothing_keeps_nothing(page: Page) -> None:
     """R056."""
-    show(page, begun() + answered(), id="block", attributes={"block-id": "turn-1", "preset": "agent"})
+    show_block(
+        page,
+        running_thought() + answer_after_thought(),
+        id="block",
+        attributes={"block-id": "turn-1", "preset": "agent"},
+    )
     page.locator(HEADER).click()
     assert page.evaluate("() => localStorage.getItem('thinking-block')") is None
 
 
 def test_finding_text_opens_and_counts_as_a_choice(page: Page) -> None:
-    show(page, begun(WORDS), id="block", now=1000)
+    show_block(page, running_thought(WORDS), id="block", now=1000)
     assert page.evaluate("() => block.find('FERRY')") == [{"block": 0, "at": WORDS.index("ferry")}]
-    tell(page, answered())
+    feed_more(page, answer_after_thought())
     assert _opened(page)
 
 
 def test_the_browsers_own_search_opens_a_closed_block(page: Page) -> None:
     """A link to a text in the thinking opens it, and that is the reader's choice."""
-    show(page, begun() + answered(), id="block")
+    show_block(page, running_thought() + answer_after_thought(), id="block")
     page.wait_for_function("() => block.shadowRoot.querySelector('.text p')")
     page.evaluate(
         "() => { window.by = []; block.addEventListener('thinking-toggle', event => "
@@ -222,15 +240,19 @@ BELOW = """to => {
 }"""
 
 
-@pytest.mark.parametrize(("above", "stays"), [(1000, False), (0, True)], ids=["room to scroll", "no room"])
-def test_closing_by_itself_moves_nothing_the_reader_looks_at(page: Page, above: int, stays: bool) -> None:
+@pytest.mark.parametrize(
+    ("padding_px", "stays"), [(1000, False), (0, True)], ids=["room to scroll", "no room"]
+)
+def test_closing_by_itself_moves_nothing_the_reader_looks_at(
+    page: Page, padding_px: int, stays: bool
+) -> None:
     """Where the page cannot scroll back as far as it would become shorter, the block stays open."""
     long = "\n\n".join(f"Paragraph {n}" for n in range(60))
-    page.evaluate("above => { stage.style.paddingTop = `${above}px`; }", above)
-    show(page, begun(long), id="block", policy={"preset": "trace"}, now=1000)
-    page.evaluate(BELOW, above + 200)
-    before = page.evaluate("() => below.getBoundingClientRect().top")
-    tell(page, answered())
+    page.evaluate("above => { stage.style.paddingTop = `${above}px`; }", padding_px)
+    show_block(page, running_thought(long), id="block", policy={"preset": "trace"}, now=1000)
+    page.evaluate(BELOW, padding_px + 200)
+    top_before = page.evaluate("() => below.getBoundingClientRect().top")
+    feed_more(page, answer_after_thought())
     assert _opened(page) is stays
     page.wait_for_timeout(300)
-    assert page.evaluate("() => below.getBoundingClientRect().top") == pytest.approx(before, abs=1)
+    assert page.evaluate("() => below.getBoundingClientRect().top") == pytest.approx(top_before, abs=1)

@@ -6,7 +6,15 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page
 from tests.web import page_pictures
-from tests.web.page_visits import WEB, Gateway, ask, finished, gateway_at, visiting, with_careful
+from tests.web.page_visits import (
+    WEB,
+    GatewayProcess,
+    ask,
+    gateway_at,
+    open_visit,
+    wait_for_answers,
+    with_approval_agent,
+)
 
 AXE = WEB / "node_modules" / "axe-core" / "axe.min.js"
 RULES = """async () => {
@@ -16,11 +24,11 @@ RULES = """async () => {
   return found.violations.map(({id, nodes}) => [id, nodes.slice(0, 3).map(told)]);
 }"""
 STATES = (
-    page_pictures.first,
+    page_pictures.start_page,
     page_pictures.streaming,
-    page_pictures.opened,
+    page_pictures.opened_thinking,
     page_pictures.approval,
-    page_pictures.aside,
+    page_pictures.side_panel,
     page_pictures.thought_only,
     page_pictures.links,
     page_pictures.menu,
@@ -29,12 +37,16 @@ STATES = (
     page_pictures.settings,
     page_pictures.search,
 )
-LOOKS = {name: look for name, look in page_pictures.LOOKS.items() if name not in page_pictures.ONLY}
+VARIANTS = {
+    name: variant_options
+    for name, variant_options in page_pictures.VARIANTS.items()
+    if name not in page_pictures.VARIANT_SCENES
+}
 
 
 @pytest.fixture(scope="module")
-def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    with gateway_at(with_careful(tmp_path_factory.mktemp("home"))) as running:
+def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GatewayProcess]:
+    with gateway_at(with_approval_agent(tmp_path_factory.mktemp("home"))) as running:
         yield running
 
 
@@ -46,12 +58,12 @@ def _begin_anew(page: Page) -> None:
     page.wait_for_selector(".puzzle")
 
 
-@pytest.mark.parametrize("look", LOOKS)
-def test_axe_finds_nothing(browser: Browser, gateway: Gateway, look: str) -> None:
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_axe_finds_nothing(browser: Browser, gateway: GatewayProcess, variant: str) -> None:
     """R130 to R136 for the page around the block, in all its states."""
-    language = LOOKS[look].get("locale", "en-US")
+    language = VARIANTS[variant].get("locale", "en-US")
     gateway.call("/api/preferences", {"language": language}, "PUT")
-    with visiting(browser, gateway.url, **{**LOOKS[look], "reduced_motion": "reduce"}) as visit:
+    with open_visit(browser, gateway.url, **{**VARIANTS[variant], "reduced_motion": "reduce"}) as visit:
         page = visit.open()
         page.wait_for_function("language => document.documentElement.lang === language", arg=language)
         page.evaluate(AXE.read_text(encoding="utf-8"))
@@ -61,10 +73,10 @@ def test_axe_finds_nothing(browser: Browser, gateway: Gateway, look: str) -> Non
             assert page.evaluate(RULES) == [], state.__name__
 
 
-def test_one_voice_speaks_at_boundaries_only(browser: Browser, gateway: Gateway) -> None:
+def test_one_voice_speaks_at_boundaries_only(browser: Browser, gateway: GatewayProcess) -> None:
     """R135: one status region for the page; few words over a whole turn, and never the thought itself."""
     gateway.call("/api/preferences", {}, "PUT")
-    with visiting(browser, gateway.url) as visit:
+    with open_visit(browser, gateway.url) as visit:
         page = visit.open()
         page.evaluate(
             """() => { const said = window.said = []; new MutationObserver(() => {
@@ -73,18 +85,18 @@ def test_one_voice_speaks_at_boundaries_only(browser: Browser, gateway: Gateway)
             }).observe(document.body, {subtree: true, childList: true, characterData: true}); }"""
         )
         ask(page, "make 24 from 6 4")
-        finished(page)
+        wait_for_answers(page)
         page.wait_for_function("() => window.said.some(one => one.includes('Answer ready'))")
-        said = page.evaluate("() => window.said")
+        announcements = page.evaluate("() => window.said")
         assert page.locator("body > [role=status]").count() == 1
-        assert said
-        assert len(said) <= 3
-        assert not [one for one in said if "leaves" in one]
-        assert any("Answer ready" in one for one in said), said
+        assert announcements
+        assert len(announcements) <= 3
+        assert not [announcement for announcement in announcements if "leaves" in announcement]
+        assert any("Answer ready" in announcement for announcement in announcements), announcements
 
 
-def test_right_to_left_moves_everything_to_the_other_side(browser: Browser, gateway: Gateway) -> None:
-    with visiting(browser, gateway.url) as visit:
+def test_right_to_left_moves_everything_to_the_other_side(browser: Browser, gateway: GatewayProcess) -> None:
+    with open_visit(browser, gateway.url) as visit:
         page = visit.open()
         page.evaluate("() => { document.documentElement.dir = 'rtl'; }")
         side = page.locator(".side").bounding_box()

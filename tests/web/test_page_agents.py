@@ -6,16 +6,16 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 from tests.web.page_visits import (
-    QUICK,
-    SLOW,
-    Gateway,
-    Visit,
+    QUICK_QUESTION,
+    SLOW_PUZZLE,
+    GatewayProcess,
+    PageVisit,
     ask,
-    block,
-    finished,
+    block_events,
     gateway_at,
-    visiting,
-    with_careful,
+    open_visit,
+    wait_for_answers,
+    with_approval_agent,
 )
 
 DEEP = ("Planner", "Reader", "Scout", "Checker", "Clerk")
@@ -23,12 +23,12 @@ NARROW: dict[str, Any] = {"viewport": {"width": 360, "height": 740}}
 
 
 @pytest.fixture(scope="module")
-def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    with gateway_at(with_careful(tmp_path_factory.mktemp("home"))) as running:
+def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GatewayProcess]:
+    with gateway_at(with_approval_agent(tmp_path_factory.mktemp("home"))) as running:
         yield running
 
 
-def _ask_agent(page: Page, name: str, question: str = QUICK) -> None:
+def _ask_agent(page: Page, name: str, question: str = QUICK_QUESTION) -> None:
     page.locator(".composer .chip").first.click()
     page.locator(".option", has_text=name).click()
     ask(page, question)
@@ -38,10 +38,10 @@ def _waiting(page: Page) -> None:
     page.wait_for_selector(".approval")
     assert "checker wants to run" in page.inner_text(".approval")
     assert page.inner_text(".approval dt") == "task"
-    assert f"Question: {QUICK}" in page.inner_text(".approval pre")
+    assert f"Question: {QUICK_QUESTION}" in page.inner_text(".approval pre")
 
 
-def test_a_call_waits_over_a_reload_until_it_is_allowed(visit: Visit, gateway: Gateway) -> None:
+def test_a_call_waits_over_a_reload_until_it_is_allowed(visit: PageVisit, gateway: GatewayProcess) -> None:
     """The page asks as soon as the log says so, and what was allowed runs."""
     page = visit.open()
     _ask_agent(page, "Careful")
@@ -50,7 +50,7 @@ def test_a_call_waits_over_a_reload_until_it_is_allowed(visit: Visit, gateway: G
     _waiting(page)
     expect(page.locator("body > [role=status]")).to_have_text("A tool waits for your approval: checker")
     page.get_by_role("button", name="Allow").click()
-    finished(page)
+    wait_for_answers(page)
     assert page.locator(".approval").count() == 0
     assert "The checker agrees." in (page.text_content(".answer") or "")
     (turn,) = gateway.call(f"/api/sessions/{page.url.partition('#')[2]}")["turns"]
@@ -59,19 +59,19 @@ def test_a_call_waits_over_a_reload_until_it_is_allowed(visit: Visit, gateway: G
     assert (call["approval"], call["result"]) == ("granted", "Right.")
 
 
-def test_a_call_that_is_declined_is_not_made_and_the_answer_comes_without(visit: Visit) -> None:
+def test_a_call_that_is_declined_is_not_made_and_the_answer_comes_without(visit: PageVisit) -> None:
     page = visit.open()
     _ask_agent(page, "Careful")
     _waiting(page)
     page.get_by_role("button", name="Decline").click()
-    finished(page)
+    wait_for_answers(page)
     assert "What the checker said" in (page.text_content(".answer") or "")
     page.evaluate("() => document.querySelector('thinking-block').expandAll()")
     expect(page.locator("thinking-block").get_by_text("Declined")).to_be_visible()
 
 
 def test_the_agent_that_was_asked_is_named_live_and_afterwards(
-    visit: Visit, browser: Browser, gateway: Gateway
+    visit: PageVisit, browser: Browser, gateway: GatewayProcess
 ) -> None:
     page = visit.open()
     _ask_agent(page, "Planner")
@@ -79,39 +79,39 @@ def test_the_agent_that_was_asked_is_named_live_and_afterwards(
     expect(page.get_by_role("heading", name="Answer by Planner")).to_have_count(1)
     page.reload()
     expect(page.get_by_role("heading", name="Answer by Planner")).to_have_count(1)
-    finished(page)
+    wait_for_answers(page)
     assert page.inner_text(".facts") == "Planner"
-    with visiting(browser, gateway.url) as elsewhere:
-        other = elsewhere.open(page.url.partition("#")[2])
-        finished(other)
-        assert other.inner_text(".facts") == "Planner"
-        expect(other.get_by_role("button", name="Who answers: Planner")).to_be_visible()
+    with open_visit(browser, gateway.url) as elsewhere:
+        second_page = elsewhere.open(page.url.partition("#")[2])
+        wait_for_answers(second_page)
+        assert second_page.inner_text(".facts") == "Planner"
+        expect(second_page.get_by_role("button", name="Who answers: Planner")).to_be_visible()
 
 
-def test_answer_now_hurries_an_agent_and_is_told(visit: Visit) -> None:
+def test_answer_now_hurries_an_agent_and_is_told(visit: PageVisit) -> None:
     page = visit.open()
-    _ask_agent(page, "Planner", SLOW)
+    _ask_agent(page, "Planner", SLOW_PUZZLE)
     page.wait_for_function("() => document.querySelector('thinking-block')?.text.length > 40")
     page.locator(".composer").get_by_role("button", name="Answer now").click()
-    finished(page)
+    wait_for_answers(page)
     assert "952" in (page.text_content(".answer") or "")
     assert "calculator" not in (page.text_content(".answer") or ""), "the tools were to be left out"
 
 
 def test_the_header_keeps_its_badge_and_its_arrow_in_narrow_windows(
-    browser: Browser, gateway: Gateway
+    browser: Browser, gateway: GatewayProcess
 ) -> None:
     """Label, tools and the arrow: all of it inside of 360 pixels, in both languages."""
-    events = block(0, "reasoning", "Let us see what there is to see. " * 40)
+    events = block_events(0, "reasoning", "Let us see what there is to see. " * 40)
     for number in range(1, 13):
-        events += block(number, "tool_call", "{}", name="calculator", result="24")
-    events += [*block(13, "text", "Done."), {"type": "turn.ended", "finish": "stop"}]
-    session = gateway.keep_events("Many tools", events)
+        events += block_events(number, "tool_call", "{}", name="calculator", result="24")
+    events += [*block_events(13, "text", "Done."), {"type": "turn.ended", "finish": "stop"}]
+    session = gateway.import_events("Many tools", events)
     for language in ("en-US", "pt-BR"):
         gateway.call("/api/preferences", {"language": language}, "PUT")
-        with visiting(browser, gateway.url, locale=language, **NARROW) as visit:
+        with open_visit(browser, gateway.url, locale=language, **NARROW) as visit:
             page = visit.open(session)
-            finished(page)
+            wait_for_answers(page)
             shown = page.evaluate(
                 """() => {
                   const root = document.querySelector("thinking-block").shadowRoot;
@@ -128,17 +128,17 @@ def test_the_header_keeps_its_badge_and_its_arrow_in_narrow_windows(
     gateway.call("/api/preferences", {}, "PUT")
 
 
-def test_what_it_cost_is_told_where_the_gateway_knows(visit: Visit, gateway: Gateway) -> None:
+def test_what_it_cost_is_told_where_the_gateway_knows(visit: PageVisit, gateway: GatewayProcess) -> None:
     usage = {"input": 1000, "output": 1000, "reasoning": 400}
-    said: list[dict[str, Any]] = [*block(0, "reasoning", "Hm."), *block(1, "text", "A fern.")]
-    said += [{"type": "usage.reported", "usage": usage}, {"type": "turn.ended", "finish": "stop"}]
-    session = gateway.keep_events("Priced", said, model="claude-opus-4-5", provider="anthropic")
+    events: list[dict[str, Any]] = [*block_events(0, "reasoning", "Hm."), *block_events(1, "text", "A fern.")]
+    events += [{"type": "usage.reported", "usage": usage}, {"type": "turn.ended", "finish": "stop"}]
+    session = gateway.import_events("Priced", events, model="claude-opus-4-5", provider="anthropic")
     page = visit.open(session)
     expect(page.locator(".facts")).to_have_text(
         "claude-opus-4-5 · 1,000 tokens in · 1,000 out · 400 thinking · 0.03 USD"
     )
     assert "genai-prices" in (page.locator(".facts").get_attribute("title") or "")
-    unknown = gateway.keep_events("Unpriced", said, provider="ollama")
+    unknown = gateway.import_events("Unpriced", events, provider="ollama")
     page.evaluate("id => { location.hash = id; }", unknown)
     expect(page.locator("h1")).to_have_text("Unpriced")
     with page.expect_response("**/api/turns/*"):
@@ -146,28 +146,28 @@ def test_what_it_cost_is_told_where_the_gateway_knows(visit: Visit, gateway: Gat
     expect(page.locator(".facts")).to_have_text("trial · 1,000 tokens in · 1,000 out · 400 thinking")
 
 
-def _nested(gateway: Gateway) -> str:
+def _nested(gateway: GatewayProcess) -> str:
     """Five assistants, each working for the one before; the deepest thinks and uses a tool."""
     events: list[dict[str, Any]] = []
     for number, name in enumerate(DEEP):
-        events += block(
+        events += block_events(
             number, "assistant_call", f"Task for {name}", name=name, parent=number - 1 if number else None
         )
     last = len(DEEP) - 1
-    events += block(last + 1, "reasoning", "Deep down I **look** at it.", parent=last)
-    events += block(last + 2, "tool_call", "{}", name="lens", parent=last, result="a fern")
+    events += block_events(last + 1, "reasoning", "Deep down I **look** at it.", parent=last)
+    events += block_events(last + 2, "tool_call", "{}", name="lens", parent=last, result="a fern")
     events += [
         {"type": "tool.finished", "block": n, "result": f"{DEEP[n]} is done"} for n in range(last, -1, -1)
     ]
-    events += [*block(last + 3, "text", "A fern."), {"type": "turn.ended", "finish": "stop"}]
-    return gateway.keep_events("Nested", events)
+    events += [*block_events(last + 3, "text", "A fern."), {"type": "turn.ended", "finish": "stop"}]
+    return gateway.import_events("Nested", events)
 
 
 def test_what_lies_deeper_than_three_assistants_opens_beside_the_conversation(
-    visit: Visit, gateway: Gateway
+    visit: PageVisit, gateway: GatewayProcess
 ) -> None:
     page = visit.open(_nested(gateway))
-    finished(page)
+    wait_for_answers(page)
     page.get_by_role("button", name="Expand all thinking").click()
     thinking = page.locator(".exchange thinking-block")
     expect(thinking.get_by_text("Task for Scout").first).to_be_visible()

@@ -6,7 +6,7 @@ from urllib.error import HTTPError
 
 import pytest
 from playwright.sync_api import Browser
-from tests.web.page_visits import finished, gateway_at, visiting
+from tests.web.page_visits import gateway_at, open_visit, wait_for_answers
 
 TURNS = 5_000
 MOST_BYTES = 500_000
@@ -18,33 +18,35 @@ def test_long_answers_open_at_their_end(browser: Browser, tmp_path: Path) -> Non
     """What is not in sight gets its size only as it is drawn; the end is the end all the same."""
     tall = "\n\n".join(f"Paragraph {n}. " + "More words. " * 20 for n in range(10))
     with gateway_at(tmp_path) as gateway:
-        session = gateway.keep("Tall", *((f"Question {n}", "A thought.", tall) for n in range(20)))
-        with visiting(browser, gateway.url) as visit:
+        session = gateway.import_exchanges(
+            "Tall", *((f"Question {n}", "A thought.", tall) for n in range(20))
+        )
+        with open_visit(browser, gateway.url) as visit:
             page = visit.open(session)
-            finished(page, 20)
+            wait_for_answers(page, 20)
             page.wait_for_timeout(600)
-            left = page.evaluate(
+            remaining_px = page.evaluate(
                 "() => { const {scrollTop, scrollHeight, clientHeight} = document.querySelector('.scroll'); "
                 "return scrollHeight - scrollTop - clientHeight; }"
             )
-            assert left == pytest.approx(0, abs=2)
+            assert remaining_px == pytest.approx(0, abs=2)
 
 
 def test_ten_thousand_messages(browser: Browser, tmp_path: Path) -> None:
     with gateway_at(tmp_path) as gateway:
-        session = gateway.keep(
+        session = gateway.import_exchanges(
             "Long", ("What comes next?", "A thought about it. " * 20, "An answer about it. " * 20)
         )
         gateway.stop(signal.SIGINT)
-        gateway.multiply(session, TURNS)
+        gateway.multiply_turn(session, TURNS)
         gateway.start()
-        with visiting(browser, gateway.url) as visit:
+        with open_visit(browser, gateway.url) as visit:
             page = visit.open()
             page.wait_for_selector(".puzzle")
             page.evaluate("() => performance.clearResourceTimings()")
             page.evaluate("id => { location.hash = id; }", session)
             page.wait_for_function("() => document.querySelectorAll('.exchange').length >= 20")
-            finished(page, 20)
+            wait_for_answers(page, 20)
             read = page.evaluate(
                 """() => performance.getEntriesByType("resource")
                   .reduce((sum, one) => sum + one.decodedBodySize, 0)"""
@@ -79,28 +81,30 @@ def test_ten_thousand_messages(browser: Browser, tmp_path: Path) -> None:
 def test_a_conversation_can_be_read_from_its_end_and_from_any_turn(tmp_path: Path) -> None:
     """Pages go backwards, each in the order it was said; a turn of another session is no place in it."""
     with gateway_at(tmp_path) as gateway:
-        session = gateway.keep("Pages", *((f"question {n}", "", f"answer {n}") for n in range(7)))
-        other = gateway.keep("Other", ("elsewhere", "", "there"))
+        session = gateway.import_exchanges("Pages", *((f"question {n}", "", f"answer {n}") for n in range(7)))
+        other_session = gateway.import_exchanges("Other", ("elsewhere", "", "there"))
         path = f"/api/sessions/{session}/messages"
         turns = [turn["id"] for turn in gateway.call(f"/api/sessions/{session}")["turns"]]
 
         def read(query: str) -> tuple[list[str], str]:
             page = gateway.call(f"{path}?{query}")
-            return [one["content"] for one in page["items"] if one["role"] == "user"], page["next"]
+            return [message["content"] for message in page["items"] if message["role"] == "user"], page[
+                "next"
+            ]
 
-        last, before = read("order=newest&limit=3")
+        last, cursor = read("order=newest&limit=3")
         assert last == ["question 4", "question 5", "question 6"]
-        middle, before = read(f"order=newest&limit=3&after={before}")
+        middle, cursor = read(f"order=newest&limit=3&after={cursor}")
         assert middle == ["question 1", "question 2", "question 3"]
-        assert read(f"order=newest&limit=3&after={before}") == (["question 0"], "")
+        assert read(f"order=newest&limit=3&after={cursor}") == (["question 0"], "")
         assert read(f"order=newest&limit=2&turn={turns[3]}")[0] == ["question 2", "question 3"]
         onward, after = read(f"limit=2&turn={turns[3]}")
         assert onward == ["question 3", "question 4"]
         assert read(f"limit=9&after={after}") == (["question 5", "question 6"], "")
         assert read("limit=2")[0] == ["question 0", "question 1"]
-        (foreign,) = gateway.call(f"/api/sessions/{other}")["turns"]
+        (foreign,) = gateway.call(f"/api/sessions/{other_session}")["turns"]
         for turn in (foreign["id"], "trn_nothing"):
-            with pytest.raises(HTTPError) as told:
+            with pytest.raises(HTTPError) as error_info:
                 read(f"turn={turn}")
-            assert told.value.code == NOT_FOUND
-            told.value.close()
+            assert error_info.value.code == NOT_FOUND
+            error_info.value.close()

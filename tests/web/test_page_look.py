@@ -1,6 +1,6 @@
 """How thinking looks beside the answer on the chat page, read from what was kept."""
 
-from tests.web.page_visits import Gateway, Visit
+from tests.web.page_visits import GatewayProcess, PageVisit
 
 STYLES = """() => ["thinking-block", ".answer"].map(name => {
   const {fontSize, lineHeight, color, backgroundColor} = getComputedStyle(document.querySelector(name));
@@ -8,10 +8,12 @@ STYLES = """() => ["thinking-block", ".answer"].map(name => {
 })"""
 
 
-def test_what_was_kept_is_shown_apart_and_quieter_than_the_answer(visit: Visit, gateway: Gateway) -> None:
+def test_what_was_kept_is_shown_apart_and_quieter_than_the_answer(
+    visit: PageVisit, gateway: GatewayProcess
+) -> None:
     """R053, R066, R067: the thought comes out of the message's own field, and is smaller than the answer."""
-    with_thought = gateway.keep("With", ("Why?", "A thought about it.", "Because."))
-    without = gateway.keep("Without", ("Why?", "", "Because."))
+    with_thought = gateway.import_exchanges("With", ("Why?", "A thought about it.", "Because."))
+    without = gateway.import_exchanges("Without", ("Why?", "", "Because."))
     page = visit.open(with_thought)
     page.wait_for_selector(".answer >> text=Because.")
     page.wait_for_selector("thinking-block[status=done]")

@@ -9,26 +9,26 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 from tests.web.page_visits import (
     PUZZLE,
-    QUICK,
+    QUICK_QUESTION,
     WEB,
-    Gateway,
-    Visit,
+    GatewayProcess,
+    PageVisit,
     ask,
-    finished,
-    gaps,
     gateway_at,
-    thought,
-    visiting,
+    normalized_space,
+    open_visit,
+    thinking_text,
+    wait_for_answers,
 )
 
 THOUGHT = "First the marigold, then the fern.\n\nThe marigold wants sun.\n\nSo the fern it is."
 
 
 @pytest.fixture
-def visit(browser: Browser, gateway: Gateway) -> Iterator[Visit]:
+def visit(browser: Browser, gateway: GatewayProcess) -> Iterator[PageVisit]:
     gateway.call("/api/preferences", {}, "PUT")
-    with visiting(browser, gateway.url) as begun:
-        yield begun
+    with open_visit(browser, gateway.url) as opened:
+        yield opened
 
 
 def _open(page: Page, nth: int = 0) -> bool:
@@ -39,7 +39,7 @@ LATE_ENTER = """node => node.dispatchEvent(new KeyboardEvent("keydown",
   {key: "Enter", keyCode: 229, bubbles: true, cancelable: true}))"""
 
 
-def test_the_enter_that_ends_a_composition_does_nothing_else(visit: Visit) -> None:
+def test_the_enter_that_ends_a_composition_does_nothing_else(visit: PageVisit) -> None:
     """In Safari it comes after the end of the composition, and only its old code tells."""
     page = visit.open()
     page.fill("#message", "にほん")
@@ -52,7 +52,7 @@ def test_the_enter_that_ends_a_composition_does_nothing_else(visit: Visit) -> No
     expect(page.locator(".exchange")).to_have_count(0)
 
 
-def test_escape_in_an_empty_search_field_closes_its_dialog(visit: Visit) -> None:
+def test_escape_in_an_empty_search_field_closes_its_dialog(visit: PageVisit) -> None:
     """In Safari the field keeps the key to itself, so a key that the browser does nothing about must do."""
     page = visit.open()
     page.keyboard.press("Control+k")
@@ -66,9 +66,9 @@ def test_escape_in_an_empty_search_field_closes_its_dialog(visit: Visit) -> None
     expect(field).to_have_count(0)
 
 
-def test_search_over_thoughts_opens_the_block_at_the_hit(visit: Visit, gateway: Gateway) -> None:
+def test_search_over_thoughts_opens_the_block_at_the_hit(visit: PageVisit, gateway: GatewayProcess) -> None:
     """R138: thoughts are found, and only where they are asked for."""
-    gateway.keep("A shady corner", ("what grows here", THOUGHT, "A fern grows there."))
+    gateway.import_exchanges("A shady corner", ("what grows here", THOUGHT, "A fern grows there."))
     page = visit.open()
     page.keyboard.press("Control+k")
     page.wait_for_selector("dialog.search")
@@ -86,21 +86,21 @@ def test_search_over_thoughts_opens_the_block_at_the_hit(visit: Visit, gateway: 
     assert "/0" in page.url
 
 
-def test_find_in_thinking_counts_and_goes_round(visit: Visit, gateway: Gateway) -> None:
-    session = gateway.keep(
+def test_find_in_thinking_counts_and_goes_round(visit: PageVisit, gateway: GatewayProcess) -> None:
+    session = gateway.import_exchanges(
         "Finding", ("one", THOUGHT, "A fern."), ("two", "Again the fern.", "Still a fern.")
     )
     page = visit.open(session)
-    finished(page, 2)
+    wait_for_answers(page, 2)
     page.get_by_role("button", name="Find in thinking").click()
     page.wait_for_selector(".finder")
     page.keyboard.type("fern")
     page.wait_for_selector("text=1 of 3")
     assert _open(page)
     assert page.evaluate("() => CSS.highlights.size") == 1
-    for told in ("2 of 3", "3 of 3", "1 of 3"):
+    for count_text in ("2 of 3", "3 of 3", "1 of 3"):
         page.keyboard.press("Enter")
-        page.wait_for_selector(f"text={told}")
+        page.wait_for_selector(f"text={count_text}")
     assert _open(page, 1)
     page.keyboard.press("Shift+Enter")
     page.wait_for_selector("text=3 of 3")
@@ -109,33 +109,35 @@ def test_find_in_thinking_counts_and_goes_round(visit: Visit, gateway: Gateway) 
     assert page.evaluate("() => CSS.highlights.size") == 0
 
 
-def test_a_replay_has_a_slider_and_a_speed(visit: Visit, gateway: Gateway) -> None:
-    page = visit.open(gateway.keep("Played", ("what grows here", THOUGHT * 3, "A fern grows there.")))
-    finished(page)
-    whole = thought(page)
+def test_a_replay_has_a_slider_and_a_speed(visit: PageVisit, gateway: GatewayProcess) -> None:
+    page = visit.open(
+        gateway.import_exchanges("Played", ("what grows here", THOUGHT * 3, "A fern grows there."))
+    )
+    wait_for_answers(page)
+    whole = thinking_text(page)
     page.get_by_role("button", name="Replay").click()
     slider = page.get_by_role("slider", name="Moment")
     slider.wait_for()
     page.get_by_role("button", name="Pause").click()
     slider.evaluate("one => { one.value = one.max / 2; one.dispatchEvent(new Event('input')); }")
-    half = thought(page)
+    half = thinking_text(page)
     assert 0 < len(half) < len(whole)
     assert whole.startswith(half)
     assert page.text_content(".answer") == ""
     slider.evaluate("one => { one.value = 0; one.dispatchEvent(new Event('input')); }")
-    assert len(thought(page)) < len(half)
+    assert len(thinking_text(page)) < len(half)
     page.get_by_label("Speed").select_option("8")
     page.get_by_role("button", name="Play", exact=True).click()
     expect(page.locator(".answer")).to_have_text("A fern grows there.", timeout=5_000)
-    assert thought(page) == whole
+    assert thinking_text(page) == whole
     page.get_by_role("button", name="End replay").click()
     assert page.locator(".replay").count() == 0
     assert page.text_content(".answer") == "A fern grows there."
 
 
-def test_what_goes_out_comes_in_again(visit: Visit, gateway: Gateway, tmp_path: Path) -> None:
+def test_what_goes_out_comes_in_again(visit: PageVisit, gateway: GatewayProcess, tmp_path: Path) -> None:
     """R137: with thinking when it is wanted, without when nothing is said."""
-    session = gateway.keep("Round trip", ("what grows here", THOUGHT, "A *fern* grows there."))
+    session = gateway.import_exchanges("Round trip", ("what grows here", THOUGHT, "A *fern* grows there."))
     page = visit.open(session)
 
     def exported(*choices: str) -> str:
@@ -152,22 +154,24 @@ def test_what_goes_out_comes_in_again(visit: Visit, gateway: Gateway, tmp_path: 
     plain = exported()
     assert Path(plain).suffix == ".md"
     assert "marigold" not in Path(plain).read_text()
-    told = exported("Include thinking")
-    assert "marigold" in Path(told).read_text()
+    markdown = exported("Include thinking")
+    assert "marigold" in Path(markdown).read_text()
     whole = exported("JSON")
     assert json.loads(Path(whole).read_text())["title"] == "Round trip"
-    for file in (told, whole):
-        before = page.get_attribute(".exchange", "id")
+    for file in (markdown, whole):
+        exchange_id = page.get_attribute(".exchange", "id")
         page.set_input_files("input[type=file]", file)
         page.wait_for_selector("text=Imported: Round trip")
-        page.wait_for_function("id => (document.querySelector('.exchange')?.id ?? id) !== id", arg=before)
-        finished(page)
-        assert thought(page) == THOUGHT
+        page.wait_for_function(
+            "id => (document.querySelector('.exchange')?.id ?? id) !== id", arg=exchange_id
+        )
+        wait_for_answers(page)
+        assert thinking_text(page) == THOUGHT
         assert page.text_content(".answer") == "A fern grows there."
         page.get_by_role("button", name="Dismiss").last.click()
 
 
-def test_a_file_that_is_none_is_refused_in_plain_words(visit: Visit, tmp_path: Path) -> None:
+def test_a_file_that_is_none_is_refused_in_plain_words(visit: PageVisit, tmp_path: Path) -> None:
     page = visit.open()
     (tmp_path / "other.json").write_text('{"hello": 1}')
     page.set_input_files("input[type=file]", tmp_path / "other.json")
@@ -175,7 +179,7 @@ def test_a_file_that_is_none_is_refused_in_plain_words(visit: Visit, tmp_path: P
     assert "not a session of Thinkaloud" in page.inner_text(".toast.bad")
 
 
-def test_an_agent_offers_thinking_only_where_the_model_can(visit: Visit, gateway: Gateway) -> None:
+def test_an_agent_offers_thinking_only_where_the_model_can(visit: PageVisit, gateway: GatewayProcess) -> None:
     """R040, R041, R043, R044: a checkbox for models that think, and the reason for those that do not."""
     page = visit.open()
     page.get_by_role("button", name="Agents").click()
@@ -201,7 +205,7 @@ def test_an_agent_offers_thinking_only_where_the_model_can(visit: Visit, gateway
     page.get_by_label("How hard to think").select_option("high")
     page.get_by_role("button", name="Save").click()
     page.get_by_role("button", name="Use Reader").click()
-    (agent,) = [one for one in gateway.call("/api/agents")["items"] if one["name"] == "Reader"]
+    (agent,) = [item for item in gateway.call("/api/agents")["items"] if item["name"] == "Reader"]
     assert (agent["model"], agent["thinking"], agent["level"], agent["budget_tokens"]) == (
         "builtin/solver",
         True,
@@ -209,13 +213,13 @@ def test_an_agent_offers_thinking_only_where_the_model_can(visit: Visit, gateway
         None,
     )
     assert agent["system"] == "Read slowly."
-    ask(page, QUICK)
-    finished(page)
+    ask(page, QUICK_QUESTION)
+    wait_for_answers(page)
     (turn,) = gateway.call(f"/api/sessions/{page.url.partition('#')[2]}")["turns"]
     assert turn["agent"] == agent["id"]
 
 
-def test_the_picker_says_what_each_models_thinking_can_do(visit: Visit) -> None:
+def test_the_picker_says_what_each_models_thinking_can_do(visit: PageVisit) -> None:
     page = visit.open()
     page.get_by_role("button", name="Who answers: Built-in solver").click()
     page.wait_for_selector(".option")
@@ -237,11 +241,13 @@ def test_the_picker_says_what_each_models_thinking_can_do(visit: Visit) -> None:
     assert page.input_value("#message") == "hello"
 
 
-def test_copying_leaves_thinking_out_unless_it_is_asked_for(visit: Visit, gateway: Gateway) -> None:
+def test_copying_leaves_thinking_out_unless_it_is_asked_for(
+    visit: PageVisit, gateway: GatewayProcess
+) -> None:
     visit.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    session = gateway.keep("Copy", ("one", THOUGHT, "A *fern*."))
+    session = gateway.import_exchanges("Copy", ("one", THOUGHT, "A *fern*."))
     page = visit.open(session)
-    finished(page)
+    wait_for_answers(page)
     page.get_by_role("button", name="Copy answer").click()
     assert page.evaluate("() => navigator.clipboard.readText()") == "A *fern*."
     page.get_by_role("button", name="Copy with thinking").click()
@@ -251,18 +257,20 @@ def test_copying_leaves_thinking_out_unless_it_is_asked_for(visit: Visit, gatewa
     assert copied.endswith("A *fern*.")
 
 
-def test_tokens_are_told_where_they_were_counted(visit: Visit, gateway: Gateway) -> None:
-    session = gateway.keep("Counted", ("one", THOUGHT, "A fern."))
+def test_tokens_are_told_where_they_were_counted(visit: PageVisit, gateway: GatewayProcess) -> None:
+    session = gateway.import_exchanges("Counted", ("one", THOUGHT, "A fern."))
     page = visit.open(session)
-    finished(page)
-    assert gaps(page.inner_text(".facts")).startswith("trial · 1,200 tokens in · 345 out · 210 thinking")
+    wait_for_answers(page)
+    assert normalized_space(page.inner_text(".facts")).startswith(
+        "trial · 1,200 tokens in · 345 out · 210 thinking"
+    )
 
 
-def test_answer_now_is_asked_for_and_its_refusal_told(visit: Visit) -> None:
-    asked: list[str] = []
+def test_answer_now_is_asked_for_and_its_refusal_told(visit: PageVisit) -> None:
+    requests: list[str] = []
 
     def refuse(route: Route) -> None:
-        asked.append(route.request.method)
+        requests.append(route.request.method)
         error = {"code": "conflict", "message": "This model cannot be hurried. Stop it, or wait."}
         route.fulfill(status=409, json={"error": error})
 
@@ -272,7 +280,7 @@ def test_answer_now_is_asked_for_and_its_refusal_told(visit: Visit) -> None:
     page.wait_for_selector("thinking-block[status=streaming]")
     page.locator(".composer").get_by_role("button", name="Answer now").click()
     page.wait_for_selector("text=This model cannot be hurried")
-    assert asked == ["POST"]
+    assert requests == ["POST"]
 
 
 def test_every_word_that_is_said_is_in_the_tables() -> None:
@@ -281,14 +289,14 @@ def test_every_word_that_is_said_is_in_the_tables() -> None:
     tables = sources.pop("words.ts"), sources.pop("more-words.ts")
     keys = [re.findall(r'^  "([^"]+)": \[".+?", ".+"\],$', table, re.M) for table in tables]
     assert len(set(keys[0] + keys[1])) == len(keys[0] + keys[1]) > 200, "a key is there twice"
-    said = {key for source in sources.values() for key in re.findall(r'\bt\("([^"]+)"', source)}
-    assert said - {*keys[0], *keys[1]} == set()
+    used_keys = {key for source in sources.values() for key in re.findall(r'\bt\("([^"]+)"', source)}
+    assert used_keys - {*keys[0], *keys[1]} == set()
 
 
-def test_renaming_and_deleting(visit: Visit, gateway: Gateway) -> None:
-    session = gateway.keep("Old name", ("one", THOUGHT, "A fern."))
+def test_renaming_and_deleting(visit: PageVisit, gateway: GatewayProcess) -> None:
+    session = gateway.import_exchanges("Old name", ("one", THOUGHT, "A fern."))
     page = visit.open(session)
-    finished(page)
+    wait_for_answers(page)
     page.get_by_role("button", name="Actions for this conversation").click()
     page.get_by_role("button", name="Rename").click()
     page.get_by_label("Title").fill("New name")
@@ -299,15 +307,15 @@ def test_renaming_and_deleting(visit: Visit, gateway: Gateway) -> None:
     page.get_by_role("button", name="Delete").click()
     page.get_by_role("dialog").get_by_role("button", name="Delete").click()
     page.wait_for_selector(".welcome")
-    assert session not in [one["id"] for one in gateway.call("/api/sessions")["items"]]
+    assert session not in [item["id"] for item in gateway.call("/api/sessions")["items"]]
 
 
-def test_a_conversation_that_is_gone_is_said_to_be_gone(visit: Visit) -> None:
+def test_a_conversation_that_is_gone_is_said_to_be_gone(visit: PageVisit) -> None:
     page = visit.open("ses_AAAAAAAAAAAAAAAAAAAAAA")
     page.wait_for_selector("text=This conversation is not there any more")
 
 
-def test_the_whole_page_by_keyboard_alone(visit: Visit) -> None:
+def test_the_whole_page_by_keyboard_alone(visit: PageVisit) -> None:
     """R133: from the first visit to an opened thought and on, without a pointer."""
     page = visit.open()
     page.wait_for_selector(".puzzle")
@@ -317,10 +325,10 @@ def test_the_whole_page_by_keyboard_alone(visit: Visit) -> None:
     )
     page.keyboard.press("Enter")
     assert page.evaluate("() => document.activeElement.id") == "message"
-    page.keyboard.type(QUICK)
+    page.keyboard.type(QUICK_QUESTION)
     page.keyboard.press("Enter")
-    finished(page)
-    seen: list[str] = []
+    wait_for_answers(page)
+    focused_names: list[str] = []
     focused = """() => {
       let one = document.activeElement;
       while (one?.shadowRoot?.activeElement) one = one.shadowRoot.activeElement;
@@ -328,11 +336,11 @@ def test_the_whole_page_by_keyboard_alone(visit: Visit) -> None:
     }"""
     for _ in range(60):
         page.keyboard.press("Shift+Tab")
-        seen.append(page.evaluate(focused))
-        if seen[-1].startswith("Thought for"):
+        focused_names.append(page.evaluate(focused))
+        if focused_names[-1].startswith("Thought for"):
             break
     else:
-        pytest.fail(f"the thought cannot be reached by keyboard: {seen}")
+        pytest.fail(f"the thought cannot be reached by keyboard: {focused_names}")
     page.keyboard.press("Enter")
     assert _open(page)
     page.keyboard.press("Space")
@@ -345,9 +353,9 @@ def test_the_whole_page_by_keyboard_alone(visit: Visit) -> None:
     page.wait_for_selector(".welcome")
 
 
-def test_narrow_windows_have_the_list_behind_a_button(browser: Browser, gateway: Gateway) -> None:
-    gateway.keep("Pocket", ("one", THOUGHT, "A fern."))
-    with visiting(browser, gateway.url, viewport={"width": 360, "height": 740}) as visit:
+def test_narrow_windows_have_the_list_behind_a_button(browser: Browser, gateway: GatewayProcess) -> None:
+    gateway.import_exchanges("Pocket", ("one", THOUGHT, "A fern."))
+    with open_visit(browser, gateway.url, viewport={"width": 360, "height": 740}) as visit:
         page = visit.open()
         assert page.evaluate("() => document.documentElement.scrollWidth") <= 360
         assert page.locator(".side").get_by_role("link", name="Pocket").count() == 0
@@ -355,7 +363,7 @@ def test_narrow_windows_have_the_list_behind_a_button(browser: Browser, gateway:
         assert opener.get_attribute("aria-expanded") == "false"
         opener.click()
         page.get_by_role("link", name="Pocket").first.click()
-        finished(page)
+        wait_for_answers(page)
         page.wait_for_function("() => document.querySelector('.side').inert")
         assert page.evaluate("() => document.documentElement.scrollWidth") <= 360
         opener.click()
@@ -364,13 +372,13 @@ def test_narrow_windows_have_the_list_behind_a_button(browser: Browser, gateway:
 
 
 def test_a_gateway_that_wants_a_token_is_asked_for_one(browser: Browser, tmp_path: Path) -> None:
-    with gateway_at(tmp_path, "--auth", "token") as gateway, visiting(browser, gateway.url) as visit:
+    with gateway_at(tmp_path, "--auth", "token") as gateway, open_visit(browser, gateway.url) as visit:
         page = visit.open()
         page.wait_for_selector("text=This gateway asks for a token")
-        token = next(word for word in gateway.told.read_text().split() if word.startswith("tka_"))
+        token = next(word for word in gateway.log_path.read_text().split() if word.startswith("tka_"))
         page.get_by_label("Token", exact=True).fill(token)
         page.keyboard.press("Enter")
         page.wait_for_selector("dialog", state="detached")
-        ask(page, QUICK)
-        finished(page)
+        ask(page, QUICK_QUESTION)
+        wait_for_answers(page)
         assert "51" in (page.text_content(".answer") or "")

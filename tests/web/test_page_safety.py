@@ -13,7 +13,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 from playwright.sync_api import Browser
-from tests.web.page_visits import Gateway, Visit, built, finished
+from tests.web.page_visits import GatewayProcess, PageVisit, require_built_page, wait_for_answers
 
 from thinkaloud.server.page import FOLDER
 
@@ -49,11 +49,13 @@ $\\style{color:red}{x}$ $\\color{red}{x}$
 """
 
 
-def test_hostile_text_runs_nothing_and_asks_nothing_of_anybody(visit: Visit, gateway: Gateway) -> None:
+def test_hostile_text_runs_nothing_and_asks_nothing_of_anybody(
+    visit: PageVisit, gateway: GatewayProcess
+) -> None:
     title = '"><img src=x onerror="window.__ran=1"><script>window.__ran=1</script>'
-    session = gateway.keep(title, (HOSTILE, HOSTILE, HOSTILE))
+    session = gateway.import_exchanges(title, (HOSTILE, HOSTILE, HOSTILE))
     page = visit.open(session)
-    finished(page)
+    wait_for_answers(page)
     page.evaluate("() => document.querySelector('thinking-block').expandAll()")
     page.wait_for_selector(".answer .code")
     page.wait_for_timeout(1500)
@@ -67,27 +69,27 @@ def test_hostile_text_runs_nothing_and_asks_nothing_of_anybody(visit: Visit, gat
     links = page.evaluate("() => [...document.querySelectorAll('.answer a')].map(one => one.href)")
     assert links
     assert [link for link in links if not re.match(r"https?://|mailto:", link)] == []
-    held = page.evaluate(
+    attributes = page.evaluate(
         """() => [...document.querySelectorAll("main *")]
           .flatMap(one => one.getAttributeNames())
           .filter(name => name.startsWith("on"))"""
     )
-    assert held == []
+    assert attributes == []
     assert "U+202E" in (page.text_content(".answer") or "")
     page.get_by_role("button", name="Search").click()
     page.wait_for_selector("dialog.search")
     page.keyboard.type("beacon")
     page.wait_for_selector(".hit")
     page.get_by_role("dialog").get_by_role("button", name="Close").click()
-    visit.check()
+    visit.check_errors()
 
 
-def test_an_answer_that_grows_is_the_answer_that_was_given(visit: Visit, gateway: Gateway) -> None:
+def test_an_answer_that_grows_is_the_answer_that_was_given(visit: PageVisit, gateway: GatewayProcess) -> None:
     """Blocks that are complete are left alone while the rest grows: in any pieces the result is the same."""
     text = HOSTILE + "\n\n1. one\n2. two\n\n   more of two\n\n> quote\n> > deeper\n\nlast *words*"
-    session = gateway.keep("Growing", ("one", "x", text))
+    session = gateway.import_exchanges("Growing", ("one", "x", text))
     page = visit.open(session)
-    finished(page)
+    wait_for_answers(page)
     page.wait_for_selector(".answer .code")
     chunk = next(path.name for path in FOLDER.glob("rich-*.js"))
     same = page.evaluate(
@@ -112,7 +114,7 @@ def test_an_answer_that_grows_is_the_answer_that_was_given(visit: Visit, gateway
     assert same == [True, True, True]
 
 
-def test_the_policy_is_strict_and_on_every_file(gateway: Gateway) -> None:
+def test_the_policy_is_strict_and_on_every_file(gateway: GatewayProcess) -> None:
     files = ["/", *(f"/static/{path.name}" for path in FOLDER.iterdir() if path.name != "index.html")]
     for path in files:
         with urlopen(gateway.url + path) as answer:
@@ -121,28 +123,28 @@ def test_the_policy_is_strict_and_on_every_file(gateway: Gateway) -> None:
             assert "require-trusted-types-for 'script'" in policy
             assert "unsafe" not in policy
             assert answer.headers["X-Content-Type-Options"] == "nosniff"
-            kept = "no-cache" if path == "/" else "immutable"
-            assert kept in answer.headers["Cache-Control"]
+            cache_rule = "no-cache" if path == "/" else "immutable"
+            assert cache_rule in answer.headers["Cache-Control"]
     html = (FOLDER / "index.html").read_text()
     assert not re.search(r"<style|style=|<script(?![^>]*src=)|\son\w+=|https?://", html)
 
 
-def test_the_page_comes_compressed_and_is_not_sent_twice(gateway: Gateway) -> None:
+def test_the_page_comes_compressed_and_is_not_sent_twice(gateway: GatewayProcess) -> None:
     with urlopen(Request(gateway.url + "/", headers={"Accept-Encoding": "gzip"})) as answer:
         assert gzip.decompress(answer.read()) == (FOLDER / "index.html").read_bytes()
         tag = answer.headers["ETag"]
-    with pytest.raises(HTTPError) as told:
+    with pytest.raises(HTTPError) as error_info:
         urlopen(Request(gateway.url + "/", headers={"If-None-Match": tag}))
-    assert told.value.code == 304
-    told.value.close()
-    with pytest.raises(HTTPError) as told:
+    assert error_info.value.code == 304
+    error_info.value.close()
+    with pytest.raises(HTTPError) as error_info:
         urlopen(gateway.url + "/static/other.js")
-    assert told.value.code == 404
-    told.value.close()
+    assert error_info.value.code == 404
+    error_info.value.close()
 
 
-def test_the_first_load_is_small(visit: Visit) -> None:
-    built()
+def test_the_first_load_is_small(visit: PageVisit) -> None:
+    require_built_page()
     scripts: set[str] = set()
     visit.context.on(
         "request",
@@ -184,9 +186,9 @@ def elsewhere() -> Iterator[str]:
 
 
 def test_a_link_on_another_site_leads_to_the_page_and_to_nothing_else(
-    browser: Browser, gateway: Gateway, elsewhere: str
+    browser: Browser, gateway: GatewayProcess, elsewhere: str
 ) -> None:
-    session = gateway.keep("Linked", ("one", "two", "three"))
+    session = gateway.import_exchanges("Linked", ("one", "two", "three"))
     context = browser.new_context()
     page = context.new_page()
     for path, status in (
@@ -203,7 +205,7 @@ def test_a_link_on_another_site_leads_to_the_page_and_to_nothing_else(
         assert answer.value.request.headers.get("sec-fetch-site", "cross-site") == "cross-site"
     page.goto(f"{elsewhere}/{quote(f'{gateway.url}/#{session}')}")
     page.click("a")
-    finished(page)
+    wait_for_answers(page)
     assert page.text_content(".answer") == "three"
     context.close()
 
@@ -272,18 +274,18 @@ def test_a_link_on_another_site_leads_to_the_page_and_to_nothing_else(
     ],
 )
 def test_only_a_whole_window_on_the_page_may_come_from_elsewhere(
-    gateway: Gateway, path: str, headers: dict[str, str], status: int
+    gateway: GatewayProcess, path: str, headers: dict[str, str], status: int
 ) -> None:
     assert _status(gateway, "GET", path, headers) == status
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS"])
-def test_nothing_but_reading_comes_in_from_elsewhere(gateway: Gateway, method: str) -> None:
+def test_nothing_but_reading_comes_in_from_elsewhere(gateway: GatewayProcess, method: str) -> None:
     window = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
     assert _status(gateway, method, "/", window) == 403
 
 
-def _status(gateway: Gateway, method: str, path: str, headers: dict[str, str]) -> int:
+def _status(gateway: GatewayProcess, method: str, path: str, headers: dict[str, str]) -> int:
     """The status for a request as it is written: no client tidies the path up."""
     lines = [
         f"{method} {path} HTTP/1.1",
@@ -296,11 +298,11 @@ def _status(gateway: Gateway, method: str, path: str, headers: dict[str, str]) -
         return int(line.makefile().readline().split()[1])
 
 
-def test_no_token_and_no_thought_is_left_in_the_browser(visit: Visit, gateway: Gateway) -> None:
-    session = gateway.keep("Quiet", ("one", "a very private thought", "an answer"))
+def test_no_token_and_no_thought_is_left_in_the_browser(visit: PageVisit, gateway: GatewayProcess) -> None:
+    session = gateway.import_exchanges("Quiet", ("one", "a very private thought", "an answer"))
     page = visit.open(session)
-    finished(page)
+    wait_for_answers(page)
     page.evaluate("() => document.querySelector('thinking-block').expandAll()")
-    kept = json.dumps(page.evaluate("() => [{...localStorage}, {...sessionStorage}]"))
-    assert "private" not in kept
-    assert "answer" not in kept
+    stored = json.dumps(page.evaluate("() => [{...localStorage}, {...sessionStorage}]"))
+    assert "private" not in stored
+    assert "answer" not in stored

@@ -8,36 +8,36 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 from tests.web.page_visits import (
-    QUICK,
-    SLOW,
-    Gateway,
-    Visit,
+    QUICK_QUESTION,
+    SLOW_PUZZLE,
+    GatewayProcess,
+    PageVisit,
     ask,
-    finished,
     gateway_at,
-    thought,
-    visiting,
+    open_visit,
+    thinking_text,
+    wait_for_answers,
 )
 
 THOUGHT = "First the **marigold**, then the fern.\n\nThe marigold wants sun.\n\nSo the fern it is."
-SAID = """() => { const said = window.said = []; new MutationObserver(() => {
+ANNOUNCED_SCRIPT = """() => { const said = window.said = []; new MutationObserver(() => {
   for (const {textContent} of document.querySelectorAll("body > [role=status]"))
     if (textContent && said.at(-1)?.[0] !== textContent) said.push([textContent, performance.now()]);
 }).observe(document.body, {subtree: true, childList: true, characterData: true}); }"""
 
 
 @pytest.fixture
-def visit(browser: Browser, gateway: Gateway) -> Iterator[Visit]:
+def visit(browser: Browser, gateway: GatewayProcess) -> Iterator[PageVisit]:
     gateway.call("/api/preferences", {}, "PUT")
-    with visiting(browser, gateway.url) as begun:
-        yield begun
+    with open_visit(browser, gateway.url) as opened:
+        yield opened
 
 
 def _open(page: Page, nth: int = 0) -> bool:
     return bool(page.evaluate("nth => document.querySelectorAll('thinking-block')[nth].open", nth))
 
 
-def _kept(page: Page, **wanted: Any) -> None:
+def _wait_for_preferences(page: Page, **expected: Any) -> None:
     """Wait until the gateway has this among the preferences."""
     page.wait_for_function(
         """async wanted => {
@@ -45,7 +45,7 @@ def _kept(page: Page, **wanted: Any) -> None:
           const all = {...kept, ...kept.display};
           return Object.entries(wanted).every(([name, value]) => all[name] === value);
         }""",
-        arg=wanted,
+        arg=expected,
     )
 
 
@@ -54,11 +54,13 @@ def _settings(page: Page) -> None:
     page.wait_for_selector("dialog select")
 
 
-def test_settings_are_kept_for_the_user_and_seen_in_every_window(visit: Visit, gateway: Gateway) -> None:
+def test_settings_are_kept_for_the_user_and_seen_in_every_window(
+    visit: PageVisit, gateway: GatewayProcess
+) -> None:
     """R054, R055, R062: kept by the gateway, and nothing that is stored changes with them."""
-    session = gateway.keep("Settings", ("one", THOUGHT, "A fern."))
-    page, other = visit.open(session), visit.open(session)
-    finished(other)
+    session = gateway.import_exchanges("Settings", ("one", THOUGHT, "A fern."))
+    page, second_page = visit.open(session), visit.open(session)
+    wait_for_answers(second_page)
     page.bring_to_front()
     page.get_by_role("button", name="Settings").click()
     page.get_by_label("When it is done").select_option("expanded")
@@ -67,12 +69,12 @@ def test_settings_are_kept_for_the_user_and_seen_in_every_window(visit: Visit, g
     page.wait_for_function(
         "async () => (await (await fetch('/api/preferences')).json()).display.live_region === 'off'"
     )
-    kept = gateway.call("/api/preferences")["display"]
-    assert (kept["after_complete"], kept["live_region"]) == ("expanded", "off")
+    display = gateway.call("/api/preferences")["display"]
+    assert (display["after_complete"], display["live_region"]) == ("expanded", "off")
     page.wait_for_function("() => document.querySelector('thinking-block').open")
-    other.wait_for_function("() => document.querySelector('thinking-block').open")
+    second_page.wait_for_function("() => document.querySelector('thinking-block').open")
     page.reload()
-    finished(page)
+    wait_for_answers(page)
     assert _open(page)
     page.get_by_role("button", name="Settings").click()
     assert page.get_by_label("When it is done").input_value() == "expanded"
@@ -82,9 +84,9 @@ def test_settings_are_kept_for_the_user_and_seen_in_every_window(visit: Visit, g
     assert gateway.call(f"/api/sessions/{session}/messages")["items"][1]["thinking"] == THOUGHT
 
 
-def test_another_language_changes_every_word_at_once(visit: Visit, gateway: Gateway) -> None:
+def test_another_language_changes_every_word_at_once(visit: PageVisit, gateway: GatewayProcess) -> None:
     """R126 to R129."""
-    session = gateway.keep("Idioma", ("one", THOUGHT, "A fern."))
+    session = gateway.import_exchanges("Idioma", ("one", THOUGHT, "A fern."))
     page = visit.open(session)
     page.get_by_role("button", name="Settings").click()
     page.get_by_label("Language").select_option("pt-BR")
@@ -97,66 +99,68 @@ def test_another_language_changes_every_word_at_once(visit: Visit, gateway: Gate
 
 
 def test_a_browser_in_portuguese_is_met_in_portuguese(browser: Browser, tmp_path: Path) -> None:
-    with gateway_at(tmp_path) as gateway, visiting(browser, gateway.url, locale="pt-BR") as visit:
+    with gateway_at(tmp_path) as gateway, open_visit(browser, gateway.url, locale="pt-BR") as visit:
         page = visit.open()
         page.wait_for_selector("text=Pergunte e veja o pensamento")
         page.click(".puzzle >> nth=2")
-        finished(page)
+        wait_for_answers(page)
         assert "318 dias" in (page.text_content(".answer") or "")
 
 
-def test_thinking_is_hidden_and_shown_by_key_and_by_command(visit: Visit, gateway: Gateway) -> None:
+def test_thinking_is_hidden_and_shown_by_key_and_by_command(
+    visit: PageVisit, gateway: GatewayProcess
+) -> None:
     """R115 to R119: `/thinking` and the key do the same, with the same words."""
-    session = gateway.keep("Toggle", ("one", THOUGHT, "A fern."))
+    session = gateway.import_exchanges("Toggle", ("one", THOUGHT, "A fern."))
     page = visit.open(session)
-    finished(page)
+    wait_for_answers(page)
     state = "() => document.querySelector('thinking-block').state.view.open"
     page.keyboard.press("Alt+t")
     page.wait_for_selector("text=Thinking blocks: hidden")
     assert page.evaluate(state) == "hidden"
-    _kept(page, show_thinking=False)
+    _wait_for_preferences(page, show_thinking=False)
     ask(page, "/thinking")
     page.wait_for_selector("text=Thinking blocks: shown")
     assert page.evaluate(state) == "collapsed"
     assert page.locator(".exchange").count() == 1, "the command was sent as a question"
 
 
-def test_expand_all_and_collapse_all(visit: Visit, gateway: Gateway) -> None:
-    session = gateway.keep("All", ("one", THOUGHT, "A fern."), ("two", "Again.", "Still."))
+def test_expand_all_and_collapse_all(visit: PageVisit, gateway: GatewayProcess) -> None:
+    session = gateway.import_exchanges("All", ("one", THOUGHT, "A fern."), ("two", "Again.", "Still."))
     page = visit.open(session)
-    finished(page, 2)
+    wait_for_answers(page, 2)
     page.get_by_role("button", name="Expand all thinking").click()
     assert _open(page, 0)
     assert _open(page, 1)
     page.reload()
-    finished(page, 2)
+    wait_for_answers(page, 2)
     assert _open(page, 0), "what a person opened is closed by a reload"
     page.get_by_role("button", name="Collapse all thinking").click()
     assert not _open(page, 0)
     assert not _open(page, 1)
 
 
-def test_how_thoughts_are_drawn_is_kept_by_the_gateway(visit: Visit, gateway: Gateway) -> None:
-    session = gateway.keep("Drawn", ("one", THOUGHT, "A fern."))
+def test_how_thoughts_are_drawn_is_kept_by_the_gateway(visit: PageVisit, gateway: GatewayProcess) -> None:
+    session = gateway.import_exchanges("Drawn", ("one", THOUGHT, "A fern."))
     page = visit.open(session)
-    finished(page)
+    wait_for_answers(page)
     page.get_by_role("button", name="Expand all thinking").click()
     expect(page.locator("thinking-block strong", has_text="marigold")).to_be_visible()
     _settings(page)
     page.get_by_label("Text of thoughts").select_option("plain")
-    _kept(page, render="plain")
+    _wait_for_preferences(page, render="plain")
     page.keyboard.press("Escape")
     expect(page.locator("thinking-block").get_by_text("First the **marigold**")).to_be_visible()
     page.route("**/api/preferences", lambda route: None)  # the first paint does not wait for the gateway
     page.reload()
-    finished(page)
+    wait_for_answers(page)
     assert page.get_attribute("thinking-block", "render") == "plain"
 
 
-def test_the_keys_for_all_thinking_can_be_changed(visit: Visit, gateway: Gateway) -> None:
-    session = gateway.keep("Keys", ("one", THOUGHT, "A fern."), ("two", "Again.", "Still."))
+def test_the_keys_for_all_thinking_can_be_changed(visit: PageVisit, gateway: GatewayProcess) -> None:
+    session = gateway.import_exchanges("Keys", ("one", THOUGHT, "A fern."), ("two", "Again.", "Still."))
     page = visit.open(session)
-    finished(page, 2)
+    wait_for_answers(page, 2)
     page.keyboard.press("Alt+e")
     assert (_open(page, 0), _open(page, 1)) == (True, True)
     page.keyboard.press("Alt+e")
@@ -173,12 +177,12 @@ def test_the_keys_for_all_thinking_can_be_changed(visit: Visit, gateway: Gateway
     assert changer.inner_text() == "Alt+E", "Escape changed something, or closed the dialog"
     changer.click()
     page.keyboard.press("Control+Shift+U")
-    _kept(page, expand_key="Ctrl+Shift+KeyU")
+    _wait_for_preferences(page, expand_key="Ctrl+Shift+KeyU")
     expect(changer).to_have_text("Ctrl+Shift+U")
     expect(changer).to_be_focused()
     page.get_by_role("dialog").get_by_role("button", name="Close").click()
     page.reload()
-    finished(page, 2)
+    wait_for_answers(page, 2)
     page.keyboard.press("Alt+e")
     assert not _open(page)
     page.keyboard.press("Control+Shift+U")
@@ -186,13 +190,13 @@ def test_the_keys_for_all_thinking_can_be_changed(visit: Visit, gateway: Gateway
     _settings(page)
     changer.click()
     page.keyboard.press("Delete")
-    _kept(page, expand_key="")
+    _wait_for_preferences(page, expand_key="")
     expect(changer).to_have_text("None")
 
 
 @pytest.mark.parametrize("level", ["status", "content"])
 def test_more_tells_the_topic_and_no_more_often_than_every_ten_seconds(
-    visit: Visit, gateway: Gateway, level: str
+    visit: PageVisit, gateway: GatewayProcess, level: str
 ) -> None:
     """R135: brief is the beginning and the end; more is also what is being thought about, now and then."""
     gateway.call("/api/preferences", {"display": {"live_region": level}}, "PUT")
@@ -201,14 +205,14 @@ def test_more_tells_the_topic_and_no_more_often_than_every_ten_seconds(
         'level => localStorage.thinkaloud?.includes(`"live_region":"${level}"`)', arg=level
     )
     page.clock.install()
-    page.evaluate(SAID)
-    ask(page, SLOW)
+    page.evaluate(ANNOUNCED_SCRIPT)
+    ask(page, SLOW_PUZZLE)
     page.wait_for_selector("thinking-block")
     for _ in range(300):
         page.clock.run_for(500)
         if page.evaluate("() => !!document.querySelector('.reply-foot')"):
             break
-    lines = thought(page).splitlines()
+    lines = thinking_text(page).splitlines()
     topics = [
         (text, at) for text, at in page.evaluate("() => window.said") if any(text in line for line in lines)
     ]
@@ -216,23 +220,23 @@ def test_more_tells_the_topic_and_no_more_often_than_every_ten_seconds(
         assert topics == []
         return
     assert len(topics) > 1, "nothing was told of what it thinks about"
-    assert all(later - before >= 10_000 for (_, before), (_, later) in pairwise(topics))
+    assert all(later - previous >= 10_000 for (_, previous), (_, later) in pairwise(topics))
 
 
-def test_announcements_that_are_off_are_off(visit: Visit, gateway: Gateway) -> None:
+def test_announcements_that_are_off_are_off(visit: PageVisit, gateway: GatewayProcess) -> None:
     gateway.call("/api/preferences", {"display": {"live_region": "off"}}, "PUT")
     page = visit.open()
     page.wait_for_function('() => localStorage.thinkaloud?.includes(\'"live_region":"off"\')')
-    page.evaluate(SAID)
-    ask(page, QUICK)
-    finished(page)
+    page.evaluate(ANNOUNCED_SCRIPT)
+    ask(page, QUICK_QUESTION)
+    wait_for_answers(page)
     assert page.evaluate("() => window.said") == []
 
 
 def test_each_workspace_has_its_own_conversations_and_settings(browser: Browser, tmp_path: Path) -> None:
     """R054: shown by name; changed where there are several, and then everything is that workspace's."""
-    with gateway_at(tmp_path) as gateway, visiting(browser, gateway.url) as visit:
-        gateway.keep("At home", ("one", THOUGHT, "A fern."))
+    with gateway_at(tmp_path) as gateway, open_visit(browser, gateway.url) as visit:
+        gateway.import_exchanges("At home", ("one", THOUGHT, "A fern."))
         page = visit.open()
         _settings(page)
         assert page.get_by_role("dialog").get_by_text("default", exact=True).is_visible()
@@ -242,8 +246,8 @@ def test_each_workspace_has_its_own_conversations_and_settings(browser: Browser,
         _settings(page)
         page.get_by_label("Workspace").select_option("research")
         page.wait_for_selector("text=What you ask is kept here.")
-        ask(page, QUICK)
-        finished(page)
+        ask(page, QUICK_QUESTION)
+        wait_for_answers(page)
         _settings(page)
         assert page.get_by_label("Workspace").input_value() == research
         page.get_by_label("Language").select_option("pt-BR")
@@ -260,11 +264,11 @@ def test_each_workspace_has_its_own_conversations_and_settings(browser: Browser,
         assert page.get_by_role("link").filter(has_text="51").count() == 0
 
 
-def test_a_workspace_that_one_is_no_longer_in_is_left(visit: Visit) -> None:
+def test_a_workspace_that_one_is_no_longer_in_is_left(visit: PageVisit) -> None:
     page = visit.open()
     page.evaluate("() => localStorage.setItem('thinkaloud-workspace', 'wsp_gone')")
     page.reload()
     page.wait_for_function("() => !localStorage.getItem('thinkaloud-workspace')")
     page.wait_for_selector(".puzzle")
-    ask(page, QUICK)
-    finished(page)
+    ask(page, QUICK_QUESTION)
+    wait_for_answers(page)

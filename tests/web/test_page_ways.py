@@ -5,21 +5,29 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
-from tests.web.page_visits import QUICK, SLOW, Gateway, Visit, ask, block, finished
+from tests.web.page_visits import (
+    QUICK_QUESTION,
+    SLOW_PUZZLE,
+    GatewayProcess,
+    PageVisit,
+    ask,
+    block_events,
+    wait_for_answers,
+)
 
 ENDED = {"type": "turn.ended", "finish": "stop"}
 LOST = {"type": "turn.failed", "code": "cut_off", "message": ""}
 
 
 def test_thinking_without_an_answer_can_be_retried_or_taken_as_a_draft(
-    visit: Visit, gateway: Gateway
+    visit: PageVisit, gateway: GatewayProcess
 ) -> None:
     """What it thought stays in sight, with a sentence on what happened and two ways on."""
-    session = gateway.keep_events(
-        QUICK, [*block(0, "reasoning", "Seventeen.\n\nTimes three."), ENDED], model="solver"
+    session = gateway.import_events(
+        QUICK_QUESTION, [*block_events(0, "reasoning", "Seventeen.\n\nTimes three."), ENDED], model="solver"
     )
     page = visit.open(session)
-    finished(page)
+    wait_for_answers(page)
     expect(
         page.locator("thinking-block").get_by_text("Model provided reasoning but no response")
     ).to_be_visible()
@@ -28,53 +36,55 @@ def test_thinking_without_an_answer_can_be_retried_or_taken_as_a_draft(
     expect(page.locator("#message")).to_be_focused()
     page.fill("#message", "")
     page.get_by_role("button", name="Retry").click()
-    finished(page, 2)
+    wait_for_answers(page, 2)
     assert "51" in (page.text_content(".answer >> nth=-1") or "")
     assert page.locator(".exchange >> nth=1").get_by_role("button", name="Retry").count() == 0
 
 
 @pytest.mark.parametrize(
-    ("said", "asked"),
-    [((), QUICK), (block(1, "text", "17 times"), "Please go on where you stopped.")],
+    ("events", "asked"),
+    [((), QUICK_QUESTION), (block_events(1, "text", "17 times"), "Please go on where you stopped.")],
     ids=["no word", "some words"],
 )
 def test_a_turn_whose_connection_was_lost_can_be_resumed(
-    visit: Visit, gateway: Gateway, said: list[dict[str, Any]], asked: str
+    visit: PageVisit, gateway: GatewayProcess, events: list[dict[str, Any]], prompt: str
 ) -> None:
     """With something of an answer the model is asked to go on; without, the question is asked again."""
-    session = gateway.keep_events(QUICK, [*block(0, "reasoning", "Seventeen."), *said, LOST], model="solver")
+    session = gateway.import_events(
+        QUICK_QUESTION, [*block_events(0, "reasoning", "Seventeen."), *events, LOST], model="solver"
+    )
     page = visit.open(session)
-    finished(page)
+    wait_for_answers(page)
     page.get_by_role("button", name="Resume").click()
-    finished(page, 2)
-    assert page.inner_text(".bubble p >> nth=-1") == asked
+    wait_for_answers(page, 2)
+    assert page.inner_text(".bubble p >> nth=-1") == prompt
 
 
-def test_a_stream_that_the_gateway_refused_can_be_resumed(visit: Visit) -> None:
+def test_a_stream_that_the_gateway_refused_can_be_resumed(visit: PageVisit) -> None:
     """What came stays; when the gateway answers again, it goes on from there."""
     page = visit.open()
     error = {"error": {"code": "internal", "message": "A mistake of the gateway's."}}
     page.route("**/api/turns/*/events*", lambda route: route.fulfill(status=500, json=error))
-    ask(page, QUICK)
+    ask(page, QUICK_QUESTION)
     page.wait_for_selector(".link-state >> text=A mistake of the gateway's.")
     page.unroute_all()
     page.get_by_role("button", name="Resume").click()
-    finished(page)
+    wait_for_answers(page)
     assert "51" in (page.text_content(".answer") or "")
     assert page.locator(".link-state:visible").count() == 0
 
 
-def _stepped(gateway: Gateway) -> str:
+def _stepped(gateway: GatewayProcess) -> str:
     events = [
-        *block(0, "reasoning", "First a thought. " * 60),
-        *block(1, "assistant_call", "Check it", name="Checker"),
-        *block(2, "reasoning", "Below the checker, a thought.", parent=1),
+        *block_events(0, "reasoning", "First a thought. " * 60),
+        *block_events(1, "assistant_call", "Check it", name="Checker"),
+        *block_events(2, "reasoning", "Below the checker, a thought.", parent=1),
         {"type": "tool.finished", "block": 1, "result": "Right."},
-        *block(3, "reasoning", "Last a thought. " * 60),
-        *block(4, "text", "A fern."),
+        *block_events(3, "reasoning", "Last a thought. " * 60),
+        *block_events(4, "text", "A fern."),
         ENDED,
     ]
-    return gateway.keep_events("Steps", events)
+    return gateway.import_events("Steps", events)
 
 
 def _in_sight(page: Page, text: str) -> None:
@@ -83,10 +93,10 @@ def _in_sight(page: Page, text: str) -> None:
     expect(place).to_be_in_viewport()
 
 
-def test_a_link_to_a_step_is_copied_and_opens_it(visit: Visit, gateway: Gateway) -> None:
+def test_a_link_to_a_step_is_copied_and_opens_it(visit: PageVisit, gateway: GatewayProcess) -> None:
     visit.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page = visit.open(_stepped(gateway))
-    finished(page)
+    wait_for_answers(page)
     page.get_by_role("button", name="Link to a step").click()
     dialog = page.get_by_role("dialog", name="Link to a step")
     expect(dialog.get_by_role("button", name=re.compile("Copy link: "))).to_have_count(4)
@@ -95,25 +105,25 @@ def test_a_link_to_a_step_is_copied_and_opens_it(visit: Visit, gateway: Gateway)
     link = page.evaluate("() => navigator.clipboard.readText()")
     (turn,) = gateway.call(f"/api/sessions/{page.url.partition('#')[2]}")["turns"]
     assert link == f"{gateway.url}/#think-{turn['id']}-2"
-    other = visit.open(link.partition("#")[2])
-    finished(other)
-    _in_sight(other, "Below the checker, a thought.")
-    assert other.locator(".sessions [aria-current]").inner_text() == "Steps"
-    other.evaluate("hash => { location.hash = hash; }", f"think-{turn['id']}-3")
-    _in_sight(other, "Last a thought.")
+    second_page = visit.open(link.partition("#")[2])
+    wait_for_answers(second_page)
+    _in_sight(second_page, "Below the checker, a thought.")
+    assert second_page.locator(".sessions [aria-current]").inner_text() == "Steps"
+    second_page.evaluate("hash => { location.hash = hash; }", f"think-{turn['id']}-3")
+    _in_sight(second_page, "Last a thought.")
 
 
-def test_a_link_to_a_turn_that_is_gone_says_so(visit: Visit) -> None:
+def test_a_link_to_a_turn_that_is_gone_says_so(visit: PageVisit) -> None:
     page = visit.open("think-trn_AAAAAAAAAAAAAAAAAAAAAA-0")
     page.wait_for_selector("text=This conversation is not there any more")
 
 
-def test_after_a_stopped_question_the_next_is_understood(visit: Visit) -> None:
+def test_after_a_stopped_question_the_next_is_understood(visit: PageVisit) -> None:
     page = visit.open()
-    ask(page, SLOW)
+    ask(page, SLOW_PUZZLE)
     page.wait_for_function("() => document.querySelector('thinking-block')?.text.length > 40")
     page.get_by_role("button", name="Stop", exact=True).click()
-    finished(page)
-    ask(page, QUICK)
-    finished(page, 2)
+    wait_for_answers(page)
+    ask(page, QUICK_QUESTION)
+    wait_for_answers(page, 2)
     assert "51" in (page.text_content(".answer >> nth=-1") or "")

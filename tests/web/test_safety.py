@@ -8,7 +8,12 @@ from tests.web.payloads import CANARY, PAYLOADS
 from tests.web.site import Site
 
 BATCH = 12
-WAYS = (("whole", "markdown"), ("ends", "markdown"), ("pieces", "markdown"), ("pieces", "plain"))
+CUTS_AND_RENDERERS = (
+    ("whole", "markdown"),
+    ("ends", "markdown"),
+    ("pieces", "markdown"),
+    ("pieces", "plain"),
+)
 
 # One block for each payload and each way to cut it, with the payload in every place that shows text.
 FEED = """async ({payloads, cut, render}) => {
@@ -77,12 +82,12 @@ def test_there_are_many_payloads() -> None:
 
 
 def test_nothing_runs_nothing_loads_nothing_leaks(page: Page, site: Site) -> None:
-    asked: list[str] = []
+    requests: list[str] = []
     violations: list[str] = []
-    page.on("request", lambda request: asked.append(_url(request)))
+    page.on("request", lambda request: requests.append(_url(request)))
     page.on("console", lambda message: violations.append(message.text) if "Policy" in message.text else None)
-    before = page.evaluate("() => [document.body.children.length, document.title, document.baseURI]")
-    for cut, render in WAYS:
+    requests_before = page.evaluate("() => [document.body.children.length, document.title, document.baseURI]")
+    for cut, render in CUTS_AND_RENDERERS:
         for at in range(0, len(PAYLOADS), BATCH):
             payloads = PAYLOADS[at : at + BATCH]
             report = page.evaluate(FEED, {"payloads": payloads, "cut": cut, "render": render})
@@ -91,9 +96,9 @@ def test_nothing_runs_nothing_loads_nothing_leaks(page: Page, site: Site) -> Non
             assert report["tags"] == [], payloads
             assert report["handlers"] == [], payloads
             assert report["directions"] is False, payloads
-            assert report["outside"] <= before[0] + 1  # the status line of the page
-            assert [report["title"], report["base"]] == before[1:]
-    assert asked == []
+            assert report["outside"] <= requests_before[0] + 1  # the status line of the page
+            assert [report["title"], report["base"]] == requests_before[1:]
+    assert requests == []
     assert violations == []
     assert not any(CANARY in path for path in site.requests)
 

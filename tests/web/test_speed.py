@@ -58,24 +58,24 @@ STREAM = """async ({shape, open, render, kilobytes, size}) => {
     ids=["closed", "markdown", "plain"],
 )
 def test_a_delta_costs_the_same_at_the_end(page: Page, shape: str, open_: bool, render: str) -> None:
-    wish = {"shape": shape, "open": open_, "render": render, "kilobytes": KILOBYTES, "size": DELTA}
-    cost = _measured(page, wish)
+    options = {"shape": shape, "open": open_, "render": render, "kilobytes": KILOBYTES, "size": DELTA}
+    cost = _measure_delta(page, options)
     for _ in range(2):
         if cost["last"] >= MOST_GROWTH * cost["first"] + CLOCK_MS:
-            cost = _measured(page, wish)  # a busy machine gets another chance
+            cost = _measure_delta(page, options)  # a busy machine gets another chance
     assert cost["last"] < MOST_GROWTH * cost["first"] + CLOCK_MS
     if not open_:
         assert cost["nodes"] == 0
 
 
-def _measured(page: Page, wish: dict[str, object]) -> dict[str, float]:
-    cost: dict[str, float] = page.evaluate(STREAM, wish)
-    print(wish, cost)
+def _measure_delta(page: Page, options: dict[str, object]) -> dict[str, float]:
+    cost: dict[str, float] = page.evaluate(STREAM, options)
+    print(options, cost)
     return cost
 
 
 def test_many_deltas_are_one_drawing(page: Page) -> None:
-    drawn = page.evaluate(
+    draw_count = page.evaluate(
         """async () => {
           const node = put();
           let drawings = 0;
@@ -88,4 +88,4 @@ def test_many_deltas_are_one_drawing(page: Page) -> None:
           return drawings;
         }"""
     )
-    assert drawn <= 2
+    assert draw_count <= 2

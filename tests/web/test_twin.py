@@ -15,7 +15,7 @@ from thinkaloud.view import LOCALES, PRESETS, Words, count_words, preset, previe
 
 SLOW = settings(deadline=None, max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
-LOOK = """([entries, policy, locale, now, choices]) => {
+VIEW_SCRIPT = """([entries, policy, locale, now, choices]) => {
   const turn = new twin.Turn();
   for (const entry of entries) twin.apply(turn, entry);
   const seen = twin.view(turn, twin.readPolicy(policy), new twin.Words(twin.findLocale(locale)), now,
@@ -78,9 +78,11 @@ def test_any_turn_is_seen_alike(
         apply(turn, entry)
     now = (script[-1][0] if script else 0) + later
     expected = view(turn, preset(name), locale, now_ms=now, choices=choices)
-    told = [msgspec.to_builtins(entry) for entry in entries]
-    seen = page.evaluate(LOOK, [told, {"preset": name}, locale, now, list(choices.items())])
-    assert _same(expected, seen)
+    entry_fields = [msgspec.to_builtins(entry) for entry in entries]
+    page_view = page.evaluate(
+        VIEW_SCRIPT, [entry_fields, {"preset": name}, locale, now, list(choices.items())]
+    )
+    assert _assert_same_view(expected, page_view)
 
 
 @SLOW
@@ -92,10 +94,10 @@ def test_any_text_is_shortened_alike(page: Page, text: str) -> None:
 
     turn = fold([BlockStarted(0, Kind.REASONING), BlockGrew(0, text)])
     expected = [preview(text), tail(text), count_words(text), summary_line(turn)[0]]
-    found = page.evaluate(LINES, text)
+    page_texts = page.evaluate(LINES, text)
     if not text.strip():
-        expected[3] = found[3] = ""  # a blank thought is no thought, and nobody asks for its summary
-    assert found == expected
+        expected[3] = page_texts[3] = ""  # a blank thought is no thought, and nobody asks for its summary
+    assert page_texts == expected
 
 
 def test_the_words_are_the_same(page: Page) -> None:
@@ -106,8 +108,10 @@ def test_the_words_are_the_same(page: Page) -> None:
         for key, text in table.items():
             full = f"ai.{key}" if key.startswith(("notice.", "session.")) else f"ai.thinking.{key}"
             if full in locale.words:
-                said = locale.words[full]
-                assert text == (said if isinstance(said, str) else f"{said.one}|{said.other}"), full
+                page_words = locale.words[full]
+                assert text == (
+                    page_words if isinstance(page_words, str) else f"{page_words.one}|{page_words.other}"
+                ), full
                 shared += 1
         assert shared >= 37
 
@@ -137,19 +141,24 @@ def test_numbers_and_times_are_written_alike(page: Page, locale: str) -> None:
         "([name, times, counts]) => { const words = new twin.Words(twin.findLocale(name));"
         " return [times.map(ms => words.duration(ms)), counts.map(n => words.say('words', {n}))]; }",
         [locale, times, counts],
-    ) == [[words.duration(ms) for ms in times], [words.say("ai.thinking.words", n=n) for n in counts]]
+    ) == [[words.duration(ms) for ms in times], [words.text("ai.thinking.words", n=n) for n in counts]]
 
 
-def _same(expected: Any, seen: Any) -> bool:
+def _assert_same_view(expected: Any, page_view: Any) -> bool:
     """Compare what Python has; a tree of text is compared to the letter."""
-    if expected is None or seen is None:
-        assert (expected is None) == (seen is None)
+    if expected is None or page_view is None:
+        assert (expected is None) == (page_view is None)
         return True
     for field in expected.__struct_fields__:
-        wanted, found = getattr(expected, field), seen[field]
-        if isinstance(wanted, tuple):
-            assert len(wanted) == len(found), field
-            assert all(_same(one, other) for one, other in zip(wanted, found, strict=True))
+        expected_value, actual = getattr(expected, field), page_view[field]
+        if isinstance(expected_value, tuple):
+            assert len(expected_value) == len(actual), field
+            assert all(
+                _assert_same_view(expected_item, actual_item)
+                for expected_item, actual_item in zip(expected_value, actual, strict=True)
+            )
         else:
-            assert found == (str(wanted) if isinstance(wanted, str) else wanted), field
+            assert actual == (str(expected_value) if isinstance(expected_value, str) else expected_value), (
+                field
+            )
     return True

@@ -4,31 +4,31 @@ import struct
 import zlib
 
 
-def message(payload: bytes = b"", *headers: bytes) -> bytes:
+def encode_message(payload: bytes = b"", *headers: bytes) -> bytes:
     """A sound message: lengths, their checksum, headers, payload, and the checksum of it all."""
-    head = b"".join(headers)
-    lengths = struct.pack(">II", 16 + len(head) + len(payload), len(head))
-    return summed(summed(lengths) + head + payload)
+    header_bytes = b"".join(headers)
+    lengths = struct.pack(">II", 16 + len(header_bytes) + len(payload), len(header_bytes))
+    return with_checksum(with_checksum(lengths) + header_bytes + payload)
 
 
-def event(name: str, payload: bytes) -> bytes:
+def encode_event(name: str, payload: bytes) -> bytes:
     """An event as Bedrock sends it."""
-    kind = text_header(":message-type", "event")
-    return message(payload, text_header(":event-type", name), kind)
+    type_header = encode_text_header(":message-type", "event")
+    return encode_message(payload, encode_text_header(":event-type", name), type_header)
 
 
-def header(name: str, kind: int, value: bytes = b"") -> bytes:
+def encode_header(name: str, value_type: int, value: bytes = b"") -> bytes:
     """A header with a value of this kind, written as it is."""
-    return bytes([len(name.encode())]) + name.encode() + bytes([kind]) + value
+    return bytes([len(name.encode())]) + name.encode() + bytes([value_type]) + value
 
 
-def text_header(name: str, value: str) -> bytes:
-    return header(name, 7, sized(value.encode()))
+def encode_text_header(name: str, value: str) -> bytes:
+    return encode_header(name, 7, with_length(value.encode()))
 
 
-def sized(value: bytes) -> bytes:
+def with_length(value: bytes) -> bytes:
     return struct.pack(">H", len(value)) + value
 
 
-def summed(data: bytes) -> bytes:
+def with_checksum(data: bytes) -> bytes:
     return data + struct.pack(">I", zlib.crc32(data))

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from thinkaloud.wire import BrokenFrame, Decoder, Frame, TooLarge
+from thinkaloud.wire import BrokenFrame, Decoder, Frame, WireLimitExceeded
 
 
 class Decoded(NamedTuple):
@@ -13,18 +13,18 @@ class Decoded(NamedTuple):
     fault: str = ""
 
 
-def decoded(decoder: Decoder, reads: Iterable[bytes]) -> Decoded:
+def decode_all(decoder: Decoder, reads: Iterable[bytes]) -> Decoded:
     """Feed these reads and close, up to the first fault."""
     frames: list[Frame] = []
     try:
         for read in reads:
             frames += decoder.feed(read)
         frames += decoder.close()
-    except (BrokenFrame, TooLarge) as fault:
+    except (BrokenFrame, WireLimitExceeded) as fault:
         return Decoded(frames + fault.frames, str(fault))
     return Decoded(frames)
 
 
-def frames(*data: bytes) -> Decoded:
+def expected_frames(*data: bytes) -> Decoded:
     """A story of frames without a name and without a fault."""
-    return Decoded([Frame(piece) for piece in data])
+    return Decoded([Frame(payload) for payload in data])

@@ -3,82 +3,91 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.wire.aws_writing import event
+from tests.wire.aws_writing import encode_event
 
-from thinkaloud.wire import AwsEventStream, Framing, Json, JsonArray, Ndjson, Sse, Text, sniff
+from thinkaloud.wire import (
+    AwsEventStreamDecoder,
+    Framing,
+    JsonArrayDecoder,
+    JsonDecoder,
+    NdjsonDecoder,
+    SseDecoder,
+    TextDecoder,
+    sniff_framing,
+)
 
 BOM = b"\xef\xbb\xbf"
-AWS = event("messageStart", b"{}")
-MOST_BLANKS = 1024
+AWS = encode_event("messageStart", b"{}")
+MAX_LEADING_SPACE = 1024
 
 # What the bytes are as soon as they can tell, and what they are if nothing follows.
 HEADS: list[tuple[bytes, Framing | None, Framing]] = [
-    (b"data: {}", Sse, Sse),
-    (b"data:{}", Sse, Sse),
-    (b"data\n", Sse, Sse),
-    (b"data\r", Sse, Sse),
-    (b"event: ping", Sse, Sse),
-    (b"event\n", Sse, Sse),
-    (b"id: 1", Sse, Sse),
-    (b"retry: 10", Sse, Sse),
-    (b": comment", Sse, Sse),
-    (b"\r\n\n: comment", Sse, Sse),
-    (BOM + b"data: {}", Sse, Sse),
-    (BOM + b"\n:", Sse, Sse),
-    (b'{"a": 1}\n', Ndjson, Ndjson),
-    (b'{"a": 1}\r\n{"b"', Ndjson, Ndjson),
-    (b'{"a": {"b": [1]}} \n', Ndjson, Ndjson),
-    (b'\n {"a": 1}\n', Ndjson, Ndjson),
-    (BOM + b'{"a": 1}\n', Ndjson, Ndjson),
-    (b'{\n  "a": 1\n}', Json, Json),
-    (b'{"a":\n1}', Json, Json),
-    (b'{"a": "}\n', Json, Json),
-    (b'{"a": 1}{"b": 2}\n', Json, Json),
-    (BOM + b"{\n", Json, Json),
-    (b'{"a": 1}', None, Json),
-    (b'{"a": 1', None, Json),
-    (b"{", None, Json),
-    (b"[{", JsonArray, JsonArray),
-    (b'[\r\n  {"a"', JsonArray, JsonArray),
-    (b"[ ]", JsonArray, JsonArray),
-    (b" [{", JsonArray, JsonArray),
-    (BOM + b"[{", JsonArray, JsonArray),
-    (b"[", None, Text),
-    (b"[ \n", None, Text),
-    (b"[THINK]", Text, Text),
-    (b"[1, 2]", Text, Text),
-    (b"[[", Text, Text),
-    (AWS, AwsEventStream, AwsEventStream),
-    (AWS[:12], AwsEventStream, AwsEventStream),
-    (AWS[:11], None, Text),
-    (b"\0" * 11, None, Text),
-    (b"\0" * 12, Text, Text),
-    (b"\0\0\0\x10 no message", Text, Text),
-    (b"<think>", Text, Text),
-    (b"Hello", Text, Text),
-    (b"database", Text, Text),
-    (b"data base", Text, Text),
-    (b"ideas", Text, Text),
-    (b"events: none", Text, Text),
-    (b"retry", None, Text),
-    (b"dat", None, Text),
-    ("◁think▷".encode(), Text, Text),
-    (b'"a string"', Text, Text),
-    (b"", None, Text),
-    (b" \r\n\t", None, Text),
-    (BOM, None, Text),
-    (BOM[:1], None, Text),
-    (BOM + b" ", None, Text),
-    (BOM[:2] + b"data: {}", Text, Text),
-    (b" " * (MOST_BLANKS - 1), None, Text),
-    (b" " * MOST_BLANKS, Text, Text),
-    (b" " * (MOST_BLANKS - 1) + b"[{", JsonArray, JsonArray),
-    (b" " * MOST_BLANKS + b"[{", Text, Text),
-    (b"[" + b"\n" * MOST_BLANKS, None, Text),
-    (b"[" + b"\n" * MOST_BLANKS + b"{", JsonArray, JsonArray),
-    (b"[" + b"\n" * (MOST_BLANKS + 1), Text, Text),
-    (b"[" + b"\n" * (MOST_BLANKS + 1) + b"{", Text, Text),
-    (b'{"a":' * 100_000 + b"\n", Json, Json),
+    (b"data: {}", SseDecoder, SseDecoder),
+    (b"data:{}", SseDecoder, SseDecoder),
+    (b"data\n", SseDecoder, SseDecoder),
+    (b"data\r", SseDecoder, SseDecoder),
+    (b"event: ping", SseDecoder, SseDecoder),
+    (b"event\n", SseDecoder, SseDecoder),
+    (b"id: 1", SseDecoder, SseDecoder),
+    (b"retry: 10", SseDecoder, SseDecoder),
+    (b": comment", SseDecoder, SseDecoder),
+    (b"\r\n\n: comment", SseDecoder, SseDecoder),
+    (BOM + b"data: {}", SseDecoder, SseDecoder),
+    (BOM + b"\n:", SseDecoder, SseDecoder),
+    (b'{"a": 1}\n', NdjsonDecoder, NdjsonDecoder),
+    (b'{"a": 1}\r\n{"b"', NdjsonDecoder, NdjsonDecoder),
+    (b'{"a": {"b": [1]}} \n', NdjsonDecoder, NdjsonDecoder),
+    (b'\n {"a": 1}\n', NdjsonDecoder, NdjsonDecoder),
+    (BOM + b'{"a": 1}\n', NdjsonDecoder, NdjsonDecoder),
+    (b'{\n  "a": 1\n}', JsonDecoder, JsonDecoder),
+    (b'{"a":\n1}', JsonDecoder, JsonDecoder),
+    (b'{"a": "}\n', JsonDecoder, JsonDecoder),
+    (b'{"a": 1}{"b": 2}\n', JsonDecoder, JsonDecoder),
+    (BOM + b"{\n", JsonDecoder, JsonDecoder),
+    (b'{"a": 1}', None, JsonDecoder),
+    (b'{"a": 1', None, JsonDecoder),
+    (b"{", None, JsonDecoder),
+    (b"[{", JsonArrayDecoder, JsonArrayDecoder),
+    (b'[\r\n  {"a"', JsonArrayDecoder, JsonArrayDecoder),
+    (b"[ ]", JsonArrayDecoder, JsonArrayDecoder),
+    (b" [{", JsonArrayDecoder, JsonArrayDecoder),
+    (BOM + b"[{", JsonArrayDecoder, JsonArrayDecoder),
+    (b"[", None, TextDecoder),
+    (b"[ \n", None, TextDecoder),
+    (b"[THINK]", TextDecoder, TextDecoder),
+    (b"[1, 2]", TextDecoder, TextDecoder),
+    (b"[[", TextDecoder, TextDecoder),
+    (AWS, AwsEventStreamDecoder, AwsEventStreamDecoder),
+    (AWS[:12], AwsEventStreamDecoder, AwsEventStreamDecoder),
+    (AWS[:11], None, TextDecoder),
+    (b"\0" * 11, None, TextDecoder),
+    (b"\0" * 12, TextDecoder, TextDecoder),
+    (b"\0\0\0\x10 no message", TextDecoder, TextDecoder),
+    (b"<think>", TextDecoder, TextDecoder),
+    (b"Hello", TextDecoder, TextDecoder),
+    (b"database", TextDecoder, TextDecoder),
+    (b"data base", TextDecoder, TextDecoder),
+    (b"ideas", TextDecoder, TextDecoder),
+    (b"events: none", TextDecoder, TextDecoder),
+    (b"retry", None, TextDecoder),
+    (b"dat", None, TextDecoder),
+    ("◁think▷".encode(), TextDecoder, TextDecoder),
+    (b'"a string"', TextDecoder, TextDecoder),
+    (b"", None, TextDecoder),
+    (b" \r\n\t", None, TextDecoder),
+    (BOM, None, TextDecoder),
+    (BOM[:1], None, TextDecoder),
+    (BOM + b" ", None, TextDecoder),
+    (BOM[:2] + b"data: {}", TextDecoder, TextDecoder),
+    (b" " * (MAX_LEADING_SPACE - 1), None, TextDecoder),
+    (b" " * MAX_LEADING_SPACE, TextDecoder, TextDecoder),
+    (b" " * (MAX_LEADING_SPACE - 1) + b"[{", JsonArrayDecoder, JsonArrayDecoder),
+    (b" " * MAX_LEADING_SPACE + b"[{", TextDecoder, TextDecoder),
+    (b"[" + b"\n" * MAX_LEADING_SPACE, None, TextDecoder),
+    (b"[" + b"\n" * MAX_LEADING_SPACE + b"{", JsonArrayDecoder, JsonArrayDecoder),
+    (b"[" + b"\n" * (MAX_LEADING_SPACE + 1), TextDecoder, TextDecoder),
+    (b"[" + b"\n" * (MAX_LEADING_SPACE + 1) + b"{", TextDecoder, TextDecoder),
+    (b'{"a":' * 100_000 + b"\n", JsonDecoder, JsonDecoder),
 ]
 IDS = [repr(head[:24]) + ("..." if len(head) > 24 else "") for head, _, _ in HEADS]
 
@@ -86,27 +95,27 @@ IDS = [repr(head[:24]) + ("..." if len(head) > 24 else "") for head, _, _ in HEA
 @pytest.mark.parametrize(("head", "framing", "at_the_end"), HEADS, ids=IDS)
 def test_the_first_bytes_tell_the_framing(head: bytes, framing: Framing | None, at_the_end: Framing) -> None:
     """R002: nobody is asked what was sent."""
-    assert sniff(head) is framing
-    assert sniff(head, final=True) is at_the_end
+    assert sniff_framing(head) is framing
+    assert sniff_framing(head, final=True) is at_the_end
 
 
 @pytest.mark.parametrize(("head", "framing", "at_the_end"), HEADS, ids=IDS)
 def test_no_beginning_tells_what_more_bytes_deny(
     head: bytes, framing: Framing | None, at_the_end: Framing
 ) -> None:
-    places = range(len(head)) if len(head) < 100 else (0, 1, 2, 100, len(head) // 2, len(head) - 1)
-    for place in places:
-        assert sniff(head[:place]) in (None, framing), head[:place]
+    split_points = range(len(head)) if len(head) < 100 else (0, 1, 2, 100, len(head) // 2, len(head) - 1)
+    for position in split_points:
+        assert sniff_framing(head[:position]) in (None, framing), head[:position]
 
 
 PIECES = [b"data", b"event", b"id", b":", b" ", b"\n", b"\r", b"{", b"}", b'{"a":1}', b"[", b"]", b"x", BOM]
-SAID = st.lists(st.sampled_from([*PIECES, *(BOM[:1], b"da", b"\0", AWS)]), max_size=6).map(b"".join)
+BYTE_STRINGS = st.lists(st.sampled_from([*PIECES, *(BOM[:1], b"da", b"\0", AWS)]), max_size=6).map(b"".join)
 
 
-@given(SAID)
-def test_once_told_a_framing_never_changes(said: bytes) -> None:
-    told = {sniff(said[:place]) for place in range(len(said) + 1)} - {None}
-    at_the_end = sniff(said, final=True)
+@given(BYTE_STRINGS)
+def test_once_told_a_framing_never_changes(data: bytes) -> None:
+    framings = {sniff_framing(data[:position]) for position in range(len(data) + 1)} - {None}
+    at_the_end = sniff_framing(data, final=True)
     assert at_the_end is not None
-    assert len(told) <= 1
-    assert not told or told == {at_the_end}
+    assert len(framings) <= 1
+    assert not framings or framings == {at_the_end}

@@ -3,11 +3,11 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.cutting import PLACES, cut, every_way
+from tests.cutting import SPLIT_POINTS, all_splits, split_at
 
-from thinkaloud.wire import PLAIN, Text
+from thinkaloud.wire import PLAIN_TEXT, TextDecoder
 
-STORIES: dict[str, tuple[bytes, str]] = {
+CASES: dict[str, tuple[bytes, str]] = {
     "letters": (b"plain <think>", "plain <think>"),
     "characters of two, three and four bytes": ("é – 💭".encode(), "é – 💭"),
     "joined characters": ("👩🏽‍🚀 e\u0301".encode(), "👩🏽‍🚀 e\u0301"),
@@ -26,32 +26,32 @@ STORIES: dict[str, tuple[bytes, str]] = {
 }
 
 
-def told(reads: list[bytes]) -> str:
-    decoder = Text()
+def decode_text(reads: list[bytes]) -> str:
+    decoder = TextDecoder()
     frames = [frame for read in reads for frame in decoder.feed(read)] + decoder.close()
-    assert all(frame.event == PLAIN and frame.data for frame in frames)
+    assert all(frame.event == PLAIN_TEXT and frame.data for frame in frames)
     return "".join(frame.data.decode() for frame in frames)  # each by itself, so each holds whole characters
 
 
-@pytest.mark.parametrize("name", STORIES)
+@pytest.mark.parametrize("name", CASES)
 def test_a_text_is_the_same_however_it_is_read(name: str) -> None:
-    said, story = STORIES[name]
-    for reads in every_way(said):
-        assert told(reads) == story, reads
+    data, expected = CASES[name]
+    for reads in all_splits(data):
+        assert decode_text(reads) == expected, reads
 
 
-@given(st.sampled_from(list(STORIES.values())), PLACES)
-def test_any_reads_tell_the_text(written: tuple[bytes, str], places: list[int]) -> None:
-    said, story = written
-    assert told(cut(said, places)) == story
+@given(st.sampled_from(list(CASES.values())), SPLIT_POINTS)
+def test_any_reads_tell_the_text(case: tuple[bytes, str], split_points: list[int]) -> None:
+    data, expected = case
+    assert decode_text(split_at(data, split_points)) == expected
 
 
-@given(st.text().map(str.encode) | st.binary(), PLACES)
-def test_any_bytes_are_read_as_python_reads_them_whole(said: bytes, places: list[int]) -> None:
-    assert told(cut(said, places)) == said.decode("utf-8-sig", errors="replace")
+@given(st.text().map(str.encode) | st.binary(), SPLIT_POINTS)
+def test_any_bytes_are_read_as_python_reads_them_whole(data: bytes, split_points: list[int]) -> None:
+    assert decode_text(split_at(data, split_points)) == data.decode("utf-8-sig", errors="replace")
 
 
 def test_what_is_there_comes_at_once() -> None:
-    decoder = Text()
+    decoder = TextDecoder()
     assert [frame.data for frame in decoder.feed("é💭".encode()[:-1])] == ["é".encode()]
     assert [frame.data for frame in decoder.feed("💭".encode()[-1:])] == ["💭".encode()]

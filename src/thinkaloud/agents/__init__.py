@@ -9,50 +9,50 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from thinkaloud.agents.agent import Agent, assembled, checked, everyone
-    from thinkaloud.agents.files import AgentFile, agent_of, builtin_agents, local_tools, read_agents
+    from thinkaloud.agents.agent import Agent, agent_tree, assemble, check_unique_tool_names
+    from thinkaloud.agents.files import AgentFile, build_agent, builtin_agents, local_tools, read_agents
     from thinkaloud.agents.functions import from_function
-    from thinkaloud.agents.limits import Limits
-    from thinkaloud.agents.mcp_tools import McpServer, connected
-    from thinkaloud.agents.run import Run, Surroundings
+    from thinkaloud.agents.limits import RunLimits
+    from thinkaloud.agents.mcp_tools import McpServer, connect
+    from thinkaloud.agents.run import Run, RunContext
     from thinkaloud.agents.toolbox import Toolbox
     from thinkaloud.agents.tools import Tool, ToolFault
 
 __all__ = [
     "Agent",
     "AgentFile",
-    "Limits",
     "McpServer",
     "Run",
-    "Surroundings",
+    "RunContext",
+    "RunLimits",
     "Tool",
     "ToolFault",
     "Toolbox",
-    "agent_of",
-    "assembled",
+    "agent_tree",
+    "assemble",
+    "build_agent",
     "builtin_agents",
-    "checked",
-    "connected",
-    "everyone",
+    "check_unique_tool_names",
+    "connect",
     "from_function",
     "local_tools",
     "read_agents",
 ]
 
-_HOMES = {
-    "agent": ("Agent", "assembled", "checked", "everyone"),
-    "files": ("AgentFile", "agent_of", "builtin_agents", "local_tools", "read_agents"),
+_MODULES = {
+    "agent": ("Agent", "agent_tree", "assemble", "check_unique_tool_names"),
+    "files": ("AgentFile", "build_agent", "builtin_agents", "local_tools", "read_agents"),
     "functions": ("from_function",),
-    "limits": ("Limits",),
-    "mcp_tools": ("McpServer", "connected"),
-    "run": ("Run", "Surroundings"),
+    "limits": ("RunLimits",),
+    "mcp_tools": ("McpServer", "connect"),
+    "run": ("Run", "RunContext"),
     "toolbox": ("Toolbox",),
     "tools": ("Tool", "ToolFault"),
 }
 
 
 def __getattr__(name: str) -> object:
-    for home, names in _HOMES.items():
+    for module, names in _MODULES.items():
         if name in names:
-            return getattr(import_module(f"thinkaloud.agents.{home}"), name)
+            return getattr(import_module(f"thinkaloud.agents.{module}"), name)
     raise AttributeError(f"module 'thinkaloud.agents' has no attribute {name!r}")

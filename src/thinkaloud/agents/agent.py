@@ -4,16 +4,16 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 
-from thinkaloud.agents.limits import Limits
+from thinkaloud.agents.limits import RunLimits
 from thinkaloud.agents.tools import Tool
 from thinkaloud.canon import Refused
 from thinkaloud.canon import requests as canon
-from thinkaloud.canon.requests import assistant_tool
+from thinkaloud.canon.requests import assistant_tool_name
 from thinkaloud.context import ContextMode
 
-DEEPEST = 8
+MAX_ASSISTANT_DEPTH = 8
 """Levels of assistants below an agent: more than anybody reads, and few enough to stop what runs away."""
-_TASK = '{"type":"object","properties":{"task":{"type":"string"}},"required":["task"]}'
+_TASK_SCHEMA = '{"type":"object","properties":{"task":{"type":"string"}},"required":["task"]}'
 
 
 class Agent(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,18 +30,22 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     max_tokens: int | None = None
     context_mode: ContextMode = ContextMode.PROVIDER_DEFAULT
     tools: tuple[Tool, ...] = ()
-    client_tools: tuple[canon.Tool, ...] = ()
+    client_tools: tuple[canon.ToolDefinition, ...] = ()
     """Tools that somebody else runs: a turn that calls one ends there, and goes on with its result."""
     assistants: tuple["Agent", ...] = ()
-    limits: Limits = Limits()
+    limits: RunLimits = RunLimits()
     summary_model: str = ""
     """A small model that may write one line on what is being thought, where the provider has no titles."""
 
     @property
-    def offered(self) -> tuple[canon.Tool, ...]:
+    def tool_definitions(self) -> tuple[canon.ToolDefinition, ...]:
         """All that its model may call, in one list."""
-        own = (tool.definition for tool in self.tools)
-        return (*own, *self.client_tools, *(_as_tool(assistant) for assistant in self.assistants))
+        own_tools = (tool.definition for tool in self.tools)
+        return (
+            *own_tools,
+            *self.client_tools,
+            *(_assistant_definition(assistant) for assistant in self.assistants),
+        )
 
     def tool(self, name: str) -> Tool | None:
         """The tool of its own that has this name."""
@@ -53,71 +57,79 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
 
     def assistant(self, name: str) -> "Agent | None":
         """The assistant that a model calls by this name."""
-        return next((one for one in self.assistants if assistant_tool(one.name) == name), None)
+        return next(
+            (assistant for assistant in self.assistants if assistant_tool_name(assistant.name) == name), None
+        )
 
 
-def model_alone(model: str) -> Agent:
+def bare_model(model: str) -> Agent:
     """A model without a name, tools or limits: it replies once, for as long as it takes."""
-    return Agent(name="", model=model, limits=Limits(seconds=None))
+    return Agent(name="", model=model, limits=RunLimits(seconds=None))
 
 
-Find = Callable[[str], tuple[Agent, tuple[str, ...]]]
+AgentLookup = Callable[[str], tuple[Agent, tuple[str, ...]]]
 """An agent by its id, without assistants, and the ids of those; refuses an id that nobody has."""
 
 
-def assembled(wanted: str, find: Find) -> Agent:
+def assemble(agent_id: str, lookup: AgentLookup) -> Agent:
     """An agent with its assistants and theirs; refuses circles, too many levels, and names that clash."""
-    return _assembled(wanted, find, (), {})[0]
+    return _assemble(agent_id, lookup, (), {})[0]
 
 
-def checked(agent: Agent) -> Agent:
+def check_unique_tool_names(agent: Agent) -> Agent:
     """The agent itself, once each of its tools and assistants can be told from the others."""
-    names = [tool.name for tool in agent.offered]
-    if twice := sorted({name for name in names if names.count(name) > 1}):
+    names = [tool.name for tool in agent.tool_definitions]
+    if duplicates := sorted({name for name in names if names.count(name) > 1}):
         raise Refused(
-            f"The agent {agent.name!r} has more than one tool or assistant called {', '.join(twice)}, and "
+            f"The agent {agent.name!r} has more than one tool or assistant called {', '.join(duplicates)}, and "
             "its model could not tell them apart. Rename or leave out all but one."
         )
     return agent
 
 
-_Ready = dict[str, tuple[Agent, int]]
+_Assembled = dict[str, tuple[Agent, int]]
 """Agents by their ids, each with how many levels there are below it."""
 
 
-def _assembled(wanted: str, find: Find, above: tuple[str, ...], ready: _Ready) -> tuple[Agent, int]:
+def _assemble(
+    agent_id: str, lookup: AgentLookup, ancestors: tuple[str, ...], assembled_by_id: _Assembled
+) -> tuple[Agent, int]:
     """An agent that several others call is assembled once: there may be millions of ways to it."""
-    if wanted in above:
-        circle = " → ".join((*above[above.index(wanted) :], wanted))
+    if agent_id in ancestors:
+        circle = " → ".join((*ancestors[ancestors.index(agent_id) :], agent_id))
         raise Refused(f"These agents call each other in a circle: {circle}. Take one of the calls out.")
-    if wanted not in ready and len(above) <= DEEPEST:
-        agent, assistants = find(wanted)
-        below = [_assembled(one, find, (*above, wanted), ready) for one in assistants]
-        whole = checked(msgspec.structs.replace(agent, assistants=tuple(one for one, _ in below)))
-        ready[wanted] = whole, max((levels + 1 for _, levels in below), default=0)
-    if wanted not in ready or len(above) + ready[wanted][1] > DEEPEST:
+    if agent_id not in assembled_by_id and len(ancestors) <= MAX_ASSISTANT_DEPTH:
+        agent, assistant_ids = lookup(agent_id)
+        subtrees = [
+            _assemble(child, lookup, (*ancestors, agent_id), assembled_by_id) for child in assistant_ids
+        ]
+        complete = check_unique_tool_names(
+            msgspec.structs.replace(agent, assistants=tuple(child for child, _ in subtrees))
+        )
+        assembled_by_id[agent_id] = complete, max((levels + 1 for _, levels in subtrees), default=0)
+    if agent_id not in assembled_by_id or len(ancestors) + assembled_by_id[agent_id][1] > MAX_ASSISTANT_DEPTH:
         raise Refused(
-            f"{' → '.join((*above, wanted))}: this leads more than {DEEPEST} assistants away from the agent "
+            f"{' → '.join((*ancestors, agent_id))}: this leads more than {MAX_ASSISTANT_DEPTH} assistants away from the agent "
             "that was asked. Let fewer of them call another."
         )
-    return ready[wanted]
+    return assembled_by_id[agent_id]
 
 
-def everyone(agent: Agent) -> Iterator[Agent]:
+def agent_tree(agent: Agent) -> Iterator[Agent]:
     """The agent, its assistants, and theirs, each of them once."""
-    rest, seen = [agent], set[int]()
-    while rest:
-        one = rest.pop()
-        if id(one) not in seen:
-            seen.add(id(one))
-            yield one
-            rest += reversed(one.assistants)
+    pending, seen = [agent], set[int]()
+    while pending:
+        current = pending.pop()
+        if id(current) not in seen:
+            seen.add(id(current))
+            yield current
+            pending += reversed(current.assistants)
 
 
-def _as_tool(assistant: Agent) -> canon.Tool:
-    said = assistant.description or f"The assistant {assistant.name}."
-    return canon.Tool(
-        assistant_tool(assistant.name),
-        f"{said} Give it a task in plain words, with all it needs to know: it sees nothing else.",
-        _TASK,
+def _assistant_definition(assistant: Agent) -> canon.ToolDefinition:
+    description = assistant.description or f"The assistant {assistant.name}."
+    return canon.ToolDefinition(
+        assistant_tool_name(assistant.name),
+        f"{description} Give it a task in plain words, with all it needs to know: it sees nothing else.",
+        _TASK_SCHEMA,
     )

@@ -18,7 +18,7 @@ from thinkaloud.agents.tools import Tool, ToolFault
 from thinkaloud.builtin.arithmetic import evaluate
 from thinkaloud.builtin.words import exact_text
 
-_ROUNDED = Context(prec=12)
+_ROUNDING = Context(prec=12)
 _Expression = Annotated[str, Meta(min_length=1, max_length=1000)]
 """Long enough for any sum a person would check, and short enough to be worked out at once."""
 _Query = Annotated[str, Meta(min_length=1, max_length=500)]
@@ -37,14 +37,14 @@ async def calculator(expression: _Expression) -> str:
             f"That cannot be worked out: {error}. Write only numbers, + - * / ^ and brackets, "
             "with a point before decimals and nothing between thousands."
         ) from None
-    return _shown(value)
+    return _number_text(value)
 
 
-def _shown(value: Fraction) -> str:
+def _number_text(value: Fraction) -> str:
     exact = exact_text(value)
     if "/" not in exact:
         return exact
-    rounded = _ROUNDED.divide(Decimal(value.numerator), Decimal(value.denominator))
+    rounded = _ROUNDING.divide(Decimal(value.numerator), Decimal(value.denominator))
     return f"{rounded} (rounded); exactly = {exact}"
 
 

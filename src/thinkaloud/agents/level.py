@@ -13,9 +13,10 @@ from typing import Any, Protocol
 import msgspec
 
 from thinkaloud.agents.agent import Agent
-from thinkaloud.agents.limits import LimitReached, exceeded
-from thinkaloud.agents.replying import GOES_ON, ReplyFailed, Replying, Teller
-from thinkaloud.agents.tools import Came, call
+from thinkaloud.agents.limits import LimitReached, exceeded_limit
+from thinkaloud.agents.prepare import prepare_reply
+from thinkaloud.agents.replying import TRUSTED_FINISHES, EventSink, ReplyFailed, ReplyRunner
+from thinkaloud.agents.tools import ToolOutcome, call_tool
 from thinkaloud.canon import (
     ApprovalAsked,
     ApprovalSettled,
@@ -25,291 +26,299 @@ from thinkaloud.canon import (
     ToolFinished,
     TurnFailed,
 )
-from thinkaloud.canon.requests import Level as Effort
+from thinkaloud.canon.requests import ThinkingLevel as Effort
 from thinkaloud.canon.requests import UserMessage
 from thinkaloud.catalog import Catalog
-from thinkaloud.client.prompting import Options, Prepared, need_key, prepare
-from thinkaloud.context import Conversation, Step, replies_of
+from thinkaloud.client.prepare import PreparedRequest
+from thinkaloud.context import Step, replies_of
 from thinkaloud.dialects import bodies
-from thinkaloud.transcript import PAUSED, Approval, Block, Reply, given_up
+from thinkaloud.transcript import PAUSE_TURN, Approval, Block, Reply, events_to_end_blocks
 
 logger = logging.getLogger(__name__)
 
 DENIED = "Nobody let this run, so it did not. Go on without it."
-HURRIED = "It was not run: a person asked for the answer now. Answer with what there is."
-IDLE = "The assistant was given nothing to do. Call it again, with a task in plain words."
-CUT = "The assistant was cut off in its answer: it may not say more at once."
-SPEECHLESS = "The assistant came to its end without an answer."
+SKIPPED_FOR_ANSWER = "It was not run: a person asked for the answer now. Answer with what there is."
+NO_TASK = "The assistant was given nothing to do. Call it again, with a task in plain words."
+CUT_OFF = "The assistant was cut off in its answer: it may not say more at once."
+NO_ANSWER = "The assistant came to its end without an answer."
 GRACE_S = 0.5
 """So long a tool may take to notice that it was cancelled; then it is left to itself."""
 
 
-class Settled(msgspec.Struct, frozen=True):
+class ApprovalDecision(msgspec.Struct, frozen=True):
     """What a person decided about a call, and who that was."""
 
     granted: bool
     by: str = ""
 
 
-class Desk(Teller, Protocol):
+class RunPort(EventSink, Protocol):
     """What a level needs of its run."""
 
     @property
     def catalog(self) -> Catalog | None:
         """Where models are found."""
 
-    async def settled(self, block: int) -> Settled:
+    async def wait_for_decision(self, block: int) -> ApprovalDecision:
         """Wait until a person has decided about a call."""
 
 
-class Level:
+class AgentLoop:
     """One agent, what was said to it before, and the call it works for."""
 
     def __init__(
         self,
-        desk: Desk,
+        port: RunPort,
         agent: Agent,
-        before: tuple[Step, ...],
+        history: tuple[Step, ...],
         *,
-        first: Prepared | None = None,
-        above: "Level | None" = None,
+        first_request: PreparedRequest | None = None,
+        caller: "AgentLoop | None" = None,
         parent: int | None = None,
     ) -> None:
-        self.hurried = False
+        self.answer_now = False
         """Whether to answer at once, without more thinking and without tools."""
-        self._desk = desk
+        self._port = port
         self._agent = agent
-        self._before = before
-        self._first = first
-        self._above = above
+        self._history = history
+        self._first_request = first_request
+        self._caller = caller
         self._parent = parent
-        self._asking = 0
+        self._pending_replies = 0
         self._timer: asyncio.Timeout | None = None
-        self._waiting = 0
-        self._left_s = 0.0
+        self._pauses = 0
+        self._remaining_s = 0.0
 
     @property
     def replies(self) -> list[Reply]:
         """Its replies so far."""
-        return [reply for reply in self._desk.turn.replies if reply.parent == self._parent]
+        return [reply for reply in self._port.turn.replies if reply.parent == self._parent]
 
     @property
     def answer(self) -> str:
         """What it said last."""
-        said = self._desk.turn.said_in(self.replies[-1]) if self.replies else []
-        return "".join(block.text for block in said if block.kind is Kind.TEXT)
+        blocks = self._port.turn.blocks_of(self.replies[-1]) if self.replies else []
+        return "".join(block.text for block in blocks if block.kind is Kind.TEXT)
 
     async def work(self) -> None:
         """Go on until there is an answer, or until somebody else has to go on."""
         limits = self._agent.limits
         try:
             async with asyncio.timeout(limits.seconds) as self._timer:
-                while not self._over():
-                    await self._next()
+                while not self._finished():
+                    await self._step()
         except TimeoutError:
             if self._timer is None or not self._timer.expired():
                 raise
             raise LimitReached(self, "seconds", self._agent.name, limits) from None
 
-    async def _next(self) -> None:
+    async def _step(self) -> None:
         if calls := self._open_calls():
-            await _side_by_side([self._answer(block) for block in calls])
+            await _run_concurrently([self._run_call(block) for block in calls])
             return
         with self._within_limits():
-            ready = await self._readied()
-            await Replying(self._desk, self._agent, self._parent, ready).run()
+            prepared = await self._next_request()
+            await ReplyRunner(self._port, self._agent, self._parent, prepared).run()
 
-    def _over(self) -> bool:
-        turn, replies = self._desk.turn, self.replies
+    def _finished(self) -> bool:
+        turn, replies = self._port.turn, self.replies
         if not turn.live or not replies:
             return not turn.live
         last = replies[-1]
-        broke_off = last.finish is Finish.CANCELLED and not last.said
-        if broke_off or last.said == PAUSED:
+        interrupted = last.finish is Finish.CANCELLED and not last.said
+        if interrupted or last.said == PAUSE_TURN:
             return False
-        if not last.calls or last.finish not in GOES_ON:
+        if not last.calls or last.finish not in TRUSTED_FINISHES:
             return True
-        return not self._open_calls() and any(turn.blocks[number].awaited for number in last.calls)
+        return not self._open_calls() and any(turn.blocks[number].awaiting_result for number in last.calls)
 
     def _open_calls(self) -> list[Block]:
         """The calls that are ours to run, and have not come back."""
-        blocks = self._desk.turn.blocks
+        blocks = self._port.turn.blocks
         calls = [blocks[number] for number in self.replies[-1].calls] if self.replies else []
-        return [block for block in calls if block.awaited and not self._agent.is_client_tool(block.name)]
+        return [
+            block for block in calls if block.awaiting_result and not self._agent.is_client_tool(block.name)
+        ]
 
     @contextmanager
     def _within_limits(self) -> Iterator[None]:
         """Ask for one reply more, unless that is too much for this level or one above it."""
-        for level in self._up():
-            turn, parent, limits = self._desk.turn, level._parent, level._agent.limits
+        for loop in self._chain():
+            turn, parent, limits = self._port.turn, loop._parent, loop._agent.limits
             spent = [reply for reply in turn.replies if parent is None or turn.within(reply.parent, parent)]
-            if what := exceeded(limits, spent, level._asking):
-                raise LimitReached(level, what, level._agent.name, limits)
-        for level in self._up():
-            level._asking += 1
+            if limit_name := exceeded_limit(limits, spent, loop._pending_replies):
+                raise LimitReached(loop, limit_name, loop._agent.name, limits)
+        for loop in self._chain():
+            loop._pending_replies += 1
         try:
             yield
         finally:
-            for level in self._up():
-                level._asking -= 1
+            for loop in self._chain():
+                loop._pending_replies -= 1
 
-    def _up(self) -> Iterator["Level"]:
+    def _chain(self) -> Iterator["AgentLoop"]:
         """This level, and those it works for."""
-        level: Level | None = self
-        while level is not None:
-            yield level
-            level = level._above
+        loop: AgentLoop | None = self
+        while loop is not None:
+            yield loop
+            loop = loop._caller
 
-    async def _readied(self) -> Prepared:
+    async def _next_request(self) -> PreparedRequest:
         """The next request. One that cannot be made fails like one that cannot be sent."""
+        if self._first_request is not None and not self.replies and not self.answer_now:
+            return self._first_request
         try:
-            return await asyncio.to_thread(self._prepared)
+            return await asyncio.to_thread(self._prepare_request)
         except Refused as refused:
-            if self._desk.turn.seq < 0:
+            if self._port.turn.seq < 0:
                 raise
             raise ReplyFailed(TurnFailed("refused", str(refused))) from None
 
-    def _prepared(self) -> Prepared:
-        """What could not be honoured is told of once."""
-        if self._first is not None and not self.replies and not self.hurried:
-            return self._first
-        ready = self._without_tools() if self.hurried else self._request(self._agent.thinking)
-        told = {notice.text for notice in self._desk.turn.notices if notice.block == self._parent}
-        return msgspec.structs.replace(ready, notes=tuple(note for note in ready.notes if note not in told))
+    def _prepare_request(self) -> PreparedRequest:
+        """A note that the turn has already is not repeated."""
+        prepared = self._request_without_tools() if self.answer_now else self._build_request()
+        known = {notice.text for notice in self._port.turn.notices if notice.block == self._parent}
+        notes = tuple(note for note in prepared.notes if note not in known)
+        return msgspec.structs.replace(prepared, notes=notes)
 
-    def _without_tools(self) -> Prepared:
+    def _request_without_tools(self) -> PreparedRequest:
         """A request for an answer now. Where tools cannot be forbidden they are offered, and then not run."""
         try:
-            ready = self._request(Effort.OFF, "none")
-            bodies.write(ready.route, ready.built.request)
+            prepared = self._build_request(Effort.OFF, "none")
+            bodies.build_request(prepared.route, prepared.request)
         except Refused:
-            ready = self._request(Effort.OFF)
-        return ready
+            prepared = self._build_request(Effort.OFF)
+        return prepared
 
-    def _request(self, thinking: str | int | None, tool_choice: str = "") -> Prepared:
-        agent = self._agent
-        steps = (*self._before, *replies_of(self._desk.turn, self._parent))
-        options = Options(
-            tools=agent.offered,
-            tool_choice=tool_choice if agent.offered else "",
-            max_tokens=agent.max_tokens,
-            context_mode=agent.context_mode,
-            catalog=self._desk.catalog,
-        )
-        conversation = Conversation(steps, agent.system, agent.offered)
-        ready = prepare(conversation, model=agent.model, thinking=thinking, options=options)
-        need_key(ready.route)
-        return ready
+    def _build_request(self, thinking: Effort | None = None, tool_choice: str = "") -> PreparedRequest:
+        steps = (*self._history, *replies_of(self._port.turn, self._parent))
+        agent = self._agent if thinking is None else msgspec.structs.replace(self._agent, thinking=thinking)
+        return prepare_reply(agent, steps, catalog=self._port.catalog, tool_choice=tool_choice)
 
-    async def _answer(self, block: Block) -> None:
-        came = await self._came(block)
-        if block.awaited:  # a tool that did not care to be stopped may come back when nobody waits any more
-            self._desk.tell(ToolFinished(block.number, came.result, came.error))
+    async def _run_call(self, block: Block) -> None:
+        outcome = await self._call_outcome(block)
+        if (
+            block.awaiting_result
+        ):  # a tool that did not care to be stopped may come back when nobody waits any more
+            self._port.emit(ToolFinished(block.number, outcome.result, outcome.error))
 
-    async def _came(self, block: Block) -> Came:
-        if self.hurried:
-            return Came(error=HURRIED)
+    async def _call_outcome(self, block: Block) -> ToolOutcome:
+        if self.answer_now:
+            return ToolOutcome(error=SKIPPED_FOR_ANSWER)
         if block.kind is not Kind.ASSISTANT_CALL:
-            return await self._use(block)
-        came = await self._delegate(block)
-        for event in given_up(self._desk.turn, block.number):
-            self._desk.tell(event)
-        return came
+            return await self._run_tool(block)
+        outcome = await self._delegate(block)
+        for event in events_to_end_blocks(self._port.turn, block.number):
+            self._port.emit(event)
+        return outcome
 
-    async def _use(self, block: Block) -> Came:
+    async def _run_tool(self, block: Block) -> ToolOutcome:
         tool = self._agent.tool(block.name)
         if tool is None:
-            names = ", ".join(one.name for one in self._agent.offered) or "none"
-            return Came(error=f"There is no tool called {block.name!r}. Those there are: {names}.")
-        if tool.approval and not await self._let_run(block):
-            return Came(error=DENIED)
+            names = ", ".join(definition.name for definition in self._agent.tool_definitions) or "none"
+            return ToolOutcome(error=f"There is no tool called {block.name!r}. Those there are: {names}.")
+        if tool.approval and not await self._approved(block):
+            return ToolOutcome(error=DENIED)
         try:
-            return await call(tool, block.text)
+            return await call_tool(tool, block.text)
         except asyncio.CancelledError:
             task = asyncio.current_task()
             if task is not None and task.cancelling():
                 raise
-            return Came(error=f"{block.name} was cancelled from within. Try again, or go on without it.")
+            return ToolOutcome(
+                error=f"{block.name} was cancelled from within. Try again, or go on without it."
+            )
 
-    async def _let_run(self, block: Block) -> bool:
+    async def _approved(self, block: Block) -> bool:
         if block.approval is Approval.NOT_ASKED:
-            self._desk.tell(ApprovalAsked(block.number))
+            self._port.emit(ApprovalAsked(block.number))
         if block.approval is Approval.ASKED:
-            with self._clocks_stopped():
-                settled = await self._desk.settled(block.number)
-            self._desk.tell(ApprovalSettled(block.number, settled.granted, settled.by))
+            with self._timers_paused():
+                decision = await self._port.wait_for_decision(block.number)
+            self._port.emit(ApprovalSettled(block.number, decision.granted, decision.by))
         return block.approval is Approval.GRANTED
 
-    async def _delegate(self, block: Block) -> Came:
+    async def _delegate(self, block: Block) -> ToolOutcome:
         """Let an assistant work on a call. That it fails is a result like any other."""
-        assistant = next((one for one in self._agent.assistants if (one.id, one.name) == _who(block)), None)
+        assistant = next(
+            (
+                candidate
+                for candidate in self._agent.assistants
+                if (candidate.id, candidate.name) == _assistant_identity(block)
+            ),
+            None,
+        )
         if assistant is None:
-            return Came(error=f"There is no assistant called {block.name!r} any more. Go on without it.")
+            return ToolOutcome(
+                error=f"There is no assistant called {block.name!r} any more. Go on without it."
+            )
         if block.blank:
-            return Came(error=IDLE)
-        alone = msgspec.structs.replace(assistant, client_tools=())
-        level = Level(self._desk, alone, (UserMessage(block.text),), above=self, parent=block.number)
-        why = ""
+            return ToolOutcome(error=NO_TASK)
+        without_client_tools = msgspec.structs.replace(assistant, client_tools=())
+        loop = AgentLoop(
+            self._port, without_client_tools, (UserMessage(block.text),), caller=self, parent=block.number
+        )
+        error = ""
         try:
-            await level.work()
-        except LimitReached as reached:
-            if reached.whose is not level:
+            await loop.work()
+        except LimitReached as limit_error:
+            if limit_error.loop is not loop:
                 raise
-            why = str(reached)
-        except ReplyFailed as failed:
-            why = str(failed)
-        return level._result(why)
+            error = str(limit_error)
+        except ReplyFailed as failure:
+            error = str(failure)
+        return loop._outcome(error)
 
-    def _result(self, why_not: str) -> Came:
+    def _outcome(self, error: str) -> ToolOutcome:
         """What it said last, and why that is not all it was to say."""
-        said = self.answer if self.answer.strip() else ""
-        cut = bool(self.replies) and self.replies[-1].finish is Finish.LENGTH
-        return Came(said, why_not or (CUT if cut else "" if said else SPEECHLESS))
+        answer = self.answer if self.answer.strip() else ""
+        truncated = bool(self.replies) and self.replies[-1].finish is Finish.LENGTH
+        return ToolOutcome(answer, error or (CUT_OFF if truncated else "" if answer else NO_ANSWER))
 
     @contextmanager
-    def _clocks_stopped(self) -> Iterator[None]:
+    def _timers_paused(self) -> Iterator[None]:
         """Time that a person takes is nobody's."""
-        for level in self._up():
-            level._stop_clock()
+        for loop in self._chain():
+            loop._pause_timer()
         try:
             yield
         finally:
-            for level in self._up():
-                level._start_clock()
+            for loop in self._chain():
+                loop._resume_timer()
 
-    def _stop_clock(self) -> None:
-        self._waiting += 1
+    def _pause_timer(self) -> None:
+        self._pauses += 1
         timer = self._timer
-        if timer is not None and (when := timer.when()) is not None and not timer.expired():
-            self._left_s = when - asyncio.get_running_loop().time()
+        if timer is not None and (deadline := timer.when()) is not None and not timer.expired():
+            self._remaining_s = deadline - asyncio.get_running_loop().time()
             timer.reschedule(None)
 
-    def _start_clock(self) -> None:
-        self._waiting -= 1
+    def _resume_timer(self) -> None:
+        self._pauses -= 1
         timer, limited = self._timer, self._agent.limits.seconds is not None
-        if not self._waiting and timer is not None and limited and not timer.expired():
-            timer.reschedule(asyncio.get_running_loop().time() + self._left_s)
+        if not self._pauses and timer is not None and limited and not timer.expired():
+            timer.reschedule(asyncio.get_running_loop().time() + self._remaining_s)
 
 
-def _who(block: Block) -> tuple[str, str]:
+def _assistant_identity(block: Block) -> tuple[str, str]:
     return block.assistant_id, block.name
 
 
-async def _side_by_side(works: Sequence[Coroutine[Any, Any, None]]) -> None:
+async def _run_concurrently(coroutines: Sequence[Coroutine[Any, Any, None]]) -> None:
     """Do all at once. When one raises, the others are cancelled; one that does not care is left behind."""
-    tasks = [asyncio.create_task(work) for work in works]
+    tasks = [asyncio.create_task(coroutine) for coroutine in coroutines]
     try:
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
         for task in done:
             task.result()
     finally:
-        await put_down(tasks, GRACE_S)
+        await cancel_tasks(tasks, GRACE_S)
 
 
-async def put_down(tasks: Sequence[asyncio.Task[None]], grace_s: float) -> None:
+async def cancel_tasks(tasks: Sequence[asyncio.Task[None]], grace_s: float) -> None:
     """Cancel tasks, and give them a little time to end."""
     for task in tasks:
         task.cancel()
-    _, late = await asyncio.wait(tasks, timeout=grace_s)
-    if late:
+    _, unfinished = await asyncio.wait(tasks, timeout=grace_s)
+    if unfinished:
         logger.warning("a tool goes on after it was stopped, and is left to itself")

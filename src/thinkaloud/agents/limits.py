@@ -8,7 +8,7 @@ from thinkaloud.agents.prices import price_of
 from thinkaloud.transcript import Reply
 
 
-class Limits(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+class RunLimits(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """How far an agent may go, with all that its assistants do; None is no limit."""
 
     replies: int = 50
@@ -23,17 +23,17 @@ class Limits(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 class LimitReached(Exception):
     """An agent may go no further; `whose` says which one, `code` which limit it is."""
 
-    def __init__(self, whose: object, what: str, name: str, limits: Limits) -> None:
-        self.whose = whose
-        self.code = f"limit_{what}"
-        most = f"{getattr(limits, what):,}"
+    def __init__(self, loop: object, limit_name: str, name: str, limits: RunLimits) -> None:
+        self.loop = loop
+        self.code = f"limit_{limit_name}"
+        limit = f"{getattr(limits, limit_name):,}"
         super().__init__(
-            f"{name} was stopped by its limit on {_WORDS[what]}, {most} (limits.{what}). What was said until "
+            f"{name} was stopped by its limit on {_LIMIT_LABELS[limit_name]}, {limit} (limits.{limit_name}). What was said until "
             "then stands; raise the limit to let it go further."
         )
 
 
-_WORDS = {
+_LIMIT_LABELS = {
     "replies": "replies",
     "output_tokens": "output tokens",
     "seconds": "seconds",
@@ -41,13 +41,13 @@ _WORDS = {
 }
 
 
-def exceeded(limits: Limits, spent: Sequence[Reply], under_way: int = 0) -> str:
+def exceeded_limit(limits: RunLimits, replies: Sequence[Reply], pending: int = 0) -> str:
     """Which limit leaves no room for another reply beside those under way; empty where none does."""
-    if len(spent) + under_way >= limits.replies:
+    if len(replies) + pending >= limits.replies:
         return "replies"
-    tokens = sum(reply.usage.output or 0 for reply in spent)
+    tokens = sum(reply.usage.output or 0 for reply in replies)
     if limits.output_tokens is not None and tokens >= limits.output_tokens:
         return "output_tokens"
-    if limits.usd is not None and sum(float(price_of(reply) or 0) for reply in spent) >= limits.usd:
+    if limits.usd is not None and sum(float(price_of(reply) or 0) for reply in replies) >= limits.usd:
         return "usd"
     return ""

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 import msgspec
 
-from thinkaloud.agents.functions import inlined
+from thinkaloud.agents.functions import inline_references
 from thinkaloud.agents.tools import Tool, ToolFault
 from thinkaloud.canon import Refused, requests
 from thinkaloud.client.keys import Secret
@@ -28,16 +28,16 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-START_S = 20.0
+START_TIMEOUT_S = 20.0
 """To start, greet and list the tools; a program that is fetched first may take most of it."""
-CLOSE_S = 10.0
+CLOSE_TIMEOUT_S = 10.0
 """For a farewell on the web. The end of a program has its own bounds in the SDK, some seven seconds."""
-MOST_TOOLS = 128
+MAX_TOOLS = 128
 """What the strictest of the large providers takes in one request."""
-MOST_PAGES = 100
-MOST_DESCRIPTION_CHARS = 4_000
-MOST_LAST_WORDS = 500
-_UNSAFE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+MAX_PAGES = 100
+MAX_DESCRIPTION_CHARS = 4_000
+MAX_STDERR_BYTES = 500
+_CONTROL_CHARS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
 class McpServer(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,7 +58,7 @@ class McpServer(msgspec.Struct, frozen=True, kw_only=True):
         return f"McpServer({self.name!r})"  # all else may hold keys
 
 
-class _Arguments(msgspec.Struct):
+class _ArgumentsSchema(msgspec.Struct):
     """As much of a schema as every provider insists on."""
 
     type: Literal["object"]
@@ -67,31 +67,31 @@ class _Arguments(msgspec.Struct):
 
 
 @contextlib.asynccontextmanager
-async def connected(server: McpServer) -> AsyncIterator[tuple[Tool, ...]]:
+async def connect(server: McpServer) -> AsyncIterator[tuple[Tool, ...]]:
     """The tools of a server, for as long as the context is open; any task may call them, and close it.
 
     Raises `Refused` when there are none to be had. Closing waits until a program that was started has ended,
     also when the task is cancelled meanwhile; the cancellation goes on after that.
     """
-    _check(server)
-    ready: asyncio.Future[tuple[Tool, ...]] = asyncio.get_running_loop().create_future()
-    words = _LastWords()
-    owner = asyncio.create_task(_hold(server, ready, words))
+    _check_server(server)
+    tools: asyncio.Future[tuple[Tool, ...]] = asyncio.get_running_loop().create_future()
+    stderr = _StderrTail()
+    owner = asyncio.create_task(_hold_connection(server, tools, stderr))
     try:
-        either: list[asyncio.Future[Any]] = [owner, ready]
-        await asyncio.wait(either, timeout=START_S, return_when=asyncio.FIRST_COMPLETED)
-        if ready.done():
-            yield ready.result()
+        futures: list[asyncio.Future[Any]] = [owner, tools]
+        await asyncio.wait(futures, timeout=START_TIMEOUT_S, return_when=asyncio.FIRST_COMPLETED)
+        if tools.done():
+            yield tools.result()
     finally:
-        await _end(owner, CLOSE_S if server.url else None)
-    failure = None if owner.cancelled() else _cause(owner.exception())
-    if not ready.done():
-        raise failure if isinstance(failure, Refused) else _refusal(server, failure, words.text)
+        await _close(owner, CLOSE_TIMEOUT_S if server.url else None)
+    failure = None if owner.cancelled() else _root_cause(owner.exception())
+    if not tools.done():
+        raise failure if isinstance(failure, Refused) else _refusal(server, failure, stderr.text)
     if failure:
         logger.warning("The MCP server %s went away: %r", server.name, failure)
 
 
-def _check(server: McpServer) -> None:
+def _check_server(server: McpServer) -> None:
     try:
         import mcp  # noqa: F401
     except ImportError:
@@ -105,43 +105,45 @@ def _check(server: McpServer) -> None:
         )
 
 
-async def _hold(server: McpServer, ready: asyncio.Future[tuple[Tool, ...]], words: "_LastWords") -> None:
+async def _hold_connection(
+    server: McpServer, tools: asyncio.Future[tuple[Tool, ...]], stderr: "_StderrTail"
+) -> None:
     """One connection, from the first word to the end of its program, until this task is cancelled."""
     from mcp import Client
 
-    async with _transport(server, words) as transport, Client(transport, cache=None) as client:
-        ready.set_result(await _offered(server, client))
+    async with _transport(server, stderr) as transport, Client(transport, cache=None) as client:
+        tools.set_result(await _load_tools(server, client))
         await asyncio.Event().wait()
 
 
 @contextlib.asynccontextmanager
-async def _transport(server: McpServer, words: "_LastWords") -> AsyncIterator["Transport"]:
+async def _transport(server: McpServer, stderr: "_StderrTail") -> AsyncIterator["Transport"]:
     import httpx2
     from mcp import StdioServerParameters, stdio_client
     from mcp.client.streamable_http import streamable_http_client
 
     if server.url:
         # Our own time-out ends a call; one of the SDK's would end the connection.
-        times = httpx2.Timeout(30, read=server.timeout_s + 300)
-        async with httpx2.AsyncClient(headers=server.headers, timeout=times) as http:
+        timeout = httpx2.Timeout(30, read=server.timeout_s + 300)
+        async with httpx2.AsyncClient(headers=server.headers, timeout=timeout) as http:
             yield streamable_http_client(server.url, http_client=http)
     else:
         program, *args = server.command
         # With "replace", a byte that is no UTF-8 costs one message and not the connection.
-        started = StdioServerParameters(
+        parameters = StdioServerParameters(
             command=program, args=args, env=server.env, encoding_error_handler="replace"
         )
-        with words.heard() as pen:
-            yield stdio_client(started, errlog=pen)
+        with stderr.capture() as stream:
+            yield stdio_client(parameters, errlog=stream)
 
 
-async def _end(owner: asyncio.Task[None], patience_s: float | None) -> None:
+async def _close(owner: asyncio.Task[None], timeout_s: float | None) -> None:
     """Wait for a connection to close, through any cancellation: no program may outlive its context."""
     cancelled = False
     owner.cancel()
     while not owner.done():
         try:
-            await asyncio.wait([owner], timeout=patience_s)
+            await asyncio.wait([owner], timeout=timeout_s)
             owner.cancel()  # a place on the web that does not answer the farewell
         except asyncio.CancelledError:
             cancelled = True
@@ -149,112 +151,114 @@ async def _end(owner: asyncio.Task[None], patience_s: float | None) -> None:
         raise asyncio.CancelledError
 
 
-class _LastWords:
+class _StderrTail:
     """The end of what a program writes to its standard error: the reason, when it does not start."""
 
     text = ""
 
     @contextlib.contextmanager
-    def heard(self) -> Iterator[TextIO]:
-        read, write = os.pipe()
+    def capture(self) -> Iterator[TextIO]:
+        read_fd, write_fd = os.pipe()
         # A thread, because not every event loop can wait for a pipe.
-        reader = threading.Thread(target=self._read, args=(read,), daemon=True)
+        reader = threading.Thread(target=self._read, args=(read_fd,), daemon=True)
         reader.start()
         try:
-            with open(write, "w", encoding="utf-8") as pen:
-                yield pen
+            with open(write_fd, "w", encoding="utf-8") as stream:
+                yield stream
         finally:
             reader.join(0.2)  # it is over already, unless the program left children with the same pipe
 
     def _read(self, pipe: int) -> None:
-        said = b""
-        with open(pipe, "rb", buffering=0) as words:
-            while more := words.read(4096):
-                said = (said + more)[-MOST_LAST_WORDS:]
-                self.text = _clean(said.decode("utf-8", "replace")).strip()
+        tail = b""
+        with open(pipe, "rb", buffering=0) as stream:
+            while chunk := stream.read(4096):
+                tail = (tail + chunk)[-MAX_STDERR_BYTES:]
+                self.text = _without_control_chars(tail.decode("utf-8", "replace")).strip()
 
 
-def _cause(error: BaseException | None) -> BaseException | None:
+def _root_cause(error: BaseException | None) -> BaseException | None:
     """What is within the SDK's groups of errors."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error
 
 
-def _refusal(server: McpServer, failure: BaseException | None, words: str) -> Refused:
+def _refusal(server: McpServer, failure: BaseException | None, stderr: str) -> Refused:
     from mcp import MCPError
     from mcp.types import CONNECTION_CLOSED
     from pydantic import ValidationError
 
-    said = _clean(" ".join(str(failure).split()))[:300]
+    detail = _without_control_chars(" ".join(str(failure).split()))[:300]
     remedy = "Run its command by hand to see what it needs."
     if server.url:
         remedy = "See that it runs, and that its url is right."
     if failure is None:
-        why = f"it did not answer within {START_S:g} s"
+        reason = f"it did not answer within {START_TIMEOUT_S:g} s"
     elif isinstance(failure, MCPError):
-        why = "it ended before it answered" if failure.code == CONNECTION_CLOSED else f"it answered {said!r}"
+        reason = (
+            "it ended before it answered" if failure.code == CONNECTION_CLOSED else f"it answered {detail!r}"
+        )
     elif isinstance(failure, OSError) and server.command:
-        why = f"{server.command[0]} cannot be started ({failure.strerror or said})"
+        reason = f"{server.command[0]} cannot be started ({failure.strerror or detail})"
     elif isinstance(failure, ValidationError):
-        why, remedy = f"it breaks the protocol ({said})", "Report it to its makers."
+        reason, remedy = f"it breaks the protocol ({detail})", "Report it to its makers."
     else:
-        why = f"{type(failure).__name__}: {said}"
-    told = f"The MCP server {server.name} cannot be used: {why}. {remedy}"
-    told += f" Its last words: {words}" if words else ""
+        reason = f"{type(failure).__name__}: {detail}"
+    message = f"The MCP server {server.name} cannot be used: {reason}. {remedy}"
+    message += f" Its last words: {stderr}" if stderr else ""
     for value in server.env.values():
-        told = Secret(value).hidden_in(told)
-    return Refused(told)
+        message = Secret(value).mask_in(message)
+    return Refused(message)
 
 
-async def _offered(server: McpServer, client: "Client") -> tuple[Tool, ...]:
-    listed = await _listed(server, client)
-    if missing := [name for name in server.tools if name not in listed]:
+async def _load_tools(server: McpServer, client: "Client") -> tuple[Tool, ...]:
+    available = await _list_tools(server, client)
+    if missing := [name for name in server.tools if name not in available]:
         raise Refused(
             f"The MCP server {server.name} has no tool {', '.join(missing)}. It has: "
-            f"{_clean(', '.join(listed))[:1000] or 'none at all'}. Correct its tools."
+            f"{_without_control_chars(', '.join(available))[:1000] or 'none at all'}. Correct its tools."
         )
-    chosen = [tool for name, tool in listed.items() if not server.tools or name in server.tools]
-    if len(chosen) > MOST_TOOLS:
+    chosen = [tool for name, tool in available.items() if not server.tools or name in server.tools]
+    if len(chosen) > MAX_TOOLS:
         raise Refused(
-            f"The MCP server {server.name} has {len(chosen):,} tools; a model takes {MOST_TOOLS} at most. "
+            f"The MCP server {server.name} has {len(chosen):,} tools; a model takes {MAX_TOOLS} at most. "
             "Name the ones you want in its tools."
         )
-    offered: dict[str, Tool] = {}
+    loaded: dict[str, Tool] = {}
     for tool in chosen:
-        name = _unique(f"{server.name}_{tool.name}", offered)
+        name = _unique_name(f"{server.name}_{tool.name}", loaded)
         try:
-            offered[name] = _tool(server, client, tool, name)
+            loaded[name] = _tool(server, client, tool, name)
         except Refused as error:
             if server.tools:
                 raise
             logger.warning("%s It is left out.", error)
-    return tuple(offered.values())
+    return tuple(loaded.values())
 
 
-async def _listed(server: McpServer, client: "Client") -> dict[str, "types.Tool"]:
-    listed: dict[str, types.Tool] = {}
+async def _list_tools(server: McpServer, client: "Client") -> dict[str, "types.Tool"]:
+    tools: dict[str, types.Tool] = {}
     cursor: str | None = None
-    for _ in range(MOST_PAGES):
+    for _ in range(MAX_PAGES):
         page = await client.list_tools(cursor=cursor)
-        listed |= {tool.name: tool for tool in page.tools}
+        tools |= {tool.name: tool for tool in page.tools}
         cursor = page.next_cursor
-        if cursor is None or (server.tools and listed.keys() >= set(server.tools)):
-            return listed
+        if cursor is None or (server.tools and tools.keys() >= set(server.tools)):
+            return tools
     raise Refused(
-        f"The MCP server {server.name} lists its tools on more than {MOST_PAGES} pages. "
+        f"The MCP server {server.name} lists its tools on more than {MAX_PAGES} pages. "
         "Name the ones you want in its tools, and see that they are there."
     )
 
 
 def _tool(server: McpServer, client: "Client", tool: "types.Tool", name: str) -> Tool:
     try:
-        schema = inlined(tool.input_schema)
-        msgspec.convert(schema, _Arguments)
+        schema = inline_references(tool.input_schema)
+        msgspec.convert(schema, _ArgumentsSchema)
         parameters = msgspec.json.encode(schema).decode()
     except (Refused, msgspec.ValidationError) as error:
-        named = f"The tool {_clean(tool.name)[:64]} of the MCP server {server.name}"
-        raise Refused(f"{named} has arguments that no model can be told: {error}") from None
+        label = f"The tool {_without_control_chars(tool.name)[:64]} of the MCP server {server.name}"
+        raise Refused(f"{label} has arguments that no model can be told: {error}") from None
 
     async def run(arguments: str) -> str:
         from mcp import MCPError
@@ -263,47 +267,49 @@ def _tool(server: McpServer, client: "Client", tool: "types.Tool", name: str) ->
         try:
             result = await client.call_tool(tool.name, msgspec.json.decode(arguments))
         except MCPError as error:
-            gone = f"The MCP server {server.name} is gone. Go on without its tools."
-            raise ToolFault(gone if error.code == CONNECTION_CLOSED else _clean(error.message)) from error
-        text = _clean(_text(result))
+            gone_message = f"The MCP server {server.name} is gone. Go on without its tools."
+            raise ToolFault(
+                gone_message if error.code == CONNECTION_CLOSED else _without_control_chars(error.message)
+            ) from error
+        text = _without_control_chars(_result_text(result))
         if result.is_error:
             raise ToolFault(text)
         return text
 
-    definition = requests.Tool(
-        name, _clean(tool.description or tool.title or "")[:MOST_DESCRIPTION_CHARS], parameters
+    definition = requests.ToolDefinition(
+        name, _without_control_chars(tool.description or tool.title or "")[:MAX_DESCRIPTION_CHARS], parameters
     )
     return Tool(definition=definition, run=run, approval=server.approval, timeout_s=server.timeout_s)
 
 
-def _text(result: "types.CallToolResult") -> str:
-    parts = [_part(part) for part in result.content]
+def _result_text(result: "types.CallToolResult") -> str:
+    parts = [_part_text(part) for part in result.content]
     if result.structured_content is not None and not any(part.type == "text" for part in result.content):
         parts.append(msgspec.json.encode(result.structured_content).decode())
     return "\n".join(parts)
 
 
-def _part(part: "types.ContentBlock") -> str:
+def _part_text(part: "types.ContentBlock") -> str:
     if part.type == "text":
         return part.text
     if part.type == "resource_link":
         return f"[{part.name}: {part.uri}, not read]"
     if part.type != "resource":
-        return _unshown(part.mime_type, part.data)
+        return _placeholder(part.mime_type, part.data)
     if hasattr(part.resource, "text"):
         return part.resource.text
-    return _unshown(part.resource.mime_type or "a file", part.resource.blob)
+    return _placeholder(part.resource.mime_type or "a file", part.resource.blob)
 
 
-def _unshown(what: str, base64: str) -> str:
-    return f"[{what[:100]}, {len(base64.rstrip('=')) * 3 // 4} bytes, not shown]"
+def _placeholder(label: str, base64: str) -> str:
+    return f"[{label[:100]}, {len(base64.rstrip('=')) * 3 // 4} bytes, not shown]"
 
 
-def _unique(wanted: str, taken: Mapping[str, Tool]) -> str:
-    name = re.sub("[^A-Za-z0-9_-]", "_", wanted)[:64]
-    others = (f"{name[:60]}_{number}" for number in itertools.count(2))
-    return next(one for one in itertools.chain([name], others) if one not in taken)
+def _unique_name(preferred: str, existing: Mapping[str, Tool]) -> str:
+    name = re.sub("[^A-Za-z0-9_-]", "_", preferred)[:64]
+    numbered = (f"{name[:60]}_{number}" for number in itertools.count(2))
+    return next(candidate for candidate in itertools.chain([name], numbered) if candidate not in existing)
 
 
-def _clean(text: str) -> str:
-    return _UNSAFE.sub("\N{REPLACEMENT CHARACTER}", text)
+def _without_control_chars(text: str) -> str:
+    return _CONTROL_CHARS.sub("\N{REPLACEMENT CHARACTER}", text)

@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 import msgspec
 
-from thinkaloud.canon import Kind, Usage, together
+from thinkaloud.canon import Kind, Usage, add_usage
 from thinkaloud.transcript import Block, Reply, Turn
 
-_PRICED_AS = {
+_PRICE_PROVIDER_IDS = {
     "anthropic": "anthropic",
     "bedrock": "aws",
     "cerebras": "cerebras",
@@ -35,10 +35,10 @@ _PRICED_AS = {
     "zai": "zai",
 }
 """Our providers by their names in genai-prices. Left to guess, it would take "ollama-openai" for OpenAI."""
-_FREE = "builtin"
+_FREE_PROVIDER = "builtin"
 
 
-class Spent(msgspec.Struct, frozen=True, omit_defaults=True):
+class Consumption(msgspec.Struct, frozen=True, omit_defaults=True):
     """Tokens, seconds and US dollars; None is unknown, never zero."""
 
     usage: Usage = Usage()
@@ -50,7 +50,7 @@ class Spent(msgspec.Struct, frozen=True, omit_defaults=True):
 class ReplyCost(msgspec.Struct, frozen=True, omit_defaults=True):
     """What one reply took; `parent` is the call of the assistant that replied, None the turn itself."""
 
-    spent: Spent
+    spent: Consumption
     model: str = ""
     provider: str = ""
     parent: int | None = None
@@ -59,10 +59,10 @@ class ReplyCost(msgspec.Struct, frozen=True, omit_defaults=True):
 class Cost(msgspec.Struct, frozen=True):
     """What a turn took, as a whole and in its parts; calls of assistants and thoughts by their block."""
 
-    turn: Spent
+    turn: Consumption
     replies: tuple[ReplyCost, ...]
-    assistants: dict[int, Spent]
-    thoughts: dict[int, Spent]
+    assistants: dict[int, Consumption]
+    thoughts: dict[int, Consumption]
     priced_by: str
     """Whose prices these are, such as "genai-prices 0.2.1"; empty when it is not installed."""
 
@@ -72,7 +72,7 @@ class _Price(NamedTuple):
     output: Decimal
 
 
-class _Said(NamedTuple):
+class _PricedReply(NamedTuple):
     """A reply, its blocks and its price."""
 
     reply: Reply
@@ -86,88 +86,92 @@ def cost_of(turn: Turn, *, provider: str, at_ms: int | None = None) -> Cost:
     `provider` is who replied, where a reply of the turn itself does not say so. `at_ms` is when that was, in
     milliseconds since 1970, for the prices of that moment; without it they are those of today.
     """
-    moment = _moment(at_ms)
-    replies = _replies(turn, provider)
-    said = [_Said(reply, blocks, _price(reply, reply.usage, moment)) for reply, blocks in replies]
+    moment = _datetime_at(at_ms)
+    replies = _replies_with_blocks(turn, provider)
+    priced = [_PricedReply(reply, blocks, _price(reply, reply.usage, moment)) for reply, blocks in replies]
     return Cost(
-        turn=_sum(said, turn.usage, _seconds(turn.started_ms, turn.ended_ms)),
-        replies=tuple(_reply_cost(one) for one in said),
-        assistants=_assistants(turn, said),
-        thoughts=_thoughts(turn, said, moment),
-        priced_by=_priced_by(),
+        turn=_consumption(priced, turn.usage, _seconds(turn.started_ms, turn.ended_ms)),
+        replies=tuple(_reply_cost(entry) for entry in priced),
+        assistants=_assistant_costs(turn, priced),
+        thoughts=_thought_costs(turn, priced, moment),
+        priced_by=_price_source(),
     )
 
 
 def price_of(reply: Reply, *, at_ms: int | None = None) -> str | None:
     """What one reply cost in US dollars, at the prices of a moment or of today; None where nobody knows."""
-    price = _price(reply, reply.usage, _moment(at_ms))
+    price = _price(reply, reply.usage, _datetime_at(at_ms))
     return None if price is None else _dollars(price.total)
 
 
-def _replies(turn: Turn, provider: str) -> Iterator[tuple[Reply, list[Block]]]:
+def _replies_with_blocks(turn: Turn, provider: str) -> Iterator[tuple[Reply, list[Block]]]:
     """Each reply with its blocks; a turn of a single reply is that reply."""
-    alone = Reply(usage=turn.usage, until=len(turn.blocks), ended_ms=turn.ended_ms)
-    begun: dict[int | None, int] = {}
-    for reply in turn.replies or [alone]:
+    only_reply = Reply(usage=turn.usage, until=len(turn.blocks), ended_ms=turn.ended_ms)
+    next_block: dict[int | None, int] = {}
+    for reply in turn.replies or [only_reply]:
         if reply.parent is None:
             names = {"model": reply.model or turn.model, "provider": reply.provider or provider}
             reply = msgspec.structs.replace(reply, **names)
-        since = turn.blocks[begun.get(reply.parent, 0) : reply.until]
-        begun[reply.parent] = reply.until
-        yield reply, [block for block in since if block.parent == reply.parent]
+        blocks = turn.blocks[next_block.get(reply.parent, 0) : reply.until]
+        next_block[reply.parent] = reply.until
+        yield reply, [block for block in blocks if block.parent == reply.parent]
 
 
-def _reply_cost(said: _Said) -> ReplyCost:
-    reply = said.reply
-    seconds = _seconds(said.blocks[0].started_ms, reply.ended_ms) if said.blocks else None
-    return ReplyCost(_sum([said], reply.usage, seconds), reply.model, reply.provider, reply.parent)
+def _reply_cost(priced: _PricedReply) -> ReplyCost:
+    reply = priced.reply
+    seconds = _seconds(priced.blocks[0].started_ms, reply.ended_ms) if priced.blocks else None
+    return ReplyCost(_consumption([priced], reply.usage, seconds), reply.model, reply.provider, reply.parent)
 
 
-def _assistants(turn: Turn, said: Sequence[_Said]) -> dict[int, Spent]:
+def _assistant_costs(turn: Turn, priced: Sequence[_PricedReply]) -> dict[int, Consumption]:
     """Each call of an assistant, with all that is below it."""
     spent = {}
     for call in turn.blocks:
         if call.kind is Kind.ASSISTANT_CALL:
-            below = [one for one in said if turn.within(one.reply.parent, call.number)]
-            usage = below[0].reply.usage if below else Usage()
-            for one in below[1:]:
-                usage = together(usage, one.reply.usage)
-            spent[call.number] = _sum(below, usage, _seconds(call.started_ms, call.ended_ms))
+            nested = [entry for entry in priced if turn.within(entry.reply.parent, call.number)]
+            usage = nested[0].reply.usage if nested else Usage()
+            for entry in nested[1:]:
+                usage = add_usage(usage, entry.reply.usage)
+            spent[call.number] = _consumption(nested, usage, _seconds(call.started_ms, call.ended_ms))
     return spent
 
 
-def _thoughts(turn: Turn, said: Sequence[_Said], moment: datetime | None) -> dict[int, Spent]:
+def _thought_costs(
+    turn: Turn, priced: Sequence[_PricedReply], moment: datetime | None
+) -> dict[int, Consumption]:
     """Each thought; its tokens and price are known where it is the only one of its reply."""
     thoughts = [block for block in turn.blocks if block.kind is Kind.REASONING]
-    spent = {block.number: Spent(seconds=_seconds(block.started_ms, block.ended_ms)) for block in thoughts}
-    for reply, blocks, _ in said:
+    spent = {
+        block.number: Consumption(seconds=_seconds(block.started_ms, block.ended_ms)) for block in thoughts
+    }
+    for reply, blocks, _ in priced:
         numbers = [block.number for block in blocks if block.number in spent]
         tokens = reply.usage.reasoning
         if len(numbers) == 1 and tokens is not None:
             price = _price(reply, msgspec.structs.replace(reply.usage, output=tokens), moment)
             usd = None if price is None else _dollars(price.output)
             seconds = spent[numbers[0]].seconds
-            spent[numbers[0]] = Spent(Usage(output=tokens, reasoning=tokens), seconds, usd, usd or "0")
+            spent[numbers[0]] = Consumption(Usage(output=tokens, reasoning=tokens), seconds, usd, usd or "0")
     return spent
 
 
-def _sum(said: Sequence[_Said], usage: Usage, seconds: float | None) -> Spent:
-    known = [one.price.total for one in said if one.price is not None]
-    usd = _dollars(sum(known, Decimal()))
-    return Spent(usage, seconds, usd if said and len(known) == len(said) else None, usd)
+def _consumption(priced: Sequence[_PricedReply], usage: Usage, seconds: float | None) -> Consumption:
+    known_prices = [entry.price.total for entry in priced if entry.price is not None]
+    usd = _dollars(sum(known_prices, Decimal()))
+    return Consumption(usage, seconds, usd if priced and len(known_prices) == len(priced) else None, usd)
 
 
 def _price(reply: Reply, usage: Usage, moment: datetime | None) -> _Price | None:
-    if reply.provider == _FREE:
+    if reply.provider == _FREE_PROVIDER:
         return _Price(Decimal(), Decimal())
-    if usage.input is None or usage.output is None or reply.provider not in _PRICED_AS:
+    if usage.input is None or usage.output is None or reply.provider not in _PRICE_PROVIDER_IDS:
         return None
     try:
         import genai_prices
     except ModuleNotFoundError:
         return None
     try:
-        found = genai_prices.calc_price(
+        calculation = genai_prices.calc_price(
             genai_prices.Usage(
                 input_tokens=usage.input,
                 cache_read_tokens=usage.cache_read,
@@ -176,17 +180,17 @@ def _price(reply: Reply, usage: Usage, moment: datetime | None) -> _Price | None
                 output_reasoning_tokens=usage.reasoning,
             ),
             reply.model,
-            provider_id=_PRICED_AS[reply.provider],
+            provider_id=_PRICE_PROVIDER_IDS[reply.provider],
             genai_request_timestamp=moment,
         )
     except (LookupError, ValueError):  # no such model, or counts that contradict each other
         return None
-    if found.model_price.input_mtok is None or found.model_price.output_mtok is None:
+    if calculation.model_price.input_mtok is None or calculation.model_price.output_mtok is None:
         return None  # listed without a price, which would come to nothing
-    return _Price(found.total_price, found.output_price)
+    return _Price(calculation.total_price, calculation.output_price)
 
 
-def _priced_by() -> str:
+def _price_source() -> str:
     try:
         import genai_prices
     except ModuleNotFoundError:
@@ -194,7 +198,7 @@ def _priced_by() -> str:
     return f"genai-prices {genai_prices.__version__}"
 
 
-def _moment(at_ms: int | None) -> datetime | None:
+def _datetime_at(at_ms: int | None) -> datetime | None:
     return None if at_ms is None else datetime.fromtimestamp(at_ms / 1000, UTC)
 
 

@@ -23,24 +23,24 @@ from thinkaloud.canon import (
     TurnStarted,
     Usage,
     UsageReported,
-    newer,
+    merge_usage,
 )
 
 
-class _Given(msgspec.Struct):
+class _TaskArguments(msgspec.Struct):
     task: str
 
 
-_given = msgspec.json.Decoder(_Given)
+_task_decoder = msgspec.json.Decoder(_TaskArguments)
 
 
-class Retelling:
+class ReplyMapper:
     """Takes a reply's events one by one; `end` is the one that closed it."""
 
     def __init__(self, agent: Agent, parent: int | None) -> None:
         self._agent = agent
         self._parent = parent
-        self._places: dict[int, int] = {}
+        self._numbers: dict[int, int] = {}
         self._tasks: dict[int, list[str]] = {}
         self.started = TurnStarted()
         self.usage = Usage()
@@ -49,30 +49,30 @@ class Retelling:
     @property
     def blocks(self) -> tuple[int, ...]:
         """Its blocks, by the numbers they have in the turn."""
-        return tuple(self._places.values())
+        return tuple(self._numbers.values())
 
     def feed(self, event: Event, next_block: int) -> list[Event]:
         """What an event of the reply is in the run; `next_block` is the number that a new block gets."""
         match event:
             case BlockStarted():
-                return [self._start(event, next_block)]
+                return [self._start_block(event, next_block)]
             case BlockGrew() if event.block in self._tasks:
                 self._tasks[event.block].append(event.text)
                 return []
             case BlockEnded() if event.block in self._tasks:
                 return self._end_task(event)
             case BlockReclassified():
-                return [self._refile(event, next_block)]
+                return [self._reclassify(event, next_block)]
             case BlockGrew() | BlockSealed() | BlockEnded() | ToolFinished():
-                return [msgspec.structs.replace(event, block=self._places[event.block])]
-        return self._of_turn(event)
+                return [msgspec.structs.replace(event, block=self._numbers[event.block])]
+        return self._map_turn_event(event)
 
-    def _of_turn(self, event: Event) -> list[Event]:
+    def _map_turn_event(self, event: Event) -> list[Event]:
         match event:
             case TurnStarted():
                 self.started = event
             case UsageReported():
-                self.usage = newer(self.usage, event.usage)
+                self.usage = merge_usage(self.usage, event.usage)
             case TurnEnded() | TurnFailed():
                 self.end = event
             case NoticeGiven() if self._parent is not None and event.block is None:
@@ -83,30 +83,30 @@ class Retelling:
                 return [event]
         return [event] if self._parent is None and not isinstance(event, TurnEnded | TurnFailed) else []
 
-    def _start(self, event: BlockStarted, number: int) -> BlockStarted:
-        self._places[event.block] = number
-        placed = msgspec.structs.replace(event, block=number, parent=self._parent)
+    def _start_block(self, event: BlockStarted, number: int) -> BlockStarted:
+        self._numbers[event.block] = number
+        renumbered = msgspec.structs.replace(event, block=number, parent=self._parent)
         assistant = self._agent.assistant(event.name) if event.kind is Kind.TOOL_CALL else None
         if assistant is None:
-            return placed
+            return renumbered
         self._tasks[event.block] = []
         return msgspec.structs.replace(
-            placed, kind=Kind.ASSISTANT_CALL, name=assistant.name, assistant_id=assistant.id
+            renumbered, kind=Kind.ASSISTANT_CALL, name=assistant.name, assistant_id=assistant.id
         )
 
     def _end_task(self, event: BlockEnded) -> list[Event]:
-        number, arguments = self._places[event.block], "".join(self._tasks.pop(event.block))
-        told: list[Event] = [msgspec.structs.replace(event, block=number)]
+        number, arguments = self._numbers[event.block], "".join(self._tasks.pop(event.block))
+        events: list[Event] = [msgspec.structs.replace(event, block=number)]
         if event.interrupted:
-            return told  # half of its arguments is no task that anybody could read
+            return events  # half of its arguments is no task that anybody could read
         try:
-            task = _given.decode(arguments).task
+            task = _task_decoder.decode(arguments).task
         except msgspec.MsgspecError:
             task = arguments  # written in another shape, and still what the model wants done
-        return [BlockGrew(number, task), *told] if task else told
+        return [BlockGrew(number, task), *events] if task else events
 
-    def _refile(self, event: BlockReclassified, next_block: int) -> BlockReclassified:
-        into = event.into
-        if into is not None:
-            self._places[into] = into = next_block
-        return msgspec.structs.replace(event, block=self._places[event.block], into=into)
+    def _reclassify(self, event: BlockReclassified, next_block: int) -> BlockReclassified:
+        new_block = event.into
+        if new_block is not None:
+            self._numbers[new_block] = new_block = next_block
+        return msgspec.structs.replace(event, block=self._numbers[event.block], into=new_block)

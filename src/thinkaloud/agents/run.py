@@ -6,16 +6,16 @@ that was left waiting for an approval goes on from its entries, in this process 
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, Collection
+from collections.abc import AsyncGenerator, Callable, Collection
 
 import msgspec
 
 from thinkaloud.agents.agent import Agent
-from thinkaloud.agents.level import GRACE_S, Level, Settled, put_down
+from thinkaloud.agents.level import GRACE_S, AgentLoop, ApprovalDecision, cancel_tasks
 from thinkaloud.agents.limits import LimitReached
-from thinkaloud.agents.replying import GOES_ON, ReplyFailed
+from thinkaloud.agents.replying import TRUSTED_FINISHES, ReplyFailed
 from thinkaloud.agents.summaries import Summaries, prompt_for
-from thinkaloud.agents.watching import Watch
+from thinkaloud.agents.watching import TurnWatcher
 from thinkaloud.canon import (
     BlockEnded,
     Entry,
@@ -31,28 +31,37 @@ from thinkaloud.canon import (
     TurnStarted,
     Usage,
 )
-from thinkaloud.canon.requests import Level as Effort
+from thinkaloud.canon.requests import ThinkingLevel as Effort
 from thinkaloud.catalog import Catalog
-from thinkaloud.client import steady_clock
-from thinkaloud.client.asking import Clock
+from thinkaloud.client import monotonic_clock
+from thinkaloud.client.api import Clock, EventBatch, ask, send
 from thinkaloud.client.http import Client
-from thinkaloud.client.prompting import Options, Prepared, ask, setting, told
+from thinkaloud.client.prepare import Options, PreparedRequest, parse_thinking
 from thinkaloud.context import Step
-from thinkaloud.transcript import Approval, Block, Status, Turn, apply, given_up, stopped
-from thinkaloud.transcript.stopping import STOPPED
+from thinkaloud.transcript import (
+    Approval,
+    Block,
+    BlockStatus,
+    Turn,
+    apply,
+    events_to_end_blocks,
+    events_to_end_turn,
+)
+from thinkaloud.transcript.stopping import STOPPED_ERROR
 
 ANSWER_NOW = NoticeGiven("answer_now", "The thinking was stopped, and the model was asked to answer now.")
 _TICK_S = 1.0
 _SUMMARY_TOKENS = 100
+_ENDS = (TurnEnded, TurnFailed)
 
 
-class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
+class RunContext(msgspec.Struct, frozen=True, kw_only=True):
     """What a run has around it: where models are found, how they are reached, what time it is."""
 
     catalog: Catalog | None = None
     client: Client | None = None
-    clock: Clock = msgspec.field(default_factory=steady_clock)
-    silent_s: float = 30.0
+    clock: Clock = msgspec.field(default_factory=monotonic_clock)
+    silence_notice_s: float = 30.0
     """After so long without a word a notice says so."""
 
 
@@ -62,160 +71,199 @@ class Run:
     def __init__(
         self,
         agent: Agent,
-        before: tuple[Step, ...],
+        history: tuple[Step, ...],
         *,
-        around: Surroundings | None = None,
-        first: Prepared | None = None,
+        context: RunContext | None = None,
+        first_request: PreparedRequest | None = None,
         turn: Turn | None = None,
     ) -> None:
         """Begin a turn after these steps, with its first request if that is ready; or go on with a turn."""
         self.turn = turn or Turn()
-        self._around = around or Surroundings()
-        self._top = Level(self, agent, before, first=first)
-        self._theirs = [tool.name for tool in agent.client_tools]
-        self._told: deque[Entry] = deque()
-        self._news = asyncio.Event()
+        self._context = context or RunContext()
+        self._loop = AgentLoop(self, agent, history, first_request=first_request)
+        self._client_tool_names = [tool.name for tool in agent.client_tools]
+        self._sink: Callable[[Entry], None] = _nowhere
         self._summaries = Summaries(write=self._summary if agent.summary_model else None)
         self._summary_model = agent.summary_model
-        self._watch = Watch(silent_s=self._around.silent_s, budget_tokens=_budget(agent))
-        self._settled: dict[int, asyncio.Future[Settled]] = {}
-        self._working: asyncio.Task[None] | None = None
-        self._hurry = False
-        self._writing: set[asyncio.Task[None]] = set()
+        self._watcher = TurnWatcher(
+            silent_s=self._context.silence_notice_s, budget_tokens=_budget_tokens(agent)
+        )
+        self._decisions: dict[int, asyncio.Future[ApprovalDecision]] = {}
+        self._work_task: asyncio.Task[None] | None = None
+        self._answer_now_requested = False
+        self._summary_tasks: set[asyncio.Task[None]] = set()
 
     @property
     def catalog(self) -> Catalog | None:
         """Where models are found."""
-        return self._around.catalog
+        return self._context.catalog
 
-    async def entries(self) -> AsyncGenerator[Entry, None]:
-        """Everything that happens from now on. Faults before the first entry are raised."""
-        tasks = [asyncio.create_task(self._run()), asyncio.create_task(self._tick())]
-        tasks[0].add_done_callback(lambda _: self._news.set())
+    async def execute(self, sink: Callable[[Entry], None]) -> None:
+        """Run the turn to its end; `sink` gets each entry when it happens.
+
+        Faults before the first entry are raised. A cancel stops everything under way. `sink` must not raise:
+        an entry is part of the turn by then.
+        """
+        self._sink = sink
+        tasks = [asyncio.create_task(self._run()), asyncio.create_task(self._watch_clock())]
         try:
-            while self._told or not tasks[0].done():
-                while self._told:
-                    yield self._told.popleft()
-                self._news.clear()
-                if not tasks[0].done():
-                    await self._news.wait()
+            await asyncio.wait(tasks[:1])
             tasks[0].result()
         finally:
-            await put_down([*tasks, *self._writing], 2 * GRACE_S)
+            await cancel_tasks([*tasks, *self._summary_tasks], 2 * GRACE_S)
 
-    def settle(self, block: int, *, granted: bool, by: str = "") -> None:
+    async def entries(self) -> AsyncGenerator[Entry, None]:
+        """Yield the entries while they happen; leaving early stops everything under way."""
+        waiting: deque[Entry] = deque()
+        changed = asyncio.Event()
+
+        def sink(entry: Entry) -> None:
+            waiting.append(entry)
+            changed.set()
+
+        running = asyncio.create_task(self.execute(sink))
+        running.add_done_callback(lambda _: changed.set())
+        try:
+            while waiting or not running.done():
+                while waiting:
+                    yield waiting.popleft()
+                changed.clear()
+                if not running.done():
+                    await changed.wait()
+            running.result()
+        finally:
+            running.cancel()
+            await asyncio.wait((running,))
+
+    def decide(self, block: int, *, granted: bool, by: str = "") -> None:
         """Let a call run that waits for it, or not; also before a turn that was left waiting goes on."""
-        if block not in _waiting(self.turn) or self._decision(block).done():
+        if block not in _blocks_awaiting_approval(self.turn) or self._decision_future(block).done():
             raise Refused(f"Block {block} of this turn does not wait for an approval, or does no more.")
-        self._decision(block).set_result(Settled(granted, by))
+        self._decision_future(block).set_result(ApprovalDecision(granted, by))
 
     def answer_now(self) -> None:
         """Stop thinking, tools and assistants, and have the model answer with what there is."""
         answering = any(
-            not block.blank for block in self.turn.top(Kind.TEXT) if block.status is Status.RUNNING
+            not block.blank
+            for block in self.turn.own_blocks(Kind.TEXT)
+            if block.status is BlockStatus.RUNNING
         )
-        if self._working is None or self._working.done() or not self.turn.live:
+        if self._work_task is None or self._work_task.done() or not self.turn.live:
             raise Refused("Nothing is under way that could be hurried.")
-        if answering or self._hurry or self._top.hurried:
+        if answering or self._answer_now_requested or self._loop.answer_now:
             raise Refused("The model is answering already. Wait for it, or stop the turn.")
-        self._hurry = True
-        self._working.cancel()
+        self._answer_now_requested = True
+        self._work_task.cancel()
 
-    def tell(self, event: Event, at_ms: int | None = None) -> None:
-        """Write an event into the turn; before its end, the last line on what was thought."""
-        if isinstance(event, TurnEnded | TurnFailed) and (line := self._summaries.last(self.turn)):
-            self.tell(line)
-        entry = Entry(self.turn.seq + 1, event, self._around.clock() if at_ms is None else at_ms)
+    def now_ms(self) -> int:
+        """The time on the run's clock."""
+        return self._context.clock()
+
+    def emit(self, event: Event, at_ms: int | None = None) -> None:
+        """Append an event, the summary that is due before an end, and what the watchers notice."""
+        if type(event) in _ENDS and (line := self._summaries.last(self.turn)):
+            self.emit(line)
+        entry = self.append(event, at_ms)
+        for notice in self._watcher.feed(self.turn, entry) if self.turn.live else ():
+            self.emit(notice)
+        if type(event) is TurnStarted and self._loop.answer_now:
+            self.emit(ANSWER_NOW)
+
+    def append(self, event: Event, at_ms: int | None = None) -> Entry:
+        """Stamp an event, apply it to the turn and hand it on: the one place where a run grows."""
+        entry = Entry(self.turn.seq + 1, event, self._context.clock() if at_ms is None else at_ms)
         apply(self.turn, entry)
-        self._told.append(entry)
-        self._news.set()
-        hurried = isinstance(event, TurnStarted) and self._top.hurried
-        for notice in self._watch.feed(self.turn, entry) if self.turn.live else ():
-            self.tell(notice)
-        if hurried:
-            self.tell(ANSWER_NOW)
+        self._sink(entry)
+        return entry
 
-    def ask(self, ready: Prepared) -> AsyncGenerator[Entry, None]:
+    def send(self, prepared: PreparedRequest) -> AsyncGenerator[EventBatch, None]:
         """Send a request."""
-        return told(ready, client=self._around.client, clock=self._around.clock)
+        return send(prepared, client=self._context.client)
 
-    async def settled(self, block: int) -> Settled:
+    async def wait_for_decision(self, block: int) -> ApprovalDecision:
         """Wait until a person has decided about a call."""
-        return await self._decision(block)
+        return await self._decision_future(block)
 
-    def _decision(self, block: int) -> asyncio.Future[Settled]:
-        return self._settled.setdefault(block, asyncio.get_running_loop().create_future())
+    def _decision_future(self, block: int) -> asyncio.Future[ApprovalDecision]:
+        return self._decisions.setdefault(block, asyncio.get_running_loop().create_future())
 
     async def _run(self) -> None:
-        self._tell_all(left_behind(self.turn, self._theirs))
+        self._emit_all(events_to_resume(self.turn, self._client_tool_names))
         try:
             await self._work()
-        except LimitReached as reached:
-            begun: list[Event] = [TurnStarted()] if self.turn.seq < 0 else []
-            notice = NoticeGiven(reached.code, str(reached))
-            self._tell_all([*begun, *given_up(self.turn), notice, TurnEnded(Finish.LENGTH, reached.code)])
-        except ReplyFailed as failed:
-            self._tell_all(stopped(self.turn, failed.failed))
+        except LimitReached as limit_error:
+            start: list[Event] = [TurnStarted()] if self.turn.seq < 0 else []
+            notice = NoticeGiven(limit_error.code, str(limit_error))
+            self._emit_all(
+                [*start, *events_to_end_blocks(self.turn), notice, TurnEnded(Finish.LENGTH, limit_error.code)]
+            )
+        except ReplyFailed as failure:
+            self._emit_all(events_to_end_turn(self.turn, failure.failure))
         if self.turn.live:
-            last = self._top.replies[-1]
-            left = any(self.turn.blocks[number].awaited for number in last.calls) and last.finish in GOES_ON
-            self.tell(TurnEnded(Finish.TOOL_CALLS if left else last.finish, last.said))
+            last = self._loop.replies[-1]
+            calls_left = (
+                any(self.turn.blocks[number].awaiting_result for number in last.calls)
+                and last.finish in TRUSTED_FINISHES
+            )
+            self.emit(TurnEnded(Finish.TOOL_CALLS if calls_left else last.finish, last.said))
 
     async def _work(self) -> None:
         while True:
-            self._working = asyncio.create_task(self._top.work())
+            self._work_task = asyncio.create_task(self._loop.work())
             try:
-                return await self._working
+                return await self._work_task
             except asyncio.CancelledError:
                 task = asyncio.current_task()
-                if not self._hurry or (task is not None and task.cancelling()):
+                if not self._answer_now_requested or (task is not None and task.cancelling()):
                     raise
-                self._hurry, self._top.hurried = False, True
+                self._answer_now_requested, self._loop.answer_now = False, True
                 if self.turn.live and self.turn.seq >= 0:
-                    self._tell_all([*given_up(self.turn), ANSWER_NOW])
+                    self._emit_all([*events_to_end_blocks(self.turn), ANSWER_NOW])
 
-    def _tell_all(self, events: list[Event]) -> None:
+    def _emit_all(self, events: list[Event]) -> None:
         for event in events:
-            self.tell(event)
+            self.emit(event)
 
-    async def _tick(self) -> None:
+    async def _watch_clock(self) -> None:
         """What is due by the clock: that nothing comes, and what is being thought."""
         while True:
             await asyncio.sleep(_TICK_S)
-            now_ms = self._around.clock()
-            self._tell_if_live(self._summaries.feed(self.turn, now_ms))
-            if not any(not future.done() for future in self._settled.values()):
-                self._tell_if_live(self._watch.silent(now_ms))
+            now_ms = self._context.clock()
+            self._emit_if_live(self._summaries.feed(self.turn, now_ms))
+            if not any(not future.done() for future in self._decisions.values()):
+                self._emit_if_live(self._watcher.silence_notice(now_ms))
             if self._summaries.due(self.turn, now_ms):
-                writing = asyncio.create_task(self._write_summary(now_ms))
-                self._writing.add(writing)
-                writing.add_done_callback(self._writing.discard)
+                task = asyncio.create_task(self._write_summary(now_ms))
+                self._summary_tasks.add(task)
+                task.add_done_callback(self._summary_tasks.discard)
 
     async def _write_summary(self, now_ms: int) -> None:
-        self._tell_if_live(await self._summaries.asked(self.turn, now_ms))
+        self._emit_if_live(await self._summaries.write_line(self.turn, now_ms))
 
-    def _tell_if_live(self, event: Event | None) -> None:
+    def _emit_if_live(self, event: Event | None) -> None:
         if event is not None and self.turn.live and self.turn.seq >= 0:
-            self.tell(event)
+            self.emit(event)
 
     async def _summary(self, thinking: str) -> str:
         options = Options(
-            max_tokens=_SUMMARY_TOKENS, catalog=self._around.catalog, client=self._around.client
+            max_tokens=_SUMMARY_TOKENS, catalog=self._context.catalog, client=self._context.client
         )
         model = self._summary_model
         return (await ask(prompt_for(thinking), model=model, thinking=Effort.OFF, options=options)).answer
 
 
-def waits(turn: Turn) -> bool:
+def waits_for_approval(turn: Turn) -> bool:
     """Whether a live turn is waiting for a person to let a call run: it can go on whenever they do."""
-    return turn.live and bool(_waiting(turn))
+    return turn.live and bool(_blocks_awaiting_approval(turn))
 
 
-def _waiting(turn: Turn) -> list[int]:
-    return [block.number for block in turn.blocks if block.approval is Approval.ASKED and block.awaited]
+def _blocks_awaiting_approval(turn: Turn) -> list[int]:
+    return [
+        block.number for block in turn.blocks if block.approval is Approval.ASKED and block.awaiting_result
+    ]
 
 
-def left_behind(turn: Turn, theirs: Collection[str] = ()) -> list[Event]:
+def events_to_resume(turn: Turn, client_tools: Collection[str] = ()) -> list[Event]:
     """The events that a turn is owed when whoever ran it is gone, before it can go on.
 
     Half a reply is given up and asked for again. A tool that was at work may have done what it was called
@@ -225,23 +273,35 @@ def left_behind(turn: Turn, theirs: Collection[str] = ()) -> list[Event]:
     if turn.seq < 0 or not turn.live:
         return []
     until = {reply.parent: reply.until for reply in turn.replies}
-    half = [block for block in reversed(turn.blocks) if block.number >= until.get(block.parent, 0)]
+    unfinished = [block for block in reversed(turn.blocks) if block.number >= until.get(block.parent, 0)]
     calls = [turn.blocks[number] for reply in turn.replies for number in reply.calls]
-    begun = [call for call in calls if not _can_wait(call, theirs)]
+    started_calls = [call for call in calls if not _can_wait(call, client_tools)]
     usage = Usage() if turn.replies else turn.usage
-    levels = dict.fromkeys(block.parent for block in half)
+    parents = dict.fromkeys(block.parent for block in unfinished)
     return [
-        *(BlockEnded(block.number, interrupted=True) for block in half if block.status is Status.RUNNING),
-        *(ReplyEnded(Finish.CANCELLED, usage=usage, parent=level) for level in levels),
-        *(ToolFinished(block.number, error=STOPPED) for block in (*half, *begun) if block.awaited),
+        *(
+            BlockEnded(block.number, interrupted=True)
+            for block in unfinished
+            if block.status is BlockStatus.RUNNING
+        ),
+        *(ReplyEnded(Finish.CANCELLED, usage=usage, parent=parent) for parent in parents),
+        *(
+            ToolFinished(block.number, error=STOPPED_ERROR)
+            for block in (*unfinished, *started_calls)
+            if block.awaiting_result
+        ),
     ]
 
 
-def _can_wait(call: Block, theirs: Collection[str]) -> bool:
+def _can_wait(call: Block, client_tools: Collection[str]) -> bool:
     """Whether nothing was done for a call that could be done twice."""
-    to_client = call.parent is None and call.name in theirs
+    to_client = call.parent is None and call.name in client_tools
     return call.kind is Kind.ASSISTANT_CALL or call.approval is Approval.ASKED or to_client
 
 
-def _budget(agent: Agent) -> int | None:
-    return setting(agent.thinking).budget_tokens
+def _nowhere(entry: Entry) -> None:
+    """The sink of a run that is not executed yet."""
+
+
+def _budget_tokens(agent: Agent) -> int | None:
+    return parse_thinking(agent.thinking).budget_tokens

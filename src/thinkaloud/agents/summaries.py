@@ -10,8 +10,8 @@ import logging
 from collections.abc import Awaitable, Callable
 
 from thinkaloud.canon import Kind, SummaryWritten
-from thinkaloud.transcript import Block, Status, Turn
-from thinkaloud.view.graphemes import first_columns, foot, head
+from thinkaloud.transcript import Block, BlockStatus, Turn
+from thinkaloud.view.graphemes import first_code_points, first_columns, last_code_points
 from thinkaloud.view.preview import plain_line
 from thinkaloud.view.summary import READ_AHEAD, SUMMARY_COLUMNS, SummaryBy, opening_title, summary_line
 
@@ -20,9 +20,9 @@ logger = logging.getLogger(__name__)
 Writer = Callable[[str], Awaitable[str]]
 """The text of a thinking in, a line out."""
 
-CALL_S = 10.0
+CALL_TIMEOUT_S = 10.0
 """So long a call may take; then the turn does without."""
-GROWTH = 1.5
+MIN_GROWTH = 1.5
 """By so much a thinking must have grown before another line is worth a call."""
 BEGINNING_CHARS = 1_500
 END_CHARS = 3_000
@@ -35,48 +35,48 @@ class Summaries:
     def __init__(
         self,
         *,
-        every_ms: int = 2_500,
+        interval_ms: int = 2_500,
         write: Writer | None = None,
-        most_calls: int = 8,
-        least_chars: int = 500,
-        longest: int = SUMMARY_COLUMNS,
+        max_calls: int = 8,
+        min_chars: int = 500,
+        max_columns: int = SUMMARY_COLUMNS,
     ) -> None:
         """`write` asks a small model: at most so many times, and for so much thinking at least."""
-        self._every_ms = every_ms
+        self._interval_ms = interval_ms
         self._write = write
-        self._calls_left = most_calls
-        self._least_chars = least_chars
-        self._longest = longest
+        self._calls_left = max_calls
+        self._min_chars = min_chars
+        self._max_columns = max_columns
         self._title = ""
-        self._looked = 0
-        self._told = ""
-        self._told_ms: int | None = None
+        self._next_block = 0
+        self._last_text = ""
+        self._last_ms: int | None = None
         self._asking = False
         self._asked_ms: int | None = None
         self._asked_chars = 0
 
     def feed(self, turn: Turn, at_ms: int) -> SummaryWritten | None:
         """The provider's newest title, when it is another and the last one was long enough ago."""
-        self._look(turn)
-        return self._tell(at_ms) if self._passed(self._told_ms, at_ms) else None
+        self._read_titles(turn)
+        return self._new_title(at_ms) if self._interval_passed(self._last_ms, at_ms) else None
 
     def last(self, turn: Turn) -> SummaryWritten | None:
         """The provider's newest title at the end of a turn, if it is still untold."""
         line, by = summary_line(Turn(blocks=turn.blocks))
         self._title = self._one_line(line) if by is SummaryBy.PROVIDER else ""
-        return self._tell(None)
+        return self._new_title(None)
 
     def due(self, turn: Turn, at_ms: int) -> bool:
         """Whether it is time to have a line written."""
         idle = turn.live and self._write is not None and not self._asking and self._calls_left > 0
-        if not idle or not self._passed(self._asked_ms, at_ms):
+        if not idle or not self._interval_passed(self._asked_ms, at_ms):
             return False
-        self._look(turn)
+        self._read_titles(turn)
         chars = len(turn.reasoning)
-        grown = chars > self._asked_chars * (GROWTH if _thinks(turn) else 1)
-        return grown and chars >= self._least_chars and not self._title
+        grown = chars > self._asked_chars * (MIN_GROWTH if _thinking(turn) else 1)
+        return grown and chars >= self._min_chars and not self._title
 
-    async def asked(self, turn: Turn, at_ms: int) -> SummaryWritten | None:
+    async def write_line(self, turn: Turn, at_ms: int) -> SummaryWritten | None:
         """A line that the small model wrote, when one is due. It takes `CALL_S` at most and never raises."""
         if self._write is None or not self.due(turn, at_ms):
             return None
@@ -84,43 +84,45 @@ class Summaries:
         self._calls_left -= 1
         self._asked_ms, self._asked_chars, self._asking = at_ms, len(thinking), True
         try:
-            line = await _written(self._write, thinking)
+            line = await _ask_writer(self._write, thinking)
         finally:
             self._asking = False
         line = self._one_line(line)
-        if not line or line == self._told or self._title or not turn.live:
+        if not line or line == self._last_text or self._title or not turn.live:
             return None
-        self._told = line
+        self._last_text = line
         return SummaryWritten(line, "model")
 
-    def _look(self, turn: Turn) -> None:
+    def _read_titles(self, turn: Turn) -> None:
         """Read what titles there are by now; a thought is read until its title is known, and then no more."""
-        while self._looked < len(turn.blocks):
-            block = turn.blocks[self._looked]
+        while self._next_block < len(turn.blocks):
+            block = turn.blocks[self._next_block]
             if block.kind is Kind.REASONING and block.parent is None:
                 title = _title(block)
                 if title is None:
                     return
                 self._title = self._one_line(title) or self._title
-            self._looked += 1
+            self._next_block += 1
 
-    def _tell(self, at_ms: int | None) -> SummaryWritten | None:
-        if not self._title or self._title == self._told:
+    def _new_title(self, at_ms: int | None) -> SummaryWritten | None:
+        if not self._title or self._title == self._last_text:
             return None
-        self._told, self._told_ms = self._title, at_ms
+        self._last_text, self._last_ms = self._title, at_ms
         return SummaryWritten(self._title, "provider")
 
-    def _passed(self, since_ms: int | None, at_ms: int) -> bool:
-        return since_ms is None or at_ms - since_ms >= self._every_ms
+    def _interval_passed(self, since_ms: int | None, at_ms: int) -> bool:
+        return since_ms is None or at_ms - since_ms >= self._interval_ms
 
     def _one_line(self, text: str) -> str:
-        return first_columns(plain_line(head(text, READ_AHEAD)), self._longest)
+        return first_columns(plain_line(first_code_points(text, READ_AHEAD)), self._max_columns)
 
 
 def prompt_for(thinking: str) -> str:
     """What to ask a small model: the beginning and the end of a thinking, however long it is."""
     if len(thinking) > BEGINNING_CHARS + END_CHARS:
-        thinking = f"{head(thinking, BEGINNING_CHARS)}\n[…]\n{foot(thinking, END_CHARS)}"
+        thinking = (
+            f"{first_code_points(thinking, BEGINNING_CHARS)}\n[…]\n{last_code_points(thinking, END_CHARS)}"
+        )
     return (
         "Below is what somebody is thinking, from the beginning to where it has come by now. Say in one line "
         "of at most twelve words what is being worked on at the end of it, in the language it is written in. "
@@ -130,28 +132,28 @@ def prompt_for(thinking: str) -> str:
     )
 
 
-async def _written(write: Writer, thinking: str) -> str:
+async def _ask_writer(write: Writer, thinking: str) -> str:
     try:
-        async with asyncio.timeout(CALL_S):
+        async with asyncio.timeout(CALL_TIMEOUT_S):
             lines = (await write(thinking)).splitlines()
     except Exception as error:  # noqa: BLE001 a line is a comfort: whatever is wrong with it, the turn goes on
         logger.warning("no summary was written (%s); the turn goes on without it", type(error).__name__)
         return ""
-    return next((line for said in lines if (line := said.strip(_QUOTES))), "")
+    return next((line for raw_line in lines if (line := raw_line.strip(_QUOTES))), "")
 
 
 def _title(block: Block) -> str | None:
     """The line that opens a thought as its title, empty where it has none; None while that may yet change."""
-    text, size = [], 0
+    pieces, size = [], 0
     for piece in block.pieces:
-        text.append(piece)
+        pieces.append(piece)
         size += len(piece)
         if size > READ_AHEAD:
             break
-    said = "".join(text)
-    known = "\n" in said.lstrip() or size > READ_AHEAD or block.status is not Status.RUNNING
-    return opening_title(said) if known else None
+    opening = "".join(pieces)
+    known = "\n" in opening.lstrip() or size > READ_AHEAD or block.status is not BlockStatus.RUNNING
+    return opening_title(opening) if known else None
 
 
-def _thinks(turn: Turn) -> bool:
-    return any(block.status is Status.RUNNING for block in turn.top(Kind.REASONING))
+def _thinking(turn: Turn) -> bool:
+    return any(block.status is BlockStatus.RUNNING for block in turn.own_blocks(Kind.REASONING))

@@ -15,14 +15,14 @@ from typing import Self
 
 import msgspec
 
-from thinkaloud.agents.mcp_tools import McpServer, connected
+from thinkaloud.agents.mcp_tools import McpServer, connect
 from thinkaloud.agents.tools import Tool, ToolFault
 from thinkaloud.canon import KeyMissing, Refused
-from thinkaloud.client.keys import resolve
+from thinkaloud.client.keys import resolve_key
 
 logger = logging.getLogger(__name__)
 
-END_S = 15.0
+CLOSE_TIMEOUT_S = 15.0
 """So long servers may take to end; each of them is told at once, and killed long before by the SDK."""
 _REFERENCE = re.compile("(env|file|keyring|credentials):.")
 
@@ -32,7 +32,7 @@ class Toolbox:
 
     def __init__(self, tools: Mapping[str, Tool], servers: Sequence[McpServer] = ()) -> None:
         self._tools = tools
-        self._servers = {server.name: _Kept(server) for server in servers}
+        self._servers = {server.name: _ServerConnection(server) for server in servers}
         self._entered = False
 
     @property
@@ -48,9 +48,13 @@ class Toolbox:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self._entered = False
-        ending = [asyncio.create_task(kept.end()) for kept in self._servers.values()]
-        if ending and (late := (await asyncio.wait(ending, timeout=END_S))[1]):
-            logger.warning("%d MCP servers had not ended after %g s and were left behind", len(late), END_S)
+        tasks = [asyncio.create_task(connection.end()) for connection in self._servers.values()]
+        if tasks and (unfinished := (await asyncio.wait(tasks, timeout=CLOSE_TIMEOUT_S))[1]):
+            logger.warning(
+                "%d MCP servers had not ended after %g s and were left behind",
+                len(unfinished),
+                CLOSE_TIMEOUT_S,
+            )
 
     async def find(self, names: Sequence[str]) -> tuple[Tool, ...]:
         """The tools that these names stand for, each once; servers that are needed start side by side."""
@@ -59,64 +63,64 @@ class Toolbox:
                 f"There is no tool {unknown[0]!r}. There are: {', '.join(self.names) or 'none'}; and "
                 "SERVER/TOOL for a single tool of an MCP server."
             )
-        found = await asyncio.gather(*(self._named(name) for name in names))
-        return tuple(dict.fromkeys(tool for tools in found for tool in tools))
+        groups = await asyncio.gather(*(self._tools_named(name) for name in names))
+        return tuple(dict.fromkeys(tool for tools in groups for tool in tools))
 
     def _knows(self, name: str) -> bool:
         return name in self._tools or name.partition("/")[0] in self._servers
 
-    async def _named(self, name: str) -> tuple[Tool, ...]:
+    async def _tools_named(self, name: str) -> tuple[Tool, ...]:
         if name in self._tools:
             return (self._tools[name],)
         if not self._entered:
             raise RuntimeError("A toolbox starts servers only within `async with`, which ends them.")
-        server, _, one = name.partition("/")
+        server, _, tool_name = name.partition("/")
         tools = await self._servers[server].tools()
         # The names that models are told are made of both parts, in the letters that every provider takes.
-        wanted = re.sub("[^A-Za-z0-9_-]", "_", f"{server}_{one}")[:64]
-        chosen = tuple(tool for tool in tools if not one or tool.definition.name == wanted)
-        if one and not chosen:
+        full_name = re.sub("[^A-Za-z0-9_-]", "_", f"{server}_{tool_name}")[:64]
+        chosen = tuple(tool for tool in tools if not tool_name or tool.definition.name == full_name)
+        if tool_name and not chosen:
             names = ", ".join(tool.definition.name.removeprefix(f"{server}_") for tool in tools)
-            raise Refused(f"The MCP server {server} has no tool {one!r}. It has: {names or 'none'}.")
+            raise Refused(f"The MCP server {server} has no tool {tool_name!r}. It has: {names or 'none'}.")
         return chosen
 
 
-class _Kept:
+class _ServerConnection:
     """One server: not started, starting, there, or lost."""
 
     def __init__(self, server: McpServer) -> None:
         self._server = server
-        self._open = AsyncExitStack()
-        self._started: asyncio.Task[tuple[Tool, ...]] | None = None
+        self._exit_stack = AsyncExitStack()
+        self._start_task: asyncio.Task[tuple[Tool, ...]] | None = None
         self._lost = asyncio.Event()
 
     async def tools(self) -> tuple[Tool, ...]:
         """Its tools. Whoever waits for them may leave: the others still get them."""
-        if self._started is None or self._lost.is_set() or _failed(self._started):
+        if self._start_task is None or self._lost.is_set() or _failed(self._start_task):
             self._lost = asyncio.Event()
-            self._started = asyncio.create_task(self._start(self._lost))
-        return await asyncio.shield(self._started)
+            self._start_task = asyncio.create_task(self._start(self._lost))
+        return await asyncio.shield(self._start_task)
 
     async def end(self) -> None:
         """Give it up, also while it starts."""
-        if self._started is not None:
-            self._started.cancel()
-            await asyncio.wait([self._started])
-            _failed(self._started)  # looked at, so that nobody complains of an error that was never seen
-            self._started = None
-        await self._open.aclose()
+        if self._start_task is not None:
+            self._start_task.cancel()
+            await asyncio.wait([self._start_task])
+            _failed(self._start_task)  # looked at, so that nobody complains of an error that was never seen
+            self._start_task = None
+        await self._exit_stack.aclose()
 
     async def _start(self, lost: asyncio.Event) -> tuple[Tool, ...]:
-        await self._open.aclose()  # what the one before left behind
-        tools = await self._open.enter_async_context(connected(_with_keys(self._server)))
-        return tuple(_watched(tool, self._server.name, lost) for tool in tools)
+        await self._exit_stack.aclose()  # what the one before left behind
+        tools = await self._exit_stack.enter_async_context(connect(_resolve_secrets(self._server)))
+        return tuple(_with_loss_detection(tool, self._server.name, lost) for tool in tools)
 
 
 def _failed(task: asyncio.Task[tuple[Tool, ...]]) -> bool:
     return task.done() and (task.cancelled() or task.exception() is not None)
 
 
-def _watched(tool: Tool, server: str, lost: asyncio.Event) -> Tool:
+def _with_loss_detection(tool: Tool, server: str, lost: asyncio.Event) -> Tool:
     """The tool, which tells when a call finds its server gone."""
 
     async def run(arguments: str) -> str:
@@ -130,21 +134,21 @@ def _watched(tool: Tool, server: str, lost: asyncio.Event) -> Tool:
     return msgspec.structs.replace(tool, run=run)
 
 
-def _with_keys(server: McpServer) -> McpServer:
+def _resolve_secrets(server: McpServer) -> McpServer:
     """The server with what it refers to: a file of settings holds references, and never a key."""
     env, headers = (
-        {name: _told(server, name, value) for name, value in told.items()}
-        for told in (server.env, server.headers)
+        {name: _resolve_value(server, name, value) for name, value in values.items()}
+        for values in (server.env, server.headers)
     )
     return msgspec.structs.replace(server, env=env, headers=headers)
 
 
-def _told(server: McpServer, name: str, value: str) -> str:
+def _resolve_value(server: McpServer, name: str, value: str) -> str:
     scheme, _, reference = value.partition(" ") if value.startswith("Bearer ") else ("", "", value)
     if not _REFERENCE.match(reference):
         return value
     try:
-        secret = resolve(reference, environ=os.environ)
+        secret = resolve_key(reference, environ=os.environ)
     except KeyMissing as error:
         raise KeyMissing(f"The MCP server {server.name} needs {name}: {error}") from None
     return f"{scheme} {secret.reveal() if secret else ''}".strip()

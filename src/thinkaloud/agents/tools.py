@@ -14,13 +14,13 @@ from thinkaloud.canon import requests
 
 logger = logging.getLogger(__name__)
 
-MOST_RESULT_CHARS = 100_000
+MAX_RESULT_CHARS = 100_000
 """About 25,000 tokens: more would crowd out the conversation that the result is for."""
-MOST_FAULT_CHARS = 500
+MAX_FAULT_CHARS = 500
 """Of an exception's own text; the log has all of it."""
 
 
-class Came(msgspec.Struct, frozen=True):
+class ToolOutcome(msgspec.Struct, frozen=True):
     """What a call came to. It failed where there is an error; a result beside it is what there was of one."""
 
     result: str = ""
@@ -34,48 +34,52 @@ class ToolFault(Exception):
 class Tool(msgspec.Struct, frozen=True, kw_only=True):
     """Something a model may call: `run` takes the arguments as JSON text and gives the result as text."""
 
-    definition: requests.Tool
+    definition: requests.ToolDefinition
     run: Callable[[str], Awaitable[str]]
     approval: bool = False
     timeout_s: float = 60.0
 
 
-async def call(tool: Tool, arguments: str) -> Came:
+async def call_tool(tool: Tool, arguments: str) -> ToolOutcome:
     """Run a tool once. No arguments at all count as `{}`."""
-    name, given = tool.definition.name, arguments.strip() or "{}"
-    if why_not := _fault_in(given):
-        return Came(error=f"{name} was not called: {why_not} Write its arguments as one JSON object.")
+    name, json_arguments = tool.definition.name, arguments.strip() or "{}"
+    if problem := _arguments_problem(json_arguments):
+        return ToolOutcome(error=f"{name} was not called: {problem} Write its arguments as one JSON object.")
     limit = asyncio.timeout(tool.timeout_s)
     try:
         async with limit:
-            result = _encodable(await tool.run(given))
+            result = _encodable(await tool.run(json_arguments))
     except ToolFault as fault:
-        return Came(error=_text(fault)[:MOST_RESULT_CHARS] or f"{name} failed and did not say why.")
+        return ToolOutcome(
+            error=_error_text(fault)[:MAX_RESULT_CHARS] or f"{name} failed and did not say why."
+        )
     except Exception as error:
         if isinstance(error, TimeoutError) and limit.expired():  # any other one is the tool's own
-            late = f"{name} did not finish within {tool.timeout_s:g} s and was given up."
-            return Came(error=f"{late} Ask it for less, or go on without it.")
+            timeout_message = f"{name} did not finish within {tool.timeout_s:g} s and was given up."
+            return ToolOutcome(error=f"{timeout_message} Ask it for less, or go on without it.")
         logger.exception("The tool %s failed", name)
-        why = f"{type(error).__name__}: {_text(error)}"
-        shown = why if len(why) <= MOST_FAULT_CHARS else why[: MOST_FAULT_CHARS - 1] + "…"
-        return Came(error=f"{name} failed with {shown}\nTry other arguments, or go on without it.")
-    if len(result) > MOST_RESULT_CHARS:
-        kept = f"only the first {MOST_RESULT_CHARS:,} were kept"
-        much = f"The result of {name} is {len(result):,} characters long; {kept}. Ask it for less."
-        return Came(result[:MOST_RESULT_CHARS], much)
-    return Came(result)
+        reason = f"{type(error).__name__}: {_error_text(error)}"
+        excerpt = reason if len(reason) <= MAX_FAULT_CHARS else reason[: MAX_FAULT_CHARS - 1] + "…"
+        return ToolOutcome(error=f"{name} failed with {excerpt}\nTry other arguments, or go on without it.")
+    if len(result) > MAX_RESULT_CHARS:
+        cut_note = f"only the first {MAX_RESULT_CHARS:,} were kept"
+        length_message = (
+            f"The result of {name} is {len(result):,} characters long; {cut_note}. Ask it for less."
+        )
+        return ToolOutcome(result[:MAX_RESULT_CHARS], length_message)
+    return ToolOutcome(result)
 
 
-def _fault_in(arguments: str) -> str:
+def _arguments_problem(arguments: str) -> str:
     """What keeps a text from being a JSON object; empty where it is one."""
     try:
-        given = msgspec.json.decode(arguments)
+        value = msgspec.json.decode(arguments)
     except (ValueError, RecursionError) as error:
-        return f"its arguments are not JSON ({_text(error)[:MOST_FAULT_CHARS]})."
-    return "" if isinstance(given, dict) else "its arguments are JSON, but no object."
+        return f"its arguments are not JSON ({_error_text(error)[:MAX_FAULT_CHARS]})."
+    return "" if isinstance(value, dict) else "its arguments are JSON, but no object."
 
 
-def _text(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     try:
         return _encodable(str(error))
     except Exception:  # noqa: BLE001 an exception that cannot even tell its text must not end the run

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 
 from thinkaloud import __version__
-from thinkaloud.app.shared import DONE, FAILED, STOPPED, complain
+from thinkaloud.app.shared import EXIT_FAILED, EXIT_OK, EXIT_STOPPED, print_error
 from thinkaloud.canon import ProviderFault, Refused
 
 _COMMANDS = {
@@ -79,22 +79,24 @@ _COMMANDS = {
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; the exit code is the answer."""
-    words = sys.argv[1:] if arguments is None else arguments
-    options = _parser(next((word for word in words if not word.startswith("-")), "")).parse_args(words)
+    argv = sys.argv[1:] if arguments is None else arguments
+    options = _parser(next((argument for argument in argv if not argument.startswith("-")), "")).parse_args(
+        argv
+    )
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]
     try:
         return int(options.run(options))
     except Refused as error:
-        return complain(str(error))
+        return print_error(str(error))
     except ProviderFault as error:
-        return complain(str(error), FAILED)
+        return print_error(str(error), EXIT_FAILED)
     except KeyboardInterrupt:
-        return STOPPED
+        return EXIT_STOPPED
     except BrokenPipeError:
         # Whoever read us has what it wanted; keep the interpreter from complaining about it at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return DONE
+        return EXIT_OK
 
 
 def _parser(command: str) -> argparse.ArgumentParser:
@@ -106,8 +108,8 @@ def _parser(command: str) -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"thinkaloud {__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     for name, (options, summary, description) in _COMMANDS.items():
-        added = commands.add_parser(name, help=summary, description=description)
+        subparser = commands.add_parser(name, help=summary, description=description)
         if name == command:
             module, _, function = options.partition(":")
-            getattr(importlib.import_module(f"thinkaloud.app.{module}"), function)(added)
+            getattr(importlib.import_module(f"thinkaloud.app.{module}"), function)(subparser)
     return parser

@@ -9,13 +9,13 @@ from urllib.parse import urlsplit
 import msgspec
 
 from thinkaloud.agents.builtin_tools import builtin_tools
-from thinkaloud.agents.files import SEARCH_SESSIONS, AgentFile, McpRow, of_row
+from thinkaloud.agents.files import SEARCH_SESSIONS, AgentFile, McpConfig, agent_from_config
 from thinkaloud.app.settings import user_agents
-from thinkaloud.app.shared import DONE, print_columns
+from thinkaloud.app.shared import EXIT_OK, print_columns
 from thinkaloud.surfaces.terminal import clean, clean_json
 
 
-class Listed(msgspec.Struct, frozen=True, rename={"source": "from"}):
+class ToolListing(msgspec.Struct, frozen=True, rename={"source": "from"}):
     """A tool, or an MCP server of several, as it is listed."""
 
     name: str
@@ -23,46 +23,46 @@ class Listed(msgspec.Struct, frozen=True, rename={"source": "from"}):
     approval: bool = False
 
 
-def add(parser: argparse.ArgumentParser) -> None:
+def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of `agents`."""
     parser.add_argument(
         "--format", choices=("plain", "json"), default="plain", help="plain: two tables; json: one object"
     )
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run_agents)
 
 
-def run(options: argparse.Namespace) -> int:
+def run_agents(options: argparse.Namespace) -> int:
     """List agents and tools."""
     file = user_agents()
-    tools = list(_tools(file))
+    tools = list(_list_tools(file))
     if options.format == "json":
         agents = [
-            {"id": key, **msgspec.structs.asdict(row), "name": of_row(key, row).name}
+            {"id": key, **msgspec.structs.asdict(row), "name": agent_from_config(key, row).name}
             for key, row in file.agents.items()
         ]
         print(clean_json(msgspec.json.encode({"agents": agents, "tools": tools}).decode()))
-        return DONE
-    told = [("agent", "model", "tools", "assistants")]
+        return EXIT_OK
+    agent_rows = [("agent", "model", "tools", "assistants")]
     for key, row in file.agents.items():
-        told.append((key, row.model, " ".join(row.tools) or "-", " ".join(row.assistants) or "-"))
-    print_columns(told)
+        agent_rows.append((key, row.model, " ".join(row.tools) or "-", " ".join(row.assistants) or "-"))
+    print_columns(agent_rows)
     print()
-    asking = [(one.name, one.source, "yes" if one.approval else "-") for one in tools]
-    print_columns([("tool", "from", "asks first"), *asking])
+    tool_rows = [(tool.name, tool.source, "yes" if tool.approval else "-") for tool in tools]
+    print_columns([("tool", "from", "asks first"), *tool_rows])
     print(clean(f"Yours go into {file.path}"), file=sys.stderr)
-    return DONE
+    return EXIT_OK
 
 
-def _tools(file: AgentFile) -> Iterator[Listed]:
+def _list_tools(file: AgentFile) -> Iterator[ToolListing]:
     for name in builtin_tools():
-        yield Listed(name, "built in")
-    yield Listed(SEARCH_SESSIONS, "the gateway only")
+        yield ToolListing(name, "built in")
+    yield ToolListing(SEARCH_SESSIONS, "the gateway only")
     for name, row in file.functions.items():
-        yield Listed(name, f"function {row.source}", row.approval)
+        yield ToolListing(name, f"function {row.source}", row.approval)
     for name, server in file.mcp.items():
-        yield Listed(name, f"MCP server, {_reached(server)}", server.approval)
+        yield ToolListing(name, f"MCP server, {_server_location(server)}", server.approval)
 
 
-def _reached(server: McpRow) -> str:
+def _server_location(server: McpConfig) -> str:
     """How a server is reached; the rest of its command or URL may hold a key."""
     return Path(server.command[0]).name if server.command else f"at {urlsplit(server.url).hostname}"

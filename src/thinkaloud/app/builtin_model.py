@@ -5,19 +5,19 @@ from contextlib import asynccontextmanager
 
 from thinkaloud.catalog import Catalog
 
-PROVIDER = "builtin"
-NAME = "builtin/solver"
+BUILTIN_PROVIDER = "builtin"
+BUILTIN_MODEL = "builtin/solver"
 
 
-def meant_by(model: str) -> bool:
+def names_builtin_model(model: str) -> bool:
     """Whether a name means the built-in model."""
-    return model.removeprefix(f"{PROVIDER}/") == NAME.removeprefix(f"{PROVIDER}/")
+    return model.removeprefix(f"{BUILTIN_PROVIDER}/") == BUILTIN_MODEL.removeprefix(f"{BUILTIN_PROVIDER}/")
 
 
 @asynccontextmanager
-async def reachable(catalog: Catalog) -> AsyncIterator[Catalog]:
+async def with_builtin_model(catalog: Catalog) -> AsyncIterator[Catalog]:
     """The catalog, in which the built-in model has an address that answers."""
-    from thinkaloud.builtin import running
+    from thinkaloud.builtin import run_solver
 
-    async with running() as server:
-        yield catalog.with_address(PROVIDER, server.base_url)
+    async with run_solver() as server:
+        yield catalog.with_base_url(BUILTIN_PROVIDER, server.base_url)

@@ -7,100 +7,104 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
-from thinkaloud.app.serving import server_extra
+from thinkaloud.app.serving import require_server_packages
 from thinkaloud.app.settings import database_path
-from thinkaloud.app.shared import DONE
+from thinkaloud.app.shared import EXIT_OK
 from thinkaloud.canon import Refused
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from thinkaloud.store.rows import Token
+    from thinkaloud.store.rows import ApiToken
 
 
-class Told(NamedTuple):
+class CommandOutput(NamedTuple):
     """What a command says once it is done: lines for stdout, and a note for whoever sits there."""
 
     lines: tuple[str, ...] = ()
     note: str = ""
 
 
-Change = Callable[["Connection", argparse.Namespace], Told]
+DatabaseCommand = Callable[["Connection", argparse.Namespace], CommandOutput]
 
 
 def add_users(parser: argparse.ArgumentParser) -> None:
     """The options of `users`."""
-    kinds = parser.add_subparsers(title="what to do", required=True, metavar="WHAT")
-    adding = kinds.add_parser("add", help="add a user", description="Add a user to a workspace.")
-    adding.add_argument("name", metavar="NAME", help="letters, digits and . _ - @")
-    adding.add_argument(
+    actions = parser.add_subparsers(title="what to do", required=True, metavar="WHAT")
+    add_parser = actions.add_parser("add", help="add a user", description="Add a user to a workspace.")
+    add_parser.add_argument("name", metavar="NAME", help="letters, digits and . _ - @")
+    add_parser.add_argument(
         "--workspace", default="default", metavar="W", help="made if there is none (default: default)"
     )
-    adding.set_defaults(run=_visiting(_add_user))
-    joining = kinds.add_parser(
+    add_parser.set_defaults(run=_command(_add_user))
+    join_parser = actions.add_parser(
         "join",
         help="let a user into another workspace",
         description="Let a user into another workspace, beside those that they are in.",
     )
-    joining.add_argument("name", metavar="NAME", help="who it is; local is the user of this machine")
-    joining.add_argument("--workspace", required=True, metavar="W", help="made if there is none")
-    joining.set_defaults(run=_visiting(_join_workspace))
-    listing = kinds.add_parser("list", help="list all users", description="List all users, one a line.")
-    listing.set_defaults(run=_visiting(_list_users))
-    removing = kinds.add_parser(
+    join_parser.add_argument("name", metavar="NAME", help="who it is; local is the user of this machine")
+    join_parser.add_argument("--workspace", required=True, metavar="W", help="made if there is none")
+    join_parser.set_defaults(run=_command(_join_workspace))
+    list_parser = actions.add_parser("list", help="list all users", description="List all users, one a line.")
+    list_parser.set_defaults(run=_command(_list_users))
+    remove_parser = actions.add_parser(
         "remove",
         help="remove a user and all that is theirs",
         description="Remove a user with their tokens, sessions and agents. It cannot be undone.",
     )
-    removing.add_argument("name", metavar="NAME", help="who it is")
-    removing.add_argument("--yes", action="store_true", help="do it; without it nothing is removed")
-    removing.set_defaults(run=_visiting(_remove_user))
+    remove_parser.add_argument("name", metavar="NAME", help="who it is")
+    remove_parser.add_argument("--yes", action="store_true", help="do it; without it nothing is removed")
+    remove_parser.set_defaults(run=_command(_remove_user))
 
 
 def add_tokens(parser: argparse.ArgumentParser) -> None:
     """The options of `tokens`."""
-    kinds = parser.add_subparsers(title="what to do", required=True, metavar="WHAT")
-    creating = kinds.add_parser(
+    actions = parser.add_subparsers(title="what to do", required=True, metavar="WHAT")
+    create_parser = actions.add_parser(
         "create", help="create a token", description="Create a token for a user. It is shown once, on stdout."
     )
-    creating.add_argument("user", metavar="USER", help="whose it is; local is the user of this machine")
-    creating.add_argument("--name", default="", metavar="N", help="what it is for, to tell it from others")
-    creating.set_defaults(run=_visiting(_create_token))
-    listing = kinds.add_parser(
+    create_parser.add_argument("user", metavar="USER", help="whose it is; local is the user of this machine")
+    create_parser.add_argument(
+        "--name", default="", metavar="N", help="what it is for, to tell it from others"
+    )
+    create_parser.set_defaults(run=_command(_create_token))
+    list_parser = actions.add_parser(
         "list", help="list a user's tokens", description="List the tokens of a user, without their secrets."
     )
-    listing.add_argument("user", metavar="USER", help="whose they are")
-    listing.set_defaults(run=_visiting(_list_tokens))
-    revoking = kinds.add_parser(
+    list_parser.add_argument("user", metavar="USER", help="whose they are")
+    list_parser.set_defaults(run=_command(_list_tokens))
+    revoke_parser = actions.add_parser(
         "revoke", help="revoke a token", description="Make a token worthless, at once and for good."
     )
-    revoking.add_argument("id", metavar="ID", help="as `thinkaloud tokens list` shows it: tok_...")
-    revoking.set_defaults(run=_visiting(_revoke_token))
+    revoke_parser.add_argument("id", metavar="ID", help="as `thinkaloud tokens list` shows it: tok_...")
+    revoke_parser.set_defaults(run=_command(_revoke_token))
 
 
-def _add_user(conn: "Connection", options: argparse.Namespace) -> Told:
+def _add_user(conn: "Connection", options: argparse.Namespace) -> CommandOutput:
     from thinkaloud.store import people
 
     user = people.add_user(conn, options.name, _now_ms(), options.workspace)
-    where = f"{user.name} is in the workspace {options.workspace}."
-    return Told((user.id,), f"{where} Next: thinkaloud tokens create {user.name}")
+    membership = f"{user.name} is in the workspace {options.workspace}."
+    return CommandOutput((user.id,), f"{membership} Next: thinkaloud tokens create {user.name}")
 
 
-def _join_workspace(conn: "Connection", options: argparse.Namespace) -> Told:
+def _join_workspace(conn: "Connection", options: argparse.Namespace) -> CommandOutput:
     from thinkaloud.store import people
 
     user = people.user_named(conn, options.name)
     workspace = people.add_member(conn, user.key, options.workspace, _now_ms())
-    return Told((workspace.id,), f"{user.name} is in the workspace {workspace.name}.")
+    return CommandOutput((workspace.id,), f"{user.name} is in the workspace {workspace.name}.")
 
 
-def _list_users(conn: "Connection", options: argparse.Namespace) -> Told:
+def _list_users(conn: "Connection", options: argparse.Namespace) -> CommandOutput:
     from thinkaloud.store import people
 
-    return Told(tuple(f"{user.id}  {_day(user.created_ms)}  {user.name}" for user in people.users(conn)))
+    return CommandOutput(
+        tuple(f"{user.id}  {_date(user.created_ms)}  {user.name}" for user in people.list_users(conn))
+    )
 
 
-def _remove_user(conn: "Connection", options: argparse.Namespace) -> Told:
+def _remove_user(conn: "Connection", options: argparse.Namespace) -> CommandOutput:
     from thinkaloud.store import people
 
     user = people.user_named(conn, options.name)
@@ -115,70 +119,70 @@ def _remove_user(conn: "Connection", options: argparse.Namespace) -> Told:
             f"If that is meant: thinkaloud users remove {user.name} --yes"
         )
     people.remove_user(conn, user.name)
-    return Told(note=f"{user.name} is removed.")
+    return CommandOutput(note=f"{user.name} is removed.")
 
 
-def _create_token(conn: "Connection", options: argparse.Namespace) -> Told:
+def _create_token(conn: "Connection", options: argparse.Namespace) -> CommandOutput:
     from thinkaloud.store import people
 
     user = people.user_named(conn, options.user)
     token, secret = people.create_token(conn, user.key, options.name, _now_ms())
-    return Told(
+    return CommandOutput(
         (secret,),
         "This is shown once; only a hash of it is kept. Send it as `Authorization: Bearer TOKEN`. "
         f"To take it back: thinkaloud tokens revoke {token.id}",
     )
 
 
-def _list_tokens(conn: "Connection", options: argparse.Namespace) -> Told:
+def _list_tokens(conn: "Connection", options: argparse.Namespace) -> CommandOutput:
     from thinkaloud.store import people
 
     user = people.user_named(conn, options.user)
-    return Told(tuple(map(_token_line, people.tokens_of(conn, user.key))))
+    return CommandOutput(tuple(map(_token_line, people.tokens_of(conn, user.key))))
 
 
-def _revoke_token(conn: "Connection", options: argparse.Namespace) -> Told:
+def _revoke_token(conn: "Connection", options: argparse.Namespace) -> CommandOutput:
     from thinkaloud.store import people
 
     if not people.revoke_token(conn, options.id, _now_ms()):
         raise Refused(
             f"There is no valid token {options.id}. `thinkaloud tokens list USER` shows those of a user."
         )
-    return Told(note=f"{options.id} is revoked.")
+    return CommandOutput(note=f"{options.id} is revoked.")
 
 
-def _visiting(change: Change) -> Callable[[argparse.Namespace], int]:
+def _command(command: DatabaseCommand) -> Callable[[argparse.Namespace], int]:
     """A command that visits the database, beside a gateway that may run, and speaks when all is kept."""
 
     def run(options: argparse.Namespace) -> int:
-        with server_extra():
-            told = asyncio.run(_visit(change, options))
-        for line in told.lines:
+        with require_server_packages():
+            output = asyncio.run(_run_in_database(command, options))
+        for line in output.lines:
             print(line)
-        if told.note:
-            print(told.note, file=sys.stderr)
-        return DONE
+        if output.note:
+            print(output.note, file=sys.stderr)
+        return EXIT_OK
 
     return run
 
 
-async def _visit(change: Change, options: argparse.Namespace) -> Told:
+async def _run_in_database(command: DatabaseCommand, options: argparse.Namespace) -> CommandOutput:
     from thinkaloud.store import people, sqlite
 
-    def within(conn: "Connection") -> Told:
+    def transaction(conn: "Connection") -> CommandOutput:
         people.ensure_local(conn, _now_ms())
-        return change(conn, options)
+        return command(conn, options)
 
-    async with sqlite.opened(database_path(), guest=True) as database:
-        return await database.write(within)
-
-
-def _token_line(token: "Token") -> str:
-    state = "valid" if token.revoked_ms is None else f"revoked {_day(token.revoked_ms)}"
-    return f"{token.id}  {_day(token.created_ms)}  {state}  {token.name}".rstrip()
+    async with sqlite.open_database(database_path(), guest=True) as database:
+        return await database.write(transaction)
 
 
-def _day(at_ms: int) -> str:
+def _token_line(token: "ApiToken") -> str:
+    state = "valid" if token.revoked_ms is None else f"revoked {_date(token.revoked_ms)}"
+    return f"{token.id}  {_date(token.created_ms)}  {state}  {token.name}".rstrip()
+
+
+def _date(at_ms: int) -> str:
     return time.strftime("%Y-%m-%d", time.localtime(at_ms / 1000))
 
 

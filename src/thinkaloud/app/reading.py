@@ -8,66 +8,79 @@ from pathlib import Path
 
 import msgspec
 
-from thinkaloud.app.shared import DONE, add_language, complain, pieces, plain, positive
+from thinkaloud.app.shared import (
+    EXIT_OK,
+    add_language_option,
+    plain_writer,
+    positive,
+    print_error,
+    read_chunks,
+)
 from thinkaloud.canon import Entry, Event, NotAResponse, TurnFailed, TurnStarted
 from thinkaloud.dialects import AUTO, DIALECTS, PROFILES, Reader
 from thinkaloud.surfaces.terminal import clean, clean_json
 from thinkaloud.transcript import Turn, fold
-from thinkaloud.view import Words, gateway, thinking_block
+from thinkaloud.view import Words, gateway_answer, thinking_block
 
-_entry = msgspec.json.Decoder(Entry)
+_entry_decoder = msgspec.json.Decoder(Entry)
 
 
 def add_read(parser: argparse.ArgumentParser) -> None:
     """The options of `read`."""
-    add = parser.add_argument
-    add("files", nargs="+", metavar="FILE", help="a response body, whole or streamed; - is standard input")
-    add("--dialect", default=AUTO, metavar="D", help=f"auto (the default), {', '.join(sorted(DIALECTS))}")
-    add("--model", default="", metavar="M", help="the model, where the response does not name it")
-    add("--tags", default="", metavar="T", help=f"how text marks thoughts: {', '.join(PROFILES)}")
-    add(
+    add_option = parser.add_argument
+    add_option(
+        "files", nargs="+", metavar="FILE", help="a response body, whole or streamed; - is standard input"
+    )
+    add_option(
+        "--dialect", default=AUTO, metavar="D", help=f"auto (the default), {', '.join(sorted(DIALECTS))}"
+    )
+    add_option("--model", default="", metavar="M", help="the model, where the response does not name it")
+    add_option("--tags", default="", metavar="T", help=f"how text marks thoughts: {', '.join(PROFILES)}")
+    add_option(
         "--format",
         choices=("plain", "json", "ndjson"),
         default="plain",
         help="plain: thoughts on stderr, answer on stdout; json: one object per file; ndjson: the events",
     )
-    add("--chunk-bytes", type=positive, metavar="N", help="feed the file in pieces of N bytes")
-    add_language(parser)
-    parser.set_defaults(run=_read)
+    add_option("--chunk-bytes", type=positive, metavar="N", help="feed the file in pieces of N bytes")
+    add_language_option(parser)
+    parser.set_defaults(run=_run_read)
 
 
 def add_replay(parser: argparse.ArgumentParser) -> None:
     """The options of `replay`."""
-    add = parser.add_argument
-    add("file", metavar="FILE", help="entries, one JSON object a line; - is standard input")
-    add("--speed", type=_speed, default=1.0, metavar="X", help="times as fast; 0 is at once (default: 1)")
-    add_language(parser)
-    parser.set_defaults(run=_replay)
+    add_option = parser.add_argument
+    add_option("file", metavar="FILE", help="entries, one JSON object a line; - is standard input")
+    add_option(
+        "--speed", type=_speed, default=1.0, metavar="X", help="times as fast; 0 is at once (default: 1)"
+    )
+    add_language_option(parser)
+    parser.set_defaults(run=_run_replay)
 
 
-def _read(options: argparse.Namespace) -> int:
-    show = {"plain": _show_plain, "json": _show_json, "ndjson": _show_ndjson}[options.format]
-    worst = DONE
+def _run_read(options: argparse.Namespace) -> int:
+    show = {"plain": _print_plain, "json": _print_json, "ndjson": _print_ndjson}[options.format]
+    exit_code = EXIT_OK
     for name in options.files:
         try:
-            show(name, _responses_only(_events(name, options)), options)
+            show(name, _refuse_non_responses(_events(name, options)), options)
         except NotAResponse as error:
-            worst = complain(f"{name}: {error}")
+            exit_code = print_error(f"{name}: {error}")
         except OSError as error:
             if isinstance(error, BrokenPipeError):
                 raise
-            worst = complain(f"{name}: cannot be read: {error.strerror or error}")
-    return worst
+            exit_code = print_error(f"{name}: cannot be read: {error.strerror or error}")
+    return exit_code
 
 
 def _events(name: str, options: argparse.Namespace) -> Iterator[Event]:
     reader = Reader(options.dialect, model=options.model, tags=options.tags)
-    for piece in pieces(name, options.chunk_bytes):
+    for piece in read_chunks(name, options.chunk_bytes):
         yield from reader.feed(piece)
     yield from reader.close()
 
 
-def _responses_only(events: Iterable[Event]) -> Iterator[Event]:
+def _refuse_non_responses(events: Iterable[Event]) -> Iterator[Event]:
     """Refuse what is no response at all: the first thing after its start is that it cannot be read."""
     started: Event | None = None
     for event in events:
@@ -82,27 +95,27 @@ def _responses_only(events: Iterable[Event]) -> Iterator[Event]:
         yield event
 
 
-def _show_plain(name: str, events: Iterator[Event], options: argparse.Namespace) -> None:
-    told = plain(options.lang)
+def _print_plain(name: str, events: Iterator[Event], options: argparse.Namespace) -> None:
+    writer = plain_writer(options.lang)
     for seq, event in enumerate(events):
         if seq == 0 and len(options.files) > 1:
             print(f"==> {clean(name)} <==", file=sys.stderr)
-        told.feed(Entry(seq, event))
+        writer.feed(Entry(seq, event))
 
 
-def _show_json(name: str, events: Iterator[Event], options: argparse.Namespace) -> None:
-    print(clean_json(msgspec.json.encode({"file": name, **summary(fold(events))}).decode()))
+def _print_json(name: str, events: Iterator[Event], options: argparse.Namespace) -> None:
+    print(clean_json(msgspec.json.encode({"file": name, **turn_as_json(fold(events))}).decode()))
 
 
-def _show_ndjson(_: str, events: Iterator[Event], __: argparse.Namespace) -> None:
+def _print_ndjson(_: str, events: Iterator[Event], __: argparse.Namespace) -> None:
     for event in events:
         print(clean_json(msgspec.json.encode(event).decode()))
 
 
-def summary(turn: Turn) -> dict[str, object]:
+def turn_as_json(turn: Turn) -> dict[str, object]:
     """A turn as `--format json` writes it."""
     return {
-        **msgspec.structs.asdict(gateway(turn)),
+        **msgspec.structs.asdict(gateway_answer(turn)),
         "thinking": thinking_block(turn),
         "outcome": None if turn.outcome is None else msgspec.structs.asdict(turn.outcome),
         "usage": msgspec.structs.asdict(turn.usage),
@@ -112,23 +125,25 @@ def summary(turn: Turn) -> dict[str, object]:
     }
 
 
-def _replay(options: argparse.Namespace) -> int:
+def _run_replay(options: argparse.Namespace) -> int:
     words = Words(options.lang)
     try:
         entries = [
-            _entry.decode(line) for line in b"".join(pieces(options.file)).splitlines() if line.strip()
+            _entry_decoder.decode(line)
+            for line in b"".join(read_chunks(options.file)).splitlines()
+            if line.strip()
         ]
     except (OSError, msgspec.MsgspecError) as error:
-        return complain(f"{options.file}: is not a recorded turn: {error}")
-    print(clean(words.say("cli.replaying", name=Path(options.file).name)), file=sys.stderr)
-    told = plain(options.lang)
-    before_ms: int | None = None
+        return print_error(f"{options.file}: is not a recorded turn: {error}")
+    print(clean(words.text("cli.replaying", name=Path(options.file).name)), file=sys.stderr)
+    writer = plain_writer(options.lang)
+    previous_ms: int | None = None
     for entry in entries:
-        if before_ms is not None and entry.at_ms is not None and options.speed:
-            time.sleep(max(0, entry.at_ms - before_ms) / 1000 / options.speed)
-        before_ms = entry.at_ms if entry.at_ms is not None else before_ms
-        told.feed(entry)
-    return DONE
+        if previous_ms is not None and entry.at_ms is not None and options.speed:
+            time.sleep(max(0, entry.at_ms - previous_ms) / 1000 / options.speed)
+        previous_ms = entry.at_ms if entry.at_ms is not None else previous_ms
+        writer.feed(entry)
+    return EXIT_OK
 
 
 def _speed(text: str) -> float:

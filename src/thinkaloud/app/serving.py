@@ -9,30 +9,38 @@ from typing import TYPE_CHECKING
 
 from thinkaloud.app import builtin_model
 from thinkaloud.app.settings import database_path, model_name, user_agents, user_catalog
-from thinkaloud.app.shared import DONE, STOPPED, positive
+from thinkaloud.app.shared import EXIT_OK, EXIT_STOPPED, positive
 from thinkaloud.canon import Refused
 
 if TYPE_CHECKING:
     from thinkaloud.server.gateway import Gateway, Settings
-    from thinkaloud.server.logs import Form
-    from thinkaloud.server.serving import Address, Listening
+    from thinkaloud.server.logs import LogFormat
+    from thinkaloud.server.serving import RunningServer, ServeOptions
 
-PORT = 8321
-GRACE_S = 10
-TURNS_PER_USER = 200
-_LAST_PORT = 65_535
-_LONGEST_GRACE_S = 3600
-_EXTRA = ("alembic", "httptools", "sqlalchemy", "starlette", "uvicorn")
+DEFAULT_PORT = 8321
+DEFAULT_GRACE_S = 10
+DEFAULT_TURNS_PER_USER = 200
+_MAX_PORT = 65_535
+_MAX_GRACE_S = 3600
+_SERVER_PACKAGES = ("alembic", "httptools", "sqlalchemy", "starlette", "uvicorn")
 _HOST = re.compile(r"(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?")
 
 
-def add(parser: argparse.ArgumentParser) -> None:
+def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of `serve`."""
-    add = parser.add_argument
-    add("--host", default="127.0.0.1", metavar="H", help="where to listen (default: this machine only)")
-    add("--port", type=_port, default=PORT, metavar="N", help=f"default {PORT}; 0 takes any free one")
-    add("--auth", choices=("token",), help="ask everybody for a token, also on this machine")
-    add(
+    add_option = parser.add_argument
+    add_option(
+        "--host", default="127.0.0.1", metavar="H", help="where to listen (default: this machine only)"
+    )
+    add_option(
+        "--port",
+        type=_port,
+        default=DEFAULT_PORT,
+        metavar="N",
+        help=f"default {DEFAULT_PORT}; 0 takes any free one",
+    )
+    add_option("--auth", choices=("token",), help="ask everybody for a token, also on this machine")
+    add_option(
         "--allow-host",
         type=_host,
         action="append",
@@ -40,57 +48,57 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="answer to this name too, as NAME or NAME:PORT, to whoever shows a token; can be repeated",
     )
-    add(
+    add_option(
         "--turns-per-user",
         type=positive,
-        default=TURNS_PER_USER,
+        default=DEFAULT_TURNS_PER_USER,
         metavar="N",
-        help=f"how many turns of one user may run at a time (default: {TURNS_PER_USER})",
+        help=f"how many turns of one user may run at a time (default: {DEFAULT_TURNS_PER_USER})",
     )
-    add("--log-format", choices=("text", "json"), help="default: text on a terminal, else json")
-    add(
+    add_option("--log-format", choices=("text", "json"), help="default: text on a terminal, else json")
+    add_option(
         "--grace",
-        type=_seconds,
-        default=GRACE_S,
+        type=_grace_seconds,
+        default=DEFAULT_GRACE_S,
         metavar="S",
-        help=f"seconds that live turns may go on when it is stopped (default: {GRACE_S})",
+        help=f"seconds that live turns may go on when it is stopped (default: {DEFAULT_GRACE_S})",
     )
-    add(
+    add_option(
         "--forget-timing-after",
         type=positive,
         metavar="DAYS",
         help="keep the pace of a turn, for replays, only so long (default: for ever)",
     )
-    parser.set_defaults(run=serve)
+    parser.set_defaults(run=run_serve)
 
 
-def serve(options: argparse.Namespace) -> int:
+def run_serve(options: argparse.Namespace) -> int:
     """Serve until stopped; the address is alone on stdout, so that a script can take it."""
-    with server_extra():
+    with require_server_packages():
         from thinkaloud.server import logs, serving
         from thinkaloud.server.gateway import Settings
-        from thinkaloud.server.limits import Limits
-    address = serving.Address(
+        from thinkaloud.server.limits import GatewayLimits
+    address = serving.ServeOptions(
         host=options.host,
         port=options.port,
         allowed_hosts=tuple(options.allow_host),
         token_required=options.auth == "token",
     )
     settings = Settings(
-        limits=Limits(running_turns_per_user=options.turns_per_user),
+        limits=GatewayLimits(running_turns_per_user=options.turns_per_user),
         model=model_name(),
         grace_s=options.grace,
         forget_timing_after_days=options.forget_timing_after,
     )
-    form = None if options.log_format is None else logs.Form(options.log_format)
-    in_order = serving.serve(
-        lambda: _opened(settings, form), address, lambda place: _announce(place, address)
+    form = None if options.log_format is None else logs.LogFormat(options.log_format)
+    stopped_cleanly = serving.serve(
+        lambda: _open_gateway(settings, form), address, lambda listening: _announce(listening, address)
     )
-    return DONE if in_order else STOPPED
+    return EXIT_OK if stopped_cleanly else EXIT_STOPPED
 
 
 @asynccontextmanager
-async def _opened(settings: "Settings", form: "Form | None") -> AsyncIterator["Gateway"]:
+async def _open_gateway(settings: "Settings", form: "LogFormat | None") -> AsyncIterator["Gateway"]:
     from thinkaloud.agents.files import local_tools
     from thinkaloud.agents.toolbox import Toolbox
     from thinkaloud.server import logs
@@ -101,38 +109,40 @@ async def _opened(settings: "Settings", form: "Form | None") -> AsyncIterator["G
     agents = user_agents()
     toolbox = Toolbox(local_tools(agents), tuple(agents.mcp.values()))
     async with (
-        sqlite.opened(database_path()) as database,
-        builtin_model.reachable(user_catalog()) as catalog,
-        Gateway(database, catalog, settings=settings, toolbox=toolbox, own_agents=agents) as gateway,
+        sqlite.open_database(database_path()) as database,
+        builtin_model.with_builtin_model(user_catalog()) as catalog,
+        Gateway(database, catalog, settings=settings, toolbox=toolbox, gateway_agents=agents) as gateway,
     ):
         yield gateway
 
 
-def _announce(place: "Listening", address: "Address") -> None:
-    print(place.url, flush=True)
-    who = (
+def _announce(listening: "RunningServer", address: "ServeOptions") -> None:
+    print(listening.url, flush=True)
+    token_note = (
         "Everybody needs a token, as `Authorization: Bearer TOKEN`. One for this start:"
         if address.token_required
         else "No token is needed on this machine. One for other machines, through a tunnel or proxy:"
     )
-    told = [
+    lines = [
         f"The gateway keeps sessions in {database_path()}.",
         f"Where nobody names a model, {model_name()} answers; `thinkaloud models` lists the others.",
-        f"{who} {place.token}",
+        f"{token_note} {listening.token}",
         "Tokens that stay are made by `thinkaloud tokens create`. Ctrl-C stops the gateway, twice at once.",
     ]
-    if place.public:
-        told.append("What it sends over the network is not encrypted: put a proxy that speaks TLS before it.")
-    print(*told, sep="\n", file=sys.stderr, flush=True)
+    if listening.public:
+        lines.append(
+            "What it sends over the network is not encrypted: put a proxy that speaks TLS before it."
+        )
+    print(*lines, sep="\n", file=sys.stderr, flush=True)
 
 
 @contextmanager
-def server_extra() -> Iterator[None]:
+def require_server_packages() -> Iterator[None]:
     """Say what to install where the packages of the gateway are missing."""
     try:
         yield
     except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in _EXTRA:
+        if (error.name or "").partition(".")[0] not in _SERVER_PACKAGES:
             raise
         raise Refused(
             f"The gateway needs the package {error.name}, which is not installed. "
@@ -141,9 +151,9 @@ def server_extra() -> Iterator[None]:
 
 
 def _port(text: str) -> int:
-    if text.isdecimal() and int(text) <= _LAST_PORT:
+    if text.isdecimal() and int(text) <= _MAX_PORT:
         return int(text)
-    raise argparse.ArgumentTypeError(f"{text!r} is not a port; use 1 to {_LAST_PORT}, or 0 for a free one")
+    raise argparse.ArgumentTypeError(f"{text!r} is not a port; use 1 to {_MAX_PORT}, or 0 for a free one")
 
 
 def _host(text: str) -> str:
@@ -154,11 +164,11 @@ def _host(text: str) -> str:
     )
 
 
-def _seconds(text: str) -> float:
+def _grace_seconds(text: str) -> float:
     try:
         seconds = float(text)
     except ValueError:
         seconds = -1.0
-    if 0 <= seconds <= _LONGEST_GRACE_S:
+    if 0 <= seconds <= _MAX_GRACE_S:
         return seconds
-    raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds from 0 to {_LONGEST_GRACE_S}")
+    raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds from 0 to {_MAX_GRACE_S}")

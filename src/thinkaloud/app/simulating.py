@@ -6,23 +6,23 @@ from pathlib import Path
 
 import msgspec
 
-from thinkaloud.app.shared import DONE
+from thinkaloud.app.shared import EXIT_OK
 from thinkaloud.canon import Refused
-from thinkaloud.simulators import NAMES, run
+from thinkaloud.simulators import SIMULATOR_NAMES, serve_simulator
 
-_LAST_PORT = 65_535
+_MAX_PORT = 65_535
 
 
-def add(parser: argparse.ArgumentParser) -> None:
+def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of `simulate`."""
-    add = parser.add_argument
-    add("name", choices=tuple(NAMES), metavar="NAME", help=", ".join(NAMES))
-    add("--port", type=_port, default=0, metavar="N", help="where to listen (default: any free port)")
-    add("--script", type=Path, metavar="FILE", help="turns to answer with, as a JSON list")
-    parser.set_defaults(run=serve)
+    add_option = parser.add_argument
+    add_option("name", choices=tuple(SIMULATOR_NAMES), metavar="NAME", help=", ".join(SIMULATOR_NAMES))
+    add_option("--port", type=_port, default=0, metavar="N", help="where to listen (default: any free port)")
+    add_option("--script", type=Path, metavar="FILE", help="turns to answer with, as a JSON list")
+    parser.set_defaults(run=run_simulate)
 
 
-def serve(options: argparse.Namespace) -> int:
+def run_simulate(options: argparse.Namespace) -> int:
     """Serve until stopped; the address is alone on stdout, so that a script can take it."""
 
     def announce(url: str) -> None:
@@ -30,18 +30,18 @@ def serve(options: argparse.Namespace) -> int:
         print(f"{options.name} is simulated there; no model is asked. Ctrl-C stops it.", file=sys.stderr)
 
     try:
-        run(options.name, port=options.port, script_path=options.script, announce=announce)
+        serve_simulator(options.name, port=options.port, script_path=options.script, announce=announce)
     except msgspec.MsgspecError as error:
         raise Refused(
             f"{options.script} is no script: {error}. Write a JSON list of turns, such as "
             '[{"thinking": "Easy.", "text": "Four."}].'
         ) from error
     except OSError as error:
-        raise Refused(_cannot(options, error)) from error
-    return DONE
+        raise Refused(_error_text(options, error)) from error
+    return EXIT_OK
 
 
-def _cannot(options: argparse.Namespace, error: OSError) -> str:
+def _error_text(options: argparse.Namespace, error: OSError) -> str:
     if error.filename is not None:
         return f"{error.filename} cannot be read: {error.strerror}. Name a file with a JSON list of turns."
     return (
@@ -51,6 +51,6 @@ def _cannot(options: argparse.Namespace, error: OSError) -> str:
 
 
 def _port(text: str) -> int:
-    if text.isdecimal() and int(text) <= _LAST_PORT:
+    if text.isdecimal() and int(text) <= _MAX_PORT:
         return int(text)
-    raise argparse.ArgumentTypeError(f"{text!r} is not a port; use 1 to {_LAST_PORT}, or 0 for a free one")
+    raise argparse.ArgumentTypeError(f"{text!r} is not a port; use 1 to {_MAX_PORT}, or 0 for a free one")

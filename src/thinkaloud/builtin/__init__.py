@@ -1,11 +1,11 @@
 """The built-in model: a small solver without weights, so that everything works with no key and no network.
 
-It searches, and its thinking is the true trace of that search. `running` serves it like any other provider;
-`solve` and `check` do the same without a server.
+It searches, and its thinking is the true trace of that search. `run_solver` serves it like any other
+provider; `solve` and `check` do the same without a server.
 """
 
 from thinkaloud.builtin.checker import Verdict, check
-from thinkaloud.builtin.server import SolverServer, running
+from thinkaloud.builtin.server import SolverServer, run_solver
 from thinkaloud.builtin.solver import SolverReply, SolverToolCall, solve
 
-__all__ = ["SolverReply", "SolverServer", "SolverToolCall", "Verdict", "check", "running", "solve"]
+__all__ = ["SolverReply", "SolverServer", "SolverToolCall", "Verdict", "check", "run_solver", "solve"]

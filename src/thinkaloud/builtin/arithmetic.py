@@ -14,12 +14,12 @@ import msgspec
 
 from thinkaloud.builtin.words import Unsolvable, exact_text
 
-LONGEST_EXPRESSION = 200
-DEEPEST_NESTING = 30
-LARGEST_EXPONENT = 1000
-LARGEST_BITS = 3000
+MAX_EXPRESSION_CHARACTERS = 200
+MAX_NESTING = 30
+MAX_EXPONENT = 1000
+MAX_BITS = 3000
 """About 900 digits."""
-_LARGEST_CHECKED_BITS = 10_000
+_MAX_CHECKED_BITS = 10_000
 """Of a value in `evaluate`: more than `calculate` allows, and still few enough digits to write."""
 
 _OPERATORS: dict[str, Callable[[Fraction, Fraction], Fraction]] = {
@@ -120,7 +120,7 @@ class _Parser:
 
     def _nested(self, part: Callable[[], Steps]) -> Steps:
         self._depth += 1
-        if self._depth > DEEPEST_NESTING:
+        if self._depth > MAX_NESTING:
             raise Unsolvable("too_deep")
         value = yield from part()
         self._depth -= 1
@@ -131,7 +131,7 @@ def _operation(left: Fraction, sign: str, right: Fraction) -> Steps:
     if sign == "/" and right == 0:
         raise Unsolvable("by_zero")
     value = _power(left, right) if sign == "^" else _OPERATORS[sign](left, right)
-    if _bits(value) > LARGEST_BITS:
+    if _bits(value) > MAX_BITS:
         raise Unsolvable("too_large")
     yield Calculated("operation", f"{_operand(left)} {sign} {_operand(right)}", value)
     return value
@@ -147,8 +147,8 @@ def _power(base: Fraction, exponent: Fraction) -> Fraction:
         raise Unsolvable("root")
     if base == 0 and exponent < 0:
         raise Unsolvable("by_zero")
-    too_many_bits = abs(base) != 1 and _bits(base) * abs(exponent) > 2 * LARGEST_BITS
-    if abs(exponent) > LARGEST_EXPONENT or too_many_bits:
+    too_many_bits = abs(base) != 1 and _bits(base) * abs(exponent) > 2 * MAX_BITS
+    if abs(exponent) > MAX_EXPONENT or too_many_bits:
         raise Unsolvable("too_large")
     return Fraction(base ** int(exponent))
 
@@ -227,11 +227,11 @@ def _checked_value(left: Fraction, sign: str, right: Fraction) -> Fraction:
     if sign == "/" and right == 0:
         raise NotAnExpression("division by zero")
     if sign == "^":
-        too_large = _bits(left) * abs(right) > _LARGEST_CHECKED_BITS
+        too_large = _bits(left) * abs(right) > _MAX_CHECKED_BITS
         if right.denominator != 1 or too_large or (left == 0 and right < 0):
             raise NotAnExpression("a power that is not to be had")
         return Fraction(left ** int(right))
     value = _OPERATORS[sign](left, right)
-    if _bits(value) > _LARGEST_CHECKED_BITS:
+    if _bits(value) > _MAX_CHECKED_BITS:
         raise NotAnExpression("a value that is too large")
     return value

@@ -31,7 +31,7 @@ from thinkaloud.builtin.words import (
     plain_number,
 )
 
-LONGEST_ANSWER = 3000
+MAX_ANSWER_CHARACTERS = 3000
 """Characters that are read: arithmetic with numbers of so many digits is still fast."""
 
 _EXPRESSION = re.compile(r"[\d(−-][\d+\-*/^().,\s−×÷]*")
@@ -64,7 +64,7 @@ def check_parsed(parsed: ParsedQuestion, answer: str) -> Verdict:
     question = parsed.question
     if isinstance(question, AnswerCheck | Malformed | NotUnderstood):
         return Verdict(False, phrase(parsed.language, "check.unreadable"))
-    return _Check(parsed.language, answer[:LONGEST_ANSWER]).verdict(question)
+    return _Check(parsed.language, answer[:MAX_ANSWER_CHARACTERS]).verdict(question)
 
 
 class _Check:

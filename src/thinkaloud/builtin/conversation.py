@@ -16,8 +16,8 @@ from thinkaloud.builtin.words import exact_text, expression_text, phrase
 
 CALCULATOR = "calculator"
 CHECKER = "checker"
-_LONGEST_QUOTE = 300
-_LONGEST_RESULT = 2000
+_MAX_QUOTE_CHARACTERS = 300
+_MAX_RESULT_CHARACTERS = 2000
 _TOLERANCE = Fraction(1, 10**9)
 """A calculator that works in floating point is right to about this part of the value."""
 _NUMBER = re.compile(r"(?:.*=)?\s*([-−]?\d+(?:\.\d+)?(?:e[-+]?\d{1,3})?)(?:\s*/\s*(\d+))?\s*\.?", re.I | re.S)
@@ -98,7 +98,7 @@ def _tool_results(messages: Sequence[InputMessage]) -> ToolResults:
             results.setdefault(call.function.name, None)
         if message.role == "tool":
             name = names.get(message.tool_call_id or "", message.name or "")
-            results[name] = message.text[:_LONGEST_RESULT]
+            results[name] = message.text[:_MAX_RESULT_CHARACTERS]
     return results
 
 
@@ -163,7 +163,7 @@ class _ToolChecks:
         if result is None:
             return phrase(self._language, "tool.no_result", tool=tool)
         value = expression_text(exact_text(self._conclusion.value), self._language)
-        return phrase(self._language, key, tool=tool, result=result[:_LONGEST_QUOTE], value=value)
+        return phrase(self._language, key, tool=tool, result=result[:_MAX_QUOTE_CHARACTERS], value=value)
 
 
 def _number_in(result: str | None) -> Fraction | None:

@@ -13,9 +13,9 @@ from itertools import zip_longest
 from thinkaloud.builtin.logic import Claim, Connective, Count, Island, Joined, Not, Statement, people_in
 from thinkaloud.builtin.words import Unsolvable, normalize
 
-MOST_PEOPLE = 8
-LONGEST_STATEMENT = 300
-MOST_JOINED = 6
+MAX_PEOPLE = 8
+MAX_STATEMENT_CHARACTERS = 300
+MAX_CONNECTIVES = 6
 """How many times `and` and `or` may join one statement."""
 
 _KNIGHT = r"(?:knights?|truth[- ]?tellers?|cavaleir[oa]s?)"
@@ -81,8 +81,8 @@ def parse_island(text: str) -> Island | None:
     island = _parse(text, ())
     if not any(statement.speaker for statement in island.statements):
         return None
-    if len(island.people) > MOST_PEOPLE:
-        raise Unsolvable("many_people", limit=MOST_PEOPLE)
+    if len(island.people) > MAX_PEOPLE:
+        raise Unsolvable("many_people", limit=MAX_PEOPLE)
     if len(island.people) != 2 and _TWO_OF_US.search(normalized):
         raise Unsolvable("not_two", str(len(island.people)))
     return _parse(text, island.people)  # once more, because who "we" are is known only at the end
@@ -99,7 +99,7 @@ def _parse(text: str, everyone: tuple[str, ...]) -> Island:
         if claim is not None:
             statements.append(Statement(speaker, claim, words))
         elif speaker or _describes(sentence, speakers):  # unlike "On an island live …"
-            raise Unsolvable("unread", words[:LONGEST_STATEMENT])
+            raise Unsolvable("unread", words[:MAX_STATEMENT_CHARACTERS])
     people = [name for one in statements for name in (one.speaker, *people_in(one.claim)) if name]
     return Island(tuple(dict.fromkeys(people)), tuple(statements))
 
@@ -134,7 +134,10 @@ class _ClaimParser:
 
     def parse(self, words: str) -> Claim | None:
         text = normalize(re.sub(r"\b[éÉ]\b", "eh", words))
-        if len(_OR.findall(text)) + len(_AND.findall(text)) > MOST_JOINED or len(text) > LONGEST_STATEMENT:
+        if (
+            len(_OR.findall(text)) + len(_AND.findall(text)) > MAX_CONNECTIVES
+            or len(text) > MAX_STATEMENT_CHARACTERS
+        ):
             return None
         text = text.replace("i'm ", "i am ").replace("we're ", "we are ").replace("n't ", " not ")
         return self._claim(re.sub(r"\b(?<!eu )(?<!nao )((?:nao )?sou) ", r"eu \1 ", text))

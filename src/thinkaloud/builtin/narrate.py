@@ -27,7 +27,7 @@ from thinkaloud.builtin.words import (
     phrase,
 )
 
-MOST_LINES = 200
+MAX_LINES = 200
 _LAST_LINES = 40
 _INDENT = "  "
 _END_KEYS = {Found: "think.found", Exhausted: "think.exhausted", Stopped: "think.stopped"}
@@ -45,7 +45,7 @@ class Conclusion(msgspec.Struct, frozen=True):
 
 
 def narrate(puzzle: Puzzle, trace: Trace, language: Language) -> tuple[str, ...]:
-    """Writes a trace line by line, in at most `MOST_LINES` lines."""
+    """Writes a trace line by line, in at most `MAX_LINES` lines."""
     match puzzle:
         case NumberPuzzle():
             lines = [*_number_lines(puzzle, trace, language)]
@@ -53,9 +53,9 @@ def narrate(puzzle: Puzzle, trace: Trace, language: Language) -> tuple[str, ...]
             lines = [*_island_lines(puzzle, trace, language)]
         case _:
             lines = [_calculated_line(puzzle, step, language) for step in _calculated(trace)]
-    omitted = len(lines) - MOST_LINES + 1
+    omitted = len(lines) - MAX_LINES + 1
     if omitted > 1:
-        lines[MOST_LINES - 1 - _LAST_LINES : -_LAST_LINES] = [phrase(language, "think.omitted", n=omitted)]
+        lines[MAX_LINES - 1 - _LAST_LINES : -_LAST_LINES] = [phrase(language, "think.omitted", n=omitted)]
     return tuple(lines)
 
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import msgspec
 
-from thinkaloud.builtin.arithmetic import LONGEST_EXPRESSION, Calculation
+from thinkaloud.builtin.arithmetic import MAX_EXPRESSION_CHARACTERS, Calculation
 from thinkaloud.builtin.dates import DATE, DaysAway, DaysBetween, WeekdayOf, read_dates
 from thinkaloud.builtin.island import parse_island
 from thinkaloud.builtin.logic import Island
@@ -14,14 +14,14 @@ from thinkaloud.builtin.search import NumberPuzzle
 from thinkaloud.builtin.units import UNITS, Conversion
 from thinkaloud.builtin.words import Language, Unsolvable, detect_language, normalize, plain_number
 
-LONGEST_QUESTION = 2000
-LONGEST_TASK = 8000
+MAX_QUESTION_CHARACTERS = 2000
+MAX_TASK_CHARACTERS = 8000
 """Characters of a question and an answer to check."""
-MOST_NUMBERS_ALL_USED = 5
-MOST_NUMBERS = 6
-LARGEST_NUMBER = 10_000
-LARGEST_TARGET = 1_000_000
-LARGEST_AMOUNT_DIGITS = 30
+MAX_NUMBERS_ALL_USED = 5
+MAX_NUMBERS = 6
+MAX_NUMBER = 10_000
+MAX_TARGET = 1_000_000
+MAX_AMOUNT_CHARACTERS = 30
 ABSOLUTE_ZERO = Fraction("-273.15")
 
 
@@ -112,8 +112,8 @@ _ARITHMETIC = re.compile(r"(?=.*\d)(?=.*[-+*/^])[\d.+\-*/^() ]+")
 def parse(text: str) -> ParsedQuestion:
     """Parses a question, whatever it is."""
     text = text.strip()
-    language = detect_language(text[:LONGEST_QUESTION])
-    if len(text) <= LONGEST_TASK and (match := _ANSWER_CHECK.fullmatch(text)):
+    language = detect_language(text[:MAX_QUESTION_CHARACTERS])
+    if len(text) <= MAX_TASK_CHARACTERS and (match := _ANSWER_CHECK.fullmatch(text)):
         return ParsedQuestion(language, AnswerCheck(match[1].strip(), match[2].strip()))
     try:
         return ParsedQuestion(language, _puzzle(text, language) or NotUnderstood())
@@ -122,8 +122,8 @@ def parse(text: str) -> ParsedQuestion:
 
 
 def _puzzle(text: str, language: Language) -> Puzzle | None:
-    if len(text) > LONGEST_QUESTION:
-        raise Unsolvable("too_long", limit=LONGEST_QUESTION)
+    if len(text) > MAX_QUESTION_CHARACTERS:
+        raise Unsolvable("too_long", limit=MAX_QUESTION_CHARACTERS)
     normalized = normalize(text)
     return (
         parse_island(text)
@@ -144,15 +144,15 @@ def _number_puzzle(text: str) -> NumberPuzzle | None:
 
 
 def _bounded_puzzle(target: str, numbers: list[str], all_used: bool) -> NumberPuzzle:
-    most = MOST_NUMBERS_ALL_USED if all_used else MOST_NUMBERS
+    most = MAX_NUMBERS_ALL_USED if all_used else MAX_NUMBERS
     if len(numbers) > most:
         reason = "many_numbers_all_used" if all_used else "many_numbers"
         raise Unsolvable(reason, str(len(numbers)), most)
     largest = max(numbers, key=_size)
-    if _size(largest) > _size(str(LARGEST_NUMBER)):
-        raise Unsolvable("large_number", largest[:40], LARGEST_NUMBER)
-    if _size(target) > _size(str(LARGEST_TARGET)):
-        raise Unsolvable("large_target", target[:40], LARGEST_TARGET)
+    if _size(largest) > _size(str(MAX_NUMBER)):
+        raise Unsolvable("large_number", largest[:40], MAX_NUMBER)
+    if _size(target) > _size(str(MAX_TARGET)):
+        raise Unsolvable("large_target", target[:40], MAX_TARGET)
     puzzle = NumberPuzzle(int(target), tuple(map(int, numbers)), all_used)
     if not all_used and 0 in (puzzle.target, *puzzle.numbers):
         raise Unsolvable("zero")
@@ -198,15 +198,15 @@ def _conversion(text: str, language: Language) -> Conversion | None:
 
 
 def _bounded_conversion(match: re.Match[str], language: Language) -> Conversion | None:
-    amount = plain_number(match["amount"][:LARGEST_AMOUNT_DIGITS], language)
+    amount = plain_number(match["amount"][:MAX_AMOUNT_CHARACTERS], language)
     source_name, target_name = (
         match[side].strip().removeprefix("degrees ").removeprefix("graus ") for side in ("source", "target")
     )
     source, target = UNITS.get(source_name), UNITS.get(target_name)
     if amount is None or (source is None and target is None):
         return None
-    if len(match["amount"]) > LARGEST_AMOUNT_DIGITS:
-        raise Unsolvable("long_amount", limit=LARGEST_AMOUNT_DIGITS)
+    if len(match["amount"]) > MAX_AMOUNT_CHARACTERS:
+        raise Unsolvable("long_amount", limit=MAX_AMOUNT_CHARACTERS)
     if source is None or target is None:
         raise Unsolvable("unknown_unit", source_name if source is None else target_name)
     if source.dimension != target.dimension:
@@ -229,6 +229,6 @@ def _calculation(text: str, language: Language) -> Calculation | None:
     expression = " ".join(expression.split())
     if not _ARITHMETIC.fullmatch(expression):
         return None
-    if len(expression) > LONGEST_EXPRESSION:
-        raise Unsolvable("long_sum", limit=LONGEST_EXPRESSION)
+    if len(expression) > MAX_EXPRESSION_CHARACTERS:
+        raise Unsolvable("long_sum", limit=MAX_EXPRESSION_CHARACTERS)
     return Calculation(expression)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import msgspec
 
 PLUS, MINUS, TIMES, OVER = "+", "−", "×", "÷"
-MOST_TRIED = 1_000_000
+MAX_TRIED = 1_000_000
 """Combinations before the search stops: about two seconds. Six numbers were seen to need 160,000."""
 NARRATED_LEVELS = 2
 
@@ -78,13 +78,13 @@ class NumberPuzzle(msgspec.Struct, frozen=True):
     numbers: tuple[int, ...]
     all_used: bool
 
-    def steps(self, most_tried: int = MOST_TRIED) -> Iterator[SearchStep]:
+    def steps(self, max_tried: int = MAX_TRIED) -> Iterator[SearchStep]:
         """Searches; the last step is Found, Exhausted or Stopped."""
         numbers = tuple(sorted(self.numbers))
         if self.target in numbers and (not self.all_used or len(numbers) == 1):
             yield Found(str(self.target), 0)
             return
-        search = _Search(self, most_tried)
+        search = _Search(self, max_tried)
         path: list[Combined] = []
         try:
             for step in search.level(numbers, NARRATED_LEVELS):
@@ -94,7 +94,7 @@ class NumberPuzzle(msgspec.Struct, frozen=True):
                     path.pop()
                 yield step
         except _OutOfBudget:
-            yield Stopped(most_tried)
+            yield Stopped(max_tried)
             return
         yield Found(path_expression(numbers, path), search.tried) if path else Exhausted(search.tried)
 
@@ -106,12 +106,12 @@ class _OutOfBudget(Exception):
 class _Search:
     """One search: the numbers that were seen, and the count of combinations that were tried."""
 
-    def __init__(self, puzzle: NumberPuzzle, most_tried: int) -> None:
+    def __init__(self, puzzle: NumberPuzzle, max_tried: int) -> None:
         self.tried = 0
         self._target = puzzle.target
         self._all_used = puzzle.all_used
         self._moves = exact_moves if puzzle.all_used else whole_moves
-        self._most_tried = most_tried
+        self._max_tried = max_tried
         self._seen: set[Numbers] = set()
 
     def level(self, numbers: Numbers, levels: int) -> Iterator[Combined | Dropped]:
@@ -179,7 +179,7 @@ class _Search:
 
     def _count(self, tried: int) -> None:
         self.tried += tried
-        if self.tried > self._most_tried:
+        if self.tried > self._max_tried:
             raise _OutOfBudget
 
 

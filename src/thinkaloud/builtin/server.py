@@ -22,8 +22,8 @@ from thinkaloud.builtin.solver import SolverReply
 MODEL = "solver"
 PACE = 30.0
 """Pieces per second: about as fast as people read."""
-LARGEST_BODY = 1024 * 1024
-LONGEST_S = {"reasoning_content": 6.0, "content": 2.0}
+MAX_BODY_BYTES = 1024 * 1024
+MAX_STREAM_SECONDS = {"reasoning_content": 6.0, "content": 2.0}
 """The longest time that a field of the message is streamed; a long text is sent in larger pieces."""
 
 Json = dict[str, Any]
@@ -120,8 +120,8 @@ class SolverServer:
         with suppress(ConnectionError):  # the client went away
             await send({"role": "assistant"})
             message = _message(await self._reply(body))
-            for field, longest_s in LONGEST_S.items():
-                async for piece in self._paced(message.get(field) or "", longest_s):
+            for field, max_seconds in MAX_STREAM_SECONDS.items():
+                async for piece in self._paced(message.get(field) or "", max_seconds):
                     await send({field: piece})
             if calls := message.get("tool_calls"):
                 await send({"tool_calls": [{"index": index, **call} for index, call in enumerate(calls)]})
@@ -137,17 +137,17 @@ class SolverServer:
         )
         return msgspec.structs.replace(reply, thinking=()) if body.reasoning_effort == "none" else reply
 
-    async def _paced(self, text: str, longest_s: float) -> AsyncIterator[str]:
+    async def _paced(self, text: str, max_seconds: float) -> AsyncIterator[str]:
         """Yields the text word by word, or several words at a time where that would take too long."""
         words = re.findall(r"\s*\S+|\s+$", text)
-        words_per_piece = max(1, math.ceil(len(words) / (self._pace * longest_s))) if self._pace else 1
+        words_per_piece = max(1, math.ceil(len(words) / (self._pace * max_seconds))) if self._pace else 1
         for index in range(0, len(words), words_per_piece):
             yield "".join(words[index : index + words_per_piece])
             await asyncio.sleep(1 / self._pace if self._pace else 0)
 
 
 @asynccontextmanager
-async def running(
+async def run_solver(
     *, pace: float = PACE, port: int = 0, local_servers: Sequence[str] = ()
 ) -> AsyncIterator[SolverServer]:
     """Serves the solver on the loopback address until the block ends; port 0 takes any free port.
@@ -156,7 +156,7 @@ async def running(
     found on this machine; the answer to a question that the solver cannot read names them.
     """
     server = SolverServer(pace, local_servers)
-    async with loopback.listen(server.handle, port=port, largest_body=LARGEST_BODY) as server.port:
+    async with loopback.listen(server.handle, port=port, max_body_bytes=MAX_BODY_BYTES) as server.port:
         yield server
 
 
@@ -164,7 +164,7 @@ async def _read_request(request: web.Request) -> CompletionRequest:
     try:
         body = _decoder.decode(await request.read())
     except web.HTTPRequestEntityTooLarge:
-        message = f"The body is larger than {LARGEST_BODY} bytes."
+        message = f"The body is larger than {MAX_BODY_BYTES} bytes."
         raise BadCompletionRequest(message, 413, "too_large") from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise BadCompletionRequest(f"The body is not a chat completion request: {error}") from None

@@ -1,6 +1,6 @@
 """The vocabulary: events, entries, seals, usage and errors. Frozen values and nothing else."""
 
-from thinkaloud.canon.counts import newer, together
+from thinkaloud.canon.counts import add_usage, merge_usage
 from thinkaloud.canon.errors import (
     BadCatalog,
     BadFrame,
@@ -85,6 +85,6 @@ __all__ = [
     "UnknownProfile",
     "Usage",
     "UsageReported",
-    "newer",
-    "together",
+    "add_usage",
+    "merge_usage",
 ]

@@ -4,17 +4,21 @@ from typing import TypeVar
 
 import msgspec
 
-Reported = TypeVar("Reported", bound=msgspec.Struct)
+CountsT = TypeVar("CountsT", bound=msgspec.Struct)
 
 
-def newer(old: Reported, new: Reported) -> Reported:
+def merge_usage(older: CountsT, newer_usage: CountsT) -> CountsT:
     """The newer report, and the older one where the newer says nothing."""
-    told = {name: value for name in new.__struct_fields__ if (value := getattr(new, name)) is not None}
-    return msgspec.structs.replace(old, **told)
+    reported = {
+        name: value
+        for name in newer_usage.__struct_fields__
+        if (value := getattr(newer_usage, name)) is not None
+    }
+    return msgspec.structs.replace(older, **reported)
 
 
-def together(one: Reported, other: Reported) -> Reported:
+def add_usage(first: CountsT, second: CountsT) -> CountsT:
     """Both counts in one; where either is unknown, so is their sum."""
-    pairs = {name: (getattr(one, name), getattr(other, name)) for name in one.__struct_fields__}
-    known = {name: None if None in pair else sum(pair) for name, pair in pairs.items()}
-    return msgspec.structs.replace(one, **known)
+    pairs = {name: (getattr(first, name), getattr(second, name)) for name in first.__struct_fields__}
+    sums = {name: None if None in pair else sum(pair) for name, pair in pairs.items()}
+    return msgspec.structs.replace(first, **sums)

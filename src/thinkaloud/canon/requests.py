@@ -10,7 +10,7 @@ from enum import StrEnum
 import msgspec
 
 
-class Level(StrEnum):
+class ThinkingLevel(StrEnum):
     """How hard to think, in one vocabulary; a number of tokens is the other way to say it."""
 
     OFF = "off"
@@ -23,7 +23,7 @@ class Level(StrEnum):
 class ThinkingSetting(msgspec.Struct, frozen=True, omit_defaults=True):
     """What the user wants: a level, or a budget in tokens. Neither is the model's own default."""
 
-    level: Level | None = None
+    level: ThinkingLevel | None = None
     budget_tokens: int | None = None
 
 
@@ -34,7 +34,7 @@ class Image(msgspec.Struct, frozen=True):
     data: str
 
 
-class Tool(msgspec.Struct, frozen=True):
+class ToolDefinition(msgspec.Struct, frozen=True):
     """A function the model may call; `parameters` is its JSON Schema, as JSON text."""
 
     name: str
@@ -42,12 +42,12 @@ class Tool(msgspec.Struct, frozen=True):
     parameters: str = '{"type":"object","properties":{}}'
 
 
-def assistant_tool(name: str) -> str:
+def assistant_tool_name(name: str) -> str:
     """The name under which a model calls an assistant: letters, digits and underscores, all small."""
     return re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")[:64] or "assistant"
 
 
-def assistant_arguments(task: str) -> str:
+def assistant_call_arguments(task: str) -> str:
     """A task as the arguments of the call that gives it to an assistant."""
     return msgspec.json.encode({"task": task}).decode()
 
@@ -68,7 +68,7 @@ class ToolMessage(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="ro
     failed: bool = False
 
 
-class Call(msgspec.Struct, frozen=True, omit_defaults=True):
+class ToolCall(msgspec.Struct, frozen=True, omit_defaults=True):
     """A call that the assistant made; `signature` is the seal that came on it, if it must go back."""
 
     call_id: str
@@ -85,7 +85,7 @@ class AssistantMessage(msgspec.Struct, frozen=True, omit_defaults=True, tag_fiel
     """
 
     text: str = ""
-    calls: tuple[Call, ...] = ()
+    calls: tuple[ToolCall, ...] = ()
     reasoning: str | None = None
     reasoning_field: str = ""
     verbatim: str = ""
@@ -94,7 +94,7 @@ class AssistantMessage(msgspec.Struct, frozen=True, omit_defaults=True, tag_fiel
 Message = UserMessage | AssistantMessage | ToolMessage
 
 
-class Ask(msgspec.Struct, frozen=True, omit_defaults=True):
+class ThinkingParameters(msgspec.Struct, frozen=True, omit_defaults=True):
     """How one model is asked to think: the fields its API takes, already solved. None is not sent.
 
     `toggle` is the model's own on/off switch, `effort` and `level` its own words, `template` arguments of a
@@ -118,8 +118,8 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     model: str
     messages: tuple[Message, ...]
     system: str = ""
-    tools: tuple[Tool, ...] = ()
+    tools: tuple[ToolDefinition, ...] = ()
     tool_choice: str = ""
-    ask: Ask = Ask()
+    thinking: ThinkingParameters = ThinkingParameters()
     max_tokens: int | None = None
     stream: bool = True

@@ -1,50 +1,56 @@
 """Providers and models as rows, the choice of a route, and how thinking is asked for. Pure."""
 
-from thinkaloud.catalog.book import Catalog, builtin, builtin_texts, parse
-from thinkaloud.catalog.control import allows_forced_tool, solve
-from thinkaloud.catalog.listing import Listed, listing
-from thinkaloud.catalog.refresh import Change, Difference, Offer, difference, offers
-from thinkaloud.catalog.routing import key_missing, route, wants_thinking
+from thinkaloud.catalog.book import Catalog, builtin_catalog, builtin_texts, parse_catalog
+from thinkaloud.catalog.control import allows_forced_tool, resolve_thinking
+from thinkaloud.catalog.listing import ModelListing, list_models
+from thinkaloud.catalog.refresh import (
+    CatalogDifference,
+    FieldChange,
+    ReportedModel,
+    compare_models,
+    read_reported_models,
+)
+from thinkaloud.catalog.routing import has_thinking_suffix, key_missing_error, route
 from thinkaloud.catalog.rows import (
-    Auth,
-    Capability,
-    Control,
-    Fact,
+    AuthScheme,
     Model,
     Provider,
-    Replay,
     ReplayForm,
+    ReplayRow,
+    ReplayScope,
     Route,
-    Sent,
-    Visibility,
+    RowSource,
+    ThinkingControl,
+    ThinkingSupport,
+    ThinkingVisibility,
 )
 
 __all__ = [
-    "Auth",
-    "Capability",
+    "AuthScheme",
     "Catalog",
-    "Change",
-    "Control",
-    "Difference",
-    "Fact",
-    "Listed",
+    "CatalogDifference",
+    "FieldChange",
     "Model",
-    "Offer",
+    "ModelListing",
     "Provider",
-    "Replay",
     "ReplayForm",
+    "ReplayRow",
+    "ReplayScope",
+    "ReportedModel",
     "Route",
-    "Sent",
-    "Visibility",
+    "RowSource",
+    "ThinkingControl",
+    "ThinkingSupport",
+    "ThinkingVisibility",
     "allows_forced_tool",
-    "builtin",
+    "builtin_catalog",
     "builtin_texts",
-    "difference",
-    "key_missing",
-    "listing",
-    "offers",
-    "parse",
+    "compare_models",
+    "has_thinking_suffix",
+    "key_missing_error",
+    "list_models",
+    "parse_catalog",
+    "read_reported_models",
+    "resolve_thinking",
     "route",
-    "solve",
-    "wants_thinking",
 ]

@@ -3,36 +3,39 @@
 from msgspec.structs import replace
 
 from thinkaloud.canon import BudgetTooSmall
-from thinkaloud.canon.requests import Ask
+from thinkaloud.canon.requests import ThinkingParameters
 from thinkaloud.catalog.rows import Route
 
-ANSWER_TOKENS = 4096
+DEFAULT_ANSWER_TOKENS = 4096
 """Room for an answer beside the thoughts, when the caller says nothing of it."""
 
 
-def checked(route: Route, budget_tokens: int, *, real: bool) -> tuple[int, str]:
+def check_budget(route: Route, budget_tokens: int, *, sent_as_number: bool) -> tuple[int, str]:
     """A user's budget within the model's bounds, and a note; `real` where it is sent as a number."""
     model = route.model
-    least = (model.budget_min or 1) if real else 1
-    if budget_tokens < least:
+    minimum = (model.budget_min or 1) if sent_as_number else 1
+    if budget_tokens < minimum:
         raise BudgetTooSmall(
-            f"A budget of {budget_tokens} tokens is too small: {route.model_id} takes {least} or more. "
-            f"Ask for at least {least}, or turn thinking off."
+            f"A budget of {budget_tokens} tokens is too small: {route.model_id} takes {minimum} or more. "
+            f"Ask for at least {minimum}, or turn thinking off."
         )
-    if real and model.budget_max is not None and budget_tokens > model.budget_max:
-        most = model.budget_max
-        return most, f"{route.model_id} takes at most {most} tokens of thinking. It is asked for {most}."
+    if sent_as_number and model.budget_max is not None and budget_tokens > model.budget_max:
+        maximum = model.budget_max
+        return (
+            maximum,
+            f"{route.model_id} takes at most {maximum} tokens of thinking. It is asked for {maximum}.",
+        )
     return budget_tokens, ""
 
 
-def with_room(ask: Ask, route: Route, max_tokens: int | None) -> Ask:
+def with_answer_room(ask: ThinkingParameters, route: Route, max_tokens: int | None) -> ThinkingParameters:
     """The ask with a limit for the whole answer that is above its budget for thinking."""
-    ask = _shortened(ask, route)
+    ask = _within_output_limit(ask, route)
     budget, limit = ask.budget_tokens or 0, route.model.max_output_tokens
-    wanted = _wanted(route, max_tokens)
-    if wanted is None or wanted > budget:
-        return replace(ask, max_tokens=wanted)
-    raised = budget + (max_tokens or ANSWER_TOKENS)
+    requested = _requested_max_tokens(route, max_tokens)
+    if requested is None or requested > budget:
+        return replace(ask, max_tokens=requested)
+    raised = budget + (max_tokens or DEFAULT_ANSWER_TOKENS)
     raised = raised if limit is None else min(raised, limit)
     if max_tokens is None:
         return replace(ask, max_tokens=raised)
@@ -43,17 +46,19 @@ def with_room(ask: Ask, route: Route, max_tokens: int | None) -> Ask:
     return replace(ask, max_tokens=raised, notes=(*ask.notes, note))
 
 
-def _wanted(route: Route, max_tokens: int | None) -> int | None:
-    demanded, limit = route.provider.max_tokens, route.model.max_output_tokens
-    if max_tokens is not None or demanded is None:
+def _requested_max_tokens(route: Route, max_tokens: int | None) -> int | None:
+    provider_default, limit = route.provider.max_tokens, route.model.max_output_tokens
+    if max_tokens is not None or provider_default is None:
         return max_tokens
-    return demanded if limit is None else min(demanded, limit)
+    return provider_default if limit is None else min(provider_default, limit)
 
 
-def _shortened(ask: Ask, route: Route) -> Ask:
+def _within_output_limit(ask: ThinkingParameters, route: Route) -> ThinkingParameters:
     budget, limit = ask.budget_tokens, route.model.max_output_tokens
-    if budget is None or limit is None or budget <= limit - ANSWER_TOKENS:
+    if budget is None or limit is None or budget <= limit - DEFAULT_ANSWER_TOKENS:
         return ask
-    most = limit - ANSWER_TOKENS
-    note = f"{route.model_id} puts out at most {limit} tokens, so its budget was cut from {budget} to {most}."
-    return replace(ask, budget_tokens=most, notes=(*ask.notes, note))
+    maximum = limit - DEFAULT_ANSWER_TOKENS
+    note = (
+        f"{route.model_id} puts out at most {limit} tokens, so its budget was cut from {budget} to {maximum}."
+    )
+    return replace(ask, budget_tokens=maximum, notes=(*ask.notes, note))

@@ -10,31 +10,31 @@ from typing import Literal
 from msgspec.structs import replace
 
 from thinkaloud.canon import ThinkingNotOffered
-from thinkaloud.canon.requests import Ask, Level, ThinkingSetting
-from thinkaloud.catalog.budgets import checked, with_room
-from thinkaloud.catalog.names import SUFFIX
-from thinkaloud.catalog.routing import ASSUMED
-from thinkaloud.catalog.rows import Capability, Control, Model, Route, Visibility
-from thinkaloud.catalog.scale import BUDGETS, level_for, weakest, word_for
+from thinkaloud.canon.requests import ThinkingLevel, ThinkingParameters, ThinkingSetting
+from thinkaloud.catalog.budgets import check_budget, with_answer_room
+from thinkaloud.catalog.names import THINKING_SUFFIX
+from thinkaloud.catalog.routing import ASSUMED_FACT
+from thinkaloud.catalog.rows import Model, Route, ThinkingControl, ThinkingSupport, ThinkingVisibility
+from thinkaloud.catalog.scale import LEVEL_BUDGETS, level_for, nearest_word, weakest_word
 
 OnUnavailable = Literal["error", "warn"]
 
-_SPOKEN = (Control.ADAPTIVE, Control.EFFORT, Control.LEVEL)
-_OFF: dict[str, tuple[str, Ask]] = {
-    "disabled": ("mode", Ask(mode="disabled")),
-    "between_tools": ("mode", Ask(mode="between_tools")),
-    "none": ("effort", Ask(effort="none")),
-    "budget_0": ("budget_tokens", Ask(budget_tokens=0)),
-    "toggle": ("toggle", Ask(toggle=False)),
-    "template": ("template", Ask()),
+_EFFORT_CONTROLS = (ThinkingControl.ADAPTIVE, ThinkingControl.EFFORT, ThinkingControl.LEVEL)
+_OFF_SETTINGS: dict[str, tuple[str, ThinkingParameters]] = {
+    "disabled": ("mode", ThinkingParameters(mode="disabled")),
+    "between_tools": ("mode", ThinkingParameters(mode="between_tools")),
+    "none": ("effort", ThinkingParameters(effort="none")),
+    "budget_0": ("budget_tokens", ThinkingParameters(budget_tokens=0)),
+    "toggle": ("toggle", ThinkingParameters(toggle=False)),
+    "template": ("template", ThinkingParameters()),
 }
 """Each way to say "off": the place it needs, and what is asked."""
-_OPPOSITE = {"enabled": "disabled"}
-_TEMPLATE: dict[str, bool | str] = {"enable_thinking": True}
+_OPPOSITE_VALUES = {"enabled": "disabled"}
+_DEFAULT_TEMPLATE: dict[str, bool | str] = {"enable_thinking": True}
 """What most chat templates call the switch."""
 
 
-def solve(
+def resolve_thinking(
     route: Route,
     setting: ThinkingSetting,
     *,
@@ -42,21 +42,21 @@ def solve(
     tools: bool,
     forced_tool: bool = False,
     on_unavailable: OnUnavailable = "error",
-) -> Ask:
+) -> ThinkingParameters:
     """What to ask of the route's model so that it thinks as the setting says; "off" beats a budget."""
     if setting == ThinkingSetting():
-        ask = _own_way(route)
-    elif setting.level is Level.OFF:
-        ask = _off(route)
+        ask = _model_default(route)
+    elif setting.level is ThinkingLevel.OFF:
+        ask = _ask_off(route)
     else:
-        ask = _on(route, setting)
-        if refusal := _refusal(route, ask, tools):
+        ask = _ask_on(route, setting)
+        if reason := _unavailable_reason(route, ask, tools):
             if on_unavailable == "error":
-                raise ThinkingNotOffered(refusal)
-            ask = _note(_off(route), refusal)
-    ask = with_room(_said(route, setting, ask), route, max_tokens)
+                raise ThinkingNotOffered(reason)
+            ask = _add_note(_ask_off(route), reason)
+    ask = with_answer_room(_with_notes(route, setting, ask), route, max_tokens)
     if forced_tool and not allows_forced_tool(route, ask):
-        return _note(
+        return _add_note(
             ask,
             f"{route.model_id} refuses a forced tool while it thinks, so the choice of tool is left to it. "
             "Turn thinking off to force one.",
@@ -64,40 +64,40 @@ def solve(
     return ask
 
 
-def allows_forced_tool(route: Route, ask: Ask) -> bool:
+def allows_forced_tool(route: Route, ask: ThinkingParameters) -> bool:
     """Whether a forced tool choice may go out with this ask."""
     if not thinks(route.model, ask):
         return True
-    manual = ask.mode == "enabled" and Control.ADAPTIVE in route.model.control
-    return route.model.forced_tools and not manual
+    manual_mode = ask.mode == "enabled" and ThinkingControl.ADAPTIVE in route.model.control
+    return route.model.forced_tools and not manual_mode
 
 
-def thinks(model: Model, ask: Ask) -> bool:
+def thinks(model: Model, ask: ThinkingParameters) -> bool:
     """Whether the model will think when it is asked like this."""
-    if model.thinking is Capability.NONE:
+    if model.thinking is ThinkingSupport.NONE:
         return False
     off = ask.mode == "disabled" or ask.effort == "none" or ask.budget_tokens == 0 or ask.toggle is False
-    if off or any(value is False or value in _OPPOSITE.values() for _, value in ask.template):
+    if off or any(value is False or value in _OPPOSITE_VALUES.values() for _, value in ask.template):
         return False
-    asked = ask.mode or ask.effort or ask.level or ask.budget_tokens or ask.toggle or ask.template
-    return bool(asked) or _by_itself(model)
+    requested = ask.mode or ask.effort or ask.level or ask.budget_tokens or ask.toggle or ask.template
+    return bool(requested) or _thinks_by_default(model)
 
 
-def _refusal(route: Route, ask: Ask, tools: bool) -> str:
+def _unavailable_reason(route: Route, ask: ThinkingParameters, tools: bool) -> str:
     """Why thinking cannot be had although it is asked for; empty when it can."""
     model, provider = route.model, route.provider
-    if model.thinking is Capability.NONE:
+    if model.thinking is ThinkingSupport.NONE:
         return (
             f"Thinking is on, but {route.model_id} does not think. "
             "Turn thinking off, or choose a model that does: thinkaloud models --thinking lists them."
         )
     if tools and provider.name in model.tools_or_thinking_at:
-        other = next((name for name in model.at if name != provider.name), "another provider")
+        alternative = next((name for name in model.at if name != provider.name), "another provider")
         return (
             f"Thinking is on and there are tools, but {route.model_id} takes only one of the two at "
-            f"{provider.name}. Use {other}, or turn thinking off."
+            f"{provider.name}. Use {alternative}, or turn thinking off."
         )
-    if not thinks(model, ask) and model.fact != ASSUMED:
+    if not thinks(model, ask) and model.fact != ASSUMED_FACT:
         return (
             f"Thinking is on, but {provider.name} has no way to ask {route.model_id} for it. "
             "Turn thinking off, or use another provider."
@@ -105,203 +105,223 @@ def _refusal(route: Route, ask: Ask, tools: bool) -> str:
     return ""
 
 
-def _own_way(route: Route) -> Ask:
+def _model_default(route: Route) -> ThinkingParameters:
     """Nothing is asked, except for the text of what is thought anyway."""
-    ask = Ask()
-    if not _by_itself(route.model) or not _withheld(route):
+    ask = ThinkingParameters()
+    if not _thinks_by_default(route.model) or not _text_withheld(route):
         return ask
-    if "mode" in route.provider.places and Control.ADAPTIVE in route.model.control:
-        ask = Ask(mode="adaptive")
+    if "mode" in route.provider.places and ThinkingControl.ADAPTIVE in route.model.control:
+        ask = ThinkingParameters(mode="adaptive")
     return replace(ask, display=route.provider.display)
 
 
-def _off(route: Route) -> Ask:
+def _ask_off(route: Route) -> ThinkingParameters:
     model, places = route.model, route.provider.places
-    if model.thinking is Capability.NONE:
-        return Ask()
-    gateway = route.provider.off if model.off != "between_tools" else ""
-    way = (gateway or model.off) if model.off else ""
-    place, ask = _OFF.get(way, ("", Ask()))
-    if place in places:
-        ask = replace(ask, template=_template(model, on=False)) if way == "template" else ask
-        return _nearly_off(route, ask) if way == "between_tools" else ask
-    return _lowest(route) if _by_itself(model) else Ask()
+    if model.thinking is ThinkingSupport.NONE:
+        return ThinkingParameters()
+    provider_setting = route.provider.off if model.off != "between_tools" else ""
+    off_setting = (provider_setting or model.off) if model.off else ""
+    field, ask = _OFF_SETTINGS.get(off_setting, ("", ThinkingParameters()))
+    if field in places:
+        ask = (
+            replace(ask, template=_template_arguments(model, on=False)) if off_setting == "template" else ask
+        )
+        return _ask_off_between_tools(route, ask) if off_setting == "between_tools" else ask
+    return _ask_lowest(route) if _thinks_by_default(model) else ThinkingParameters()
 
 
-def _nearly_off(route: Route, ask: Ask) -> Ask:
-    return _note(
+def _ask_off_between_tools(route: Route, ask: ThinkingParameters) -> ThinkingParameters:
+    return _add_note(
         ask,
         f"{route.model_id} cannot be switched off: it is asked not to think before it answers, "
         "and may still leave short notes between tool calls.",
     )
 
 
-def _lowest(route: Route) -> Ask:
+def _ask_lowest(route: Route) -> ThinkingParameters:
     """As little as a model can that thinks always, or that has no switch here."""
-    model, words = route.model, _words(route)
+    model, effort_words = route.model, _effort_words(route)
     cause = (
-        "always thinks" if model.thinking is Capability.ALWAYS else f"has no switch at {route.provider.name}"
+        "always thinks"
+        if model.thinking is ThinkingSupport.ALWAYS
+        else f"has no switch at {route.provider.name}"
     )
-    if words and _field(route):
-        ask, instead = (
-            _spoken(route, weakest(words)),
-            f"It is asked for as little as it can: {weakest(words)}.",
+    if effort_words and _effort_field(route):
+        ask, remedy = (
+            _with_effort(route, weakest_word(effort_words)),
+            f"It is asked for as little as it can: {weakest_word(effort_words)}.",
         )
-    elif _budgeted(route):
-        least = model.budget_min or BUDGETS[Level.LOW]
-        ask, instead = _counted(route, least), f"It is asked for as little as it can: {least} tokens."
+    elif _takes_budget(route):
+        minimum = model.budget_min or LEVEL_BUDGETS[ThinkingLevel.LOW]
+        ask, remedy = _with_budget(route, minimum), f"It is asked for as little as it can: {minimum} tokens."
     else:
-        ask, instead = Ask(), "Nothing can be asked of it, so it thinks as it does."
-    ask = _shown(route, ask)
-    return _note(ask, f"Thinking cannot be off: {route.model_id} {cause}. {instead}")
+        ask, remedy = ThinkingParameters(), "Nothing can be asked of it, so it thinks as it does."
+    ask = _with_display(route, ask)
+    return _add_note(ask, f"Thinking cannot be off: {route.model_id} {cause}. {remedy}")
 
 
-def _on(route: Route, setting: ThinkingSetting) -> Ask:
+def _ask_on(route: Route, setting: ThinkingSetting) -> ThinkingParameters:
     if setting.budget_tokens is not None:
-        ask = _by_budget(route, setting.budget_tokens)
+        ask = _ask_for_budget(route, setting.budget_tokens)
     else:
-        ask = _by_level(route, setting.level or Level.MEDIUM)
-    return _shown(route, _switched_on(route, ask))
+        ask = _ask_for_level(route, setting.level or ThinkingLevel.MEDIUM)
+    return _with_display(route, _with_switch(route, ask))
 
 
-def _by_budget(route: Route, budget_tokens: int) -> Ask:
-    budget, note = checked(route, budget_tokens, real=_budgeted(route))
-    if _budgeted(route):
-        return _note(_counted(route, budget), note)
+def _ask_for_budget(route: Route, budget_tokens: int) -> ThinkingParameters:
+    budget, note = check_budget(route, budget_tokens, sent_as_number=_takes_budget(route))
+    if _takes_budget(route):
+        return _add_note(_with_budget(route, budget), note)
     level = level_for(budget_tokens)
-    words = _words(route)
-    if words and _field(route):
-        word = word_for(level, words)
-        instead = f"It is asked for {word} instead, and may think more or less than that."
-        ask = _spoken(route, word)
+    effort_words = _effort_words(route)
+    if effort_words and _effort_field(route):
+        word = nearest_word(level, effort_words)
+        remedy = f"It is asked for {word} instead, and may think more or less than that."
+        ask = _with_effort(route, word)
     else:
-        ask, instead = Ask(), "It is only asked to think, and decides itself how much."
-    return _note(ask, f"{route.model_id} takes no budget at {route.provider.name}. {instead}")
+        ask, remedy = ThinkingParameters(), "It is only asked to think, and decides itself how much."
+    return _add_note(ask, f"{route.model_id} takes no budget at {route.provider.name}. {remedy}")
 
 
-def _by_level(route: Route, level: Level) -> Ask:
-    words = _words(route) if _field(route) else ()
-    if _budgeted(route) and (not words or _prefers_budget(route.model)):
-        return _counted(route, _within(route.model, BUDGETS[level]))
-    if not words:
-        return _note(
-            Ask(),
+def _ask_for_level(route: Route, level: ThinkingLevel) -> ThinkingParameters:
+    effort_words = _effort_words(route) if _effort_field(route) else ()
+    if _takes_budget(route) and (not effort_words or _prefers_budget(route.model)):
+        return _with_budget(route, _clamp_budget(route.model, LEVEL_BUDGETS[level]))
+    if not effort_words:
+        return _add_note(
+            ThinkingParameters(),
             f"{route.model_id} has no levels at {route.provider.name}, so {level} cannot be asked for. "
             "It thinks as hard as it does.",
         )
-    word = word_for(level, words)
-    ask = _spoken(route, word)
-    if not _speaks(route.model):
-        return _note(
+    word = nearest_word(level, effort_words)
+    ask = _with_effort(route, word)
+    if not _takes_effort(route.model):
+        return _add_note(
             ask,
             f"{route.model_id} can only be switched on. {route.provider.name} is asked for {word} to do so.",
         )
-    if word == level or level is Level.MAX:
+    if word == level or level is ThinkingLevel.MAX:
         return ask
-    return _note(ask, f"{route.model_id} has no {level}. It is asked for {word}, the nearest it has.")
+    return _add_note(ask, f"{route.model_id} has no {level}. It is asked for {word}, the nearest it has.")
 
 
-def _spoken(route: Route, word: str) -> Ask:
-    ask = Ask(level=word.upper()) if _field(route) == "level" else Ask(effort=word)
-    if Control.ADAPTIVE in route.model.control and "mode" in route.provider.places:
+def _with_effort(route: Route, word: str) -> ThinkingParameters:
+    ask = (
+        ThinkingParameters(level=word.upper())
+        if _effort_field(route) == "level"
+        else ThinkingParameters(effort=word)
+    )
+    if ThinkingControl.ADAPTIVE in route.model.control and "mode" in route.provider.places:
         return replace(ask, mode="adaptive")
     return ask
 
 
-def _counted(route: Route, budget_tokens: int) -> Ask:
-    return Ask(budget_tokens=budget_tokens, mode="enabled" if "mode" in route.provider.places else "")
+def _with_budget(route: Route, budget_tokens: int) -> ThinkingParameters:
+    return ThinkingParameters(
+        budget_tokens=budget_tokens, mode="enabled" if "mode" in route.provider.places else ""
+    )
 
 
-def _switched_on(route: Route, ask: Ask) -> Ask:
+def _with_switch(route: Route, ask: ThinkingParameters) -> ThinkingParameters:
     """With the switch, where the provider has one and the model needs it."""
     model, places = route.model, route.provider.places
-    toggled = Control.TOGGLE in model.control
-    if toggled and "mode" in places:
+    has_toggle = ThinkingControl.TOGGLE in model.control
+    if has_toggle and "mode" in places:
         return replace(ask, mode="enabled")
-    alone = not (ask.effort and places.get("effort") == places.get("toggle"))
-    if "toggle" in places and alone and (toggled or model.thinking is Capability.OPTIONAL):
+    toggle_is_separate = not (ask.effort and places.get("effort") == places.get("toggle"))
+    if (
+        "toggle" in places
+        and toggle_is_separate
+        and (has_toggle or model.thinking is ThinkingSupport.OPTIONAL)
+    ):
         return replace(ask, toggle=True)
-    if toggled and "template" in places:
-        return replace(ask, template=_template(model, on=True))
+    if has_toggle and "template" in places:
+        return replace(ask, template=_template_arguments(model, on=True))
     return ask
 
 
-def _shown(route: Route, ask: Ask) -> Ask:
-    return replace(ask, display=route.provider.display) if _withheld(route) else ask
+def _with_display(route: Route, ask: ThinkingParameters) -> ThinkingParameters:
+    return replace(ask, display=route.provider.display) if _text_withheld(route) else ask
 
 
-def _said(route: Route, setting: ThinkingSetting, ask: Ask) -> Ask:
+def _with_notes(route: Route, setting: ThinkingSetting, ask: ThinkingParameters) -> ThinkingParameters:
     """With a word on what is only assumed, and on what one will not see."""
     model, provider = route.model, route.provider
-    if model.fact == ASSUMED and setting != ThinkingSetting():
-        ask = _note(
+    if model.fact == ASSUMED_FACT and setting != ThinkingSetting():
+        ask = _add_note(
             ask,
             f"{model.id} is not in the catalog, so this is how {provider.name} is usually asked. "
             "If it is refused, add a row for the model to your own catalog file.",
         )
     if not thinks(model, ask):
-        if route.model_id.endswith(SUFFIX):
-            ask = _note(
-                ask, f"The name {route.model_id} asks for thinking and the setting does not. Drop {SUFFIX}."
+        if route.model_id.endswith(THINKING_SUFFIX):
+            ask = _add_note(
+                ask,
+                f"The name {route.model_id} asks for thinking and the setting does not. Drop {THINKING_SUFFIX}.",
             )
         return ask
-    if model.visible is Visibility.ENCRYPTED:
-        ask = _note(ask, f"{route.model_id} sends its thoughts encrypted, so there will be no text to show.")
+    if model.visible is ThinkingVisibility.ENCRYPTED:
+        ask = _add_note(
+            ask, f"{route.model_id} sends its thoughts encrypted, so there will be no text to show."
+        )
     elif not provider.shows_thinking:
-        ask = _note(ask, f"{provider.name} never sends what was thought, so there will be no text to show.")
+        ask = _add_note(
+            ask, f"{provider.name} never sends what was thought, so there will be no text to show."
+        )
     return ask
 
 
-def _words(route: Route) -> tuple[str, ...]:
+def _effort_words(route: Route) -> tuple[str, ...]:
     """The words for a strength: the model's own, or the provider's where they are its only switch."""
-    if _speaks(route.model):
+    if _takes_effort(route.model):
         return route.model.efforts
     switches = {"mode", "toggle", "template"} & set(route.provider.places)
-    return route.provider.efforts if Control.TOGGLE in route.model.control and not switches else ()
+    return route.provider.efforts if ThinkingControl.TOGGLE in route.model.control and not switches else ()
 
 
-def _speaks(model: Model) -> bool:
-    return any(control in _SPOKEN for control in model.control)
+def _takes_effort(model: Model) -> bool:
+    return any(control in _EFFORT_CONTROLS for control in model.control)
 
 
-def _field(route: Route) -> str:
+def _effort_field(route: Route) -> str:
     """Where a word for the strength goes: level, effort, or nowhere."""
     places = route.provider.places
-    if Control.LEVEL in route.model.control and "level" in places:
+    if ThinkingControl.LEVEL in route.model.control and "level" in places:
         return "level"
     return "effort" if "effort" in places else ""
 
 
-def _budgeted(route: Route) -> bool:
-    return Control.BUDGET in route.model.control and "budget_tokens" in route.provider.places
+def _takes_budget(route: Route) -> bool:
+    return ThinkingControl.BUDGET in route.model.control and "budget_tokens" in route.provider.places
 
 
 def _prefers_budget(model: Model) -> bool:
     return (
-        next(control for control in model.control if control in (Control.BUDGET, *_SPOKEN)) is Control.BUDGET
+        next(control for control in model.control if control in (ThinkingControl.BUDGET, *_EFFORT_CONTROLS))
+        is ThinkingControl.BUDGET
     )
 
 
-def _within(model: Model, budget_tokens: int) -> int:
+def _clamp_budget(model: Model, budget_tokens: int) -> int:
     return min(max(budget_tokens, model.budget_min or 0), model.budget_max or budget_tokens)
 
 
-def _template(model: Model, *, on: bool) -> tuple[tuple[str, bool | str], ...]:
-    arguments = (model.template or _TEMPLATE).items()
+def _template_arguments(model: Model, *, on: bool) -> tuple[tuple[str, bool | str], ...]:
+    arguments = (model.template or _DEFAULT_TEMPLATE).items()
     if on:
         return tuple(arguments)
     return tuple(
-        (name, _OPPOSITE[value] if isinstance(value, str) else not value) for name, value in arguments
+        (name, _OPPOSITE_VALUES[value] if isinstance(value, str) else not value) for name, value in arguments
     )
 
 
-def _withheld(route: Route) -> bool:
+def _text_withheld(route: Route) -> bool:
     return route.model.omitted_by_default and "display" in route.provider.places
 
 
-def _by_itself(model: Model) -> bool:
-    return model.on_by_default or model.thinking is Capability.ALWAYS
+def _thinks_by_default(model: Model) -> bool:
+    return model.on_by_default or model.thinking is ThinkingSupport.ALWAYS
 
 
-def _note(ask: Ask, note: str) -> Ask:
+def _add_note(ask: ThinkingParameters, note: str) -> ThinkingParameters:
     return replace(ask, notes=(*ask.notes, note)) if note else ask

@@ -10,55 +10,62 @@ from fnmatch import fnmatchcase
 from thinkaloud.catalog.book import Catalog
 from thinkaloud.catalog.rows import Model, Provider
 
-SUFFIX = ":thinking"
+THINKING_SUFFIX = ":thinking"
 """What OpenRouter puts after a name to ask for thinking."""
 
 
-def tail(name: str) -> str:
+def without_vendor(name: str) -> str:
     """A name without the vendor before it."""
     return name.rpartition("/")[2]
 
 
-def pinned(catalog: Catalog, name: str) -> tuple[Provider | None, str]:
+def split_provider(catalog: Catalog, name: str) -> tuple[Provider | None, str]:
     """The provider that a name begins with, if it does, and the rest."""
-    first, slash, rest = name.partition("/")
-    if slash and rest and first in catalog.providers:
-        return catalog.providers[first], rest
+    provider_name, slash, model_name = name.partition("/")
+    if slash and model_name and provider_name in catalog.providers:
+        return catalog.providers[provider_name], model_name
     return None, name
 
 
-def row_for(catalog: Catalog, name: str) -> Model | None:
+def find_model(catalog: Catalog, name: str) -> Model | None:
     """The row that speaks of this name."""
-    spellings = {name.lower(), tail(name).lower()}
+    spellings = {name.lower(), without_vendor(name).lower()}
     for model in catalog.models.values():
-        if spellings & _exact(model):
+        if spellings & _exact_names(model):
             return model
-    fits = [
+    matches = [
         (len(pattern), model)
         for model in catalog.models.values()
         for pattern in model.names
         if any(fnmatchcase(spelling, pattern.lower()) for spelling in spellings)
     ]
-    return max(fits, key=lambda fit: fit[0])[1] if fits else None
+    return max(matches, key=lambda match: match[0])[1] if matches else None
 
 
-def id_at(model: Model, provider: Provider, name: str) -> str:
+def provider_model_id(model: Model, provider: Provider, name: str) -> str:
     """What this provider calls the model that was asked for by that name."""
-    spelled = model.at.get(provider.name)
-    if spelled is None:
+    provider_spelling = model.at.get(provider.name)
+    if provider_spelling is None:
         return name
-    if "*" in spelled:
-        return spelled.replace("*", tail(name))
-    short, family = tail(name), tail(spelled)
-    return spelled + short[len(family) :] if short.lower().startswith(family.lower()) else spelled
+    if "*" in provider_spelling:
+        return provider_spelling.replace("*", without_vendor(name))
+    short_name, family = without_vendor(name), without_vendor(provider_spelling)
+    return (
+        provider_spelling + short_name[len(family) :]
+        if short_name.lower().startswith(family.lower())
+        else provider_spelling
+    )
 
 
-def near(catalog: Catalog, name: str) -> list[str]:
+def similar_names(catalog: Catalog, name: str) -> list[str]:
     """Names of rows that look like this one."""
-    return get_close_matches(tail(name).lower(), catalog.models, n=5, cutoff=0.5)
+    return get_close_matches(without_vendor(name).lower(), catalog.models, n=5, cutoff=0.5)
 
 
-def _exact(model: Model) -> set[str]:
-    spelled = [at for at in model.at.values() if "*" not in at]
-    plain = [pattern for pattern in model.names if "*" not in pattern]
-    return {word.lower() for word in (model.id, *plain, *spelled, *map(tail, spelled))}
+def _exact_names(model: Model) -> set[str]:
+    provider_spellings = [spelling for spelling in model.at.values() if "*" not in spelling]
+    exact_patterns = [pattern for pattern in model.names if "*" not in pattern]
+    return {
+        word.lower()
+        for word in (model.id, *exact_patterns, *provider_spellings, *map(without_vendor, provider_spellings))
+    }

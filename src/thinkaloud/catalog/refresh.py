@@ -10,12 +10,12 @@ import msgspec
 
 from thinkaloud.canon import NotAResponse
 from thinkaloud.catalog.book import Catalog
-from thinkaloud.catalog.names import row_for
-from thinkaloud.catalog.rows import Capability, Model
-from thinkaloud.catalog.scale import WORDS
+from thinkaloud.catalog.names import find_model
+from thinkaloud.catalog.rows import Model, ThinkingSupport
+from thinkaloud.catalog.scale import EFFORT_WORDS
 
 
-class Offer(msgspec.Struct, frozen=True):
+class ReportedModel(msgspec.Struct, frozen=True):
     """What a provider says of one model; None is not said."""
 
     id: str
@@ -26,22 +26,22 @@ class Offer(msgspec.Struct, frozen=True):
     max_output_tokens: int | None = None
 
 
-class Change(msgspec.Struct, frozen=True):
+class FieldChange(msgspec.Struct, frozen=True):
     """A fact that the provider tells otherwise than our row."""
 
     id: str
     row: str
     field: str
-    ours: str
-    theirs: str
+    catalog_value: str
+    provider_value: str
 
 
-class Difference(msgspec.Struct, frozen=True):
+class CatalogDifference(msgspec.Struct, frozen=True):
     """What a provider's list has that we have not, what we have that it has not, and where we disagree."""
 
     new: tuple[str, ...]
     gone: tuple[str, ...]
-    changed: tuple[Change, ...]
+    changed: tuple[FieldChange, ...]
 
 
 class _Supported(msgspec.Struct):
@@ -65,7 +65,7 @@ class _Reasoning(msgspec.Struct):
     supported_efforts: tuple[str, ...] | None = None
 
 
-class _Item(msgspec.Struct):
+class _ModelItem(msgspec.Struct):
     id: str = ""
     name: str = ""
     capabilities: _Capabilities | tuple[str, ...] | None = None
@@ -76,84 +76,91 @@ class _Item(msgspec.Struct):
     output_token_limit: int | None = msgspec.field(default=None, name="outputTokenLimit")
 
 
-class _List(msgspec.Struct):
-    data: tuple[_Item, ...] | None = None
-    models: tuple[_Item, ...] | None = None
+class _ModelList(msgspec.Struct):
+    data: tuple[_ModelItem, ...] | None = None
+    models: tuple[_ModelItem, ...] | None = None
 
 
-_decoder = msgspec.json.Decoder(_List)
+_decoder = msgspec.json.Decoder(_ModelList)
 
 
-def offers(body: bytes | str) -> list[Offer]:
+def read_reported_models(body: bytes | str) -> list[ReportedModel]:
     """The models in the body of a models endpoint, whoever's it is."""
     try:
-        told = _decoder.decode(body)
+        model_list = _decoder.decode(body)
     except msgspec.MsgspecError as error:
         raise NotAResponse(
             f"This is not a list of models: {error}. Check models_path in the provider's row."
         ) from None
-    if told.data is None and told.models is None:
+    if model_list.data is None and model_list.models is None:
         raise NotAResponse(
             "This is not a list of models: it has neither data nor models. "
             "Check models_path in the provider's row."
         )
-    return [_offer(item) for item in (*(told.data or ()), *(told.models or ()))]
+    return [_reported_model(item) for item in (*(model_list.data or ()), *(model_list.models or ()))]
 
 
-def difference(catalog: Catalog, provider: str, offered: Iterable[Offer]) -> Difference:
+def compare_models(catalog: Catalog, provider: str, reported: Iterable[ReportedModel]) -> CatalogDifference:
     """What is different between a provider's list and the rows of its models."""
-    known = {offer.id: offer for offer in offered}
-    rows = {name: row_for(catalog, name) for name in known}
-    spelled = [model.at[provider] for model in catalog.models.values() if provider in model.at]
-    return Difference(
+    reported_by_id = {offer.id: offer for offer in reported}
+    rows = {name: find_model(catalog, name) for name in reported_by_id}
+    spellings = [model.at[provider] for model in catalog.models.values() if provider in model.at]
+    return CatalogDifference(
         new=tuple(name for name, row in rows.items() if row is None),
-        gone=tuple(name for name in spelled if "*" not in name and not _listed(name, known)),
+        gone=tuple(
+            name for name in spellings if "*" not in name and not _covered_by_list(name, reported_by_id)
+        ),
         changed=tuple(
-            change for name, row in rows.items() if row is not None for change in _changes(row, known[name])
+            change
+            for name, row in rows.items()
+            if row is not None
+            for change in _changes(row, reported_by_id[name])
         ),
     )
 
 
-def _listed(name: str, known: Iterable[str]) -> bool:
+def _covered_by_list(name: str, reported_names: Iterable[str]) -> bool:
     """A dated snapshot and a tag stand for the family: `gpt-5-2025-08-07`, `gpt-oss:20b`."""
     return any(
-        other == name or other.startswith((f"{name}-20", f"{name}:")) or name.startswith(f"{other}-20")
-        for other in known
+        reported_name == name
+        or reported_name.startswith((f"{name}-20", f"{name}:"))
+        or name.startswith(f"{reported_name}-20")
+        for reported_name in reported_names
     )
 
 
-def _offer(item: _Item) -> Offer:
+def _reported_model(item: _ModelItem) -> ReportedModel:
     name = item.id or item.name.removeprefix("models/")
     limit = item.max_tokens or item.output_token_limit
     if isinstance(item.capabilities, _Capabilities):
         return _from_capabilities(name, item.capabilities, limit)
     if isinstance(item.capabilities, tuple):
-        return Offer(name, thinks="thinking" in item.capabilities)
+        return ReportedModel(name, thinks="thinking" in item.capabilities)
     if item.reasoning is not None:
         return _from_reasoning(name, item.reasoning)
     if item.supported_parameters is not None:
-        return Offer(name, thinks="reasoning" in item.supported_parameters)
-    return Offer(name, thinks=item.thinking, max_output_tokens=limit)
+        return ReportedModel(name, thinks="reasoning" in item.supported_parameters)
+    return ReportedModel(name, thinks=item.thinking, max_output_tokens=limit)
 
 
-def _from_capabilities(name: str, said: _Capabilities, limit: int | None) -> Offer:
-    if said.thinking is None:
-        return Offer(name, thinks=said.reasoning, max_output_tokens=limit)
-    supported = [kind for kind, support in said.thinking.types.items() if support.supported]
-    on = [kind for kind in supported if kind in ("adaptive", "enabled")]
-    thinks = bool(on) if said.thinking.types else said.thinking.supported
-    return Offer(
+def _from_capabilities(name: str, capabilities: _Capabilities, limit: int | None) -> ReportedModel:
+    if capabilities.thinking is None:
+        return ReportedModel(name, thinks=capabilities.reasoning, max_output_tokens=limit)
+    supported = [kind for kind, support in capabilities.thinking.types.items() if support.supported]
+    thinking_types = [kind for kind in supported if kind in ("adaptive", "enabled")]
+    thinks = bool(thinking_types) if capabilities.thinking.types else capabilities.thinking.supported
+    return ReportedModel(
         name,
         thinks=thinks,
-        can_be_off="disabled" in supported if on else None,
-        efforts=_efforts(said.effort),
+        can_be_off="disabled" in supported if thinking_types else None,
+        efforts=_efforts(capabilities.effort),
         max_output_tokens=limit,
     )
 
 
-def _efforts(said: dict[str, _Supported | bool | None] | None) -> tuple[str, ...] | None:
+def _efforts(support: dict[str, _Supported | bool | None] | None) -> tuple[str, ...] | None:
     """The words of a list that are marked as supported; a list that marks none says nothing."""
-    words = [word for word in WORDS if _supported((said or {}).get(word))]
+    words = [word for word in EFFORT_WORDS if _supported((support or {}).get(word))]
     return tuple(words) or None
 
 
@@ -161,35 +168,37 @@ def _supported(mark: _Supported | bool | None) -> bool:
     return bool(mark.supported if isinstance(mark, _Supported) else mark)
 
 
-def _from_reasoning(name: str, said: _Reasoning) -> Offer:
-    known = said.supported_efforts
-    return Offer(
+def _from_reasoning(name: str, reasoning: _Reasoning) -> ReportedModel:
+    supported = reasoning.supported_efforts
+    return ReportedModel(
         name,
         thinks=True,
-        can_be_off=None if said.mandatory is None else not said.mandatory,
-        on_by_default=said.default_enabled,
-        efforts=None if known is None else tuple(word for word in WORDS if word in known and word != "none"),
+        can_be_off=None if reasoning.mandatory is None else not reasoning.mandatory,
+        on_by_default=reasoning.default_enabled,
+        efforts=None
+        if supported is None
+        else tuple(word for word in EFFORT_WORDS if word in supported and word != "none"),
     )
 
 
-def _changes(row: Model, offer: Offer) -> list[Change]:
-    thinks = row.thinking is not Capability.NONE
-    facts: list[tuple[str, object, object]] = [("thinking", thinks, offer.thinks)]
-    if thinks and offer.thinks is not False:
+def _changes(row: Model, reported: ReportedModel) -> list[FieldChange]:
+    thinks = row.thinking is not ThinkingSupport.NONE
+    facts: list[tuple[str, object, object]] = [("thinking", thinks, reported.thinks)]
+    if thinks and reported.thinks is not False:
         facts += [
-            ("can_be_off", row.thinking is Capability.OPTIONAL, offer.can_be_off),
-            ("on_by_default", row.on_by_default, offer.on_by_default),
-            ("efforts", row.efforts, offer.efforts if row.efforts else None),
+            ("can_be_off", row.thinking is ThinkingSupport.OPTIONAL, reported.can_be_off),
+            ("on_by_default", row.on_by_default, reported.on_by_default),
+            ("efforts", row.efforts, reported.efforts if row.efforts else None),
         ]
-    facts.append(("max_output_tokens", row.max_output_tokens, offer.max_output_tokens))
+    facts.append(("max_output_tokens", row.max_output_tokens, reported.max_output_tokens))
     return [
-        Change(offer.id, row.id, field, _plain(ours), _plain(theirs))
-        for field, ours, theirs in facts
-        if theirs is not None and ours != theirs
+        FieldChange(reported.id, row.id, field, _display_text(row_value), _display_text(reported_value))
+        for field, row_value, reported_value in facts
+        if reported_value is not None and row_value != reported_value
     ]
 
 
-def _plain(fact: object) -> str:
+def _display_text(fact: object) -> str:
     if isinstance(fact, tuple):
         return ", ".join(fact)
     if isinstance(fact, bool):

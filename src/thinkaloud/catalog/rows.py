@@ -9,7 +9,7 @@ from typing import Annotated
 import msgspec
 
 
-class Auth(StrEnum):
+class AuthScheme(StrEnum):
     """How a key is shown to a provider."""
 
     NONE = "none"
@@ -18,7 +18,7 @@ class Auth(StrEnum):
     X_GOOG_API_KEY = "x-goog-api-key"
 
 
-class Capability(StrEnum):
+class ThinkingSupport(StrEnum):
     """Whether a model thinks."""
 
     NONE = "none"
@@ -26,7 +26,7 @@ class Capability(StrEnum):
     ALWAYS = "always"
 
 
-class Control(StrEnum):
+class ThinkingControl(StrEnum):
     """What a model takes to say how hard to think."""
 
     NONE = "none"
@@ -37,7 +37,7 @@ class Control(StrEnum):
     ADAPTIVE = "adaptive"
 
 
-class Visibility(StrEnum):
+class ThinkingVisibility(StrEnum):
     """What one gets to see of the thinking."""
 
     FULL = "full"
@@ -45,7 +45,7 @@ class Visibility(StrEnum):
     ENCRYPTED = "encrypted"
 
 
-class Sent(StrEnum):
+class ReplayScope(StrEnum):
     """Which assistant turns' thoughts go back (or must)."""
 
     NONE = "none"
@@ -66,27 +66,27 @@ class ReplayForm(StrEnum):
     """The text in a field of the message."""
 
 
-class Fact(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class RowSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """When and from where something is known."""
 
     as_of: Annotated[str, msgspec.Meta(pattern=r"^\d{4}-\d{2}-\d{2}$")]
     source: Annotated[str, msgspec.Meta(min_length=1)]
 
 
-class Replay(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ReplayRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How thoughts go back: the form, which turns by default, which turns at the least, which at the most."""
 
     name: str
     form: ReplayForm
     field: str = ""
-    default: Sent = Sent.NONE
-    required: Sent = Sent.NONE
-    allowed: Sent = Sent.ALL
+    default: ReplayScope = ReplayScope.NONE
+    required: ReplayScope = ReplayScope.NONE
+    allowed: ReplayScope = ReplayScope.ALL
     prefix_bound: bool = False
     """A changed system prompt, tool or earlier message voids every thought from there on."""
     echo_empty: bool = False
     """The field must be there even when there is nothing in it."""
-    fact: Fact | None = None
+    fact: RowSource | None = None
 
 
 class Provider(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -97,7 +97,7 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     base_url: str
     key: str = ""
     """A reference: `env:NAME`, `file:PATH` or `keyring:SERVICE/USER`; empty where none is needed."""
-    auth: Auth = Auth.BEARER
+    auth: AuthScheme = AuthScheme.BEARER
     models_path: str = ""
     replay: str = ""
     local: bool = False
@@ -111,13 +111,13 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """The word that asks for text which would be withheld."""
     off: str = ""
     """How "off" is said here for every model that can be off; empty where the model's own way is used."""
-    control: tuple[Control, ...] = ()
+    control: tuple[ThinkingControl, ...] = ()
     """What to try with a model that the catalog does not know."""
     efforts: tuple[str, ...] = ()
     """The words to try with a model that has none of its own in the catalog."""
     max_tokens: int | None = None
     """Sent when the caller names none, where the API demands one."""
-    fact: Fact
+    fact: RowSource
 
 
 class Model(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -132,16 +132,16 @@ class Model(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """The providers to go to when thinking is on; empty where any of them shows it."""
     thinking_id: dict[str, str] = msgspec.field(default_factory=dict)
     """What a provider calls it when thinking is on, where that is another name."""
-    thinking: Capability = Capability.NONE
+    thinking: ThinkingSupport = ThinkingSupport.NONE
     on_by_default: bool = False
-    control: tuple[Control, ...] = ()
+    control: tuple[ThinkingControl, ...] = ()
     efforts: tuple[str, ...] = ()
     off: str = ""
     """How "off" is said: `disabled`, `between_tools`, `none`, `budget_0`, `toggle`, `template`; or not."""
     budget_min: int | None = None
     budget_max: int | None = None
     max_output_tokens: int | None = None
-    visible: Visibility = Visibility.FULL
+    visible: ThinkingVisibility = ThinkingVisibility.FULL
     omitted_by_default: bool = False
     replay: dict[str, str] = msgspec.field(default_factory=dict)
     """Replay rules by provider, where the model differs from the provider's own."""
@@ -151,7 +151,7 @@ class Model(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Whether a forced tool choice is allowed while thinking."""
     tools_or_thinking_at: tuple[str, ...] = ()
     """Providers that refuse tools and thinking in one request."""
-    fact: Fact
+    fact: RowSource
 
 
 class Route(msgspec.Struct, frozen=True, kw_only=True):
@@ -160,5 +160,5 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     provider: Provider
     model: Model
     model_id: str
-    replay: Replay
+    replay: ReplayRow
     why: tuple[str, ...] = ()

@@ -1,26 +1,29 @@
 """The only outgoing HTTP, and what asks a model through it: events as they arrive, or a turn."""
 
 from thinkaloud.client.address import UnsafeAddress
-from thinkaloud.client.asking import ask, ask_sync, entries, steady_clock, stream, stream_sync
+from thinkaloud.client.api import ask, ask_sync, entries, monotonic_clock, send, stream, stream_sync
 from thinkaloud.client.faults import ConnectionLost, ProviderRefused, RateLimited, Stalled, Unreachable
-from thinkaloud.client.http import Client, Get, Outgoing, Shell
-from thinkaloud.client.inflate import Caps
-from thinkaloud.client.keys import Secret, resolve
-from thinkaloud.client.reply import Reply, Timeouts
-from thinkaloud.client.retrying import Retries
+from thinkaloud.client.http import Client, ClientEnvironment, GetRequest, HttpRequest
+from thinkaloud.client.inflate import SizeLimits
+from thinkaloud.client.keys import Secret, resolve_key
+from thinkaloud.client.prepare import Options, PreparedRequest, prepare
+from thinkaloud.client.reply import ResponseStream, Timeouts
+from thinkaloud.client.retrying import RetryPolicy
 
 __all__ = [
-    "Caps",
     "Client",
+    "ClientEnvironment",
     "ConnectionLost",
-    "Get",
-    "Outgoing",
+    "GetRequest",
+    "HttpRequest",
+    "Options",
+    "PreparedRequest",
     "ProviderRefused",
     "RateLimited",
-    "Reply",
-    "Retries",
+    "ResponseStream",
+    "RetryPolicy",
     "Secret",
-    "Shell",
+    "SizeLimits",
     "Stalled",
     "Timeouts",
     "Unreachable",
@@ -28,8 +31,10 @@ __all__ = [
     "ask",
     "ask_sync",
     "entries",
-    "resolve",
-    "steady_clock",
+    "monotonic_clock",
+    "prepare",
+    "resolve_key",
+    "send",
     "stream",
     "stream_sync",
 ]

@@ -9,9 +9,9 @@
 import msgspec
 
 from thinkaloud.canon import LimitExceeded, ProviderFault
-from thinkaloud.dialects.faults import is_error, read_error
+from thinkaloud.dialects.faults import has_error, parse_error
 
-LONGEST_QUOTE = 500
+MAX_QUOTE_CHARACTERS = 500
 """So many characters of a provider's own words stand in our message."""
 
 
@@ -26,7 +26,7 @@ class Unreachable(ProviderFault):
         self.retryable = retryable
 
 
-class Answer(msgspec.Struct, frozen=True):
+class ErrorResponse(msgspec.Struct, frozen=True):
     """What a provider said instead of a response."""
 
     status: int
@@ -40,14 +40,14 @@ class Answer(msgspec.Struct, frozen=True):
 class ProviderRefused(ProviderFault):
     """The provider answered, and not with a response."""
 
-    def __init__(self, words: str, answer: Answer) -> None:
-        super().__init__(words)
-        self.status = answer.status
-        self.code = answer.code or "provider_error"
-        self.message = answer.message
-        self.request_id = answer.request_id
-        self.after_ms = answer.after_ms
-        self.retryable = may_retry(answer)
+    def __init__(self, message: str, response: ErrorResponse) -> None:
+        super().__init__(message)
+        self.status = response.status
+        self.code = response.code or "provider_error"
+        self.message = response.message
+        self.request_id = response.request_id
+        self.after_ms = response.after_ms
+        self.retryable = may_retry(response)
 
 
 class RateLimited(ProviderRefused):
@@ -66,30 +66,35 @@ class Stalled(ProviderFault):
     code = "stalled"
 
 
-_WORTH_ANOTHER_TRY = frozenset({408, 409, 429, 500, 502, 503, 504, 529})
-_WAITING_IS_NO_CURE = frozenset({"insufficient_quota", "billing_error", "billing_hard_limit_reached"})
-_RATE_LIMITS = frozenset({429, 529})
+_RETRYABLE_STATUSES = frozenset({408, 409, 429, 500, 502, 503, 504, 529})
+_PERMANENT_CODES = frozenset({"insufficient_quota", "billing_error", "billing_hard_limit_reached"})
+_RATE_LIMIT_STATUSES = frozenset({429, 529})
 
 
-def may_retry(answer: Answer) -> bool:
+def may_retry(response: ErrorResponse) -> bool:
     """Whether the same request may succeed later; the provider's own word on it counts first."""
-    if answer.should_retry is not None:
-        return answer.should_retry
-    return answer.status in _WORTH_ANOTHER_TRY and answer.code not in _WAITING_IS_NO_CURE
+    if response.should_retry is not None:
+        return response.should_retry
+    return response.status in _RETRYABLE_STATUSES and response.code not in _PERMANENT_CODES
 
 
-def refused(name: str, answer: Answer, key: str = "") -> ProviderRefused:
+def refusal_error(name: str, response: ErrorResponse, key: str = "") -> ProviderRefused:
     """The error for an answer that is no response; `key` is the reference, for those who must check it."""
-    kind = RateLimited if answer.status in _RATE_LIMITS and may_retry(answer) else ProviderRefused
-    told = f"HTTP {answer.status}" + (f", {answer.code}" if answer.code else "")
-    said = answer.message[:LONGEST_QUOTE].strip() or "it did not say why"
-    said += "" if said.endswith((".", "!", "?")) else "."
-    id_ = f" (request {answer.request_id})" if answer.request_id else ""
-    return kind(f"{name} refused the request ({told}): {said} {_remedy(answer, key)}{id_}", answer)
+    error_type = (
+        RateLimited if response.status in _RATE_LIMIT_STATUSES and may_retry(response) else ProviderRefused
+    )
+    status_text = f"HTTP {response.status}" + (f", {response.code}" if response.code else "")
+    message = response.message[:MAX_QUOTE_CHARACTERS].strip() or "it did not say why"
+    message += "" if message.endswith((".", "!", "?")) else "."
+    request_note = f" (request {response.request_id})" if response.request_id else ""
+    return error_type(
+        f"{name} refused the request ({status_text}): {message} {_remedy(response, key)}{request_note}",
+        response,
+    )
 
 
-def _remedy(answer: Answer, key: str) -> str:
-    match answer.status:
+def _remedy(response: ErrorResponse, key: str) -> str:
+    match response.status:
         case 401 | 403:
             return f"Check the key ({key or 'the row names none'}) and what it is allowed to do."
         case 404:
@@ -98,8 +103,8 @@ def _remedy(answer: Answer, key: str) -> str:
             return "The proxy wants a user and a password: put them into the proxy variable."
         case 413:
             return "Send less: shorten the conversation or the pictures."
-        case 429 | 529 if may_retry(answer):
-            wait = "a while" if answer.after_ms is None else f"{answer.after_ms / 1000:g} s"
+        case 429 | 529 if may_retry(response):
+            wait = "a while" if response.after_ms is None else f"{response.after_ms / 1000:g} s"
             return f"Wait {wait}, then ask again."
         case 429:
             return "Waiting will not help: check plan and billing at the provider."
@@ -112,12 +117,12 @@ def _remedy(answer: Answer, key: str) -> str:
     return "Change what it names, then ask again."
 
 
-def too_large(what: str, most: int) -> LimitExceeded:
+def limit_exceeded(what: str, limit: int) -> LimitExceeded:
     """The error for more bytes than we are willing to take."""
-    return LimitExceeded(f"{what} is over the limit of {most:,}; raise it in Caps if you trust the sender")
+    return LimitExceeded(f"{what} is over the limit of {limit:,}; raise it in Caps if you trust the sender")
 
 
-class _Body(msgspec.Struct):
+class _ErrorBody(msgspec.Struct):
     """The places where providers put an error."""
 
     error: msgspec.Raw = msgspec.Raw(b"")
@@ -127,19 +132,23 @@ class _Body(msgspec.Struct):
     type: str | None = None
 
 
-_body = msgspec.json.Decoder(_Body)
-_bodies = msgspec.json.Decoder(list[_Body])
+_decoder = msgspec.json.Decoder(_ErrorBody)
+_list_decoder = msgspec.json.Decoder(list[_ErrorBody])
 
 
-def read_problem(data: bytes) -> tuple[str, str]:
+def read_error_body(data: bytes) -> tuple[str, str]:
     """Code and message of an error body, whatever its shape; its text where it is not JSON."""
     try:
-        body = _body.decode(data) if data.lstrip()[:1] != b"[" else (_bodies.decode(data) or [_Body()])[0]
+        body = (
+            _decoder.decode(data)
+            if data.lstrip()[:1] != b"["
+            else (_list_decoder.decode(data) or [_ErrorBody()])[0]
+        )
     except msgspec.MsgspecError:
-        return "", " ".join(data.decode(errors="replace").split())[:LONGEST_QUOTE]
+        return "", " ".join(data.decode(errors="replace").split())[:MAX_QUOTE_CHARACTERS]
     for field in (body.error, body.detail):
-        if is_error(field):
-            code, message = read_error(field)
+        if has_error(field):
+            code, message = parse_error(field)
             return "" if code == "provider_error" else code, message
-    named = body.code if isinstance(body.code, str) else None
-    return named or body.type or "", body.message or ""
+    code_text = body.code if isinstance(body.code, str) else None
+    return code_text or body.type or "", body.message or ""

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 
-def home(environ: Mapping[str, str] = os.environ) -> Path:
+def home_folder(environ: Mapping[str, str] = os.environ) -> Path:
     """`THINKALOUD_HOME`, else the folder for data that this platform gives to programs."""
     if chosen := environ.get("THINKALOUD_HOME"):
         return Path(chosen).expanduser()
-    return _data_folder(environ) / "thinkaloud"
+    return _platform_data_folder(environ) / "thinkaloud"
 
 
-def _data_folder(environ: Mapping[str, str]) -> Path:
+def _platform_data_folder(environ: Mapping[str, str]) -> Path:
     if sys.platform == "win32":
         return Path(environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
     if sys.platform == "darwin":

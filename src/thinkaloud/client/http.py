@@ -27,30 +27,30 @@ from yarl import URL
 
 import thinkaloud
 from thinkaloud.canon import ProviderFault, Refused
-from thinkaloud.catalog.rows import Auth, Provider
+from thinkaloud.catalog.rows import AuthScheme, Provider
 from thinkaloud.client import keys
-from thinkaloud.client.address import GuardedResolver, UnsafeAddress, key_may_go, proxy_for, target
+from thinkaloud.client.address import GuardedResolver, UnsafeAddress, may_send_key, proxy_for, request_url
 from thinkaloud.client.faults import (
-    Answer,
     ConnectionLost,
+    ErrorResponse,
     ProviderRefused,
     Stalled,
     Unreachable,
-    read_problem,
-    refused,
+    read_error_body,
+    refusal_error,
 )
-from thinkaloud.client.inflate import CAPS, MIB, Caps, Inflater, unpacks
-from thinkaloud.client.reaching import silent, unreachable
-from thinkaloud.client.reply import TIMEOUTS, Reply, Timeouts
-from thinkaloud.client.retrying import RETRIES, Retries, retry_after_ms, should_retry
+from thinkaloud.client.inflate import MIB, SIZE_LIMITS, Inflater, SizeLimits, can_inflate
+from thinkaloud.client.reaching import no_answer_error, unreachable_error
+from thinkaloud.client.reply import TIMEOUTS, ResponseStream, Timeouts
+from thinkaloud.client.retrying import RETRY_POLICY, RetryPolicy, retry_after_ms, should_retry
 
-_MOST_CONNECTIONS = 1000
-_ERROR_BODY_S = 5.0
-_REQUEST_IDS = ("request-id", "x-request-id", "x-goog-request-id", "x-amzn-requestid", "cf-ray")
-_WEB_PAGES = ("text/html", "application/xhtml+xml")
+_MAX_CONNECTIONS = 1000
+_ERROR_BODY_TIMEOUT_S = 5.0
+_REQUEST_ID_HEADERS = ("request-id", "x-request-id", "x-goog-request-id", "x-amzn-requestid", "cf-ray")
+_HTML_TYPES = ("text/html", "application/xhtml+xml")
 
 
-class Outgoing(Protocol):
+class HttpRequest(Protocol):
     """What a dialect wrote: a path below the base URL, headers without a key, and a body."""
 
     @property
@@ -67,7 +67,7 @@ class Outgoing(Protocol):
 
 
 @dataclass(frozen=True)
-class Get:
+class GetRequest:
     """A request for what is at a path, such as a provider's list of models."""
 
     path: str
@@ -76,18 +76,18 @@ class Get:
 
 
 @dataclass(frozen=True)
-class Shell:
+class ClientEnvironment:
     """What the client takes from the machine it runs on; tests bring their own."""
 
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
     read_file: Callable[[str], str] = keys.read_key_file
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
-    chance: Callable[[], float] = random.random
+    jitter: Callable[[], float] = random.random
     now_s: Callable[[], float] = time.time
 
 
 @dataclass
-class _Way:
+class _ConnectionUse:
     """The connection that a request took: to be dropped, and whether it had been used before."""
 
     connection: aiohttp.connector.Connection | None = None
@@ -100,48 +100,48 @@ class _Way:
             self.connection.close()
 
 
-_way: ContextVar[_Way] = ContextVar("_way")
-_used: WeakSet[object] = WeakSet()
+_connection_use: ContextVar[_ConnectionUse] = ContextVar("_way")
+_used_protocols: WeakSet[object] = WeakSet()
 
 
-class _Request(aiohttp.ClientRequest):
+class _TrackedRequest(aiohttp.ClientRequest):
     """A request that tells which way it took, so that giving up can drop it even unsent."""
 
     async def send(self, conn: aiohttp.connector.Connection) -> aiohttp.ClientResponse:
-        way = _way.get()
-        way.connection, way.used_before = conn, conn.protocol in _used
-        _used.add(conn.protocol)
+        use = _connection_use.get()
+        use.connection, use.used_before = conn, conn.protocol in _used_protocols
+        _used_protocols.add(conn.protocol)
         return await super().send(conn)
 
 
 @dataclass(frozen=True)
-class _Call:
+class _PreparedCall:
     """One request, ready to be tried."""
 
     provider: Provider
-    outgoing: Outgoing
+    http_request: HttpRequest
     url: URL
     key: keys.Secret | None
     proxy: URL | None = field(repr=False)
 
     def headers(self) -> dict[str, str]:
-        told = {"Accept-Encoding": "identity", "User-Agent": f"thinkaloud/{thinkaloud.__version__}"}
-        told |= {name.title(): value for name, value in self.outgoing.headers.items()}
+        headers = {"Accept-Encoding": "identity", "User-Agent": f"thinkaloud/{thinkaloud.__version__}"}
+        headers |= {name.title(): value for name, value in self.http_request.headers.items()}
         if self.key is not None:
             match self.provider.auth:
-                case Auth.BEARER:
-                    told["Authorization"] = self.key.header("Bearer ")
-                case Auth.X_API_KEY | Auth.X_GOOG_API_KEY as name:
-                    told[name.value.title()] = self.key.header()
-        return told
+                case AuthScheme.BEARER:
+                    headers["Authorization"] = self.key.header("Bearer ")
+                case AuthScheme.X_API_KEY | AuthScheme.X_GOOG_API_KEY as name:
+                    headers[name.value.title()] = self.key.header()
+        return headers
 
     def body(self) -> bytes | io.BytesIO | None:
-        body = self.outgoing.body
+        body = self.http_request.body
         return io.BytesIO(body) if len(body) > MIB else body or None  # a large one is sent in pieces
 
-    def hide(self, text: str) -> str:
+    def hide_key(self, text: str) -> str:
         """The text without the key, in case the other side quoted it."""
-        return text if self.key is None else self.key.hidden_in(text)
+        return text if self.key is None else self.key.mask_in(text)
 
 
 class Client:
@@ -151,19 +151,19 @@ class Client:
         self,
         *,
         timeouts: Timeouts = TIMEOUTS,
-        retries: Retries = RETRIES,
-        caps: Caps = CAPS,
-        shell: Shell | None = None,
+        retries: RetryPolicy = RETRY_POLICY,
+        limits: SizeLimits = SIZE_LIMITS,
+        environment: ClientEnvironment | None = None,
     ) -> None:
         self.timeouts = timeouts
         self.retries = retries
-        self.caps = caps
-        self._shell = shell or Shell()
+        self.limits = limits
+        self._environment = environment or ClientEnvironment()
         self._keys: dict[str, keys.Secret | None] = {}
         self._session: aiohttp.ClientSession | None = None
 
     @property
-    def is_open(self) -> bool:
+    def opened(self) -> bool:
         """Whether requests can be sent."""
         return self._session is not None
 
@@ -171,13 +171,13 @@ class Client:
         if self._session is not None:
             raise Refused("This client is open already. Share it, or make another one.")
         self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=_MOST_CONNECTIONS, resolver=GuardedResolver()),
+            connector=aiohttp.TCPConnector(limit=_MAX_CONNECTIONS, resolver=GuardedResolver()),
             cookie_jar=aiohttp.DummyCookieJar(),
-            request_class=_Request,
+            request_class=_TrackedRequest,
             timeout=aiohttp.ClientTimeout(total=None, connect=self.timeouts.connect_s),
             auto_decompress=False,
-            max_line_size=self.caps.header,
-            max_field_size=self.caps.header,
+            max_line_size=self.limits.header_bytes,
+            max_field_size=self.limits.header_bytes,
         )
         return self
 
@@ -188,97 +188,99 @@ class Client:
         if session is not None:
             await session.close()
 
-    async def send(self, provider: Provider, outgoing: Outgoing) -> Reply:
+    async def send(self, provider: Provider, http_request: HttpRequest) -> ResponseStream:
         """Send a request and wait for the first byte of its answer, trying again where that can help.
 
         Raises `Unreachable`, `ProviderRefused` or `RateLimited`. The caller closes the reply.
         """
-        call = await self._prepare(provider, outgoing)
+        call = await self._prepare(provider, http_request)
         for attempt in itertools.count():
-            fault = await self._attempt(call)
-            if isinstance(fault, Reply):
-                return fault
-            again = isinstance(fault, Unreachable | ProviderRefused) and fault.retryable
-            after_ms = fault.after_ms if isinstance(fault, ProviderRefused) else None
-            wait_s = self.retries.wait_s(attempt, after_ms, self._shell.chance()) if again else None
+            outcome = await self._attempt(call)
+            if isinstance(outcome, ResponseStream):
+                return outcome
+            retryable = isinstance(outcome, Unreachable | ProviderRefused) and outcome.retryable
+            after_ms = outcome.after_ms if isinstance(outcome, ProviderRefused) else None
+            wait_s = self.retries.wait_s(attempt, after_ms, self._environment.jitter()) if retryable else None
             if wait_s is None:
-                raise fault
-            await self._shell.sleep(wait_s)
+                raise outcome
+            await self._environment.sleep(wait_s)
         raise AssertionError("unreachable")
 
-    async def stream(self, provider: Provider, outgoing: Outgoing) -> AsyncGenerator[bytes, None]:
+    async def stream(self, provider: Provider, http_request: HttpRequest) -> AsyncGenerator[bytes, None]:
         """The bytes of the answer as they come."""
-        reply = await self.send(provider, outgoing)
+        response = await self.send(provider, http_request)
         try:
-            async for chunk in reply:
+            async for chunk in response:
                 yield chunk
         finally:
-            reply.close()
+            response.close()
 
-    async def whole(self, provider: Provider, outgoing: Outgoing) -> bytes:
+    async def read_all(self, provider: Provider, http_request: HttpRequest) -> bytes:
         """The bytes of the answer, all of them."""
-        return b"".join([chunk async for chunk in self.stream(provider, outgoing)])
+        return b"".join([chunk async for chunk in self.stream(provider, http_request)])
 
     async def fetch(self, provider: Provider, path: str) -> bytes:
         """What a provider has at a path below its base URL."""
-        return await self.whole(provider, Get(path))
+        return await self.read_all(provider, GetRequest(path))
 
-    async def hide(self, provider: Provider, text: str) -> str:
+    async def hide_key(self, provider: Provider, text: str) -> str:
         """The text without the provider's key, in case the other side quoted it."""
         key = await self._key(provider)
-        return text if key is None else key.hidden_in(text)
+        return text if key is None else key.mask_in(text)
 
-    async def _prepare(self, provider: Provider, outgoing: Outgoing) -> _Call:
-        url = target(provider.name, provider.base_url, outgoing.path)
+    async def _prepare(self, provider: Provider, http_request: HttpRequest) -> _PreparedCall:
+        url = request_url(provider.name, provider.base_url, http_request.path)
         key = await self._key(provider)
-        if key is not None and not key_may_go(url, local=provider.local):
+        if key is not None and not may_send_key(url, local=provider.local):
             raise UnsafeAddress(
                 f"{provider.name} is at {url.origin()}, and its key would go there unencrypted. "
                 "Nothing was sent. Use https in base_url, or say local = true in its row if it is your own."
             )
-        return _Call(provider, outgoing, url, key, proxy_for(url, self._shell.environ))
+        return _PreparedCall(provider, http_request, url, key, proxy_for(url, self._environment.environ))
 
     async def _key(self, provider: Provider) -> keys.Secret | None:
-        reference = provider.key if provider.auth is not Auth.NONE else ""
+        reference = provider.key if provider.auth is not AuthScheme.NONE else ""
         if reference.startswith("env:") or not reference:
-            return self._found(reference)
+            return self._resolve_key(reference)
         if reference not in self._keys:
-            self._keys[reference] = await asyncio.to_thread(self._found, reference)
+            self._keys[reference] = await asyncio.to_thread(self._resolve_key, reference)
         return self._keys[reference]
 
-    def _found(self, reference: str) -> keys.Secret | None:
+    def _resolve_key(self, reference: str) -> keys.Secret | None:
         # Never in a local name: what holds the environment holds keys, and a traceback may show its locals.
-        return keys.resolve(reference, environ=self._shell.environ, read_file=self._shell.read_file)
+        return keys.resolve_key(
+            reference, environ=self._environment.environ, read_file=self._environment.read_file
+        )
 
     @cached_property
     def _tls(self) -> ssl.SSLContext:
         """The system's certificates, or those that SSL_CERT_FILE and SSL_CERT_DIR name."""
         context = ssl.create_default_context()
-        path = self._shell.environ.get("SSL_CERT_FILE", "")
+        path = self._environment.environ.get("SSL_CERT_FILE", "")
         if path and path != os.environ.get("SSL_CERT_FILE"):
             context.load_verify_locations(cafile=path)
         return context
 
-    async def _attempt(self, call: _Call) -> Reply | ProviderFault:
+    async def _attempt(self, call: _PreparedCall) -> ResponseStream | ProviderFault:
         """A reply whose first byte is there, or why there is none.
 
         A kept connection that the other side had closed meanwhile says nothing about the other side.
         """
-        way = _Way()
-        fault = await self._try(call, way)
-        if way.used_before and isinstance(fault, Unreachable) and fault.retryable:
-            return await self._try(call, _Way())
-        return fault
+        use = _ConnectionUse()
+        outcome = await self._try(call, use)
+        if use.used_before and isinstance(outcome, Unreachable) and outcome.retryable:
+            return await self._try(call, _ConnectionUse())
+        return outcome
 
-    async def _try(self, call: _Call, way: _Way) -> Reply | ProviderFault:
+    async def _try(self, call: _PreparedCall, use: _ConnectionUse) -> ResponseStream | ProviderFault:
         if self._session is None:
             raise Refused("This client is not open, so it cannot send. Use it inside `async with client:`.")
         sent_s = asyncio.get_running_loop().time()
-        token = _way.set(way)
+        token = _connection_use.set(use)
         try:
             async with asyncio.timeout(self.timeouts.first_byte_s):
                 response = await self._session.request(
-                    "POST" if call.outgoing.body else "GET",
+                    "POST" if call.http_request.body else "GET",
                     call.url,
                     headers=call.headers(),
                     data=call.body(),
@@ -286,70 +288,74 @@ class Client:
                     proxy=call.proxy,
                     ssl=self._tls if call.url.scheme == "https" else True,
                 )
-            return await self._judge(call, response, sent_s)
+            return await self._check_response(call, response, sent_s)
         except (aiohttp.ClientError, OSError) as error:
-            way.drop()
-            return unreachable(call.provider.name, str(call.url.origin()), error, self.timeouts)
+            use.drop()
+            return unreachable_error(call.provider.name, str(call.url.origin()), error, self.timeouts)
         except BaseException:
-            way.drop()
+            use.drop()
             raise
         finally:
-            _way.reset(token)
+            _connection_use.reset(token)
 
-    async def _judge(
-        self, call: _Call, response: aiohttp.ClientResponse, sent_s: float
-    ) -> Reply | ProviderFault:
+    async def _check_response(
+        self, call: _PreparedCall, response: aiohttp.ClientResponse, sent_s: float
+    ) -> ResponseStream | ProviderFault:
         encoding = response.headers.get("Content-Encoding", "").strip().lower()
-        if response.status // 100 != 2 or response.content_type in _WEB_PAGES or not unpacks(encoding):
-            answer = await self._answer(call, response, encoding)
-            if answer.status == HTTPStatus.UNAUTHORIZED:
+        if response.status // 100 != 2 or response.content_type in _HTML_TYPES or not can_inflate(encoding):
+            error_response = await self._read_error_response(call, response, encoding)
+            if error_response.status == HTTPStatus.UNAUTHORIZED:
                 self._keys.pop(call.provider.key, None)  # it may be replaced meanwhile: look again next time
-            return refused(call.provider.name, answer, call.provider.key)
+            return refusal_error(call.provider.name, error_response, call.provider.key)
         clock = asyncio.get_running_loop().time
-        reply = Reply(call.provider.name, response, encoding, self.timeouts, self.caps)
+        stream = ResponseStream(call.provider.name, response, encoding, self.timeouts, self.limits)
         try:
-            await reply.begin(max(0.0, sent_s + self.timeouts.first_byte_s - clock()))
+            await stream.read_first(max(0.0, sent_s + self.timeouts.first_byte_s - clock()))
         except (ConnectionLost, Stalled) as fault:
-            lost = isinstance(fault, ConnectionLost)
-            return silent(call.provider.name, str(call.url.origin()), self.timeouts, lost=lost)
-        reply.waited_ms = round((clock() - sent_s) * 1000)
-        return reply
+            connection_lost = isinstance(fault, ConnectionLost)
+            return no_answer_error(
+                call.provider.name, str(call.url.origin()), self.timeouts, connection_lost=connection_lost
+            )
+        stream.waited_ms = round((clock() - sent_s) * 1000)
+        return stream
 
-    async def _answer(self, call: _Call, response: aiohttp.ClientResponse, encoding: str) -> Answer:
+    async def _read_error_response(
+        self, call: _PreparedCall, response: aiohttp.ClientResponse, encoding: str
+    ) -> ErrorResponse:
         """What the provider said instead of a response, without the key."""
         headers = response.headers
         code, message = "", ""
         if response.status // 100 == 3:
-            code, message = "redirected", f"it points to {_origin(headers.get('Location', ''))}"
+            code, message = "redirected", f"it points to {_redirect_origin(headers.get('Location', ''))}"
             response.close()
         elif response.status // 100 == 2:
             code, message = "not_a_response", f"it sent {response.content_type} {encoding}".rstrip()
             response.close()
         else:
-            code, message = read_problem(await self._error_body(response, encoding))
-        ids = (headers[name] for name in _REQUEST_IDS if name in headers)
-        return Answer(
+            code, message = read_error_body(await self._error_body(response, encoding))
+        request_ids = (headers[name] for name in _REQUEST_ID_HEADERS if name in headers)
+        return ErrorResponse(
             response.status,
-            call.hide(code),
-            call.hide(message),
-            call.hide(next(ids, "")),
-            retry_after_ms(headers, self._shell.now_s()),
+            call.hide_key(code),
+            call.hide_key(message),
+            call.hide_key(next(request_ids, "")),
+            retry_after_ms(headers, self._environment.now_s()),
             should_retry(headers),
         )
 
     async def _error_body(self, response: aiohttp.ClientResponse, encoding: str) -> bytes:
         body = bytearray()
         with contextlib.suppress(aiohttp.ClientError, OSError):
-            async with asyncio.timeout(_ERROR_BODY_S):
-                while len(body) < self.caps.error and (chunk := await response.content.readany()):
+            async with asyncio.timeout(_ERROR_BODY_TIMEOUT_S):
+                while len(body) < self.limits.error_bytes and (chunk := await response.content.readany()):
                     body += chunk
         response.close()
-        if encoding in ("", "identity") or not unpacks(encoding):
-            return bytes(body[: self.caps.error])
-        return Inflater(encoding, self.caps).feed(bytes(body))[: self.caps.error]
+        if encoding in ("", "identity") or not can_inflate(encoding):
+            return bytes(body[: self.limits.error_bytes])
+        return Inflater(encoding, self.limits).feed(bytes(body))[: self.limits.error_bytes]
 
 
-def _origin(location: str) -> str:
+def _redirect_origin(location: str) -> str:
     """Where a redirect leads, without what may be secret in it."""
     try:
         return str(URL(location).origin())

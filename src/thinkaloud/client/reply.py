@@ -13,11 +13,11 @@ import aiohttp
 import msgspec
 
 from thinkaloud.canon import ProviderFault
-from thinkaloud.client.faults import ConnectionLost, Stalled, too_large
-from thinkaloud.client.inflate import KIB, Caps, Inflater
+from thinkaloud.client.faults import ConnectionLost, Stalled, limit_exceeded
+from thinkaloud.client.inflate import KIB, Inflater, SizeLimits
 
-_SETTLE_S = 0.25
-_SETTLE_BYTES = 64 * KIB
+_DRAIN_S = 0.25
+_DRAIN_BYTES = 64 * KIB
 """How long, and for how many bytes, the end of a response is awaited once its turn is over."""
 
 
@@ -35,69 +35,74 @@ class Timeouts(msgspec.Struct, frozen=True):
 TIMEOUTS = Timeouts()
 
 
-class Watch:
+class StallTimer:
     """Calls out when a wait takes too long. One timer serves all waits, so that each costs little."""
 
-    def __init__(self, on_silence: Callable[[], None]) -> None:
+    def __init__(self, on_stall: Callable[[], None]) -> None:
         self._loop = asyncio.get_running_loop()
-        self._on_silence = on_silence
-        self._due: float | None = None
+        self._on_stall = on_stall
+        self._deadline: float | None = None
         self._timer: asyncio.TimerHandle | None = None
 
     def start(self, limit_s: float) -> None:
         """A wait begins."""
-        self._due = due = self._loop.time() + limit_s
+        self._deadline = deadline = self._loop.time() + limit_s
         if self._timer is None:
-            self._timer = self._loop.call_at(due, self._look)
-        elif self._timer.when() > due:
+            self._timer = self._loop.call_at(deadline, self._check)
+        elif self._timer.when() > deadline:
             self._timer.cancel()
-            self._timer = self._loop.call_at(due, self._look)
+            self._timer = self._loop.call_at(deadline, self._check)
 
-    def rest(self) -> None:
+    def pause(self) -> None:
         """The wait is over."""
-        self._due = None
+        self._deadline = None
 
     def stop(self) -> None:
         """There will be no more waits."""
-        self._due = None
+        self._deadline = None
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
-    def _look(self) -> None:
+    def _check(self) -> None:
         self._timer = None
-        if self._due is None:
+        if self._deadline is None:
             return
-        if self._loop.time() < self._due - 0.001:
-            self._timer = self._loop.call_at(self._due, self._look)
+        if self._loop.time() < self._deadline - 0.001:
+            self._timer = self._loop.call_at(self._deadline, self._check)
         else:
-            self._on_silence()
+            self._on_stall()
 
 
-class Reply:
+class ResponseStream:
     """The body of one response. `waited_ms` is the time from sending to its first byte."""
 
     def __init__(
-        self, name: str, response: aiohttp.ClientResponse, encoding: str, timeouts: Timeouts, caps: Caps
+        self,
+        provider_name: str,
+        response: aiohttp.ClientResponse,
+        encoding: str,
+        timeouts: Timeouts,
+        limits: SizeLimits,
     ) -> None:
-        self._name = name
+        self._provider_name = provider_name
         self._response = response
         self._content = response.content
-        self._inflater = Inflater(encoding, caps) if encoding not in ("", "identity") else None
-        self._most = self._left = caps.body
+        self._inflater = Inflater(encoding, limits) if encoding not in ("", "identity") else None
+        self._body_limit = self._bytes_left = limits.body_bytes
         self._timeouts = timeouts
         self._limit_s = timeouts.first_byte_s
-        self._watch = Watch(self._fell_silent)
-        self._silent_s: float | None = None
-        self._ahead: bytes | None = None
+        self._stall_timer = StallTimer(self._mark_stalled)
+        self._stalled_s: float | None = None
+        self._first_chunk: bytes | None = None
         self._fault: ProviderFault | None = None
-        self._over = False
+        self._finished = False
         self.waited_ms = 0
 
     def __repr__(self) -> str:
-        return f"<Reply of {self._name}: {self._response.status}>"
+        return f"<Reply of {self._provider_name}: {self._response.status}>"
 
-    def __aiter__(self) -> "Reply":
+    def __aiter__(self) -> "ResponseStream":
         return self
 
     async def __anext__(self) -> bytes:
@@ -106,18 +111,18 @@ class Reply:
             return chunk
         raise StopAsyncIteration
 
-    async def begin(self, limit_s: float) -> None:
+    async def read_first(self, limit_s: float) -> None:
         """Wait for the first piece; the next `read` gives it."""
         self._limit_s = limit_s
-        self._ahead = await self.read()
+        self._first_chunk = await self.read()
         self._limit_s = self._timeouts.idle_s
 
     async def read(self) -> bytes:
         """The next piece; nothing at the end. What cannot be read is raised as a `ProviderFault`."""
-        if self._ahead is not None:
-            chunk, self._ahead = self._ahead, None
+        if self._first_chunk is not None:
+            chunk, self._first_chunk = self._first_chunk, None
             return chunk
-        while not self._over:
+        while not self._finished:
             if self._fault is not None:
                 fault, self._fault = self._fault, None
                 self.close()
@@ -127,76 +132,76 @@ class Reply:
                 chunk = self._inflater.feed(chunk)
                 self._fault = self._inflater.fault or self._fault
             if chunk:
-                return self._metered(chunk)
+                return self._count_bytes(chunk)
         return b""
 
     def close(self) -> None:
         """Drop the connection unless the response has come to its end; nothing is waited for."""
-        self._over = True
-        self._watch.stop()
-        self._cut()
+        self._finished = True
+        self._stall_timer.stop()
+        self._abort()
         self._response.close()
 
-    async def settle(self) -> None:
+    async def drain(self) -> None:
         """Keep the connection for the next request if the response ends at once; drop it otherwise."""
-        left = _SETTLE_BYTES
+        bytes_left = _DRAIN_BYTES
         try:
             with contextlib.suppress(TimeoutError, aiohttp.ClientError, OSError):
-                async with asyncio.timeout(_SETTLE_S):
-                    while left > 0 and (chunk := await self._content.readany()):
-                        left -= len(chunk)
+                async with asyncio.timeout(_DRAIN_S):
+                    while bytes_left > 0 and (chunk := await self._content.readany()):
+                        bytes_left -= len(chunk)
         finally:
             self.close()
 
     async def _next(self) -> bytes:
         """Bytes from the connection; at its end, or when it broke, whatever is left of them."""
-        self._watch.start(self._limit_s)
+        self._stall_timer.start(self._limit_s)
         try:
             chunk = await self._content.readany()
         except (aiohttp.ClientError, OSError):
-            chunk = self._rest()
-            self._fault = self._broken()
+            chunk = self._buffered_bytes()
+            self._fault = self._break_error()
         finally:
-            self._watch.rest()
+            self._stall_timer.pause()
         if not chunk:
-            if self._silent_s is not None:
-                self._fault = self._broken()
+            if self._stalled_s is not None:
+                self._fault = self._break_error()
             elif self._fault is None:
                 self.close()
         return chunk
 
-    def _metered(self, chunk: bytes) -> bytes:
-        if len(chunk) <= self._left:
-            self._left -= len(chunk)
+    def _count_bytes(self, chunk: bytes) -> bytes:
+        if len(chunk) <= self._bytes_left:
+            self._bytes_left -= len(chunk)
             return chunk
-        self._fault = too_large("the response in bytes", self._most)
-        within, self._left = chunk[: self._left], 0
+        self._fault = limit_exceeded("the response in bytes", self._body_limit)
+        within, self._bytes_left = chunk[: self._bytes_left], 0
         if within:
             return within
         self.close()
         raise self._fault
 
-    def _rest(self) -> bytes:
+    def _buffered_bytes(self) -> bytes:
         """What had arrived before the connection broke: the reader would throw it away with its error."""
         self._content.set_exception(cast(Any, None))
         return self._content.read_nowait()
 
-    def _broken(self) -> ProviderFault:
-        if self._silent_s is None:
+    def _break_error(self) -> ProviderFault:
+        if self._stalled_s is None:
             return ConnectionLost(
-                f"The connection to {self._name} broke before it had said all. "
+                f"The connection to {self._provider_name} broke before it had said all. "
                 "What it said stands; ask again for the rest."
             )
         return Stalled(
-            f"{self._name} sent nothing for {self._silent_s:g} s, so the connection was closed. "
+            f"{self._provider_name} sent nothing for {self._stalled_s:g} s, so the connection was closed. "
             "What it said stands; ask again, or raise idle_s in Timeouts if it needs longer."
         )
 
-    def _fell_silent(self) -> None:
-        self._silent_s = self._limit_s
-        self._cut()
+    def _mark_stalled(self) -> None:
+        self._stalled_s = self._limit_s
+        self._abort()
 
-    def _cut(self) -> None:
+    def _abort(self) -> None:
         connection = self._response.connection
         if connection is not None and connection.transport is not None:
             connection.transport.abort()

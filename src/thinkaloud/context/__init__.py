@@ -1,9 +1,9 @@
 """Turns into the next request: what goes back to whom, in what form, and a report of every block."""
 
-from thinkaloud.context.building import Built, build
+from thinkaloud.context.building import BuiltRequest, build
 from thinkaloud.context.conversation import (
+    AnsweredTurn,
     Conversation,
-    Said,
     Step,
     read_conversation,
     write_conversation,
@@ -11,22 +11,22 @@ from thinkaloud.context.conversation import (
 from thinkaloud.context.fingerprints import fingerprint
 from thinkaloud.context.replaying import supports_thinking_blocks
 from thinkaloud.context.replies import replies_of, steps_of
-from thinkaloud.context.report import WHY, Fate, Line, Report, Total
-from thinkaloud.context.terms import ContextMode, Terms, Unsupported
+from thinkaloud.context.report import REASONS, Report, ReportLine, ReportTotal, SendStatus
+from thinkaloud.context.terms import BuildOptions, ContextMode, UnsupportedThoughts
 
 __all__ = [
-    "WHY",
-    "Built",
+    "REASONS",
+    "AnsweredTurn",
+    "BuildOptions",
+    "BuiltRequest",
     "ContextMode",
     "Conversation",
-    "Fate",
-    "Line",
     "Report",
-    "Said",
+    "ReportLine",
+    "ReportTotal",
+    "SendStatus",
     "Step",
-    "Terms",
-    "Total",
-    "Unsupported",
+    "UnsupportedThoughts",
     "build",
     "fingerprint",
     "read_conversation",

@@ -8,27 +8,27 @@ import msgspec
 
 from thinkaloud.canon import Kind
 from thinkaloud.canon.requests import (
-    Ask,
     AssistantMessage,
-    Call,
     Message,
     Request,
+    ThinkingParameters,
+    ToolCall,
     UserMessage,
 )
-from thinkaloud.catalog.rows import ReplayForm, Route, Sent
-from thinkaloud.context.conversation import Conversation, Said
-from thinkaloud.context.families import native
-from thinkaloud.context.fingerprints import Prefix
-from thinkaloud.context.notes import note
-from thinkaloud.context.plain import Plain
-from thinkaloud.context.replaying import Judge
-from thinkaloud.context.report import Fate, Line, Report
-from thinkaloud.context.speech import Speech, listen
-from thinkaloud.context.terms import Terms, Unsupported
+from thinkaloud.catalog.rows import ReplayForm, ReplayScope, Route
+from thinkaloud.context.conversation import AnsweredTurn, Conversation
+from thinkaloud.context.families import issued_by_route
+from thinkaloud.context.fingerprints import PrefixHash
+from thinkaloud.context.notes import thought_note
+from thinkaloud.context.plain import PlainCalls
+from thinkaloud.context.replaying import ReplayRules
+from thinkaloud.context.report import Report, ReportLine, SendStatus
+from thinkaloud.context.speech import SentTurn, analyse
+from thinkaloud.context.terms import BuildOptions, UnsupportedThoughts
 from thinkaloud.transcript import Block
 
 
-class Built(msgspec.Struct, frozen=True):
+class BuiltRequest(msgspec.Struct, frozen=True):
     """A request, what became of every block, and the fingerprint to keep with the answer (`Said.prefix`)."""
 
     request: Request
@@ -36,193 +36,216 @@ class Built(msgspec.Struct, frozen=True):
     prefix: str
 
 
-def build(conversation: Conversation, route: Route, terms: Terms | None = None) -> Built:
+def build(conversation: Conversation, route: Route, options: BuildOptions | None = None) -> BuiltRequest:
     """The request that asks this route to go on with the conversation."""
-    terms = terms or Terms()
-    builder = _Builder(conversation, route, terms)
+    options = options or BuildOptions()
+    builder = _RequestBuilder(conversation, route, options)
     builder.run()
-    ask, notes = _fitting(terms.ask, route, builder)
+    ask, notes = _fit_open_loop(options.ask, route, builder)
     request = Request(
         model=route.model_id,
         messages=tuple(builder.messages),
         system=conversation.system,
         tools=conversation.tools,
-        tool_choice=terms.tool_choice,
-        ask=ask,
-        max_tokens=terms.max_tokens,
-        stream=terms.stream,
+        tool_choice=options.tool_choice,
+        thinking=ask,
+        max_tokens=options.max_tokens,
+        stream=options.stream,
     )
-    return Built(request, Report(tuple(builder.lines), notes), builder.prefix.fingerprint)
+    return BuiltRequest(request, Report(tuple(builder.lines), notes), builder.prefix.fingerprint)
 
 
-class _Builder:
+class _RequestBuilder:
     """Goes through the steps once; what it has said of a step never changes."""
 
-    def __init__(self, conversation: Conversation, route: Route, terms: Terms) -> None:
+    def __init__(self, conversation: Conversation, route: Route, options: BuildOptions) -> None:
         self._steps = conversation.steps
         self._route = route
-        self._unsupported = terms.unsupported
-        self._mode = terms.ask.mode
-        self._heard = listen(self._steps, self._demands)
-        self.loop = self._heard.loop
-        self.judge = Judge(route, terms, self.loop)
-        self._last_asked = max(
+        self._unsupported = options.unsupported
+        self._mode = options.ask.mode
+        self._history = analyse(self._steps, self._requires_thought)
+        self.loop = self._history.open_loop
+        self.replay_rules = ReplayRules(route, options, self.loop)
+        self._last_user_step = max(
             (number for number, step in enumerate(self._steps) if isinstance(step, UserMessage)), default=-1
         )
-        self._plain = Plain()
-        self._foreign: list[Block] = []
+        self._plain_calls = PlainCalls()
+        self._foreign_thoughts: list[Block] = []
         self.messages: list[Message] = []
-        self.lines: list[Line] = []
-        self.bare: set[int] = set()
+        self.lines: list[ReportLine] = []
+        self.turns_without_thought: set[int] = set()
         """Turns that called tools and went without a thought."""
-        self.prefix = Prefix(conversation.system, conversation.tools)
+        self.prefix = PrefixHash(conversation.system, conversation.tools)
 
-    def _demands(self, said: Said) -> bool:
+    def _requires_thought(self, answered: AnsweredTurn) -> bool:
         """Whether a call of this turn is refused without its thought, however the model is asked."""
         rule = self._route.replay
-        demanded = rule.form is ReplayForm.VERBATIM and rule.required is not Sent.NONE
-        return demanded and self._mode not in ("enabled", "disabled") and native(said, self._route)
+        required = rule.form is ReplayForm.VERBATIM and rule.required is not ReplayScope.NONE
+        return (
+            required and self._mode not in ("enabled", "disabled") and issued_by_route(answered, self._route)
+        )
 
     def run(self) -> None:
         """Say every step."""
         for number, step in enumerate(self._steps):
-            if isinstance(step, Said):
-                self._say_turn(self._heard.speeches[number])
+            if isinstance(step, AnsweredTurn):
+                self._append_turn(self._history.turns[number])
             elif isinstance(step, UserMessage):
-                self._say(self._noted(step))
-            elif number in self._heard.lost:
-                self.lines.append(Line(number, None, "tool_result", Fate.WITHHELD, self._heard.lost[number]))
+                self._append(self._with_thought_note(step))
+            elif number in self._history.unmatched_results:
+                self.lines.append(
+                    ReportLine(
+                        number,
+                        None,
+                        "tool_result",
+                        SendStatus.WITHHELD,
+                        self._history.unmatched_results[number],
+                    )
+                )
 
-    def _say(self, message: Message) -> None:
+    def _append(self, message: Message) -> None:
         self.messages.append(message)
         self.prefix.add(message)
 
-    def _noted(self, message: UserMessage) -> UserMessage:
-        if not self._foreign:
+    def _with_thought_note(self, message: UserMessage) -> UserMessage:
+        if not self._foreign_thoughts:
             return message
-        told, self._foreign = note(self._foreign), []
-        return msgspec.structs.replace(message, text=f"{told}\n\n{message.text}" if message.text else told)
+        note_text, self._foreign_thoughts = thought_note(self._foreign_thoughts), []
+        return msgspec.structs.replace(
+            message, text=f"{note_text}\n\n{message.text}" if message.text else note_text
+        )
 
-    def _say_turn(self, speech: Speech) -> None:
-        if speech.left_out:
-            self._withhold(speech, speech.left_out)
+    def _append_turn(self, sent_turn: SentTurn) -> None:
+        if sent_turn.omit_reason:
+            self._withhold(sent_turn, sent_turn.omit_reason)
             return
-        ruled = self.judge.rule(speech, self.prefix.fingerprint)
-        if ruled in ("verbatim", "drop_block"):
-            self._say_verbatim(speech, ruled)
-        elif speech.spoken or speech.calls:
-            self._say_plain(speech, ruled)
+        decision = self.replay_rules.decide(sent_turn, self.prefix.fingerprint)
+        if decision in ("verbatim", "drop_block"):
+            self._append_verbatim(sent_turn, decision)
+        elif sent_turn.has_answer or sent_turn.calls:
+            self._append_plain(sent_turn, decision)
         else:
-            self._withhold(speech, "server_tool")
+            self._withhold(sent_turn, "server_tool")
 
-    def _withhold(self, speech: Speech, code: str) -> None:
-        lines = [self._line(speech, block, *_fate_out(block, code)) for block in speech.turn.blocks]
-        self.lines += lines or [Line(speech.step, None, "turn", Fate.WITHHELD, code)]
+    def _withhold(self, sent_turn: SentTurn, code: str) -> None:
+        lines = [
+            self._line(sent_turn, block, *_status_withheld(block, code)) for block in sent_turn.turn.blocks
+        ]
+        self.lines += lines or [ReportLine(sent_turn.step, None, "turn", SendStatus.WITHHELD, code)]
 
-    def _say_verbatim(self, speech: Speech, ruled: str) -> None:
-        assert speech.turn.message is not None
-        self._say(AssistantMessage(verbatim=speech.turn.message.payload))
-        for block, result in speech.calls:
-            self._plain.keep(block.call_id)
-            self._say(msgspec.structs.replace(result, call_id=block.call_id, name=result.name or block.name))
-        if not speech.thoughtful:
-            self.bare.add(speech.step)
+    def _append_verbatim(self, sent_turn: SentTurn, decision: str) -> None:
+        assert sent_turn.turn.message is not None
+        self._append(AssistantMessage(verbatim=sent_turn.turn.message.payload))
+        for block, result in sent_turn.calls:
+            self._plain_calls.reserve(block.call_id)
+            self._append(
+                msgspec.structs.replace(result, call_id=block.call_id, name=result.name or block.name)
+            )
+        if not sent_turn.has_thought:
+            self.turns_without_thought.add(sent_turn.step)
         self.lines += [
-            self._line(speech, block, *_fate_verbatim(block, ruled)) for block in speech.turn.blocks
+            self._line(sent_turn, block, *_status_verbatim(block, decision))
+            for block in sent_turn.turn.blocks
         ]
 
-    def _say_plain(self, speech: Speech, ruled: str) -> None:
-        named = self._plain.calls(speech, signed=ruled == "no_message")
-        self._say(
+    def _append_plain(self, sent_turn: SentTurn, decision: str) -> None:
+        calls = self._plain_calls.calls(sent_turn, signed=decision == "no_message")
+        self._append(
             AssistantMessage(
-                text=speech.turn.answer if speech.spoken else "",
-                calls=tuple(call for call, _ in named.values()),
-                **self._thought(speech, ruled),
+                text=sent_turn.turn.answer if sent_turn.has_answer else "",
+                calls=tuple(call for call, _ in calls.values()),
+                **self._reasoning_fields(sent_turn, decision),
             )
         )
-        for block, result in speech.calls:
-            call, _ = named[block.number]
-            self._say(msgspec.structs.replace(result, call_id=call.call_id, name=result.name or block.name))
-        self.bare.add(speech.step)
+        for block, result in sent_turn.calls:
+            call, _ = calls[block.number]
+            self._append(
+                msgspec.structs.replace(result, call_id=call.call_id, name=result.name or block.name)
+            )
+        self.turns_without_thought.add(sent_turn.step)
         self.lines += [
-            self._line(speech, block, *self._fate_plain(speech, block, ruled, named))
-            for block in speech.turn.blocks
+            self._line(sent_turn, block, *self._status_plain(sent_turn, block, decision, calls))
+            for block in sent_turn.turn.blocks
         ]
 
-    def _thought(self, speech: Speech, ruled: str) -> dict[str, str]:
-        text = speech.turn.reasoning if ruled == "field" else ""
-        if text or self.judge.echoes(speech):
+    def _reasoning_fields(self, sent_turn: SentTurn, decision: str) -> dict[str, str]:
+        text = sent_turn.turn.reasoning if decision == "field" else ""
+        if text or self.replay_rules.needs_empty_field(sent_turn):
             return {"reasoning": text, "reasoning_field": self._route.replay.field}
         return {}
 
-    def _fate_plain(
-        self, speech: Speech, block: Block, ruled: str, named: dict[int, tuple[Call, str]]
-    ) -> tuple[Fate, str]:
+    def _status_plain(
+        self, sent_turn: SentTurn, block: Block, decision: str, calls: dict[int, tuple[ToolCall, str]]
+    ) -> tuple[SendStatus, str]:
         if block.kind is Kind.REASONING:
-            return self._fate_of_thought(speech, block, ruled)
+            return self._status_of_thought(sent_turn, block, decision)
         if block.kind is Kind.TEXT:
-            return (Fate.WITHHELD, "empty") if block.blank else (Fate.SENT, "plain")
-        if block.number in named:
-            code = named[block.number][1]
-            return (Fate.SENT if code == "plain" else Fate.TRANSFORMED), code
-        return Fate.WITHHELD, "server_tool" if block.number in speech.served else "unanswered"
+            return (SendStatus.WITHHELD, "empty") if block.blank else (SendStatus.SENT, "plain")
+        if block.number in calls:
+            code = calls[block.number][1]
+            return (SendStatus.SENT if code == "plain" else SendStatus.TRANSFORMED), code
+        return SendStatus.WITHHELD, "server_tool" if block.number in sent_turn.server_calls else "unanswered"
 
-    def _fate_of_thought(self, speech: Speech, block: Block, ruled: str) -> tuple[Fate, str]:
-        if ruled == "field":
-            return (Fate.WITHHELD, "empty") if not block.text else (Fate.SENT, "field")
-        if ruled != "foreign" or self._unsupported is Unsupported.METADATA:
-            return Fate.WITHHELD, ruled
-        if self._unsupported is Unsupported.STRIP:
-            return Fate.WITHHELD, "stripped"
-        if block.blank or block.parent is not None or speech.step > self._last_asked:
-            return Fate.WITHHELD, "foreign"
-        self._foreign.append(block)
-        return Fate.TRANSFORMED, "note"
+    def _status_of_thought(self, sent_turn: SentTurn, block: Block, decision: str) -> tuple[SendStatus, str]:
+        if decision == "field":
+            return (SendStatus.WITHHELD, "empty") if not block.text else (SendStatus.SENT, "field")
+        if decision != "foreign" or self._unsupported is UnsupportedThoughts.METADATA:
+            return SendStatus.WITHHELD, decision
+        if self._unsupported is UnsupportedThoughts.STRIP:
+            return SendStatus.WITHHELD, "stripped"
+        if block.blank or block.parent is not None or sent_turn.step > self._last_user_step:
+            return SendStatus.WITHHELD, "foreign"
+        self._foreign_thoughts.append(block)
+        return SendStatus.TRANSFORMED, "note"
 
-    def _line(self, speech: Speech, block: Block, fate: Fate, code: str) -> Line:
+    def _line(self, sent_turn: SentTurn, block: Block, status: SendStatus, code: str) -> ReportLine:
         if block.parent is not None:
-            fate, code = Fate.WITHHELD, "nested"
-        return Line(speech.step, block.number, block.kind, fate, code, _tokens(speech, block))
+            status, code = SendStatus.WITHHELD, "nested"
+        return ReportLine(
+            sent_turn.step, block.number, block.kind, status, code, _reasoning_tokens(sent_turn, block)
+        )
 
 
-def _fitting(ask: Ask, route: Route, builder: _Builder) -> tuple[Ask, tuple[str, ...]]:
+def _fit_open_loop(
+    ask: ThinkingParameters, route: Route, builder: _RequestBuilder
+) -> tuple[ThinkingParameters, tuple[str, ...]]:
     """What is asked of the model, made to fit the loop that is open, and a word on what that changed.
 
     A budget demands that a loop begins and ends with a thought; what another model said has none that may be
     sent. A thought that is demanded though its prefix changed goes with the word to drop it.
     """
-    demanded = route.replay.form is ReplayForm.VERBATIM and route.replay.required is not Sent.NONE
+    required = route.replay.form is ReplayForm.VERBATIM and route.replay.required is not ReplayScope.NONE
     ends = {min(builder.loop), max(builder.loop)} if builder.loop else set()
-    if ask.mode == "enabled" and demanded and ends & builder.bare:
-        return msgspec.structs.replace(ask, mode="disabled", budget_tokens=None, display=""), (_PAUSED,)
-    if builder.judge.drops:
+    if ask.mode == "enabled" and required and ends & builder.turns_without_thought:
+        return msgspec.structs.replace(ask, mode="disabled", budget_tokens=None, display=""), (_PAUSED_NOTE,)
+    if builder.replay_rules.drops_blocks:
         template = (*ask.template, ("block_binding", "drop_block"))
-        return msgspec.structs.replace(ask, mode=ask.mode or "adaptive", template=template), (_DROPPED,)
+        return msgspec.structs.replace(ask, mode=ask.mode or "adaptive", template=template), (_DROPPED_NOTE,)
     return ask, ()
 
 
-_PAUSED = (
+_PAUSED_NOTE = (
     "Thinking is off for this request: the open tool loop goes on from an answer without a thought of this "
     "model, and with a budget it would refuse that. It thinks again after the next user message."
 )
-_DROPPED = (
+_DROPPED_NOTE = (
     "The provider is told to drop thoughts that no longer fit: something before the open tool loop changed, "
     "and the loop cannot go on without them."
 )
 
 
-def _fate_verbatim(block: Block, ruled: str) -> tuple[Fate, str]:
-    return Fate.SENT, ruled if block.kind is Kind.REASONING else "verbatim"
+def _status_verbatim(block: Block, decision: str) -> tuple[SendStatus, str]:
+    return SendStatus.SENT, decision if block.kind is Kind.REASONING else "verbatim"
 
 
-def _fate_out(block: Block, code: str) -> tuple[Fate, str]:
+def _status_withheld(block: Block, code: str) -> tuple[SendStatus, str]:
     if block.kind is Kind.TEXT and block.blank:
-        return Fate.WITHHELD, "empty"
-    return Fate.WITHHELD, code
+        return SendStatus.WITHHELD, "empty"
+    return SendStatus.WITHHELD, code
 
 
-def _tokens(speech: Speech, block: Block) -> int | None:
+def _reasoning_tokens(sent_turn: SentTurn, block: Block) -> int | None:
     """What a thought cost; known only where it is the turn's only one."""
     if block.kind is not Kind.REASONING or block.parent is not None:
         return None
-    return speech.turn.usage.reasoning if len(speech.turn.top(Kind.REASONING)) == 1 else None
+    return sent_turn.turn.usage.reasoning if len(sent_turn.turn.own_blocks(Kind.REASONING)) == 1 else None

@@ -9,15 +9,15 @@ from collections.abc import Iterable
 
 import msgspec
 
-from thinkaloud.canon.requests import Message, Tool
+from thinkaloud.canon.requests import Message, ToolDefinition
 
 _encoder = msgspec.json.Encoder(order="deterministic")
 
 
-class Prefix:
+class PrefixHash:
     """A fingerprint that grows with each message, at the cost of that message alone."""
 
-    def __init__(self, system: str, tools: Iterable[Tool]) -> None:
+    def __init__(self, system: str, tools: Iterable[ToolDefinition]) -> None:
         self._hash = hashlib.sha256(_encoder.encode((system, tuple(tools))))
 
     def add(self, message: Message) -> None:
@@ -31,9 +31,9 @@ class Prefix:
         return self._hash.copy().hexdigest()
 
 
-def fingerprint(system: str, tools: Iterable[Tool], messages: Iterable[Message]) -> str:
+def fingerprint(system: str, tools: Iterable[ToolDefinition], messages: Iterable[Message]) -> str:
     """SHA-256 over the canonical JSON of all that comes before an answer, in hex."""
-    prefix = Prefix(system, tools)
+    prefix = PrefixHash(system, tools)
     for message in messages:
         prefix.add(message)
     return prefix.fingerprint

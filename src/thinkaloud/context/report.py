@@ -6,7 +6,7 @@ from enum import StrEnum
 import msgspec
 
 
-class Fate(StrEnum):
+class SendStatus(StrEnum):
     """What became of a block."""
 
     SENT = "sent"
@@ -14,7 +14,7 @@ class Fate(StrEnum):
     TRANSFORMED = "transformed"
 
 
-WHY = {
+REASONS = {
     "verbatim": "It goes back byte for byte to the model that issued it.",
     "drop_block": "Something before it changed, but the open loop demands it: it goes back to be dropped.",
     "plain": "It is sent in plain form, which every model can read.",
@@ -42,23 +42,23 @@ WHY = {
 """Every reason: one word to branch on, and a sentence for people."""
 
 
-class Line(msgspec.Struct, frozen=True, omit_defaults=True):
+class ReportLine(msgspec.Struct, frozen=True, omit_defaults=True):
     """What became of one block (or of a tool's result, or of a turn without blocks: `block` is None)."""
 
     step: int
     block: int | None
     kind: str
-    fate: Fate
+    status: SendStatus
     code: str
     tokens: int | None = None
 
     @property
-    def why(self) -> str:
+    def reason(self) -> str:
         """The reason, for people."""
-        return WHY[self.code]
+        return REASONS[self.code]
 
 
-class Total(msgspec.Struct, frozen=True):
+class ReportTotal(msgspec.Struct, frozen=True):
     """How many blocks had a fate, and the tokens of their thoughts as far as they are known."""
 
     blocks: int = 0
@@ -68,16 +68,16 @@ class Total(msgspec.Struct, frozen=True):
 class Report(msgspec.Struct, frozen=True):
     """A line for every block of every turn, and what else changed."""
 
-    lines: tuple[Line, ...] = ()
+    lines: tuple[ReportLine, ...] = ()
     notes: tuple[str, ...] = ()
 
-    def total(self, fate: Fate) -> Total:
+    def total(self, status: SendStatus) -> ReportTotal:
         """The sum over all lines of one fate."""
-        lines = [line for line in self.lines if line.fate is fate and line.block is not None]
-        return Total(len(lines), _sum(line.tokens for line in lines))
+        lines = [line for line in self.lines if line.status is status and line.block is not None]
+        return ReportTotal(len(lines), _sum_known(line.tokens for line in lines))
 
 
-def _sum(counts: Iterable[int | None]) -> int | None:
+def _sum_known(counts: Iterable[int | None]) -> int | None:
     """The sum of what is known; None where nothing is."""
     known = [count for count in counts if count is not None]
     return sum(known) if known else None

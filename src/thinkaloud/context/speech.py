@@ -10,22 +10,22 @@ import msgspec
 
 from thinkaloud.canon import Kind
 from thinkaloud.canon.requests import ToolMessage, UserMessage
-from thinkaloud.context.conversation import Said, Step
-from thinkaloud.transcript import PAUSED, Block, Ending, Turn
+from thinkaloud.context.conversation import AnsweredTurn, Step
+from thinkaloud.transcript import PAUSE_TURN, Block, Ending, Turn
 
-_WHOLE = (Ending.ANSWERED, Ending.CALLED_TOOLS, Ending.REASONING_ONLY, Ending.EMPTY)
+_COMPLETE_ENDINGS = (Ending.ANSWERED, Ending.CALLED_TOOLS, Ending.REASONING_ONLY, Ending.EMPTY)
 
 
-class Speech(msgspec.Struct, frozen=True):
+class SentTurn(msgspec.Struct, frozen=True):
     """A turn, looked at for sending."""
 
     step: int
-    said: Said
+    answered: AnsweredTurn
     calls: tuple[tuple[Block, ToolMessage], ...] = ()
     """Calls that were answered, each with its result."""
     unanswered: tuple[int, ...] = ()
     """The calls that stay out, by block."""
-    served: tuple[int, ...] = ()
+    server_calls: tuple[int, ...] = ()
     """The calls that the provider itself ran, by block."""
     retried: bool = False
     """Nothing was said to it before the model was asked again."""
@@ -33,71 +33,80 @@ class Speech(msgspec.Struct, frozen=True):
     @property
     def turn(self) -> Turn:
         """The turn itself."""
-        return self.said.turn
+        return self.answered.turn
 
     @property
-    def whole(self) -> bool:
+    def complete(self) -> bool:
         """Whether the turn came to its own end."""
-        return self.turn.outcome is not None and self.turn.outcome.ending in _WHOLE
+        return self.turn.outcome is not None and self.turn.outcome.ending in _COMPLETE_ENDINGS
 
     @property
-    def called(self) -> bool:
+    def has_calls(self) -> bool:
         """Whether calls of this turn are sent."""
-        return bool(self.calls or self.served)
+        return bool(self.calls or self.server_calls)
 
     @property
-    def spoken(self) -> bool:
+    def has_answer(self) -> bool:
         """Whether there is an answer in it that a person could read."""
-        return any(not block.blank for block in self.turn.top(Kind.TEXT))
+        return any(not block.blank for block in self.turn.own_blocks(Kind.TEXT))
 
     @property
-    def left_out(self) -> str:
+    def omit_reason(self) -> str:
         """Why nothing of the turn is sent; empty where there is something to send."""
-        if not (self.spoken or self.called):
+        if not (self.has_answer or self.has_calls):
             if self.unanswered:
                 return "unanswered"
-            return "reasoning_only" if self.thoughtful else "empty"
+            return "reasoning_only" if self.has_thought else "empty"
         return "retried" if self.retried else ""
 
     @property
-    def thoughtful(self) -> bool:
+    def has_thought(self) -> bool:
         """Whether there is anything in it that only its issuer may see again."""
-        return any(block.kind is Kind.REASONING or block.seals for block in self.turn.top())
+        return any(block.kind is Kind.REASONING or block.seals for block in self.turn.own_blocks())
 
 
-class Heard(msgspec.Struct, frozen=True):
+class History(msgspec.Struct, frozen=True):
     """A whole conversation, looked at for sending."""
 
-    speeches: dict[int, Speech]
+    turns: dict[int, SentTurn]
     """Every turn, by its step."""
-    lost: dict[int, str]
+    unmatched_results: dict[int, str]
     """The results that belong to no call that is sent, by their step, with the reason."""
-    loop: frozenset[int]
+    open_loop: frozenset[int]
     """The turns of the tool loop that is still open."""
 
 
-def listen(steps: Sequence[Step], demanded: Callable[[Said], bool] = lambda _: False) -> Heard:
+def analyse(
+    steps: Sequence[Step], requires_thought: Callable[[AnsweredTurn], bool] = lambda _: False
+) -> History:
     """Every turn with its results, and which of them are still in an open loop.
 
     `demanded` says of a turn whether its calls are refused without their thought: then a turn that broke off
     keeps its calls to itself, since half a thought does not go back.
     """
-    answers, lost = _pair(steps)
-    speeches = {}
+    answers, unmatched_results = _pair_results(steps)
+    turns = {}
     for number, step in enumerate(steps):
-        if isinstance(step, Said):
-            found = answers.get(number, {})
-            speech = _hear(number, step, found)
-            if speech.calls and speech.thoughtful and not speech.whole and demanded(step):
-                alone = tuple(block.number for block, _ in speech.calls)
-                speech = msgspec.structs.replace(speech, calls=(), unanswered=alone)
-            speeches[number] = msgspec.structs.replace(speech, retried=_retried(speech, steps))
-            if speech.unanswered:
-                lost |= {at: "unanswered" for at, _ in found.values()}
-    return Heard(speeches, lost, _open_loop(steps, speeches, lost))
+        if isinstance(step, AnsweredTurn):
+            results = answers.get(number, {})
+            sent_turn = _sent_turn(number, step, results)
+            if (
+                sent_turn.calls
+                and sent_turn.has_thought
+                and not sent_turn.complete
+                and requires_thought(step)
+            ):
+                call_blocks = tuple(block.number for block, _ in sent_turn.calls)
+                sent_turn = msgspec.structs.replace(sent_turn, calls=(), unanswered=call_blocks)
+            turns[number] = msgspec.structs.replace(sent_turn, retried=_retried(sent_turn, steps))
+            if sent_turn.unanswered:
+                unmatched_results |= {result_step: "unanswered" for result_step, _ in results.values()}
+    return History(turns, unmatched_results, _open_loop(steps, turns, unmatched_results))
 
 
-def _open_loop(steps: Sequence[Step], speeches: dict[int, Speech], lost: dict[int, str]) -> frozenset[int]:
+def _open_loop(
+    steps: Sequence[Step], turns: dict[int, SentTurn], unmatched_results: dict[int, str]
+) -> frozenset[int]:
     """The turns with calls since a person last said something.
 
     What is said right after a result, before a model answered it, does not close the loop; an answer of which
@@ -109,72 +118,78 @@ def _open_loop(steps: Sequence[Step], speeches: dict[int, Speech], lost: dict[in
         if isinstance(step, UserMessage):
             loop = loop if after_result else set()
         elif isinstance(step, ToolMessage):
-            after_result = after_result or number not in lost
-        elif not speeches[number].left_out:
+            after_result = after_result or number not in unmatched_results
+        elif not turns[number].omit_reason:
             after_result = False
-            loop |= {number} if speeches[number].called else set()
+            loop |= {number} if turns[number].has_calls else set()
     return frozenset(loop)
 
 
-_Answers = dict[int, tuple[int, ToolMessage]]
+_CallResults = dict[int, tuple[int, ToolMessage]]
 """By block: the step of the result, and the result."""
 
 
-def _pair(steps: Sequence[Step]) -> tuple[dict[int, _Answers], dict[int, str]]:
+def _pair_results(steps: Sequence[Step]) -> tuple[dict[int, _CallResults], dict[int, str]]:
     """A result belongs to the nearest turn before it that called anything."""
-    answers: dict[int, _Answers] = {}
-    lost: dict[int, str] = {}
+    results: dict[int, _CallResults] = {}
+    unmatched: dict[int, str] = {}
     caller = -1
     for number, step in enumerate(steps):
-        if isinstance(step, Said) and _calls(step.turn):
+        if isinstance(step, AnsweredTurn) and _call_blocks(step.turn):
             caller = number
-            answers[caller] = {}
+            results[caller] = {}
         elif isinstance(step, ToolMessage):
-            block = _asking(step, steps[caller], answers[caller]) if caller >= 0 else None
+            block = _answered_call(step, steps[caller], results[caller]) if caller >= 0 else None
             if block is None:
-                lost[number] = "orphan"
+                unmatched[number] = "orphan"
             else:
-                answers[caller][block] = (number, step)
-    return answers, lost
+                results[caller][block] = (number, step)
+    return results, unmatched
 
 
-def _asking(result: ToolMessage, caller: Step, answered: _Answers) -> int | None:
+def _answered_call(result: ToolMessage, caller: Step, results: _CallResults) -> int | None:
     """The call that a result answers: the one with its id, or the next of its name where there are no ids."""
-    assert isinstance(caller, Said)
-    for block in _calls(caller.turn):
-        if block.number not in answered and _fits(result, block):
+    assert isinstance(caller, AnsweredTurn)
+    for block in _call_blocks(caller.turn):
+        if block.number not in results and _answers_call(result, block):
             return block.number
     return None
 
 
-def _fits(result: ToolMessage, block: Block) -> bool:
+def _answers_call(result: ToolMessage, block: Block) -> bool:
     if block.call_id:
         return result.call_id == block.call_id
     return result.name in ("", block.name)
 
 
-def _calls(turn: Turn) -> list[Block]:
-    return turn.top(Kind.TOOL_CALL, Kind.ASSISTANT_CALL)
+def _call_blocks(turn: Turn) -> list[Block]:
+    return turn.own_blocks(Kind.TOOL_CALL, Kind.ASSISTANT_CALL)
 
 
-def _hear(number: int, said: Said, answers: _Answers) -> Speech:
-    paused = said.turn.outcome is not None and said.turn.outcome.cause == PAUSED
-    rest = [block for block in _calls(said.turn) if block.number not in answers]
-    served = tuple(block.number for block in rest if block.result is not None or paused)
-    if len(served) < len(rest):
-        stay = tuple(block.number for block in _calls(said.turn) if block.number not in served)
-        return Speech(number, said, unanswered=stay, served=served)
-    return Speech(number, said, tuple(_answered(said.turn, answers)), served=served)
+def _sent_turn(number: int, answered: AnsweredTurn, results: _CallResults) -> SentTurn:
+    paused = answered.turn.outcome is not None and answered.turn.outcome.cause == PAUSE_TURN
+    unanswered = [block for block in _call_blocks(answered.turn) if block.number not in results]
+    server_calls = tuple(block.number for block in unanswered if block.result is not None or paused)
+    if len(server_calls) < len(unanswered):
+        omitted = tuple(
+            block.number for block in _call_blocks(answered.turn) if block.number not in server_calls
+        )
+        return SentTurn(number, answered, unanswered=omitted, server_calls=server_calls)
+    return SentTurn(
+        number, answered, tuple(_calls_with_results(answered.turn, results)), server_calls=server_calls
+    )
 
 
-def _answered(turn: Turn, answers: _Answers) -> Iterator[tuple[Block, ToolMessage]]:
-    for block in _calls(turn):
-        if block.number in answers:
-            yield block, answers[block.number][1]
+def _calls_with_results(turn: Turn, results: _CallResults) -> Iterator[tuple[Block, ToolMessage]]:
+    for block in _call_blocks(turn):
+        if block.number in results:
+            yield block, results[block.number][1]
 
 
-def _retried(speech: Speech, steps: Sequence[Step]) -> bool:
-    if speech.whole or speech.calls:
+def _retried(sent_turn: SentTurn, steps: Sequence[Step]) -> bool:
+    if sent_turn.complete or sent_turn.calls:
         return False
-    following = next((step for step in steps[speech.step + 1 :] if not isinstance(step, ToolMessage)), None)
-    return following is None or isinstance(following, Said)
+    following = next(
+        (step for step in steps[sent_turn.step + 1 :] if not isinstance(step, ToolMessage)), None
+    )
+    return following is None or isinstance(following, AnsweredTurn)

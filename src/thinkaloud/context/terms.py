@@ -4,7 +4,7 @@ from enum import StrEnum
 
 import msgspec
 
-from thinkaloud.canon.requests import Ask
+from thinkaloud.canon.requests import ThinkingParameters
 
 
 class ContextMode(StrEnum):
@@ -18,7 +18,7 @@ class ContextMode(StrEnum):
     """What the provider recommends."""
 
 
-class Unsupported(StrEnum):
+class UnsupportedThoughts(StrEnum):
     """What becomes of thoughts that the model cannot take."""
 
     STRIP = "strip"
@@ -28,12 +28,12 @@ class Unsupported(StrEnum):
     """A short note goes with the next user message."""
 
 
-class Terms(msgspec.Struct, frozen=True, kw_only=True):
+class BuildOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Everything about the next request that is not the conversation."""
 
     mode: ContextMode = ContextMode.PROVIDER_DEFAULT
-    unsupported: Unsupported = Unsupported.METADATA
-    ask: Ask = Ask()
+    unsupported: UnsupportedThoughts = UnsupportedThoughts.METADATA
+    ask: ThinkingParameters = ThinkingParameters()
     max_tokens: int | None = None
     tool_choice: str = ""
     stream: bool = True

@@ -9,28 +9,28 @@ from typing import Any
 
 import msgspec
 
-from thinkaloud.canon import Finish, Kind, Provenance, SealForm, Usage, newer
-from thinkaloud.dialects.blocks import Blocks
-from thinkaloud.dialects.counts import total
-from thinkaloud.dialects.faults import is_error, read_error
+from thinkaloud.canon import Finish, Kind, Provenance, SealForm, Usage, merge_usage
+from thinkaloud.dialects.blocks import TurnEmitter
+from thinkaloud.dialects.counts import add_counts
+from thinkaloud.dialects.faults import has_error, parse_error
 from thinkaloud.dialects.verbatim import (
     ABSENT,
     JsonObject,
-    encode,
-    grow,
-    grow_json,
+    append_json,
+    append_text,
+    encode_json,
+    finish_json,
     present,
-    raw_array,
-    raw_string,
-    raw_text,
-    settle_json,
+    raw_json,
+    raw_json_array,
+    string_or_json,
     text_of,
 )
 from thinkaloud.wire import Frame
 
 NAME = "anthropic_messages"
 
-_FINISHES = {
+_FINISH_BY_REASON = {
     "end_turn": Finish.STOP,
     "stop_sequence": Finish.STOP,
     "max_tokens": Finish.LENGTH,
@@ -40,7 +40,7 @@ _FINISHES = {
 }
 
 
-class Details(msgspec.Struct):
+class OutputDetails(msgspec.Struct):
     """What is inside the output tokens."""
 
     thinking_tokens: int | None = None
@@ -51,7 +51,7 @@ class Counts(msgspec.Struct):
 
     input_tokens: int | None = None
     output_tokens: int | None = None
-    output_tokens_details: Details | None = None
+    output_tokens_details: OutputDetails | None = None
     cache_read_input_tokens: int | None = None
     cache_creation_input_tokens: int | None = None
 
@@ -105,127 +105,129 @@ class Update(msgspec.Struct):
     stop_reason: str | None = None
 
 
-class Failure(msgspec.Struct):
+class ToolFailure(msgspec.Struct):
     """What a tool's result holds when the tool failed."""
 
     error_code: str = ""
 
 
-_update = msgspec.json.Decoder(Update)
-_content = msgspec.json.Decoder(Content)
-_object = msgspec.json.Decoder(dict[str, Any])
-_failure = msgspec.json.Decoder(Failure)
+_update_decoder = msgspec.json.Decoder(Update)
+_content_decoder = msgspec.json.Decoder(Content)
+_object_decoder = msgspec.json.Decoder(dict[str, Any])
+_failure_decoder = msgspec.json.Decoder(ToolFailure)
 
 
 class Reader:
     """Reads one message."""
 
-    def __init__(self, blocks: Blocks) -> None:
-        self._blocks = blocks
-        self._content: dict[int, JsonObject] = {}
-        self._calls: dict[str, int] = {}
+    def __init__(self, emitter: TurnEmitter) -> None:
+        self._emitter = emitter
+        self._content_by_index: dict[int, JsonObject] = {}
+        self._index_by_call_id: dict[str, int] = {}
         self._counts = Counts()
         self._stop_reason = ""
 
     def feed(self, frame: Frame) -> None:
         """One event of the stream, or the whole message."""
-        update = _update.decode(frame.data)
+        update = _update_decoder.decode(frame.data)
         match update.type:
             case "content_block_delta" if update.delta is not None:
-                self._grow(update.index, update.delta)
+                self._apply_delta(update.index, update.delta)
             case "content_block_start" if present(update.content_block):
-                self._content[update.index] = _object.decode(update.content_block)
-                self._start(update.index, _content.decode(update.content_block))
+                self._content_by_index[update.index] = _object_decoder.decode(update.content_block)
+                self._start_block(update.index, _content_decoder.decode(update.content_block))
             case "content_block_stop":
-                self._stop(update.index)
+                self._end_block(update.index)
             case "message_start" if update.message is not None:
-                self._blocks.begin(update.message.model)
-                self._count(update.message.usage)
+                self._emitter.start_turn(update.message.model)
+                self._report_usage(update.message.usage)
             case "message_delta":
                 self._stop_reason = (update.delta and update.delta.stop_reason) or self._stop_reason
-                self._count(update.usage)
+                self._report_usage(update.usage)
             case "message_stop":
-                self._finish(encode([self._content[index] for index in sorted(self._content)]))
+                self._finish(
+                    encode_json([self._content_by_index[index] for index in sorted(self._content_by_index)])
+                )
             case "message":
-                self._whole(update)
-            case _ if is_error(update.error):
-                self._blocks.fail(*read_error(update.error))
+                self._read_whole_message(update)
+            case _ if has_error(update.error):
+                self._emitter.fail(*parse_error(update.error))
 
     def close(self) -> None:
         """The bytes ended."""
-        self._blocks.cut_off("message_stop")
+        self._emitter.fail_cut_off("message_stop")
 
-    def _whole(self, message: Update) -> None:
-        self._blocks.begin(message.model)
+    def _read_whole_message(self, message: Update) -> None:
+        self._emitter.start_turn(message.model)
         contents = message.content or []
         for index, raw in enumerate(contents):
-            content = _content.decode(raw)
-            self._start(index, content)
-            self._blocks.seal(index, SealForm.SIGNATURE, content.signature or "")
-            self._blocks.end(index)
+            content = _content_decoder.decode(raw)
+            self._start_block(index, content)
+            self._emitter.seal(index, SealForm.SIGNATURE, content.signature or "")
+            self._emitter.end_block(index)
         self._stop_reason = message.stop_reason or ""
-        self._count(message.usage)
-        self._finish(raw_array(contents))
+        self._report_usage(message.usage)
+        self._finish(raw_json_array(contents))
 
-    def _start(self, index: int, content: Content) -> None:
+    def _start_block(self, index: int, content: Content) -> None:
         match content.type:
             case "text":
-                self._blocks.start(index, Kind.TEXT)
-                self._blocks.grow(index, content.text or "")
+                self._emitter.start_block(index, Kind.TEXT)
+                self._emitter.append(index, content.text or "")
             case "thinking":
-                self._blocks.start(index, Kind.REASONING, provenance=Provenance.SUMMARY)
-                self._blocks.grow(index, content.thinking or "")
+                self._emitter.start_block(index, Kind.REASONING, provenance=Provenance.SUMMARY)
+                self._emitter.append(index, content.thinking or "")
             case "redacted_thinking":
-                self._blocks.start(index, Kind.REASONING)
-                self._blocks.seal(index, SealForm.REDACTED, content.data or "")
+                self._emitter.start_block(index, Kind.REASONING)
+                self._emitter.seal(index, SealForm.REDACTED, content.data or "")
             case "tool_use" | "server_tool_use" | "mcp_tool_use":
-                self._call(index, content)
-            case _ if content.tool_use_id in self._calls:
-                result = raw_string(content.content)
-                error = (result or "failed") if content.is_error else _error_in(result)
-                self._blocks.finish_tool(self._calls[content.tool_use_id], result, error)
+                self._start_call(index, content)
+            case _ if content.tool_use_id in self._index_by_call_id:
+                result = string_or_json(content.content)
+                error = (result or "failed") if content.is_error else _error_code(result)
+                self._emitter.finish_tool(self._index_by_call_id[content.tool_use_id], result, error)
 
-    def _call(self, index: int, content: Content) -> None:
+    def _start_call(self, index: int, content: Content) -> None:
         call_id = content.id or ""
-        self._calls[call_id] = index
-        self._blocks.start(index, Kind.TOOL_CALL, name=content.name or "", call_id=call_id)
-        if (arguments := raw_text(content.input)) != "{}" or index not in self._content:
-            self._blocks.grow(index, arguments)
+        self._index_by_call_id[call_id] = index
+        self._emitter.start_block(index, Kind.TOOL_CALL, name=content.name or "", call_id=call_id)
+        if (arguments := raw_json(content.input)) != "{}" or index not in self._content_by_index:
+            self._emitter.append(index, arguments)
 
-    def _grow(self, index: int, delta: Delta) -> None:
-        block = self._content.setdefault(index, {})
+    def _apply_delta(self, index: int, delta: Delta) -> None:
+        block = self._content_by_index.setdefault(index, {})
         if delta.thinking:
-            self._blocks.say(index, Kind.REASONING, delta.thinking, Provenance.SUMMARY)
-            grow(block, "thinking", delta.thinking)
+            self._emitter.append_or_start(index, Kind.REASONING, delta.thinking, Provenance.SUMMARY)
+            append_text(block, "thinking", delta.thinking)
         elif delta.text:
-            self._blocks.say(index, Kind.TEXT, delta.text)
-            grow(block, "text", delta.text)
+            self._emitter.append_or_start(index, Kind.TEXT, delta.text)
+            append_text(block, "text", delta.text)
         elif delta.partial_json:
-            self._blocks.grow(index, delta.partial_json)
-            grow_json(block, delta.partial_json)
+            self._emitter.append(index, delta.partial_json)
+            append_json(block, delta.partial_json)
         elif delta.signature:
-            grow(block, "signature", delta.signature)
+            append_text(block, "signature", delta.signature)
         elif present(delta.citation):
             if not isinstance(block.get("citations"), list):
                 block["citations"] = []
             block["citations"].append(delta.citation)
 
-    def _stop(self, index: int) -> None:
-        block = self._content.get(index, {})
-        streamed = settle_json(block, block, "input")
+    def _end_block(self, index: int) -> None:
+        block = self._content_by_index.get(index, {})
+        streamed = finish_json(block, block, "input")
         if str(block.get("type")).endswith("tool_use") and not streamed and not block.get("input"):
-            self._blocks.grow(index, "{}")
-        self._blocks.seal(index, SealForm.SIGNATURE, text_of(block.get("signature")))
-        self._blocks.end(index)
+            self._emitter.append(index, "{}")
+        self._emitter.seal(index, SealForm.SIGNATURE, text_of(block.get("signature")))
+        self._emitter.end_block(index)
 
-    def _count(self, counts: Counts | None) -> None:
+    def _report_usage(self, counts: Counts | None) -> None:
         if counts is None:
             return
-        self._counts = counts = newer(self._counts, counts)
+        self._counts = counts = merge_usage(self._counts, counts)
         details = counts.output_tokens_details
-        self._blocks.report(
+        self._emitter.report_usage(
             Usage(
-                input=total(
+                input=add_counts(
                     counts.input_tokens, counts.cache_read_input_tokens, counts.cache_creation_input_tokens
                 ),
                 output=counts.output_tokens,
@@ -236,12 +238,12 @@ class Reader:
         )
 
     def _finish(self, content: str) -> None:
-        finish = _FINISHES.get(self._stop_reason, Finish.UNKNOWN)
-        self._blocks.finish(finish, self._stop_reason, f'{{"role":"assistant","content":{content}}}')
+        finish = _FINISH_BY_REASON.get(self._stop_reason, Finish.UNKNOWN)
+        self._emitter.finish(finish, self._stop_reason, f'{{"role":"assistant","content":{content}}}')
 
 
-def _error_in(result: str) -> str:
+def _error_code(result: str) -> str:
     """A server tool's result is a list when it went well and an object with a code when it did not."""
     if not result.startswith("{"):
         return ""
-    return _failure.decode(result).error_code
+    return _failure_decoder.decode(result).error_code

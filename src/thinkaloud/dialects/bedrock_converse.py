@@ -7,26 +7,26 @@ before the counts, and reasoning tokens are not counted apart.
 import msgspec
 
 from thinkaloud.canon import Finish, Kind, Provenance, SealForm, Usage
-from thinkaloud.dialects.blocks import Blocks
-from thinkaloud.dialects.counts import total
-from thinkaloud.dialects.faults import read_error
+from thinkaloud.dialects.blocks import TurnEmitter
+from thinkaloud.dialects.counts import add_counts
+from thinkaloud.dialects.faults import parse_error
 from thinkaloud.dialects.verbatim import (
     ABSENT,
     JsonObject,
-    encode,
-    grow,
-    grow_json,
+    append_json,
+    append_text,
+    encode_json,
+    finish_json,
     present,
-    raw_string,
-    raw_text,
-    settle_json,
+    raw_json,
+    string_or_json,
     text_of,
 )
 from thinkaloud.wire import Frame
 
 NAME = "bedrock_converse"
 
-_FINISHES = {
+_FINISH_BY_REASON = {
     "end_turn": Finish.STOP,
     "stop_sequence": Finish.STOP,
     "tool_use": Finish.TOOL_CALLS,
@@ -70,7 +70,7 @@ class ToolUse(msgspec.Struct, rename="camel"):
     input: msgspec.Raw = ABSENT
 
 
-class Block(msgspec.Struct, rename="camel"):
+class ContentBlock(msgspec.Struct, rename="camel"):
     """A block of content, or more of it, or its start."""
 
     text: str | None = None
@@ -94,121 +94,123 @@ class Update(msgspec.Struct, rename="camel"):
     """One event of a stream, or the whole response."""
 
     content_block_index: int = 0
-    start: Block | None = None
-    delta: Block | None = None
+    start: ContentBlock | None = None
+    delta: ContentBlock | None = None
     stop_reason: str | None = None
     usage: Counts | None = None
     output: Output | None = None
     message: str | None = None
 
 
-_update = msgspec.json.Decoder(Update)
-_message = msgspec.json.Decoder(Message)
-_block = msgspec.json.Decoder(Block)
+_update_decoder = msgspec.json.Decoder(Update)
+_message_decoder = msgspec.json.Decoder(Message)
+_block_decoder = msgspec.json.Decoder(ContentBlock)
 
 
 class Reader:
     """Reads one response."""
 
-    def __init__(self, blocks: Blocks) -> None:
-        self._blocks = blocks
-        self._content: dict[int, JsonObject] = {}
-        self._whole = ""
+    def __init__(self, emitter: TurnEmitter) -> None:
+        self._emitter = emitter
+        self._content_by_index: dict[int, JsonObject] = {}
+        self._whole_message = ""
         self._stop_reason = ""
 
     def feed(self, frame: Frame) -> None:
         """One event, or the whole response."""
         if frame.event.endswith(("Exception", "Error")):
-            code, message = read_error(frame.data)
-            self._blocks.fail(frame.event, message or code)
+            code, message = parse_error(frame.data)
+            self._emitter.fail(frame.event, message or code)
             return
-        update = _update.decode(frame.data)
+        update = _update_decoder.decode(frame.data)
         if update.message:
-            self._blocks.fail("provider_error", update.message)
+            self._emitter.fail("provider_error", update.message)
         elif update.output is not None and present(update.output.message):
-            self._whole = raw_text(update.output.message)
-            for index, raw in enumerate(_message.decode(update.output.message).content or ()):
-                self._read_block(index, _block.decode(raw))
+            self._whole_message = raw_json(update.output.message)
+            for index, raw in enumerate(_message_decoder.decode(update.output.message).content or ()):
+                self._read_block(index, _block_decoder.decode(raw))
         elif update.start is not None and update.start.tool_use is not None:
-            self._call(update.content_block_index, update.start.tool_use)
+            self._start_call(update.content_block_index, update.start.tool_use)
         elif update.delta is not None:
-            self._grow(update.content_block_index, update.delta)
+            self._apply_delta(update.content_block_index, update.delta)
         elif frame.event == "contentBlockStop":
-            self._stop(update.content_block_index)
+            self._end_block(update.content_block_index)
         self._stop_reason = update.stop_reason or self._stop_reason
         if update.usage is not None:
-            self._count(update.usage)
+            self._report_usage(update.usage)
 
     def close(self) -> None:
         """The bytes ended: that is an end if the provider had said why it stopped."""
         if not self._stop_reason:
-            self._blocks.cut_off("messageStop")
+            self._emitter.fail_cut_off("messageStop")
             return
-        content = encode([self._content[index] for index in sorted(self._content)])
-        message = self._whole or f'{{"role":"assistant","content":{content}}}'
-        self._blocks.finish(_FINISHES.get(self._stop_reason, Finish.UNKNOWN), self._stop_reason, message)
+        content = encode_json([self._content_by_index[index] for index in sorted(self._content_by_index)])
+        message = self._whole_message or f'{{"role":"assistant","content":{content}}}'
+        self._emitter.finish(
+            _FINISH_BY_REASON.get(self._stop_reason, Finish.UNKNOWN), self._stop_reason, message
+        )
 
-    def _read_block(self, index: int, block: Block) -> None:
+    def _read_block(self, index: int, block: ContentBlock) -> None:
         if block.tool_use is not None:
-            self._call(index, block.tool_use)
-            self._blocks.grow(index, raw_text(block.tool_use.input))
+            self._start_call(index, block.tool_use)
+            self._emitter.append(index, raw_json(block.tool_use.input))
         elif block.reasoning_content is not None:
             thought = block.reasoning_content
-            whole = thought.reasoning_text or ReasoningText()
-            self._blocks.start(index, Kind.REASONING, provenance=Provenance.UNKNOWN)
-            self._blocks.grow(index, whole.text or "")
-            self._blocks.seal(index, SealForm.SIGNATURE, whole.signature or "")
-            self._blocks.seal(index, SealForm.REDACTED, thought.redacted_content or "")
+            reasoning_text = thought.reasoning_text or ReasoningText()
+            self._emitter.start_block(index, Kind.REASONING, provenance=Provenance.UNKNOWN)
+            self._emitter.append(index, reasoning_text.text or "")
+            self._emitter.seal(index, SealForm.SIGNATURE, reasoning_text.signature or "")
+            self._emitter.seal(index, SealForm.REDACTED, thought.redacted_content or "")
         elif block.text is not None:
-            self._blocks.start(index, Kind.TEXT)
-            self._blocks.grow(index, block.text)
-        self._blocks.end(index)
+            self._emitter.start_block(index, Kind.TEXT)
+            self._emitter.append(index, block.text)
+        self._emitter.end_block(index)
 
-    def _call(self, index: int, call: ToolUse) -> None:
+    def _start_call(self, index: int, call: ToolUse) -> None:
         call_id = call.tool_use_id or ""
-        self._blocks.start(index, Kind.TOOL_CALL, name=call.name or "", call_id=call_id)
-        self._content[index] = {"toolUse": {"toolUseId": call_id, "name": call.name, "input": {}}}
+        self._emitter.start_block(index, Kind.TOOL_CALL, name=call.name or "", call_id=call_id)
+        self._content_by_index[index] = {"toolUse": {"toolUseId": call_id, "name": call.name, "input": {}}}
 
-    def _grow(self, index: int, delta: Block) -> None:
-        block = self._content.setdefault(index, {})
+    def _apply_delta(self, index: int, delta: ContentBlock) -> None:
+        block = self._content_by_index.setdefault(index, {})
         if delta.text is not None:
-            self._blocks.start(index, Kind.TEXT)
-            self._blocks.grow(index, delta.text)
-            grow(block, "text", delta.text)
+            self._emitter.start_block(index, Kind.TEXT)
+            self._emitter.append(index, delta.text)
+            append_text(block, "text", delta.text)
         elif delta.tool_use is not None:
-            text = raw_string(delta.tool_use.input)
-            self._blocks.grow(index, text)
-            grow_json(block, text)
+            text = string_or_json(delta.tool_use.input)
+            self._emitter.append(index, text)
+            append_json(block, text)
         elif delta.reasoning_content is not None:
-            self._think(index, block.setdefault("reasoningContent", {}), delta.reasoning_content)
+            self._apply_reasoning(index, block.setdefault("reasoningContent", {}), delta.reasoning_content)
 
-    def _think(self, index: int, block: JsonObject, thought: Reasoning) -> None:
-        self._blocks.start(index, Kind.REASONING)
+    def _apply_reasoning(self, index: int, block: JsonObject, thought: Reasoning) -> None:
+        self._emitter.start_block(index, Kind.REASONING)
         if thought.redacted_content:
-            grow(block, "redactedContent", thought.redacted_content)
+            append_text(block, "redactedContent", thought.redacted_content)
             return
-        whole = block.setdefault("reasoningText", {"text": ""})
+        reasoning_text = block.setdefault("reasoningText", {"text": ""})
         if thought.text:
-            self._blocks.grow(index, thought.text)
-            grow(whole, "text", thought.text)
+            self._emitter.append(index, thought.text)
+            append_text(reasoning_text, "text", thought.text)
         if thought.signature:
-            grow(whole, "signature", thought.signature)
+            append_text(reasoning_text, "signature", thought.signature)
 
-    def _stop(self, index: int) -> None:
-        block = self._content.get(index, {})
-        if "toolUse" in block and not settle_json(block, block["toolUse"], "input"):
-            self._blocks.grow(index, "{}")
+    def _end_block(self, index: int) -> None:
+        block = self._content_by_index.get(index, {})
+        if "toolUse" in block and not finish_json(block, block["toolUse"], "input"):
+            self._emitter.append(index, "{}")
         thought = block.get("reasoningContent", {})
-        self._blocks.seal(
+        self._emitter.seal(
             index, SealForm.SIGNATURE, text_of(thought.get("reasoningText", {}).get("signature"))
         )
-        self._blocks.seal(index, SealForm.REDACTED, text_of(thought.get("redactedContent")))
-        self._blocks.end(index)
+        self._emitter.seal(index, SealForm.REDACTED, text_of(thought.get("redactedContent")))
+        self._emitter.end_block(index)
 
-    def _count(self, counts: Counts) -> None:
-        self._blocks.report(
+    def _report_usage(self, counts: Counts) -> None:
+        self._emitter.report_usage(
             Usage(
-                input=total(
+                input=add_counts(
                     counts.input_tokens, counts.cache_read_input_tokens, counts.cache_write_input_tokens
                 ),
                 output=counts.output_tokens,

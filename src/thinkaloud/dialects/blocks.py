@@ -28,39 +28,39 @@ from thinkaloud.canon import (
     UsageReported,
 )
 
-_NO_COUNTS = Usage()
+_EMPTY_USAGE = Usage()
 
 
-class Blocks:
+class TurnEmitter:
     """Collects the events of one turn; `take` gives away those not taken yet."""
 
     def __init__(self, dialect: str, model: str = "") -> None:
         self.dialect = dialect
         self.model = model
-        self.over = False
-        self._begun = False
-        self._told: list[Event] = []
-        self._numbers: dict[Hashable, int] = {}
-        self._open: dict[Hashable, None] = {}
-        self._next = 0
-        self._growing: Hashable = None
-        self._pieces: list[str] = []
+        self.ended = False
+        self._started = False
+        self._events: list[Event] = []
+        self._numbers_by_key: dict[Hashable, int] = {}
+        self._open_keys: dict[Hashable, None] = {}
+        self._next_number = 0
+        self._pending_key: Hashable = None
+        self._pending_text: list[str] = []
 
-    def begin(self, model: str | None) -> None:
+    def start_turn(self, model: str | None) -> None:
         """The provider said which model speaks; the turn starts with that, or with the first thing told."""
-        if model and not self._begun:
+        if model and not self._started:
             self.model = model
-            self._begin()
+            self._emit_turn_started()
 
-    def is_open(self, key: Hashable) -> bool:
+    def has_open(self, key: Hashable) -> bool:
         """Whether a block has this key and has not ended."""
-        return key in self._open
+        return key in self._open_keys
 
-    def known(self, key: Hashable) -> bool:
+    def has_block(self, key: Hashable) -> bool:
         """Whether a block ever had this key."""
-        return key in self._numbers
+        return key in self._numbers_by_key
 
-    def start(
+    def start_block(
         self,
         key: Hashable,
         kind: Kind,
@@ -70,117 +70,119 @@ class Blocks:
         provenance: Provenance = Provenance.UNKNOWN,
     ) -> None:
         """Start a block, unless one of that key is open already."""
-        if key in self._open or self.over:
+        if key in self._open_keys or self.ended:
             return
-        self._tell(BlockStarted(self._next, kind, name, call_id, provenance=provenance))
-        self._numbers[key] = self._next
-        self._open[key] = None
-        self._next += 1
+        self._emit(BlockStarted(self._next_number, kind, name, call_id, provenance=provenance))
+        self._numbers_by_key[key] = self._next_number
+        self._open_keys[key] = None
+        self._next_number += 1
 
-    def grow(self, key: Hashable, text: str) -> None:
+    def append(self, key: Hashable, text: str) -> None:
         """Add text to an open block; no text is nothing."""
-        if self._growing == key and self._pieces:
+        if self._pending_key == key and self._pending_text:
             if text:
-                self._pieces.append(text)
-        elif text and key in self._open:
-            self._flush()
-            self._growing = key
-            self._pieces.append(text)
+                self._pending_text.append(text)
+        elif text and key in self._open_keys:
+            self._flush_text()
+            self._pending_key = key
+            self._pending_text.append(text)
 
-    def say(self, key: Hashable, kind: Kind, text: str, provenance: Provenance = Provenance.UNKNOWN) -> None:
+    def append_or_start(
+        self, key: Hashable, kind: Kind, text: str, provenance: Provenance = Provenance.UNKNOWN
+    ) -> None:
         """Add text, starting the block when the provider did not."""
         if not text:
             return
-        if key not in self._open:
-            self.start(key, kind, provenance=provenance)
-        self.grow(key, text)
+        if key not in self._open_keys:
+            self.start_block(key, kind, provenance=provenance)
+        self.append(key, text)
 
     def seal(self, key: Hashable, form: SealForm, payload: str) -> None:
         """Keep opaque data with the block that last had this key, ended or not."""
-        number = self._numbers.get(key)
-        if number is not None and payload and not self.over:
-            self._tell(BlockSealed(number, Seal(self.dialect, form, payload, self.model)))
+        number = self._numbers_by_key.get(key)
+        if number is not None and payload and not self.ended:
+            self._emit(BlockSealed(number, Seal(self.dialect, form, payload, self.model)))
 
     def finish_tool(self, key: Hashable, result: str, error: str = "") -> None:
         """A tool that the provider itself ran came back."""
-        number = self._numbers.get(key)
-        if number is not None and not self.over:
-            self._tell(ToolFinished(number, result, error))
+        number = self._numbers_by_key.get(key)
+        if number is not None and not self.ended:
+            self._emit(ToolFinished(number, result, error))
 
-    def refile(self, key: Hashable, kind: Kind, tail: int | None = None) -> None:
+    def reclassify(self, key: Hashable, kind: Kind, tail: int | None = None) -> None:
         """What was told in a block (or the last of it) turned out to be of another kind."""
-        number = self._numbers.get(key)
-        if number is None or self.over:
+        number = self._numbers_by_key.get(key)
+        if number is None or self.ended:
             return
         if tail is None:
-            self._tell(BlockReclassified(number, kind))
+            self._emit(BlockReclassified(number, kind))
         else:
-            self._tell(BlockReclassified(number, kind, tail, self._next))
-            self._next += 1
+            self._emit(BlockReclassified(number, kind, tail, self._next_number))
+            self._next_number += 1
 
-    def end(self, key: Hashable) -> None:
+    def end_block(self, key: Hashable) -> None:
         """End a block, if it is open."""
-        if key in self._open:
-            del self._open[key]
-            self._tell(BlockEnded(self._numbers[key]))
+        if key in self._open_keys:
+            del self._open_keys[key]
+            self._emit(BlockEnded(self._numbers_by_key[key]))
 
-    def end_all(self, *, but: Hashable = None) -> None:
+    def end_all_blocks(self, *, except_key: Hashable = None) -> None:
         """End every open block, except one."""
-        for key in [key for key in self._open if key != but]:
-            self.end(key)
+        for key in [key for key in self._open_keys if key != except_key]:
+            self.end_block(key)
 
-    def report(self, usage: Usage) -> None:
+    def report_usage(self, usage: Usage) -> None:
         """Counts came, if there is one among them."""
-        if usage != _NO_COUNTS and not self.over:
-            self._tell(UsageReported(usage))
+        if usage != _EMPTY_USAGE and not self.ended:
+            self._emit(UsageReported(usage))
 
-    def notice(self, code: str, text: str) -> None:
+    def add_notice(self, code: str, text: str) -> None:
         """Something to know that changes nothing."""
-        if not self.over:
-            self._tell(NoticeGiven(code, text))
+        if not self.ended:
+            self._emit(NoticeGiven(code, text))
 
-    def finish(self, finish: Finish, said: str = "", message: str = "") -> None:
+    def finish(self, finish: Finish, stop_reason: str = "", message: str = "") -> None:
         """The turn came to its end; `message` is the provider's own assistant message, as JSON."""
-        if self.over:
+        if self.ended:
             return
-        self.end_all()
+        self.end_all_blocks()
         seal = Seal(self.dialect, SealForm.MESSAGE, message, self.model) if message else None
-        self._tell(TurnEnded(finish, said, seal))
-        self.over = True
+        self._emit(TurnEnded(finish, stop_reason, seal))
+        self.ended = True
 
     def fail(self, code: str, message: str) -> None:
         """The turn broke: what is open was interrupted, what was told stands."""
-        if self.over:
+        if self.ended:
             return
-        for key in list(self._open):
-            self._tell(BlockEnded(self._numbers[key], interrupted=True))
-        self._open.clear()
-        self._tell(TurnFailed(code, message))
-        self.over = True
+        for key in list(self._open_keys):
+            self._emit(BlockEnded(self._numbers_by_key[key], interrupted=True))
+        self._open_keys.clear()
+        self._emit(TurnFailed(code, message))
+        self.ended = True
 
-    def cut_off(self, awaited: str) -> None:
+    def fail_cut_off(self, expected: str) -> None:
         """The bytes ended before the provider said that the turn did."""
-        self.fail("cut_off", f"{self.dialect} stopped before {awaited}")
+        self.fail("cut_off", f"{self.dialect} stopped before {expected}")
 
-    def take(self) -> list[Event]:
+    def drain(self) -> list[Event]:
         """The events since the last time."""
-        self._flush()
-        told, self._told = self._told, []
-        return told
+        self._flush_text()
+        events, self._events = self._events, []
+        return events
 
-    def _begin(self) -> None:
-        if not self._begun:
-            self._begun = True
-            self._told.append(TurnStarted(self.dialect, self.model))
+    def _emit_turn_started(self) -> None:
+        if not self._started:
+            self._started = True
+            self._events.append(TurnStarted(self.dialect, self.model))
 
-    def _tell(self, event: Event) -> None:
-        self._flush()
-        self._begin()
-        self._told.append(event)
+    def _emit(self, event: Event) -> None:
+        self._flush_text()
+        self._emit_turn_started()
+        self._events.append(event)
 
-    def _flush(self) -> None:
-        if self._pieces:
-            text = self._pieces[0] if len(self._pieces) == 1 else "".join(self._pieces)
-            self._told.append(BlockGrew(self._numbers[self._growing], text))
-            self._pieces = []
-            self._growing = None
+    def _flush_text(self) -> None:
+        if self._pending_text:
+            text = self._pending_text[0] if len(self._pending_text) == 1 else "".join(self._pending_text)
+            self._events.append(BlockGrew(self._numbers_by_key[self._pending_key], text))
+            self._pending_text = []
+            self._pending_key = None

@@ -6,21 +6,29 @@ The plan that older models write before they call tools is a thought too.
 import msgspec
 
 from thinkaloud.canon import Finish, Kind, Provenance, Usage
-from thinkaloud.dialects.blocks import Blocks
-from thinkaloud.dialects.faults import is_error, read_error
-from thinkaloud.dialects.verbatim import ABSENT, JsonObject, encode, grow, present, raw_string, raw_text
+from thinkaloud.dialects.blocks import TurnEmitter
+from thinkaloud.dialects.faults import has_error, parse_error
+from thinkaloud.dialects.verbatim import (
+    ABSENT,
+    JsonObject,
+    append_text,
+    encode_json,
+    present,
+    raw_json,
+    string_or_json,
+)
 from thinkaloud.wire import Frame
 
 NAME = "cohere_v2"
 
-_FINISHES = {
+_FINISH_BY_REASON = {
     "COMPLETE": Finish.STOP,
     "STOP_SEQUENCE": Finish.STOP,
     "MAX_TOKENS": Finish.LENGTH,
     "TOOL_CALL": Finish.TOOL_CALLS,
     "ERROR_TOXIC": Finish.REFUSAL,
 }
-_PLAN = "plan"
+_PLAN_KEY = "plan"
 
 
 class Tokens(msgspec.Struct):
@@ -89,110 +97,114 @@ class Update(msgspec.Struct):
     error: msgspec.Raw = ABSENT
 
 
-_update = msgspec.json.Decoder(Update)
-_message = msgspec.json.Decoder(Message)
+_update_decoder = msgspec.json.Decoder(Update)
+_message_decoder = msgspec.json.Decoder(Message)
 
 
 class Reader:
     """Reads one response."""
 
-    def __init__(self, blocks: Blocks) -> None:
-        self._blocks = blocks
-        self._content: dict[int, JsonObject] = {}
-        self._calls: dict[int, JsonObject] = {}
-        self._plan: JsonObject = {}
+    def __init__(self, emitter: TurnEmitter) -> None:
+        self._emitter = emitter
+        self._content_by_index: dict[int, JsonObject] = {}
+        self._calls_by_index: dict[int, JsonObject] = {}
+        self._plan_fields: JsonObject = {}
 
     def feed(self, frame: Frame) -> None:
         """One event, or the whole response."""
         if frame.data == b"[DONE]":
             return
-        update = _update.decode(frame.data)
+        update = _update_decoder.decode(frame.data)
         delta = update.delta or Delta()
-        if is_error(update.error):
-            self._blocks.fail(*read_error(update.error))
+        if has_error(update.error):
+            self._emitter.fail(*parse_error(update.error))
         elif update.type == "message-end":
-            self._end(delta.finish_reason or "", delta.usage, self._message(), delta.error)
+            self._finish(delta.finish_reason or "", delta.usage, self._encode_message(), delta.error)
         elif update.type.endswith("-end"):
-            self._blocks.end(_key(update))
+            self._emitter.end_block(_block_key(update))
         elif update.delta is not None:
-            self._read_piece(update, delta.message or Message())
+            self._read_delta(update, delta.message or Message())
         elif update.finish_reason is not None and present(update.message):
-            self._read_whole(_message.decode(update.message))
-            self._end(update.finish_reason, update.usage, raw_text(update.message))
+            self._read_whole_message(_message_decoder.decode(update.message))
+            self._finish(update.finish_reason, update.usage, raw_json(update.message))
         elif update.message and bytes(update.message)[:1] == b'"':
-            self._blocks.fail("provider_error", raw_string(update.message))
+            self._emitter.fail("provider_error", string_or_json(update.message))
 
     def close(self) -> None:
         """The bytes ended."""
-        self._blocks.cut_off("message-end")
+        self._emitter.fail_cut_off("message-end")
 
-    def _read_whole(self, message: Message) -> None:
-        self._say(_PLAN, Kind.REASONING, message.tool_plan or "")
+    def _read_whole_message(self, message: Message) -> None:
+        self._append(_PLAN_KEY, Kind.REASONING, message.tool_plan or "")
         for index, content in enumerate(message.content if isinstance(message.content, list) else ()):
             self._read_content(("content", index), content)
-            self._blocks.end(("content", index))
+            self._emitter.end_block(("content", index))
         for index, call in enumerate(message.tool_calls if isinstance(message.tool_calls, list) else ()):
             self._read_call(("tool", index), call)
 
-    def _read_piece(self, update: Update, message: Message) -> None:
+    def _read_delta(self, update: Update, message: Message) -> None:
         if message.tool_plan:
-            self._say(_PLAN, Kind.REASONING, message.tool_plan)
-            grow(self._plan, "tool_plan", message.tool_plan)
+            self._append(_PLAN_KEY, Kind.REASONING, message.tool_plan)
+            append_text(self._plan_fields, "tool_plan", message.tool_plan)
         if isinstance(message.content, Content):
-            self._read_content(_key(update), message.content)
-            kept = self._content.setdefault(update.index, {"type": message.content.type})
+            self._read_content(_block_key(update), message.content)
+            content = self._content_by_index.setdefault(update.index, {"type": message.content.type})
             for field in ("thinking", "text"):
                 if (text := getattr(message.content, field)) is not None:
-                    grow(kept, field, text)
+                    append_text(content, field, text)
         if isinstance(message.tool_calls, ToolCall):
-            self._read_call(_key(update), message.tool_calls)
-            self._keep_call(update.index, message.tool_calls)
+            self._read_call(_block_key(update), message.tool_calls)
+            self._store_call(update.index, message.tool_calls)
 
     def _read_content(self, key: object, content: Content) -> None:
         kind = Kind.REASONING if content.type == "thinking" or content.thinking is not None else Kind.TEXT
         if content.type is not None:
-            self._blocks.end(_PLAN)
-            self._blocks.start(
+            self._emitter.end_block(_PLAN_KEY)
+            self._emitter.start_block(
                 key, kind, provenance=Provenance.RAW if kind is Kind.REASONING else Provenance.UNKNOWN
             )
-        self._say(key, kind, content.thinking or content.text or "")
+        self._append(key, kind, content.thinking or content.text or "")
 
     def _read_call(self, key: object, call: ToolCall) -> None:
         function = call.function or Function()
-        self._blocks.end(_PLAN)
-        self._blocks.start(key, Kind.TOOL_CALL, name=function.name or "", call_id=call.id or "")
-        self._blocks.grow(key, function.arguments or "")
+        self._emitter.end_block(_PLAN_KEY)
+        self._emitter.start_block(key, Kind.TOOL_CALL, name=function.name or "", call_id=call.id or "")
+        self._emitter.append(key, function.arguments or "")
 
-    def _say(self, key: object, kind: Kind, text: str) -> None:
-        self._blocks.say(key, kind, text, Provenance.RAW if kind is Kind.REASONING else Provenance.UNKNOWN)
+    def _append(self, key: object, kind: Kind, text: str) -> None:
+        self._emitter.append_or_start(
+            key, kind, text, Provenance.RAW if kind is Kind.REASONING else Provenance.UNKNOWN
+        )
 
-    def _keep_call(self, index: int, call: ToolCall) -> None:
+    def _store_call(self, index: int, call: ToolCall) -> None:
         function = call.function or Function()
-        kept = self._calls.setdefault(
+        stored_call = self._calls_by_index.setdefault(
             index, {"id": call.id, "type": "function", "function": {"name": function.name, "arguments": ""}}
         )
-        grow(kept["function"], "arguments", function.arguments or "")
+        append_text(stored_call["function"], "arguments", function.arguments or "")
 
-    def _message(self) -> str:
-        message: JsonObject = {"role": "assistant", **self._plan}
-        message["content"] = [self._content[index] for index in sorted(self._content)]
-        if self._calls:
-            message["tool_calls"] = [self._calls[index] for index in sorted(self._calls)]
-        return encode(message)
+    def _encode_message(self) -> str:
+        message: JsonObject = {"role": "assistant", **self._plan_fields}
+        message["content"] = [self._content_by_index[index] for index in sorted(self._content_by_index)]
+        if self._calls_by_index:
+            message["tool_calls"] = [self._calls_by_index[index] for index in sorted(self._calls_by_index)]
+        return encode_json(message)
 
-    def _end(self, said: str, counts: Counts | None, message: str, error: str | None = None) -> None:
+    def _finish(
+        self, finish_reason: str, counts: Counts | None, message: str, error: str | None = None
+    ) -> None:
         if counts is not None and counts.tokens is not None:
             tokens = counts.tokens
-            self._blocks.report(
+            self._emitter.report_usage(
                 Usage(
                     tokens.input_tokens, tokens.output_tokens, tokens.reasoning_tokens, counts.cached_tokens
                 )
             )
-        if said in ("ERROR", "TIMEOUT"):
-            self._blocks.fail(said.lower(), error or f"{NAME} ended the turn with {said}")
+        if finish_reason in ("ERROR", "TIMEOUT"):
+            self._emitter.fail(finish_reason.lower(), error or f"{NAME} ended the turn with {finish_reason}")
         else:
-            self._blocks.finish(_FINISHES.get(said, Finish.UNKNOWN), said, message)
+            self._emitter.finish(_FINISH_BY_REASON.get(finish_reason, Finish.UNKNOWN), finish_reason, message)
 
 
-def _key(update: Update) -> tuple[str, int]:
+def _block_key(update: Update) -> tuple[str, int]:
     return ("tool" if update.type.startswith("tool-call") else "content", update.index)

@@ -1,10 +1,10 @@
 """Token counts as providers report them: some leave out what others include."""
 
 
-def total(first: int | None, *more: int | None) -> int | None:
+def add_counts(count: int | None, *others: int | None) -> int | None:
     """A sum of counts, unknown when the first is; the others may be missing."""
-    if first is None:
+    if count is None:
         return None
-    for count in more:
-        first += count or 0
-    return first
+    for other in others:
+        count += other or 0
+    return count

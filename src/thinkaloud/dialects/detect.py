@@ -47,21 +47,21 @@ class Clues(msgspec.Struct):
     request_id: str | None = None
 
 
-class Status(msgspec.Struct):
+class GoogleError(msgspec.Struct):
     """Google's errors have a status in words."""
 
     status: str | None = None
 
 
-_clues = msgspec.json.Decoder(Clues)
-_status = msgspec.json.Decoder(Status)
+_clues_decoder = msgspec.json.Decoder(Clues)
+_google_error_decoder = msgspec.json.Decoder(GoogleError)
 
 
-def _is_token(clues: Clues) -> bool:
+def _has_token(clues: Clues) -> bool:
     return present(clues.text) and (present(clues.token) or present(clues.generation_tokens))
 
 
-_ANTHROPIC = (
+_ANTHROPIC_TYPES = (
     "message_start",
     "message_delta",
     "message_stop",
@@ -69,7 +69,7 @@ _ANTHROPIC = (
     "content_block_delta",
     "message",
 )
-_COHERE = (
+_COHERE_TYPES = (
     "message-start",
     "content-start",
     "content-delta",
@@ -78,14 +78,14 @@ _COHERE = (
     "message-end",
 )
 
-_RULES: tuple[tuple[str, Callable[[Clues], bool]], ...] = (
-    (anthropic_messages.NAME, lambda clue: clue.type in _ANTHROPIC),
+_DETECTION_RULES: tuple[tuple[str, Callable[[Clues], bool]], ...] = (
+    (anthropic_messages.NAME, lambda clue: clue.type in _ANTHROPIC_TYPES),
     (
         openai_responses.NAME,
         lambda clue: clue.object == "response" or (clue.type or "").startswith("response."),
     ),
     (openai_responses.NAME, lambda clue: clue.type == "error" and clue.sequence_number is not None),
-    (cohere_v2.NAME, lambda clue: clue.type in _COHERE),
+    (cohere_v2.NAME, lambda clue: clue.type in _COHERE_TYPES),
     (gemini_interactions.NAME, lambda clue: clue.object == "interaction"),
     (gemini_interactions.NAME, lambda clue: (clue.event_type or "").startswith(("interaction.", "step."))),
     (openai_chat.NAME, lambda clue: present(clue.choices)),
@@ -94,33 +94,33 @@ _RULES: tuple[tuple[str, Callable[[Clues], bool]], ...] = (
     (ollama.NAME, lambda clue: clue.done is not None and (present(clue.message) or present(clue.response))),
     (bedrock_converse.NAME, lambda clue: present(clue.stop_reason) and present(clue.output)),
     (cohere_v2.NAME, lambda clue: present(clue.message) and present(clue.finish_reason)),
-    (text.NAME, _is_token),
+    (text.NAME, _has_token),
     (anthropic_messages.NAME, lambda clue: present(clue.error) and clue.type == "error"),
-    (gemini.NAME, lambda clue: present(clue.error) and _has_status(clue.error)),
+    (gemini.NAME, lambda clue: present(clue.error) and _has_google_status(clue.error)),
     (openai_chat.NAME, lambda clue: present(clue.error) or clue.object == "error"),
     (cohere_v2.NAME, lambda clue: bytes(clue.message)[:1] == b'"'),
 )
 
 
-def detect(frame: Frame) -> str | None:
+def detect_dialect(frame: Frame) -> str | None:
     """The dialect of a JSON frame; None where it does not say."""
     try:
-        clues = _clues.decode(frame.data)
+        clues = _clues_decoder.decode(frame.data)
     except (msgspec.MsgspecError, RecursionError):
         return None
-    return next((name for name, fits in _RULES if fits(clues)), None)
+    return next((name for name, matches in _DETECTION_RULES if matches(clues)), None)
 
 
-def is_token(line: bytes) -> bool:
+def token_line(line: bytes) -> bool:
     """Whether a line is one token of a local runner, as JSON."""
     try:
-        return _is_token(_clues.decode(line))
+        return _has_token(_clues_decoder.decode(line))
     except (msgspec.MsgspecError, RecursionError):
         return False
 
 
-def _has_status(error: msgspec.Raw) -> bool:
+def _has_google_status(error: msgspec.Raw) -> bool:
     try:
-        return _status.decode(error).status is not None
+        return _google_error_decoder.decode(error).status is not None
     except (msgspec.MsgspecError, RecursionError):
         return False

@@ -7,7 +7,7 @@ stream that began with HTTP 200.
 import msgspec
 
 
-class Problem(msgspec.Struct):
+class ErrorObject(msgspec.Struct):
     """An error object, as far as providers agree on one."""
 
     type: str | None = None
@@ -16,24 +16,24 @@ class Problem(msgspec.Struct):
     message: str | None = None
 
 
-_problem = msgspec.json.Decoder(Problem)
-_text = msgspec.json.Decoder(str)
+_error_decoder = msgspec.json.Decoder(ErrorObject)
+_string_decoder = msgspec.json.Decoder(str)
 
 
-def is_error(raw: msgspec.Raw | bytes) -> bool:
+def has_error(raw: msgspec.Raw | bytes) -> bool:
     """Whether an `error` field says that there is one."""
     return bytes(raw) not in (b"", b"null", b"{}", b'""', b"false")
 
 
-def read_error(raw: msgspec.Raw | bytes) -> tuple[str, str]:
+def parse_error(raw: msgspec.Raw | bytes) -> tuple[str, str]:
     """The code and the message of an error, whatever its shape; the raw JSON where there is no message."""
     try:
-        problem = _problem.decode(raw)
+        error = _error_decoder.decode(raw)
     except msgspec.MsgspecError:
         try:
-            return "provider_error", _text.decode(raw)
+            return "provider_error", _string_decoder.decode(raw)
         except msgspec.MsgspecError:
             return "provider_error", bytes(raw).decode(errors="replace")
-    named = problem.code if isinstance(problem.code, str) else None
-    code = problem.status or named or problem.type or problem.code or "provider_error"
-    return str(code), problem.message or bytes(raw).decode(errors="replace")
+    code_name = error.code if isinstance(error.code, str) else None
+    code = error.status or code_name or error.type or error.code or "provider_error"
+    return str(code), error.message or bytes(raw).decode(errors="replace")

@@ -8,15 +8,15 @@ back. Counts of candidates leave the thoughts out. Only the first candidate coun
 import msgspec
 
 from thinkaloud.canon import Finish, Kind, Provenance, SealForm, Usage
-from thinkaloud.dialects.blocks import Blocks
-from thinkaloud.dialects.counts import total
-from thinkaloud.dialects.faults import is_error, read_error
-from thinkaloud.dialects.verbatim import ABSENT, raw_array, raw_text
+from thinkaloud.dialects.blocks import TurnEmitter
+from thinkaloud.dialects.counts import add_counts
+from thinkaloud.dialects.faults import has_error, parse_error
+from thinkaloud.dialects.verbatim import ABSENT, raw_json, raw_json_array
 from thinkaloud.wire import Frame
 
 NAME = "gemini"
 
-_FINISHES: dict[str | int, Finish] = {
+_FINISH_BY_REASON: dict[str | int, Finish] = {
     "STOP": Finish.STOP,
     "MAX_TOKENS": Finish.LENGTH,
     "SAFETY": Finish.REFUSAL,
@@ -89,115 +89,119 @@ class Counts(msgspec.Struct, rename="camel"):
     cached_content_token_count: int | None = None
 
 
-class Feedback(msgspec.Struct, rename="camel"):
+class PromptFeedback(msgspec.Struct, rename="camel"):
     """Why a prompt was not answered at all."""
 
     block_reason: str | None = None
 
 
-class Piece(msgspec.Struct, rename="camel"):
+class ResponseChunk(msgspec.Struct, rename="camel"):
     """A piece of a stream, or a whole response."""
 
     candidates: list[Candidate] | None = None
     model_version: str | None = None
     usage_metadata: Counts | None = None
-    prompt_feedback: Feedback | None = None
+    prompt_feedback: PromptFeedback | None = None
     error: msgspec.Raw = ABSENT
 
 
-_piece = msgspec.json.Decoder(Piece)
-_part = msgspec.json.Decoder(Part)
+_chunk_decoder = msgspec.json.Decoder(ResponseChunk)
+_part_decoder = msgspec.json.Decoder(Part)
 
 
 class Reader:
     """Reads one response."""
 
-    def __init__(self, blocks: Blocks) -> None:
-        self._blocks = blocks
+    def __init__(self, emitter: TurnEmitter) -> None:
+        self._emitter = emitter
         self._parts: list[msgspec.Raw] = []
-        self._last: object = None
-        self._calls = 0
-        self._waiting = 0
+        self._last_key: object = None
+        self._call_count = 0
+        self._client_call_count = 0
         self._finish: Finish | None = None
-        self._said = ""
+        self._finish_reason = ""
 
     def feed(self, frame: Frame) -> None:
         """One piece."""
         if frame.data == b"[DONE]":
             return
-        piece = _piece.decode(frame.data)
-        self._blocks.begin(piece.model_version)
-        if is_error(piece.error):
-            self._blocks.fail(*read_error(piece.error))
-        for candidate in piece.candidates or ():
+        chunk = _chunk_decoder.decode(frame.data)
+        self._emitter.start_turn(chunk.model_version)
+        if has_error(chunk.error):
+            self._emitter.fail(*parse_error(chunk.error))
+        for candidate in chunk.candidates or ():
             if candidate.index == 0:
-                self._read(candidate)
-        if piece.usage_metadata is not None:
-            self._count(piece.usage_metadata)
-        if piece.prompt_feedback is not None and piece.prompt_feedback.block_reason:
-            self._finish, self._said = Finish.REFUSAL, piece.prompt_feedback.block_reason
+                self._read_candidate(candidate)
+        if chunk.usage_metadata is not None:
+            self._report_usage(chunk.usage_metadata)
+        if chunk.prompt_feedback is not None and chunk.prompt_feedback.block_reason:
+            self._finish, self._finish_reason = Finish.REFUSAL, chunk.prompt_feedback.block_reason
 
     def close(self) -> None:
         """The bytes ended: that is an end if the provider had said why it stopped."""
         if self._finish is None:
-            self._blocks.cut_off("finishReason")
+            self._emitter.fail_cut_off("finishReason")
             return
-        finish = Finish.TOOL_CALLS if self._waiting and self._finish is Finish.STOP else self._finish
-        self._blocks.finish(finish, self._said, f'{{"role":"model","parts":{raw_array(self._parts)}}}')
+        finish = (
+            Finish.TOOL_CALLS if self._client_call_count and self._finish is Finish.STOP else self._finish
+        )
+        self._emitter.finish(
+            finish, self._finish_reason, f'{{"role":"model","parts":{raw_json_array(self._parts)}}}'
+        )
 
-    def _read(self, candidate: Candidate) -> None:
+    def _read_candidate(self, candidate: Candidate) -> None:
         for raw in (candidate.content and candidate.content.parts) or ():
             self._parts.append(raw)
-            self._tell(_part.decode(raw))
+            self._read_part(_part_decoder.decode(raw))
         if candidate.finish_reason:
-            self._finish = _FINISHES.get(candidate.finish_reason, Finish.UNKNOWN)
-            self._said = str(candidate.finish_reason)
+            self._finish = _FINISH_BY_REASON.get(candidate.finish_reason, Finish.UNKNOWN)
+            self._finish_reason = str(candidate.finish_reason)
 
-    def _tell(self, part: Part) -> None:
+    def _read_part(self, part: Part) -> None:
         if part.function_call is not None:
             call = part.function_call
-            self._waiting += 1
-            self._call(call.name or "", call.id or "", raw_text(call.args) or "{}")
+            self._client_call_count += 1
+            self._add_call(call.name or "", call.id or "", raw_json(call.args) or "{}")
         elif part.executable_code is not None:
-            self._call("code_execution", "", part.executable_code.code or "")
+            self._add_call("code_execution", "", part.executable_code.code or "")
         elif part.code_execution_result is not None:
             result = part.code_execution_result
-            failed = "" if result.outcome in (None, "OUTCOME_OK") else str(result.outcome)
-            self._blocks.finish_tool(("call", self._calls), result.output or "", failed)
+            error = "" if result.outcome in (None, "OUTCOME_OK") else str(result.outcome)
+            self._emitter.finish_tool(("call", self._call_count), result.output or "", error)
         elif part.text:
-            self._say(Kind.REASONING if part.thought else Kind.TEXT, part.text)
+            self._append(Kind.REASONING if part.thought else Kind.TEXT, part.text)
         if part.thought_signature:
             self._seal(part.thought_signature)
 
-    def _say(self, kind: Kind, text: str) -> None:
-        if not self._blocks.is_open(kind):
-            self._blocks.end_all()
-        self._last = kind
-        self._blocks.say(
+    def _append(self, kind: Kind, text: str) -> None:
+        if not self._emitter.has_open(kind):
+            self._emitter.end_all_blocks()
+        self._last_key = kind
+        self._emitter.append_or_start(
             kind, kind, text, Provenance.SUMMARY if kind is Kind.REASONING else Provenance.UNKNOWN
         )
 
-    def _call(self, name: str, call_id: str, arguments: str) -> None:
-        self._blocks.end_all()
-        self._calls += 1
-        self._last = ("call", self._calls)
-        self._blocks.start(self._last, Kind.TOOL_CALL, name=name, call_id=call_id)
-        self._blocks.grow(self._last, arguments)
-        self._blocks.end(self._last)
+    def _add_call(self, name: str, call_id: str, arguments: str) -> None:
+        self._emitter.end_all_blocks()
+        self._call_count += 1
+        self._last_key = ("call", self._call_count)
+        self._emitter.start_block(self._last_key, Kind.TOOL_CALL, name=name, call_id=call_id)
+        self._emitter.append(self._last_key, arguments)
+        self._emitter.end_block(self._last_key)
 
     def _seal(self, signature: str) -> None:
         """The signature belongs to the part it came on; on an empty first part, to an answer yet to come."""
-        if self._last is None:
-            self._last = Kind.TEXT
-            self._blocks.start(Kind.TEXT, Kind.TEXT)
-        self._blocks.seal(self._last, SealForm.SIGNATURE, signature)
+        if self._last_key is None:
+            self._last_key = Kind.TEXT
+            self._emitter.start_block(Kind.TEXT, Kind.TEXT)
+        self._emitter.seal(self._last_key, SealForm.SIGNATURE, signature)
 
-    def _count(self, counts: Counts) -> None:
+    def _report_usage(self, counts: Counts) -> None:
         candidates, thoughts = counts.candidates_token_count, counts.thoughts_token_count
-        output = total(candidates, thoughts) if candidates is not None else thoughts
-        self._blocks.report(
+        output = add_counts(candidates, thoughts) if candidates is not None else thoughts
+        self._emitter.report_usage(
             Usage(
-                input=total(counts.prompt_token_count, counts.tool_use_prompt_token_count),
+                input=add_counts(counts.prompt_token_count, counts.tool_use_prompt_token_count),
                 output=output,
                 reasoning=thoughts,
                 cache_read=counts.cached_content_token_count,

@@ -8,26 +8,26 @@ from typing import Any
 import msgspec
 
 from thinkaloud.canon import Finish, Kind, Provenance, SealForm, Usage
-from thinkaloud.dialects.blocks import Blocks
-from thinkaloud.dialects.counts import total
-from thinkaloud.dialects.faults import is_error, read_error
+from thinkaloud.dialects.blocks import TurnEmitter
+from thinkaloud.dialects.counts import add_counts
+from thinkaloud.dialects.faults import has_error, parse_error
 from thinkaloud.dialects.verbatim import (
     ABSENT,
     JsonObject,
-    encode,
-    grow,
-    grow_json,
+    append_json,
+    append_text,
+    encode_json,
+    finish_json,
     present,
-    raw_array,
-    raw_string,
-    settle_json,
+    raw_json_array,
+    string_or_json,
     text_of,
 )
 from thinkaloud.wire import Frame
 
 NAME = "gemini_interactions"
 
-_FINISHES = {
+_FINISH_BY_STATUS = {
     "completed": Finish.STOP,
     "requires_action": Finish.TOOL_CALLS,
     "incomplete": Finish.LENGTH,
@@ -45,7 +45,7 @@ class Counts(msgspec.Struct):
     total_tool_use_tokens: int | None = None
 
 
-class Text(msgspec.Struct):
+class TextContent(msgspec.Struct):
     """A piece of text in a summary or an output."""
 
     text: str | None = None
@@ -60,8 +60,8 @@ class Step(msgspec.Struct):
     name: str | None = None
     arguments: msgspec.Raw = ABSENT
     signature: str | None = None
-    summary: list[Text] | None = None
-    content: list[Text] | None = None
+    summary: list[TextContent] | None = None
+    content: list[TextContent] | None = None
     result: msgspec.Raw = ABSENT
     is_error: bool | None = None
 
@@ -71,7 +71,7 @@ class Delta(msgspec.Struct):
 
     type: str = ""
     text: str | None = None
-    content: Text | None = None
+    content: TextContent | None = None
     signature: str | None = None
     arguments: msgspec.Raw = ABSENT
 
@@ -98,113 +98,118 @@ class Update(msgspec.Struct):
     error: msgspec.Raw = ABSENT
 
 
-_update = msgspec.json.Decoder(Update)
-_interaction = msgspec.json.Decoder(Interaction)
-_step = msgspec.json.Decoder(Step)
-_object = msgspec.json.Decoder(dict[str, Any])
+_update_decoder = msgspec.json.Decoder(Update)
+_interaction_decoder = msgspec.json.Decoder(Interaction)
+_step_decoder = msgspec.json.Decoder(Step)
+_object_decoder = msgspec.json.Decoder(dict[str, Any])
 
 
 class Reader:
     """Reads one interaction."""
 
-    def __init__(self, blocks: Blocks) -> None:
-        self._blocks = blocks
-        self._steps: dict[int, JsonObject] = {}
-        self._calls: dict[str, int] = {}
+    def __init__(self, emitter: TurnEmitter) -> None:
+        self._emitter = emitter
+        self._steps_by_index: dict[int, JsonObject] = {}
+        self._index_by_call_id: dict[str, int] = {}
 
     def feed(self, frame: Frame) -> None:
         """One event, or the whole interaction."""
         if frame.data == b"[DONE]":
             return
-        update = _update.decode(frame.data)
+        update = _update_decoder.decode(frame.data)
         if update.object == "interaction":
-            self._whole(_interaction.decode(frame.data))
+            self._read_whole_interaction(_interaction_decoder.decode(frame.data))
             return
         match update.event_type:
             case "step.start" if present(update.step):
-                self._steps[update.index] = _object.decode(update.step)
-                self._start(update.index, _step.decode(update.step))
+                self._steps_by_index[update.index] = _object_decoder.decode(update.step)
+                self._start_step(update.index, _step_decoder.decode(update.step))
             case "step.delta" if update.delta is not None:
-                self._grow(update.index, update.delta)
+                self._apply_delta(update.index, update.delta)
             case "step.stop":
-                self._stop(update.index)
+                self._end_step(update.index)
             case "interaction.completed" if update.interaction is not None:
-                self._end(update.interaction, encode([self._steps[index] for index in sorted(self._steps)]))
-            case _ if is_error(update.error):
-                self._blocks.fail(*read_error(update.error))
+                self._finish(
+                    update.interaction,
+                    encode_json([self._steps_by_index[index] for index in sorted(self._steps_by_index)]),
+                )
+            case _ if has_error(update.error):
+                self._emitter.fail(*parse_error(update.error))
             case _ if update.interaction is not None:
-                self._blocks.begin(update.interaction.model)
+                self._emitter.start_turn(update.interaction.model)
 
     def close(self) -> None:
         """The bytes ended."""
-        self._blocks.cut_off("interaction.completed")
+        self._emitter.fail_cut_off("interaction.completed")
 
-    def _whole(self, interaction: Interaction) -> None:
-        self._blocks.begin(interaction.model)
+    def _read_whole_interaction(self, interaction: Interaction) -> None:
+        self._emitter.start_turn(interaction.model)
         steps = interaction.steps or []
         for index, raw in enumerate(steps):
-            step = _step.decode(raw)
-            self._start(index, step)
+            step = _step_decoder.decode(raw)
+            self._start_step(index, step)
             if step.type.endswith("_call"):
-                self._blocks.grow(index, raw_string(step.arguments))
-            self._blocks.seal(index, SealForm.SIGNATURE, step.signature or "")
-            self._blocks.end(index)
-        self._end(interaction, raw_array(steps))
+                self._emitter.append(index, string_or_json(step.arguments))
+            self._emitter.seal(index, SealForm.SIGNATURE, step.signature or "")
+            self._emitter.end_block(index)
+        self._finish(interaction, raw_json_array(steps))
 
-    def _start(self, index: int, step: Step) -> None:
+    def _start_step(self, index: int, step: Step) -> None:
         if step.type == "thought":
-            self._blocks.start(index, Kind.REASONING, provenance=Provenance.SUMMARY)
-            self._blocks.grow(index, "".join(part.text or "" for part in step.summary or ()))
+            self._emitter.start_block(index, Kind.REASONING, provenance=Provenance.SUMMARY)
+            self._emitter.append(index, "".join(part.text or "" for part in step.summary or ()))
         elif step.type.endswith("_result"):
-            if (call := self._calls.get(step.call_id or "")) is not None:
-                result = raw_string(step.result)
-                self._blocks.finish_tool(call, result, (result or "failed") if step.is_error else "")
+            if (call_index := self._index_by_call_id.get(step.call_id or "")) is not None:
+                result = string_or_json(step.result)
+                self._emitter.finish_tool(call_index, result, (result or "failed") if step.is_error else "")
         elif step.type.endswith("_call"):
-            self._calls[step.id or ""] = index
-            self._blocks.start(index, Kind.TOOL_CALL, name=step.name or step.type, call_id=step.id or "")
+            self._index_by_call_id[step.id or ""] = index
+            self._emitter.start_block(
+                index, Kind.TOOL_CALL, name=step.name or step.type, call_id=step.id or ""
+            )
         else:
-            self._blocks.start(index, Kind.TEXT)
-            self._blocks.grow(index, "".join(part.text or "" for part in step.content or ()))
+            self._emitter.start_block(index, Kind.TEXT)
+            self._emitter.append(index, "".join(part.text or "" for part in step.content or ()))
 
-    def _grow(self, index: int, delta: Delta) -> None:
-        step = self._steps.setdefault(index, {})
+    def _apply_delta(self, index: int, delta: Delta) -> None:
+        step = self._steps_by_index.setdefault(index, {})
         text = delta.text or (delta.content and delta.content.text) or ""
         match delta.type:
             case "thought_signature":
-                grow(step, "signature", delta.signature or "")
+                append_text(step, "signature", delta.signature or "")
             case "thought_summary":
-                self._blocks.grow(index, text)
+                self._emitter.append(index, text)
                 step.setdefault("summary", []).append({"type": "text", "text": text})
             case "arguments_delta":
-                self._blocks.grow(index, raw_string(delta.arguments))
-                grow_json(step, raw_string(delta.arguments))
+                self._emitter.append(index, string_or_json(delta.arguments))
+                append_json(step, string_or_json(delta.arguments))
             case _ if text:
-                self._blocks.grow(index, text)
+                self._emitter.append(index, text)
                 step.setdefault("content", []).append({"type": "text", "text": text})
 
-    def _stop(self, index: int) -> None:
-        step = self._steps.get(index, {})
-        streamed = settle_json(step, step, "arguments")
+    def _end_step(self, index: int) -> None:
+        step = self._steps_by_index.get(index, {})
+        streamed = finish_json(step, step, "arguments")
         if str(step.get("type")).endswith("_call") and not streamed:
-            self._blocks.grow(index, encode(step.get("arguments") or {}))
-        self._blocks.seal(index, SealForm.SIGNATURE, text_of(step.get("signature")))
-        self._blocks.end(index)
+            self._emitter.append(index, encode_json(step.get("arguments") or {}))
+        self._emitter.seal(index, SealForm.SIGNATURE, text_of(step.get("signature")))
+        self._emitter.end_block(index)
 
-    def _end(self, interaction: Interaction, steps: str) -> None:
-        self._count(interaction.usage)
+    def _finish(self, interaction: Interaction, steps: str) -> None:
+        self._report_usage(interaction.usage)
         status = interaction.status or ""
-        if is_error(interaction.error) or status == "failed":
-            self._blocks.fail(*read_error(interaction.error or b'"the interaction failed"'))
+        if has_error(interaction.error) or status == "failed":
+            self._emitter.fail(*parse_error(interaction.error or b'"the interaction failed"'))
             return
-        self._blocks.finish(_FINISHES.get(status, Finish.UNKNOWN), status, steps)
+        self._emitter.finish(_FINISH_BY_STATUS.get(status, Finish.UNKNOWN), status, steps)
 
-    def _count(self, counts: Counts | None) -> None:
+    def _report_usage(self, counts: Counts | None) -> None:
         if counts is None:
             return
-        self._blocks.report(
+        self._emitter.report_usage(
             Usage(
-                input=total(counts.total_input_tokens, counts.total_tool_use_tokens),
-                output=total(counts.total_output_tokens, counts.total_thought_tokens),
+                input=add_counts(counts.total_input_tokens, counts.total_tool_use_tokens),
+                output=add_counts(counts.total_output_tokens, counts.total_thought_tokens),
                 reasoning=counts.total_thought_tokens,
                 cache_read=counts.total_cached_tokens,
             )

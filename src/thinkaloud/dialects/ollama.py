@@ -7,16 +7,16 @@ are whole. There is no count of reasoning tokens.
 import msgspec
 
 from thinkaloud.canon import Finish, Kind, Provenance, Usage
-from thinkaloud.dialects.blocks import Blocks
-from thinkaloud.dialects.faults import is_error, read_error
-from thinkaloud.dialects.profiles import Profile
-from thinkaloud.dialects.tagged_text import REASONING, TaggedText
-from thinkaloud.dialects.verbatim import ABSENT, JsonObject, encode, grow, raw_text
+from thinkaloud.dialects.blocks import TurnEmitter
+from thinkaloud.dialects.faults import has_error, parse_error
+from thinkaloud.dialects.profiles import TagProfile
+from thinkaloud.dialects.tagged_text import REASONING_KEY, TaggedText
+from thinkaloud.dialects.verbatim import ABSENT, JsonObject, append_text, encode_json, raw_json
 from thinkaloud.wire import Frame
 
 NAME = "ollama"
 
-_FINISHES = {"stop": Finish.STOP, "length": Finish.LENGTH}
+_FINISH_BY_REASON = {"stop": Finish.STOP, "length": Finish.LENGTH}
 
 
 class Function(msgspec.Struct):
@@ -41,7 +41,7 @@ class Message(msgspec.Struct):
     tool_calls: list[msgspec.Raw] | None = None
 
 
-class Line(msgspec.Struct):
+class ResponseLine(msgspec.Struct):
     """One line; generate says `response` and `thinking` where chat has a message."""
 
     model: str | None = None
@@ -55,66 +55,66 @@ class Line(msgspec.Struct):
     error: msgspec.Raw = ABSENT
 
 
-_line = msgspec.json.Decoder(Line)
-_tool_call = msgspec.json.Decoder(ToolCall)
+_line_decoder = msgspec.json.Decoder(ResponseLine)
+_tool_call_decoder = msgspec.json.Decoder(ToolCall)
 
 
 class Reader:
     """Reads one answer."""
 
-    def __init__(self, blocks: Blocks, tags: Profile | None = None) -> None:
-        self._blocks = blocks
-        self._text = TaggedText(blocks, tags)
-        self._called = 0
+    def __init__(self, emitter: TurnEmitter, tags: TagProfile | None = None) -> None:
+        self._emitter = emitter
+        self._tagged_text = TaggedText(emitter, tags)
+        self._call_count = 0
         self._message: JsonObject = {"role": "assistant", "content": ""}
 
     def feed(self, frame: Frame) -> None:
         """One line."""
-        line = _line.decode(frame.data)
-        self._blocks.begin(line.model)
-        if is_error(line.error):
-            self._text.close()
-            self._blocks.fail(*read_error(line.error))
+        line = _line_decoder.decode(frame.data)
+        self._emitter.start_turn(line.model)
+        if has_error(line.error):
+            self._tagged_text.close()
+            self._emitter.fail(*parse_error(line.error))
             return
-        self._read(line.message or Message(line.response, line.thinking))
+        self._read_message(line.message or Message(line.response, line.thinking))
         if line.done:
             self._finish(line)
 
     def close(self) -> None:
         """The bytes ended."""
-        self._text.close()
-        self._blocks.cut_off("done")
+        self._tagged_text.close()
+        self._emitter.fail_cut_off("done")
 
-    def _read(self, message: Message) -> None:
+    def _read_message(self, message: Message) -> None:
         if message.thinking:
-            self._text.off()
-            if not self._blocks.is_open(REASONING):
-                self._blocks.end_all()
-            self._blocks.say(REASONING, Kind.REASONING, message.thinking, Provenance.RAW)
-            grow(self._message, "thinking", message.thinking)
+            self._tagged_text.disable_tags()
+            if not self._emitter.has_open(REASONING_KEY):
+                self._emitter.end_all_blocks()
+            self._emitter.append_or_start(REASONING_KEY, Kind.REASONING, message.thinking, Provenance.RAW)
+            append_text(self._message, "thinking", message.thinking)
         if message.content:
-            self._text.feed(message.content)
-            grow(self._message, "content", message.content)
+            self._tagged_text.feed(message.content)
+            append_text(self._message, "content", message.content)
         for raw in message.tool_calls or ():
-            self._call(raw)
+            self._add_call(raw)
 
-    def _call(self, raw: msgspec.Raw) -> None:
-        self._text.close()
-        self._blocks.end_all()
-        call = _tool_call.decode(raw)
+    def _add_call(self, raw: msgspec.Raw) -> None:
+        self._tagged_text.close()
+        self._emitter.end_all_blocks()
+        call = _tool_call_decoder.decode(raw)
         function = call.function or Function()
-        self._called += 1
-        key = ("tool", self._called)
-        self._blocks.start(key, Kind.TOOL_CALL, name=function.name or "", call_id=call.id or "")
-        self._blocks.grow(key, raw_text(function.arguments) or "{}")
-        self._blocks.end(key)
+        self._call_count += 1
+        key = ("tool", self._call_count)
+        self._emitter.start_block(key, Kind.TOOL_CALL, name=function.name or "", call_id=call.id or "")
+        self._emitter.append(key, raw_json(function.arguments) or "{}")
+        self._emitter.end_block(key)
         self._message.setdefault("tool_calls", []).append(raw)
 
-    def _finish(self, line: Line) -> None:
-        self._text.close()
-        self._blocks.report(Usage(input=line.prompt_eval_count, output=line.eval_count))
-        said = line.done_reason or ""
-        finish = _FINISHES.get(said, Finish.UNKNOWN)
-        if self._called and finish is Finish.STOP:
+    def _finish(self, line: ResponseLine) -> None:
+        self._tagged_text.close()
+        self._emitter.report_usage(Usage(input=line.prompt_eval_count, output=line.eval_count))
+        done_reason = line.done_reason or ""
+        finish = _FINISH_BY_REASON.get(done_reason, Finish.UNKNOWN)
+        if self._call_count and finish is Finish.STOP:
             finish = Finish.TOOL_CALLS
-        self._blocks.finish(finish, said, encode(self._message))
+        self._emitter.finish(finish, done_reason, encode_json(self._message))

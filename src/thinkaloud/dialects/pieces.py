@@ -5,17 +5,17 @@ from typing import NamedTuple
 from thinkaloud.canon import Kind
 
 
-class Called(NamedTuple):
+class CallStarted(NamedTuple):
     """A tool call begins; its arguments follow as pieces of that kind."""
 
     name: str
 
 
-class Refiled(NamedTuple):
+class Reclassified(NamedTuple):
     """The block just told (or its last `tail` characters) is of another kind."""
 
     kind: Kind
     tail: int | None = None
 
 
-Piece = tuple[Kind, str] | Called | Refiled
+Piece = tuple[Kind, str] | CallStarted | Reclassified

@@ -13,7 +13,7 @@ import msgspec
 from thinkaloud.canon import UnknownProfile
 
 
-class Profile(msgspec.Struct, frozen=True):
+class TagProfile(msgspec.Struct, frozen=True):
     """The marks of one way of writing thoughts into text."""
 
     name: str
@@ -25,9 +25,9 @@ class Profile(msgspec.Struct, frozen=True):
     nesting: Literal["depth", "first_close"] = "depth"
     lone_close: Literal["literal", "reclassify"] = "literal"
     """A closing mark without an opening one: plain text, or the sign that all before it was a thought."""
-    ended_by: tuple[str, ...] = ()
+    end_markers: tuple[str, ...] = ()
     """Marks of tool calls that end a thought; they stay in the text."""
-    dropped: tuple[str, ...] = ()
+    dropped_markers: tuple[str, ...] = ()
     """Marks round the answer that are not part of it."""
     answer_from_thought: bool = False
     """When nothing but a thought came, it was the answer."""
@@ -35,19 +35,19 @@ class Profile(msgspec.Struct, frozen=True):
     """Harmony: messages with a header that names their channel."""
 
 
-_TOOL = ("<tool_call>",)
-_DSML = ("<｜DSML｜",)
-_RESPONSE = ("<response>", "</response>")
-_THINK = ("<think>", "</think>")
-_MM = (("<mm:think>", "</mm:think>"),)
-_HORIZON = tuple((f"<ifm|{way}>", f"</ifm|{way}>") for way in ("think", "think_fast", "think_faster"))
-_K3 = (("<|open|>think<|sep|>", "<|close|>think<|sep|>"),)
-_K3_ANSWER = ("<|open|>response<|sep|>", "<|close|>response<|sep|>")
-_GEMMA = (("<|channel>thought\n", "<channel|>"), ("<|channel>", "<channel|>"))
-_COHERE = (("<|START_THINKING|>", "<|END_THINKING|>"),)
-_COHERE_ANSWER = ("<|START_RESPONSE|>", "<|END_RESPONSE|>", "<|START_TEXT|>", "<|END_TEXT|>")
-_INKLING = (("<|content_thinking|>", "<|end_message|>"), ("<|content_thinking|>", "<|content_text|>"))
-_INKLING_ANSWER = (
+_TOOL_CALL_MARKERS = ("<tool_call>",)
+_DSML_MARKERS = ("<｜DSML｜",)
+_RESPONSE_MARKERS = ("<response>", "</response>")
+_THINK_PAIR = ("<think>", "</think>")
+_MM_PAIRS = (("<mm:think>", "</mm:think>"),)
+_HORIZON_PAIRS = tuple((f"<ifm|{tag}>", f"</ifm|{tag}>") for tag in ("think", "think_fast", "think_faster"))
+_K3_PAIRS = (("<|open|>think<|sep|>", "<|close|>think<|sep|>"),)
+_K3_ANSWER_MARKERS = ("<|open|>response<|sep|>", "<|close|>response<|sep|>")
+_GEMMA_PAIRS = (("<|channel>thought\n", "<channel|>"), ("<|channel>", "<channel|>"))
+_COHERE_PAIRS = (("<|START_THINKING|>", "<|END_THINKING|>"),)
+_COHERE_ANSWER_MARKERS = ("<|START_RESPONSE|>", "<|END_RESPONSE|>", "<|START_TEXT|>", "<|END_TEXT|>")
+_INKLING_PAIRS = (("<|content_thinking|>", "<|end_message|>"), ("<|content_thinking|>", "<|content_text|>"))
+_INKLING_ANSWER_MARKERS = (
     "<|message_model|>",
     "<|content_text|>",
     "<|end_message|>",
@@ -57,14 +57,14 @@ _INKLING_ANSWER = (
 PROFILES = {
     profile.name: profile
     for profile in (
-        Profile("off", pairs=()),
-        Profile("think"),
-        Profile("think_inside", starts_inside=True),
-        Profile("think_anywhere", anywhere=True),
-        Profile(
+        TagProfile("off", pairs=()),
+        TagProfile("think"),
+        TagProfile("think_inside", starts_inside=True),
+        TagProfile("think_anywhere", anywhere=True),
+        TagProfile(
             "prompted",
             pairs=(
-                _THINK,
+                _THINK_PAIR,
                 ("<thinking>", "</thinking>"),
                 ("<thought>", "</thought>"),
                 ("<reasoning>", "</reasoning>"),
@@ -72,42 +72,46 @@ PROFILES = {
             ),
             anywhere=True,
         ),
-        Profile("thought", pairs=(("<thought>", "</thought>"),)),
-        Profile("think_or_call", ended_by=_TOOL),
-        Profile("think_or_call_inside", starts_inside=True, ended_by=_TOOL),
-        Profile("deepseek", ended_by=_DSML),
-        Profile("deepseek_inside", starts_inside=True, ended_by=_DSML),
-        Profile("ernie", starts_inside=True, dropped=_RESPONSE),
-        Profile("hunyuan", dropped=("<answer>", "</answer>")),
-        Profile("hunyuan_suffix", pairs=(("<think:*>", "</think:*>"), _THINK)),
-        Profile("minimax_m3", pairs=_MM),
-        Profile("minimax_m3_inside", pairs=_MM, starts_inside=True),
-        Profile("seed", pairs=(("<seed:think>", "</seed:think>"),)),
-        Profile("k2_horizon", pairs=_HORIZON, ended_by=("<ifm|tool_calls>",)),
-        Profile("k2_horizon_inside", pairs=_HORIZON, starts_inside=True, ended_by=("<ifm|tool_calls>",)),
-        Profile("mistral", pairs=(("[THINK]", "[/THINK]"), _THINK)),
-        Profile("kimi_vl", pairs=(("◁think▷", "◁/think▷"),)),
-        Profile("kimi_k3", pairs=_K3, dropped=_K3_ANSWER),
-        Profile("kimi_k3_inside", pairs=_K3, starts_inside=True, dropped=_K3_ANSWER),
-        Profile("harmony", pairs=(), channels=True),
-        Profile("gemma", pairs=_GEMMA, anywhere=True, lone_close="reclassify"),
-        Profile("cohere", pairs=_COHERE, dropped=_COHERE_ANSWER),
-        Profile("cohere_inside", pairs=_COHERE, starts_inside=True, dropped=_COHERE_ANSWER),
-        Profile("inkling", pairs=_INKLING, anywhere=True, dropped=_INKLING_ANSWER),
-        Profile("apertus", pairs=(("<|inner_prefix|>", "<|inner_suffix|>"),), anywhere=True),
-        Profile("plamo", pairs=(("<|plamo:begin_think:plamo|>", "<|plamo:end_think:plamo|>"),)),
-        Profile("granite", pairs=(("Here is my thought process:", "Here is my response:"), _THINK)),
-        Profile("nemotron_nonempty", answer_from_thought=True),
+        TagProfile("thought", pairs=(("<thought>", "</thought>"),)),
+        TagProfile("think_or_call", end_markers=_TOOL_CALL_MARKERS),
+        TagProfile("think_or_call_inside", starts_inside=True, end_markers=_TOOL_CALL_MARKERS),
+        TagProfile("deepseek", end_markers=_DSML_MARKERS),
+        TagProfile("deepseek_inside", starts_inside=True, end_markers=_DSML_MARKERS),
+        TagProfile("ernie", starts_inside=True, dropped_markers=_RESPONSE_MARKERS),
+        TagProfile("hunyuan", dropped_markers=("<answer>", "</answer>")),
+        TagProfile("hunyuan_suffix", pairs=(("<think:*>", "</think:*>"), _THINK_PAIR)),
+        TagProfile("minimax_m3", pairs=_MM_PAIRS),
+        TagProfile("minimax_m3_inside", pairs=_MM_PAIRS, starts_inside=True),
+        TagProfile("seed", pairs=(("<seed:think>", "</seed:think>"),)),
+        TagProfile("k2_horizon", pairs=_HORIZON_PAIRS, end_markers=("<ifm|tool_calls>",)),
+        TagProfile(
+            "k2_horizon_inside", pairs=_HORIZON_PAIRS, starts_inside=True, end_markers=("<ifm|tool_calls>",)
+        ),
+        TagProfile("mistral", pairs=(("[THINK]", "[/THINK]"), _THINK_PAIR)),
+        TagProfile("kimi_vl", pairs=(("◁think▷", "◁/think▷"),)),
+        TagProfile("kimi_k3", pairs=_K3_PAIRS, dropped_markers=_K3_ANSWER_MARKERS),
+        TagProfile("kimi_k3_inside", pairs=_K3_PAIRS, starts_inside=True, dropped_markers=_K3_ANSWER_MARKERS),
+        TagProfile("harmony", pairs=(), channels=True),
+        TagProfile("gemma", pairs=_GEMMA_PAIRS, anywhere=True, lone_close="reclassify"),
+        TagProfile("cohere", pairs=_COHERE_PAIRS, dropped_markers=_COHERE_ANSWER_MARKERS),
+        TagProfile(
+            "cohere_inside", pairs=_COHERE_PAIRS, starts_inside=True, dropped_markers=_COHERE_ANSWER_MARKERS
+        ),
+        TagProfile("inkling", pairs=_INKLING_PAIRS, anywhere=True, dropped_markers=_INKLING_ANSWER_MARKERS),
+        TagProfile("apertus", pairs=(("<|inner_prefix|>", "<|inner_suffix|>"),), anywhere=True),
+        TagProfile("plamo", pairs=(("<|plamo:begin_think:plamo|>", "<|plamo:end_think:plamo|>"),)),
+        TagProfile("granite", pairs=(("Here is my thought process:", "Here is my response:"), _THINK_PAIR)),
+        TagProfile("nemotron_nonempty", answer_from_thought=True),
     )
 }
 
-_OPENING_MARKS = (
+_OPENING_MARKERS = (
     "<|channel|>",
     "<|start|>",
-    *(mark.partition("*")[0] for known in PROFILES.values() for mark, _ in known.pairs),
+    *(marker.partition("*")[0] for tag_profile in PROFILES.values() for marker, _ in tag_profile.pairs),
 )
 
-_FAMILIES = (
+_MODEL_FAMILIES = (
     (r"gpt-oss", "harmony", "harmony"),
     (r"deepseek-(r1|reasoner)|ds-r1", "deepseek", "think_inside"),
     (r"deepseek", "deepseek", "deepseek"),
@@ -141,30 +145,30 @@ A server that separates thoughts itself may send none, so only raw text is ever 
 """
 
 
-def begins_with_mark(text: str) -> bool:
+def starts_with_marker(text: str) -> bool:
     """Whether a text begins with an opening mark of any profile."""
-    return text.lstrip().startswith(_OPENING_MARKS)
+    return text.lstrip().startswith(_OPENING_MARKERS)
 
 
-def may_become_mark(text: str) -> bool:
+def may_become_marker(text: str) -> bool:
     """Whether a text is the beginning of an opening mark that it does not finish."""
     start = text.lstrip()
-    return any(mark.startswith(start) and mark != start for mark in _OPENING_MARKS)
+    return any(marker.startswith(start) and marker != start for marker in _OPENING_MARKERS)
 
 
-def profile(name: str) -> Profile:
+def find_profile(name: str) -> TagProfile:
     """The profile of that name."""
     try:
         return PROFILES[name]
     except KeyError:
-        known = ", ".join(sorted(PROFILES))
-        raise UnknownProfile(f"There is no tag profile {name!r}. Use one of: {known}.") from None
+        names = ", ".join(sorted(PROFILES))
+        raise UnknownProfile(f"There is no tag profile {name!r}. Use one of: {names}.") from None
 
 
-def profile_of(model: str, *, raw: bool) -> Profile:
+def profile_for_model(model: str, *, raw: bool) -> TagProfile:
     """The profile for a model's answers: through a server, or as `raw` text straight from the model."""
     name = model.lower()
-    for family, served, straight in _FAMILIES:
+    for family, server_profile, raw_profile in _MODEL_FAMILIES:
         if re.search(family, name):
-            return PROFILES[straight if raw else served]
+            return PROFILES[raw_profile if raw else server_profile]
     return PROFILES["think"]

@@ -7,51 +7,51 @@ the end of the bytes is the end of the turn unless a token says why it stopped.
 import msgspec
 
 from thinkaloud.canon import Finish
-from thinkaloud.dialects.blocks import Blocks
-from thinkaloud.dialects.profiles import Profile
+from thinkaloud.dialects.blocks import TurnEmitter
+from thinkaloud.dialects.profiles import TagProfile
 from thinkaloud.dialects.tagged_text import TaggedText
-from thinkaloud.wire import PLAIN, Frame
+from thinkaloud.wire import PLAIN_TEXT, Frame
 
 NAME = "text"
 
-_FINISHES = {"stop": Finish.STOP, "length": Finish.LENGTH}
+_FINISH_BY_REASON = {"stop": Finish.STOP, "length": Finish.LENGTH}
 
 
-class Token(msgspec.Struct):
+class GeneratedToken(msgspec.Struct):
     """One generated token, as local runners print them."""
 
     text: str
     finish_reason: str | None = None
 
 
-_token = msgspec.json.Decoder(Token)
+_token_decoder = msgspec.json.Decoder(GeneratedToken)
 
 
 class Reader:
     """Reads one text."""
 
-    def __init__(self, blocks: Blocks, tags: Profile | None = None) -> None:
-        self._blocks = blocks
-        self._text = TaggedText(blocks, tags, raw=True)
+    def __init__(self, emitter: TurnEmitter, tags: TagProfile | None = None) -> None:
+        self._emitter = emitter
+        self._tagged_text = TaggedText(emitter, tags, raw=True)
         self._pieces: list[str] = []
-        self._said = ""
+        self._finish_reason = ""
 
     def feed(self, frame: Frame) -> None:
         """A run of text, or a token."""
-        if frame.event == PLAIN:
+        if frame.event == PLAIN_TEXT:
             text = frame.data.decode()
         else:
-            token = _token.decode(frame.data)
-            text, self._said = token.text, token.finish_reason or self._said
+            token = _token_decoder.decode(frame.data)
+            text, self._finish_reason = token.text, token.finish_reason or self._finish_reason
         self._pieces.append(text)
-        self._text.feed(text)
+        self._tagged_text.feed(text)
 
     def close(self) -> None:
         """The bytes ended, and with them the turn."""
-        self._text.close()
+        self._tagged_text.close()
         if not self._pieces:
-            self._blocks.cut_off("any text")
+            self._emitter.fail_cut_off("any text")
             return
-        finish = _FINISHES.get(self._said, Finish.UNKNOWN)
+        finish = _FINISH_BY_REASON.get(self._finish_reason, Finish.UNKNOWN)
         message = msgspec.json.encode({"role": "assistant", "content": "".join(self._pieces)}).decode()
-        self._blocks.finish(finish, self._said, message)
+        self._emitter.finish(finish, self._finish_reason, message)

@@ -8,10 +8,10 @@ looked at once.
 from typing import NamedTuple, Protocol
 
 from thinkaloud.canon import Kind
-from thinkaloud.dialects.harmony import Harmony
-from thinkaloud.dialects.markers import Markers, markers
-from thinkaloud.dialects.pieces import Piece, Refiled
-from thinkaloud.dialects.profiles import Profile
+from thinkaloud.dialects.harmony import HarmonySplitter
+from thinkaloud.dialects.markers import Markers, compile_markers
+from thinkaloud.dialects.pieces import Piece, Reclassified
+from thinkaloud.dialects.profiles import TagProfile
 
 
 class Splitter(Protocol):
@@ -24,177 +24,181 @@ class Splitter(Protocol):
         """No more text."""
 
 
-def splitter(profile: Profile) -> Splitter:
+def make_splitter(profile: TagProfile) -> Splitter:
     """What tells thoughts from answer in text of this profile."""
-    return Harmony() if profile.channels else ThinkTags(profile)
+    return HarmonySplitter() if profile.channels else ThinkTagSplitter(profile)
 
 
-class _Place(NamedTuple):
+class _State(NamedTuple):
     """Where in the text we are: what it is, and the marks that mean something here."""
 
     kind: Kind
-    marks: Markers
+    markers: Markers
 
 
-class ThinkTags:
+class ThinkTagSplitter:
     """Splits one text; see `Profile` for what counts as a mark."""
 
-    def __init__(self, profile: Profile) -> None:
+    def __init__(self, profile: TagProfile) -> None:
         self._profile = profile
-        self._held = ""
+        self._pending = ""
         self._depth = 1 if profile.starts_inside else 0
         self._at_start = bool(profile.pairs)
-        self._thought = profile.starts_inside
+        self._seen_thought = profile.starts_inside
         self._ended_early = False
-        self._answered = False
-        self._since_inner_close: int | None = None
+        self._seen_answer = False
+        self._characters_since_inner_close: int | None = None
         self._pieces: list[Piece] = []
-        self._place = self._thinking(profile.pairs) if profile.starts_inside else self._answering()
-        self._quiet = False
-        self._settle()
+        self._state = self._reasoning_state(profile.pairs) if profile.starts_inside else self._answer_state()
+        self._only_markers_matter = False
+        self._cache_state()
 
     def feed(self, text: str) -> list[Piece]:
         """The pieces that this text completes."""
-        if self._held:
-            text = self._held + text
-        elif self._quiet:
-            for letter in self._first_letters:
-                if letter in text:
+        if self._pending:
+            text = self._pending + text
+        elif self._only_markers_matter:
+            for character in self._first_characters:
+                if character in text:
                     break
             else:
                 return [(self._kind, text)] if text else []
-        if self._quiet:
-            for letter in self._last_letters:
-                if letter in text:
+        if self._only_markers_matter:
+            for character in self._last_characters:
+                if character in text:
                     break
             else:  # no mark ends here, but one may have begun
-                said, self._held = self._part(text)
-                return [(self._kind, said)] if said else []
+                complete, self._pending = self._split_unfinished(text)
+                return [(self._kind, complete)] if complete else []
         self._pieces = []
         self._read(text)
-        self._settle()
+        self._cache_state()
         return self._pieces
 
     def close(self) -> list[Piece]:
         """What was held back, and what the end makes clear."""
         self._pieces = []
-        held, self._held = self._held, ""
-        if held:
-            self._finish_held(held)
-        if self._depth and self._since_inner_close:
-            self._pieces.append(Refiled(Kind.TEXT, self._since_inner_close))
-        elif self._profile.answer_from_thought and not self._answered:
-            self._pieces.append(Refiled(Kind.TEXT))
+        pending, self._pending = self._pending, ""
+        if pending:
+            self._finish_pending(pending)
+        if self._depth and self._characters_since_inner_close:
+            self._pieces.append(Reclassified(Kind.TEXT, self._characters_since_inner_close))
+        elif self._profile.answer_from_thought and not self._seen_answer:
+            self._pieces.append(Reclassified(Kind.TEXT))
         return self._pieces
 
-    def _finish_held(self, held: str) -> None:
+    def _finish_pending(self, pending: str) -> None:
         """A mark that begins like a longer one counts now that the longer one cannot come."""
-        mark = self._place.marks.match(held, 0)
-        if mark is None:
-            self._say(held)
+        marker = self._state.markers.match(pending, 0)
+        if marker is None:
+            self._emit(pending)
         else:
-            self._turn(mark.lastgroup, mark.group())
-            self._say(held[mark.end() :])
+            self._handle_marker(marker.lastgroup, marker.group())
+            self._emit(pending[marker.end() :])
 
-    def _settle(self) -> None:
+    def _cache_state(self) -> None:
         """Keep at hand what `feed` asks of the place; quiet is where only marks change anything."""
-        self._kind, marks = self._place
-        self._first_letters, self._last_letters = marks.first_letters, marks.last_letters
-        self._part = marks.part
-        self._quiet = not (
-            self._at_start or self._since_inner_close is not None or self._profile.answer_from_thought
+        self._kind, markers = self._state
+        self._first_characters, self._last_characters = markers.first_characters, markers.last_characters
+        self._split_unfinished = markers.split_unfinished
+        self._only_markers_matter = not (
+            self._at_start
+            or self._characters_since_inner_close is not None
+            or self._profile.answer_from_thought
         )
 
     def _read(self, text: str) -> None:
-        at = self._begin(text) if self._at_start else 0
-        self._held = text[at:] if self._at_start else ""
+        position = self._skip_opening(text) if self._at_start else 0
+        self._pending = text[position:] if self._at_start else ""
         if self._at_start:
             return
-        while (mark := self._place.marks.find(text, at)) is not None:
-            if self._place.marks.unfinished(text, mark.start()):
+        while (marker := self._state.markers.find(text, position)) is not None:
+            if self._state.markers.unfinished_at(text, marker.start()):
                 break
-            self._say(text[at : mark.start()])
-            at = mark.end()
-            self._turn(mark.lastgroup, mark.group())
-        kept = self._place.marks.begun(text, at)
-        self._say(text[at:kept])
-        self._held = text[kept:]
+            self._emit(text[position : marker.start()])
+            position = marker.end()
+            self._handle_marker(marker.lastgroup, marker.group())
+        complete_end = self._state.markers.unfinished_start(text, position)
+        self._emit(text[position:complete_end])
+        self._pending = text[complete_end:]
 
-    def _begin(self, text: str) -> int:
+    def _skip_opening(self, text: str) -> int:
         """Step over white space and an opening mark; at_start stays on while neither can be ruled out."""
-        at = len(text) - len(text.lstrip())
-        self._say(text[:at])
-        opening = self._opening()
-        if at == len(text) or opening.unfinished(text, at):
-            return at
+        position = len(text) - len(text.lstrip())
+        self._emit(text[:position])
+        opening_markers = self._opening_markers()
+        if position == len(text) or opening_markers.unfinished_at(text, position):
+            return position
         self._at_start = False
-        mark = opening.match(text, at)
-        if mark is None:
-            return at
-        self._turn("again" if self._profile.starts_inside else "open", mark.group())
-        return mark.end()
+        marker = opening_markers.match(text, position)
+        if marker is None:
+            return position
+        self._handle_marker("again" if self._profile.starts_inside else "open", marker.group())
+        return marker.end()
 
-    def _turn(self, role: str | None, mark: str) -> None:
+    def _handle_marker(self, role: str | None, marker: str) -> None:
         match role:
             case "open" if self._depth:
                 self._depth += 1
-                self._say(mark)
+                self._emit(marker)
             case "open":
                 self._depth = 1
-                self._thought = True
-                self._place = self._thinking(self._pair_of(mark))
+                self._seen_thought = True
+                self._state = self._reasoning_state(self._pairs_for(marker))
             case "close" if self._depth:
-                self._close(mark)
+                self._close_thought(marker)
             case "close":
-                self._close_alone()
+                self._handle_lone_close()
             case "ends":
                 self._depth = 0
                 self._ended_early = True
-                self._place = self._answering()
-                self._say(mark)
+                self._state = self._answer_state()
+                self._emit(marker)
 
-    def _close(self, mark: str) -> None:
+    def _close_thought(self, marker: str) -> None:
         self._depth -= 1
         if self._depth == 0:
-            self._since_inner_close = None
-            self._place = self._answering()
+            self._characters_since_inner_close = None
+            self._state = self._answer_state()
         else:
-            self._say(mark)
-            self._since_inner_close = 0
+            self._emit(marker)
+            self._characters_since_inner_close = 0
 
-    def _close_alone(self) -> None:
+    def _handle_lone_close(self) -> None:
         """A close in the answer: the thought went on after what looked like its end, or had no beginning."""
-        if self._ended_early or not self._thought:
-            self._pieces.append(Refiled(Kind.REASONING))
+        if self._ended_early or not self._seen_thought:
+            self._pieces.append(Reclassified(Kind.REASONING))
         self._ended_early = False
-        self._thought = True
-        self._place = self._answering()
+        self._seen_thought = True
+        self._state = self._answer_state()
 
-    def _say(self, text: str) -> None:
+    def _emit(self, text: str) -> None:
         if not text:
             return
-        if self._since_inner_close is not None:
-            self._since_inner_close += len(text)
-        if self._place.kind is Kind.TEXT and not self._answered:
-            self._answered = not text.isspace()
-        self._pieces.append((self._place.kind, text))
+        if self._characters_since_inner_close is not None:
+            self._characters_since_inner_close += len(text)
+        if self._state.kind is Kind.TEXT and not self._seen_answer:
+            self._seen_answer = not text.isspace()
+        self._pieces.append((self._state.kind, text))
 
-    def _opening(self) -> Markers:
-        return markers(open=tuple(pair[0] for pair in self._profile.pairs))
+    def _opening_markers(self) -> Markers:
+        return compile_markers(open=tuple(pair[0] for pair in self._profile.pairs))
 
-    def _pair_of(self, mark: str) -> tuple[tuple[str, str], ...]:
-        exact = tuple(pair for pair in self._profile.pairs if pair[0] == mark)
-        return exact or tuple(pair for pair in self._profile.pairs if "*" in pair[0])
+    def _pairs_for(self, marker: str) -> tuple[tuple[str, str], ...]:
+        exact_pairs = tuple(pair for pair in self._profile.pairs if pair[0] == marker)
+        return exact_pairs or tuple(pair for pair in self._profile.pairs if "*" in pair[0])
 
-    def _thinking(self, pairs: tuple[tuple[str, str], ...]) -> _Place:
+    def _reasoning_state(self, pairs: tuple[tuple[str, str], ...]) -> _State:
         nested = () if self._profile.nesting == "first_close" else tuple(pair[0] for pair in pairs)
         closes = tuple(dict.fromkeys(pair[1] for pair in pairs))
-        return _Place(Kind.REASONING, markers(open=nested, close=closes, ends=self._profile.ended_by))
+        return _State(
+            Kind.REASONING, compile_markers(open=nested, close=closes, ends=self._profile.end_markers)
+        )
 
-    def _answering(self) -> _Place:
+    def _answer_state(self) -> _State:
         profile = self._profile
         opens = tuple(pair[0] for pair in profile.pairs) if profile.anywhere else ()
         closes: tuple[str, ...] = ()
         if self._ended_early or profile.lone_close == "reclassify":
             closes = tuple(dict.fromkeys(pair[1] for pair in profile.pairs))
-        return _Place(Kind.TEXT, markers(open=opens, close=closes, drop=profile.dropped))
+        return _State(Kind.TEXT, compile_markers(open=opens, close=closes, drop=profile.dropped_markers))

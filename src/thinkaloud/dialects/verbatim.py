@@ -9,10 +9,10 @@ from typing import Any
 
 import msgspec
 
-from thinkaloud.wire import complete
+from thinkaloud.wire import valid_json
 
 
-class Growing:
+class GrowingString:
     """A JSON string that is not finished yet."""
 
     __slots__ = ("pieces",)
@@ -25,47 +25,47 @@ JsonObject = dict[str, Any]
 """A provider's own object, kept because it goes back; what it means is read elsewhere."""
 
 
-def grow(target: JsonObject, field: str, text: str) -> None:
+def append_text(target: JsonObject, field: str, text: str) -> None:
     """Add text to a string field, which may not be there yet."""
-    there = target.get(field)
-    if not isinstance(there, Growing):
-        there = target[field] = Growing(there if isinstance(there, str) else "")
-    there.pieces.append(text)
+    current = target.get(field)
+    if not isinstance(current, GrowingString):
+        current = target[field] = GrowingString(current if isinstance(current, str) else "")
+    current.pieces.append(text)
 
 
-_PIECES = "(pieces)"
+_PARTIAL_JSON = "(pieces)"
 """Where JSON that comes as text in pieces is held; no provider has a field of that name."""
 
 
-def grow_json(target: JsonObject, text: str) -> None:
+def append_json(target: JsonObject, text: str) -> None:
     """Add text to a JSON value that comes in pieces; `settle_json` puts it where it belongs."""
-    grow(target, _PIECES, text)
+    append_text(target, _PARTIAL_JSON, text)
 
 
-def settle_json(target: JsonObject, into: JsonObject, field: str) -> bool:
+def finish_json(target: JsonObject, destination: JsonObject, field: str) -> bool:
     """Put what came in pieces into its field, if it is whole; False when nothing came."""
-    pieces = text_of(target.pop(_PIECES, None)).encode()
-    if complete(pieces):
-        into[field] = msgspec.Raw(pieces)
-    return bool(pieces)
+    data = text_of(target.pop(_PARTIAL_JSON, None)).encode()
+    if valid_json(data):
+        destination[field] = msgspec.Raw(data)
+    return bool(data)
 
 
 def text_of(value: object) -> str:
     """A string, grown or not; anything else is none."""
-    if isinstance(value, Growing):
+    if isinstance(value, GrowingString):
         return "".join(value.pieces)
     return value if isinstance(value, str) else ""
 
 
-_encoder = msgspec.json.Encoder(enc_hook=text_of)
+_json_encoder = msgspec.json.Encoder(enc_hook=text_of)
 
 
-def encode(message: object) -> str:
+def encode_json(message: object) -> str:
     """The message as JSON."""
-    return _encoder.encode(message).decode()
+    return _json_encoder.encode(message).decode()
 
 
-_string = msgspec.json.Decoder(str)
+_string_decoder = msgspec.json.Decoder(str)
 
 ABSENT = msgspec.Raw()
 """A JSON value that was not sent."""
@@ -76,16 +76,16 @@ def present(raw: msgspec.Raw) -> bool:
     return bool(raw) and bytes(raw) != b"null"
 
 
-def raw_text(raw: msgspec.Raw) -> str:
+def raw_json(raw: msgspec.Raw) -> str:
     """A JSON value as the provider wrote it; nothing for a missing or null one."""
     return bytes(raw).decode() if present(raw) else ""
 
 
-def raw_string(raw: msgspec.Raw) -> str:
+def string_or_json(raw: msgspec.Raw) -> str:
     """What a value says: the string it holds, or its JSON where it is something else."""
-    return _string.decode(raw) if bytes(raw)[:1] == b'"' else raw_text(raw)
+    return _string_decoder.decode(raw) if bytes(raw)[:1] == b'"' else raw_json(raw)
 
 
-def raw_array(items: Iterable[msgspec.Raw]) -> str:
+def raw_json_array(items: Iterable[msgspec.Raw]) -> str:
     """Values as one JSON array, each byte for byte."""
     return "[" + ",".join(bytes(item).decode() for item in items) + "]"

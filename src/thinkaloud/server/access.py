@@ -16,28 +16,28 @@ from typing import TYPE_CHECKING
 import msgspec
 from sqlalchemy import Connection
 
-from thinkaloud.server.refusals import BadRequest, Forbidden, Misdirected, NotFound, Unauthorised
-from thinkaloud.server.routing import Access, Granted, Resource, Route
+from thinkaloud.server.refusals import BadRequest, Forbidden, MisdirectedRequest, NotFound, Unauthorised
+from thinkaloud.server.routing import Access, ApiRoute, Grant, Resource
 from thinkaloud.store import agents, people, sessions, turns
 from thinkaloud.store.rows import Owner, User
 
 if TYPE_CHECKING:
     from thinkaloud.server.gateway import Gateway
 
-Headers = Mapping[bytes, bytes]
+RequestHeaders = Mapping[bytes, bytes]
 """By lower-case name, each at most once."""
 
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
-EVERYWHERE = ("0.0.0.0", "::")
-FORWARDED = (b"forwarded", b"via", b"x-forwarded-for", b"x-forwarded-host", b"x-real-ip")
+ALL_INTERFACES = ("0.0.0.0", "::")
+PROXY_HEADERS = (b"forwarded", b"via", b"x-forwarded-for", b"x-forwarded-host", b"x-real-ip")
 """Who sends one of these stands between the gateway and somebody else."""
 
-_TOKEN = re.compile(r"tka_[A-Za-z0-9_-]{43}")
-_PORT = re.compile(r":\d+$")
-_OWN_PAGES = (b"same-origin", b"none")
+_TOKEN_PATTERN = re.compile(r"tka_[A-Za-z0-9_-]{43}")
+_PORT_SUFFIX = re.compile(r":\d+$")
+_TRUSTED_FETCH_SITES = (b"same-origin", b"none")
 
 
-class Entrance(msgspec.Struct, frozen=True, kw_only=True):
+class ListenConfig(msgspec.Struct, frozen=True, kw_only=True):
     """Where the gateway listens, the names it answers to, and whether everybody needs a token."""
 
     bound_host: str = "127.0.0.1"
@@ -45,15 +45,15 @@ class Entrance(msgspec.Struct, frozen=True, kw_only=True):
     allowed_hosts: tuple[str, ...] = ()
     """More names, each with a port or without; whoever comes by one of them needs a token."""
     token_required: bool = False
-    start_token: bytes = b""
+    start_token_hash: bytes = b""
     """SHA-256 of the token that was printed at the start; it acts for the local user."""
 
 
-class Visitor(msgspec.Struct, frozen=True):
+class Caller(msgspec.Struct, frozen=True):
     """Somebody who came by one of our names, and from no other site's page."""
 
-    headers: Headers
-    near: bool
+    headers: RequestHeaders
+    local: bool
     """Whether they came from this machine under this machine's own name, through nobody's hands."""
 
 
@@ -62,12 +62,12 @@ def new_start_token() -> str:
     return f"tka_{secrets.token_urlsafe(32)}"
 
 
-def hashed(secret: str) -> bytes:
+def hash_token(secret: str) -> bytes:
     """What is kept of a token."""
     return hashlib.sha256(secret.encode()).digest()
 
 
-def loopback(address: str) -> bool:
+def loopback_address(address: str) -> bool:
     """Whether an IP address is this machine's own."""
     try:
         return ipaddress.ip_address(address.partition("%")[0]).is_loopback
@@ -75,42 +75,53 @@ def loopback(address: str) -> bool:
         return False
 
 
-class Reception:
+class Authenticator:
     """Looks at everybody who comes, before anything is read or done for them."""
 
-    def __init__(self, gateway: "Gateway", entrance: Entrance) -> None:
+    def __init__(self, gateway: "Gateway", config: ListenConfig) -> None:
         self._gateway = gateway
-        self._entrance = entrance
-        self._everywhere = entrance.bound_host in EVERYWHERE
-        bound = f"[{entrance.bound_host}]" if ":" in entrance.bound_host else entrance.bound_host
-        own = {*LOOPBACK_NAMES, bound} if loopback(entrance.bound_host) else {*LOOPBACK_NAMES}
-        other = {*entrance.allowed_hosts} if self._everywhere else {*entrance.allowed_hosts, bound}
-        self._near = _with_port(own, entrance.port)
-        self._names = self._near | _with_port(other, entrance.port)
-        self._local: User | None = None
+        self._config = config
+        self._on_all_interfaces = config.bound_host in ALL_INTERFACES
+        bound_name = f"[{config.bound_host}]" if ":" in config.bound_host else config.bound_host
+        local_names = (
+            {*LOOPBACK_NAMES, bound_name} if loopback_address(config.bound_host) else {*LOOPBACK_NAMES}
+        )
+        other_names = (
+            {*config.allowed_hosts} if self._on_all_interfaces else {*config.allowed_hosts, bound_name}
+        )
+        self._local_hosts = _with_port(local_names, config.port)
+        self._known_hosts = self._local_hosts | _with_port(other_names, config.port)
+        self._local_user: User | None = None
 
-    def visitor(
-        self, headers: Headers, peer: tuple[str, int] | None, here: tuple[str, int | None] | None
-    ) -> Visitor:
+    def check_caller(
+        self,
+        headers: RequestHeaders,
+        peer: tuple[str, int] | None,
+        server_address: tuple[str, int | None] | None,
+    ) -> Caller:
         """Refuse what does not come by one of our names, or comes from another site's page."""
-        host = self._host(headers, here)
-        near = host in self._near
-        self._check_origin(headers, host, near=near)
-        direct = peer is not None and loopback(peer[0]) and not any(name in headers for name in FORWARDED)
-        return Visitor(headers, near and direct)
+        host = self._check_host(headers, server_address)
+        by_local_name = host in self._local_hosts
+        self._check_origin(headers, host, by_local_name=by_local_name)
+        direct = (
+            peer is not None
+            and loopback_address(peer[0])
+            and not any(name in headers for name in PROXY_HEADERS)
+        )
+        return Caller(headers, by_local_name and direct)
 
-    async def admit(self, route: Route, visitor: Visitor, path: Mapping[str, str]) -> Granted:
+    async def grant_access(self, route: ApiRoute, caller: Caller, path_params: Mapping[str, str]) -> Grant:
         """Who it is and what they may touch: one look at the database, or none."""
-        secret = _secret(visitor.headers)
-        workspace = visitor.headers.get(b"thinkaloud-workspace")
+        secret = _read_secret(caller.headers)
+        workspace = caller.headers.get(b"thinkaloud-workspace")
         if route.access is Access.PUBLIC and not secret:
-            return Granted()  # health is told also while the database is in trouble
-        local = self._local or await self._load_local()
-        trusted = local if visitor.near and not self._entrance.token_required else None
+            return Grant()  # health is told also while the database is in trouble
+        local_user = self._local_user or await self._load_local_user()
+        trusted_user = local_user if caller.local and not self._config.token_required else None
 
-        def decide(conn: Connection | None) -> Granted:
-            user = trusted if not secret else authenticate(conn, self._entrance, secret, local)
-            return authorize(conn, route, user, self._owner(conn, user, workspace), path)
+        def decide(conn: Connection | None) -> Grant:
+            user = trusted_user if not secret else authenticate(conn, self._config, secret, local_user)
+            return authorize(conn, route, user, self._owner(conn, user, workspace), path_params)
 
         if secret or workspace is not None or route.resource:
             return await self._gateway.database.read(decide)
@@ -120,55 +131,61 @@ class Reception:
         """A user in the workspace that the header names, or in the first of theirs."""
         if user is None:
             return None
-        home = self._gateway.local
-        if user.key == home.user and workspace is None:
-            return home
+        local_owner = self._gateway.local_owner
+        if user.key == local_owner.user and workspace is None:
+            return local_owner
         assert conn is not None
-        theirs = people.workspaces_of(conn, user.key)
-        found = theirs[:1] if workspace is None else [one for one in theirs if one.id.encode() == workspace]
-        if not found:
+        workspaces = people.workspaces_of(conn, user.key)
+        matches = (
+            workspaces[:1]
+            if workspace is None
+            else [candidate for candidate in workspaces if candidate.id.encode() == workspace]
+        )
+        if not matches:
             raise NotFound()
-        return Owner(user.key, found[0].key)
+        return Owner(user.key, matches[0].key)
 
-    async def _load_local(self) -> User:
-        everybody = await self._gateway.database.read(people.users)
-        self._local = next(user for user in everybody if user.key == self._gateway.local.user)
-        return self._local
+    async def _load_local_user(self) -> User:
+        users = await self._gateway.database.read(people.list_users)
+        self._local_user = next(user for user in users if user.key == self._gateway.local_owner.user)
+        return self._local_user
 
-    def _host(self, headers: Headers, here: tuple[str, int | None] | None) -> str:
+    def _check_host(self, headers: RequestHeaders, server_address: tuple[str, int | None] | None) -> str:
         host = headers.get(b"host", b"").decode("latin-1").lower()
-        if host in self._names or (self._everywhere and here is not None and host in _address(here)):
+        if host in self._known_hosts or (
+            self._on_all_interfaces and server_address is not None and host in _host_spellings(server_address)
+        ):
             return host
         if not host:
             raise BadRequest("The request has no Host header. HTTP asks for one.")
-        raise Misdirected(
+        raise MisdirectedRequest(
             "The gateway does not answer to the name in the Host header, so that nobody can make a name of "
             "theirs lead here. Use the address that was printed at the start, or start the gateway with "
             "--allow-host NAME."
         )
 
     @staticmethod
-    def _check_origin(headers: Headers, host: str, *, near: bool) -> None:
+    def _check_origin(headers: RequestHeaders, host: str, *, by_local_name: bool) -> None:
         origin = headers.get(b"origin")
         if origin is not None:
-            told = origin.decode("latin-1").lower()
+            origin_url = origin.decode("latin-1").lower()
             # Behind one of the other names may be a proxy that encrypts; here nothing does.
-            if told != f"http://{host}" and (near or told != f"https://{host}"):
+            if origin_url != f"http://{host}" and (by_local_name or origin_url != f"https://{host}"):
                 raise Forbidden(
                     "The request comes from a page of another site, as its Origin says, and those may not "
                     "use the gateway. Open the gateway's own address, or ask without a browser."
                 )
-        if headers.get(b"sec-fetch-site", b"none") not in _OWN_PAGES:
+        if headers.get(b"sec-fetch-site", b"none") not in _TRUSTED_FETCH_SITES:
             raise Forbidden(
                 "The browser says that another site's page asks (Sec-Fetch-Site), and those may not use the "
                 "gateway. Open the gateway's own address."
             )
 
 
-def authenticate(conn: Connection | None, entrance: Entrance, secret: str, local: User) -> User:
+def authenticate(conn: Connection | None, config: ListenConfig, secret: str, local_user: User) -> User:
     """Whose credentials these are. What is shown must be right, also where nothing need be shown."""
-    if hmac.compare_digest(hashed(secret), entrance.start_token):
-        return local
+    if hmac.compare_digest(hash_token(secret), config.start_token_hash):
+        return local_user
     assert conn is not None
     user = people.token_user(conn, secret)
     if user is None:
@@ -180,51 +197,55 @@ def authenticate(conn: Connection | None, entrance: Entrance, secret: str, local
 
 
 def authorize(
-    conn: Connection | None, route: Route, user: User | None, owner: Owner | None, path: Mapping[str, str]
-) -> Granted:
+    conn: Connection | None,
+    route: ApiRoute,
+    user: User | None,
+    owner: Owner | None,
+    path_params: Mapping[str, str],
+) -> Grant:
     """What a route may be run with; what is missing and what is somebody else's are the same 404."""
     if route.access is Access.PUBLIC:
-        return Granted(user=user, owner=owner)
+        return Grant(user=user, owner=owner)
     if user is None or owner is None:
         raise Unauthorised(
             "The gateway does not know who asks. Send a token as `Authorization: Bearer TOKEN`: the one "
             "printed at its start, or one of `thinkaloud tokens create`."
         )
-    granted = Granted(user=user, owner=owner)
+    grant = Grant(user=user, owner=owner)
     if route.resource is Resource.NONE:
-        return granted
+        return grant
     assert conn is not None
     match route.resource:
         case Resource.SESSION:
-            return _found(granted, session=sessions.get(conn, owner, path["session"]))
+            return _with_resource(grant, session=sessions.get(conn, owner, path_params["session"]))
         case Resource.TURN:
-            return _found(granted, turn=turns.get(conn, owner, path["turn"]))
-        case Resource.AGENT | Resource.OWN_AGENT as how:
-            agent = agents.get(conn, owner, path["agent"])
-            foreign = how is Resource.OWN_AGENT and agent is not None and agent.owner != owner
-            return _found(granted, agent=None if foreign else agent)
+            return _with_resource(grant, turn=turns.get(conn, owner, path_params["turn"]))
+        case Resource.AGENT | Resource.OWN_AGENT as resource:
+            agent = agents.get(conn, owner, path_params["agent"])
+            not_owned = resource is Resource.OWN_AGENT and agent is not None and agent.owner != owner
+            return _with_resource(grant, agent=None if not_owned else agent)
 
 
-def _found(granted: Granted, **resource: object) -> Granted:
+def _with_resource(grant: Grant, **resource: object) -> Grant:
     if None in resource.values():
         raise NotFound()
-    return msgspec.structs.replace(granted, **resource)
+    return msgspec.structs.replace(grant, **resource)
 
 
-def _secret(headers: Headers) -> str:
+def _read_secret(headers: RequestHeaders) -> str:
     """The one secret of all forms of credentials."""
-    shown = set()
-    if (given := headers.get(b"authorization")) is not None:
-        scheme, _, token = given.decode("latin-1").partition(" ")
+    tokens = set()
+    if (header := headers.get(b"authorization")) is not None:
+        scheme, _, token = header.decode("latin-1").partition(" ")
         if scheme.lower() != "bearer":
             raise Unauthorised("The Authorization header is not of the form `Bearer TOKEN`.")
-        shown.add(token.strip())
-    if (given := headers.get(b"x-api-key")) is not None:
-        shown.add(given.decode("latin-1").strip())
-    if len(shown) > 1:
+        tokens.add(token.strip())
+    if (header := headers.get(b"x-api-key")) is not None:
+        tokens.add(header.decode("latin-1").strip())
+    if len(tokens) > 1:
         raise BadRequest("Authorization and X-Api-Key show different credentials. Send one of them.")
-    for token in shown:
-        if not _TOKEN.fullmatch(token):
+    for token in tokens:
+        if not _TOKEN_PATTERN.fullmatch(token):
             raise Unauthorised("What was sent as a token is none of ours: those are tka_ and 43 characters.")
         return token
     return ""
@@ -232,11 +253,13 @@ def _secret(headers: Headers) -> str:
 
 def _with_port(names: set[str], port: int) -> frozenset[str]:
     """Each name alone and with the port, but for those that bring a port of their own."""
-    told = {name.lower() for name in names}
-    return frozenset(told | {f"{name}:{port}" for name in told if not _PORT.search(name)})
+    lowered_names = {name.lower() for name in names}
+    return frozenset(
+        lowered_names | {f"{name}:{port}" for name in lowered_names if not _PORT_SUFFIX.search(name)}
+    )
 
 
-def _address(here: tuple[str, int | None]) -> tuple[str, str]:
+def _host_spellings(server_address: tuple[str, int | None]) -> tuple[str, str]:
     """How the address at which a connection came in is written; no other site's name can look like it."""
-    host = f"[{here[0]}]" if ":" in here[0] else here[0]
-    return host, f"{host}:{here[1]}"
+    host = f"[{server_address[0]}]" if ":" in server_address[0] else server_address[0]
+    return host, f"{host}:{server_address[1]}"

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from thinkaloud.canon.requests import Level
+from thinkaloud.canon.requests import ThinkingLevel
 from thinkaloud.context import ContextMode
 from thinkaloud.server.bodies import MIB, Budget, Id, ModelName
 
@@ -28,7 +28,7 @@ class NewAgent(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """What it is good for, told to agents that may call it."""
     system: Annotated[str, Meta(max_length=MIB)] = ""
     thinking: bool = False
-    level: Level | None = None
+    level: ThinkingLevel | None = None
     budget_tokens: Budget | None = None
     tools: Annotated[tuple[ToolBody, ...], Meta(max_length=200)] = ()
     """Tools that whoever asks runs: a turn that calls one ends, and its result begins the next."""
@@ -55,7 +55,7 @@ class AgentBody(NewAgent, frozen=True, kw_only=True):
     updated_ms: int
 
 
-class OwnAgent(msgspec.Struct, frozen=True, kw_only=True):
+class GatewayAgent(msgspec.Struct, frozen=True, kw_only=True):
     """An agent of whoever runs the gateway: everybody may name it, and nobody changes it here."""
 
     id: str
@@ -71,5 +71,5 @@ class AgentPage(msgspec.Struct, frozen=True):
 
     items: tuple[AgentBody, ...]
     next: str = ""
-    own: tuple[OwnAgent, ...] = ()
+    own: tuple[GatewayAgent, ...] = ()
     tools: tuple[str, ...] = ()

@@ -10,24 +10,33 @@ from msgspec import UNSET, Meta, UnsetType
 
 from thinkaloud.agents.prices import Cost
 from thinkaloud.canon import Kind, NoticeGiven, Provenance, SealForm, Usage
-from thinkaloud.canon.requests import Image, Level
-from thinkaloud.catalog import Capability, Control, Visibility
+from thinkaloud.canon.requests import Image, ThinkingLevel
+from thinkaloud.catalog import ThinkingControl, ThinkingSupport, ThinkingVisibility
 from thinkaloud.context import ContextMode
-from thinkaloud.store.rows import EXPAND_KEY, Hit, Render, Role, SearchKind, Stamps, State, TitledBy
-from thinkaloud.transcript import Approval, Outcome, Status
+from thinkaloud.store.rows import (
+    DEFAULT_EXPAND_KEY,
+    RenderMode,
+    Role,
+    SearchHit,
+    SearchKind,
+    TitleSource,
+    TurnState,
+    TurnTimestamps,
+)
+from thinkaloud.transcript import Approval, BlockStatus, Outcome
 from thinkaloud.view import (
-    Header,
+    AfterComplete,
+    HeaderStyle,
     LiveRegion,
-    Open,
+    OpenState,
     ReasoningBlock,
     ReasoningMeta,
-    Remember,
-    Rest,
+    RememberScope,
     TextPart,
     ThinkingBlock,
 )
 
-MOST_PER_PAGE = 200
+MAX_PER_PAGE = 200
 MIB = 1024 * 1024
 
 Id = Annotated[str, Meta(max_length=64, description="An id, as it was given out.")]
@@ -36,7 +45,7 @@ ModelName = Annotated[
     str, Meta(max_length=200, description="`provider/model`, or the name of a model of the catalog.")
 ]
 Budget = Annotated[int, Meta(ge=1, le=10_000_000, description="A number of tokens.")]
-Limit = Annotated[int, Meta(ge=1, le=MOST_PER_PAGE, description="How many, at the most.")]
+Limit = Annotated[int, Meta(ge=1, le=MAX_PER_PAGE, description="How many, at the most.")]
 Cursor = Annotated[str, Meta(max_length=200, description="`next` of the page before; empty for the first.")]
 
 
@@ -76,7 +85,7 @@ class SessionBody(msgspec.Struct, frozen=True, kw_only=True):
 
     id: str
     title: str
-    titled_by: TitledBy
+    titled_by: TitleSource
     agent: str
     """The agent that answers unless a turn names another; may be empty."""
     model: str
@@ -84,12 +93,12 @@ class SessionBody(msgspec.Struct, frozen=True, kw_only=True):
     updated_ms: int
 
 
-class TurnBrief(msgspec.Struct, frozen=True, kw_only=True):
+class TurnSummary(msgspec.Struct, frozen=True, kw_only=True):
     """Where a turn stands, and where to read it."""
 
     id: str
     session: str
-    state: State
+    state: TurnState
     agent: str
     model: str
     provider: str
@@ -109,7 +118,7 @@ class SessionPage(msgspec.Struct, frozen=True):
 class SessionWithTurns(SessionBody, frozen=True, kw_only=True):
     """A session with some of its turns, the oldest first."""
 
-    turns: tuple[TurnBrief, ...]
+    turns: tuple[TurnSummary, ...]
     next: str = ""
 
 
@@ -122,7 +131,7 @@ class ToolResult(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     failed: bool = False
 
 
-class Picture(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ImageBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A picture that goes with the prompt."""
 
     media_type: Annotated[str, Meta(pattern=r"^image/[a-z0-9.+-]{1,40}$")]
@@ -137,11 +146,11 @@ class NewTurn(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """What to ask: a prompt, or the results of the tools that the turn before called; or both."""
 
     prompt: str = ""
-    images: Annotated[tuple[Picture, ...], Meta(max_length=20)] = ()
+    images: Annotated[tuple[ImageBody, ...], Meta(max_length=20)] = ()
     tool_results: Annotated[tuple[ToolResult, ...], Meta(max_length=200)] = ()
     model: ModelName = ""
     agent: Id = ""
-    thinking: Level | Budget | None = None
+    thinking: ThinkingLevel | Budget | None = None
     """A level, a number of tokens, or `off`; null leaves it to the agent, and then to the model."""
     max_tokens: Budget | None = None
     """The most the answer may take, thoughts included."""
@@ -157,7 +166,7 @@ class WaitingCall(msgspec.Struct, frozen=True, kw_only=True):
     arguments: str
 
 
-class TurnBody(TurnBrief, frozen=True, kw_only=True):
+class TurnBody(TurnSummary, frozen=True, kw_only=True):
     """A turn as it stands: the answer, its reasoning apart, and the thinking as a block of steps."""
 
     content: list[TextPart]
@@ -170,19 +179,19 @@ class TurnBody(TurnBrief, frozen=True, kw_only=True):
     outcome: Outcome | None
     usage: Usage
     cost: Cost
-    stamps: Stamps
+    stamps: TurnTimestamps
     notices: tuple[NoticeGiven, ...]
     waiting: tuple[WaitingCall, ...]
 
 
-class Decision(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ApprovalBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Whether a call that waits may run."""
 
     block: Annotated[int, Meta(ge=0, le=1_000_000, description="The block of the call.")]
     granted: bool
 
 
-class Part(msgspec.Struct, frozen=True, kw_only=True):
+class BlockBody(msgspec.Struct, frozen=True, kw_only=True):
     """One block of a message, in its order; what its seals hold goes back to their issuer only."""
 
     number: int
@@ -193,7 +202,7 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
     assistant_id: str
     parent: int | None
     provenance: Provenance
-    status: Status
+    status: BlockStatus
     sealed: tuple[SealForm, ...]
     result: str | None
     error: str
@@ -207,7 +216,7 @@ class MessageBody(msgspec.Struct, frozen=True, kw_only=True):
     """A message of a session; `thinking` is a text of its own and never part of `content`."""
 
     turn: str
-    state: State
+    state: TurnState
     agent: str
     """The agent that was asked; may be empty."""
     agent_name: str
@@ -223,10 +232,10 @@ class MessageBody(msgspec.Struct, frozen=True, kw_only=True):
     provider: str
     outcome: Outcome | None
     usage: Usage
-    stamps: Stamps
+    stamps: TurnTimestamps
     summary: str
     notices: tuple[NoticeGiven, ...]
-    parts: tuple[Part, ...]
+    parts: tuple[BlockBody, ...]
 
 
 class MessagePage(msgspec.Struct, frozen=True):
@@ -263,16 +272,16 @@ class ModelBody(msgspec.Struct, frozen=True, kw_only=True):
     has_key: bool
     """Whether any of its providers can be asked."""
     local: bool
-    thinking: Capability
+    thinking: ThinkingSupport
     thinking_toggle: bool
     """Whether to offer a switch for thinking at all."""
     reason: str
     """Why not, or what the switch cannot do; empty where it does what it says."""
     on_by_default: bool
-    control: tuple[Control, ...]
+    control: tuple[ThinkingControl, ...]
     efforts: tuple[str, ...]
     can_be_off: bool
-    visible: Visibility
+    visible: ThinkingVisibility
     as_of: str
     source: str
 
@@ -284,33 +293,33 @@ class ModelList(msgspec.Struct, frozen=True):
     providers: tuple[ProviderBody, ...]
 
 
-class DisplayWishes(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class DisplayOverrides(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Settings laid over those of a preset; what is left out is as the preset has it."""
 
     preset: Annotated[str, Meta(max_length=40)] = "default"
-    while_streaming: Open | UnsetType = UNSET
-    after_complete: Rest | UnsetType = UNSET
+    while_streaming: OpenState | UnsetType = UNSET
+    after_complete: AfterComplete | UnsetType = UNSET
     auto_close: bool | UnsetType = UNSET
-    header: Header | UnsetType = UNSET
+    header: HeaderStyle | UnsetType = UNSET
     show_thinking: bool | UnsetType = UNSET
-    remember: Remember | UnsetType = UNSET
+    remember: RememberScope | UnsetType = UNSET
     live_region: LiveRegion | UnsetType = UNSET
 
 
 class NewPreferences(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """All of one's preferences in a workspace; what is left out is as it is without any."""
 
-    display: DisplayWishes = DisplayWishes()
+    display: DisplayOverrides = DisplayOverrides()
     language: Annotated[str, Meta(max_length=20)] = "en-US"
     context_mode: ContextMode = ContextMode.PROVIDER_DEFAULT
-    render: Render = Render.MARKDOWN
+    render: RenderMode = RenderMode.MARKDOWN
     expand_key: Annotated[
         str,
         Meta(
             pattern=r"^(((Ctrl|Alt|Shift|Meta)\+){1,4}[A-Z][A-Za-z0-9]{1,20}|F[0-9]{1,2})?$",
             description="The keys that open and close all thinking, such as Alt+KeyE; empty is none.",
         ),
-    ] = EXPAND_KEY
+    ] = DEFAULT_EXPAND_KEY
 
 
 class WorkspaceBody(msgspec.Struct, frozen=True, kw_only=True):
@@ -345,11 +354,11 @@ class SearchQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 class HitPage(msgspec.Struct, frozen=True):
     """What was found, the newest first."""
 
-    items: tuple[Hit, ...]
+    items: tuple[SearchHit, ...]
     next: str = ""
 
 
-SCOPES = {
+SEARCH_SCOPES = {
     "prompts": SearchKind.PROMPT,
     "answers": SearchKind.ANSWER,
     "tools": SearchKind.TOOL,

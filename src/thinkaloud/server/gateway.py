@@ -17,17 +17,17 @@ import msgspec
 
 from thinkaloud.agents.builtin_tools import builtin_tools
 from thinkaloud.agents.files import AgentFile, builtin_agents
-from thinkaloud.agents.run import waits
+from thinkaloud.agents.run import waits_for_approval
 from thinkaloud.agents.toolbox import Toolbox
 from thinkaloud.catalog import Catalog
 from thinkaloud.client import Client
-from thinkaloud.server.events import Readers
-from thinkaloud.server.limits import Limits
+from thinkaloud.server.events import ReaderSlots
+from thinkaloud.server.limits import GatewayLimits
 from thinkaloud.server.metrics import Metrics
-from thinkaloud.server.runs import Runs
+from thinkaloud.server.runs import TurnRegistry
 from thinkaloud.store import folding, people, search
 from thinkaloud.store.database import Database, NotSaved
-from thinkaloud.store.log import EventLog, Pace
+from thinkaloud.store.log import EventLog, LogConfig
 from thinkaloud.store.recovering import recover
 from thinkaloud.store.rows import Owner
 
@@ -39,8 +39,8 @@ DAY_S = 24 * 60 * 60
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """What whoever runs a gateway may choose."""
 
-    limits: Limits = Limits()
-    pace: Pace = Pace()
+    limits: GatewayLimits = GatewayLimits()
+    pace: LogConfig = LogConfig()
     model: str = ""
     """Who answers where neither turn, agent nor session names a model."""
     heartbeat_s: float = 15.0
@@ -67,7 +67,7 @@ class Gateway:
         settings: Settings = SETTINGS,
         client: Client | None = None,
         toolbox: Toolbox | None = None,
-        own_agents: AgentFile | None = None,
+        gateway_agents: AgentFile | None = None,
     ) -> None:
         self.database = database
         self.catalog = catalog
@@ -75,20 +75,20 @@ class Gateway:
         self.metrics = Metrics()
         self.client = client or Client()
         self.toolbox = toolbox or Toolbox(builtin_tools())
-        self.own_agents = own_agents or builtin_agents()
+        self.gateway_agents = gateway_agents or builtin_agents()
         """Agents of whoever runs the gateway, for everybody, by their names."""
-        self.log = EventLog(database, settings.pace, told=self.metrics.committed)
-        self.runs = Runs(self)
-        self.readers = Readers(settings.limits.readers_per_turn, self.metrics)
+        self.log = EventLog(database, settings.pace, on_commit=self.metrics.committed)
+        self.turns = TurnRegistry(self)
+        self.reader_slots = ReaderSlots(settings.limits.readers_per_turn, self.metrics)
         self.ready = False
         self.stopping = False
-        self.local = Owner(0, 0)
+        self.local_owner = Owner(0, 0)
         """The user of this machine; known once the gateway is open."""
-        self._stack = AsyncExitStack()
-        self.metrics.watch(
+        self._exit_stack = AsyncExitStack()
+        self.metrics.add_gauge(
             "thinkaloud_unsaved_bytes",
             "Bytes in memory because the disk took nothing.",
-            lambda: self.log.held_bytes,
+            lambda: self.log.unsaved_bytes,
         )
 
     def now_ms(self) -> int:
@@ -98,21 +98,23 @@ class Gateway:
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as stack:
             now_ms = self.now_ms()
-            self.local = await self.database.write(lambda conn: people.ensure_local(conn, now_ms))
-            left = await recover(self.database, now_ms=now_ms, waits=waits)
-            if left.ended:
-                logger.warning("%d turns were left behind and are interrupted now", len(left.ended))
-            await self._index()
-            if not self.client.is_open:
+            self.local_owner = await self.database.write(lambda conn: people.ensure_local(conn, now_ms))
+            recovery = await recover(self.database, now_ms=now_ms, waits=waits_for_approval)
+            if recovery.ended:
+                logger.warning("%d turns were left behind and are interrupted now", len(recovery.ended))
+            await self._update_search_index()
+            if not self.client.opened:
                 await stack.enter_async_context(self.client)
             await stack.enter_async_context(self.toolbox)
             await stack.enter_async_context(self.log)
-            self._keep_doing(stack, self.runs.renew_for_ever())
+            self._run_in_background(stack, self.turns.keep_leases())
             if self.settings.forget_timing_after_days is not None:
-                self._keep_doing(stack, self._tidy_daily(self.settings.forget_timing_after_days))
-            for turn in left.waiting:
-                await self.runs.go_on(turn)
-            self._stack = stack.pop_all()
+                self._run_in_background(
+                    stack, self._forget_timing_daily(self.settings.forget_timing_after_days)
+                )
+            for turn_id in recovery.waiting:
+                await self.turns.resume(turn_id)
+            self._exit_stack = stack.pop_all()
         self.ready = True
         return self
 
@@ -122,37 +124,39 @@ class Gateway:
         try:
             await self.stop()
         finally:
-            await self._stack.aclose()
+            await self._exit_stack.aclose()
 
     async def stop(self) -> None:
         """Begin no more turns, let the live ones end, close every stream; a second call does no harm."""
         self.ready, self.stopping = False, True
-        await self.runs.stop(self.settings.grace_s)
-        await self.readers.close()
+        await self.turns.stop(self.settings.grace_s)
+        await self.reader_slots.close()
 
     @staticmethod
-    def _keep_doing(stack: AsyncExitStack, work: Coroutine[Any, Any, None]) -> None:
-        stack.push_async_callback(_cancelled, asyncio.create_task(work))
+    def _run_in_background(stack: AsyncExitStack, coroutine: Coroutine[Any, Any, None]) -> None:
+        stack.push_async_callback(_cancel_task, asyncio.create_task(coroutine))
 
-    async def _index(self) -> None:
+    async def _update_search_index(self) -> None:
         """Search knows everything that is kept: whatever an older version indexed otherwise is done again."""
-        if not await self.database.read(search.current):
+        if not await self.database.read(search.index_current):
             logger.warning("the search index is of another version and is made anew")
-            await self.database.write(search.rebuild)
+            await self.database.write(search.rebuild_index)
 
-    async def _tidy_daily(self, days: int) -> None:
+    async def _forget_timing_daily(self, days: int) -> None:
         while True:
             before_ms = self.now_ms() - days * DAY_S * 1000
             try:
                 count = 0
-                while some := await self.database.write(partial(folding.forget_timing, before_ms=before_ms)):
-                    count += some
+                while batch_count := await self.database.write(
+                    partial(folding.drop_timing, before_ms=before_ms)
+                ):
+                    count += batch_count
                 logger.info("the pace of %d turns was forgotten", count)
             except NotSaved as error:
                 logger.warning("the pace of old turns could not be forgotten: %s", error)
             await asyncio.sleep(DAY_S)
 
 
-async def _cancelled(task: asyncio.Task[None]) -> None:
+async def _cancel_task(task: asyncio.Task[None]) -> None:
     task.cancel()
     await asyncio.wait((task,))

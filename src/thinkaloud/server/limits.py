@@ -6,7 +6,7 @@ KIB = 1024
 MIB = 1024 * KIB
 
 
-class Limits(msgspec.Struct, frozen=True, kw_only=True):
+class GatewayLimits(msgspec.Struct, frozen=True, kw_only=True):
     """All of them; what goes beyond is refused with the name of the limit."""
 
     body_bytes: int = 10 * MIB

@@ -14,7 +14,7 @@ from typing import TextIO
 
 import msgspec
 
-HIDDEN = "***"
+MASK = "***"
 FIELDS = ("method", "route", "status", "ms", "user", "error_id")
 """What a record may carry beside its message; whatever else it carries stays inside."""
 
@@ -32,23 +32,23 @@ _SECRETS = re.compile(
 )
 _CONTROLS = {code: f"\\x{code:02x}" for code in (*range(9), *range(11, 32), *range(127, 160))}
 """Everything that moves a cursor or rings a bell, but for tabs and line ends."""
-_LATE_CONTROLS = {code: f"\\u{code:04x}" for code in range(127, 160)}
+_C1_CONTROLS = {code: f"\\u{code:04x}" for code in range(127, 160)}
 """Those that JSON would let through."""
 
 
-class Form(StrEnum):
+class LogFormat(StrEnum):
     """How lines look."""
 
     TEXT = "text"
     JSON = "json"
 
 
-def set_up(form: Form | None = None, stream: TextIO | None = None) -> None:
+def set_up(log_format: LogFormat | None = None, stream: TextIO | None = None) -> None:
     """Send all logs and warnings to stderr: as text on a terminal, else as JSON."""
-    out = stream or sys.stderr
-    handler = logging.StreamHandler(out)
-    chosen = form or (Form.TEXT if out.isatty() else Form.JSON)
-    handler.setFormatter(_TextLines() if chosen is Form.TEXT else _JsonLines())
+    output = stream or sys.stderr
+    handler = logging.StreamHandler(output)
+    chosen_format = log_format or (LogFormat.TEXT if output.isatty() else LogFormat.JSON)
+    handler.setFormatter(_TextFormatter() if chosen_format is LogFormat.TEXT else _JsonFormatter())
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
     logging.getLogger("thinkaloud").setLevel(logging.INFO)
     # What a client did wrong is in the line of its request; uvicorn would say it again.
@@ -56,27 +56,27 @@ def set_up(form: Form | None = None, stream: TextIO | None = None) -> None:
     logging.captureWarnings(True)
 
 
-def blackened(text: str) -> str:
+def redact(text: str) -> str:
     """The text without anything that looks like a token of ours, a key, or the value of such a header."""
-    return _SECRETS.sub(_black, text)
+    return _SECRETS.sub(_mask_match, text)
 
 
-def _black(found: re.Match[str]) -> str:
-    return (found["before"] or found["scheme"] or "") + HIDDEN
+def _mask_match(match: re.Match[str]) -> str:
+    return (match["before"] or match["scheme"] or "") + MASK
 
 
-class _Lines(logging.Formatter):
-    def told(self, record: logging.LogRecord) -> tuple[str, str]:
+class _RedactingFormatter(logging.Formatter):
+    def redacted_parts(self, record: logging.LogRecord) -> tuple[str, str]:
         """The message and the traceback, if there is one."""
         trace = self.formatException(record.exc_info) if record.exc_info else ""
-        return blackened(record.getMessage()), blackened(trace)
+        return redact(record.getMessage()), redact(trace)
 
 
-class _TextLines(_Lines):
+class _TextFormatter(_RedactingFormatter):
     """`12:00:01 info  GET /api/sessions 200 3.1 ms`; a traceback follows on lines of its own."""
 
     def format(self, record: logging.LogRecord) -> str:
-        message, trace = self.told(record)
+        message, trace = self.redacted_parts(record)
         line = f"{self.formatTime(record, '%H:%M:%S')} {record.levelname.lower():<7} {message}"
         if (ms := getattr(record, "ms", None)) is not None:
             line += f" {ms:g} ms"
@@ -84,11 +84,11 @@ class _TextLines(_Lines):
         return (f"{line}\n{trace}" if trace else line).translate(_CONTROLS)
 
 
-class _JsonLines(_Lines):
+class _JsonFormatter(_RedactingFormatter):
     """One object per line."""
 
     def format(self, record: logging.LogRecord) -> str:
-        message, trace = self.told(record)
+        message, trace = self.redacted_parts(record)
         fields = {name: getattr(record, name) for name in FIELDS if hasattr(record, name)}
         line = {
             "at": time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created)) + f".{record.msecs:03.0f}Z",
@@ -97,5 +97,5 @@ class _JsonLines(_Lines):
             "message": message,
             **fields,
         }
-        told = msgspec.json.encode({**line, "traceback": trace} if trace else line).decode()
-        return told.translate(_LATE_CONTROLS)
+        encoded = msgspec.json.encode({**line, "traceback": trace} if trace else line).decode()
+        return encoded.translate(_C1_CONTROLS)

@@ -7,10 +7,10 @@ caller can make the page grow.
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
 
-from thinkaloud.store.log import Committed
+from thinkaloud.store.log import CommitStats
 
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
+SECONDS_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
 """From a look at memory to a disk in trouble; the goals of 50 and 100 ms are borders of their own."""
 
 Labels = tuple[str, ...]
@@ -21,18 +21,18 @@ class Counter:
 
     kind = "counter"
 
-    def __init__(self, name: str, about: str, labels: Labels = ()) -> None:
-        self.name, self.about, self.labels = name, about, labels
+    def __init__(self, name: str, help_text: str, labels: Labels = ()) -> None:
+        self.name, self.help_text, self.labels = name, help_text, labels
         self._counts: dict[Labels, float] = {} if labels else {(): 0}
 
-    def add(self, *values: str, by: float = 1) -> None:
+    def add(self, *values: str, amount: float = 1) -> None:
         """Count one more, or so many."""
-        self._counts[values] = self._counts.get(values, 0) + by
+        self._counts[values] = self._counts.get(values, 0) + amount
 
     def lines(self) -> Iterator[str]:
         """As text, in the order of the labels."""
         for values, count in sorted(self._counts.items()):
-            yield f"{self.name}{_labelled(self.labels, values)} {_number(count)}"
+            yield f"{self.name}{_label_text(self.labels, values)} {_format_number(count)}"
 
 
 class Gauge:
@@ -40,12 +40,12 @@ class Gauge:
 
     kind = "gauge"
 
-    def __init__(self, name: str, about: str, read: Callable[[], float]) -> None:
-        self.name, self.about, self._read = name, about, read
+    def __init__(self, name: str, help_text: str, read: Callable[[], float]) -> None:
+        self.name, self.help_text, self._read = name, help_text, read
 
     def lines(self) -> Iterator[str]:
         """As text."""
-        yield f"{self.name} {_number(self._read())}"
+        yield f"{self.name} {_format_number(self._read())}"
 
 
 class Histogram:
@@ -54,34 +54,34 @@ class Histogram:
     kind = "histogram"
 
     def __init__(
-        self, name: str, about: str, labels: Labels = (), borders: tuple[float, ...] = SECONDS
+        self, name: str, help_text: str, labels: Labels = (), buckets: tuple[float, ...] = SECONDS_BUCKETS
     ) -> None:
-        self.name, self.about, self.labels, self._borders = name, about, labels, borders
+        self.name, self.help_text, self.labels, self._buckets = name, help_text, labels, buckets
         self._counts: dict[Labels, list[int]] = {}
         self._sums: dict[Labels, float] = {}
         if not labels:
-            self._at(())
+            self._bucket_counts(())
 
-    def saw(self, value: float, *values: str) -> None:
+    def observe(self, value: float, *values: str) -> None:
         """Take one more into account; a border belongs to what is below it."""
-        self._at(values)[bisect_left(self._borders, value)] += 1
+        self._bucket_counts(values)[bisect_left(self._buckets, value)] += 1
         self._sums[values] += value
 
     def lines(self) -> Iterator[str]:
         """As text: what each border has below it, the sum, and how many there were."""
         names = (*self.labels, "le")
         for values, counts in sorted(self._counts.items()):
-            below = 0
-            for border, count in zip((*self._borders, float("inf")), counts, strict=True):
-                below += count
-                yield f"{self.name}_bucket{_labelled(names, (*values, _number(border)))} {below}"
-            told = _labelled(self.labels, values)
-            yield f"{self.name}_sum{told} {_number(self._sums[values])}"
-            yield f"{self.name}_count{told} {below}"
+            cumulative = 0
+            for bucket, count in zip((*self._buckets, float("inf")), counts, strict=True):
+                cumulative += count
+                yield f"{self.name}_bucket{_label_text(names, (*values, _format_number(bucket)))} {cumulative}"
+            label_text = _label_text(self.labels, values)
+            yield f"{self.name}_sum{label_text} {_format_number(self._sums[values])}"
+            yield f"{self.name}_count{label_text} {cumulative}"
 
-    def _at(self, values: Labels) -> list[int]:
+    def _bucket_counts(self, values: Labels) -> list[int]:
         if values not in self._counts:
-            self._counts[values] = [0] * (len(self._borders) + 1)
+            self._counts[values] = [0] * (len(self._buckets) + 1)
             self._sums[values] = 0.0
         return self._counts[values]
 
@@ -92,43 +92,45 @@ class Metrics:
     def __init__(self) -> None:
         self._live_turns = self._live_readers = 0
         self._requests = Counter("thinkaloud_requests_total", "Requests answered.", ("route", "status"))
-        self._took = Histogram("thinkaloud_request_seconds", "Time to answer, without streams.", ("route",))
-        self._started = Counter("thinkaloud_turns_started_total", "Turns begun.")
-        self._ended = Counter("thinkaloud_turns_ended_total", "Turns ended, by how.", ("state",))
-        self._entries = Counter("thinkaloud_log_entries_total", "Entries of turns made durable.")
-        self._bytes = Counter("thinkaloud_log_bytes_total", "Bytes of entries made durable.")
-        self._commits = Histogram("thinkaloud_commit_seconds", "Time of each commit of the log.")
-        self._all: list[Counter | Gauge | Histogram] = [
+        self._request_seconds = Histogram(
+            "thinkaloud_request_seconds", "Time to answer, without streams.", ("route",)
+        )
+        self._turns_started = Counter("thinkaloud_turns_started_total", "Turns begun.")
+        self._turns_ended = Counter("thinkaloud_turns_ended_total", "Turns ended, by how.", ("state",))
+        self._log_entries = Counter("thinkaloud_log_entries_total", "Entries of turns made durable.")
+        self._log_bytes = Counter("thinkaloud_log_bytes_total", "Bytes of entries made durable.")
+        self._commit_seconds = Histogram("thinkaloud_commit_seconds", "Time of each commit of the log.")
+        self._metrics: list[Counter | Gauge | Histogram] = [
             self._requests,
-            self._took,
-            self._started,
-            self._ended,
-            self._entries,
-            self._bytes,
-            self._commits,
+            self._request_seconds,
+            self._turns_started,
+            self._turns_ended,
+            self._log_entries,
+            self._log_bytes,
+            self._commit_seconds,
         ]
-        self.watch("thinkaloud_turns_live", "Turns that run now.", lambda: self._live_turns)
-        self.watch("thinkaloud_readers_live", "Readers of streams now.", lambda: self._live_readers)
+        self.add_gauge("thinkaloud_turns_live", "Turns that run now.", lambda: self._live_turns)
+        self.add_gauge("thinkaloud_readers_live", "Readers of streams now.", lambda: self._live_readers)
 
-    def watch(self, name: str, about: str, read: Callable[[], float]) -> None:
+    def add_gauge(self, name: str, help_text: str, read: Callable[[], float]) -> None:
         """Show a number that somebody else keeps."""
-        self._all.append(Gauge(name, about, read))
+        self._metrics.append(Gauge(name, help_text, read))
 
-    def request(self, route: str, status: int, seconds: float | None) -> None:
+    def request_answered(self, route: str, status: int, seconds: float | None) -> None:
         """A request was answered; `route` is a template, and a stream has no time to answer."""
         self._requests.add(route, str(status))
         if seconds is not None:
-            self._took.saw(seconds, route)
+            self._request_seconds.observe(seconds, route)
 
     def turn_started(self) -> None:
         """A turn began."""
         self._live_turns += 1
-        self._started.add()
+        self._turns_started.add()
 
     def turn_ended(self, state: str) -> None:
         """A turn that began here is over."""
         self._live_turns -= 1
-        self._ended.add(state)
+        self._turns_ended.add(state)
 
     def reader_joined(self) -> None:
         """Somebody began to read a stream."""
@@ -138,36 +140,40 @@ class Metrics:
         """Somebody ceased to."""
         self._live_readers -= 1
 
-    def committed(self, told: Committed) -> None:
+    def committed(self, commit: CommitStats) -> None:
         """The log was written; `EventLog` takes this as its `told`."""
-        self._entries.add(by=told.entries)
-        self._bytes.add(by=told.size_bytes)
-        self._commits.saw(told.seconds)
+        self._log_entries.add(amount=commit.entries)
+        self._log_bytes.add(amount=commit.size_bytes)
+        self._commit_seconds.observe(commit.seconds)
 
     def text(self) -> bytes:
         """The page."""
         lines: list[str] = []
-        for one in self._all:
-            lines += (f"# HELP {one.name} {_about(one.about)}", f"# TYPE {one.name} {one.kind}", *one.lines())
+        for metric in self._metrics:
+            lines += (
+                f"# HELP {metric.name} {_escape_help(metric.help_text)}",
+                f"# TYPE {metric.name} {metric.kind}",
+                *metric.lines(),
+            )
         return "\n".join(lines).encode() + b"\n"
 
 
-def _labelled(names: Labels, values: Labels) -> str:
+def _label_text(names: Labels, values: Labels) -> str:
     if not names:
         return ""
-    told = (f'{name}="{_value(value)}"' for name, value in zip(names, values, strict=True))
-    return "{" + ",".join(told) + "}"
+    pairs = (f'{name}="{_escape_value(value)}"' for name, value in zip(names, values, strict=True))
+    return "{" + ",".join(pairs) + "}"
 
 
-def _value(text: str) -> str:
-    return _about(text).replace('"', '\\"')
+def _escape_value(text: str) -> str:
+    return _escape_help(text).replace('"', '\\"')
 
 
-def _about(text: str) -> str:
+def _escape_help(text: str) -> str:
     return text.replace("\\", "\\\\").replace("\n", "\\n")
 
 
-def _number(value: float) -> str:
+def _format_number(value: float) -> str:
     if value == float("inf"):
         return "+Inf"
     return str(int(value)) if float(value).is_integer() else repr(float(value))

@@ -14,19 +14,19 @@ import msgspec
 
 import thinkaloud
 from thinkaloud.server.refusals import ErrorBody
-from thinkaloud.server.routing import Access, Route
+from thinkaloud.server.routing import Access, ApiRoute
 
 JSON = "application/json"
-EVENTS = "text/event-stream"
-IDS = {"session": "ses", "turn": "trn", "agent": "agt"}
+EVENT_STREAM = "text/event-stream"
+ID_PREFIXES = {"session": "ses", "turn": "trn", "agent": "agt"}
 """What the ids in a path begin with."""
-PRODUCES = {
+RESPONSE_TYPES = {
     "/metrics": ("text/plain",),
     "/api/openapi.json": (JSON,),
     "/api/sessions/{session}/export": ("text/plain", "text/markdown", JSON),
 }
 """Answers that are not JSON, or not only."""
-HEADERS = {
+ROUTE_HEADERS = {
     "POST /api/sessions/{session}/turns": (
         "Idempotency-Key",
         "^[!-~]{1,255}$",
@@ -39,22 +39,22 @@ HEADERS = {
     ),
 }
 """Headers that single routes go by: name, pattern, and what it is for."""
-AGAIN = ("POST /api/sessions/{session}/turns", "POST /api/turns/{turn}/cancel")
+OK_WHEN_REPEATED = ("POST /api/sessions/{session}/turns", "POST /api/turns/{turn}/cancel")
 """What answers 200 where there was nothing left to do."""
-UNREADY = "GET /readyz"
+READINESS = "GET /readyz"
 """What says 503 in the words it also says 200 in."""
-WORKSPACE = (
+WORKSPACE_HEADER = (
     "Thinkaloud-Workspace",
     "^wsp_[A-Za-z0-9_-]{22}$",
     "The id of a workspace one is in; without it, the first.",
 )
-ABOUT = (
+DESCRIPTION = (
     "Sessions and turns kept exactly, and streams that anyone can join and resume. On the machine itself no "
     "token is needed, unless the gateway was started with `--auth token`."
 )
 
-_SCHEMAS = "#/components/schemas/{name}"
-_WORDS = {
+_SCHEMA_REF = "#/components/schemas/{name}"
+_STATUS_DESCRIPTIONS = {
     400: "It cannot be understood.",
     401: "The gateway does not know who asks.",
     403: "It comes from a page of another site.",
@@ -71,34 +71,38 @@ _WORDS = {
     502: "The provider failed.",
     503: "Not now: starting, stopping, or nothing can be saved.",
 }
-_ALWAYS = (400, 403, 421, 431, 500)
-_WITH_USER = (401, 404, 503)
-_WITH_BODY = (408, 413, 415, 422)
+_COMMON_STATUSES = (400, 403, 421, 431, 500)
+_USER_STATUSES = (401, 404, 503)
+_BODY_STATUSES = (408, 413, 415, 422)
 
-Json = dict[str, Any]
+JsonObject = dict[str, Any]
 
 
 @cache
-def document(routes: tuple[Route, ...]) -> bytes:
+def document(routes: tuple[ApiRoute, ...]) -> bytes:
     """The document as JSON, with sorted names."""
-    return msgspec.json.format(msgspec.json.encode(described(routes), order="sorted"), indent=1)
+    return msgspec.json.format(msgspec.json.encode(build_document(routes), order="sorted"), indent=1)
 
 
-def described(routes: Sequence[Route]) -> Json:
+def build_document(routes: Sequence[ApiRoute]) -> JsonObject:
     """The document as a value."""
     types: list[type[msgspec.Struct]] = [ErrorBody]
     for route in routes:
-        types += [kind for kind in (route.query, route.body, route.returns) if kind is not None]
-    references, schemas = msgspec.json.schema_components(types, ref_template=_SCHEMAS)
-    operations = _Operations(dict(zip(types, references, strict=True)), schemas)
-    paths: dict[str, Json] = {}
+        types += [
+            struct_type
+            for struct_type in (route.query, route.body, route.response_body)
+            if struct_type is not None
+        ]
+    references, schemas = msgspec.json.schema_components(types, ref_template=_SCHEMA_REF)
+    operations = _OperationWriter(dict(zip(types, references, strict=True)), schemas)
+    paths: dict[str, JsonObject] = {}
     for route in routes:
-        paths.setdefault(route.path, {})[route.method.lower()] = operations.of(route)
+        paths.setdefault(route.path, {})[route.method.lower()] = operations.operation(route)
     for query in {route.query for route in routes}:
-        del schemas[_name(operations.refs[query])]  # told as parameters, one by one
+        del schemas[_schema_name(operations.references[query])]  # told as parameters, one by one
     return {
         "openapi": "3.1.0",
-        "info": {"title": "Thinkaloud", "version": thinkaloud.__version__, "description": ABOUT},
+        "info": {"title": "Thinkaloud", "version": thinkaloud.__version__, "description": DESCRIPTION},
         "paths": paths,
         "components": {
             "schemas": schemas,
@@ -110,106 +114,114 @@ def described(routes: Sequence[Route]) -> Json:
     }
 
 
-class _Operations:
+class _OperationWriter:
     """Writes what one row of the table comes to."""
 
-    def __init__(self, refs: Mapping[type, Json], schemas: Mapping[str, Json]) -> None:
-        self.refs = refs
+    def __init__(self, references: Mapping[type, JsonObject], schemas: Mapping[str, JsonObject]) -> None:
+        self.references = references
         self._schemas = schemas
 
-    def of(self, route: Route) -> Json:
-        operation: Json = {
+    def operation(self, route: ApiRoute) -> JsonObject:
+        result: JsonObject = {
             "summary": route.summary,
             "operationId": "_".join(re.findall(r"\w+", f"{route.method.lower()} {route.path}")),
-            "parameters": [*_path_parameters(route), *self._query_parameters(route), *_headers(route)],
+            "parameters": [
+                *_path_parameters(route),
+                *self._query_parameters(route),
+                *_header_parameters(route),
+            ],
             "responses": self._responses(route),
             "security": [] if route.access is Access.PUBLIC else [{"bearer": []}, {"key": []}, {}],
         }
         if content := self._request_content(route):
-            operation["requestBody"] = {"required": True, "content": content}
-        return operation
+            result["requestBody"] = {"required": True, "content": content}
+        return result
 
-    def _query_parameters(self, route: Route) -> list[Json]:
-        schema = self._schemas[_name(self.refs[route.query])]
+    def _query_parameters(self, route: ApiRoute) -> list[JsonObject]:
+        schema = self._schemas[_schema_name(self.references[route.query])]
         required = schema.get("required", ())
         return [
-            {"name": name, "in": "query", "required": name in required, "schema": about}
-            for name, about in schema["properties"].items()
+            {"name": name, "in": "query", "required": name in required, "schema": field_schema}
+            for name, field_schema in schema["properties"].items()
         ]
 
-    def _request_content(self, route: Route) -> Json:
+    def _request_content(self, route: ApiRoute) -> JsonObject:
         if route.body is None:
-            return {} if route.media_types == (JSON,) else _unknown(route.media_types)
-        return {**_unknown(route.media_types), JSON: self._json(route.body)}
+            return {} if route.media_types == (JSON,) else _untyped_content(route.media_types)
+        return {**_untyped_content(route.media_types), JSON: self._json_schema(route.body)}
 
-    def _responses(self, route: Route) -> Json:
-        statuses = {*_ALWAYS, *route.refusals}
+    def _responses(self, route: ApiRoute) -> JsonObject:
+        statuses = {*_COMMON_STATUSES, *route.error_statuses}
         if route.access is Access.USER:
-            statuses.update(_WITH_USER)
+            statuses.update(_USER_STATUSES)
         if route.method != "GET":
-            statuses.update(_WITH_BODY)
-        responses = {str(status): _response(status, {JSON: self._json(ErrorBody)}) for status in statuses}
-        responses[str(route.status)] = _response(route.status, self._content(route))
-        if (key := _key(route)) == UNREADY:
-            responses["503"] = _response(503, self._content(route))
-        if key in AGAIN:
-            responses["200"] = _response(200, self._content(route))
+            statuses.update(_BODY_STATUSES)
+        responses = {
+            str(status): _response_object(status, {JSON: self._json_schema(ErrorBody)}) for status in statuses
+        }
+        responses[str(route.status)] = _response_object(route.status, self._content(route))
+        if (route_key := _route_key(route)) == READINESS:
+            responses["503"] = _response_object(503, self._content(route))
+        if route_key in OK_WHEN_REPEATED:
+            responses["200"] = _response_object(200, self._content(route))
         if route.handler is None:
-            responses["204"] = _response(204, {})
+            responses["204"] = _response_object(204, {})
         return responses
 
-    def _content(self, route: Route) -> Json:
+    def _content(self, route: ApiRoute) -> JsonObject:
         if route.handler is None:
-            return _unknown((EVENTS,))
-        if route.path in PRODUCES:
-            return _unknown(PRODUCES[route.path])
-        return {} if route.returns is None else {JSON: self._json(route.returns)}
+            return _untyped_content((EVENT_STREAM,))
+        if route.path in RESPONSE_TYPES:
+            return _untyped_content(RESPONSE_TYPES[route.path])
+        return {} if route.response_body is None else {JSON: self._json_schema(route.response_body)}
 
-    def _json(self, kind: type[msgspec.Struct]) -> Json:
-        return {"schema": self.refs[kind]}
+    def _json_schema(self, struct_type: type[msgspec.Struct]) -> JsonObject:
+        return {"schema": self.references[struct_type]}
 
 
-def _key(route: Route) -> str:
+def _route_key(route: ApiRoute) -> str:
     return f"{route.method} {route.path}"
 
 
-def _name(reference: Json) -> str:
+def _schema_name(reference: JsonObject) -> str:
     return str(reference["$ref"]).rpartition("/")[2]
 
 
-def _path_parameters(route: Route) -> list[Json]:
+def _path_parameters(route: ApiRoute) -> list[JsonObject]:
     return [
         {
             "name": name,
             "in": "path",
             "required": True,
-            "schema": {"type": "string", "pattern": f"^{IDS[name]}_[A-Za-z0-9_-]{{22}}$"},
+            "schema": {"type": "string", "pattern": f"^{ID_PREFIXES[name]}_[A-Za-z0-9_-]{{22}}$"},
         }
         for name in re.findall(r"{(\w+)}", route.path)
     ]
 
 
-def _headers(route: Route) -> list[Json]:
-    told = [HEADERS[key]] if (key := _key(route)) in HEADERS else []
+def _header_parameters(route: ApiRoute) -> list[JsonObject]:
+    headers = [ROUTE_HEADERS[route_key]] if (route_key := _route_key(route)) in ROUTE_HEADERS else []
     if route.access is Access.USER:
-        told.append(WORKSPACE)
+        headers.append(WORKSPACE_HEADER)
     return [
         {
             "name": name,
             "in": "header",
             "required": False,
-            "description": about,
+            "description": description,
             "schema": {"type": "string", "pattern": pattern},
         }
-        for name, pattern, about in told
+        for name, pattern, description in headers
     ]
 
 
-def _unknown(media_types: Sequence[str]) -> Json:
+def _untyped_content(media_types: Sequence[str]) -> JsonObject:
     """Content that no struct describes."""
-    return {kind: {"schema": {} if kind == JSON else {"type": "string"}} for kind in media_types}
+    return {
+        media_type: {"schema": {} if media_type == JSON else {"type": "string"}} for media_type in media_types
+    }
 
 
-def _response(status: int, content: Json) -> Json:
-    about: Json = {"description": _WORDS.get(status, HTTPStatus(status).phrase)}
-    return {**about, "content": content} if content else about
+def _response_object(status: int, content: JsonObject) -> JsonObject:
+    response: JsonObject = {"description": _STATUS_DESCRIPTIONS.get(status, HTTPStatus(status).phrase)}
+    return {**response, "content": content} if content else response

@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from thinkaloud.server.refusals import NotFound
-from thinkaloud.server.routing import Access, Call, Handler, Reply, Route
+from thinkaloud.server.routing import Access, ApiRoute, Handler, RouteRequest, RouteResponse
 
 FOLDER = Path(__file__).parent / "static"
 INDEX = "index.html"
@@ -28,64 +28,68 @@ MEDIA_TYPES = {
 """What the page is made of; a file of another kind in the folder is not served."""
 
 _NOT_MODIFIED = 304
-_FOREVER = "public, max-age=31536000, immutable"
-_CHECKED = "no-cache"
-_WINDOW = {b"sec-fetch-mode": b"navigate", b"sec-fetch-dest": b"document"}
+_IMMUTABLE = "public, max-age=31536000, immutable"
+_REVALIDATE = "no-cache"
+_NAVIGATION_HEADERS = {b"sec-fetch-mode": b"navigate", b"sec-fetch-dest": b"document"}
 
 
-class File(msgspec.Struct, frozen=True):
+class StaticFile(msgspec.Struct, frozen=True):
     """One file of the page, ready to be sent."""
 
     content: bytes
-    zipped: bytes
-    tag: str
+    gzipped: bytes
+    etag: str
 
 
-def routes(folder: Path = FOLDER) -> tuple[Route, ...]:
+def static_routes(folder: Path = FOLDER) -> tuple[ApiRoute, ...]:
     """A route for the page itself and one for each of its files."""
-    found = sorted(path for path in folder.glob("*") if path.suffix in MEDIA_TYPES and path.is_file())
-    files = (path for path in found if path.name != INDEX)
+    paths = sorted(path for path in folder.glob("*") if path.suffix in MEDIA_TYPES and path.is_file())
+    files = (path for path in paths if path.name != INDEX)
     return (
-        _route("/", _sends(folder / INDEX, _CHECKED)),
-        *(_route(f"{PREFIX}{path.name}", _sends(path, _FOREVER)) for path in files),
+        _route("/", _file_handler(folder / INDEX, _REVALIDATE)),
+        *(_route(f"{PREFIX}{path.name}", _file_handler(path, _IMMUTABLE)) for path in files),
     )
 
 
-def judged_by(method: str, path: str, headers: Mapping[bytes, bytes]) -> Mapping[bytes, bytes]:
+def headers_to_check(method: str, path: str, headers: Mapping[bytes, bytes]) -> Mapping[bytes, bytes]:
     """The headers that decide whether a request is let in.
 
     Where a browser takes a whole window to the page, by a link, a bookmark or the address bar, it does not
     matter whose link that was: nobody there can read what the window shows, frame it, or act in it.
     """
-    there = path == "/" or path.startswith(PREFIX)
-    reads = method in ("GET", "HEAD") and b"origin" not in headers
-    if not (there and reads and all(headers.get(name) == value for name, value in _WINDOW.items())):
+    page_path = path == "/" or path.startswith(PREFIX)
+    read_only = method in ("GET", "HEAD") and b"origin" not in headers
+    if not (
+        page_path
+        and read_only
+        and all(headers.get(name) == value for name, value in _NAVIGATION_HEADERS.items())
+    ):
         return headers
     return {name: value for name, value in headers.items() if name != b"sec-fetch-site"}
 
 
-def _route(path: str, handler: Handler) -> Route:
-    return Route(method="GET", path=path, handler=handler, summary="The chat page.", access=Access.PUBLIC)
+def _route(path: str, handler: Handler) -> ApiRoute:
+    return ApiRoute(method="GET", path=path, handler=handler, summary="The chat page.", access=Access.PUBLIC)
 
 
-def _sends(path: Path, keep: str) -> Handler:
-    async def send(call: Call) -> Reply:
-        file = _loaded(path)
-        headers = (("Cache-Control", keep), ("ETag", file.tag), ("Vary", "Accept-Encoding"))
-        if call.headers.get("if-none-match") == file.tag:
-            return Reply(status=_NOT_MODIFIED, headers=headers)
+def _file_handler(path: Path, cache_control: str) -> Handler:
+    async def send_file(request: RouteRequest) -> RouteResponse:
+        file = _load_file(path)
+        headers = (("Cache-Control", cache_control), ("ETag", file.etag), ("Vary", "Accept-Encoding"))
+        if request.headers.get("if-none-match") == file.etag:
+            return RouteResponse(status=_NOT_MODIFIED, headers=headers)
         media_type = MEDIA_TYPES[path.suffix]
-        if "gzip" not in call.headers.get("accept-encoding", ""):
-            return Reply(content=file.content, media_type=media_type, headers=headers)
-        return Reply(
-            content=file.zipped, media_type=media_type, headers=(*headers, ("Content-Encoding", "gzip"))
+        if "gzip" not in request.headers.get("accept-encoding", ""):
+            return RouteResponse(content=file.content, media_type=media_type, headers=headers)
+        return RouteResponse(
+            content=file.gzipped, media_type=media_type, headers=(*headers, ("Content-Encoding", "gzip"))
         )
 
-    return send
+    return send_file
 
 
 @cache
-def _loaded(path: Path) -> File:
+def _load_file(path: Path) -> StaticFile:
     try:
         content = path.read_bytes()
     except FileNotFoundError:
@@ -93,5 +97,5 @@ def _loaded(path: Path) -> File:
             "The chat page is not in this installation: it was not built. `make page` builds it, with "
             "Node.js; packages of Thinkaloud have it."
         ) from None
-    tag = hashlib.sha256(content).hexdigest()[:16]
-    return File(content, gzip.compress(content, 9, mtime=0), f'"{tag}"')
+    digest = hashlib.sha256(content).hexdigest()[:16]
+    return StaticFile(content, gzip.compress(content, 9, mtime=0), f'"{digest}"')

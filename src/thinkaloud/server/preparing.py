@@ -9,29 +9,30 @@ from typing import TYPE_CHECKING
 import msgspec
 from sqlalchemy import Connection
 
-from thinkaloud.agents.agent import Agent, model_alone
+from thinkaloud.agents.agent import Agent, bare_model
+from thinkaloud.agents.prepare import prepare_reply
 from thinkaloud.canon import Refused
 from thinkaloud.canon.requests import Image, ToolMessage, UserMessage
 from thinkaloud.catalog import Catalog
-from thinkaloud.client.prompting import Options, Prepared, need_key, prepare
-from thinkaloud.context import WHY, ContextMode, Conversation, Fate, Said, Step, steps_of
-from thinkaloud.server.assembling import assemble
+from thinkaloud.client.prepare import PreparedRequest
+from thinkaloud.context import REASONS, AnsweredTurn, ContextMode, SendStatus, Step, steps_of
+from thinkaloud.server.assembling import assemble_agent
 from thinkaloud.server.bodies import NewTurn
-from thinkaloud.server.limits import Limits
-from thinkaloud.server.refusals import TooLarge
+from thinkaloud.server.limits import GatewayLimits
+from thinkaloud.server.refusals import PayloadTooLarge
 from thinkaloud.store import agents, preferences, turns
 from thinkaloud.store.messages import messages_of, turn_of
-from thinkaloud.store.rows import AgentSpec, Message, Preferences, Role, Session, TurnRow
+from thinkaloud.store.rows import AgentSpec, Preferences, Role, Session, StoredMessage, TurnRow
 from thinkaloud.store.texts import storable
 
 if TYPE_CHECKING:
     from thinkaloud.server.gateway import Gateway
 
-_TURNS_AT_ONCE = 200
-_images = msgspec.json.Decoder(tuple[Image, ...])
+_TURNS_PER_PAGE = 200
+_images_decoder = msgspec.json.Decoder(tuple[Image, ...])
 
 
-class Known(msgspec.Struct, frozen=True):
+class SessionContext(msgspec.Struct, frozen=True):
     """What the store knows that matters for the next turn of a session."""
 
     session: Session
@@ -43,36 +44,43 @@ class Known(msgspec.Struct, frozen=True):
     preferences: Preferences
 
 
-def look_up(conn: Connection, session: Session, agent_id: str, until: TurnRow | None = None) -> Known:
+def load_context(
+    conn: Connection, session: Session, agent_id: str, until: TurnRow | None = None
+) -> SessionContext:
     """Everything that was said so far, the agents, and the preferences; in one snapshot.
 
     With `until`, as it was when that turn began.
     """
-    wanted = agent_id or session.agent
-    told = [
+    answering_agent = agent_id or session.agent
+    turn_messages = [
         (row, messages)
-        for row, messages in told_turns(conn, session)
+        for row, messages in turns_with_messages(conn, session)
         if until is None or row.position < until.position
     ]
-    steps = tuple(step for row, messages in told for message in messages for step in _steps(message, row))
-    called = agents.with_assistants(conn, session.owner, wanted) if wanted else {}
-    return Known(session, steps, wanted, called, preferences.read(conn, session.owner))
+    steps = tuple(
+        step
+        for row, messages in turn_messages
+        for message in messages
+        for step in _message_steps(message, row)
+    )
+    agent_specs = agents.with_assistants(conn, session.owner, answering_agent) if answering_agent else {}
+    return SessionContext(session, steps, answering_agent, agent_specs, preferences.read(conn, session.owner))
 
 
-def told_turns(conn: Connection, session: Session) -> list[tuple[TurnRow, list[Message]]]:
+def turns_with_messages(conn: Connection, session: Session) -> list[tuple[TurnRow, list[StoredMessage]]]:
     """Every turn of a session with its messages, the oldest first."""
-    told: list[tuple[TurnRow, list[Message]]] = []
+    turn_messages: list[tuple[TurnRow, list[StoredMessage]]] = []
     after = ""
     while True:
-        page = turns.of_session(conn, session, limit=_TURNS_AT_ONCE, after=after)
+        page = turns.of_session(conn, session, limit=_TURNS_PER_PAGE, after=after)
         messages = messages_of(conn, [row.key for row in page.items])
-        told += ((row, messages.get(row.key, [])) for row in page.items)
+        turn_messages += ((row, messages.get(row.key, [])) for row in page.items)
         if not page.next:
-            return told
+            return turn_messages
         after = page.next
 
 
-def _steps(message: Message, row: TurnRow) -> tuple[Step, ...]:
+def _message_steps(message: StoredMessage, row: TurnRow) -> tuple[Step, ...]:
     """A kept message as steps of a conversation."""
     match message.role:
         case Role.USER:
@@ -80,67 +88,69 @@ def _steps(message: Message, row: TurnRow) -> tuple[Step, ...]:
         case Role.TOOL:
             return (ToolMessage(message.call_id, message.content, message.name, message.failed),)
         case Role.ASSISTANT:
-            return steps_of(Said(turn_of(message), row.prefix, row.provider))
+            return steps_of(AnsweredTurn(turn_of(message), row.prefix, row.provider))
 
 
-def images_of(message: Message) -> tuple[Image, ...]:
+def images_of(message: StoredMessage) -> tuple[Image, ...]:
     """The pictures of a kept message."""
-    return _images.decode(message.images) if message.images else ()
+    return _images_decoder.decode(message.images) if message.images else ()
 
 
-def asked_now(asked: NewTurn, limits: Limits) -> tuple[UserMessage | ToolMessage, ...]:
+def request_messages(body: NewTurn, limits: GatewayLimits) -> tuple[UserMessage | ToolMessage, ...]:
     """What the request says: results first, since they answer what was said before the prompt.
 
     It is sent exactly as it is kept: a changed byte would void the thoughts that follow it.
     """
     results = tuple(
-        ToolMessage(storable(one.call_id), storable(one.result), storable(one.name), one.failed)
-        for one in asked.tool_results
+        ToolMessage(
+            storable(tool_result.call_id),
+            storable(tool_result.result),
+            storable(tool_result.name),
+            tool_result.failed,
+        )
+        for tool_result in body.tool_results
     )
-    images = tuple(picture.image() for picture in asked.images)
-    prompt = (UserMessage(storable(asked.prompt), images),) if asked.prompt.strip() or images else ()
+    images = tuple(image_body.image() for image_body in body.images)
+    prompt = (UserMessage(storable(body.prompt), images),) if body.prompt.strip() or images else ()
     if not results and not prompt:
         raise Refused("Nothing is asked: there is neither a prompt nor a tool's result. Send one of them.")
-    if sum(map(len, (asked.prompt, *(result.result for result in results)))) > limits.prompt_chars:
-        raise TooLarge(
+    if sum(map(len, (body.prompt, *(result.result for result in results)))) > limits.prompt_chars:
+        raise PayloadTooLarge(
             f"The prompt is longer than the {limits.prompt_chars:,} characters that are taken at once "
             "(limit prompt_chars). Shorten it, or raise the limit."
         )
     return (*results, *prompt)
 
 
-async def agent_for(gateway: "Gateway", asked: NewTurn, known: Known) -> Agent:
+async def resolve_agent(gateway: "Gateway", body: NewTurn, context: SessionContext) -> Agent:
     """Who answers, as this turn wants it."""
-    wanted = asked.thinking
-    if known.agent:
-        agent = await assemble(gateway, known.session.owner, known.agent, known.agents)
-        thinking = agent.thinking if wanted is None else wanted
-        mode = _mode(asked, agent.context_mode, known)
-        model = asked.model or agent.model
+    requested_thinking = body.thinking
+    if context.agent:
+        agent = await assemble_agent(gateway, context.session.owner, context.agent, context.agents)
+        thinking = agent.thinking if requested_thinking is None else requested_thinking
+        mode = _context_mode(body, agent.context_mode, context)
+        model = body.model or agent.model
         return msgspec.structs.replace(
-            agent, model=model, thinking=thinking, context_mode=mode, max_tokens=asked.max_tokens
+            agent, model=model, thinking=thinking, context_mode=mode, max_tokens=body.max_tokens
         )
     return msgspec.structs.replace(
-        model_alone(_model(asked.model or known.session.model or gateway.settings.model)),
-        thinking=wanted,
-        max_tokens=asked.max_tokens,
-        context_mode=_mode(asked, ContextMode.PROVIDER_DEFAULT, known),
+        bare_model(_require_model(body.model or context.session.model or gateway.settings.model)),
+        thinking=requested_thinking,
+        max_tokens=body.max_tokens,
+        context_mode=_context_mode(body, ContextMode.PROVIDER_DEFAULT, context),
     )
 
 
-def prepared(agent: Agent, steps: tuple[Step, ...], first: int, catalog: Catalog) -> Prepared:
+def prepare_request(
+    agent: Agent, steps: tuple[Step, ...], first_new_step: int, catalog: Catalog
+) -> PreparedRequest:
     """The request, ready to go, or refused. What is asked now begins at step `first`."""
-    options = Options(
-        tools=agent.offered, max_tokens=agent.max_tokens, context_mode=agent.context_mode, catalog=catalog
-    )
-    conversation = Conversation(steps, agent.system, agent.offered)
-    ready = prepare(conversation, model=agent.model, thinking=agent.thinking, options=options)
-    need_key(ready.route)
-    _refuse_lost(ready, conversation, first)
-    return ready
+    request = prepare_reply(agent, steps, catalog=catalog)
+    _refuse_unsent_results(request, steps, first_new_step)
+    return request
 
 
-def _model(name: str) -> str:
+def _require_model(name: str) -> str:
     if name:
         return name
     raise Refused(
@@ -149,19 +159,23 @@ def _model(name: str) -> str:
     )
 
 
-def _mode(asked: NewTurn, own: ContextMode, known: Known) -> ContextMode:
+def _context_mode(body: NewTurn, agent_mode: ContextMode, context: SessionContext) -> ContextMode:
     """`provider_default` in an agent says nothing, so that preferences count for it."""
-    if asked.context_mode is not None:
-        return asked.context_mode
-    return known.preferences.context_mode if own is ContextMode.PROVIDER_DEFAULT else own
+    if body.context_mode is not None:
+        return body.context_mode
+    return context.preferences.context_mode if agent_mode is ContextMode.PROVIDER_DEFAULT else agent_mode
 
 
-def _refuse_lost(ready: Prepared, conversation: Conversation, first: int) -> None:
+def _refuse_unsent_results(prepared: PreparedRequest, steps: tuple[Step, ...], first_new_step: int) -> None:
     """A result that would not be sent is refused: whoever sent it believes that the model will see it."""
-    for line in ready.built.report.lines:
-        step = conversation.steps[line.step]
-        if line.step >= first and line.fate is Fate.WITHHELD and isinstance(step, ToolMessage):
+    for line in prepared.report.lines:
+        step = steps[line.step]
+        if (
+            line.step >= first_new_step
+            and line.status is SendStatus.WITHHELD
+            and isinstance(step, ToolMessage)
+        ):
             raise Refused(
-                f"The result for call {step.call_id!r} cannot be sent. {WHY[line.code]} "
+                f"The result for call {step.call_id!r} cannot be sent. {REASONS[line.code]} "
                 "Answer every call of the last turn, each by its call_id."
             )

@@ -13,34 +13,34 @@ from typing import ClassVar
 import msgspec
 
 from thinkaloud.canon import ProviderFault, Refused
-from thinkaloud.store.agents import NotYours
+from thinkaloud.store.agents import NotAgentOwner
 from thinkaloud.store.database import NotSaved
 from thinkaloud.store.sessions import SessionGone, TurnRunning
 from thinkaloud.store.turns import IdempotencyConflict
 
 logger = logging.getLogger(__name__)
 
-Headers = tuple[tuple[str, str], ...]
+ResponseHeaders = tuple[tuple[str, str], ...]
 
 
-class Denied(Refused):
+class HttpRefusal(Refused):
     """Refused with a status of its own; `headers` go out with it."""
 
     status: ClassVar[int]
     code: ClassVar[str]
 
-    def __init__(self, message: str, *, headers: Headers = ()) -> None:
+    def __init__(self, message: str, *, headers: ResponseHeaders = ()) -> None:
         super().__init__(message)
         self.headers = headers
 
 
-class BadRequest(Denied):
+class BadRequest(HttpRefusal):
     """It cannot be understood."""
 
     status, code = 400, "bad_request"
 
 
-class Unauthorised(Denied):
+class Unauthorised(HttpRefusal):
     """Nobody the gateway knows."""
 
     status, code = 401, "unauthorised"
@@ -49,13 +49,13 @@ class Unauthorised(Denied):
         super().__init__(message, headers=(("WWW-Authenticate", "Bearer"),))
 
 
-class Forbidden(Denied):
+class Forbidden(HttpRefusal):
     """It comes from a page of another site."""
 
     status, code = 403, "forbidden"
 
 
-class NotFound(Denied):
+class NotFound(HttpRefusal):
     """Missing or somebody else's; nobody can tell which."""
 
     status, code = 404, "not_found"
@@ -66,7 +66,7 @@ class NotFound(Denied):
         super().__init__(message)
 
 
-class WrongMethod(Denied):
+class MethodNotAllowed(HttpRefusal):
     """The path is right and the method is not."""
 
     status, code = 405, "method_not_allowed"
@@ -77,7 +77,7 @@ class WrongMethod(Denied):
         )
 
 
-class TooSlow(Denied):
+class RequestTimeout(HttpRefusal):
     """A body that does not come to its end."""
 
     status, code = 408, "too_slow"
@@ -86,49 +86,49 @@ class TooSlow(Denied):
         super().__init__(message, headers=(("Connection", "close"),))
 
 
-class Conflict(Denied):
+class Conflict(HttpRefusal):
     """It cannot be done while things stand as they do."""
 
     status, code = 409, "conflict"
 
 
-class TooLarge(Denied):
+class PayloadTooLarge(HttpRefusal):
     """A body beyond the limit."""
 
     status, code = 413, "too_large"
 
 
-class WrongType(Denied):
+class UnsupportedMediaType(HttpRefusal):
     """A body of a kind that the route does not read."""
 
     status, code = 415, "unsupported_media_type"
 
 
-class Misdirected(Denied):
+class MisdirectedRequest(HttpRefusal):
     """Asked for under a name that is not ours."""
 
     status, code = 421, "misdirected"
 
 
-class Unprocessable(Denied):
+class Unprocessable(HttpRefusal):
     """Understood, and not possible."""
 
     status, code = 422, "unprocessable"
 
 
-class TooMany(Denied):
+class TooManyRequests(HttpRefusal):
     """More at once than one may have."""
 
     status, code = 429, "too_many"
 
 
-class HeadersTooLarge(Denied):
+class HeadersTooLarge(HttpRefusal):
     """Headers beyond the limit."""
 
     status, code = 431, "headers_too_large"
 
 
-class Unavailable(Denied):
+class ServiceUnavailable(HttpRefusal):
     """Not now: starting, stopping, or nothing can be saved."""
 
     status, code = 503, "unavailable"
@@ -137,7 +137,7 @@ class Unavailable(Denied):
         super().__init__(message, headers=(("Retry-After", "1"),))
 
 
-class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
+class ErrorDetail(msgspec.Struct, frozen=True, omit_defaults=True):
     """What went wrong: one word to branch on, and what, why and what to do for people."""
 
     code: str
@@ -149,52 +149,52 @@ class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
 class ErrorBody(msgspec.Struct, frozen=True):
     """The body of every answer that is not what was asked for."""
 
-    error: Problem
+    error: ErrorDetail
 
 
-class Answer(msgspec.Struct, frozen=True):
+class HttpErrorResponse(msgspec.Struct, frozen=True):
     """A refusal, ready to be sent."""
 
     status: int
-    problem: Problem
-    headers: Headers = ()
+    detail: ErrorDetail
+    headers: ResponseHeaders = ()
 
     @property
     def body(self) -> bytes:
         """As JSON."""
-        return _encode(ErrorBody(self.problem))
+        return _encode_json(ErrorBody(self.detail))
 
 
-_encode = msgspec.json.Encoder().encode
+_encode_json = msgspec.json.Encoder().encode
 
 
-def answer_to(error: Exception) -> Answer:
+def error_response(error: Exception) -> HttpErrorResponse:
     """The answer that an exception stands for; one that nobody meant is logged here, once."""
     match error:
-        case Denied():
-            return Answer(error.status, Problem(error.code, str(error)), error.headers)
+        case HttpRefusal():
+            return HttpErrorResponse(error.status, ErrorDetail(error.code, str(error)), error.headers)
         case NotSaved():
-            problem = Problem("not_saved", f"{error} Nothing was changed; try again once it can be saved.")
-            return Answer(503, problem, (("Retry-After", "1"),))
-        case SessionGone() | NotYours():
-            return answer_to(NotFound())
+            detail = ErrorDetail("not_saved", f"{error} Nothing was changed; try again once it can be saved.")
+            return HttpErrorResponse(503, detail, (("Retry-After", "1"),))
+        case SessionGone() | NotAgentOwner():
+            return error_response(NotFound())
         case Refused():
             status = 409 if isinstance(error, TurnRunning | IdempotencyConflict) else 422
-            return Answer(status, Problem(_snake(type(error).__name__), str(error)))
+            return HttpErrorResponse(status, ErrorDetail(_snake_case(type(error).__name__), str(error)))
         case ProviderFault():
-            return Answer(502, Problem(error.code, str(error)))
-    return _unexpected(error)
+            return HttpErrorResponse(502, ErrorDetail(error.code, str(error)))
+    return _unexpected_error(error)
 
 
-def _unexpected(error: Exception) -> Answer:
-    number = secrets.token_hex(6)
-    logger.error("unexpected error %s", number, exc_info=error, extra={"error_id": number})
+def _unexpected_error(error: Exception) -> HttpErrorResponse:
+    error_id = secrets.token_hex(6)
+    logger.error("unexpected error %s", error_id, exc_info=error, extra={"error_id": error_id})
     message = (
         f"The gateway made a mistake, and what you asked for may not have been done. "
-        f"Its log says more at {number}."
+        f"Its log says more at {error_id}."
     )
-    return Answer(500, Problem("internal", message, number))
+    return HttpErrorResponse(500, ErrorDetail("internal", message, error_id))
 
 
-def _snake(name: str) -> str:
+def _snake_case(name: str) -> str:
     return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()

@@ -11,262 +11,264 @@ from thinkaloud.server.handlers import (
     transfer,
     turns,
 )
-from thinkaloud.server.routing import Access, Resource, Route
+from thinkaloud.server.routing import Access, ApiRoute, Resource
 from thinkaloud.store.rows import Preferences
 
-_OF_SESSION = "/api/sessions/{session}"
-_OF_TURN = "/api/turns/{turn}"
-_OF_AGENT = "/api/agents/{agent}"
+_SESSION_PATH = "/api/sessions/{session}"
+_TURN_PATH = "/api/turns/{turn}"
+_AGENT_PATH = "/api/agents/{agent}"
 
 _HEALTH = (
-    Route(
+    ApiRoute(
         method="GET",
         path="/healthz",
         handler=health.alive,
         summary="Whether the process lives.",
         access=Access.PUBLIC,
-        returns=bodies.Health,
+        response_body=bodies.Health,
     ),
-    Route(
+    ApiRoute(
         method="GET",
         path="/readyz",
         handler=health.ready,
         summary="Whether turns can be begun and kept.",
         access=Access.PUBLIC,
-        returns=bodies.Health,
-        refusals=(503,),
+        response_body=bodies.Health,
+        error_statuses=(503,),
     ),
-    Route(method="GET", path="/metrics", handler=health.metrics, summary="What was counted, for Prometheus."),
-    Route(
+    ApiRoute(
+        method="GET", path="/metrics", handler=health.metrics, summary="What was counted, for Prometheus."
+    ),
+    ApiRoute(
         method="GET",
         path="/api/openapi.json",
-        handler=health.document,
+        handler=health.openapi_document,
         summary="This document.",
         access=Access.PUBLIC,
     ),
 )
 _SESSIONS = (
-    Route(
+    ApiRoute(
         method="GET",
         path="/api/sessions",
-        handler=sessions.listed,
+        handler=sessions.list_sessions,
         summary="List sessions, the last used first.",
         query=bodies.PageQuery,
-        returns=bodies.SessionPage,
-        refusals=(422,),
+        response_body=bodies.SessionPage,
+        error_statuses=(422,),
     ),
-    Route(
+    ApiRoute(
         method="POST",
         path="/api/sessions",
         handler=sessions.create,
         summary="Make a session.",
         body=bodies.NewSession,
-        returns=bodies.SessionBody,
+        response_body=bodies.SessionBody,
         status=201,
     ),
-    Route(
+    ApiRoute(
         method="GET",
-        path=_OF_SESSION,
+        path=_SESSION_PATH,
         handler=sessions.read,
         summary="A session, with a page of its turns, the oldest first.",
         resource=Resource.SESSION,
         query=bodies.PageQuery,
-        returns=bodies.SessionWithTurns,
-        refusals=(422,),
+        response_body=bodies.SessionWithTurns,
+        error_statuses=(422,),
     ),
-    Route(
+    ApiRoute(
         method="PATCH",
-        path=_OF_SESSION,
+        path=_SESSION_PATH,
         handler=sessions.change,
         summary="Rename a session, or name another agent or model for it.",
         resource=Resource.SESSION,
         body=bodies.SessionChange,
-        returns=bodies.SessionBody,
+        response_body=bodies.SessionBody,
     ),
-    Route(
+    ApiRoute(
         method="DELETE",
-        path=_OF_SESSION,
+        path=_SESSION_PATH,
         handler=sessions.delete,
         summary="Delete a session with everything in it; not while a turn runs.",
         resource=Resource.SESSION,
         status=204,
-        refusals=(409,),
+        error_statuses=(409,),
     ),
-    Route(
+    ApiRoute(
         method="GET",
-        path=f"{_OF_SESSION}/messages",
-        handler=sessions.messages,
+        path=f"{_SESSION_PATH}/messages",
+        handler=sessions.list_messages,
         summary="What was said: the messages of a page of turns, thoughts in a field of their own.",
         resource=Resource.SESSION,
         query=bodies.MessagesQuery,
-        returns=bodies.MessagePage,
-        refusals=(422,),
+        response_body=bodies.MessagePage,
+        error_statuses=(422,),
     ),
-    Route(
+    ApiRoute(
         method="GET",
-        path=f"{_OF_SESSION}/export",
-        handler=transfer.export,
+        path=f"{_SESSION_PATH}/export",
+        handler=transfer.export_session,
         summary="A session as a file: text without thoughts, markdown, or the canonical JSON.",
         resource=Resource.SESSION,
         query=bodies.ExportQuery,
-        refusals=(422,),
+        error_statuses=(422,),
     ),
-    Route(
+    ApiRoute(
         method="POST",
         path="/api/import",
-        handler=transfer.import_,
+        handler=transfer.import_session,
         summary="Make a session from an exported file, markdown or JSON.",
         media_types=("application/json", "text/markdown"),
-        returns=bodies.SessionBody,
+        response_body=bodies.SessionBody,
         status=201,
     ),
 )
 _TURNS = (
-    Route(
+    ApiRoute(
         method="POST",
-        path=f"{_OF_SESSION}/turns",
+        path=f"{_SESSION_PATH}/turns",
         handler=turns.start,
         summary="Ask: 202 with the turn that begins; 200 when this very request has begun it before.",
         resource=Resource.SESSION,
         body=bodies.NewTurn,
-        returns=bodies.TurnBrief,
+        response_body=bodies.TurnSummary,
         status=202,
-        refusals=(409, 429),
+        error_statuses=(409, 429),
     ),
-    Route(
+    ApiRoute(
         method="GET",
-        path=_OF_TURN,
+        path=_TURN_PATH,
         handler=turns.read,
         summary="A turn as it stands: its answer, its reasoning apart, and its thinking as a block of steps.",
         resource=Resource.TURN,
-        returns=bodies.TurnBody,
+        response_body=bodies.TurnBody,
     ),
-    Route(
+    ApiRoute(
         method="GET",
-        path=f"{_OF_TURN}/events",
+        path=f"{_TURN_PATH}/events",
         handler=None,
         summary="The turn's entries as server-sent events, from the start or from where one was.",
         resource=Resource.TURN,
         query=bodies.EventsQuery,
-        refusals=(429,),
+        error_statuses=(429,),
     ),
-    Route(
+    ApiRoute(
         method="POST",
-        path=f"{_OF_TURN}/cancel",
+        path=f"{_TURN_PATH}/cancel",
         handler=turns.cancel,
         summary="End a turn that runs: 202; one that is over stays as it is: 200.",
         resource=Resource.TURN,
-        returns=bodies.TurnBrief,
+        response_body=bodies.TurnSummary,
         status=202,
-        refusals=(409,),
+        error_statuses=(409,),
     ),
-    Route(
+    ApiRoute(
         method="POST",
-        path=f"{_OF_TURN}/answer-now",
+        path=f"{_TURN_PATH}/answer-now",
         handler=turns.answer_now,
         summary="Stop the thinking of a turn that runs, and have it answer with what there is.",
         resource=Resource.TURN,
-        returns=bodies.TurnBrief,
+        response_body=bodies.TurnSummary,
         status=202,
-        refusals=(409, 422),
+        error_statuses=(409, 422),
     ),
-    Route(
+    ApiRoute(
         method="POST",
-        path=f"{_OF_TURN}/approvals",
-        handler=turns.settle,
+        path=f"{_TURN_PATH}/approvals",
+        handler=turns.decide_approval,
         summary="Let a call run that waits for it, or not.",
         resource=Resource.TURN,
-        body=bodies.Decision,
-        returns=bodies.TurnBrief,
+        body=bodies.ApprovalBody,
+        response_body=bodies.TurnSummary,
         status=202,
-        refusals=(409,),
+        error_statuses=(409,),
     ),
 )
 _AGENTS = (
-    Route(
+    ApiRoute(
         method="GET",
         path="/api/agents",
-        handler=agents.listed,
+        handler=agents.list_agents,
         summary="List the agents of the workspace.",
         query=bodies.PageQuery,
-        returns=agent_bodies.AgentPage,
-        refusals=(422,),
+        response_body=agent_bodies.AgentPage,
+        error_statuses=(422,),
     ),
-    Route(
+    ApiRoute(
         method="POST",
         path="/api/agents",
         handler=agents.create,
         summary="Set up an agent.",
         body=agent_bodies.NewAgent,
-        returns=agent_bodies.AgentBody,
+        response_body=agent_bodies.AgentBody,
         status=201,
     ),
-    Route(
+    ApiRoute(
         method="GET",
-        path=_OF_AGENT,
+        path=_AGENT_PATH,
         handler=agents.read,
         summary="An agent.",
         resource=Resource.AGENT,
-        returns=agent_bodies.AgentBody,
+        response_body=agent_bodies.AgentBody,
     ),
-    Route(
+    ApiRoute(
         method="PUT",
-        path=_OF_AGENT,
+        path=_AGENT_PATH,
         handler=agents.replace,
         summary="Set up an agent anew, all of it.",
         resource=Resource.OWN_AGENT,
         body=agent_bodies.NewAgent,
-        returns=agent_bodies.AgentBody,
+        response_body=agent_bodies.AgentBody,
     ),
-    Route(
+    ApiRoute(
         method="DELETE",
-        path=_OF_AGENT,
+        path=_AGENT_PATH,
         handler=agents.delete,
         summary="Delete an agent; what was said with it stays.",
         resource=Resource.OWN_AGENT,
         status=204,
-        refusals=(422,),
+        error_statuses=(422,),
     ),
 )
-_REST = (
-    Route(
+_OTHER = (
+    ApiRoute(
         method="GET",
         path="/api/models",
-        handler=models.listed,
+        handler=models.list_catalog_models,
         summary="Every model of the catalog, where it is, and how it thinks.",
-        returns=bodies.ModelList,
+        response_body=bodies.ModelList,
     ),
-    Route(
+    ApiRoute(
         method="GET",
         path="/api/preferences",
         handler=preferences.read,
         summary="How one wants to see and send thoughts in this workspace.",
-        returns=Preferences,
+        response_body=Preferences,
     ),
-    Route(
+    ApiRoute(
         method="PUT",
         path="/api/preferences",
         handler=preferences.replace,
         summary="Set one's preferences, all of them.",
         body=bodies.NewPreferences,
-        returns=Preferences,
+        response_body=Preferences,
     ),
-    Route(
+    ApiRoute(
         method="GET",
         path="/api/workspaces",
-        handler=preferences.workspaces,
+        handler=preferences.list_workspaces,
         summary="The workspaces that one is in, and the one that was asked in.",
-        returns=bodies.WorkspaceList,
+        response_body=bodies.WorkspaceList,
     ),
-    Route(
+    ApiRoute(
         method="GET",
         path="/api/search",
         handler=search.find,
         summary="Find words in prompts, answers and tools; in thoughts only when they are named.",
         query=bodies.SearchQuery,
-        returns=bodies.HitPage,
-        refusals=(422,),
+        response_body=bodies.HitPage,
+        error_statuses=(422,),
     ),
 )
 
-ROUTES: tuple[Route, ...] = (*_HEALTH, *_SESSIONS, *_TURNS, *_AGENTS, *_REST)
+ROUTES: tuple[ApiRoute, ...] = (*_HEALTH, *_SESSIONS, *_TURNS, *_AGENTS, *_OTHER)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from thinkaloud.store.rows import Agent, Owner, Session, TurnRow, User
+from thinkaloud.store.rows import Owner, Session, StoredAgent, TurnRow, User
 
 if TYPE_CHECKING:
     from thinkaloud.server.gateway import Gateway
@@ -37,11 +37,11 @@ class Resource(StrEnum):
     """To be changed by whoever made it, and nobody else."""
 
 
-class Left(Exception):
+class ClientGone(Exception):
     """Who asked is gone, or takes nothing: there is nobody to answer."""
 
 
-ABORT = "thinkaloud.abort"
+ABORT_EXTENSION = "thinkaloud.abort"
 """The ASGI extension that ends a connection at once, whatever is still to be sent on it."""
 
 
@@ -49,35 +49,35 @@ class NoQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A route that takes no parameters; one that is given anyway is refused."""
 
 
-class Granted(msgspec.Struct, frozen=True, kw_only=True):
+class Grant(msgspec.Struct, frozen=True, kw_only=True):
     """What `authorize` found: on whose behalf, and what the path names."""
 
     user: User | None = None
     owner: Owner | None = None
     session: Session | None = None
     turn: TurnRow | None = None
-    agent: Agent | None = None
+    agent: StoredAgent | None = None
 
 
-class Call(msgspec.Struct, frozen=True, kw_only=True):
+class RouteRequest(msgspec.Struct, frozen=True, kw_only=True):
     """One call of a route; `query` and `body` have the types that its row names."""
 
     gateway: "Gateway"
-    granted: Granted
+    grant: Grant
     headers: Mapping[str, str]
     query: Any = None
     body: Any = None
-    raw: bytes = b""
+    raw_body: bytes = b""
     """The body as it came, for routes that read more than JSON."""
 
     @property
     def owner(self) -> Owner:
         """On whose behalf; only routes for users ask."""
-        assert self.granted.owner is not None
-        return self.granted.owner
+        assert self.grant.owner is not None
+        return self.grant.owner
 
 
-class Reply(msgspec.Struct, frozen=True, kw_only=True):
+class RouteResponse(msgspec.Struct, frozen=True, kw_only=True):
     """An answer that is more than a value: another status, another type, or headers of its own."""
 
     content: bytes | msgspec.Struct | None = None
@@ -86,10 +86,10 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
     headers: tuple[tuple[str, str], ...] = ()
 
 
-Handler = Callable[[Call], Awaitable[msgspec.Struct | Reply | None]]
+Handler = Callable[[RouteRequest], Awaitable[msgspec.Struct | RouteResponse | None]]
 
 
-class Route(msgspec.Struct, frozen=True, kw_only=True):
+class ApiRoute(msgspec.Struct, frozen=True, kw_only=True):
     """One row of the table."""
 
     method: str
@@ -104,7 +104,7 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     body: type[msgspec.Struct] | None = None
     media_types: tuple[str, ...] = ("application/json",)
     """What the body may be; anything but JSON reaches the handler as `raw`."""
-    returns: type[msgspec.Struct] | None = None
+    response_body: type[msgspec.Struct] | None = None
     status: int = 200
-    refusals: tuple[int, ...] = ()
+    error_statuses: tuple[int, ...] = ()
     """Statuses this route may answer with beside those that every route has."""

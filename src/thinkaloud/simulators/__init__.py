@@ -21,36 +21,44 @@ from thinkaloud.simulators import (
     openrouter,
     vllm,
 )
-from thinkaloud.simulators.api import Api, Refusal, Rule
-from thinkaloud.simulators.script import FAULTS, Answer, Fault, Script, ToolCall
-from thinkaloud.simulators.server import Received, Refused, Simulator, as_script, listening, script_at, serve
+from thinkaloud.simulators.api import ApiError, Rule, SimulatedApi
+from thinkaloud.simulators.script import FAULT_KINDS, Fault, Script, ScriptedAnswer, ScriptedToolCall
+from thinkaloud.simulators.server import (
+    ReceivedRequest,
+    RefusedRequest,
+    Simulator,
+    listen,
+    load_script,
+    serve,
+    to_script,
+)
 
 __all__ = [
     "APIS",
-    "FAULTS",
-    "NAMES",
-    "Answer",
+    "FAULT_KINDS",
+    "SIMULATOR_NAMES",
+    "ApiError",
     "Fault",
-    "Received",
-    "Refusal",
-    "Refused",
+    "ReceivedRequest",
+    "RefusedRequest",
     "Rule",
     "Script",
+    "ScriptedAnswer",
+    "ScriptedToolCall",
     "Simulator",
-    "ToolCall",
-    "run",
-    "running",
-    "simulator",
+    "build_simulator",
+    "run_simulator",
+    "serve_simulator",
 ]
 
-APIS: dict[str, Api] = {
+APIS: dict[str, SimulatedApi] = {
     module.API.name: module.API
     for module in (anthropic, openai_chat, openai_responses, openrouter, deepseek, kimi, gemini, ollama, vllm)
 }
-NAMES = tuple(APIS)
+SIMULATOR_NAMES = tuple(APIS)
 
 
-def simulator(
+def build_simulator(
     name: str,
     script: Script | str | bytes | list[Any] | None = None,
     *,
@@ -59,13 +67,13 @@ def simulator(
 ) -> Simulator:
     """A simulated provider that does not listen yet; `secret` signs, `key` is the only one taken."""
     if name not in APIS:
-        raise ValueError(f"No simulator is called {name!r}. There are: {', '.join(NAMES)}.")
-    signing = secret if secret is not None else f"simulator of {name}".encode()
-    return Simulator(APIS[name], as_script(script), signing, key)
+        raise ValueError(f"No simulator is called {name!r}. There are: {', '.join(SIMULATOR_NAMES)}.")
+    signing_secret = secret if secret is not None else f"simulator of {name}".encode()
+    return Simulator(APIS[name], to_script(script), signing_secret, key)
 
 
 @asynccontextmanager
-async def running(
+async def run_simulator(
     name: str,
     *,
     script: Script | str | bytes | list[Any] | None = None,
@@ -74,11 +82,11 @@ async def running(
     port: int = 0,
 ) -> AsyncIterator[Simulator]:
     """A simulated provider on the loopback address until the block ends."""
-    async with listening(simulator(name, script, secret=secret, key=key), port) as server:
+    async with listen(build_simulator(name, script, secret=secret, key=key), port) as server:
         yield server
 
 
-def run(
+def serve_simulator(
     name: str,
     *,
     port: int = 0,
@@ -87,4 +95,4 @@ def run(
 ) -> None:
     """Serve until interrupted; `announce` is told the URL once it listens."""
     with suppress(KeyboardInterrupt):
-        asyncio.run(serve(simulator(name, script_at(script_path)), port, announce))
+        asyncio.run(serve(build_simulator(name, load_script(script_path)), port, announce))

@@ -1,24 +1,30 @@
 """Anthropic Messages: blocks with signed thoughts, streamed block by block."""
 
 from thinkaloud.simulators import anthropic_history, anthropic_rules
-from thinkaloud.simulators.anthropic_history import content, dropped, prefix, sign
-from thinkaloud.simulators.anthropic_models import Claude, claude, listed, thinking_type
+from thinkaloud.simulators.anthropic_history import content_blocks, dropped_blocks, prefix_fingerprint, sign
+from thinkaloud.simulators.anthropic_models import ClaudeModel, find_model, list_models, thinking_type
 from thinkaloud.simulators.api import (
-    Api,
-    Asked,
+    ApiError,
+    ApiRequest,
     Json,
     Lookup,
-    Refusal,
-    Reply,
-    compact,
-    event,
+    SimulatedApi,
+    SimulatedResponse,
+    compact_json,
     mapping,
     objects,
+    sse_event,
 )
-from thinkaloud.simulators.script import Answer, Heard, Tool, pieces, tokens
+from thinkaloud.simulators.script import (
+    OfferedTool,
+    ReceivedPrompt,
+    ScriptedAnswer,
+    count_tokens,
+    split_words,
+)
 
-_STOPS = {"stop": "end_turn", "length": "max_tokens", "tool_calls": "tool_use", "refusal": "refusal"}
-_KINDS = {
+_STOP_REASONS = {"stop": "end_turn", "length": "max_tokens", "tool_calls": "tool_use", "refusal": "refusal"}
+_ERROR_TYPES = {
     400: "invalid_request_error",
     401: "authentication_error",
     403: "permission_error",
@@ -30,111 +36,121 @@ _KINDS = {
 }
 
 
-def _hear(asked: Asked) -> Heard:
-    last = objects(asked.body["messages"])[-1]
-    blocks = content(last)
+def _read_prompt(request: ApiRequest) -> ReceivedPrompt:
+    last = objects(request.body["messages"])[-1]
+    blocks = content_blocks(last)
     results = [block for block in blocks if block.get("type") == "tool_result"]
-    said = "".join(str(block.get("text") or block.get("content") or "") for block in blocks)
+    text = "".join(str(block.get("text") or block.get("content") or "") for block in blocks)
     tools = [
-        Tool(tool.get("name", ""), tool.get("input_schema")) for tool in objects(asked.body.get("tools"))
+        OfferedTool(tool.get("name", ""), tool.get("input_schema"))
+        for tool in objects(request.body.get("tools"))
     ]
-    choice = mapping(asked.body.get("tool_choice"))
-    named = str(choice.get("name") or choice.get("type") or "auto")
-    return Heard(said, tuple(tools), bool(results), named)
+    choice = mapping(request.body.get("tool_choice"))
+    tool_choice = str(choice.get("name") or choice.get("type") or "auto")
+    return ReceivedPrompt(text, tuple(tools), bool(results), tool_choice)
 
 
-def _shown(asked: Asked, model: Claude, after_tool: bool) -> str | None:
+def _thinking_display(request: ApiRequest, model: ClaudeModel, after_tool: bool) -> str | None:
     """How thoughts are shown in this answer: summarized, omitted, or None for no thought at all."""
-    kind = thinking_type(asked, model)
+    kind = thinking_type(request, model)
     if kind == "disabled" or (kind == "between_tools" and not after_tool):
         return None
-    display = mapping(asked.body.get("thinking")).get("display") or model.display
+    display = mapping(request.body.get("thinking")).get("display") or model.display
     return "summarized" if display == "updates" and after_tool else str(display)
 
 
-def _blocks(asked: Asked, answer: Answer) -> list[Json]:
-    model = claude(asked.model) or Claude(asked.model, ())
-    shown = _shown(asked, model, _hear(asked).after_tool)
-    messages = objects(asked.body["messages"])
+def _content_blocks(request: ApiRequest, answer: ScriptedAnswer) -> list[Json]:
+    model = find_model(request.model) or ClaudeModel(request.model, ())
+    display = _thinking_display(request, model, _read_prompt(request).after_tool)
+    messages = objects(request.body["messages"])
     blocks: list[Json] = []
-    for thought in answer.thoughts if shown else []:
-        before = prefix(asked, messages, blocks)
+    for thought in answer.thoughts if display else []:
+        prefix = prefix_fingerprint(request, messages, blocks)
         if answer.redacted:
-            blocks.append({"type": "redacted_thinking", "data": sign(asked, "redacted_thinking", "", before)})
+            blocks.append(
+                {"type": "redacted_thinking", "data": sign(request, "redacted_thinking", "", prefix)}
+            )
             continue
-        text = thought if shown == "summarized" else ""
+        text = thought if display == "summarized" else ""
         blocks.append(
-            {"type": "thinking", "thinking": text, "signature": sign(asked, "thinking", text, before)}
+            {"type": "thinking", "thinking": text, "signature": sign(request, "thinking", text, prefix)}
         )
-    thought_first = bool(blocks)
+    has_thought = bool(blocks)
     if answer.text:
         blocks.append({"type": "text", "text": answer.text})
     for call in answer.tool_calls:
-        number = f"toolu_{asked.memory.number()}"
-        if thought_first:
-            asked.memory.after_thought.add(f"{number} {model.id}")
-        blocks.append({"type": "tool_use", "id": number, "name": call.name, "input": call.arguments})
+        call_id = f"toolu_{request.state.next_id()}"
+        if has_thought:
+            request.state.calls_after_thought.add(f"{call_id} {model.id}")
+        blocks.append({"type": "tool_use", "id": call_id, "name": call.name, "input": call.arguments})
     return blocks
 
 
-def _usage(asked: Asked, answer: Answer, thought: bool) -> Json:
-    thinking = tokens(*answer.thoughts) if thought else 0
-    said = tokens(answer.text, *[compact(call.arguments) for call in answer.tool_calls])
+def _usage(request: ApiRequest, answer: ScriptedAnswer, thought: bool) -> Json:
+    thinking = count_tokens(*answer.thoughts) if thought else 0
+    output = count_tokens(answer.text, *[compact_json(call.arguments) for call in answer.tool_calls])
     return {
-        "input_tokens": tokens(compact(asked.body["messages"])),
-        "output_tokens": max(1, thinking + said),
+        "input_tokens": count_tokens(compact_json(request.body["messages"])),
+        "output_tokens": max(1, thinking + output),
         "output_tokens_details": {"thinking_tokens": thinking},
     }
 
 
-def _answer(asked: Asked, answer: Answer) -> Reply:
-    blocks = _blocks(asked, answer)
+def _respond(request: ApiRequest, answer: ScriptedAnswer) -> SimulatedResponse:
+    blocks = _content_blocks(request, answer)
     message: Json = {
-        "id": f"msg_{asked.memory.number()}",
+        "id": f"msg_{request.state.next_id()}",
         "type": "message",
         "role": "assistant",
-        "model": asked.model,
+        "model": request.model,
         "content": blocks,
-        "stop_reason": _STOPS[answer.ending],
+        "stop_reason": _STOP_REASONS[answer.finish_reason],
         "stop_sequence": None,
-        "usage": _usage(asked, answer, any(block["type"] in anthropic_history.THOUGHTS for block in blocks)),
+        "usage": _usage(
+            request, answer, any(block["type"] in anthropic_history.THOUGHT_TYPES for block in blocks)
+        ),
     }
-    if asked.beta("thinking-binding-controls-2026-08-01"):
-        message["input_transformations"] = dropped(asked)
-    stream = asked.body.get("stream") is True
-    return Reply(
-        message, tuple(_events(message)) if stream else (), stream, headers={"request-id": "req_sim"}
+    if request.has_beta("thinking-binding-controls-2026-08-01"):
+        message["input_transformations"] = dropped_blocks(request)
+    stream = request.body.get("stream") is True
+    return SimulatedResponse(
+        message, tuple(_stream_events(message)) if stream else (), stream, headers={"request-id": "req_sim"}
     )
 
 
-def _events(message: Json) -> list[bytes]:
+def _stream_events(message: Json) -> list[bytes]:
     usage = message["usage"]
     started = message | {"content": [], "stop_reason": None, "usage": usage | {"output_tokens": 1}}
     started["usage"].pop("output_tokens_details")
-    told: list[Json] = [{"type": "message_start", "message": started}]
+    payloads: list[Json] = [{"type": "message_start", "message": started}]
     for index, block in enumerate(message["content"]):
-        told += _block_events(index, block)
+        payloads += _block_events(index, block)
         if index == 0:
-            told.append({"type": "ping"})
-    ending = {"stop_reason": message["stop_reason"], "stop_sequence": None}
-    told.append({"type": "message_delta", "delta": ending, "usage": usage})
-    told.append({"type": "message_stop"})
-    return [event(one, one["type"]) for one in told]
+            payloads.append({"type": "ping"})
+    delta = {"stop_reason": message["stop_reason"], "stop_sequence": None}
+    payloads.append({"type": "message_delta", "delta": delta, "usage": usage})
+    payloads.append({"type": "message_stop"})
+    return [sse_event(payload, payload["type"]) for payload in payloads]
 
 
 def _block_events(index: int, block: Json) -> list[Json]:
     match block["type"]:
         case "thinking":
             empty = {"type": "thinking", "thinking": "", "signature": ""}
-            deltas = [{"type": "thinking_delta", "thinking": piece} for piece in pieces(block["thinking"])]
+            deltas = [
+                {"type": "thinking_delta", "thinking": piece} for piece in split_words(block["thinking"])
+            ]
             deltas.append({"type": "signature_delta", "signature": block["signature"]})
         case "text":
             empty = {"type": "text", "text": ""}
-            deltas = [{"type": "text_delta", "text": piece} for piece in pieces(block["text"])]
+            deltas = [{"type": "text_delta", "text": piece} for piece in split_words(block["text"])]
         case "tool_use":
             empty = block | {"input": {}}
-            told = compact(block["input"])
-            deltas = [{"type": "input_json_delta", "partial_json": part} for part in ("", told[:7], told[7:])]
+            arguments = compact_json(block["input"])
+            deltas = [
+                {"type": "input_json_delta", "partial_json": part}
+                for part in ("", arguments[:7], arguments[7:])
+            ]
         case _:
             empty, deltas = block, []
     return [
@@ -144,21 +160,21 @@ def _block_events(index: int, block: Json) -> list[Json]:
     ]
 
 
-def _error(refusal: Refusal) -> Json:
-    kind = refusal.kind or _KINDS.get(refusal.status, "api_error")
-    return {"type": "error", "error": {"type": kind, "message": refusal.message}, "request_id": "req_sim"}
+def _error_body(error: ApiError) -> Json:
+    kind = error.kind or _ERROR_TYPES.get(error.status, "api_error")
+    return {"type": "error", "error": {"type": kind, "message": error.message}, "request_id": "req_sim"}
 
 
-API = Api(
+API = SimulatedApi(
     name="anthropic",
-    base="",
-    path=r"/v1/messages",
+    base_path="",
+    path_pattern=r"/v1/messages",
     rules=(*anthropic_rules.RULES, *anthropic_history.RULES),
-    hear=_hear,
-    answer=_answer,
-    error=_error,
-    interrupted=lambda place: event(_error(Refusal(529, "Overloaded")), "error"),
-    lookups=(Lookup("GET", r"/v1/models(?:/(?P<model>[^/]+))?", listed),),
-    keep_alive=event({"type": "ping"}, "ping"),
-    overloaded=529,
+    read_prompt=_read_prompt,
+    respond=_respond,
+    error_body=_error_body,
+    interruption=lambda place: sse_event(_error_body(ApiError(529, "Overloaded")), "error"),
+    lookups=(Lookup("GET", r"/v1/models(?:/(?P<model>[^/]+))?", list_models),),
+    keep_alive=sse_event({"type": "ping"}, "ping"),
+    overload_status=529,
 )

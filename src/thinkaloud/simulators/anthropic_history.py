@@ -8,16 +8,16 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from thinkaloud.simulators.anthropic_models import Claude, claude, thinking_type
-from thinkaloud.simulators.anthropic_rules import bad
-from thinkaloud.simulators.api import Asked, Json, Refusal, Rule, mapping, objects
+from thinkaloud.simulators.anthropic_models import ClaudeModel, find_model, thinking_type
+from thinkaloud.simulators.anthropic_rules import invalid_request
+from thinkaloud.simulators.api import ApiError, ApiRequest, Json, Rule, mapping, objects
 from thinkaloud.simulators.signing import fingerprint
 
-THOUGHTS = ("thinking", "redacted_thinking")
-_BINDING = "thinking-binding-controls-2026-08-01"
-_MISMATCH = "Invalid signature in thinking block. The block is bound to a different conversation."
+THOUGHT_TYPES = ("thinking", "redacted_thinking")
+_BINDING_BETA = "thinking-binding-controls-2026-08-01"
+_MISMATCH_MESSAGE = "Invalid signature in thinking block. The block is bound to a different conversation."
 _MESSAGE_FIELDS = {"role", "content", "output_config"}
-_FIELDS = {
+_BLOCK_FIELDS = {
     "thinking": {"type", "thinking", "signature"},
     "redacted_thinking": {"type", "data"},
     "text": {"type", "text", "cache_control", "citations"},
@@ -26,7 +26,7 @@ _FIELDS = {
 }
 
 
-class Place(NamedTuple):
+class BlockPath(NamedTuple):
     """Where a block is."""
 
     message: int
@@ -36,194 +36,209 @@ class Place(NamedTuple):
         return f"messages.{self.message}.content.{self.block}"
 
 
-def content(message: Json) -> list[Json]:
+def content_blocks(message: Json) -> list[Json]:
     """A message's blocks; plain text is one block."""
-    told = message.get("content")
-    return [{"type": "text", "text": told}] if isinstance(told, str) else objects(told)
+    value = message.get("content")
+    return [{"type": "text", "text": value}] if isinstance(value, str) else objects(value)
 
 
-def _messages(asked: Asked) -> list[Json]:
-    return objects(asked.body["messages"])
+def _messages(request: ApiRequest) -> list[Json]:
+    return objects(request.body["messages"])
 
 
-def _row(asked: Asked) -> Claude:
-    return claude(asked.model) or Claude(asked.model, ("disabled",))
+def _model_row(request: ApiRequest) -> ClaudeModel:
+    return find_model(request.model) or ClaudeModel(request.model, ("disabled",))
 
 
-def prefix(asked: Asked, messages: list[Json], blocks: list[Json]) -> str:
+def prefix_fingerprint(request: ApiRequest, messages: list[Json], blocks: list[Json]) -> str:
     """A fingerprint of all that stands before a block."""
-    before = [(message.get("role"), _plain(content(message))) for message in messages]
-    system = asked.body.get("system", "")
+    earlier_messages = [
+        (message.get("role"), _without_cache_marks(content_blocks(message))) for message in messages
+    ]
+    system = request.body.get("system", "")
     system = [{"type": "text", "text": system}] if isinstance(system, str) else system
-    return fingerprint(_plain(system), _plain(asked.body.get("tools") or []), before, _plain(blocks))
+    return fingerprint(
+        _without_cache_marks(system),
+        _without_cache_marks(request.body.get("tools") or []),
+        earlier_messages,
+        _without_cache_marks(blocks),
+    )
 
 
-def _plain(value: Any) -> Any:
+def _without_cache_marks(value: Any) -> Any:
     """Without cache marks and empty fields, which do not change what was said."""
     if isinstance(value, dict):
-        kept = {name: inner for name, inner in value.items() if name != "cache_control" and inner is not None}
-        return {name: _plain(inner) for name, inner in kept.items()}
-    return [_plain(inner) for inner in value] if isinstance(value, list) else value
+        fields = {name: item for name, item in value.items() if name != "cache_control" and item is not None}
+        return {name: _without_cache_marks(item) for name, item in fields.items()}
+    return [_without_cache_marks(item) for item in value] if isinstance(value, list) else value
 
 
-def _thoughts(asked: Asked) -> Iterator[tuple[Place, Json, str]]:
+def _thought_blocks(request: ApiRequest) -> Iterator[tuple[BlockPath, Json, str]]:
     """Every thought of the conversation, where it is and what stands before it."""
-    messages = _messages(asked)
-    for at, message in enumerate(messages):
-        blocks = content(message)
-        for number, block in enumerate(blocks):
-            if block.get("type") in THOUGHTS:
-                yield Place(at, number), block, prefix(asked, messages[:at], blocks[:number])
+    messages = _messages(request)
+    for index, message in enumerate(messages):
+        blocks = content_blocks(message)
+        for block_index, block in enumerate(blocks):
+            if block.get("type") in THOUGHT_TYPES:
+                yield (
+                    BlockPath(index, block_index),
+                    block,
+                    prefix_fingerprint(request, messages[:index], blocks[:block_index]),
+                )
 
 
-def sign(asked: Asked, kind: str, text: str, before: str) -> str:
+def sign(request: ApiRequest, kind: str, text: str, prefix: str) -> str:
     """The signature of a new block."""
-    bound = before if _row(asked).bound else ""
-    return asked.secret.seal(kind=kind, model=_row(asked).id, text=fingerprint(text), before=bound)
+    bound_prefix = prefix if _model_row(request).prefix_bound else ""
+    return request.signing_key.seal(
+        kind=kind, model=_model_row(request).id, text=fingerprint(text), before=bound_prefix
+    )
 
 
-def _note(asked: Asked, block: Json) -> dict[str, str] | None:
+def _read_signature(request: ApiRequest, block: Json) -> dict[str, str] | None:
     """What a thought's signature says, or None when it is no signature of this text."""
     redacted = block["type"] == "redacted_thinking"
-    note = asked.secret.open(block.get("data" if redacted else "signature"))
+    claims = request.signing_key.read_seal(block.get("data" if redacted else "signature"))
     text = "" if redacted else block.get("thinking", "")
-    if note is None or note.get("kind") != block["type"] or note.get("text") != fingerprint(text):
+    if claims is None or claims.get("kind") != block["type"] or claims.get("text") != fingerprint(text):
         return None
-    return note
+    return claims
 
 
-def dropped(asked: Asked) -> list[Json]:
+def dropped_blocks(request: ApiRequest) -> list[Json]:
     """The thoughts that are left out unread, each with its reason, as the response lists them."""
-    found: list[Json] = []
-    model = _row(asked)
-    for place, block, before in _thoughts(asked):
-        note = _note(asked, block)
-        if note is None:
+    drops: list[Json] = []
+    model = _model_row(request)
+    for path, block, prefix in _thought_blocks(request):
+        claims = _read_signature(request, block)
+        if claims is None:
             continue
-        if note["model"] != model.id:
-            found.append(_left_out(place, "model_binding_mismatch"))
-        elif note["before"] and note["before"] != before:
-            found.append(_left_out(place, "prefix_binding_mismatch"))
-    return found
+        if claims["model"] != model.id:
+            drops.append(_drop_entry(path, "model_binding_mismatch"))
+        elif claims["before"] and claims["before"] != prefix:
+            drops.append(_drop_entry(path, "prefix_binding_mismatch"))
+    return drops
 
 
-def _left_out(place: Place, reason: str) -> Json:
-    return {"type": "thinking_dropped", "path": str(place), "reason": reason}
+def _drop_entry(path: BlockPath, reason: str) -> Json:
+    return {"type": "thinking_dropped", "path": str(path), "reason": reason}
 
 
-def _roles(asked: Asked) -> Refusal | None:
-    for at, message in enumerate(asked.body["messages"]):
+def _check_messages(request: ApiRequest) -> ApiError | None:
+    for index, message in enumerate(request.body["messages"]):
         if not isinstance(message, dict) or message.get("role") not in ("user", "assistant", "system"):
-            return bad(f"messages.{at}.role: Input should be 'user' or 'assistant'")
+            return invalid_request(f"messages.{index}.role: Input should be 'user' or 'assistant'")
         unknown = next((name for name in message if name not in _MESSAGE_FIELDS), None)
         if unknown:
-            return bad(f"messages.{at}.{unknown}: Extra inputs are not permitted")
-        if not content(message):
-            return bad(f"messages.{at}: all messages must have non-empty content")
+            return invalid_request(f"messages.{index}.{unknown}: Extra inputs are not permitted")
+        if not content_blocks(message):
+            return invalid_request(f"messages.{index}: all messages must have non-empty content")
     return None
 
 
-def _blocks(asked: Asked) -> Refusal | None:
-    for at, message in enumerate(_messages(asked)):
-        for number, block in enumerate(content(message)):
-            known = _FIELDS.get(str(block.get("type")))
+def _check_blocks(request: ApiRequest) -> ApiError | None:
+    for index, message in enumerate(_messages(request)):
+        for block_index, block in enumerate(content_blocks(message)):
+            known = _BLOCK_FIELDS.get(str(block.get("type")))
             unknown = next((name for name in block if known and name not in known), None)
             if unknown:
-                return bad(f"{Place(at, number)}.{block['type']}.{unknown}: Extra inputs are not permitted")
+                return invalid_request(
+                    f"{BlockPath(index, block_index)}.{block['type']}.{unknown}: Extra inputs are not permitted"
+                )
             if block.get("type") == "text" and not block.get("text"):
-                return bad("messages: text content blocks must be non-empty")
+                return invalid_request("messages: text content blocks must be non-empty")
     return None
 
 
-def _unsigned(asked: Asked) -> Refusal | None:
-    for place, block, _ in _thoughts(asked):
+def _check_signed(request: ApiRequest) -> ApiError | None:
+    for path, block, _ in _thought_blocks(request):
         name = "data" if block["type"] == "redacted_thinking" else "signature"
         if name not in block:
-            return bad(f"{place}.{block['type']}.{name}: Field required")
+            return invalid_request(f"{path}.{block['type']}.{name}: Field required")
         if not block[name]:
-            return bad(f"{place}: Invalid `{name}` in `{block['type']}` block")
+            return invalid_request(f"{path}: Invalid `{name}` in `{block['type']}` block")
     return None
 
 
-def _altered(asked: Asked) -> Refusal | None:
-    for place, block, _ in _thoughts(asked):
-        if _note(asked, block) is None:
+def _check_unaltered(request: ApiRequest) -> ApiError | None:
+    for path, block, _ in _thought_blocks(request):
+        if _read_signature(request, block) is None:
             name = "data" if block["type"] == "redacted_thinking" else "signature"
-            return bad(f"{place}: Invalid `{name}` in `{block['type']}` block")
+            return invalid_request(f"{path}: Invalid `{name}` in `{block['type']}` block")
     return None
 
 
-def _moved(asked: Asked) -> Refusal | None:
-    binding = mapping(mapping(asked.body.get("thinking")).get("block_binding"))
-    if asked.beta(_BINDING) and binding.get("prefix_mismatch_behavior") == "drop_block":
+def _check_prefix_binding(request: ApiRequest) -> ApiError | None:
+    binding = mapping(mapping(request.body.get("thinking")).get("block_binding"))
+    if request.has_beta(_BINDING_BETA) and binding.get("prefix_mismatch_behavior") == "drop_block":
         return None
-    broken = [drop for drop in dropped(asked) if drop["reason"] == "prefix_binding_mismatch"]
-    return bad(f"{broken[0]['path']}: {_MISMATCH}") if broken else None
+    mismatches = [drop for drop in dropped_blocks(request) if drop["reason"] == "prefix_binding_mismatch"]
+    return invalid_request(f"{mismatches[0]['path']}: {_MISMATCH_MESSAGE}") if mismatches else None
 
 
-def _open_loop(asked: Asked) -> tuple[int, list[Json]] | None:
+def _open_loop(request: ApiRequest) -> tuple[int, list[Json]] | None:
     """The last assistant message while its calls are being answered: its place and its blocks."""
-    messages = _messages(asked)
+    messages = _messages(request)
     if len(messages) < 2 or messages[-2].get("role") != "assistant":
         return None
-    answered = any(block.get("type") == "tool_result" for block in content(messages[-1]))
-    return (len(messages) - 2, content(messages[-2])) if answered else None
+    answered = any(block.get("type") == "tool_result" for block in content_blocks(messages[-1]))
+    return (len(messages) - 2, content_blocks(messages[-2])) if answered else None
 
 
-def _thinking_first(asked: Asked) -> Refusal | None:
-    found = _open_loop(asked)
-    if thinking_type(asked, _row(asked)) != "enabled" or found is None:
+def _check_thinking_first(request: ApiRequest) -> ApiError | None:
+    open_loop = _open_loop(request)
+    if thinking_type(request, _model_row(request)) != "enabled" or open_loop is None:
         return None
-    return _without_thought(*found)
+    return _missing_thought_error(*open_loop)
 
 
-def _thinking_left_out(asked: Asked) -> Refusal | None:
-    found = _open_loop(asked)
-    if thinking_type(asked, _row(asked)) != "adaptive" or found is None:
+def _check_thinking_kept(request: ApiRequest) -> ApiError | None:
+    open_loop = _open_loop(request)
+    if thinking_type(request, _model_row(request)) != "adaptive" or open_loop is None:
         return None
-    model = _row(asked).id
-    calls = {f"{block.get('id')} {model}" for block in found[1] if block.get("type") == "tool_use"}
-    return _without_thought(*found) if calls & asked.memory.after_thought else None
+    model = _model_row(request).id
+    calls = {f"{block.get('id')} {model}" for block in open_loop[1] if block.get("type") == "tool_use"}
+    return _missing_thought_error(*open_loop) if calls & request.state.calls_after_thought else None
 
 
-def _without_thought(at: int, blocks: list[Json]) -> Refusal | None:
+def _missing_thought_error(index: int, blocks: list[Json]) -> ApiError | None:
     first = blocks[0].get("type")
-    if first in THOUGHTS:
+    if first in THOUGHT_TYPES:
         return None
-    return bad(
-        f"messages.{at}.content.0.type: Expected `thinking` or `redacted_thinking`, but found `{first}`. "
+    return invalid_request(
+        f"messages.{index}.content.0.type: Expected `thinking` or `redacted_thinking`, but found `{first}`. "
         "When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceding "
         "the lastmost set of `tool_use` and `tool_result` blocks)."
     )
 
 
 def _ids(message: Json, kind: str, name: str) -> list[Any]:
-    return [block.get(name) for block in content(message) if block.get("type") == kind]
+    return [block.get(name) for block in content_blocks(message) if block.get("type") == kind]
 
 
-def _calls_open(asked: Asked) -> Refusal | None:
-    messages = [*_messages(asked), {}]
-    for at, (message, after) in enumerate(pairwise(messages)):
-        answered = _ids(after, "tool_result", "tool_use_id")
+def _check_calls_answered(request: ApiRequest) -> ApiError | None:
+    messages = [*_messages(request), {}]
+    for index, (message, following) in enumerate(pairwise(messages)):
+        answered = _ids(following, "tool_result", "tool_use_id")
         missing = [call for call in _ids(message, "tool_use", "id") if call not in answered]
         if missing:
-            return bad(
-                f"messages.{at}: `tool_use` ids were found without `tool_result` blocks immediately after: "
+            return invalid_request(
+                f"messages.{index}: `tool_use` ids were found without `tool_result` blocks immediately after: "
                 f"{', '.join(map(str, missing))}. Each `tool_use` block must have a corresponding "
                 "`tool_result` block in the next message."
             )
     return None
 
 
-def _results_alone(asked: Asked) -> Refusal | None:
-    messages = [{}, *_messages(asked)]
-    for at, (before, message) in enumerate(pairwise(messages)):
-        called = _ids(before, "tool_use", "id")
-        alone = [call for call in _ids(message, "tool_result", "tool_use_id") if call not in called]
-        if alone:
-            return bad(
-                f"messages.{at}.content.0: unexpected `tool_use_id` found in `tool_result` blocks: "
-                f"{alone[0]}. Each `tool_result` block must have a corresponding `tool_use` block in the "
+def _check_results_called(request: ApiRequest) -> ApiError | None:
+    messages = [{}, *_messages(request)]
+    for index, (previous, message) in enumerate(pairwise(messages)):
+        called = _ids(previous, "tool_use", "id")
+        uncalled = [call for call in _ids(message, "tool_result", "tool_use_id") if call not in called]
+        if uncalled:
+            return invalid_request(
+                f"messages.{index}.content.0: unexpected `tool_use_id` found in `tool_result` blocks: "
+                f"{uncalled[0]}. Each `tool_result` block must have a corresponding `tool_use` block in the "
                 "previous message."
             )
     return None
@@ -231,39 +246,47 @@ def _results_alone(asked: Asked) -> Refusal | None:
 
 RULES = (
     Rule(
-        "anthropic.message-shape", "a message with an unknown role or field, or empty", "vendor docs", _roles
+        "anthropic.message-shape",
+        "a message with an unknown role or field, or empty",
+        "vendor docs",
+        _check_messages,
     ),
-    Rule("anthropic.block-shape", "a block with an unknown field, or an empty text", "vendor docs", _blocks),
-    Rule("anthropic.unsigned", "a thought without a signature", "onyx#13691", _unsigned),
-    Rule("anthropic.altered", "a thought that is not as it was signed", "vendor docs", _altered),
+    Rule(
+        "anthropic.block-shape",
+        "a block with an unknown field, or an empty text",
+        "vendor docs",
+        _check_blocks,
+    ),
+    Rule("anthropic.unsigned", "a thought without a signature", "onyx#13691", _check_signed),
+    Rule("anthropic.altered", "a thought that is not as it was signed", "vendor docs", _check_unaltered),
     Rule(
         "anthropic.calls-open",
         "a call whose result does not follow at once",
         "vendor docs: tool use",
-        _calls_open,
+        _check_calls_answered,
     ),
     Rule(
         "anthropic.results-alone",
         "a result whose call is not just before it",
         "vendor docs: tool use",
-        _results_alone,
+        _check_results_called,
     ),
     Rule(
         "anthropic.thinking-first",
         "manual thinking, and the open tool loop does not begin with a thought",
         "opencode#3077, continue#4470",
-        _thinking_first,
+        _check_thinking_first,
     ),
     Rule(
         "anthropic.thinking-left-out",
         "adaptive thinking, and the thought before this model's own call in the open tool loop was left out",
         "vendor docs: thinking with tool use",
-        _thinking_left_out,
+        _check_thinking_kept,
     ),
     Rule(
         "anthropic.moved",
         "a thought bound to its conversation, sent in another (unless drop_block is asked for)",
         "vendor docs: thinking block binding",
-        _moved,
+        _check_prefix_binding,
     ),
 )

@@ -3,87 +3,106 @@
 import re
 from typing import NamedTuple
 
-from thinkaloud.simulators.api import Asked, Json, Refusal
+from thinkaloud.simulators.api import ApiError, ApiRequest, Json
 
 _SUFFIX = re.compile(r"-(?:\d{8}|latest|0)$")
-_THREE = ("low", "medium", "high")
-_FOUR = (*_THREE, "max")
-_FIVE = (*_THREE, "xhigh", "max")
+_EFFORTS_TO_HIGH = ("low", "medium", "high")
+_EFFORTS_TO_MAX = (*_EFFORTS_TO_HIGH, "max")
+_ALL_EFFORTS = (*_EFFORTS_TO_HIGH, "xhigh", "max")
 
 
-class Claude(NamedTuple):
+class ClaudeModel(NamedTuple):
     """What one model takes."""
 
     id: str
-    types: tuple[str, ...]
-    on: bool = False
+    thinking_types: tuple[str, ...]
+    on_by_default: bool = False
     display: str = "summarized"
     efforts: tuple[str, ...] = ()
-    bound: bool = False
-    samples: bool = True
-    forced: bool = True
-    prefill: bool = True
-    low_when_off: bool = False
+    prefix_bound: bool = False
+    sampling_allowed: bool = True
+    forced_tools_allowed: bool = True
+    prefill_allowed: bool = True
+    effort_limited_when_off: bool = False
 
 
-def _manual(name: str, efforts: tuple[str, ...] = ()) -> Claude:
-    return Claude(name, ("enabled", "disabled"), efforts=efforts)
+def _manual_model(name: str, efforts: tuple[str, ...] = ()) -> ClaudeModel:
+    return ClaudeModel(name, ("enabled", "disabled"), efforts=efforts)
 
 
-def _later(name: str, types: tuple[str, ...], *, on: bool = True, low_when_off: bool = False) -> Claude:
+def _adaptive_model(
+    name: str, types: tuple[str, ...], *, on: bool = True, low_when_off: bool = False
+) -> ClaudeModel:
     """From Opus 4.7 on: adaptive, text withheld unless asked for, sampling fixed."""
-    return Claude(name, types, on, "omitted", _FIVE, samples=False, prefill=not on, low_when_off=low_when_off)
+    return ClaudeModel(
+        name,
+        types,
+        on,
+        "omitted",
+        _ALL_EFFORTS,
+        sampling_allowed=False,
+        prefill_allowed=not on,
+        effort_limited_when_off=low_when_off,
+    )
 
 
-_ALWAYS = ("adaptive",)
-_CHOICE = ("adaptive", "disabled")
+_ALWAYS_ADAPTIVE = ("adaptive",)
+_ADAPTIVE_OR_OFF = ("adaptive", "disabled")
 
 _ROWS = (
-    Claude("claude-3-5-haiku", ("disabled",)),
-    _manual("claude-3-7-sonnet"),
-    _manual("claude-sonnet-4"),
-    _manual("claude-opus-4"),
-    _manual("claude-opus-4-1"),
-    _manual("claude-sonnet-4-5"),
-    _manual("claude-haiku-4-5"),
-    _manual("claude-opus-4-5", _THREE),
-    Claude("claude-opus-4-6", ("adaptive", "enabled", "disabled"), efforts=_FOUR),
-    Claude("claude-sonnet-4-6", ("adaptive", "enabled", "disabled"), efforts=_FOUR),
-    _later("claude-opus-4-7", _CHOICE, on=False),
-    _later("claude-opus-4-8", _CHOICE, on=False),
-    _later("claude-mythos-preview", ("adaptive", "enabled")),
-    _later("claude-opus-5", _CHOICE, low_when_off=True),
-    _later("claude-sonnet-5", _CHOICE),
-    _later("claude-haiku-5-5", _CHOICE, low_when_off=True)._replace(bound=True),
-    _later("claude-sonnet-5-5", ("adaptive", "between_tools"))._replace(bound=True, forced=False),
-    _later("claude-opus-5-5", _ALWAYS)._replace(bound=True, forced=False),
-    _later("claude-fable-5", _ALWAYS),
-    _later("claude-fable-5-1", _ALWAYS)._replace(bound=True, forced=False),
-    _later("claude-fable-5-2", _ALWAYS)._replace(bound=True, forced=False),
-    _later("claude-mythos-5", _ALWAYS),
-    _later("claude-mythos-5-1", _ALWAYS)._replace(bound=True),
-    _later("claude-mythos-5-2", _ALWAYS)._replace(bound=True),
+    ClaudeModel("claude-3-5-haiku", ("disabled",)),
+    _manual_model("claude-3-7-sonnet"),
+    _manual_model("claude-sonnet-4"),
+    _manual_model("claude-opus-4"),
+    _manual_model("claude-opus-4-1"),
+    _manual_model("claude-sonnet-4-5"),
+    _manual_model("claude-haiku-4-5"),
+    _manual_model("claude-opus-4-5", _EFFORTS_TO_HIGH),
+    ClaudeModel("claude-opus-4-6", ("adaptive", "enabled", "disabled"), efforts=_EFFORTS_TO_MAX),
+    ClaudeModel("claude-sonnet-4-6", ("adaptive", "enabled", "disabled"), efforts=_EFFORTS_TO_MAX),
+    _adaptive_model("claude-opus-4-7", _ADAPTIVE_OR_OFF, on=False),
+    _adaptive_model("claude-opus-4-8", _ADAPTIVE_OR_OFF, on=False),
+    _adaptive_model("claude-mythos-preview", ("adaptive", "enabled")),
+    _adaptive_model("claude-opus-5", _ADAPTIVE_OR_OFF, low_when_off=True),
+    _adaptive_model("claude-sonnet-5", _ADAPTIVE_OR_OFF),
+    _adaptive_model("claude-haiku-5-5", _ADAPTIVE_OR_OFF, low_when_off=True)._replace(prefix_bound=True),
+    _adaptive_model("claude-sonnet-5-5", ("adaptive", "between_tools"))._replace(
+        prefix_bound=True, forced_tools_allowed=False
+    ),
+    _adaptive_model("claude-opus-5-5", _ALWAYS_ADAPTIVE)._replace(
+        prefix_bound=True, forced_tools_allowed=False
+    ),
+    _adaptive_model("claude-fable-5", _ALWAYS_ADAPTIVE),
+    _adaptive_model("claude-fable-5-1", _ALWAYS_ADAPTIVE)._replace(
+        prefix_bound=True, forced_tools_allowed=False
+    ),
+    _adaptive_model("claude-fable-5-2", _ALWAYS_ADAPTIVE)._replace(
+        prefix_bound=True, forced_tools_allowed=False
+    ),
+    _adaptive_model("claude-mythos-5", _ALWAYS_ADAPTIVE),
+    _adaptive_model("claude-mythos-5-1", _ALWAYS_ADAPTIVE)._replace(prefix_bound=True),
+    _adaptive_model("claude-mythos-5-2", _ALWAYS_ADAPTIVE)._replace(prefix_bound=True),
 )
 MODELS = {row.id: row for row in _ROWS}
 
 
-def claude(name: str) -> Claude | None:
+def find_model(name: str) -> ClaudeModel | None:
     """The row of a model, by its id with or without a date."""
     return MODELS.get(name) or MODELS.get(_SUFFIX.sub("", name))
 
 
-def thinking_type(asked: Asked, model: Claude) -> str:
+def thinking_type(request: ApiRequest, model: ClaudeModel) -> str:
     """How this request thinks: what it says, or what the model does when it says nothing."""
-    told = asked.body.get("thinking")
-    if isinstance(told, dict) and isinstance(told.get("type"), str):
-        return str(told["type"])
-    return "adaptive" if model.on else "disabled"
+    thinking = request.body.get("thinking")
+    if isinstance(thinking, dict) and isinstance(thinking.get("type"), str):
+        return str(thinking["type"])
+    return "adaptive" if model.on_by_default else "disabled"
 
 
-def describe(model: Claude) -> Json:
+def describe_model(model: ClaudeModel) -> Json:
     """A model as the models endpoint tells it."""
-    types = ("adaptive", "enabled", "disabled", "between_tools")
-    efforts: Json = {level: _support(level in model.efforts) for level in _FIVE}
+    thinking_types = ("adaptive", "enabled", "disabled", "between_tools")
+    efforts: Json = {level: _support(level in model.efforts) for level in _ALL_EFFORTS}
     return {
         "type": "model",
         "id": model.id,
@@ -110,21 +129,21 @@ def describe(model: Claude) -> Json:
             },
             "structured_outputs": _support(False),
             "thinking": {
-                "supported": model.types != ("disabled",),
-                "types": {name: _support(name in model.types) for name in types},
+                "supported": model.thinking_types != ("disabled",),
+                "types": {name: _support(name in model.thinking_types) for name in thinking_types},
             },
         },
     }
 
 
-def _support(yes: bool) -> Json:
-    return {"supported": yes}
+def _support(supported: bool) -> Json:
+    return {"supported": supported}
 
 
-def listed(asked: Asked) -> Json | Refusal:
+def list_models(request: ApiRequest) -> Json | ApiError:
     """All models, or the one that the path names."""
-    if not asked.model:
-        rows = [describe(model) for model in MODELS.values()]
+    if not request.model:
+        rows = [describe_model(model) for model in MODELS.values()]
         return {"data": rows, "has_more": False, "first_id": rows[0]["id"], "last_id": rows[-1]["id"]}
-    found = claude(asked.model)
-    return describe(found) if found else Refusal(404, f"model: {asked.model}")
+    known_model = find_model(request.model)
+    return describe_model(known_model) if known_model else ApiError(404, f"model: {request.model}")

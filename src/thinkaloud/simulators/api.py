@@ -9,14 +9,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from thinkaloud.simulators.script import Answer, Heard
-from thinkaloud.simulators.signing import Secret
+from thinkaloud.simulators.script import ReceivedPrompt, ScriptedAnswer
+from thinkaloud.simulators.signing import SigningKey
 
 Json = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Refusal:
+class ApiError:
     """A request that the provider would not take, in its own words."""
 
     status: int
@@ -28,24 +28,24 @@ class Refusal:
 
 
 @dataclass
-class Memory:
+class ServerState:
     """What a server remembers: how many ids it gave, which calls came after a thought, and stored items."""
 
-    given: int = 0
-    after_thought: set[str] = field(default_factory=set)
+    issued_ids: int = 0
+    calls_after_thought: set[str] = field(default_factory=set)
     items: dict[str, Json] = field(default_factory=dict)
     responses: dict[str, list[Json]] = field(default_factory=dict)
-    partner: dict[str, str] = field(default_factory=dict)
-    mark: str = ""
+    thought_of_item: dict[str, str] = field(default_factory=dict)
+    id_prefix: str = ""
 
-    def number(self) -> str:
+    def next_id(self) -> str:
         """The next id, counted and not drawn; the mark keeps ids of two servers apart, as real ones are."""
-        self.given += 1
-        return f"{self.mark}{self.given:04d}"
+        self.issued_ids += 1
+        return f"{self.id_prefix}{self.issued_ids:04d}"
 
 
 @dataclass(frozen=True)
-class Asked:
+class ApiRequest:
     """One request, as far as rules and answers need it."""
 
     body: Json
@@ -53,51 +53,51 @@ class Asked:
     headers: Mapping[str, str]
     query: Mapping[str, str]
     path: str
-    secret: Secret
-    memory: Memory
+    signing_key: SigningKey
+    state: ServerState
     key: str | None = None
 
-    def beta(self, name: str) -> bool:
+    def has_beta(self, name: str) -> bool:
         """True when the request asks for a beta by its header."""
-        asked = self.headers.get("anthropic-beta", "")
-        return name in [word.strip() for word in asked.split(",")]
+        header = self.headers.get("anthropic-beta", "")
+        return name in [word.strip() for word in header.split(",")]
 
     @property
     def bearer(self) -> str:
         """The key of an `Authorization: Bearer` header, or nothing."""
-        scheme, _, given = self.headers.get("authorization", "").partition(" ")
-        return given.strip() if scheme.lower() == "bearer" else ""
+        scheme, _, token = self.headers.get("authorization", "").partition(" ")
+        return token.strip() if scheme.lower() == "bearer" else ""
 
-    def opens(self, given: str) -> bool:
+    def accepts_key(self, key: str) -> bool:
         """True when this key is taken: the agreed one, or any that does not call itself bad."""
-        return given == self.key if self.key is not None else bool(given) and not given.startswith("bad")
+        return key == self.key if self.key is not None else bool(key) and not key.startswith("bad")
 
 
-Check = Callable[[Asked], Refusal | None]
+Check = Callable[[ApiRequest], ApiError | None]
 
 
 class Rule(NamedTuple):
     """One thing that the provider refuses, and where the public can read of it."""
 
     id: str
-    what: str
+    forbids: str
     source: str
     check: Check
 
 
 @dataclass(frozen=True)
-class Reply:
+class SimulatedResponse:
     """An answer in both forms; `stream` says which was asked for, `interrupted` how this one would break."""
 
-    whole: Json
+    body: Json
     events: tuple[bytes, ...]
     stream: bool
-    media: str = "text/event-stream; charset=utf-8"
+    content_type: str = "text/event-stream; charset=utf-8"
     headers: Mapping[str, str] = field(default_factory=dict)
-    interrupted: bytes | None = None
+    interruption: bytes | None = None
 
 
-Look = Callable[[Asked], Json | Refusal]
+LookupHandler = Callable[[ApiRequest], Json | ApiError]
 
 
 class Lookup(NamedTuple):
@@ -105,48 +105,48 @@ class Lookup(NamedTuple):
 
     method: str
     path: str
-    look: Look
+    handle: LookupHandler
 
 
 @dataclass(frozen=True)
-class Api:
+class SimulatedApi:
     """One provider's interface: where it listens, what it refuses, how it answers and how it fails."""
 
     name: str
-    base: str
-    path: str
+    base_path: str
+    path_pattern: str
     rules: tuple[Rule, ...]
-    hear: Callable[[Asked], Heard]
-    answer: Callable[[Asked, Answer], Reply]
-    error: Callable[[Refusal], Json]
-    interrupted: Callable[[int], bytes]
+    read_prompt: Callable[[ApiRequest], ReceivedPrompt]
+    respond: Callable[[ApiRequest, ScriptedAnswer], SimulatedResponse]
+    error_body: Callable[[ApiError], Json]
+    interruption: Callable[[int], bytes]
     lookups: tuple[Lookup, ...]
     keep_alive: bytes = b": keep-alive\n\n"
-    overloaded: int = 503
+    overload_status: int = 503
 
 
-def refused(rules: tuple[Rule, ...], asked: Asked) -> tuple[Rule, Refusal] | None:
+def first_violation(rules: tuple[Rule, ...], request: ApiRequest) -> tuple[Rule, ApiError] | None:
     """The first rule that refuses this request, with its words."""
     for rule in rules:
-        if refusal := rule.check(asked):
-            return rule, refusal
+        if error := rule.check(request):
+            return rule, error
     return None
 
 
-def compact(value: object) -> str:
+def compact_json(value: object) -> str:
     """JSON on one line, as it goes over the wire."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def event(data: Json | str, name: str = "") -> bytes:
+def sse_event(data: Json | str, name: str = "") -> bytes:
     """One server-sent event."""
-    text = data if isinstance(data, str) else compact(data)
+    text = data if isinstance(data, str) else compact_json(data)
     return (f"event: {name}\n" if name else "").encode() + f"data: {text}\n\n".encode()
 
 
-def names(listed: str) -> frozenset[str]:
+def split_names(text: str) -> frozenset[str]:
     """The words of a list that is too long to quote one by one."""
-    return frozenset(listed.split())
+    return frozenset(text.split())
 
 
 def objects(value: object) -> list[Json]:

@@ -8,10 +8,25 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from thinkaloud.simulators.api import Asked, Json, Refusal, Reply, compact, event, mapping, objects
-from thinkaloud.simulators.script import Answer, Heard, Tool, pieces, tokens
+from thinkaloud.simulators.api import (
+    ApiError,
+    ApiRequest,
+    Json,
+    SimulatedResponse,
+    compact_json,
+    mapping,
+    objects,
+    sse_event,
+)
+from thinkaloud.simulators.script import (
+    OfferedTool,
+    ReceivedPrompt,
+    ScriptedAnswer,
+    count_tokens,
+    split_words,
+)
 
-FINISHES = {"stop": "stop", "length": "length", "tool_calls": "tool_calls", "refusal": "content_filter"}
+FINISH_REASONS = {"stop": "stop", "length": "length", "tool_calls": "tool_calls", "refusal": "content_filter"}
 MESSAGE_FIELDS = {
     "role",
     "content",
@@ -24,62 +39,66 @@ MESSAGE_FIELDS = {
 }
 
 
-class Thought(NamedTuple):
+class ThoughtParts(NamedTuple):
     """A thought on its way out: as deltas before the text and after it, and as fields of the message."""
 
     deltas: tuple[Json, ...] = ()
     fields: Mapping[str, Any] = MappingProxyType({})
-    late: tuple[Json, ...] = ()
+    late_deltas: tuple[Json, ...] = ()
     tokens: int = 0
-    tagged: str = ""
+    tagged_text: str = ""
 
 
-def messages(asked: Asked) -> list[Json]:
+def request_messages(request: ApiRequest) -> list[Json]:
     """The messages of the request."""
-    return objects(asked.body.get("messages"))
+    return objects(request.body.get("messages"))
 
 
-def calls(message: Json) -> list[Json]:
+def tool_calls(message: Json) -> list[Json]:
     """The tool calls of an assistant's message."""
     return objects(message.get("tool_calls")) if message.get("role") == "assistant" else []
 
 
-def hear(asked: Asked) -> Heard:
+def read_prompt(request: ApiRequest) -> ReceivedPrompt:
     """What the default answer goes by."""
-    last = messages(asked)[-1] if messages(asked) else {}
+    last = request_messages(request)[-1] if request_messages(request) else {}
     content = last.get("content") or ""
-    said = (
+    text = (
         content
         if isinstance(content, str)
         else "".join(str(part.get("text", "")) for part in objects(content))
     )
-    functions = [mapping(tool.get("function")) for tool in objects(asked.body.get("tools"))]
-    tools = [Tool(function.get("name", ""), function.get("parameters")) for function in functions]
-    choice = asked.body.get("tool_choice", "auto")
-    named = choice if isinstance(choice, str) else str(mapping(choice.get("function")).get("name", "auto"))
-    return Heard(said, tuple(tools), last.get("role") == "tool", named)
+    functions = [mapping(tool.get("function")) for tool in objects(request.body.get("tools"))]
+    tools = [OfferedTool(function.get("name", ""), function.get("parameters")) for function in functions]
+    choice = request.body.get("tool_choice", "auto")
+    tool_choice = (
+        choice if isinstance(choice, str) else str(mapping(choice.get("function")).get("name", "auto"))
+    )
+    return ReceivedPrompt(text, tuple(tools), last.get("role") == "tool", tool_choice)
 
 
-def forced_tool(asked: Asked) -> bool:
+def forces_tool(request: ApiRequest) -> bool:
     """True when the request leaves the model no choice but to call."""
-    choice = asked.body.get("tool_choice")
+    choice = request.body.get("tool_choice")
     return choice == "required" or isinstance(choice, dict)
 
 
-def check_messages(asked: Asked) -> Refusal | None:
+def check_messages(request: ApiRequest) -> ApiError | None:
     """Refuses a request without messages."""
     return (
-        None if messages(asked) else Refusal(400, "Missing required parameter: 'messages'.", param="messages")
+        None
+        if request_messages(request)
+        else ApiError(400, "Missing required parameter: 'messages'.", param="messages")
     )
 
 
-def check_calls(asked: Asked) -> Refusal | None:
+def check_calls(request: ApiRequest) -> ApiError | None:
     """Refuses a call without its result right after it, and a result without its call."""
     waiting: list[object] = []
-    for message in [*messages(asked), {"role": "end"}]:
+    for message in [*request_messages(request), {"role": "end"}]:
         if message.get("role") == "tool":
             if message.get("tool_call_id") not in waiting:
-                return Refusal(
+                return ApiError(
                     400,
                     "Invalid parameter: messages with role 'tool' must be a response to a preceding message "
                     "with 'tool_calls'.",
@@ -87,7 +106,7 @@ def check_calls(asked: Asked) -> Refusal | None:
                 )
             waiting.remove(message.get("tool_call_id"))
         elif waiting:
-            return Refusal(
+            return ApiError(
                 400,
                 "An assistant message with 'tool_calls' must be followed by tool messages responding to each "
                 f"'tool_call_id'. The following tool_call_ids did not have response messages: "
@@ -95,82 +114,96 @@ def check_calls(asked: Asked) -> Refusal | None:
                 param="messages",
             )
         else:
-            waiting = [call.get("id") for call in calls(message)]
+            waiting = [call.get("id") for call in tool_calls(message)]
     return None
 
 
-def check_bearer(asked: Asked) -> Refusal | None:
+def check_bearer(request: ApiRequest) -> ApiError | None:
     """Refuses a missing or wrong key."""
     return (
-        None if asked.opens(asked.bearer) else Refusal(401, "Invalid Authentication", "authentication_error")
+        None
+        if request.accepts_key(request.bearer)
+        else ApiError(401, "Invalid Authentication", "authentication_error")
     )
 
 
-def reasoning_field(answer: Answer, name: str, shown: bool) -> Thought:
+def reasoning_in_field(answer: ScriptedAnswer, name: str, shown: bool) -> ThoughtParts:
     """A thought in a field of its own, word by word."""
-    told = "" if answer.redacted else "\n\n".join(answer.thoughts)
+    text = "" if answer.redacted else "\n\n".join(answer.thoughts)
     if not shown:
-        return Thought()
-    deltas = tuple({name: piece, "content": None} for piece in pieces(told))
-    return Thought(deltas, {name: told}, tokens=tokens(told))
+        return ThoughtParts()
+    deltas = tuple({name: piece, "content": None} for piece in split_words(text))
+    return ThoughtParts(deltas, {name: text}, tokens=count_tokens(text))
 
 
-def reply(asked: Asked, answer: Answer, thought: Thought, *, usage_always: bool = False) -> Reply:
+def respond(
+    request: ApiRequest, answer: ScriptedAnswer, thought: ThoughtParts, *, usage_always: bool = False
+) -> SimulatedResponse:
     """The answer in both forms."""
-    number = asked.memory.number()
-    made = [
+    response_id = request.state.next_id()
+    tool_calls_made = [
         {
-            "id": f"call_{asked.memory.number()}",
+            "id": f"call_{request.state.next_id()}",
             "type": "function",
-            "function": {"name": call.name, "arguments": compact(call.arguments)},
+            "function": {"name": call.name, "arguments": compact_json(call.arguments)},
         }
         for call in answer.tool_calls
     ]
-    text = thought.tagged + answer.text
-    if thought.deltas or thought.late or thought.tagged:
-        asked.memory.after_thought |= {str(call["id"]) for call in made}
-    message: Json = {"role": "assistant", "content": text if text or not made else None, **thought.fields}
-    if made:
-        message["tool_calls"] = made
-    finish = FINISHES[answer.ending]
+    text = thought.tagged_text + answer.text
+    if thought.deltas or thought.late_deltas or thought.tagged_text:
+        request.state.calls_after_thought |= {str(call["id"]) for call in tool_calls_made}
+    message: Json = {
+        "role": "assistant",
+        "content": text if text or not tool_calls_made else None,
+        **thought.fields,
+    }
+    if tool_calls_made:
+        message["tool_calls"] = tool_calls_made
+    finish = FINISH_REASONS[answer.finish_reason]
     frame: Json = {
-        "id": f"chatcmpl-{number}",
+        "id": f"chatcmpl-{response_id}",
         "object": "chat.completion",
         "created": 0,
-        "model": asked.model,
+        "model": request.model,
     }
-    usage = _usage(asked, answer, thought)
+    usage = _usage(request, answer, thought)
     whole = frame | {"choices": [{"index": 0, "message": message, "finish_reason": finish}], "usage": usage}
-    if asked.body.get("stream") is not True:
-        return Reply(whole, (), False)
-    wanted = usage_always or mapping(asked.body.get("stream_options")).get("include_usage")
-    told = _chunks(frame | {"object": "chat.completion.chunk"}, _deltas(text, made, thought), finish)
-    ends = [frame | {"object": "chat.completion.chunk", "choices": [], "usage": usage}] if wanted else []
-    return Reply(whole, (*map(event, [*told, *ends]), event("[DONE]")), True)
+    if request.body.get("stream") is not True:
+        return SimulatedResponse(whole, (), False)
+    with_usage = usage_always or mapping(request.body.get("stream_options")).get("include_usage")
+    chunks = _chunks(
+        frame | {"object": "chat.completion.chunk"}, _deltas(text, tool_calls_made, thought), finish
+    )
+    usage_chunks = (
+        [frame | {"object": "chat.completion.chunk", "choices": [], "usage": usage}] if with_usage else []
+    )
+    return SimulatedResponse(whole, (*map(sse_event, [*chunks, *usage_chunks]), sse_event("[DONE]")), True)
 
 
-def _usage(asked: Asked, answer: Answer, thought: Thought) -> Json:
-    given = tokens(compact(asked.body["messages"]))
-    said = thought.tokens + tokens(answer.text, *[compact(call.arguments) for call in answer.tool_calls])
+def _usage(request: ApiRequest, answer: ScriptedAnswer, thought: ThoughtParts) -> Json:
+    prompt_tokens = count_tokens(compact_json(request.body["messages"]))
+    completion_tokens = thought.tokens + count_tokens(
+        answer.text, *[compact_json(call.arguments) for call in answer.tool_calls]
+    )
     return {
-        "prompt_tokens": given,
-        "completion_tokens": said,
-        "total_tokens": given + said,
+        "prompt_tokens": prompt_tokens,
+        "completion_tokens": completion_tokens,
+        "total_tokens": prompt_tokens + completion_tokens,
         "completion_tokens_details": {"reasoning_tokens": thought.tokens},
     }
 
 
-def _deltas(text: str, made: list[Json], thought: Thought) -> Iterator[Json]:
+def _deltas(text: str, tool_calls_made: list[Json], thought: ThoughtParts) -> Iterator[Json]:
     yield {"role": "assistant", "content": ""}
     yield from thought.deltas
-    for piece in pieces(text):
+    for piece in split_words(text):
         yield {"content": piece}
-    for index, call in enumerate(made):
-        told = call["function"]["arguments"]
+    for index, call in enumerate(tool_calls_made):
+        arguments = call["function"]["arguments"]
         yield {"tool_calls": [{"index": index, **call, "function": call["function"] | {"arguments": ""}}]}
-        for piece in filter(None, (told[:7], told[7:])):
+        for piece in filter(None, (arguments[:7], arguments[7:])):
             yield {"tool_calls": [{"index": index, "function": {"arguments": piece}}]}
-    yield from thought.late
+    yield from thought.late_deltas
 
 
 def _chunks(frame: Json, deltas: Iterator[Json], finish: str) -> Iterator[Json]:
@@ -179,22 +212,22 @@ def _chunks(frame: Json, deltas: Iterator[Json], finish: str) -> Iterator[Json]:
     yield frame | {"choices": [{"index": 0, "delta": {}, "finish_reason": finish}]}
 
 
-def error(refusal: Refusal) -> Json:
+def error_body(error: ApiError) -> Json:
     """An error as the vendors of this interface tell it."""
     kinds = {401: "authentication_error", 429: "rate_limit_error", 500: "server_error", 503: "server_error"}
-    kind = refusal.kind or kinds.get(refusal.status, "invalid_request_error")
-    told: Json = {
-        "message": refusal.message,
+    kind = error.kind or kinds.get(error.status, "invalid_request_error")
+    detail: Json = {
+        "message": error.message,
         "type": kind,
-        "param": refusal.param,
-        "code": refusal.code or kind,
+        "param": error.param,
+        "code": error.code or kind,
     }
-    return {"error": told}
+    return {"error": detail}
 
 
-def interrupted(place: int) -> bytes:
+def interruption(event_index: int) -> bytes:
     """The event that ends a stream which broke."""
-    return event({"error": {"message": "The server is overloaded", "type": "server_error", "code": None}})
+    return sse_event({"error": {"message": "The server is overloaded", "type": "server_error", "code": None}})
 
 
 def model_list(names: list[str]) -> Json:

@@ -3,16 +3,25 @@
 from typing import NamedTuple
 
 from thinkaloud.simulators import chat
-from thinkaloud.simulators.api import Api, Asked, Json, Lookup, Refusal, Reply, Rule, mapping
+from thinkaloud.simulators.api import (
+    ApiError,
+    ApiRequest,
+    Json,
+    Lookup,
+    Rule,
+    SimulatedApi,
+    SimulatedResponse,
+    mapping,
+)
 from thinkaloud.simulators.chat import (
-    calls,
     check_calls,
     check_messages,
-    forced_tool,
-    messages,
-    reasoning_field,
+    forces_tool,
+    reasoning_in_field,
+    request_messages,
+    tool_calls,
 )
-from thinkaloud.simulators.script import Answer
+from thinkaloud.simulators.script import ScriptedAnswer
 
 _R1, _V3, _V4 = "r1", "v3", "v4"
 MODELS = {
@@ -27,111 +36,123 @@ MODELS = {
 _EFFORTS = {"minimal", "low", "medium", "high", "xhigh", "max", "ultra"}
 
 
-class Mode(NamedTuple):
+class ThinkingMode(NamedTuple):
     """Which generation's rules hold, and whether this request thinks."""
 
     generation: str
     thinks: bool
 
 
-def _mode(asked: Asked) -> Mode:
-    generation = MODELS.get(asked.model, _V4)
-    told = mapping(asked.body.get("thinking")).get("type")
-    by_default = generation == _V4 or asked.model == "deepseek-reasoner"
-    return Mode(generation, generation == _R1 or (told == "enabled" if told else by_default))
-
-
-def _key(asked: Asked) -> Refusal | None:
-    if asked.opens(asked.bearer):
-        return None
-    shown = f"****{asked.bearer[-4:]}"
-    return Refusal(401, f"Authentication Fails, Your api key: {shown} is invalid", "authentication_error")
-
-
-def _model(asked: Asked) -> Refusal | None:
-    return None if asked.model in MODELS else Refusal(400, "Model Not Exist", code="invalid_request_error")
-
-
-def _control(asked: Asked) -> Refusal | None:
-    told = asked.body.get("thinking")
-    if told is not None and mapping(told).get("type") not in ("enabled", "disabled"):
-        return Refusal(400, "Invalid thinking type: expected 'enabled' or 'disabled'", param="thinking")
-    effort = asked.body.get("reasoning_effort")
-    if effort is not None and effort not in _EFFORTS:
-        return Refusal(400, f"Invalid reasoning_effort: {effort}", param="reasoning_effort")
-    return None
-
-
-def _forbidden(asked: Asked) -> Refusal | None:
-    if _mode(asked).generation != _R1:
-        return None
-    if any("reasoning_content" in message for message in messages(asked)):
-        return Refusal(400, "The reasoning_content is not allowed in the input messages of this model.")
-    return None
-
-
-def _no_tools(asked: Asked) -> Refusal | None:
-    if _mode(asked).generation == _R1 and asked.body.get("tools"):
-        return Refusal(400, f"{asked.model} does not support Function Calling")
-    return None
-
-
-def _missing(asked: Asked) -> Refusal | None:
-    mode = _mode(asked)
-    if mode.generation != _V4 or not mode.thinks:
-        return None
-    called = [message for message in messages(asked) if calls(message)]
-    if all(isinstance(message.get("reasoning_content"), str) for message in called):
-        return None
-    return Refusal(400, "The reasoning_content in the thinking mode must be passed back to the API.")
-
-
-def _forced(asked: Asked) -> Refusal | None:
-    if _mode(asked).thinks and forced_tool(asked):
-        return Refusal(400, "Thinking mode does not support this tool_choice")
-    return None
-
-
-def _answer(asked: Asked, answer: Answer) -> Reply:
-    return chat.reply(
-        asked, answer, reasoning_field(answer, "reasoning_content", _mode(asked).thinks), usage_always=True
+def _thinking_mode(request: ApiRequest) -> ThinkingMode:
+    generation = MODELS.get(request.model, _V4)
+    thinking_type = mapping(request.body.get("thinking")).get("type")
+    by_default = generation == _V4 or request.model == "deepseek-reasoner"
+    return ThinkingMode(
+        generation, generation == _R1 or (thinking_type == "enabled" if thinking_type else by_default)
     )
 
 
-def _listed(asked: Asked) -> Json | Refusal:
+def _check_key(request: ApiRequest) -> ApiError | None:
+    if request.accepts_key(request.bearer):
+        return None
+    masked_key = f"****{request.bearer[-4:]}"
+    return ApiError(
+        401, f"Authentication Fails, Your api key: {masked_key} is invalid", "authentication_error"
+    )
+
+
+def _check_model(request: ApiRequest) -> ApiError | None:
+    return None if request.model in MODELS else ApiError(400, "Model Not Exist", code="invalid_request_error")
+
+
+def _check_control(request: ApiRequest) -> ApiError | None:
+    thinking = request.body.get("thinking")
+    if thinking is not None and mapping(thinking).get("type") not in ("enabled", "disabled"):
+        return ApiError(400, "Invalid thinking type: expected 'enabled' or 'disabled'", param="thinking")
+    effort = request.body.get("reasoning_effort")
+    if effort is not None and effort not in _EFFORTS:
+        return ApiError(400, f"Invalid reasoning_effort: {effort}", param="reasoning_effort")
+    return None
+
+
+def _check_no_reasoning(request: ApiRequest) -> ApiError | None:
+    if _thinking_mode(request).generation != _R1:
+        return None
+    if any("reasoning_content" in message for message in request_messages(request)):
+        return ApiError(400, "The reasoning_content is not allowed in the input messages of this model.")
+    return None
+
+
+def _check_no_tools(request: ApiRequest) -> ApiError | None:
+    if _thinking_mode(request).generation == _R1 and request.body.get("tools"):
+        return ApiError(400, f"{request.model} does not support Function Calling")
+    return None
+
+
+def _check_reasoning_returned(request: ApiRequest) -> ApiError | None:
+    mode = _thinking_mode(request)
+    if mode.generation != _V4 or not mode.thinks:
+        return None
+    calling_messages = [message for message in request_messages(request) if tool_calls(message)]
+    if all(isinstance(message.get("reasoning_content"), str) for message in calling_messages):
+        return None
+    return ApiError(400, "The reasoning_content in the thinking mode must be passed back to the API.")
+
+
+def _check_forced_tool(request: ApiRequest) -> ApiError | None:
+    if _thinking_mode(request).thinks and forces_tool(request):
+        return ApiError(400, "Thinking mode does not support this tool_choice")
+    return None
+
+
+def _respond(request: ApiRequest, answer: ScriptedAnswer) -> SimulatedResponse:
+    return chat.respond(
+        request,
+        answer,
+        reasoning_in_field(answer, "reasoning_content", _thinking_mode(request).thinks),
+        usage_always=True,
+    )
+
+
+def _list_models(request: ApiRequest) -> Json | ApiError:
     return chat.model_list(list(MODELS))
 
 
 RULES = (
-    Rule("deepseek.key", "no key, or a wrong one", "vendor docs: error codes", _key),
-    Rule("deepseek.model", "a model that does not exist", "vendor docs: error codes", _model),
+    Rule("deepseek.key", "no key, or a wrong one", "vendor docs: error codes", _check_key),
+    Rule("deepseek.model", "a model that does not exist", "vendor docs: error codes", _check_model),
     Rule("deepseek.messages", "no messages", "vendor docs", check_messages),
     Rule(
         "deepseek.control",
         "a thinking type or an effort that does not exist",
         "vendor docs: thinking mode",
-        _control,
+        _check_control,
     ),
-    Rule("deepseek.r1-forbidden", "reasoning_content sent to R1", "vendor docs: reasoning model", _forbidden),
-    Rule("deepseek.r1-tools", "tools for R1", "vendor docs: reasoning model", _no_tools),
+    Rule(
+        "deepseek.r1-forbidden",
+        "reasoning_content sent to R1",
+        "vendor docs: reasoning model",
+        _check_no_reasoning,
+    ),
+    Rule("deepseek.r1-tools", "tools for R1", "vendor docs: reasoning model", _check_no_tools),
     Rule(
         "deepseek.v4-missing",
         "a message with tool calls without reasoning_content, while V4 thinks",
         "opencode#24083, opencode#24722, crewAI#5878",
-        _missing,
+        _check_reasoning_returned,
     ),
-    Rule("deepseek.forced-tool", "a forced tool while thinking", "pydantic-ai profiles", _forced),
+    Rule("deepseek.forced-tool", "a forced tool while thinking", "pydantic-ai profiles", _check_forced_tool),
     Rule("deepseek.calls-open", "a call without its result, or the reverse", "vendor docs", check_calls),
 )
 
-API = Api(
+API = SimulatedApi(
     name="deepseek",
-    base="",
-    path=r"(?:/v1)?/chat/completions",
+    base_path="",
+    path_pattern=r"(?:/v1)?/chat/completions",
     rules=RULES,
-    hear=chat.hear,
-    answer=_answer,
-    error=chat.error,
-    interrupted=chat.interrupted,
-    lookups=(Lookup("GET", r"(?:/v1)?/models", _listed),),
+    read_prompt=chat.read_prompt,
+    respond=_respond,
+    error_body=chat.error_body,
+    interruption=chat.interruption,
+    lookups=(Lookup("GET", r"(?:/v1)?/models", _list_models),),
 )

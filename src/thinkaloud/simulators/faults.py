@@ -13,20 +13,22 @@ from aiohttp import web
 
 from thinkaloud.simulators.script import Fault
 
-HTML = b"<!doctype html><html><body><h1>502 Bad Gateway</h1><p>A simulated proxy error.</p></body></html>"
-GARBAGE = b'data: {"type":\xff\xfe\x00}]]\n\n\x00\x01\x02 not an answer\r\n\r\n'
-_BLOCK = 64 * 1024
-_RESET = struct.pack("ii", 1, 0)
+HTML_BODY = (
+    b"<!doctype html><html><body><h1>502 Bad Gateway</h1><p>A simulated proxy error.</p></body></html>"
+)
+GARBAGE_BYTES = b'data: {"type":\xff\xfe\x00}]]\n\n\x00\x01\x02 not an answer\r\n\r\n'
+_BLOCK_BYTES = 64 * 1024
+_LINGER_RESET = struct.pack("ii", 1, 0)
 
 
-class Cut(Exception):
+class ConnectionCut(Exception):
     """The connection is to be reset here."""
 
 
-def instead(fault: Fault) -> web.Response | None:
+def replacement_response(fault: Fault) -> web.Response | None:
     """A response that takes the answer's place, for the faults that come before its first byte."""
     if fault.kind == "html":
-        return web.Response(status=fault.status, body=HTML, content_type="text/html")
+        return web.Response(status=fault.status, body=HTML_BODY, content_type="text/html")
     if fault.kind == "empty":
         return web.Response(status=200, body=b"", content_type="application/json")
     return None
@@ -37,59 +39,59 @@ def retry_after(fault: Fault) -> dict[str, str]:
     return {} if fault.retry_after is None else {"retry-after": f"{fault.retry_after:g}"}
 
 
-async def damaged(
-    events: tuple[bytes, ...], fault: Fault | None, interrupted: Callable[[int], bytes], keep_alive: bytes
+async def faulty_stream(
+    events: tuple[bytes, ...], fault: Fault | None, interruption: Callable[[int], bytes], keep_alive: bytes
 ) -> AsyncIterator[bytes]:
     """The bytes of a stream, with the fault done to them. Raises Cut where the connection is to break."""
-    for place, told in enumerate(events):
-        if fault is not None and place == min(fault.after_events, len(events) - 1):
-            async for data in _at_its_place(fault, told, interrupted(place)):
+    for event_index, event in enumerate(events):
+        if fault is not None and event_index == min(fault.after_events, len(events) - 1):
+            async for data in _fault_bytes(fault, event, interruption(event_index)):
                 yield data
             if fault.kind in ("overload", "garbage", "endless_line"):
                 return
         if fault is not None and fault.kind == "comments":
             yield keep_alive
         if fault is not None and fault.kind == "slow":
-            for at in range(len(told)):
-                yield told[at : at + 1]
+            for index in range(len(event)):
+                yield event[index : index + 1]
                 await asyncio.sleep(fault.seconds)
         else:
-            yield told
+            yield event
 
 
-async def _at_its_place(fault: Fault, told: bytes, interrupted: bytes) -> AsyncIterator[bytes]:
+async def _fault_bytes(fault: Fault, event: bytes, interruption: bytes) -> AsyncIterator[bytes]:
     match fault.kind:
         case "overload":
-            yield interrupted
+            yield interruption
         case "garbage":
-            yield GARBAGE
+            yield GARBAGE_BYTES
         case "stall":
             await asyncio.sleep(fault.seconds)
         case "cut":
-            yield told[: fault.inside_bytes]
-            raise Cut
+            yield event[: fault.inside_bytes]
+            raise ConnectionCut
         case "endless_line":
             yield b"data: "
-            for _ in range(fault.size // _BLOCK):
-                yield b"x" * _BLOCK
+            for _ in range(fault.size // _BLOCK_BYTES):
+                yield b"x" * _BLOCK_BYTES
                 await asyncio.sleep(0)
 
 
-def bomb(size: int) -> bytes:
+def gzip_bomb(size: int) -> bytes:
     """A gzip body that is a thousand times larger when it is unpacked."""
     packer = zlib.compressobj(9, zlib.DEFLATED, zlib.MAX_WBITS | 16)
     packed = [packer.compress(b"data: ")]
-    packed += [packer.compress(b"0" * _BLOCK) for _ in range(size // _BLOCK)]
+    packed += [packer.compress(b"0" * _BLOCK_BYTES) for _ in range(size // _BLOCK_BYTES)]
     return b"".join([*packed, packer.flush()])
 
 
-async def reset(request: web.Request) -> None:
+async def reset_connection(request: web.Request) -> None:
     """Break the connection so that the other side sees a reset, not an end."""
     await asyncio.sleep(0.02)  # lets the bytes before it leave first
     transport = request.transport
     if transport is None:
         return
-    held: socket.socket | None = transport.get_extra_info("socket")
-    if held is not None:
-        held.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+    connection: socket.socket | None = transport.get_extra_info("socket")
+    if connection is not None:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _LINGER_RESET)
     transport.abort()

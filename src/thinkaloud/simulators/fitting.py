@@ -2,66 +2,76 @@
 
 from typing import Any
 
-_DEEPEST = 12
-_LARGEST = 10_000
+_MAX_DEPTH = 12
+_MAX_NUMBER = 10_000
 
 
-def fitting(schema: object, root: object = None, depth: int = 0) -> Any:
+def schema_value(schema: object, root: object = None, depth: int = 0) -> Any:
     """The value for this schema; references are looked up in the outermost one."""
-    if not isinstance(schema, dict) or depth > _DEEPEST:
+    if not isinstance(schema, dict) or depth > _MAX_DEPTH:
         return {} if depth == 0 else "simulated"
     root = schema if root is None else root
     if "$ref" in schema:
-        return fitting(_referred(schema["$ref"], root), root, depth + 1)
-    for word in ("const", "default"):
-        if word in schema:
-            return schema[word]
-    if choices := _list(schema.get("enum")):
+        return schema_value(_resolve_reference(schema["$ref"], root), root, depth + 1)
+    for keyword in ("const", "default"):
+        if keyword in schema:
+            return schema[keyword]
+    if choices := _as_list(schema.get("enum")):
         return choices[0]
-    for word in ("anyOf", "oneOf", "allOf"):
-        if choices := _list(schema.get(word)):
-            return fitting(choices[0], root, depth + 1)
-    return _of_type(_type(schema), schema, root, depth)
+    for keyword in ("anyOf", "oneOf", "allOf"):
+        if choices := _as_list(schema.get(keyword)):
+            return schema_value(choices[0], root, depth + 1)
+    return _value_of_type(_schema_type(schema), schema, root, depth)
 
 
-def _list(value: object) -> list[Any]:
+def _as_list(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _number(value: object, otherwise: float) -> float:
-    return value if isinstance(value, int | float) and abs(value) < _LARGEST else otherwise
+def _as_number(value: object, default: float) -> float:
+    return value if isinstance(value, int | float) and abs(value) < _MAX_NUMBER else default
 
 
-def _type(schema: dict[str, Any]) -> str:
-    named = schema.get("type", "object" if "properties" in schema else "string")
-    first = next((name for name in named if name != "null"), "null") if isinstance(named, list) else named
+def _schema_type(schema: dict[str, Any]) -> str:
+    declared = schema.get("type", "object" if "properties" in schema else "string")
+    first = (
+        next((name for name in declared if name != "null"), "null")
+        if isinstance(declared, list)
+        else declared
+    )
     return str(first).lower()
 
 
-def _of_type(kind: str, schema: dict[str, Any], root: object, depth: int) -> Any:
+def _value_of_type(kind: str, schema: dict[str, Any], root: object, depth: int) -> Any:
     if kind == "object":
-        offered = schema.get("properties")
-        known = offered if isinstance(offered, dict) else {}
-        wanted = [name for name in _list(schema.get("required")) if isinstance(name, str) and name in known]
-        return {name: fitting(known[name], root, depth + 1) for name in wanted}
+        properties = schema.get("properties")
+        known_properties = properties if isinstance(properties, dict) else {}
+        required = [
+            name
+            for name in _as_list(schema.get("required"))
+            if isinstance(name, str) and name in known_properties
+        ]
+        return {name: schema_value(known_properties[name], root, depth + 1) for name in required}
     if kind == "array":
-        return [fitting(schema.get("items"), root, depth + 1)] * int(_number(schema.get("minItems"), 1))
+        return [schema_value(schema.get("items"), root, depth + 1)] * int(
+            _as_number(schema.get("minItems"), 1)
+        )
     if kind in ("integer", "number"):
-        return _amount(kind, schema)
-    plain: dict[str, Any] = {"boolean": False, "null": None}
-    return plain.get(kind, "simulated".ljust(int(_number(schema.get("minLength"), 0)), "."))
+        return _number_value(kind, schema)
+    constants: dict[str, Any] = {"boolean": False, "null": None}
+    return constants.get(kind, "simulated".ljust(int(_as_number(schema.get("minLength"), 0)), "."))
 
 
-def _amount(kind: str, schema: dict[str, Any]) -> int | float:
-    least = _number(schema.get("minimum"), 0)
+def _number_value(kind: str, schema: dict[str, Any]) -> int | float:
+    minimum = _as_number(schema.get("minimum"), 0)
     if "exclusiveMinimum" in schema:
-        least = _number(schema["exclusiveMinimum"], 0) + (1 if kind == "integer" else 0.5)
-    most = _number(schema.get("maximum"), least)
-    return int(min(least, most)) if kind == "integer" else float(min(least, most))
+        minimum = _as_number(schema["exclusiveMinimum"], 0) + (1 if kind == "integer" else 0.5)
+    maximum = _as_number(schema.get("maximum"), minimum)
+    return int(min(minimum, maximum)) if kind == "integer" else float(min(minimum, maximum))
 
 
-def _referred(path: object, root: object) -> object:
-    found: object = root
-    for word in str(path).removeprefix("#/").split("/"):
-        found = found.get(word) if isinstance(found, dict) else None
-    return found
+def _resolve_reference(path: object, root: object) -> object:
+    value: object = root
+    for key in str(path).removeprefix("#/").split("/"):
+        value = value.get(key) if isinstance(value, dict) else None
+    return value

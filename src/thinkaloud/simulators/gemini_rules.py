@@ -4,208 +4,218 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from thinkaloud.simulators.api import Asked, Json, Refusal, Rule, mapping, objects
+from thinkaloud.simulators.api import ApiError, ApiRequest, Json, Rule, mapping, objects
 from thinkaloud.simulators.signing import fingerprint
 
-_SKIP = ("skip_thought_signature_validator", "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I=")
+_SKIP_SIGNATURES = ("skip_thought_signature_validator", "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I=")
 _FIELDS = {"contents", "systemInstruction", "tools", "toolConfig", "generationConfig", "safetySettings"}
 _FIELDS |= {"cachedContent", "model", "labels", "serviceTier", "store"}
-_ALL = ("MINIMAL", "LOW", "MEDIUM", "HIGH")
+_ALL_LEVELS = ("MINIMAL", "LOW", "MEDIUM", "HIGH")
 
 
-class Gemini(NamedTuple):
+class GeminiModel(NamedTuple):
     """What one model takes: levels, or a budget between two numbers; with neither it does not think."""
 
     levels: tuple[str, ...] = ()
-    least: int = -1
-    most: int = -1
+    budget_min: int = -1
+    budget_max: int = -1
     can_be_off: bool = False
-    signs: bool = False
+    requires_signatures: bool = False
 
 
-def _third(levels: tuple[str, ...] = _ALL) -> Gemini:
-    return Gemini(levels, 1, 32768, signs=True)
+def _gemini_3_model(levels: tuple[str, ...] = _ALL_LEVELS) -> GeminiModel:
+    return GeminiModel(levels, 1, 32768, requires_signatures=True)
 
 
 MODELS = {
-    "gemini-2.0-flash": Gemini(),
-    "gemini-2.5-pro": Gemini((), 128, 32768),
-    "gemini-2.5-flash": Gemini((), 1, 24576, True),
-    "gemini-2.5-flash-lite": Gemini((), 512, 24576, True),
-    "gemini-3-pro-preview": _third(("LOW", "HIGH")),
-    "gemini-3.1-pro-preview": _third(_ALL[1:]),
-    "gemini-3-flash-preview": _third(),
-    "gemini-3.5-flash": _third(),
-    "gemini-3.6-flash": _third(),
-    "gemini-3.7-flash": _third(_ALL[1:]),
-    "gemini-3.8-flash": _third(_ALL[1:]),
-    "gemini-4-argon": _third(_ALL[1:]),
-    "gemini-4-carbon": _third(),
+    "gemini-2.0-flash": GeminiModel(),
+    "gemini-2.5-pro": GeminiModel((), 128, 32768),
+    "gemini-2.5-flash": GeminiModel((), 1, 24576, True),
+    "gemini-2.5-flash-lite": GeminiModel((), 512, 24576, True),
+    "gemini-3-pro-preview": _gemini_3_model(("LOW", "HIGH")),
+    "gemini-3.1-pro-preview": _gemini_3_model(_ALL_LEVELS[1:]),
+    "gemini-3-flash-preview": _gemini_3_model(),
+    "gemini-3.5-flash": _gemini_3_model(),
+    "gemini-3.6-flash": _gemini_3_model(),
+    "gemini-3.7-flash": _gemini_3_model(_ALL_LEVELS[1:]),
+    "gemini-3.8-flash": _gemini_3_model(_ALL_LEVELS[1:]),
+    "gemini-4-argon": _gemini_3_model(_ALL_LEVELS[1:]),
+    "gemini-4-carbon": _gemini_3_model(),
 }
 
 
-def row_of(asked: Asked) -> Gemini:
+def model_row(request: ApiRequest) -> GeminiModel:
     """The row of the model asked for."""
-    return MODELS.get(asked.model, Gemini())
+    return MODELS.get(request.model, GeminiModel())
 
 
-def pick(told: Json, name: str) -> Any:
+def either_spelling(fields: Json, name: str) -> Any:
     """A field by either of the two spellings that the service takes."""
     snake = "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name)
-    return told.get(name, told.get(snake))
+    return fields.get(name, fields.get(snake))
 
 
-def thinking_config(asked: Asked) -> Json:
+def thinking_config(request: ApiRequest) -> Json:
     """How this request wants to think."""
-    return mapping(pick(mapping(pick(asked.body, "generationConfig")), "thinkingConfig"))
-
-
-def contents(asked: Asked) -> list[Json]:
-    """The conversation."""
-    return objects(asked.body.get("contents"))
-
-
-def parts(content: Json, name: str = "") -> list[Json]:
-    """The parts of a message, or those that hold this field."""
-    found = objects(content.get("parts"))
-    return [part for part in found if pick(part, name) is not None] if name else found
-
-
-def _bad(message: str) -> Refusal:
-    return Refusal(400, message, "INVALID_ARGUMENT")
-
-
-def _key(asked: Asked) -> Refusal | None:
-    given = asked.headers.get("x-goog-api-key") or asked.query.get("key", "")
-    if asked.opens(given):
-        return None
-    if not given:
-        words = "Method doesn't allow unregistered callers (callers without established identity)."
-        return Refusal(403, words, "PERMISSION_DENIED")
-    about = {"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "API_KEY_INVALID"}
-    return Refusal(
-        400, "API key not valid. Please pass a valid API key.", "INVALID_ARGUMENT", details=(about,)
+    return mapping(
+        either_spelling(mapping(either_spelling(request.body, "generationConfig")), "thinkingConfig")
     )
 
 
-def _model(asked: Asked) -> Refusal | None:
-    if asked.model in MODELS:
+def request_contents(request: ApiRequest) -> list[Json]:
+    """The conversation."""
+    return objects(request.body.get("contents"))
+
+
+def content_parts(content: Json, name: str = "") -> list[Json]:
+    """The parts of a message, or those that hold this field."""
+    all_parts = objects(content.get("parts"))
+    return [part for part in all_parts if either_spelling(part, name) is not None] if name else all_parts
+
+
+def _invalid_argument(message: str) -> ApiError:
+    return ApiError(400, message, "INVALID_ARGUMENT")
+
+
+def _check_key(request: ApiRequest) -> ApiError | None:
+    key = request.headers.get("x-goog-api-key") or request.query.get("key", "")
+    if request.accepts_key(key):
         return None
-    return Refusal(404, f"models/{asked.model} is not found for API version v1beta.", "NOT_FOUND")
+    if not key:
+        message = "Method doesn't allow unregistered callers (callers without established identity)."
+        return ApiError(403, message, "PERMISSION_DENIED")
+    error_info = {"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "API_KEY_INVALID"}
+    return ApiError(
+        400, "API key not valid. Please pass a valid API key.", "INVALID_ARGUMENT", details=(error_info,)
+    )
 
 
-def _shape(asked: Asked) -> Refusal | None:
-    known = {pick({name: name}, name) for name in _FIELDS}
-    for name in asked.body:
+def _check_model(request: ApiRequest) -> ApiError | None:
+    if request.model in MODELS:
+        return None
+    return ApiError(404, f"models/{request.model} is not found for API version v1beta.", "NOT_FOUND")
+
+
+def _check_shape(request: ApiRequest) -> ApiError | None:
+    known = {either_spelling({name: name}, name) for name in _FIELDS}
+    for name in request.body:
         words = name.split("_")
         if words[0] + "".join(word.capitalize() for word in words[1:]) not in known:
-            return _bad(f'Invalid JSON payload received. Unknown name "{name}": Cannot find field.')
-    if not contents(asked):
-        return _bad("* GenerateContentRequest.contents: contents is not specified")
+            return _invalid_argument(
+                f'Invalid JSON payload received. Unknown name "{name}": Cannot find field.'
+            )
+    if not request_contents(request):
+        return _invalid_argument("* GenerateContentRequest.contents: contents is not specified")
     return None
 
 
-def _roles(asked: Asked) -> Refusal | None:
-    for at, content in enumerate(contents(asked)):
+def _check_roles(request: ApiRequest) -> ApiError | None:
+    for index, content in enumerate(request_contents(request)):
         if content.get("role", "user") not in ("user", "model", "function"):
-            return _bad("Please use a valid role: user, model.")
-        if not parts(content):
-            return _bad(f"* GenerateContentRequest.contents[{at}].parts: contents.parts must not be empty.")
-    return None
-
-
-def _both(asked: Asked) -> Refusal | None:
-    told = thinking_config(asked)
-    if pick(told, "thinkingBudget") is None or pick(told, "thinkingLevel") is None:
-        return None
-    return _bad("You can only set only one of thinking budget and thinking level.")
-
-
-def _no_thinking(asked: Asked) -> Refusal | None:
-    row = row_of(asked)
-    told = thinking_config(asked)
-    wants = pick(told, "thinkingBudget") or pick(told, "thinkingLevel") or pick(told, "includeThoughts")
-    if wants and not row.levels and row.most < 0:
-        return _bad("Thinking is not supported by this model.")
-    return None
-
-
-def _budget(asked: Asked) -> Refusal | None:
-    budget, row = pick(thinking_config(asked), "thinkingBudget"), row_of(asked)
-    if budget is None or budget == -1 or row.most < 0 or (budget == 0 and row.can_be_off):
-        return None
-    if budget == 0:
-        return _bad("Budget 0 is invalid. This model only works in thinking mode.")
-    if row.least <= budget <= row.most:
-        return None
-    words = f"Please choose a value between {row.least} and {row.most}."
-    return _bad(f"The thinking budget {budget} is invalid. {words}")
-
-
-def _level(asked: Asked) -> Refusal | None:
-    level = pick(thinking_config(asked), "thinkingLevel")
-    if level is None or str(level).upper() in row_of(asked).levels:
-        return None
-    if not row_of(asked).levels:
-        return _bad("Thinking level is not supported for this model.")
-    return _bad(f"Thinking level {str(level).upper()} is not supported for this model.")
-
-
-def _signed(asked: Asked) -> Iterator[tuple[int, int, Json, str]]:
-    for at, content in enumerate(contents(asked)):
-        for number, part in enumerate(parts(content)):
-            if seal := pick(part, "thoughtSignature"):
-                yield at, number, part, str(seal)
-
-
-def subject(part: Json) -> str:
-    """What a signature is for: a call with its arguments, or just text."""
-    call = mapping(pick(part, "functionCall"))
-    return fingerprint(call.get("name"), call.get("args") or {}) if call else "text"
-
-
-def _altered(asked: Asked) -> Refusal | None:
-    for at, number, part, seal in _signed(asked):
-        if seal in _SKIP:
-            continue
-        note = asked.secret.open(seal)
-        place = f"contents[{at}].parts[{number}]"
-        if note is None or note["subject"] != subject(part):
-            return _bad(f"Corrupted thought signature. ({place})")
-        if note["model"] != asked.model:
-            return _bad(f"Invalid thought signature: it was made by another model. ({place})")
-    return None
-
-
-def _current_turn(asked: Asked) -> list[tuple[int, Json]]:
-    """Everything after the last message in which a person spoke."""
-    told = list(enumerate(contents(asked)))
-    for at, content in reversed(told):
-        spoken = content.get("role", "user") == "user" and not parts(content, "functionResponse")
-        if spoken:
-            return told[at + 1 :]
-    return told
-
-
-def _missing(asked: Asked) -> Refusal | None:
-    if not row_of(asked).signs:
-        return None
-    for at, content in _current_turn(asked):
-        called = parts(content, "functionCall")
-        if called and not pick(called[0], "thoughtSignature"):
-            name = mapping(pick(called[0], "functionCall")).get("name")
-            return _bad(
-                "Function call is missing a thought_signature in functionCall parts. This is required for "
-                f"tools to work correctly. Function call `{name}`, position {at}."
+            return _invalid_argument("Please use a valid role: user, model.")
+        if not content_parts(content):
+            return _invalid_argument(
+                f"* GenerateContentRequest.contents[{index}].parts: contents.parts must not be empty."
             )
     return None
 
 
-def _calls_open(asked: Asked) -> Refusal | None:
-    for content, after in pairwise([*contents(asked), {}]):
-        called = len(parts(content, "functionCall"))
-        if called and called != len(parts(after, "functionResponse")):
-            return _bad(
+def _check_budget_or_level(request: ApiRequest) -> ApiError | None:
+    config = thinking_config(request)
+    if either_spelling(config, "thinkingBudget") is None or either_spelling(config, "thinkingLevel") is None:
+        return None
+    return _invalid_argument("You can only set only one of thinking budget and thinking level.")
+
+
+def _check_thinking_supported(request: ApiRequest) -> ApiError | None:
+    row = model_row(request)
+    config = thinking_config(request)
+    requested = (
+        either_spelling(config, "thinkingBudget")
+        or either_spelling(config, "thinkingLevel")
+        or either_spelling(config, "includeThoughts")
+    )
+    if requested and not row.levels and row.budget_max < 0:
+        return _invalid_argument("Thinking is not supported by this model.")
+    return None
+
+
+def _check_budget(request: ApiRequest) -> ApiError | None:
+    budget, row = either_spelling(thinking_config(request), "thinkingBudget"), model_row(request)
+    if budget is None or budget == -1 or row.budget_max < 0 or (budget == 0 and row.can_be_off):
+        return None
+    if budget == 0:
+        return _invalid_argument("Budget 0 is invalid. This model only works in thinking mode.")
+    if row.budget_min <= budget <= row.budget_max:
+        return None
+    advice = f"Please choose a value between {row.budget_min} and {row.budget_max}."
+    return _invalid_argument(f"The thinking budget {budget} is invalid. {advice}")
+
+
+def _check_level(request: ApiRequest) -> ApiError | None:
+    level = either_spelling(thinking_config(request), "thinkingLevel")
+    if level is None or str(level).upper() in model_row(request).levels:
+        return None
+    if not model_row(request).levels:
+        return _invalid_argument("Thinking level is not supported for this model.")
+    return _invalid_argument(f"Thinking level {str(level).upper()} is not supported for this model.")
+
+
+def _signed_parts(request: ApiRequest) -> Iterator[tuple[int, int, Json, str]]:
+    for index, content in enumerate(request_contents(request)):
+        for part_index, part in enumerate(content_parts(content)):
+            if seal := either_spelling(part, "thoughtSignature"):
+                yield index, part_index, part, str(seal)
+
+
+def signed_subject(part: Json) -> str:
+    """What a signature is for: a call with its arguments, or just text."""
+    call = mapping(either_spelling(part, "functionCall"))
+    return fingerprint(call.get("name"), call.get("args") or {}) if call else "text"
+
+
+def _check_unaltered(request: ApiRequest) -> ApiError | None:
+    for index, part_index, part, seal in _signed_parts(request):
+        if seal in _SKIP_SIGNATURES:
+            continue
+        claims = request.signing_key.read_seal(seal)
+        path = f"contents[{index}].parts[{part_index}]"
+        if claims is None or claims["subject"] != signed_subject(part):
+            return _invalid_argument(f"Corrupted thought signature. ({path})")
+        if claims["model"] != request.model:
+            return _invalid_argument(f"Invalid thought signature: it was made by another model. ({path})")
+    return None
+
+
+def _current_turn(request: ApiRequest) -> list[tuple[int, Json]]:
+    """Everything after the last message in which a person spoke."""
+    indexed = list(enumerate(request_contents(request)))
+    for index, content in reversed(indexed):
+        from_user = content.get("role", "user") == "user" and not content_parts(content, "functionResponse")
+        if from_user:
+            return indexed[index + 1 :]
+    return indexed
+
+
+def _check_signatures(request: ApiRequest) -> ApiError | None:
+    if not model_row(request).requires_signatures:
+        return None
+    for index, content in _current_turn(request):
+        call_parts = content_parts(content, "functionCall")
+        if call_parts and not either_spelling(call_parts[0], "thoughtSignature"):
+            name = mapping(either_spelling(call_parts[0], "functionCall")).get("name")
+            return _invalid_argument(
+                "Function call is missing a thought_signature in functionCall parts. This is required for "
+                f"tools to work correctly. Function call `{name}`, position {index}."
+            )
+    return None
+
+
+def _check_calls_answered(request: ApiRequest) -> ApiError | None:
+    for content, following in pairwise([*request_contents(request), {}]):
+        call_count = len(content_parts(content, "functionCall"))
+        if call_count and call_count != len(content_parts(following, "functionResponse")):
+            return _invalid_argument(
                 "Please ensure that the number of function response parts is equal to the number of function "
                 "call parts of the function call turn."
             )
@@ -213,29 +223,40 @@ def _calls_open(asked: Asked) -> Refusal | None:
 
 
 RULES = (
-    Rule("gemini.key", "no key, or a wrong one", "vendor docs: errors", _key),
-    Rule("gemini.model", "a model that does not exist", "vendor docs: errors", _model),
-    Rule("gemini.shape", "an unknown field, or no contents", "vendor docs: errors", _shape),
-    Rule("gemini.roles", "a role that does not exist, or no parts", "vendor docs", _roles),
-    Rule("gemini.both", "a budget and a level together", "vendor docs: thinking", _both),
+    Rule("gemini.key", "no key, or a wrong one", "vendor docs: errors", _check_key),
+    Rule("gemini.model", "a model that does not exist", "vendor docs: errors", _check_model),
+    Rule("gemini.shape", "an unknown field, or no contents", "vendor docs: errors", _check_shape),
+    Rule("gemini.roles", "a role that does not exist, or no parts", "vendor docs", _check_roles),
+    Rule("gemini.both", "a budget and a level together", "vendor docs: thinking", _check_budget_or_level),
     Rule(
-        "gemini.no-thinking", "a thinking config for a model that does not think", "SDK types", _no_thinking
+        "gemini.no-thinking",
+        "a thinking config for a model that does not think",
+        "SDK types",
+        _check_thinking_supported,
     ),
     Rule(
-        "gemini.budget", "a budget out of range, or 0 where it cannot be off", "pydantic-ai profiles", _budget
+        "gemini.budget",
+        "a budget out of range, or 0 where it cannot be off",
+        "pydantic-ai profiles",
+        _check_budget,
     ),
-    Rule("gemini.level", "a level that this model does not take", "pydantic-ai profiles", _level),
+    Rule("gemini.level", "a level that this model does not take", "pydantic-ai profiles", _check_level),
     Rule(
         "gemini.altered",
         "a signature altered, or of another part or model",
         "vendor docs: signatures",
-        _altered,
+        _check_unaltered,
     ),
     Rule(
         "gemini.missing",
         "a step of the current turn whose first call has no signature",
         "vendor docs: signatures, strands#1298",
-        _missing,
+        _check_signatures,
     ),
-    Rule("gemini.calls-open", "calls and responses that do not match in number", "vendor docs", _calls_open),
+    Rule(
+        "gemini.calls-open",
+        "calls and responses that do not match in number",
+        "vendor docs",
+        _check_calls_answered,
+    ),
 )

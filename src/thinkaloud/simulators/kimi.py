@@ -3,137 +3,157 @@
 from typing import NamedTuple
 
 from thinkaloud.simulators import chat
-from thinkaloud.simulators.api import Api, Asked, Json, Lookup, Refusal, Reply, Rule, mapping
+from thinkaloud.simulators.api import (
+    ApiError,
+    ApiRequest,
+    Json,
+    Lookup,
+    Rule,
+    SimulatedApi,
+    SimulatedResponse,
+    mapping,
+)
 from thinkaloud.simulators.chat import (
-    calls,
     check_bearer,
     check_calls,
     check_messages,
-    messages,
-    reasoning_field,
+    reasoning_in_field,
+    request_messages,
+    tool_calls,
 )
-from thinkaloud.simulators.script import Answer
+from thinkaloud.simulators.script import ScriptedAnswer
 
 
-class Kimi(NamedTuple):
+class KimiModel(NamedTuple):
     """What one model takes."""
 
-    toggle: bool = False
-    keep: bool = False
+    toggle_allowed: bool = False
+    keep_allowed: bool = False
     efforts: tuple[str, ...] = ()
     thinks: bool = True
 
 
 MODELS = {
-    "kimi-k3": Kimi(efforts=("low", "high", "max")),
-    "kimi-k2.7-code": Kimi(),
-    "kimi-k2.6": Kimi(toggle=True, keep=True),
-    "kimi-k2.5": Kimi(toggle=True),
-    "kimi-k2-thinking": Kimi(),
-    "kimi-k2-0905-preview": Kimi(thinks=False),
+    "kimi-k3": KimiModel(efforts=("low", "high", "max")),
+    "kimi-k2.7-code": KimiModel(),
+    "kimi-k2.6": KimiModel(toggle_allowed=True, keep_allowed=True),
+    "kimi-k2.5": KimiModel(toggle_allowed=True),
+    "kimi-k2-thinking": KimiModel(),
+    "kimi-k2-0905-preview": KimiModel(thinks=False),
 }
 
 
-def _row(asked: Asked) -> Kimi:
-    return MODELS.get(asked.model, Kimi())
+def _model_row(request: ApiRequest) -> KimiModel:
+    return MODELS.get(request.model, KimiModel())
 
 
-def _thinks(asked: Asked) -> bool:
-    return _row(asked).thinks and mapping(asked.body.get("thinking")).get("type") != "disabled"
+def _thinking_on(request: ApiRequest) -> bool:
+    return _model_row(request).thinks and mapping(request.body.get("thinking")).get("type") != "disabled"
 
 
-def _model(asked: Asked) -> Refusal | None:
-    if asked.model in MODELS:
+def _check_model(request: ApiRequest) -> ApiError | None:
+    if request.model in MODELS:
         return None
-    return Refusal(404, f"Not found the model {asked.model} or Permission denied", "resource_not_found_error")
+    return ApiError(
+        404, f"Not found the model {request.model} or Permission denied", "resource_not_found_error"
+    )
 
 
-def _both(asked: Asked) -> Refusal | None:
-    if asked.body.get("thinking") is None or asked.body.get("reasoning_effort") is None:
+def _check_thinking_or_effort(request: ApiRequest) -> ApiError | None:
+    if request.body.get("thinking") is None or request.body.get("reasoning_effort") is None:
         return None
-    return Refusal(400, "cannot specify both 'thinking' and 'reasoning_effort'")
+    return ApiError(400, "cannot specify both 'thinking' and 'reasoning_effort'")
 
 
-def _effort(asked: Asked) -> Refusal | None:
-    effort = asked.body.get("reasoning_effort")
-    if effort is None or effort in _row(asked).efforts:
+def _check_effort(request: ApiRequest) -> ApiError | None:
+    effort = request.body.get("reasoning_effort")
+    if effort is None or effort in _model_row(request).efforts:
         return None
-    return Refusal(400, f"invalid reasoning_effort: {effort} is not supported by {asked.model}")
+    return ApiError(400, f"invalid reasoning_effort: {effort} is not supported by {request.model}")
 
 
-def _toggle(asked: Asked) -> Refusal | None:
-    told = asked.body.get("thinking")
-    if told is None:
+def _check_toggle(request: ApiRequest) -> ApiError | None:
+    thinking = request.body.get("thinking")
+    if thinking is None:
         return None
-    if not _row(asked).toggle:
-        return Refusal(400, f"invalid thinking: {asked.model} does not accept this parameter")
-    if mapping(told).get("type") not in ("enabled", "disabled"):
-        return Refusal(400, "invalid thinking: type must be one of 'enabled', 'disabled'")
-    if told.get("keep") is not None and not _row(asked).keep:
-        return Refusal(400, f"invalid thinking: {asked.model} does not accept 'keep'")
+    if not _model_row(request).toggle_allowed:
+        return ApiError(400, f"invalid thinking: {request.model} does not accept this parameter")
+    if mapping(thinking).get("type") not in ("enabled", "disabled"):
+        return ApiError(400, "invalid thinking: type must be one of 'enabled', 'disabled'")
+    if thinking.get("keep") is not None and not _model_row(request).keep_allowed:
+        return ApiError(400, f"invalid thinking: {request.model} does not accept 'keep'")
     return None
 
 
-def _sampling(asked: Asked) -> Refusal | None:
-    given = asked.body.get("temperature")
-    if given in (None, 1) or not _row(asked).thinks:
+def _check_sampling(request: ApiRequest) -> ApiError | None:
+    temperature = request.body.get("temperature")
+    if temperature in (None, 1) or not _model_row(request).thinks:
         return None
-    return Refusal(400, "invalid temperature: only 1 is allowed for this model")
+    return ApiError(400, "invalid temperature: only 1 is allowed for this model")
 
 
-def _missing(asked: Asked) -> Refusal | None:
-    if not _thinks(asked):
+def _check_reasoning_returned(request: ApiRequest) -> ApiError | None:
+    if not _thinking_on(request):
         return None
-    for at, message in enumerate(messages(asked)):
-        if calls(message) and not isinstance(message.get("reasoning_content"), str):
-            words = "thinking is enabled but reasoning_content is missing in assistant tool call message"
-            return Refusal(400, f"{words} at index {at}")
+    for index, message in enumerate(request_messages(request)):
+        if tool_calls(message) and not isinstance(message.get("reasoning_content"), str):
+            message_text = (
+                "thinking is enabled but reasoning_content is missing in assistant tool call message"
+            )
+            return ApiError(400, f"{message_text} at index {index}")
     return None
 
 
-def _answer(asked: Asked, answer: Answer) -> Reply:
-    return chat.reply(asked, answer, reasoning_field(answer, "reasoning_content", _thinks(asked)))
+def _respond(request: ApiRequest, answer: ScriptedAnswer) -> SimulatedResponse:
+    return chat.respond(
+        request, answer, reasoning_in_field(answer, "reasoning_content", _thinking_on(request))
+    )
 
 
-def _listed(asked: Asked) -> Json | Refusal:
+def _list_models(request: ApiRequest) -> Json | ApiError:
     return chat.model_list(list(MODELS))
 
 
-def _error(refusal: Refusal) -> Json:
+def _error_body(error: ApiError) -> Json:
     kinds = {
         401: "invalid_authentication_error",
         429: "rate_limit_reached_error",
         503: "engine_overloaded_error",
     }
-    kind = kinds.get(refusal.status) or refusal.kind or "invalid_request_error"
-    return {"error": {"message": refusal.message, "type": kind}}
+    kind = kinds.get(error.status) or error.kind or "invalid_request_error"
+    return {"error": {"message": error.message, "type": kind}}
 
 
 RULES = (
     Rule("kimi.key", "no key, or a wrong one", "vendor docs: errors", check_bearer),
-    Rule("kimi.model", "a model that does not exist", "vendor docs: errors", _model),
+    Rule("kimi.model", "a model that does not exist", "vendor docs: errors", _check_model),
     Rule("kimi.messages", "no messages", "vendor docs", check_messages),
-    Rule("kimi.both", "thinking and reasoning_effort together", "nanobot#3939", _both),
-    Rule("kimi.effort", "an effort that this model does not take", "vendor docs: thinking", _effort),
-    Rule("kimi.toggle", "a thinking object that this model does not take", "pydantic-ai profiles", _toggle),
-    Rule("kimi.sampling", "a temperature: the platform fixes it", "vendor docs: thinking", _sampling),
+    Rule("kimi.both", "thinking and reasoning_effort together", "nanobot#3939", _check_thinking_or_effort),
+    Rule("kimi.effort", "an effort that this model does not take", "vendor docs: thinking", _check_effort),
+    Rule(
+        "kimi.toggle",
+        "a thinking object that this model does not take",
+        "pydantic-ai profiles",
+        _check_toggle,
+    ),
+    Rule("kimi.sampling", "a temperature: the platform fixes it", "vendor docs: thinking", _check_sampling),
     Rule(
         "kimi.missing",
         "a message with tool calls without reasoning_content, while thinking",
         "continue#11600, continue#11711, mastra#12592, kimi-agent-sdk#169",
-        _missing,
+        _check_reasoning_returned,
     ),
     Rule("kimi.calls-open", "a call without its result, or the reverse", "vendor docs", check_calls),
 )
 
-API = Api(
+API = SimulatedApi(
     name="kimi",
-    base="/v1",
-    path=r"/v1/chat/completions",
+    base_path="/v1",
+    path_pattern=r"/v1/chat/completions",
     rules=RULES,
-    hear=chat.hear,
-    answer=_answer,
-    error=_error,
-    interrupted=chat.interrupted,
-    lookups=(Lookup("GET", r"/v1/models", _listed),),
+    read_prompt=chat.read_prompt,
+    respond=_respond,
+    error_body=_error_body,
+    interruption=chat.interruption,
+    lookups=(Lookup("GET", r"/v1/models", _list_models),),
 )

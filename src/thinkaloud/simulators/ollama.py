@@ -4,21 +4,27 @@ Capabilities go by the family in the model's name; a name that begins with `miss
 """
 
 from thinkaloud.simulators.api import (
-    Api,
-    Asked,
+    ApiError,
+    ApiRequest,
     Json,
     Lookup,
-    Refusal,
-    Reply,
     Rule,
-    compact,
+    SimulatedApi,
+    SimulatedResponse,
+    compact_json,
     mapping,
     objects,
 )
-from thinkaloud.simulators.script import Answer, Heard, Tool, pieces, tokens
+from thinkaloud.simulators.script import (
+    OfferedTool,
+    ReceivedPrompt,
+    ScriptedAnswer,
+    count_tokens,
+    split_words,
+)
 
-_TIME = "1970-01-01T00:00:00Z"
-_FAMILIES = {
+_CREATED_AT = "1970-01-01T00:00:00Z"
+_FAMILY_CAPABILITIES = {
     "qwen3": ("completion", "tools", "thinking"),
     "gpt-oss": ("completion", "tools", "thinking"),
     "deepseek-r1": ("completion", "thinking"),
@@ -28,82 +34,90 @@ _FAMILIES = {
     "gemma3": ("completion", "vision"),
 }
 _LEVELS = ("low", "medium", "high", "max")
-_FINISHES = {"stop": "stop", "length": "length", "tool_calls": "stop", "refusal": "stop"}
+_DONE_REASONS = {"stop": "stop", "length": "length", "tool_calls": "stop", "refusal": "stop"}
 
 
 def _capabilities(name: str) -> tuple[str, ...]:
-    known = [family for family in _FAMILIES if name.startswith(family)]
-    return _FAMILIES[max(known, key=len)] if known else ("completion", "tools")
+    known = [family for family in _FAMILY_CAPABILITIES if name.startswith(family)]
+    return _FAMILY_CAPABILITIES[max(known, key=len)] if known else ("completion", "tools")
 
 
-def _thinks(asked: Asked) -> bool:
-    if "thinking" not in _capabilities(asked.model):
+def _thinking_on(request: ApiRequest) -> bool:
+    if "thinking" not in _capabilities(request.model):
         return False
-    return asked.model.startswith("gpt-oss") or asked.body.get("think") is not False
+    return request.model.startswith("gpt-oss") or request.body.get("think") is not False
 
 
-def _model(asked: Asked) -> Refusal | None:
-    if not asked.model:
-        return Refusal(400, "model is required")
-    return Refusal(404, f"model '{asked.model}' not found") if asked.model.startswith("missing") else None
+def _check_model(request: ApiRequest) -> ApiError | None:
+    if not request.model:
+        return ApiError(400, "model is required")
+    return (
+        ApiError(404, f"model '{request.model}' not found") if request.model.startswith("missing") else None
+    )
 
 
-def _think_value(asked: Asked) -> Refusal | None:
-    told = asked.body.get("think")
-    if told is None or isinstance(told, bool) or told in _LEVELS:
+def _check_think_value(request: ApiRequest) -> ApiError | None:
+    think = request.body.get("think")
+    if think is None or isinstance(think, bool) or think in _LEVELS:
         return None
     known = ", ".join(f'"{level}"' for level in _LEVELS)
-    return Refusal(400, f"invalid think value: {compact(told)} (must be {known}, true, or false)")
+    return ApiError(400, f"invalid think value: {compact_json(think)} (must be {known}, true, or false)")
 
 
-def _no_thinking(asked: Asked) -> Refusal | None:
-    if not asked.body.get("think") or "thinking" in _capabilities(asked.model):
+def _check_thinking_supported(request: ApiRequest) -> ApiError | None:
+    if not request.body.get("think") or "thinking" in _capabilities(request.model):
         return None
-    return Refusal(400, f'"{asked.model}" does not support thinking')
+    return ApiError(400, f'"{request.model}" does not support thinking')
 
 
-def _no_tools(asked: Asked) -> Refusal | None:
-    if not asked.body.get("tools") or "tools" in _capabilities(asked.model):
+def _check_tools_supported(request: ApiRequest) -> ApiError | None:
+    if not request.body.get("tools") or "tools" in _capabilities(request.model):
         return None
-    return Refusal(400, f"registry.ollama.ai/library/{asked.model} does not support tools")
+    return ApiError(400, f"registry.ollama.ai/library/{request.model} does not support tools")
 
 
-def _hear(asked: Asked) -> Heard:
-    told = objects(asked.body.get("messages"))
-    last = told[-1] if told else {}
-    functions = [mapping(tool.get("function")) for tool in objects(asked.body.get("tools"))]
-    tools = tuple(Tool(function.get("name", ""), function.get("parameters")) for function in functions)
-    return Heard(str(last.get("content", "")), tools, last.get("role") == "tool")
+def _read_prompt(request: ApiRequest) -> ReceivedPrompt:
+    messages = objects(request.body.get("messages"))
+    last = messages[-1] if messages else {}
+    functions = [mapping(tool.get("function")) for tool in objects(request.body.get("tools"))]
+    tools = tuple(OfferedTool(function.get("name", ""), function.get("parameters")) for function in functions)
+    return ReceivedPrompt(str(last.get("content", "")), tools, last.get("role") == "tool")
 
 
-def _answer(asked: Asked, answer: Answer) -> Reply:
-    thought = "" if answer.redacted or not _thinks(asked) else "\n\n".join(answer.thoughts)
-    made = [{"function": {"name": call.name, "arguments": call.arguments}} for call in answer.tool_calls]
-    frame: Json = {"model": asked.model, "created_at": _TIME}
+def _respond(request: ApiRequest, answer: ScriptedAnswer) -> SimulatedResponse:
+    thought = "" if answer.redacted or not _thinking_on(request) else "\n\n".join(answer.thoughts)
+    tool_calls = [
+        {"function": {"name": call.name, "arguments": call.arguments}} for call in answer.tool_calls
+    ]
+    frame: Json = {"model": request.model, "created_at": _CREATED_AT}
     counts: Json = {
         "done": True,
-        "done_reason": _FINISHES[answer.ending],
+        "done_reason": _DONE_REASONS[answer.finish_reason],
         "total_duration": 0,
-        "prompt_eval_count": tokens(compact(asked.body.get("messages"))),
-        "eval_count": tokens(thought, answer.text, *[compact(call.arguments) for call in answer.tool_calls]),
+        "prompt_eval_count": count_tokens(compact_json(request.body.get("messages"))),
+        "eval_count": count_tokens(
+            thought, answer.text, *[compact_json(call.arguments) for call in answer.tool_calls]
+        ),
     }
     message: Json = {"role": "assistant", "content": answer.text}
     message |= {"thinking": thought} if thought else {}
-    message |= {"tool_calls": made} if made else {}
-    deltas: list[Json] = [{"content": "", "thinking": piece} for piece in pieces(thought)]
-    deltas += [{"content": piece} for piece in pieces(answer.text)]
-    deltas += [{"content": "", "tool_calls": made}] if made else []
+    message |= {"tool_calls": tool_calls} if tool_calls else {}
+    deltas: list[Json] = [{"content": "", "thinking": piece} for piece in split_words(thought)]
+    deltas += [{"content": piece} for piece in split_words(answer.text)]
+    deltas += [{"content": "", "tool_calls": tool_calls}] if tool_calls else []
     lines = [frame | {"message": {"role": "assistant", **delta}, "done": False} for delta in deltas]
     lines.append(frame | {"message": {"role": "assistant", "content": ""}, **counts})
-    stream = asked.body.get("stream") is not False
-    told = tuple(f"{compact(line)}\n".encode() for line in lines)
-    return Reply(frame | {"message": message, **counts}, told, stream, "application/x-ndjson")
+    stream = request.body.get("stream") is not False
+    encoded_lines = tuple(f"{compact_json(line)}\n".encode() for line in lines)
+    return SimulatedResponse(
+        frame | {"message": message, **counts}, encoded_lines, stream, "application/x-ndjson"
+    )
 
 
-def _shown(asked: Asked) -> Json | Refusal:
-    name = asked.body.get("model") or asked.body.get("name")
+def _show_model(request: ApiRequest) -> Json | ApiError:
+    name = request.body.get("model") or request.body.get("name")
     if not isinstance(name, str) or name.startswith("missing"):
-        return Refusal(404, f"model '{name}' not found")
+        return ApiError(404, f"model '{name}' not found")
     return {
         "details": {"family": name.partition(":")[0], "format": "gguf"},
         "model_info": {},
@@ -111,36 +125,50 @@ def _shown(asked: Asked) -> Json | Refusal:
     }
 
 
-def _tags(asked: Asked) -> Json | Refusal:
-    about = {"modified_at": _TIME, "size": 0, "digest": ""}
-    return {"models": [{"name": f"{name}:latest", "model": f"{name}:latest", **about} for name in _FAMILIES]}
+def _list_models(request: ApiRequest) -> Json | ApiError:
+    metadata = {"modified_at": _CREATED_AT, "size": 0, "digest": ""}
+    return {
+        "models": [
+            {"name": f"{name}:latest", "model": f"{name}:latest", **metadata} for name in _FAMILY_CAPABILITIES
+        ]
+    }
 
 
-def _error(refusal: Refusal) -> Json:
-    return {"error": refusal.message}
+def _error_body(error: ApiError) -> Json:
+    return {"error": error.message}
 
 
 RULES = (
-    Rule("ollama.model", "a model that was not pulled", "Ollama source: routes", _model),
+    Rule("ollama.model", "a model that was not pulled", "Ollama source: routes", _check_model),
     Rule(
         "ollama.think-value",
         "a value of think that does not exist",
         "Ollama source: think values",
-        _think_value,
+        _check_think_value,
     ),
-    Rule("ollama.no-thinking", "think on a model without it", "Ollama source: capabilities", _no_thinking),
-    Rule("ollama.no-tools", "tools on a model without them", "Ollama source: capabilities", _no_tools),
+    Rule(
+        "ollama.no-thinking",
+        "think on a model without it",
+        "Ollama source: capabilities",
+        _check_thinking_supported,
+    ),
+    Rule(
+        "ollama.no-tools",
+        "tools on a model without them",
+        "Ollama source: capabilities",
+        _check_tools_supported,
+    ),
 )
 
-API = Api(
+API = SimulatedApi(
     name="ollama",
-    base="",
-    path=r"/api/chat",
+    base_path="",
+    path_pattern=r"/api/chat",
     rules=RULES,
-    hear=_hear,
-    answer=_answer,
-    error=_error,
-    interrupted=lambda place: b'{"error":"the model runner stopped unexpectedly"}\n',
-    lookups=(Lookup("POST", r"/api/show", _shown), Lookup("GET", r"/api/tags", _tags)),
+    read_prompt=_read_prompt,
+    respond=_respond,
+    error_body=_error_body,
+    interruption=lambda place: b'{"error":"the model runner stopped unexpectedly"}\n',
+    lookups=(Lookup("POST", r"/api/show", _show_model), Lookup("GET", r"/api/tags", _list_models)),
     keep_alive=b"\n",
 )

@@ -3,143 +3,163 @@
 from collections.abc import Iterator
 
 from thinkaloud.simulators import openai_shared, responses_rules
-from thinkaloud.simulators.api import Api, Asked, Json, Lookup, Reply, compact, event, mapping, objects
-from thinkaloud.simulators.openai_shared import effort_of
-from thinkaloud.simulators.responses_rules import items
-from thinkaloud.simulators.script import Answer, Heard, Tool, pieces, tokens
+from thinkaloud.simulators.api import (
+    ApiRequest,
+    Json,
+    Lookup,
+    SimulatedApi,
+    SimulatedResponse,
+    compact_json,
+    mapping,
+    objects,
+    sse_event,
+)
+from thinkaloud.simulators.openai_shared import request_effort
+from thinkaloud.simulators.responses_rules import input_items
+from thinkaloud.simulators.script import (
+    OfferedTool,
+    ReceivedPrompt,
+    ScriptedAnswer,
+    count_tokens,
+    split_words,
+)
 
-_REASONS = {"length": "max_output_tokens", "refusal": "content_filter"}
+_INCOMPLETE_REASONS = {"length": "max_output_tokens", "refusal": "content_filter"}
 
 
-def _hear(asked: Asked) -> Heard:
-    told = [item for item in items(asked) if item["type"] in ("message", "function_call_output")]
-    last = told[-1] if told else {}
+def _read_prompt(request: ApiRequest) -> ReceivedPrompt:
+    prompt_items = [
+        item for item in input_items(request) if item["type"] in ("message", "function_call_output")
+    ]
+    last = prompt_items[-1] if prompt_items else {}
     content = last.get("output", last.get("content", ""))
-    said = (
+    text = (
         content
         if isinstance(content, str)
         else "".join(str(part.get("text", "")) for part in objects(content))
     )
-    functions = [tool for tool in objects(asked.body.get("tools")) if tool.get("type") == "function"]
-    tools = [Tool(tool.get("name", ""), tool.get("parameters")) for tool in functions]
-    choice = asked.body.get("tool_choice", "auto")
-    named = choice if isinstance(choice, str) else str(mapping(choice).get("name", "auto"))
-    return Heard(said, tuple(tools), last.get("type") == "function_call_output", named)
+    functions = [tool for tool in objects(request.body.get("tools")) if tool.get("type") == "function"]
+    tools = [OfferedTool(tool.get("name", ""), tool.get("parameters")) for tool in functions]
+    choice = request.body.get("tool_choice", "auto")
+    tool_choice = choice if isinstance(choice, str) else str(mapping(choice).get("name", "auto"))
+    return ReceivedPrompt(text, tuple(tools), last.get("type") == "function_call_output", tool_choice)
 
 
-def _reasoning(asked: Asked, answer: Answer) -> list[Json]:
+def _reasoning_items(request: ApiRequest, answer: ScriptedAnswer) -> list[Json]:
     """The reasoning item, when the model reasons and the script has a thought."""
-    if effort_of(asked) == "none" or not answer.thoughts:
+    if request_effort(request) == "none" or not answer.thoughts:
         return []
-    number = f"rs_{asked.memory.number()}"
-    shown = mapping(asked.body.get("reasoning")).get("summary") and not answer.redacted
+    item_id = f"rs_{request.state.next_id()}"
+    shown = mapping(request.body.get("reasoning")).get("summary") and not answer.redacted
     parts = [{"type": "summary_text", "text": thought} for thought in answer.thoughts] if shown else []
-    sealed = asked.secret.seal(kind="reasoning", id=number)
-    return [{"type": "reasoning", "id": number, "summary": parts, "encrypted_content": sealed}]
+    seal = request.signing_key.seal(kind="reasoning", id=item_id)
+    return [{"type": "reasoning", "id": item_id, "summary": parts, "encrypted_content": seal}]
 
 
-def _output(asked: Asked, answer: Answer) -> list[Json]:
-    found = _reasoning(asked, answer)
-    thought = found[0]["id"] if found else None
+def _output_items(request: ApiRequest, answer: ScriptedAnswer) -> list[Json]:
+    output = _reasoning_items(request, answer)
+    reasoning_id = output[0]["id"] if output else None
     if answer.text:
         part = {"type": "output_text", "text": answer.text, "annotations": [], "logprobs": []}
-        name = f"msg_{asked.memory.number()}"
+        message_id = f"msg_{request.state.next_id()}"
         message: Json = {
             "type": "message",
-            "id": name,
+            "id": message_id,
             "role": "assistant",
             "status": "completed",
             "content": [part],
         }
-        found.append(message | {"phase": "commentary" if answer.tool_calls else "final_answer"})
+        output.append(message | {"phase": "commentary" if answer.tool_calls else "final_answer"})
     for call in answer.tool_calls:
-        number = asked.memory.number()
-        found.append(
+        call_number = request.state.next_id()
+        output.append(
             {
                 "type": "function_call",
-                "id": f"fc_{number}",
-                "call_id": f"call_{number}",
+                "id": f"fc_{call_number}",
+                "call_id": f"call_{call_number}",
                 "name": call.name,
-                "arguments": compact(call.arguments),
+                "arguments": compact_json(call.arguments),
                 "status": "completed",
             }
         )
-    if thought and len(found) > 1:
-        asked.memory.partner[found[1]["id"]] = thought
-        asked.memory.partner |= {item["id"]: thought for item in found[1:] if item["type"] == "function_call"}
-    return found
+    if reasoning_id and len(output) > 1:
+        request.state.thought_of_item[output[1]["id"]] = reasoning_id
+        request.state.thought_of_item |= {
+            item["id"]: reasoning_id for item in output[1:] if item["type"] == "function_call"
+        }
+    return output
 
 
-def _answer(asked: Asked, answer: Answer) -> Reply:
-    output = _output(asked, answer)
-    thinking = tokens(*answer.thoughts) if output and output[0]["type"] == "reasoning" else 0
-    said = tokens(answer.text, *[compact(call.arguments) for call in answer.tool_calls])
-    given = tokens(compact(asked.body["input"]))
-    reason = _REASONS.get(answer.ending)
-    response: Json = _frame(asked) | {
+def _respond(request: ApiRequest, answer: ScriptedAnswer) -> SimulatedResponse:
+    output = _output_items(request, answer)
+    reasoning_tokens = count_tokens(*answer.thoughts) if output and output[0]["type"] == "reasoning" else 0
+    answer_tokens = count_tokens(answer.text, *[compact_json(call.arguments) for call in answer.tool_calls])
+    input_tokens = count_tokens(compact_json(request.body["input"]))
+    reason = _INCOMPLETE_REASONS.get(answer.finish_reason)
+    response: Json = _empty_response(request) | {
         "status": "incomplete" if reason else "completed",
         "incomplete_details": {"reason": reason} if reason else None,
         "output": output,
         "usage": {
-            "input_tokens": given,
+            "input_tokens": input_tokens,
             "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
-            "output_tokens": thinking + said,
-            "output_tokens_details": {"reasoning_tokens": thinking},
-            "total_tokens": given + thinking + said,
+            "output_tokens": reasoning_tokens + answer_tokens,
+            "output_tokens_details": {"reasoning_tokens": reasoning_tokens},
+            "total_tokens": input_tokens + reasoning_tokens + answer_tokens,
         },
     }
-    if asked.body.get("store") is not False:
-        asked.memory.responses[response["id"]] = [*items(asked), *output]
-        asked.memory.items |= {item["id"]: item for item in output}
-    stream = asked.body.get("stream") is True
-    return Reply(response, tuple(_framed(response)) if stream else (), stream)
+    if request.body.get("store") is not False:
+        request.state.responses[response["id"]] = [*input_items(request), *output]
+        request.state.items |= {item["id"]: item for item in output}
+    stream = request.body.get("stream") is True
+    return SimulatedResponse(response, tuple(_encoded_events(response)) if stream else (), stream)
 
 
-def _frame(asked: Asked) -> Json:
+def _empty_response(request: ApiRequest) -> Json:
     """A response before anything is known of it."""
-    reasoning = mapping(asked.body.get("reasoning"))
+    reasoning = mapping(request.body.get("reasoning"))
     return {
-        "id": f"resp_{asked.memory.number()}",
+        "id": f"resp_{request.state.next_id()}",
         "object": "response",
         "created_at": 0,
         "status": "in_progress",
-        "model": asked.model,
+        "model": request.model,
         "output": [],
         "error": None,
         "incomplete_details": None,
-        "instructions": asked.body.get("instructions"),
-        "metadata": asked.body.get("metadata") or {},
-        "parallel_tool_calls": asked.body.get("parallel_tool_calls", True),
-        "previous_response_id": asked.body.get("previous_response_id"),
-        "reasoning": {"effort": effort_of(asked), "summary": reasoning.get("summary")},
-        "store": asked.body.get("store") is not False,
+        "instructions": request.body.get("instructions"),
+        "metadata": request.body.get("metadata") or {},
+        "parallel_tool_calls": request.body.get("parallel_tool_calls", True),
+        "previous_response_id": request.body.get("previous_response_id"),
+        "reasoning": {"effort": request_effort(request), "summary": reasoning.get("summary")},
+        "store": request.body.get("store") is not False,
         "temperature": 1.0,
-        "tool_choice": asked.body.get("tool_choice", "auto"),
-        "tools": asked.body.get("tools") or [],
+        "tool_choice": request.body.get("tool_choice", "auto"),
+        "tools": request.body.get("tools") or [],
         "top_p": 1.0,
         "usage": None,
     }
 
 
-def _framed(response: Json) -> Iterator[bytes]:
-    for number, told in enumerate(_events(response)):
-        yield event(told | {"sequence_number": number}, told["type"])
+def _encoded_events(response: Json) -> Iterator[bytes]:
+    for number, payload in enumerate(_stream_events(response)):
+        yield sse_event(payload | {"sequence_number": number}, payload["type"])
 
 
-def _events(response: Json) -> Iterator[Json]:
-    begun = response | {"status": "in_progress", "output": [], "usage": None, "incomplete_details": None}
-    yield {"type": "response.created", "response": begun}
-    yield {"type": "response.in_progress", "response": begun}
-    fill = {"reasoning": _thought_events, "message": _message_events, "function_call": _call_events}
+def _stream_events(response: Json) -> Iterator[Json]:
+    started = response | {"status": "in_progress", "output": [], "usage": None, "incomplete_details": None}
+    yield {"type": "response.created", "response": started}
+    yield {"type": "response.in_progress", "response": started}
+    events_by_type = {"reasoning": _thought_events, "message": _message_events, "function_call": _call_events}
     for index, item in enumerate(response["output"]):
-        place: Json = {"item_id": item["id"], "output_index": index}
-        yield {"type": "response.output_item.added", "output_index": index, "item": _begun(item)}
-        yield from fill[item["type"]](item, place)
+        item_place: Json = {"item_id": item["id"], "output_index": index}
+        yield {"type": "response.output_item.added", "output_index": index, "item": _started_item(item)}
+        yield from events_by_type[item["type"]](item, item_place)
         yield {"type": "response.output_item.done", "output_index": index, "item": item}
     yield {"type": f"response.{response['status']}", "response": response}
 
 
-def _begun(item: Json) -> Json:
+def _started_item(item: Json) -> Json:
     """An item as it is added; its seal is not final yet."""
     match item["type"]:
         case "reasoning":
@@ -150,48 +170,48 @@ def _begun(item: Json) -> Json:
             return item | {"arguments": "", "status": "in_progress"}
 
 
-def _thought_events(item: Json, place: Json) -> Iterator[Json]:
+def _thought_events(item: Json, item_place: Json) -> Iterator[Json]:
     name = "response.reasoning_summary"
     for number, part in enumerate(item["summary"]):
-        at = place | {"summary_index": number}
-        yield at | {"type": f"{name}_part.added", "part": part | {"text": ""}}
-        for piece in pieces(part["text"]):
-            yield at | {"type": f"{name}_text.delta", "delta": piece}
-        yield at | {"type": f"{name}_text.done", "text": part["text"]}
-        yield at | {"type": f"{name}_part.done", "part": part}
+        part_place = item_place | {"summary_index": number}
+        yield part_place | {"type": f"{name}_part.added", "part": part | {"text": ""}}
+        for piece in split_words(part["text"]):
+            yield part_place | {"type": f"{name}_text.delta", "delta": piece}
+        yield part_place | {"type": f"{name}_text.done", "text": part["text"]}
+        yield part_place | {"type": f"{name}_part.done", "part": part}
 
 
-def _message_events(item: Json, place: Json) -> Iterator[Json]:
+def _message_events(item: Json, item_place: Json) -> Iterator[Json]:
     part = item["content"][0]
-    at = place | {"content_index": 0}
-    yield at | {"type": "response.content_part.added", "part": part | {"text": ""}}
-    for piece in pieces(part["text"]):
-        yield at | {"type": "response.output_text.delta", "delta": piece, "logprobs": []}
-    yield at | {"type": "response.output_text.done", "text": part["text"], "logprobs": []}
-    yield at | {"type": "response.content_part.done", "part": part}
+    part_place = item_place | {"content_index": 0}
+    yield part_place | {"type": "response.content_part.added", "part": part | {"text": ""}}
+    for piece in split_words(part["text"]):
+        yield part_place | {"type": "response.output_text.delta", "delta": piece, "logprobs": []}
+    yield part_place | {"type": "response.output_text.done", "text": part["text"], "logprobs": []}
+    yield part_place | {"type": "response.content_part.done", "part": part}
 
 
-def _call_events(item: Json, place: Json) -> Iterator[Json]:
-    told = item["arguments"]
-    for piece in filter(None, (told[:7], told[7:])):
-        yield place | {"type": "response.function_call_arguments.delta", "delta": piece}
-    done = {"type": "response.function_call_arguments.done", "name": item["name"], "arguments": told}
-    yield place | done
+def _call_events(item: Json, item_place: Json) -> Iterator[Json]:
+    arguments = item["arguments"]
+    for piece in filter(None, (arguments[:7], arguments[7:])):
+        yield item_place | {"type": "response.function_call_arguments.delta", "delta": piece}
+    done = {"type": "response.function_call_arguments.done", "name": item["name"], "arguments": arguments}
+    yield item_place | done
 
 
-def _interrupted(place: int) -> bytes:
-    told = {"type": "error", "code": "server_error", "message": "The server is overloaded.", "param": None}
-    return event(told | {"sequence_number": place}, "error")
+def _interruption(event_index: int) -> bytes:
+    payload = {"type": "error", "code": "server_error", "message": "The server is overloaded.", "param": None}
+    return sse_event(payload | {"sequence_number": event_index}, "error")
 
 
-API = Api(
+API = SimulatedApi(
     name="openai-responses",
-    base="/v1",
-    path=r"/v1/responses",
+    base_path="/v1",
+    path_pattern=r"/v1/responses",
     rules=responses_rules.RULES,
-    hear=_hear,
-    answer=_answer,
-    error=openai_shared.error,
-    interrupted=_interrupted,
-    lookups=(Lookup("GET", r"/v1/models(?:/(?P<model>[^/]+))?", openai_shared.listed),),
+    read_prompt=_read_prompt,
+    respond=_respond,
+    error_body=openai_shared.error_body,
+    interruption=_interruption,
+    lookups=(Lookup("GET", r"/v1/models(?:/(?P<model>[^/]+))?", openai_shared.list_models),),
 )

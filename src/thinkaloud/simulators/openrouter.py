@@ -1,106 +1,119 @@
 """OpenRouter: every thought twice, as `reasoning` and as `reasoning_details` that must go back unread."""
 
 from thinkaloud.simulators import chat, openrouter_rules
-from thinkaloud.simulators.api import Api, Asked, Json, Lookup, Refusal, Reply, compact, event
-from thinkaloud.simulators.chat import Thought
-from thinkaloud.simulators.openrouter_rules import MODELS, effort_of, reasoning, route
-from thinkaloud.simulators.script import Answer, pieces, tokens
+from thinkaloud.simulators.api import (
+    ApiError,
+    ApiRequest,
+    Json,
+    Lookup,
+    SimulatedApi,
+    SimulatedResponse,
+    compact_json,
+    sse_event,
+)
+from thinkaloud.simulators.chat import ThoughtParts
+from thinkaloud.simulators.openrouter_rules import MODELS, model_row, reasoning_options, request_effort
+from thinkaloud.simulators.script import ScriptedAnswer, count_tokens, split_words
 from thinkaloud.simulators.signing import fingerprint
 
 
-def _details(asked: Asked, answer: Answer) -> list[Json]:
+def _reasoning_details(request: ApiRequest, answer: ScriptedAnswer) -> list[Json]:
     """The thoughts of this answer, in the form of the route's maker."""
-    form = route(asked).format
-    found: list[Json] = []
+    detail_format = model_row(request).detail_format
+    details: list[Json] = []
     for index, thought in enumerate(answer.thoughts):
         text = "" if answer.redacted else thought
-        about: Json = {"format": form, "index": index}
-        name = f"rs_{asked.memory.number()}"
-        sealed = asked.secret.seal(
-            kind="detail", form=form, text=fingerprint(text), id=name, index=str(index)
+        identity: Json = {"format": detail_format, "index": index}
+        detail_id = f"rs_{request.state.next_id()}"
+        seal = request.signing_key.seal(
+            kind="detail", form=detail_format, text=fingerprint(text), id=detail_id, index=str(index)
         )
-        hidden: Json = {"type": "reasoning.encrypted", "data": sealed, "id": name, **about}
-        shown: Json = {"type": "reasoning.text", "text": text, **about}
-        if form == "anthropic-claude-v1":
-            found += [hidden] if answer.redacted else [shown | {"signature": sealed}]
-        elif form.endswith("responses-v1"):
-            summary = {"type": "reasoning.summary", "summary": text, "id": name, **about}
-            found += [summary, hidden] if text else [hidden]
-        elif form == "google-gemini-v1":
-            found += [shown, hidden] if text else [hidden]
+        encrypted_detail: Json = {"type": "reasoning.encrypted", "data": seal, "id": detail_id, **identity}
+        text_detail: Json = {"type": "reasoning.text", "text": text, **identity}
+        if detail_format == "anthropic-claude-v1":
+            details += [encrypted_detail] if answer.redacted else [text_detail | {"signature": seal}]
+        elif detail_format.endswith("responses-v1"):
+            summary = {"type": "reasoning.summary", "summary": text, "id": detail_id, **identity}
+            details += [summary, encrypted_detail] if text else [encrypted_detail]
+        elif detail_format == "google-gemini-v1":
+            details += [text_detail, encrypted_detail] if text else [encrypted_detail]
         elif text:
-            found.append(shown)
-    return found
+            details.append(text_detail)
+    return details
 
 
-def _streamed(details: list[Json]) -> tuple[tuple[Json, ...], tuple[Json, ...]]:
+def _detail_deltas(details: list[Json]) -> tuple[tuple[Json, ...], tuple[Json, ...]]:
     """The deltas of these details: text as it comes, signatures and sealed copies late; none is told too."""
-    early: list[Json] = [] if details else [{"role": "assistant", "content": "", "reasoning_details": []}]
-    late: list[Json] = []
+    text_deltas: list[Json] = (
+        [] if details else [{"role": "assistant", "content": "", "reasoning_details": []}]
+    )
+    seal_deltas: list[Json] = []
     for detail in details:
         name = {"reasoning.text": "text", "reasoning.summary": "summary"}.get(detail["type"])
         if name is None:
-            late.append({"content": "", "reasoning_details": [detail]})
+            seal_deltas.append({"content": "", "reasoning_details": [detail]})
             continue
-        bare = {key: value for key, value in detail.items() if key != "signature"}
-        for piece in pieces(detail[name]):
-            told = {"reasoning": piece, "reasoning_details": [bare | {name: piece}]}
-            early.append({"role": "assistant", "content": "", **told})
+        unsigned = {key: value for key, value in detail.items() if key != "signature"}
+        for piece in split_words(detail[name]):
+            delta = {"reasoning": piece, "reasoning_details": [unsigned | {name: piece}]}
+            text_deltas.append({"role": "assistant", "content": "", **delta})
         if "signature" in detail:
             signed = {key: value for key, value in detail.items() if key != name}
-            late.append({"content": "", "reasoning_details": [signed]})
-    return tuple(early), tuple(late)
+            seal_deltas.append({"content": "", "reasoning_details": [signed]})
+    return tuple(text_deltas), tuple(seal_deltas)
 
 
-def _thought(asked: Asked, answer: Answer) -> Thought:
-    if not route(asked).reasons or effort_of(asked) == "none":
-        return Thought(fields={"reasoning": None})
-    count = tokens(*answer.thoughts)
-    if reasoning(asked).get("exclude") is True:
-        return Thought(fields={"reasoning": None}, tokens=count)
-    details = _details(asked, answer)
+def _thought_parts(request: ApiRequest, answer: ScriptedAnswer) -> ThoughtParts:
+    if not model_row(request).reasons or request_effort(request) == "none":
+        return ThoughtParts(fields={"reasoning": None})
+    count = count_tokens(*answer.thoughts)
+    if reasoning_options(request).get("exclude") is True:
+        return ThoughtParts(fields={"reasoning": None}, tokens=count)
+    details = _reasoning_details(request, answer)
     text = "" if answer.redacted else "\n\n".join(answer.thoughts)
-    early, late = _streamed(details)
-    return Thought(early, {"reasoning": text or None, "reasoning_details": details}, late, count)
+    text_deltas, seal_deltas = _detail_deltas(details)
+    return ThoughtParts(
+        text_deltas, {"reasoning": text or None, "reasoning_details": details}, seal_deltas, count
+    )
 
 
-def _answer(asked: Asked, answer: Answer) -> Reply:
-    thought = _thought(asked, answer)
-    reply = chat.reply(asked, answer, thought, usage_always=True)
+def _respond(request: ApiRequest, answer: ScriptedAnswer) -> SimulatedResponse:
+    thought = _thought_parts(request, answer)
+    response = chat.respond(request, answer, thought, usage_always=True)
     details = thought.fields.get("reasoning_details")
-    for call in reply.whole["choices"][0]["message"].get("tool_calls", ()):
+    for call in response.body["choices"][0]["message"].get("tool_calls", ()):
         if details is not None:
-            asked.memory.items[call["id"]] = {"details": details}
-    return reply
+            request.state.items[call["id"]] = {"details": details}
+    return response
 
 
-def _error(refusal: Refusal) -> Json:
-    told: Json = {"code": refusal.status, "message": refusal.message}
-    if refusal.details:
-        told["metadata"] = refusal.details[0]
-    return {"error": told}
+def _error_body(error: ApiError) -> Json:
+    detail: Json = {"code": error.status, "message": error.message}
+    if error.details:
+        detail["metadata"] = error.details[0]
+    return {"error": detail}
 
 
-def _interrupted(place: int) -> bytes:
-    about = {"error_type": "provider_overloaded", "provider_code": "overloaded"}
-    told = {"code": 502, "message": "Provider disconnected", "metadata": about}
+def _interruption(event_index: int) -> bytes:
+    metadata = {"error_type": "provider_overloaded", "provider_code": "overloaded"}
+    error = {"code": 502, "message": "Provider disconnected", "metadata": metadata}
     choice = {"index": 0, "delta": {"content": ""}, "finish_reason": "error"}
-    return event(compact({"id": "gen-sim", "error": told, "choices": [choice]}))
+    return sse_event(compact_json({"id": "gen-sim", "error": error, "choices": [choice]}))
 
 
-def _listed(asked: Asked) -> Json | Refusal:
-    return {"data": [openrouter_rules.described(name, row) for name, row in MODELS.items()]}
+def _list_models(request: ApiRequest) -> Json | ApiError:
+    return {"data": [openrouter_rules.describe_model(name, row) for name, row in MODELS.items()]}
 
 
-API = Api(
+API = SimulatedApi(
     name="openrouter",
-    base="/api/v1",
-    path=r"/api/v1/chat/completions",
+    base_path="/api/v1",
+    path_pattern=r"/api/v1/chat/completions",
     rules=openrouter_rules.RULES,
-    hear=chat.hear,
-    answer=_answer,
-    error=_error,
-    interrupted=_interrupted,
-    lookups=(Lookup("GET", r"/api/v1/models", _listed),),
+    read_prompt=chat.read_prompt,
+    respond=_respond,
+    error_body=_error_body,
+    interruption=_interruption,
+    lookups=(Lookup("GET", r"/api/v1/models", _list_models),),
     keep_alive=b": OPENROUTER PROCESSING\n\n",
 )

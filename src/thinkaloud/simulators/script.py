@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from thinkaloud.simulators.fitting import fitting
+from thinkaloud.simulators.fitting import schema_value
 
-_WORD = re.compile(r"\s*\S+\s?|\s+")
-_BREAKING = {"status", "overload", "cut", "garbage", "gzip_bomb", "endless_line", "html", "empty"}
-_NOT_BREAKING = {"stall", "comments", "slow"}
-FAULTS = tuple(sorted(_BREAKING | _NOT_BREAKING))
+_WORD_PATTERN = re.compile(r"\s*\S+\s?|\s+")
+_BREAKING_FAULTS = {"status", "overload", "cut", "garbage", "gzip_bomb", "endless_line", "html", "empty"}
+_DELAYING_FAULTS = {"stall", "comments", "slow"}
+FAULT_KINDS = tuple(sorted(_BREAKING_FAULTS | _DELAYING_FAULTS))
 
 
 class Fault(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -33,133 +33,133 @@ class Fault(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     again: bool | None = None
 
     def __post_init__(self) -> None:
-        if self.kind not in FAULTS:
-            raise ValueError(f"no fault is called {self.kind!r}; there are {', '.join(FAULTS)}")
+        if self.kind not in FAULT_KINDS:
+            raise ValueError(f"no fault is called {self.kind!r}; there are {', '.join(FAULT_KINDS)}")
 
     @property
     def repeats(self) -> bool:
         """True when the request after this one gets the same turn again."""
-        return self.kind in _BREAKING if self.again is None else self.again
+        return self.kind in _BREAKING_FAULTS if self.again is None else self.again
 
 
-class ToolCall(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ScriptedToolCall(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A call that the simulated model makes."""
 
     name: str
     arguments: dict[str, Any] = {}
 
 
-class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ScriptedAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One turn of the simulated model."""
 
     thinking: str | list[str] = ""
     text: str = ""
-    tool_calls: list[ToolCall] = []
+    tool_calls: list[ScriptedToolCall] = []
     redacted: bool = False
     finish: str = ""
     fault: Fault | None = None
     delay_ms: int = 0
 
     def __post_init__(self) -> None:
-        if self.finish not in FINISHES:
-            raise ValueError(f"no turn finishes with {self.finish!r}; there are {', '.join(FINISHES)}")
+        if self.finish not in FINISH_WORDS:
+            raise ValueError(f"no turn finishes with {self.finish!r}; there are {', '.join(FINISH_WORDS)}")
 
     @property
     def thoughts(self) -> list[str]:
         """The thoughts, one text for each block."""
-        told = [self.thinking] if isinstance(self.thinking, str) else self.thinking
-        return told if self.redacted else [thought for thought in told if thought]
+        thoughts = [self.thinking] if isinstance(self.thinking, str) else self.thinking
+        return thoughts if self.redacted else [thought for thought in thoughts if thought]
 
     @property
-    def ending(self) -> str:
+    def finish_reason(self) -> str:
         """Why the turn ends: what the script says, or what follows from it."""
         return self.finish or ("tool_calls" if self.tool_calls else "stop")
 
 
-FINISHES = ("", "stop", "length", "tool_calls", "refusal")
+FINISH_WORDS = ("", "stop", "length", "tool_calls", "refusal")
 
 
-class Tool(NamedTuple):
+class OfferedTool(NamedTuple):
     """A tool that the request offers."""
 
     name: str
     schema: object
 
 
-class Heard(NamedTuple):
+class ReceivedPrompt(NamedTuple):
     """What a default answer goes by: the last words, the tools, and whether a tool just came back."""
 
-    said: str
-    tools: tuple[Tool, ...] = ()
+    text: str
+    tools: tuple[OfferedTool, ...] = ()
     after_tool: bool = False
-    choice: str = "auto"
+    tool_choice: str = "auto"
 
 
 class Script:
     """The turns to give, in order."""
 
-    def __init__(self, turns: list[Answer] | None = None) -> None:
+    def __init__(self, turns: list[ScriptedAnswer] | None = None) -> None:
         self._turns = list(turns or [])
-        self._faults_left = [turn.fault.times if turn.fault else 0 for turn in self._turns]
-        self._at = 0
+        self._remaining_faults = [turn.fault.times if turn.fault else 0 for turn in self._turns]
+        self._position = 0
 
     @classmethod
-    def read(cls, told: str | bytes | list[Any] | None) -> "Script":
+    def parse(cls, source: str | bytes | list[Any] | None) -> "Script":
         """A script from JSON text, or from the list that such a text holds."""
-        if told is None:
+        if source is None:
             return cls()
-        if isinstance(told, list):
-            return cls(msgspec.convert(told, list[Answer]))
-        return cls(msgspec.json.decode(told, type=list[Answer]))
+        if isinstance(source, list):
+            return cls(msgspec.convert(source, list[ScriptedAnswer]))
+        return cls(msgspec.json.decode(source, type=list[ScriptedAnswer]))
 
     @classmethod
     def load(cls, path: str | Path) -> "Script":
         """A script from a file."""
-        return cls.read(Path(path).read_bytes())
+        return cls.parse(Path(path).read_bytes())
 
     @property
-    def left(self) -> int:
+    def remaining(self) -> int:
         """How many turns were not given yet."""
-        return len(self._turns) - self._at
+        return len(self._turns) - self._position
 
-    def next(self, heard: Heard) -> Answer:
+    def next_answer(self, prompt: ReceivedPrompt) -> ScriptedAnswer:
         """The answer to this request."""
-        if self._at >= len(self._turns):
-            return default_answer(heard)
-        answer = self._turns[self._at]
+        if self._position >= len(self._turns):
+            return default_answer(prompt)
+        answer = self._turns[self._position]
         if answer.fault is None:
-            self._at += 1
+            self._position += 1
             return answer
-        if self._faults_left[self._at] > 0:
-            self._faults_left[self._at] -= 1
+        if self._remaining_faults[self._position] > 0:
+            self._remaining_faults[self._position] -= 1
             if not answer.fault.repeats:
-                self._at += 1
+                self._position += 1
             return answer
-        self._at += 1
+        self._position += 1
         return msgspec.structs.replace(answer, fault=None)
 
 
-def default_answer(heard: Heard) -> Answer:
+def default_answer(prompt: ReceivedPrompt) -> ScriptedAnswer:
     """An answer that says what it is; with tools on offer, first a call that fits the first of them."""
-    if heard.tools and not heard.after_tool and heard.choice != "none":
-        tool = next((tool for tool in heard.tools if tool.name == heard.choice), heard.tools[0])
-        arguments = fitting(tool.schema)
-        return Answer(
+    if prompt.tools and not prompt.after_tool and prompt.tool_choice != "none":
+        tool = next((tool for tool in prompt.tools if tool.name == prompt.tool_choice), prompt.tools[0])
+        arguments = schema_value(tool.schema)
+        return ScriptedAnswer(
             thinking=f"A simulated thought: the tool {tool.name} is on offer, so it is called.",
-            tool_calls=[ToolCall(tool.name, arguments if isinstance(arguments, dict) else {})],
+            tool_calls=[ScriptedToolCall(tool.name, arguments if isinstance(arguments, dict) else {})],
         )
-    heard_last = "tool said" if heard.after_tool else "message was"
-    return Answer(
+    source = "tool said" if prompt.after_tool else "message was"
+    return ScriptedAnswer(
         thinking="A simulated thought: no model was asked.",
-        text=f"This is a simulated answer; no model was asked. The last {heard_last}: {heard.said[:200]}",
+        text=f"This is a simulated answer; no model was asked. The last {source}: {prompt.text[:200]}",
     )
 
 
-def pieces(text: str) -> Iterator[str]:
+def split_words(text: str) -> Iterator[str]:
     """The text word by word, the way it is streamed."""
-    yield from _WORD.findall(text)
+    yield from _WORD_PATTERN.findall(text)
 
 
-def tokens(*texts: str) -> int:
+def count_tokens(*texts: str) -> int:
     """A count that stands for tokens: one for each four characters, rounded up."""
     return sum((len(text) + 3) // 4 for text in texts)

@@ -16,15 +16,24 @@ from aiohttp import web
 
 from thinkaloud import loopback
 from thinkaloud.simulators import faults
-from thinkaloud.simulators.api import Api, Asked, Json, Memory, Refusal, Reply, compact, refused
-from thinkaloud.simulators.script import Answer, Fault, Script
-from thinkaloud.simulators.signing import Secret
+from thinkaloud.simulators.api import (
+    ApiError,
+    ApiRequest,
+    Json,
+    ServerState,
+    SimulatedApi,
+    SimulatedResponse,
+    compact_json,
+    first_violation,
+)
+from thinkaloud.simulators.script import Fault, Script, ScriptedAnswer
+from thinkaloud.simulators.signing import SigningKey
 
-LARGEST_BODY = 32 * 1024 * 1024
+MAX_BODY_BYTES = 32 * 1024 * 1024
 
 
 @dataclass(frozen=True)
-class Received:
+class ReceivedRequest:
     """A request as it came; its headers may hold a key and are left out of what is printed."""
 
     method: str
@@ -34,11 +43,11 @@ class Received:
     headers: Mapping[str, str] = field(repr=False)
 
 
-class Refused(NamedTuple):
+class RefusedRequest(NamedTuple):
     """A request that was refused: by which rule, in which words, and which request it was."""
 
     rule: str
-    refusal: Refusal
+    error: ApiError
     request: int
 
 
@@ -48,16 +57,16 @@ class Simulator:
     One that serves for days sets `keeps` to False, and its record is of the last request only.
     """
 
-    def __init__(self, api: Api, script: Script, secret: bytes, key: str | None) -> None:
+    def __init__(self, api: SimulatedApi, script: Script, secret: bytes, key: str | None) -> None:
         self.api = api
         self.script = script
         self.port = 0
-        self.keeps = True
-        self.requests: list[Received] = []
-        self.refusals: list[Refused] = []
-        self._secret = Secret(secret)
+        self.keeps_requests = True
+        self.requests: list[ReceivedRequest] = []
+        self.refusals: list[RefusedRequest] = []
+        self._signing_key = SigningKey(secret)
         self._key = key
-        self._memory = Memory(mark=self._secret.mark)
+        self._state = ServerState(id_prefix=self._signing_key.id_prefix)
 
     @property
     def url(self) -> str:
@@ -67,7 +76,7 @@ class Simulator:
     @property
     def base_url(self) -> str:
         """What the provider's own client library takes as its base URL."""
-        return self.url + self.api.base
+        return self.url + self.api.base_path
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """Answer any request, the way this provider would."""
@@ -77,120 +86,128 @@ class Simulator:
         except ValueError:
             body = None
         headers = {name.lower(): value for name, value in request.headers.items()}
-        if not self.keeps:
+        if not self.keeps_requests:
             self.requests.clear()
             self.refusals.clear()
-        self.requests.append(Received(request.method, request.path_qs, raw, body, headers))
-        found = re.fullmatch(self.api.path, request.path)
-        if request.method == "POST" and found:
+        self.requests.append(ReceivedRequest(request.method, request.path_qs, raw, body, headers))
+        match = re.fullmatch(self.api.path_pattern, request.path)
+        if request.method == "POST" and match:
             if not isinstance(body, dict):
-                return self._refuse("json", Refusal(400, "The request body is not a JSON object."))
-            return await self._converse(request, self._asked(request, body, headers, found))
-        return self._look(request, body if isinstance(body, dict) else {}, headers)
+                return self._refuse("json", ApiError(400, "The request body is not a JSON object."))
+            return await self._answer(request, self._api_request(request, body, headers, match))
+        return self._look_up(request, body if isinstance(body, dict) else {}, headers)
 
-    def _asked(
-        self, request: web.Request, body: Json, headers: dict[str, str], found: re.Match[str]
-    ) -> Asked:
-        model = found.groupdict().get("model") or body.get("model")
-        return Asked(
+    def _api_request(
+        self, request: web.Request, body: Json, headers: dict[str, str], match: re.Match[str]
+    ) -> ApiRequest:
+        model = match.groupdict().get("model") or body.get("model")
+        return ApiRequest(
             body=body,
             model=model if isinstance(model, str) else "",
             headers=headers,
             query=dict(request.query),
             path=request.path,
-            secret=self._secret,
-            memory=self._memory,
+            signing_key=self._signing_key,
+            state=self._state,
             key=self._key,
         )
 
-    def _look(self, request: web.Request, body: Json, headers: dict[str, str]) -> web.Response:
+    def _look_up(self, request: web.Request, body: Json, headers: dict[str, str]) -> web.Response:
         for lookup in self.api.lookups:
-            found = re.fullmatch(lookup.path, request.path)
-            if found and lookup.method == request.method:
-                told = lookup.look(self._asked(request, body, headers, found))
-                return self._refuse("lookup", told) if isinstance(told, Refusal) else _json(told)
-        return self._refuse("path", Refusal(404, f"Not found: {request.method} {request.path}"))
+            match = re.fullmatch(lookup.path, request.path)
+            if match and lookup.method == request.method:
+                result = lookup.handle(self._api_request(request, body, headers, match))
+                return (
+                    self._refuse("lookup", result) if isinstance(result, ApiError) else _json_response(result)
+                )
+        return self._refuse("path", ApiError(404, f"Not found: {request.method} {request.path}"))
 
-    async def _converse(self, request: web.Request, asked: Asked) -> web.StreamResponse:
-        if broken := refused(self.api.rules, asked):
-            return self._refuse(broken[0].id, broken[1])
-        answer = self.script.next(self.api.hear(asked))
-        if answer.fault is not None and (instead := self._before(answer.fault)):
-            return instead
-        return await self._send(request, asked, answer)
+    async def _answer(self, request: web.Request, api_request: ApiRequest) -> web.StreamResponse:
+        if violation := first_violation(self.api.rules, api_request):
+            return self._refuse(violation[0].id, violation[1])
+        answer = self.script.next_answer(self.api.read_prompt(api_request))
+        if answer.fault is not None and (replacement := self._response_instead(answer.fault)):
+            return replacement
+        return await self._send(request, api_request, answer)
 
-    def _before(self, fault: Fault) -> web.Response | None:
+    def _response_instead(self, fault: Fault) -> web.Response | None:
         """The response to a request that fails before its first byte."""
         if fault.kind == "gzip_bomb":
             headers = {"content-encoding": "gzip", "content-type": "text/event-stream"}
-            return web.Response(body=faults.bomb(fault.size), headers=headers)
+            return web.Response(body=faults.gzip_bomb(fault.size), headers=headers)
         if fault.kind != "status":
-            return faults.instead(fault)
-        words = "Rate limited" if fault.status == 429 else "Overloaded"
-        return _json(self.api.error(Refusal(fault.status, words)), fault.status, faults.retry_after(fault))
+            return faults.replacement_response(fault)
+        message = "Rate limited" if fault.status == 429 else "Overloaded"
+        return _json_response(
+            self.api.error_body(ApiError(fault.status, message)), fault.status, faults.retry_after(fault)
+        )
 
-    async def _send(self, request: web.Request, asked: Asked, answer: Answer) -> web.StreamResponse:
-        reply = self.api.answer(asked, answer)
+    async def _send(
+        self, request: web.Request, api_request: ApiRequest, answer: ScriptedAnswer
+    ) -> web.StreamResponse:
+        simulated = self.api.respond(api_request, answer)
         fault = answer.fault
-        if not reply.stream and fault is not None and fault.kind == "overload":
-            status = self.api.overloaded
-            return _json(self.api.error(Refusal(status, "Overloaded")), status)
-        response = _opened(reply)
-        events = reply.events if reply.stream else (compact(reply.whole).encode(),)
+        if not simulated.stream and fault is not None and fault.kind == "overload":
+            status = self.api.overload_status
+            return _json_response(self.api.error_body(ApiError(status, "Overloaded")), status)
+        response = _stream_response(simulated)
+        events = simulated.events if simulated.stream else (compact_json(simulated.body).encode(),)
         try:
             await response.prepare(request)
-            async for data in faults.damaged(events, fault, self._breaks(reply), self.api.keep_alive):
+            async for data in faults.faulty_stream(
+                events, fault, self._interruption_for(simulated), self.api.keep_alive
+            ):
                 await response.write(data)
-                if answer.delay_ms and reply.stream:
+                if answer.delay_ms and simulated.stream:
                     await asyncio.sleep(answer.delay_ms / 1000)
             await response.write_eof()
-        except faults.Cut:
-            await faults.reset(request)
+        except faults.ConnectionCut:
+            await faults.reset_connection(request)
         except ConnectionError:
             pass  # the other side went away: there is nobody to tell
         return response
 
-    def _breaks(self, reply: Reply) -> Callable[[int], bytes]:
-        told = reply.interrupted
-        return self.api.interrupted if told is None else lambda place: told
+    def _interruption_for(self, simulated: SimulatedResponse) -> Callable[[int], bytes]:
+        interruption = simulated.interruption
+        return self.api.interruption if interruption is None else lambda event_index: interruption
 
-    def _refuse(self, rule: str, refusal: Refusal) -> web.Response:
-        self.refusals.append(Refused(rule, refusal, len(self.requests) - 1))
-        return _json(self.api.error(refusal), refusal.status)
+    def _refuse(self, rule: str, error: ApiError) -> web.Response:
+        self.refusals.append(RefusedRequest(rule, error, len(self.requests) - 1))
+        return _json_response(self.api.error_body(error), error.status)
 
 
-def _opened(reply: Reply) -> web.StreamResponse:
-    media = reply.media if reply.stream else "application/json; charset=utf-8"
-    headers = {"content-type": media, "cache-control": "no-cache", **reply.headers}
+def _stream_response(simulated: SimulatedResponse) -> web.StreamResponse:
+    content_type = simulated.content_type if simulated.stream else "application/json; charset=utf-8"
+    headers = {"content-type": content_type, "cache-control": "no-cache", **simulated.headers}
     return web.StreamResponse(headers=headers)
 
 
-def _json(body: Json, status: int = 200, headers: Mapping[str, str] | None = None) -> web.Response:
+def _json_response(body: Json, status: int = 200, headers: Mapping[str, str] | None = None) -> web.Response:
     return web.Response(
-        status=status, text=compact(body), content_type="application/json", headers=dict(headers or {})
+        status=status, text=compact_json(body), content_type="application/json", headers=dict(headers or {})
     )
 
 
-def as_script(told: Script | str | bytes | list[Any] | None) -> Script:
+def to_script(source: Script | str | bytes | list[Any] | None) -> Script:
     """A script from what a caller may give for one."""
-    return told if isinstance(told, Script) else Script.read(told)
+    return source if isinstance(source, Script) else Script.parse(source)
 
 
 @asynccontextmanager
-async def listening(simulator: Simulator, port: int = 0) -> AsyncIterator[Simulator]:
+async def listen(simulator: Simulator, port: int = 0) -> AsyncIterator[Simulator]:
     """Listen on the loopback address until the block ends; port 0 takes any free one."""
-    async with loopback.listen(simulator.handle, port=port, largest_body=LARGEST_BODY) as simulator.port:
+    async with loopback.listen(simulator.handle, port=port, max_body_bytes=MAX_BODY_BYTES) as simulator.port:
         yield simulator
 
 
 async def serve(simulator: Simulator, port: int, announce: Callable[[str], None]) -> None:
     """Listen until cancelled."""
-    simulator.keeps = False
-    async with listening(simulator, port):
+    simulator.keeps_requests = False
+    async with listen(simulator, port):
         announce(simulator.url)
         await asyncio.Event().wait()
 
 
-def script_at(path: str | Path | None) -> Script:
+def load_script(path: str | Path | None) -> Script:
     """The script in a file, or none."""
     return Script() if path is None else Script.load(path)

@@ -13,7 +13,7 @@ import json
 _MAC_BYTES = 32
 
 
-class Secret:
+class SigningKey:
     """A server's own key; two servers with the same key read each other's seals."""
 
     def __init__(self, key: bytes) -> None:
@@ -23,16 +23,16 @@ class Secret:
         return "Secret(***)"
 
     @property
-    def mark(self) -> str:
+    def id_prefix(self) -> str:
         """A short word that tells the ids of this server from those of any other."""
         return self._mac(b"ids").hex()[:6]
 
-    def seal(self, **note: str) -> str:
+    def seal(self, **claims: str) -> str:
         """An opaque word that holds the note."""
-        told = json.dumps(note, sort_keys=True, separators=(",", ":")).encode()
-        return base64.b64encode(self._mac(told) + told).decode()
+        payload = json.dumps(claims, sort_keys=True, separators=(",", ":")).encode()
+        return base64.b64encode(self._mac(payload) + payload).decode()
 
-    def open(self, seal: object) -> dict[str, str] | None:
+    def read_seal(self, seal: object) -> dict[str, str] | None:
         """The note, or None when the seal is not ours or not whole."""
         if not isinstance(seal, str):
             return None
@@ -40,17 +40,17 @@ class Secret:
             raw = base64.b64decode(seal.replace("-", "+").replace("_", "/"), validate=True)
         except (binascii.Error, ValueError):
             return None
-        mac, told = raw[:_MAC_BYTES], raw[_MAC_BYTES:]
-        if not hmac.compare_digest(mac, self._mac(told)):
+        mac, payload = raw[:_MAC_BYTES], raw[_MAC_BYTES:]
+        if not hmac.compare_digest(mac, self._mac(payload)):
             return None
-        note: dict[str, str] = json.loads(told)
-        return note
+        claims: dict[str, str] = json.loads(payload)
+        return claims
 
-    def _mac(self, told: bytes) -> bytes:
-        return hmac.new(self._key, told, hashlib.sha256).digest()
+    def _mac(self, payload: bytes) -> bytes:
+        return hmac.new(self._key, payload, hashlib.sha256).digest()
 
 
 def fingerprint(*values: object) -> str:
     """A short word for these values; the order of an object's keys does not matter."""
-    told = json.dumps(values, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
-    return hashlib.sha256(told.encode()).hexdigest()[:24]
+    encoded = json.dumps(values, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+    return hashlib.sha256(encoded.encode()).hexdigest()[:24]

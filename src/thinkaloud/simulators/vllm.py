@@ -4,81 +4,98 @@ It serves whatever it was started with, so every name is served but one that beg
 """
 
 from thinkaloud.simulators import chat
-from thinkaloud.simulators.api import Api, Asked, Json, Lookup, Refusal, Reply, Rule, mapping
-from thinkaloud.simulators.chat import Thought, check_messages, reasoning_field
-from thinkaloud.simulators.script import Answer, tokens
+from thinkaloud.simulators.api import (
+    ApiError,
+    ApiRequest,
+    Json,
+    Lookup,
+    Rule,
+    SimulatedApi,
+    SimulatedResponse,
+    mapping,
+)
+from thinkaloud.simulators.chat import ThoughtParts, check_messages, reasoning_in_field
+from thinkaloud.simulators.script import ScriptedAnswer, count_tokens
 
 MODELS = ["qwen3-8b", "qwen3-8b-raw", "qwen3.5-9b-prefilled", "gpt-oss-20b", "llama-3.1-8b"]
 _EFFORTS = {"none", "minimal", "low", "medium", "high", "xhigh", "max"}
 
 
-def _thinks(asked: Asked) -> bool:
-    if "llama" in asked.model:
+def _thinking_on(request: ApiRequest) -> bool:
+    if "llama" in request.model:
         return False
-    template = mapping(asked.body.get("chat_template_kwargs"))
-    wanted = template.get("enable_thinking", template.get("thinking"))
-    return bool(wanted) if wanted is not None else asked.body.get("reasoning_effort") != "none"
+    template = mapping(request.body.get("chat_template_kwargs"))
+    enabled = template.get("enable_thinking", template.get("thinking"))
+    return bool(enabled) if enabled is not None else request.body.get("reasoning_effort") != "none"
 
 
-def _key(asked: Asked) -> Refusal | None:
+def _check_key(request: ApiRequest) -> ApiError | None:
     """A key is asked for only when the server was started with one."""
-    if asked.key is None and not asked.bearer.startswith("bad"):
+    if request.key is None and not request.bearer.startswith("bad"):
         return None
-    return None if asked.opens(asked.bearer) else Refusal(401, "Unauthorized", "AuthenticationError")
+    return (
+        None if request.accepts_key(request.bearer) else ApiError(401, "Unauthorized", "AuthenticationError")
+    )
 
 
-def _model(asked: Asked) -> Refusal | None:
-    if asked.model and not asked.model.startswith("missing"):
+def _check_model(request: ApiRequest) -> ApiError | None:
+    if request.model and not request.model.startswith("missing"):
         return None
-    return Refusal(404, f"The model `{asked.model}` does not exist.", "NotFoundError", param="model")
+    return ApiError(404, f"The model `{request.model}` does not exist.", "NotFoundError", param="model")
 
 
-def _effort(asked: Asked) -> Refusal | None:
-    effort = asked.body.get("reasoning_effort")
-    taken = {"low", "medium", "high"} if "gpt-oss" in asked.model else _EFFORTS
-    if effort is None or effort in taken:
+def _check_effort(request: ApiRequest) -> ApiError | None:
+    effort = request.body.get("reasoning_effort")
+    supported = {"low", "medium", "high"} if "gpt-oss" in request.model else _EFFORTS
+    if effort is None or effort in supported:
         return None
-    known = ", ".join(f"'{one}'" for one in sorted(taken))
-    return Refusal(400, f"reasoning_effort='{effort}' is not supported by this model; it takes {known}.")
+    supported_text = ", ".join(f"'{one}'" for one in sorted(supported))
+    return ApiError(
+        400, f"reasoning_effort='{effort}' is not supported by this model; it takes {supported_text}."
+    )
 
 
-def _answer(asked: Asked, answer: Answer) -> Reply:
-    told = "" if answer.redacted else "\n\n".join(answer.thoughts)
-    if not _thinks(asked) or not told:
-        return chat.reply(asked, answer, Thought())
-    if "raw" in asked.model or "prefilled" in asked.model:
-        opened = "" if "prefilled" in asked.model else "<think>\n"
-        return chat.reply(asked, answer, Thought(tagged=f"{opened}{told}\n</think>\n\n", tokens=tokens(told)))
-    shown = asked.body.get("include_reasoning", True) is not False
-    return chat.reply(asked, answer, reasoning_field(answer, "reasoning", shown))
+def _respond(request: ApiRequest, answer: ScriptedAnswer) -> SimulatedResponse:
+    text = "" if answer.redacted else "\n\n".join(answer.thoughts)
+    if not _thinking_on(request) or not text:
+        return chat.respond(request, answer, ThoughtParts())
+    if "raw" in request.model or "prefilled" in request.model:
+        opening_tag = "" if "prefilled" in request.model else "<think>\n"
+        return chat.respond(
+            request,
+            answer,
+            ThoughtParts(tagged_text=f"{opening_tag}{text}\n</think>\n\n", tokens=count_tokens(text)),
+        )
+    shown = request.body.get("include_reasoning", True) is not False
+    return chat.respond(request, answer, reasoning_in_field(answer, "reasoning", shown))
 
 
-def _error(refusal: Refusal) -> Json:
+def _error_body(error: ApiError) -> Json:
     kinds = {429: "RateLimitError", 503: "ServiceUnavailableError"}
-    kind = refusal.kind or kinds.get(refusal.status, "BadRequestError")
-    told = {"message": refusal.message, "type": kind, "param": refusal.param, "code": refusal.status}
-    return {"error": told}
+    kind = error.kind or kinds.get(error.status, "BadRequestError")
+    detail = {"message": error.message, "type": kind, "param": error.param, "code": error.status}
+    return {"error": detail}
 
 
-def _listed(asked: Asked) -> Json | Refusal:
+def _list_models(request: ApiRequest) -> Json | ApiError:
     return chat.model_list(MODELS)
 
 
 RULES = (
-    Rule("vllm.key", "a wrong key, or none where one was set", "vendor docs: serving", _key),
-    Rule("vllm.model", "a model that is not served", "vLLM source: serving models", _model),
+    Rule("vllm.key", "a wrong key, or none where one was set", "vendor docs: serving", _check_key),
+    Rule("vllm.model", "a model that is not served", "vLLM source: serving models", _check_model),
     Rule("vllm.messages", "no messages", "vLLM source: protocol", check_messages),
-    Rule("vllm.effort", "an effort that this model does not take", "vLLM source: gpt-oss", _effort),
+    Rule("vllm.effort", "an effort that this model does not take", "vLLM source: gpt-oss", _check_effort),
 )
 
-API = Api(
+API = SimulatedApi(
     name="vllm",
-    base="/v1",
-    path=r"/v1/chat/completions",
+    base_path="/v1",
+    path_pattern=r"/v1/chat/completions",
     rules=RULES,
-    hear=chat.hear,
-    answer=_answer,
-    error=_error,
-    interrupted=chat.interrupted,
-    lookups=(Lookup("GET", r"/v1/models", _listed),),
+    read_prompt=chat.read_prompt,
+    respond=_respond,
+    error_body=_error_body,
+    interruption=chat.interruption,
+    lookups=(Lookup("GET", r"/v1/models", _list_models),),
 )

@@ -20,7 +20,7 @@ class NotSaved(ThinkaloudError):
     """The disk took nothing: it is full, read-only or broken. What was to be written is still in memory."""
 
 
-class InUse(Refused):
+class DatabaseInUse(Refused):
     """Another gateway writes to this database."""
 
 

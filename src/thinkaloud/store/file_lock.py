@@ -10,16 +10,16 @@ from typing import Self
 class FileLock:
     """Tries once to take the lock; `held` says whether it did, `holder` who has it."""
 
-    def __init__(self, path: Path, *, wanted: bool = True) -> None:
+    def __init__(self, path: Path, *, enabled: bool = True) -> None:
         self._path = path
-        self._wanted = wanted
+        self._enabled = enabled
         self._file = -1
         self.held = False
 
     def __enter__(self) -> Self:
-        if self._wanted:
+        if self._enabled:
             self._file = os.open(self._path, os.O_CREAT | os.O_RDWR, 0o600)
-            self.held = _taken(self._file)
+            self.held = _try_lock(self._file)
             if self.held:
                 os.ftruncate(self._file, 0)
                 os.write(self._file, f"process {os.getpid()}".encode())
@@ -41,7 +41,7 @@ class FileLock:
 if sys.platform == "win32":
     import msvcrt
 
-    def _taken(file: int) -> bool:
+    def _try_lock(file: int) -> bool:
         # Far behind the holder's name, which others must be able to read.
         os.lseek(file, 1 << 20, os.SEEK_SET)
         try:
@@ -54,7 +54,7 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-    def _taken(file: int) -> bool:
+    def _try_lock(file: int) -> bool:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

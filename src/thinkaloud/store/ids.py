@@ -15,7 +15,7 @@ def new(prefix: str) -> str:
     return f"{prefix}_{secrets.token_urlsafe(_RANDOM_BYTES)}"
 
 
-def fits(prefix: str, text: str) -> bool:
+def matches(prefix: str, text: str) -> bool:
     """Whether a text from outside can be an id of this kind."""
     start, _, random = text.partition("_")
     return start == prefix and _RANDOM.fullmatch(random) is not None

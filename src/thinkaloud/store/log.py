@@ -18,9 +18,9 @@ import msgspec
 
 from thinkaloud.canon import BlockGrew, Entry, TurnEnded, TurnFailed
 from thinkaloud.store.database import Batch, Database, NotSaved
-from thinkaloud.store.folding import fold_stored, keep
-from thinkaloud.store.live import Live, Span
-from thinkaloud.store.stored import read_stored
+from thinkaloud.store.folding import finished_from_log, save_finished
+from thinkaloud.store.live import LiveLog, LogSpan
+from thinkaloud.store.stored import read_log
 from thinkaloud.transcript import Turn
 
 logger = logging.getLogger(__name__)
@@ -28,27 +28,27 @@ logger = logging.getLogger(__name__)
 KIB = 1024
 
 
-class Pace(msgspec.Struct, frozen=True, kw_only=True):
+class LogConfig(msgspec.Struct, frozen=True, kw_only=True):
     """How often the log is committed, and how much of it is kept in memory."""
 
-    every_s: float = 0.05
+    commit_interval_s: float = 0.05
     """So long an ordinary delta waits for company: nobody sees it, and commits are twenty a second."""
-    at_bytes: int = 4 * KIB
+    commit_bytes: int = 4 * KIB
     """So much of one turn does not wait."""
-    kept_bytes: int = 256 * KIB
+    cached_bytes: int = 256 * KIB
     """Of each live turn, for its readers; who is further behind reads the database."""
-    held_bytes: int = 64 * KIB * KIB
+    max_unsaved_bytes: int = 64 * KIB * KIB
     """Of all turns together while the disk takes nothing; beyond it turns are refused."""
     retry_s: float = 1.0
     """So often a disk that took nothing is tried again."""
-    poll_s: float = 0.25
+    poll_interval_s: float = 0.25
     """So often a turn is looked at that another process writes."""
 
 
-PACE = Pace()
+DEFAULT_LOG_CONFIG = LogConfig()
 
 
-class Committed(msgspec.Struct, frozen=True):
+class CommitStats(msgspec.Struct, frozen=True):
     """What one commit did, for whoever counts."""
 
     entries: int
@@ -60,207 +60,213 @@ class EventLog:
     """The logs of all turns; used as a context, which ends when everything that can be saved is."""
 
     def __init__(
-        self, database: Database, pace: Pace = PACE, *, told: Callable[[Committed], None] | None = None
+        self,
+        database: Database,
+        config: LogConfig = DEFAULT_LOG_CONFIG,
+        *,
+        on_commit: Callable[[CommitStats], None] | None = None,
     ) -> None:
         self._database = database
-        self._pace = pace
-        self._told = told
-        self._live: dict[int, Live] = {}
-        self._dirty: dict[int, Live] = {}
-        self._spans: WeakValueDictionary[tuple[int, int], Span] = WeakValueDictionary()
-        self._reading: dict[tuple[int, int], asyncio.Future[Span]] = {}
-        self._due = asyncio.Event()
+        self._config = config
+        self._on_commit = on_commit
+        self._live_logs: dict[int, LiveLog] = {}
+        self._pending: dict[int, LiveLog] = {}
+        self._spans: WeakValueDictionary[tuple[int, int], LogSpan] = WeakValueDictionary()
+        self._reads: dict[tuple[int, int], asyncio.Future[LogSpan]] = {}
+        self._commit_due = asyncio.Event()
         self._timer: asyncio.TimerHandle | None = None
-        self._held: list[Batch] = []
-        self.held_bytes = 0
+        self._unsaved: list[Batch] = []
+        self.unsaved_bytes = 0
         """How much is in memory because the disk took nothing."""
-        self._running: asyncio.Task[None] | None = None
+        self._commit_task: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
-        self._running = asyncio.create_task(self._commit_for_ever(), name="thinkaloud-commits")
+        self._commit_task = asyncio.create_task(self._commit_loop(), name="thinkaloud-commits")
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        assert self._running is not None
-        self._running.cancel()
+        assert self._commit_task is not None
+        self._commit_task.cancel()
         with suppress(asyncio.CancelledError):
-            await self._running
+            await self._commit_task
         await self._commit()
 
     @property
     def saved(self) -> bool:
         """Whether everything that readers see is on disk."""
-        return not self._held
+        return not self._unsaved
 
-    def writer(self, turn: int, epoch: int, after: int = -1) -> "Writer":
+    def writer(self, turn: int, epoch: int, after: int = -1) -> "LogWriter":
         """The one who may add to a turn that was just started, or claimed with entries up to `after`."""
-        live = self._live[turn] = Live(turn, epoch, after)
-        return Writer(self, live)
+        live = self._live_logs[turn] = LiveLog(turn, epoch, after)
+        return LogWriter(self, live)
 
-    async def read(self, turn: int, after: int = -1) -> Span:
+    async def read(self, turn: int, after: int = -1) -> LogSpan:
         """Entries that come after this place; none where there are none yet."""
-        live = self._live.get(turn)
-        if live is not None and after + 1 >= live.first_kept:
+        live = self._live_logs.get(turn)
+        if live is not None and after + 1 >= live.first_cached:
             return live.span(after, saved=self.saved)
-        return self._spans.get((turn, after)) or await self._read_stored(turn, after)
+        return self._spans.get((turn, after)) or await self._read_archive(turn, after)
 
-    async def _read_stored(self, turn: int, after: int) -> Span:
+    async def _read_archive(self, turn: int, after: int) -> LogSpan:
         """Readers at the same place share what is read: a hundred who take nothing hold it once."""
-        place = turn, after
-        reading = self._reading.get(place)
-        if reading is None:
-            query = self._database.read(lambda conn: read_stored(conn, turn, after))
-            reading = self._reading[place] = asyncio.ensure_future(query)
-            reading.add_done_callback(lambda _: self._reading.pop(place))
-        span = await asyncio.shield(reading)
-        if span.more or span.over:  # else more may have come by the next time
-            self._spans[place] = span
+        position = turn, after
+        pending_read = self._reads.get(position)
+        if pending_read is None:
+            query = self._database.read(lambda conn: read_log(conn, turn, after))
+            pending_read = self._reads[position] = asyncio.ensure_future(query)
+            pending_read.add_done_callback(lambda _: self._reads.pop(position))
+        span = await asyncio.shield(pending_read)
+        if span.truncated or span.ended:  # else more may have come by the next time
+            self._spans[position] = span
         return span
 
-    async def changed(self, turn: int, after: int) -> None:
+    async def wait_for_change(self, turn: int, after: int) -> None:
         """Wait until a turn that runs has more than this, or the disk began or ceased to take it."""
-        live = self._live.get(turn)
+        live = self._live_logs.get(turn)
         if live is None:
-            await asyncio.sleep(self._pace.poll_s)
+            await asyncio.sleep(self._config.poll_interval_s)
         elif live.published <= after:
-            await live.change.wait()
+            await live.change_event.wait()
 
-    def append(self, live: Live, entry: Entry) -> None:
+    def append(self, live: LiveLog, entry: Entry) -> None:
         """Take an entry; it is seen once it is committed."""
-        if live.lost:
+        if live.taken_over:
             return
         if (
-            self.held_bytes > self._pace.held_bytes and type(entry.event) is BlockGrew
+            self.unsaved_bytes > self._config.max_unsaved_bytes and type(entry.event) is BlockGrew
         ):  # ends are always taken
             raise NotSaved("The disk takes nothing and the memory for what waits is full.")
-        size = live.add(_encode(entry), over=isinstance(entry.event, TurnEnded | TurnFailed))
-        self._dirty[live.turn] = live
+        size = live.add(_encode(entry), ended=isinstance(entry.event, TurnEnded | TurnFailed))
+        self._pending[live.turn] = live
         event = entry.event
-        if type(event) is not BlockGrew or live.first_words(event.block) or size >= self._pace.at_bytes:
-            self._due.set()
+        if type(event) is not BlockGrew or live.first_delta(event.block) or size >= self._config.commit_bytes:
+            self._commit_due.set()
         elif self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(self._pace.every_s, self._due.set)
+            self._timer = asyncio.get_running_loop().call_later(
+                self._config.commit_interval_s, self._commit_due.set
+            )
 
-    async def flush(self, live: Live) -> None:
+    async def flush(self, live: LiveLog) -> None:
         """Wait until all that a turn said is on disk, or the turn is somebody else's."""
-        self._due.set()
-        while not live.lost and live.saved < live.last:
-            await live.change.wait()
+        self._commit_due.set()
+        while not live.taken_over and live.saved < live.last:
+            await live.change_event.wait()
 
-    async def close(self, live: Live) -> Turn | None:
+    async def close(self, live: LiveLog) -> Turn | None:
         """Fold a turn that is over, and let go of it; who still reads goes on in the database."""
-        assert live.over, "a turn is closed by its last entry"
+        assert live.ended, "a turn is closed by its last entry"
         try:
             await self.flush(live)
-            return None if live.lost else await self._fold(live.turn)
+            return None if live.taken_over else await self._save_finished(live.turn)
         finally:
-            del self._live[live.turn]
-            live.changed()
+            del self._live_logs[live.turn]
+            live.notify()
 
-    async def leave(self, live: Live) -> None:
+    async def release(self, live: LiveLog) -> None:
         """Let go of a turn that is not over, once all it said is on disk: somebody will go on with it."""
         try:
             await self.flush(live)
         finally:
-            del self._live[live.turn]
-            live.changed()
+            del self._live_logs[live.turn]
+            live.notify()
 
-    async def _fold(self, turn: int) -> Turn:
-        folded = await self._database.read(lambda conn: fold_stored(conn, turn))
+    async def _save_finished(self, turn: int) -> Turn:
+        finished = await self._database.read(lambda conn: finished_from_log(conn, turn))
         while True:
             try:
-                await self._database.write(lambda conn: keep(conn, turn, folded))
+                await self._database.write(lambda conn: save_finished(conn, turn, finished))
             except Exception as error:  # nobody may wait for ever because of rows that were refused once
                 if not isinstance(error, NotSaved):
                     logger.exception("what a turn came to could not be kept; it is tried again")
-                await asyncio.sleep(self._pace.retry_s)
+                await asyncio.sleep(self._config.retry_s)
             else:
-                return folded.turn
+                return finished.turn
 
-    async def _commit_for_ever(self) -> None:
+    async def _commit_loop(self) -> None:
         while True:
-            if self._held:
+            if self._unsaved:
                 with suppress(TimeoutError):
-                    async with asyncio.timeout(self._pace.retry_s):
-                        await self._due.wait()
+                    async with asyncio.timeout(self._config.retry_s):
+                        await self._commit_due.wait()
             else:
-                await self._due.wait()
+                await self._commit_due.wait()
             await self._commit()
 
     async def _commit(self) -> None:
         """Everything that waits, of all turns, in one transaction; then the readers hear of it."""
-        self._due.clear()
+        self._commit_due.clear()
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        taken = [(live, live.take()) for live in self._dirty.values()]
-        self._dirty.clear()
+        drained = [(live, live.drain()) for live in self._pending.values()]
+        self._pending.clear()
         batches = [
             Batch(live.turn, live.epoch, first, first + len(lines) - 1, b"\n".join(lines))
-            for live, (first, lines) in taken
+            for live, (first, lines) in drained
         ]
-        if not batches and not self._held:
+        if not batches and not self._unsaved:
             return
         stale = await self._save(batches)
-        for live, (first, lines) in taken:
+        for live, (first, lines) in drained:
             if live.turn in stale:
-                live.lose()
+                live.mark_taken_over()
             else:
-                live.publish(first, lines, self._pace.kept_bytes)
+                live.publish(first, lines, self._config.cached_bytes)
 
     async def _save(self, batches: list[Batch]) -> frozenset[int]:
         """Append, with what is held from before; held, where the disk takes nothing."""
-        before = time.perf_counter()
-        waiting = [*self._held, *batches]
+        started_s = time.perf_counter()
+        unsaved = [*self._unsaved, *batches]
         try:
-            stale = frozenset(await self._database.append(waiting))
+            stale = frozenset(await self._database.append(unsaved))
         except Exception as error:  # whatever it is, readers must not wait in silence
-            newly = not self._held
-            if newly and not isinstance(error, NotSaved):
+            first_failure = not self._unsaved
+            if first_failure and not isinstance(error, NotSaved):
                 logger.exception("the log could not be written; it is tried again")
-            self._held = waiting
-            self.held_bytes = sum(len(batch.entries) for batch in waiting)
-            if newly:
-                self._tell_all()
+            self._unsaved = unsaved
+            self.unsaved_bytes = sum(len(batch.entries) for batch in unsaved)
+            if first_failure:
+                self._notify_all()
             return frozenset()
-        self._mark(waiting, stale)
-        if self._held:
-            self._held, self.held_bytes = [], 0
-            self._tell_all()
-        if self._told is not None:
-            count = sum(batch.last_seq - batch.first_seq + 1 for batch in waiting)
-            size = sum(len(batch.entries) for batch in waiting)
-            self._told(Committed(count, size, time.perf_counter() - before))
+        self._mark_saved(unsaved, stale)
+        if self._unsaved:
+            self._unsaved, self.unsaved_bytes = [], 0
+            self._notify_all()
+        if self._on_commit is not None:
+            count = sum(batch.last_seq - batch.first_seq + 1 for batch in unsaved)
+            size = sum(len(batch.entries) for batch in unsaved)
+            self._on_commit(CommitStats(count, size, time.perf_counter() - started_s))
         return stale
 
-    def _mark(self, batches: list[Batch], stale: frozenset[int]) -> None:
+    def _mark_saved(self, batches: list[Batch], stale: frozenset[int]) -> None:
         for batch in batches:
-            live = self._live.get(batch.turn)
+            live = self._live_logs.get(batch.turn)
             if live is None:
                 continue
             if batch.turn in stale:
-                live.lose()
+                live.mark_taken_over()
             else:
                 live.saved = batch.last_seq
 
-    def _tell_all(self) -> None:
-        for live in self._live.values():
-            live.changed()
+    def _notify_all(self) -> None:
+        for live in self._live_logs.values():
+            live.notify()
 
 
-class Writer:
+class LogWriter:
     """Adds to one turn's log."""
 
-    def __init__(self, log: EventLog, live: Live) -> None:
+    def __init__(self, log: EventLog, live: LiveLog) -> None:
         self._log = log
         self._live = live
 
     @property
-    def lost(self) -> bool:
+    def taken_over(self) -> bool:
         """Whether another writer has taken the turn over; nothing more is written then."""
-        return self._live.lost
+        return self._live.taken_over
 
     def append(self, entry: Entry) -> None:
         """Add an entry; numbers follow each other without a gap."""
@@ -270,9 +276,9 @@ class Writer:
         """Wait until all that was added is on disk; as long as it takes, when the disk takes nothing."""
         await self._log.flush(self._live)
 
-    async def leave(self) -> None:
+    async def release(self) -> None:
         """Let go of a turn that goes on some other time."""
-        await self._log.leave(self._live)
+        await self._log.release(self._live)
 
     async def close(self) -> Turn | None:
         """Keep what stays of a turn that is over, however long the disk takes; None where it is another's."""

@@ -8,65 +8,70 @@ import msgspec
 from sqlalchemy import Connection, Row, bindparam, func, insert, select
 
 from thinkaloud.canon import Kind, NoticeGiven, Provenance, Seal, Usage
-from thinkaloud.store.rows import Message, Role, Stamps
+from thinkaloud.store.rows import Role, StoredMessage, TurnTimestamps
 from thinkaloud.store.schema import messages, parts
-from thinkaloud.transcript import Approval, Block, Outcome, Reply, Status, Turn
-from thinkaloud.view import gateway
+from thinkaloud.transcript import Approval, Block, BlockStatus, Outcome, Reply, Turn
+from thinkaloud.view import gateway_answer
 
-_USAGE = {name: f"{name}_tokens" for name in Usage.__struct_fields__}
-_STAMPS = Stamps.__struct_fields__
-_outcome = msgspec.json.Decoder(Outcome)
-_seal = msgspec.json.Decoder(Seal)
-_seals = msgspec.json.Decoder(list[Seal])
-_notices = msgspec.json.Decoder(tuple[NoticeGiven, ...])
-_replies = msgspec.json.Decoder(tuple[Reply, ...])
+_USAGE_COLUMNS = {name: f"{name}_tokens" for name in Usage.__struct_fields__}
+_TIMESTAMP_COLUMNS = TurnTimestamps.__struct_fields__
+_outcome_decoder = msgspec.json.Decoder(Outcome)
+_seal_decoder = msgspec.json.Decoder(Seal)
+_seals_decoder = msgspec.json.Decoder(list[Seal])
+_notices_decoder = msgspec.json.Decoder(tuple[NoticeGiven, ...])
+_replies_decoder = msgspec.json.Decoder(tuple[Reply, ...])
 
 # Made once: putting a statement together costs more than running it.
-_LAST = select(func.max(messages.c.position)).where(messages.c.turn == bindparam("of"))
-_ADD = insert(messages).returning(messages.c.key)
-_ADD_PARTS = insert(parts)
+_LAST_POSITION = select(func.max(messages.c.position)).where(messages.c.turn == bindparam("of"))
+_INSERT_MESSAGE = insert(messages).returning(messages.c.key)
+_INSERT_PARTS = insert(parts)
 
 
-def write_message(conn: Connection, turn: int, told: Turn) -> int:
+def write_message(conn: Connection, turn_key: int, turn: Turn) -> int:
     """The assistant's message of a turn, after what was asked; its key."""
-    position = conn.scalar(_LAST, {"of": turn})
+    position = conn.scalar(_LAST_POSITION, {"of": turn_key})
     values = {
-        "turn": turn,
+        "turn": turn_key,
         "position": 0 if position is None else position + 1,
         "role": Role.ASSISTANT,
-        "content": told.answer,
-        "thinking": gateway(told).reasoning_content,
-        "dialect": told.dialect,
-        "model": told.model,
-        "raw": told.message and _json(told.message),
-        "outcome": told.outcome and _json(told.outcome),
-        "summary": told.summary,
-        "summary_by": told.summary_by,
-        "notices": _json(told.notices) if told.notices else "",
-        "replies": _json(told.replies) if told.replies else "",
-        "started_ms": told.started_ms,
-        "ended_ms": told.ended_ms,
-        **{column: getattr(told.usage, name) for name, column in _USAGE.items()},
-        **msgspec.structs.asdict(stamps_of(told)),
+        "content": turn.answer,
+        "thinking": gateway_answer(turn).reasoning_content,
+        "dialect": turn.dialect,
+        "model": turn.model,
+        "raw": turn.message and _json(turn.message),
+        "outcome": turn.outcome and _json(turn.outcome),
+        "summary": turn.summary,
+        "summary_by": turn.summary_by,
+        "notices": _json(turn.notices) if turn.notices else "",
+        "replies": _json(turn.replies) if turn.replies else "",
+        "started_ms": turn.started_ms,
+        "ended_ms": turn.ended_ms,
+        **{column: getattr(turn.usage, name) for name, column in _USAGE_COLUMNS.items()},
+        **msgspec.structs.asdict(timestamps_of(turn)),
     }
-    key: int = conn.execute(_ADD, values).scalar_one()
-    rows = [{"message": key, "position": place, **_part(block)} for place, block in enumerate(told.blocks)]
+    key: int = conn.execute(_INSERT_MESSAGE, values).scalar_one()
+    rows = [
+        {"message": key, "position": part_position, **_part_values(block)}
+        for part_position, block in enumerate(turn.blocks)
+    ]
     if rows:
-        conn.execute(_ADD_PARTS, rows)
+        conn.execute(_INSERT_PARTS, rows)
     return key
 
 
-def messages_of(conn: Connection, turns: Sequence[int]) -> dict[int, list[Message]]:
+def messages_of(conn: Connection, turn_keys: Sequence[int]) -> dict[int, list[StoredMessage]]:
     """All messages of some turns, in order, by the turn's key."""
     columns = list(messages.c)
-    query = select(*columns).where(messages.c.turn.in_(turns)).order_by(messages.c.turn, messages.c.position)
+    query = (
+        select(*columns).where(messages.c.turn.in_(turn_keys)).order_by(messages.c.turn, messages.c.position)
+    )
     rows = conn.execute(query).all()
-    blocks = _blocks(conn, [row.key for row in rows if row.role == Role.ASSISTANT])
-    told = (_message(row, blocks.get(row.key, ())) for row in rows)
-    return {turn: list(group) for turn, group in groupby(told, lambda message: message.turn)}
+    blocks = _blocks_by_message(conn, [row.key for row in rows if row.role == Role.ASSISTANT])
+    decoded = (_message_from_row(row, blocks.get(row.key, ())) for row in rows)
+    return {turn: list(group) for turn, group in groupby(decoded, lambda message: message.turn)}
 
 
-def turn_of(message: Message) -> Turn:
+def turn_of(message: StoredMessage) -> Turn:
     """The turn that an assistant's message was folded from."""
     return Turn(
         dialect=message.dialect,
@@ -84,10 +89,10 @@ def turn_of(message: Message) -> Turn:
     )
 
 
-def stamps_of(turn: Turn) -> Stamps:
+def timestamps_of(turn: Turn) -> TurnTimestamps:
     """The four moments of a turn; None where a block has none, or there is no such block."""
-    thoughts, texts = turn.top(Kind.REASONING), turn.top(Kind.TEXT)
-    return Stamps(
+    thoughts, texts = turn.own_blocks(Kind.REASONING), turn.own_blocks(Kind.TEXT)
+    return TurnTimestamps(
         request_sent_ms=turn.started_ms,
         first_reasoning_ms=thoughts[0].started_ms if thoughts else None,
         last_reasoning_ms=thoughts[-1].ended_ms if thoughts else None,
@@ -95,8 +100,8 @@ def stamps_of(turn: Turn) -> Stamps:
     )
 
 
-def _message(row: Row[Any], blocks: Iterable[Block]) -> Message:
-    return Message(
+def _message_from_row(row: Row[Any], blocks: Iterable[Block]) -> StoredMessage:
+    return StoredMessage(
         key=row.key,
         turn=row.turn,
         role=Role(row.role),
@@ -108,21 +113,21 @@ def _message(row: Row[Any], blocks: Iterable[Block]) -> Message:
         failed=row.failed,
         dialect=row.dialect,
         model=row.model,
-        stamps=Stamps(**{name: getattr(row, name) for name in _STAMPS}),
-        usage=Usage(**{name: getattr(row, column) for name, column in _USAGE.items()}),
-        raw=None if row.raw is None else _seal.decode(row.raw),
-        outcome=None if row.outcome is None else _outcome.decode(row.outcome),
+        stamps=TurnTimestamps(**{name: getattr(row, name) for name in _TIMESTAMP_COLUMNS}),
+        usage=Usage(**{name: getattr(row, column) for name, column in _USAGE_COLUMNS.items()}),
+        raw=None if row.raw is None else _seal_decoder.decode(row.raw),
+        outcome=None if row.outcome is None else _outcome_decoder.decode(row.outcome),
         summary=row.summary,
         summary_by=row.summary_by,
-        notices=_notices.decode(row.notices) if row.notices else (),
-        replies=_replies.decode(row.replies) if row.replies else (),
+        notices=_notices_decoder.decode(row.notices) if row.notices else (),
+        replies=_replies_decoder.decode(row.replies) if row.replies else (),
         started_ms=row.started_ms,
         ended_ms=row.ended_ms,
         parts=tuple(blocks),
     )
 
 
-def _part(block: Block) -> dict[str, object]:
+def _part_values(block: Block) -> dict[str, object]:
     return {
         "number": block.number,
         "kind": block.kind,
@@ -143,13 +148,15 @@ def _part(block: Block) -> dict[str, object]:
     }
 
 
-def _blocks(conn: Connection, keys: Sequence[int]) -> dict[int, list[Block]]:
+def _blocks_by_message(conn: Connection, keys: Sequence[int]) -> dict[int, list[Block]]:
     query = select(*parts.c).where(parts.c.message.in_(keys)).order_by(parts.c.message, parts.c.position)
     rows = conn.execute(query)
-    return {key: [_block(row) for row in group] for key, group in groupby(rows, lambda row: row.message)}
+    return {
+        key: [_block_from_row(row) for row in group] for key, group in groupby(rows, lambda row: row.message)
+    }
 
 
-def _block(row: Row[Any]) -> Block:
+def _block_from_row(row: Row[Any]) -> Block:
     return Block(
         number=row.number,
         kind=Kind(row.kind),
@@ -158,8 +165,8 @@ def _block(row: Row[Any]) -> Block:
         assistant_id=row.assistant_id,
         parent=row.parent,
         provenance=Provenance(row.provenance),
-        status=Status(row.status),
-        seals=_seals.decode(row.seals) if row.seals else [],
+        status=BlockStatus(row.status),
+        seals=_seals_decoder.decode(row.seals) if row.seals else [],
         result=row.result,
         error=row.error,
         started_ms=row.started_ms,

@@ -6,7 +6,7 @@ from sqlalchemy import Connection, inspect, text
 
 from thinkaloud.canon import Refused
 
-HEAD = "0002"
+LATEST_VERSION = "0002"
 """The newest migration. Known here, so that a database that is up to date costs no import of Alembic."""
 
 SCRIPTS = Path(__file__).with_name("migrations")
@@ -14,12 +14,12 @@ SCRIPTS = Path(__file__).with_name("migrations")
 
 def migrate(conn: Connection) -> None:
     """Run the migrations that are missing, within the caller's transaction: all of them or none."""
-    at = _version(conn)
-    if at == HEAD:
+    version = _version(conn)
+    if version == LATEST_VERSION:
         return
-    if at > HEAD:
+    if version > LATEST_VERSION:
         raise Refused(
-            f"This database was made by a newer Thinkaloud (tables {at}, this version knows {HEAD}). Upgrade "
+            f"This database was made by a newer Thinkaloud (tables {version}, this version knows {LATEST_VERSION}). Upgrade "
             "Thinkaloud, or give this version a folder of its own with THINKALOUD_HOME."
         )
     from alembic import command

@@ -9,44 +9,44 @@ from thinkaloud.store.rows import Owner, Preferences
 from thinkaloud.store.schema import preferences, users
 from thinkaloud.store.texts import json_text
 
-Settings = TypeVar("Settings", bound=msgspec.Struct)
+SettingsT = TypeVar("SettingsT", bound=msgspec.Struct)
 
 
 def read(conn: Connection, owner: Owner) -> Preferences:
     """The owner's wishes; the defaults for whoever has written none."""
-    kept = conn.scalar(select(preferences.c.wishes).where(_of(owner)))
-    return Preferences() if kept is None else _understood(msgspec.json.decode(kept), Preferences)
+    stored = conn.scalar(select(preferences.c.wishes).where(_owned_by(owner)))
+    return Preferences() if stored is None else _decode_known(msgspec.json.decode(stored), Preferences)
 
 
-def write(conn: Connection, owner: Owner, wishes: Preferences, now_ms: int) -> None:
+def write(conn: Connection, owner: Owner, settings: Preferences, now_ms: int) -> None:
     """Remember the owner's wishes, all of them, in place of those before."""
-    kept = {"wishes": json_text(wishes, "Preferences"), "updated_ms": now_ms}
+    values = {"wishes": json_text(settings, "Preferences"), "updated_ms": now_ms}
     # Two first writes at once would both insert; the lock on the user puts them in order.
     conn.execute(select(users.c.key).where(users.c.key == owner.user).with_for_update())
-    if conn.execute(update(preferences).where(_of(owner)).values(kept)).rowcount == 0:
-        conn.execute(insert(preferences).values(user=owner.user, workspace=owner.workspace, **kept))
+    if conn.execute(update(preferences).where(_owned_by(owner)).values(values)).rowcount == 0:
+        conn.execute(insert(preferences).values(user=owner.user, workspace=owner.workspace, **values))
 
 
-def _of(owner: Owner) -> ColumnElement[bool]:
+def _owned_by(owner: Owner) -> ColumnElement[bool]:
     return (preferences.c.user == owner.user) & (preferences.c.workspace == owner.workspace)
 
 
-def _understood(kept: dict[str, Any], shape: type[Settings]) -> Settings:
+def _decode_known(stored: dict[str, Any], shape: type[SettingsT]) -> SettingsT:
     """Settings as far as this version knows them.
 
     A newer version may have written fields and words that this one has never heard of: those are passed over
     here, stay in the database as they are, and are gone when this version writes.
     """
-    told: dict[str, object] = {}
+    values: dict[str, object] = {}
     for field in msgspec.structs.fields(shape):
-        if field.name not in kept:
+        if field.name not in stored:
             continue
-        value = kept[field.name]
+        value = stored[field.name]
         try:
             if isinstance(field.default, msgspec.Struct) and isinstance(value, dict):
-                told[field.name] = _understood(value, type(field.default))
+                values[field.name] = _decode_known(value, type(field.default))
             else:
-                told[field.name] = msgspec.convert(value, field.type)
+                values[field.name] = msgspec.convert(value, field.type)
         except msgspec.ValidationError:
             continue
-    return shape(**told)
+    return shape(**values)

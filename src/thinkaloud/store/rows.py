@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 import msgspec
 
 from thinkaloud.canon import NoticeGiven, Seal, Usage
-from thinkaloud.canon.requests import Level, Tool
+from thinkaloud.canon.requests import ThinkingLevel, ToolDefinition
 from thinkaloud.context import ContextMode
 from thinkaloud.transcript import Block, Outcome, Reply
 from thinkaloud.view import Policy
@@ -18,7 +18,7 @@ from thinkaloud.view import Policy
 T = TypeVar("T")
 
 
-class State(StrEnum):
+class TurnState(StrEnum):
     """Where a turn stands; all but `running` are for good."""
 
     RUNNING = "running"
@@ -37,7 +37,7 @@ class Role(StrEnum):
     TOOL = "tool"
 
 
-class TitledBy(StrEnum):
+class TitleSource(StrEnum):
     """Where a session's title comes from; one that a person wrote is never replaced."""
 
     NOBODY = ""
@@ -79,7 +79,7 @@ class Workspace(msgspec.Struct, frozen=True):
     created_ms: int
 
 
-class Token(msgspec.Struct, frozen=True):
+class ApiToken(msgspec.Struct, frozen=True):
     """An API token, without its secret: only a hash of that is kept."""
 
     id: str
@@ -96,7 +96,7 @@ class Session(msgspec.Struct, frozen=True):
     id: str
     owner: Owner
     title: str
-    titled_by: TitledBy
+    titled_by: TitleSource
     agent: str
     """The id of the agent that answers unless a turn names another; may be empty."""
     model: str
@@ -111,7 +111,7 @@ class TurnRow(msgspec.Struct, frozen=True):
     id: str
     session: int
     position: int
-    state: State
+    state: TurnState
     agent: str
     model: str
     provider: str
@@ -127,7 +127,7 @@ class TurnRow(msgspec.Struct, frozen=True):
     """JSON of what was asked of this turn beside its messages, for whoever goes on with it."""
 
 
-class Stamps(msgspec.Struct, frozen=True, omit_defaults=True):
+class TurnTimestamps(msgspec.Struct, frozen=True, omit_defaults=True):
     """The four moments that durations are made of; None where nobody knows."""
 
     request_sent_ms: int | None = None
@@ -136,7 +136,7 @@ class Stamps(msgspec.Struct, frozen=True, omit_defaults=True):
     first_text_ms: int | None = None
 
 
-class Message(msgspec.Struct, frozen=True, kw_only=True):
+class StoredMessage(msgspec.Struct, frozen=True, kw_only=True):
     """One message of a session, folded: `content` and `thinking` are texts of their own, parts hold all.
 
     What copies, titles, speech and search of answers use is `content`; no thought is ever in it.
@@ -154,7 +154,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     failed: bool = False
     dialect: str = ""
     model: str = ""
-    stamps: Stamps = Stamps()
+    stamps: TurnTimestamps = TurnTimestamps()
     usage: Usage = Usage()
     raw: Seal | None = None
     """The provider's own assistant message, byte for byte."""
@@ -178,9 +178,9 @@ class AgentSpec(msgspec.Struct, frozen=True, kw_only=True):
     """What it is good for, told to agents that may call it."""
     system: str = ""
     thinking: bool = False
-    level: Level | None = None
+    level: ThinkingLevel | None = None
     budget_tokens: int | None = None
-    tools: tuple[Tool, ...] = ()
+    tools: tuple[ToolDefinition, ...] = ()
     """Tools that whoever asks runs."""
     uses: tuple[str, ...] = ()
     """Names of tools that the gateway runs."""
@@ -196,7 +196,7 @@ class AgentSpec(msgspec.Struct, frozen=True, kw_only=True):
     context_mode: ContextMode = ContextMode.PROVIDER_DEFAULT
 
 
-class Agent(msgspec.Struct, frozen=True):
+class StoredAgent(msgspec.Struct, frozen=True):
     """An agent of a workspace, and who made it."""
 
     key: int
@@ -207,14 +207,14 @@ class Agent(msgspec.Struct, frozen=True):
     updated_ms: int
 
 
-class Render(StrEnum):
+class RenderMode(StrEnum):
     """How the text of a thought is drawn."""
 
     MARKDOWN = "markdown"
     PLAIN = "plain"
 
 
-EXPAND_KEY = "Alt+KeyE"
+DEFAULT_EXPAND_KEY = "Alt+KeyE"
 
 
 class Preferences(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -223,12 +223,12 @@ class Preferences(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     display: Policy = Policy()
     language: str = "en-US"
     context_mode: ContextMode = ContextMode.PROVIDER_DEFAULT
-    render: Render = Render.MARKDOWN
-    expand_key: str = EXPAND_KEY
+    render: RenderMode = RenderMode.MARKDOWN
+    expand_key: str = DEFAULT_EXPAND_KEY
     """The keys that open and close all thinking, such as Alt+KeyE; empty is none."""
 
 
-class Hit(msgspec.Struct, frozen=True):
+class SearchHit(msgspec.Struct, frozen=True):
     """One place where the words were found; `start` and `end` mark them in `snippet`, in code points."""
 
     kind: SearchKind

@@ -38,7 +38,7 @@ def _key() -> Column[int]:
     return Column("key", Key, primary_key=True, autoincrement=True)
 
 
-def _to(table: str, *, name: str = "", nullable: bool = False) -> Column[int]:
+def _foreign_key(table: str, *, name: str = "", nullable: bool = False) -> Column[int]:
     reference = ForeignKey(f"{table}.key", ondelete="CASCADE")
     return Column(name or table.removesuffix("s"), Key, reference, nullable=nullable)
 
@@ -49,8 +49,8 @@ def _text(name: str, default: str | None = "") -> Column[str]:
     return Column(name, Text, nullable=False, server_default=default)
 
 
-def _ms(name: str, *, known: bool = False) -> Column[int]:
-    return Column(name, BigInteger, nullable=not known)
+def _timestamp_ms(name: str, *, required: bool = False) -> Column[int]:
+    return Column(name, BigInteger, nullable=not required)
 
 
 facts = Table("facts", metadata, Column("name", Text, primary_key=True), _text("value"))
@@ -62,7 +62,7 @@ users = Table(
     _key(),
     Column("id", Text, nullable=False, unique=True),
     Column("name", Text, nullable=False, unique=True),
-    _ms("created_ms", known=True),
+    _timestamp_ms("created_ms", required=True),
     sqlite_autoincrement=True,
 )
 
@@ -72,7 +72,7 @@ workspaces = Table(
     _key(),
     Column("id", Text, nullable=False, unique=True),
     Column("name", Text, nullable=False, unique=True),
-    _ms("created_ms", known=True),
+    _timestamp_ms("created_ms", required=True),
     sqlite_autoincrement=True,
 )
 
@@ -88,11 +88,11 @@ tokens = Table(
     metadata,
     _key(),
     Column("id", Text, nullable=False, unique=True),
-    _to("users"),
+    _foreign_key("users"),
     _text("name"),
     Column("hash", LargeBinary, nullable=False, unique=True),
-    _ms("created_ms", known=True),
-    _ms("revoked_ms"),
+    _timestamp_ms("created_ms", required=True),
+    _timestamp_ms("revoked_ms"),
 )
 
 sessions = Table(
@@ -100,15 +100,15 @@ sessions = Table(
     metadata,
     _key(),
     Column("id", Text, nullable=False, unique=True),
-    _to("users"),
-    _to("workspaces"),
+    _foreign_key("users"),
+    _foreign_key("workspaces"),
     _text("title"),
     _text("titled_by"),
     _text("agent"),
     _text("model"),
     Column("whole", Boolean, nullable=False, server_default="1"),
-    _ms("created_ms", known=True),
-    _ms("updated_ms", known=True),
+    _timestamp_ms("created_ms", required=True),
+    _timestamp_ms("updated_ms", required=True),
     sqlite_autoincrement=True,
 )
 """A session that is being imported is not `whole` and not seen; one that was left so is taken away."""
@@ -119,7 +119,7 @@ turns = Table(
     metadata,
     _key(),
     Column("id", Text, nullable=False, unique=True),
-    _to("sessions"),
+    _foreign_key("sessions"),
     Column("position", Integer, nullable=False),
     _text("state", "running"),
     _text("agent"),
@@ -128,11 +128,11 @@ turns = Table(
     _text("prefix"),
     _text("idempotency_key", None),
     Column("request_hash", LargeBinary),
-    _ms("created_ms", known=True),
-    _ms("ended_ms"),
+    _timestamp_ms("created_ms", required=True),
+    _timestamp_ms("ended_ms"),
     _text("writer"),
     Column("epoch", Integer, nullable=False, server_default="0"),
-    _ms("lease_until_ms"),
+    _timestamp_ms("lease_until_ms"),
     Column("timing_kept", Boolean, nullable=False, server_default="1"),
     _text("wishes"),
     UniqueConstraint("session", "position"),
@@ -158,7 +158,7 @@ messages = Table(
     "messages",
     metadata,
     _key(),
-    _to("turns"),
+    _foreign_key("turns"),
     Column("position", Integer, nullable=False),
     Column("role", Text, nullable=False),
     _text("content"),
@@ -169,12 +169,12 @@ messages = Table(
     Column("failed", Boolean, nullable=False, server_default="0"),
     _text("dialect"),
     _text("model"),
-    _ms("request_sent_ms"),
-    _ms("first_reasoning_ms"),
-    _ms("last_reasoning_ms"),
-    _ms("first_text_ms"),
-    _ms("started_ms"),
-    _ms("ended_ms"),
+    _timestamp_ms("request_sent_ms"),
+    _timestamp_ms("first_reasoning_ms"),
+    _timestamp_ms("last_reasoning_ms"),
+    _timestamp_ms("first_text_ms"),
+    _timestamp_ms("started_ms"),
+    _timestamp_ms("ended_ms"),
     Column("input_tokens", BigInteger),
     Column("output_tokens", BigInteger),
     Column("reasoning_tokens", BigInteger),
@@ -208,8 +208,8 @@ parts = Table(
     _text("seals"),
     _text("result", None),
     _text("error"),
-    _ms("started_ms"),
-    _ms("ended_ms"),
+    _timestamp_ms("started_ms"),
+    _timestamp_ms("ended_ms"),
     _text("approval"),
     _text("settled_by"),
 )
@@ -219,12 +219,12 @@ agents = Table(
     metadata,
     _key(),
     Column("id", Text, nullable=False, unique=True),
-    _to("users"),
-    _to("workspaces"),
+    _foreign_key("users"),
+    _foreign_key("workspaces"),
     _text("name"),
     _text("spec"),
-    _ms("created_ms", known=True),
-    _ms("updated_ms", known=True),
+    _timestamp_ms("created_ms", required=True),
+    _timestamp_ms("updated_ms", required=True),
 )
 Index(None, agents.c.workspace, agents.c.key)
 
@@ -234,17 +234,17 @@ preferences = Table(
     Column("user", Key, ForeignKey("users.key", ondelete="CASCADE"), primary_key=True),
     Column("workspace", Key, ForeignKey("workspaces.key", ondelete="CASCADE"), primary_key=True),
     _text("wishes"),
-    _ms("updated_ms", known=True),
+    _timestamp_ms("updated_ms", required=True),
 )
 
-found = Table(
+search_rows = Table(
     "found",
     metadata,
     _key(),
-    _to("messages"),
+    _foreign_key("messages"),
     Column("block", Integer),
     Column("kind", Text, nullable=False),
     sqlite_autoincrement=True,
 )
 """One row for each text that search knows; the index itself has the same key and belongs to the engine."""
-Index(None, found.c.message)
+Index(None, search_rows.c.message)

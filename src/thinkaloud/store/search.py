@@ -28,48 +28,48 @@ from sqlalchemy import (
 
 from thinkaloud.canon import Kind, Refused
 from thinkaloud.store import search_sqlite
-from thinkaloud.store.paging import bounded, cursor, place_after
-from thinkaloud.store.rows import Hit, Owner, Page, Role, SearchKind
-from thinkaloud.store.schema import facts, found, messages, parts, sessions, turns
-from thinkaloud.store.search_folding import FOLD_VERSION, fold_text
-from thinkaloud.store.search_snippets import snippet
-from thinkaloud.store.search_words import Phrase, read_words
+from thinkaloud.store.paging import encode_cursor, rows_to_fetch, sort_key_after
+from thinkaloud.store.rows import Owner, Page, Role, SearchHit, SearchKind
+from thinkaloud.store.schema import facts, messages, parts, search_rows, sessions, turns
+from thinkaloud.store.search_folding import FOLD_VERSION, normalize_text
+from thinkaloud.store.search_snippets import make_snippet
+from thinkaloud.store.search_words import Phrase, parse_query
 
-FACT = "search_fold_version"
-AT_ONCE = 200
-_NEWEST = 2**63 - 1
+FOLD_VERSION_FACT = "search_fold_version"
+BATCH_SIZE = 200
+_MAX_KEY = 2**63 - 1
 
 
-class Engine(Protocol):
+class SearchBackend(Protocol):
     """What a database must bring for itself: rows of folded words, found by tags and phrases."""
 
     def create(self, conn: Connection) -> None:
         """Make an empty index."""
 
-    def add(self, conn: Connection, entries: Sequence[search_sqlite.Entry]) -> None:
+    def add(self, conn: Connection, entries: Sequence[search_sqlite.IndexEntry]) -> None:
         """Take rows into the index."""
 
-    def remove(self, conn: Connection, entries: Sequence[search_sqlite.Entry]) -> None:
+    def remove(self, conn: Connection, entries: Sequence[search_sqlite.IndexEntry]) -> None:
         """Take rows out again; each is exactly as it was added."""
 
     def clear(self, conn: Connection) -> None:
         """Take everything out."""
 
-    def keys(
-        self, conn: Connection, tags: Sequence[str], phrases: Sequence[Phrase], before: int, most: int
+    def matching_keys(
+        self, conn: Connection, tags: Sequence[str], phrases: Sequence[Phrase], before_key: int, limit: int
     ) -> Sequence[int]:
         """The newest rows under one of these tags that have all the phrases."""
 
 
-_ENGINES: Mapping[str, Engine] = {"sqlite": search_sqlite}
+_BACKENDS: Mapping[str, SearchBackend] = {"sqlite": search_sqlite}
 
-_ASKED = select(
+_PROMPT_TEXTS = select(
     messages.c.key,
     cast(null(), Integer),
     case((messages.c.role == Role.USER, literal(SearchKind.PROMPT)), else_=literal(SearchKind.TOOL)),
 ).where(messages.c.role != Role.ASSISTANT, messages.c.content != "")
 
-_SAID = (
+_PART_TEXTS = (
     select(
         parts.c.message,
         parts.c.number,
@@ -84,11 +84,11 @@ _SAID = (
     .order_by(parts.c.message, parts.c.position)
 )
 
-_FOUND: Select[Any] = (
+_SEARCH_ROWS: Select[Any] = (
     select(
-        found.c.key,
-        found.c.kind,
-        found.c.block,
+        search_rows.c.key,
+        search_rows.c.kind,
+        search_rows.c.block,
         func.coalesce(parts.c.name, messages.c.name).label("name"),
         func.coalesce(parts.c.text, messages.c.content).label("text"),
         parts.c.result,
@@ -100,108 +100,125 @@ _FOUND: Select[Any] = (
         turns.c.id.label("turn"),
         turns.c.created_ms,
     )
-    .select_from(found.join(messages).join(turns).join(sessions))
-    .outerjoin(parts, and_(parts.c.message == found.c.message, parts.c.number == found.c.block))
+    .select_from(search_rows.join(messages).join(turns).join(sessions))
+    .outerjoin(parts, and_(parts.c.message == search_rows.c.message, parts.c.number == search_rows.c.block))
 )
 
 
 def create(conn: Connection) -> None:
     """Make an empty index; for migrations."""
-    _engine(conn).create(conn)
-    _remember_folding(conn)
+    _backend(conn).create(conn)
+    _store_fold_version(conn)
 
 
-def current(conn: Connection) -> bool:
+def index_current(conn: Connection) -> bool:
     """Whether the index was made by the same folding of text as this one; if not, `rebuild` it."""
-    return conn.scalar(select(facts.c.value).where(facts.c.name == FACT)) == FOLD_VERSION
+    return conn.scalar(select(facts.c.value).where(facts.c.name == FOLD_VERSION_FACT)) == FOLD_VERSION
 
 
-def rebuild(conn: Connection) -> None:
+def rebuild_index(conn: Connection) -> None:
     """Make the index anew from what is kept."""
-    _engine(conn).clear(conn)
-    conn.execute(delete(found))
-    some = select(messages.c.key).order_by(messages.c.key).limit(AT_ONCE)
+    _backend(conn).clear(conn)
+    conn.execute(delete(search_rows))
+    query = select(messages.c.key).order_by(messages.c.key).limit(BATCH_SIZE)
     last = 0
-    while batch := conn.scalars(some.where(messages.c.key > last)).all():
-        index(conn, batch)
+    while batch := conn.scalars(query.where(messages.c.key > last)).all():
+        index_messages(conn, batch)
         last = batch[-1]
-    _remember_folding(conn)
+    _store_fold_version(conn)
 
 
-def index(conn: Connection, of: Collection[int], folded: Mapping[str, str] | None = None) -> None:
+def index_messages(
+    conn: Connection, message_keys: Collection[int], normalized: Mapping[str, str] | None = None
+) -> None:
     """Make these messages findable, once; `folded` are texts of theirs that were folded beforehand."""
-    for batch in _batches(of):
-        for texts, message in ((_ASKED, messages.c.key), (_SAID, parts.c.message)):
+    for batch in _batches(message_keys):
+        for texts_query, message in ((_PROMPT_TEXTS, messages.c.key), (_PART_TEXTS, parts.c.message)):
             conn.execute(
-                insert(found).from_select(["message", "block", "kind"], texts.where(message.in_(batch)))
+                insert(search_rows).from_select(
+                    ["message", "block", "kind"], texts_query.where(message.in_(batch))
+                )
             )
-        rows = conn.execute(_FOUND.where(found.c.message.in_(batch)).order_by(found.c.key)).all()
+        rows = conn.execute(
+            _SEARCH_ROWS.where(search_rows.c.message.in_(batch)).order_by(search_rows.c.key)
+        ).all()
         if rows:
-            _engine(conn).add(conn, [_entry(row, folded or {}) for row in rows])
+            _backend(conn).add(conn, [_index_entry(row, normalized or {}) for row in rows])
 
 
-def forget(conn: Connection, of: Collection[int]) -> None:
+def remove_messages(conn: Connection, message_keys: Collection[int]) -> None:
     """Make these messages unfindable. They must still be there, as they were."""
-    for batch in _batches(of):
-        rows = conn.execute(_FOUND.where(found.c.message.in_(batch))).all()
+    for batch in _batches(message_keys):
+        rows = conn.execute(_SEARCH_ROWS.where(search_rows.c.message.in_(batch))).all()
         if rows:
-            _engine(conn).remove(conn, [_entry(row, {}) for row in rows])
-            conn.execute(delete(found).where(found.c.message.in_(batch)))
+            _backend(conn).remove(conn, [_index_entry(row, {}) for row in rows])
+            conn.execute(delete(search_rows).where(search_rows.c.message.in_(batch)))
 
 
 def find(
     conn: Connection, owner: Owner, words: str, *, kinds: frozenset[SearchKind], limit: int, after: str = ""
-) -> Page[Hit]:
+) -> Page[SearchHit]:
     """Where the owner's texts of these kinds have all the words."""
-    phrases = read_words(words)
+    phrases = parse_query(words)
     if not kinds:
         raise Refused(f"Say what to search in: one or more of {', '.join(SearchKind)}.")
-    (before,) = place_after(after, 1) or (_NEWEST,)
+    (before_key,) = sort_key_after(after, 1) or (_MAX_KEY,)
     tags = sorted(_tag(owner.user, owner.workspace, kind) for kind in kinds)
-    keys = _engine(conn).keys(conn, tags, phrases, before, bounded(limit))
-    mine = (
+    keys = _backend(conn).matching_keys(conn, tags, phrases, before_key, rows_to_fetch(limit))
+    conditions = (
         sessions.c.user == owner.user,
         sessions.c.workspace == owner.workspace,
         sessions.c.whole,
-        found.c.kind.in_(kinds),
+        search_rows.c.kind.in_(kinds),
     )
-    rows = conn.execute(_FOUND.where(*mine, found.c.key.in_(keys[:limit])).order_by(found.c.key.desc()))
-    more = cursor((keys[limit - 1],)) if len(keys) > limit else ""
-    return Page(tuple(_hit(row, phrases) for row in rows), more)
+    rows = conn.execute(
+        _SEARCH_ROWS.where(*conditions, search_rows.c.key.in_(keys[:limit])).order_by(
+            search_rows.c.key.desc()
+        )
+    )
+    next_cursor = encode_cursor((keys[limit - 1],)) if len(keys) > limit else ""
+    return Page(tuple(_hit_from_row(row, phrases) for row in rows), next_cursor)
 
 
-def _engine(conn: Connection) -> Engine:
-    return _ENGINES[conn.dialect.name]
+def _backend(conn: Connection) -> SearchBackend:
+    return _BACKENDS[conn.dialect.name]
 
 
 def _batches(keys: Collection[int]) -> Iterator[Sequence[int]]:
-    told = sorted(keys)
-    for start in range(0, len(told), AT_ONCE):
-        yield told[start : start + AT_ONCE]
+    sorted_keys = sorted(keys)
+    for start in range(0, len(sorted_keys), BATCH_SIZE):
+        yield sorted_keys[start : start + BATCH_SIZE]
 
 
-def _remember_folding(conn: Connection) -> None:
-    if conn.execute(update(facts).where(facts.c.name == FACT).values(value=FOLD_VERSION)).rowcount == 0:
-        conn.execute(insert(facts).values(name=FACT, value=FOLD_VERSION))
+def _store_fold_version(conn: Connection) -> None:
+    if (
+        conn.execute(
+            update(facts).where(facts.c.name == FOLD_VERSION_FACT).values(value=FOLD_VERSION)
+        ).rowcount
+        == 0
+    ):
+        conn.execute(insert(facts).values(name=FOLD_VERSION_FACT, value=FOLD_VERSION))
 
 
 def _tag(user: int, workspace: int, kind: str) -> str:
     return f"u{user}w{workspace}{kind}"
 
 
-def _entry(row: Row[Any], folded: Mapping[str, str]) -> search_sqlite.Entry:
-    norm = " ".join(filter(None, (folded.get(text) or fold_text(text) for text in _texts(row))))
+def _index_entry(row: Row[Any], normalized: Mapping[str, str]) -> search_sqlite.IndexEntry:
+    norm = " ".join(
+        filter(None, (normalized.get(text) or normalize_text(text) for text in _searchable_texts(row)))
+    )
     return {"key": row.key, "norm": norm, "tags": _tag(row.user, row.workspace, row.kind)}
 
 
-def _texts(row: Row[Any]) -> list[str]:
+def _searchable_texts(row: Row[Any]) -> list[str]:
     """All that can be found in a row: of a tool its name, what it was given, and what came back."""
-    told = (row.name, row.text, row.result, row.error) if row.kind == SearchKind.TOOL else (row.text,)
-    return list(filter(None, told))
+    values = (row.name, row.text, row.result, row.error) if row.kind == SearchKind.TOOL else (row.text,)
+    return list(filter(None, values))
 
 
-def _hit(row: Row[Any], phrases: Sequence[Phrase]) -> Hit:
-    shown, marks = snippet("\n".join(_texts(row)), phrases)
-    return Hit(
-        SearchKind(row.kind), row.session, row.title, row.turn, row.block, shown, marks, row.created_ms
+def _hit_from_row(row: Row[Any], phrases: Sequence[Phrase]) -> SearchHit:
+    excerpt, marks = make_snippet("\n".join(_searchable_texts(row)), phrases)
+    return SearchHit(
+        SearchKind(row.kind), row.session, row.title, row.turn, row.block, excerpt, marks, row.created_ms
     )

@@ -13,14 +13,14 @@ from functools import lru_cache
 from itertools import groupby
 from typing import NamedTuple
 
-RULES = 1
-FOLD_VERSION = f"{RULES}, Unicode {unicodedata.unidata_version}"
+RULES_VERSION = 1
+FOLD_VERSION = f"{RULES_VERSION}, Unicode {unicodedata.unidata_version}"
 
 _CHUNK = re.compile("[^\\s\u200b]+")  # a space without width is a space
 _ASCII_WORD = re.compile(r"[A-Za-z0-9]+")
 _CACHED_CHARACTERS = 32
 
-_ALONE = re.compile(
+_SINGLE_CHARACTER_WORD = re.compile(
     "["
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Myanmar, Khmer
     "\u2e80-\u2fdf\u3005-\u3007\u3040-\u318f\u31a0-\u31bf\u31f0-\u31ff"  # radicals, kana, bopomofo
@@ -28,10 +28,12 @@ _ALONE = re.compile(
     "\u2600-\u27bf\U0001f000-\U0001faff"  # emoji
     "]"
 )
-_STROKED = str.maketrans({"æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ħ": "h", "ı": "i", "ł": "l", "ŧ": "t"})
+_STROKED_LETTERS = str.maketrans(
+    {"æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ħ": "h", "ı": "i", "ł": "l", "ŧ": "t"}
+)
 _INVISIBLE = re.compile("[\u034f\ufe00-\ufe0f\U000e0100-\U000e01ef]")
 _HANGUL_PARTS = re.compile("[\u1100-\u11ff\uac00-\ud7a3][\u1160-\u11ff]")
-_JOINED = re.compile("\u200d.|.[\uff9e\uff9f\U0001f3fb-\U0001f3ff]", re.DOTALL)
+_JOINED_PAIR = re.compile("\u200d.|.[\uff9e\uff9f\U0001f3fb-\U0001f3ff]", re.DOTALL)
 
 
 class Word(NamedTuple):
@@ -45,18 +47,20 @@ class Word(NamedTuple):
 def words(text: str) -> Iterator[Word]:
     """The words of a text, in order."""
     for chunk in _CHUNK.finditer(text):
-        at, said = chunk.start(), chunk.group()
-        for word in _remembered(said) if len(said) <= _CACHED_CHARACTERS else _words_in(said):
-            yield Word(word.text, at + word.start, at + word.end)
+        offset, chunk_text = chunk.start(), chunk.group()
+        for word in (
+            _cached_words(chunk_text) if len(chunk_text) <= _CACHED_CHARACTERS else _words_in(chunk_text)
+        ):
+            yield Word(word.text, offset + word.start, offset + word.end)
 
 
-def fold_text(text: str) -> str:
+def normalize_text(text: str) -> str:
     """The words of a text with a space between each two; folding that again changes nothing."""
     return " ".join(word.text for word in words(text))
 
 
 @lru_cache(maxsize=16_384)
-def _remembered(chunk: str) -> tuple[Word, ...]:
+def _cached_words(chunk: str) -> tuple[Word, ...]:
     return _words_in(chunk)
 
 
@@ -64,62 +68,72 @@ def _words_in(chunk: str) -> tuple[Word, ...]:
     if chunk.isascii():
         return tuple(Word(m.group().lower(), m.start(), m.end()) for m in _ASCII_WORD.finditer(chunk))
     letters = [
-        Word(letter, *place) for place in _characters(chunk) for letter in _folded(chunk[slice(*place)])
+        Word(letter, *span)
+        for span in _characters(chunk)
+        for letter in _normalize_character(chunk[slice(*span)])
     ]
-    found: list[Word] = []
-    for sort, run in groupby(letters, lambda letter: _sort(letter.text)):
-        if sort == "alone":
-            found += run
-        elif sort == "joined":
-            told = list(run)
-            found.append(Word("".join(letter.text for letter in told), told[0].start, told[-1].end))
-    return tuple(found)
+    result: list[Word] = []
+    for word_kind, run in groupby(letters, lambda letter: _word_kind(letter.text)):
+        if word_kind == "alone":
+            result += run
+        elif word_kind == "joined":
+            joined_letters = list(run)
+            result.append(
+                Word(
+                    "".join(letter.text for letter in joined_letters),
+                    joined_letters[0].start,
+                    joined_letters[-1].end,
+                )
+            )
+    return tuple(result)
 
 
 def _characters(chunk: str) -> Iterator[tuple[int, int]]:
     """Where characters begin and end, each with the marks on it: folding looks at them one by one."""
     start = 0
-    for at in range(1, len(chunk)):
-        if not _goes_on(chunk[at - 1 : at + 1]):
-            yield start, at
-            start = at
+    for index in range(1, len(chunk)):
+        if not _continues_character(chunk[index - 1 : index + 1]):
+            yield start, index
+            start = index
     yield start, len(chunk)
 
 
-def _goes_on(pair: str) -> bool:
+def _continues_character(pair: str) -> bool:
     category = unicodedata.category(pair[1])
-    return category[0] == "M" or category == "Cf" or bool(_HANGUL_PARTS.match(pair) or _JOINED.match(pair))
+    return (
+        category[0] == "M" or category == "Cf" or bool(_HANGUL_PARTS.match(pair) or _JOINED_PAIR.match(pair))
+    )
 
 
 @lru_cache(maxsize=16_384)
-def _folded(character: str) -> str:
-    plain = _unmarked(unicodedata.normalize("NFKD", character)).casefold().translate(_STROKED)
-    return unicodedata.normalize("NFC", _unmarked(unicodedata.normalize("NFKD", plain)))
+def _normalize_character(character: str) -> str:
+    plain = _without_marks(unicodedata.normalize("NFKD", character)).casefold().translate(_STROKED_LETTERS)
+    return unicodedata.normalize("NFC", _without_marks(unicodedata.normalize("NFKD", plain)))
 
 
-def _unmarked(text: str) -> str:
-    return "".join(letter for letter in text if not _mark(letter))
+def _without_marks(text: str) -> str:
+    return "".join(letter for letter in text if not _ignorable_mark(letter))
 
 
-def _mark(letter: str) -> bool:
+def _ignorable_mark(letter: str) -> bool:
     """Whether a letter is the same without it. Vowel signs and the voicing of kana are not of this sort."""
-    place = unicodedata.combining(letter)
+    combining_class = unicodedata.combining(letter)
     return (
-        10 <= place <= 36  # points of Hebrew, Arabic and Syriac
-        or place >= 200  # above, below and through a letter
+        10 <= combining_class <= 36  # points of Hebrew, Arabic and Syriac
+        or combining_class >= 200  # above, below and through a letter
         or unicodedata.category(letter) in ("Cf", "Me")
         or _INVISIBLE.match(letter) is not None
     )
 
 
-def one_letter_words(word: str) -> bool:
+def single_character_word(word: str) -> bool:
     """Whether words of this script are single characters, which nothing can be the beginning of."""
-    return _ALONE.match(word) is not None
+    return _SINGLE_CHARACTER_WORD.match(word) is not None
 
 
-def _sort(letter: str) -> str:
+def _word_kind(letter: str) -> str:
     """How a letter makes words: joined to its neighbours, alone, or not at all."""
     category = unicodedata.category(letter)[0]
-    if _ALONE.match(letter):
+    if _SINGLE_CHARACTER_WORD.match(letter):
         return "alone" if category in "LMNS" else ""
     return "joined" if category in "LMN" else ""

@@ -9,63 +9,71 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
-from thinkaloud.store.search_words import Phrase, places
-from thinkaloud.view.graphemes import ELLIPSIS, foot, head
+from thinkaloud.store.search_words import Phrase, find_phrases
+from thinkaloud.view.graphemes import ELLIPSIS, first_code_points, last_code_points
 
-BEFORE = 50
-LENGTH = 160
+CONTEXT_BEFORE = 50
+SNIPPET_LENGTH = 160
 
-Span = tuple[int, int]
+MarkSpan = tuple[int, int]
 _CHUNK = re.compile(r"\S+")
 _WORD_STARTS = re.compile(r"(?<=\s)(?=\w)")
 _WORD_ENDS = re.compile(r"(?<=\S)(?=\s)")
 
 
-def snippet(text: str, phrases: Sequence[Phrase]) -> tuple[str, tuple[Span, ...]]:
+def make_snippet(text: str, phrases: Sequence[Phrase]) -> tuple[str, tuple[MarkSpan, ...]]:
     """The snippet and its marks."""
-    first = next(places(text, phrases), (0, 0))
-    left, right = _window(text, first[0])
-    window = text[left:right]
-    here = [(first[0] - left, min(first[1], right) - left)] if first[1] else []
-    shown, marks = _one_line(window, _united([*here, *places(window, phrases)]))
-    lead = ELLIPSIS if text[:left].strip() else ""
-    rest = ELLIPSIS if text[right:].strip() else ""
-    return lead + shown + rest, tuple((start + len(lead), end + len(lead)) for start, end in marks)
+    first = next(find_phrases(text, phrases), (0, 0))
+    start_offset, end_offset = _window(text, first[0])
+    window = text[start_offset:end_offset]
+    first_mark = [(first[0] - start_offset, min(first[1], end_offset) - start_offset)] if first[1] else []
+    line, marks = _one_line(window, _merge_spans([*first_mark, *find_phrases(window, phrases)]))
+    prefix = ELLIPSIS if text[:start_offset].strip() else ""
+    suffix = ELLIPSIS if text[end_offset:].strip() else ""
+    return prefix + line + suffix, tuple((start + len(prefix), end + len(prefix)) for start, end in marks)
 
 
-def _window(text: str, at: int) -> Span:
+def _window(text: str, offset: int) -> MarkSpan:
     """About `LENGTH` code points, some of them before this place."""
-    before = foot(text[max(0, at - BEFORE - 1) : at], BEFORE)
-    if len(before) < at:
-        starts = (match.start() for match in _WORD_STARTS.finditer(before, 0, len(before) // 2 + 1))
-        before = before[next(starts, 0) :]
-    room = LENGTH - len(before)
-    after = head(text[at : at + room + 1], room) or text[at : at + room]  # one character, with endless marks
-    if at + len(after) < len(text):
-        ends = [match.start() for match in _WORD_ENDS.finditer(after, len(after) // 2)]
-        after = after[: ends[-1]] if ends else after
-    return at - len(before), at + len(after)
+    text_before = last_code_points(text[max(0, offset - CONTEXT_BEFORE - 1) : offset], CONTEXT_BEFORE)
+    if len(text_before) < offset:
+        starts = (match.start() for match in _WORD_STARTS.finditer(text_before, 0, len(text_before) // 2 + 1))
+        text_before = text_before[next(starts, 0) :]
+    space_after = SNIPPET_LENGTH - len(text_before)
+    text_after = (
+        first_code_points(text[offset : offset + space_after + 1], space_after)
+        or text[offset : offset + space_after]
+    )  # one character, with endless marks
+    if offset + len(text_after) < len(text):
+        ends = [match.start() for match in _WORD_ENDS.finditer(text_after, len(text_after) // 2)]
+        text_after = text_after[: ends[-1]] if ends else text_after
+    return offset - len(text_before), offset + len(text_after)
 
 
-def _united(spans: Iterable[Span]) -> list[Span]:
+def _merge_spans(spans: Iterable[MarkSpan]) -> list[MarkSpan]:
     """The same places in order, with those that touch or overlap made one."""
-    united: list[Span] = []
+    merged: list[MarkSpan] = []
     for start, end in sorted(spans):
-        if united and start <= united[-1][1]:
-            united[-1] = (united[-1][0], max(end, united[-1][1]))
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
         else:
-            united.append((start, end))
-    return united
+            merged.append((start, end))
+    return merged
 
 
-def _one_line(window: str, spans: Iterable[Span]) -> tuple[str, list[Span]]:
+def _one_line(window: str, spans: Iterable[MarkSpan]) -> tuple[str, list[MarkSpan]]:
     """The window with one space in place of each gap, and where the places in it have gone."""
     chunks = list(_CHUNK.finditer(window))
     starts = [chunk.start() for chunk in chunks]
-    shown = list(accumulate((len(chunk.group()) + 1 for chunk in chunks), initial=0))
-    moved = []
+    line_offsets = list(accumulate((len(chunk.group()) + 1 for chunk in chunks), initial=0))
+    line_spans = []
     for start, end in spans:
-        one, other = bisect_right(starts, start) - 1, bisect_left(starts, end) - 1
-        stop = min(end, chunks[other].end())
-        moved.append((shown[one] + start - starts[one], shown[other] + stop - starts[other]))
-    return " ".join(chunk.group() for chunk in chunks), moved
+        first_chunk, last_chunk = bisect_right(starts, start) - 1, bisect_left(starts, end) - 1
+        stop = min(end, chunks[last_chunk].end())
+        line_spans.append(
+            (
+                line_offsets[first_chunk] + start - starts[first_chunk],
+                line_offsets[last_chunk] + stop - starts[last_chunk],
+            )
+        )
+    return " ".join(chunk.group() for chunk in chunks), line_spans

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, text
 
 from thinkaloud.store.search_words import Phrase
 
-Entry = dict[str, int | str]
+IndexEntry = dict[str, int | str]
 """`key`, `norm` (folded text) and `tags`."""
 
 # The `ascii` tokenizer splits folded text at its spaces and leaves all other letters as they are.
@@ -34,12 +34,12 @@ def create(conn: Connection) -> None:
     conn.execute(_CREATE)
 
 
-def add(conn: Connection, entries: Sequence[Entry]) -> None:
+def add(conn: Connection, entries: Sequence[IndexEntry]) -> None:
     """Take rows into the index."""
     conn.execute(_ADD, entries)
 
 
-def remove(conn: Connection, entries: Sequence[Entry]) -> None:
+def remove(conn: Connection, entries: Sequence[IndexEntry]) -> None:
     """Take rows out again; each must be exactly as it was added."""
     conn.execute(_REMOVE, entries)
 
@@ -49,16 +49,16 @@ def clear(conn: Connection) -> None:
     conn.execute(_CLEAR)
 
 
-def keys(
-    conn: Connection, tags: Sequence[str], phrases: Sequence[Phrase], before: int, most: int
+def matching_keys(
+    conn: Connection, tags: Sequence[str], phrases: Sequence[Phrase], before_key: int, limit: int
 ) -> Sequence[int]:
     """The newest rows under one of these tags that have all the phrases."""
     scope = " OR ".join(tags)
-    wanted = " AND ".join(map(_quoted, phrases))
-    matching = f"tags : ({scope}) AND norm : ({wanted})"
-    return conn.scalars(_FIND, {"wanted": matching, "before": before, "most": most}).all()
+    phrase_query = " AND ".join(map(_quote_phrase, phrases))
+    match_query = f"tags : ({scope}) AND norm : ({phrase_query})"
+    return conn.scalars(_FIND, {"wanted": match_query, "before": before_key, "most": limit}).all()
 
 
-def _quoted(phrase: Phrase) -> str:
+def _quote_phrase(phrase: Phrase) -> str:
     # Folded words are letters and digits, so that no quote can end early.
-    return f'"{" ".join(phrase.words)}"{" *" if phrase.begun else ""}'
+    return f'"{" ".join(phrase.words)}"{" *" if phrase.prefix else ""}'

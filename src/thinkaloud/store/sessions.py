@@ -7,12 +7,12 @@ from sqlalchemy import delete as delete_rows
 
 from thinkaloud.canon import Refused
 from thinkaloud.store import ids, search
-from thinkaloud.store.paging import bounded, page, place_after
-from thinkaloud.store.rows import Owner, Page, Session, State, TitledBy, TurnRow
+from thinkaloud.store.paging import make_page, rows_to_fetch, sort_key_after
+from thinkaloud.store.rows import Owner, Page, Session, TitleSource, TurnRow, TurnState
 from thinkaloud.store.schema import messages, sessions, turns
-from thinkaloud.store.texts import short, storable
+from thinkaloud.store.texts import bounded_text, storable
 
-MOST_TITLE_CHARACTERS = 200
+MAX_TITLE_CHARACTERS = 200
 
 
 class SessionGone(Refused):
@@ -27,89 +27,89 @@ def create(
     conn: Connection, owner: Owner, *, now_ms: int, title: str = "", agent: str = "", model: str = ""
 ) -> Session:
     """A new session; a title given here is its owner's and stays."""
-    made = {
+    values = {
         "id": ids.new("ses"),
         "user": owner.user,
         "workspace": owner.workspace,
-        "title": _title(title),
-        "titled_by": TitledBy.PERSON if title else TitledBy.NOBODY,
+        "title": _checked_title(title),
+        "titled_by": TitleSource.PERSON if title else TitleSource.NOBODY,
         "agent": storable(agent),
         "model": storable(model),
         "created_ms": now_ms,
         "updated_ms": now_ms,
     }
-    return _session(conn.execute(insert(sessions).values(made).returning(sessions)).one())
+    return _session_from_row(conn.execute(insert(sessions).values(values).returning(sessions)).one())
 
 
 def get(conn: Connection, owner: Owner, session_id: str) -> Session | None:
     """A session of this owner; None when there is none with that id, or it is somebody else's."""
-    if not ids.fits("ses", session_id):
+    if not ids.matches("ses", session_id):
         return None
-    row = conn.execute(select(sessions).where(seen_by(owner), sessions.c.id == session_id)).one_or_none()
-    return None if row is None else _session(row)
+    row = conn.execute(select(sessions).where(visible_to(owner), sessions.c.id == session_id)).one_or_none()
+    return None if row is None else _session_from_row(row)
 
 
-def listed(conn: Connection, owner: Owner, *, limit: int, after: str = "") -> Page[Session]:
+def list_page(conn: Connection, owner: Owner, *, limit: int, after: str = "") -> Page[Session]:
     """The owner's sessions, the one that was last used first."""
     order = tuple_(sessions.c.updated_ms, sessions.c.key)
-    query = select(sessions).where(seen_by(owner)).limit(bounded(limit))
-    if place := place_after(after, 2):
-        query = query.where(order < tuple_(*place))
+    query = select(sessions).where(visible_to(owner)).limit(rows_to_fetch(limit))
+    if sort_key := sort_key_after(after, 2):
+        query = query.where(order < tuple_(*sort_key))
     rows = conn.execute(query.order_by(sessions.c.updated_ms.desc(), sessions.c.key.desc())).all()
-    return page(rows, limit, _session, lambda row: (row.updated_ms, row.key))
+    return make_page(rows, limit, _session_from_row, lambda row: (row.updated_ms, row.key))
 
 
 def rename(conn: Connection, owner: Owner, session_id: str, title: str, now_ms: int) -> Session | None:
     """Give a session the title that its owner wants; an empty one leaves it to the next answer."""
-    if not ids.fits("ses", session_id):
+    if not ids.matches("ses", session_id):
         return None
-    named = {
-        "title": _title(title),
-        "titled_by": TitledBy.PERSON if title else TitledBy.NOBODY,
+    values = {
+        "title": _checked_title(title),
+        "titled_by": TitleSource.PERSON if title else TitleSource.NOBODY,
         "updated_ms": now_ms,
     }
-    mine = update(sessions).where(owned_by(owner), sessions.c.id == session_id)
-    row = conn.execute(mine.values(named).returning(sessions)).one_or_none()
-    return None if row is None else _session(row)
+    statement = update(sessions).where(owned_by(owner), sessions.c.id == session_id)
+    row = conn.execute(statement.values(values).returning(sessions)).one_or_none()
+    return None if row is None else _session_from_row(row)
 
 
-def change(
+def update_defaults(
     conn: Connection, session: Session, *, now_ms: int, agent: str | None = None, model: str | None = None
 ) -> Session | None:
     """Say who answers in a session from now on; None leaves either as it is."""
-    told = {"agent": agent, "model": model}
-    named = {name: storable(value) for name, value in told.items() if value is not None}
-    mine = update(sessions).where(owned_by(session.owner), sessions.c.key == session.key)
-    row = conn.execute(mine.values(named | {"updated_ms": now_ms}).returning(sessions)).one_or_none()
-    return None if row is None else _session(row)
+    requested = {"agent": agent, "model": model}
+    values = {name: storable(value) for name, value in requested.items() if value is not None}
+    statement = update(sessions).where(owned_by(session.owner), sessions.c.key == session.key)
+    row = conn.execute(statement.values(values | {"updated_ms": now_ms}).returning(sessions)).one_or_none()
+    return None if row is None else _session_from_row(row)
 
 
-def of_turn(conn: Connection, owner: Owner, turn: TurnRow) -> Session | None:
+def owned_session_of_turn(conn: Connection, owner: Owner, turn: TurnRow) -> Session | None:
     """The session that a turn of this owner belongs to."""
     row = conn.execute(select(sessions).where(owned_by(owner), sessions.c.key == turn.session)).one_or_none()
-    return None if row is None else _session(row)
+    return None if row is None else _session_from_row(row)
 
 
-def holding(conn: Connection, turn: TurnRow) -> Session | None:
+def session_of_turn(conn: Connection, turn: TurnRow) -> Session | None:
     """The session that a turn is in, whoever owns it: for the gateway itself."""
     row = conn.execute(select(sessions).where(sessions.c.key == turn.session)).one_or_none()
-    return None if row is None else _session(row)
+    return None if row is None else _session_from_row(row)
 
 
 def title_from_answer(conn: Connection, session: int, title: str) -> None:
     """Use the beginning of an answer as a title where nobody has given one; for the gateway itself."""
-    untitled = (sessions.c.key == session, sessions.c.titled_by == TitledBy.NOBODY)
-    named = {"title": storable(title)[:MOST_TITLE_CHARACTERS], "titled_by": TitledBy.ANSWER}
-    conn.execute(update(sessions).where(*untitled).values(named))
+    condition = (sessions.c.key == session, sessions.c.titled_by == TitleSource.NOBODY)
+    values = {"title": storable(title)[:MAX_TITLE_CHARACTERS], "titled_by": TitleSource.ANSWER}
+    conn.execute(update(sessions).where(*condition).values(values))
 
 
 def delete(conn: Connection, owner: Owner, session_id: str) -> bool:
     """Take away a session with all that was said in it; refused while a turn in it runs."""
     session = get(conn, owner, session_id)
-    if session is None or not held(conn, session):
+    if session is None or not lock_session(conn, session):
         return False
     refuse_while_running(conn, session)
-    _take_away(conn, session.key)
+    _delete_session(conn, session.key)
     return True
 
 
@@ -120,17 +120,19 @@ def begin_import(conn: Connection, session: Session) -> None:
 
 def end_import(conn: Connection, session: Session, now_ms: int) -> Session:
     """Show a session that is complete now."""
-    done = update(sessions).where(sessions.c.key == session.key).values(whole=True, updated_ms=now_ms)
-    return _session(conn.execute(done.returning(sessions)).one())
+    statement = update(sessions).where(sessions.c.key == session.key).values(whole=True, updated_ms=now_ms)
+    return _session_from_row(conn.execute(statement.returning(sessions)).one())
 
 
-def drop_imports(conn: Connection, session: Session | None = None) -> int:
+def drop_partial_imports(conn: Connection, session: Session | None = None) -> int:
     """Take away what an import that failed has left; without a session, what all of them have left."""
     query = select(sessions.c.key).where(~sessions.c.whole)
-    left = conn.scalars(query if session is None else query.where(sessions.c.key == session.key)).all()
-    for key in left:
-        _take_away(conn, key)
-    return len(left)
+    session_keys = conn.scalars(
+        query if session is None else query.where(sessions.c.key == session.key)
+    ).all()
+    for key in session_keys:
+        _delete_session(conn, key)
+    return len(session_keys)
 
 
 def owned_by(owner: Owner) -> ColumnElement[bool]:
@@ -138,12 +140,12 @@ def owned_by(owner: Owner) -> ColumnElement[bool]:
     return (sessions.c.user == owner.user) & (sessions.c.workspace == owner.workspace)
 
 
-def seen_by(owner: Owner) -> ColumnElement[bool]:
+def visible_to(owner: Owner) -> ColumnElement[bool]:
     """The owner's sessions that are all there."""
     return owned_by(owner) & sessions.c.whole
 
 
-def held(conn: Connection, session: Session) -> bool:
+def lock_session(conn: Connection, session: Session) -> bool:
     """Keep others from changing a session until this transaction is over; False when it is gone.
 
     SQLite has one writer at a time and needs no lock; there this only looks.
@@ -154,30 +156,30 @@ def held(conn: Connection, session: Session) -> bool:
 
 def refuse_while_running(conn: Connection, session: Session) -> None:
     """Raise `TurnRunning` when a turn in this session is not over yet."""
-    query = select(turns.c.id).where(turns.c.session == session.key, turns.c.state == State.RUNNING)
+    query = select(turns.c.id).where(turns.c.session == session.key, turns.c.state == TurnState.RUNNING)
     if running := conn.scalar(query):
         raise TurnRunning(
             f"Turn {running} of session {session.id} is still running. Wait until it is over, or cancel it."
         )
 
 
-def _take_away(conn: Connection, session: int) -> None:
-    spoken = select(messages.c.key).join(turns).where(turns.c.session == session)
-    search.forget(conn, conn.scalars(spoken).all())
+def _delete_session(conn: Connection, session: int) -> None:
+    message_keys = select(messages.c.key).join(turns).where(turns.c.session == session)
+    search.remove_messages(conn, conn.scalars(message_keys).all())
     conn.execute(delete_rows(sessions).where(sessions.c.key == session))
 
 
-def _title(title: str) -> str:
-    return short(title, "A title", MOST_TITLE_CHARACTERS)
+def _checked_title(title: str) -> str:
+    return bounded_text(title, "A title", MAX_TITLE_CHARACTERS)
 
 
-def _session(row: Row[Any]) -> Session:
+def _session_from_row(row: Row[Any]) -> Session:
     return Session(
         row.key,
         row.id,
         Owner(row.user, row.workspace),
         row.title,
-        TitledBy(row.titled_by),
+        TitleSource(row.titled_by),
         row.agent,
         row.model,
         row.created_ms,

@@ -19,22 +19,22 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import QueuePool, StaticPool
 
 from thinkaloud.canon import Refused
-from thinkaloud.store.database import Batch, InUse, NotSaved, Query, T
+from thinkaloud.store.database import Batch, DatabaseInUse, NotSaved, Query, T
 from thinkaloud.store.file_lock import FileLock
 from thinkaloud.store.migrating import migrate
 
-READERS = 4
-BUSY_MS = 5_000
+READER_THREADS = 4
+BUSY_TIMEOUT_MS = 5_000
 WAL_LIMIT_BYTES = 64 * 1024 * 1024
 """A log that grew under a long reader is cut back to this at the next checkpoint."""
 
-APPEND = """
+APPEND_SQL = """
     INSERT INTO log (turn, first_seq, last_seq, entries)
     SELECT ?1, ?3, ?4, ?5 FROM turns WHERE key = ?1 AND epoch = ?2
 """
 """The hot path. A turn whose epoch has moved on gets no row, so an old writer cannot add to it."""
 
-_NOT_SAVED = {
+_NOT_SAVED_REASONS = {
     sqlite3.SQLITE_FULL: "the disk is full",
     sqlite3.SQLITE_READONLY: "the file or its folder is read-only",
     sqlite3.SQLITE_IOERR: "the disk reported an error",
@@ -42,31 +42,31 @@ _NOT_SAVED = {
     sqlite3.SQLITE_BUSY: "another process holds the file for too long",
     sqlite3.SQLITE_LOCKED: "another process holds the file for too long",
 }
-_PRIMARY_CODE = 0xFF
+_PRIMARY_CODE_MASK = 0xFF
 
 
-class Sqlite:
+class SqliteDatabase:
     """A `Database` in one file."""
 
     def __init__(self, path: Path, *, exclusive: bool) -> None:
         self.path = path
         self.exclusive = exclusive
-        self._writing = ThreadPoolExecutor(1, "thinkaloud-writer")
-        self._reading = ThreadPoolExecutor(READERS, "thinkaloud-reader")
-        self._writer = _engine(path, writes=True)
-        self._reader = _engine(path, writes=False)
+        self._writer_pool = ThreadPoolExecutor(1, "thinkaloud-writer")
+        self._reader_pool = ThreadPoolExecutor(READER_THREADS, "thinkaloud-reader")
+        self._writer_engine = _engine(path, writes=True)
+        self._reader_engine = _engine(path, writes=False)
 
     async def read(self, query: Query[T]) -> T:
         """Look at one snapshot, in one of the reading threads."""
-        return await _in(self._reading, lambda: self._within(self._reader, query))
+        return await _run_in_pool(self._reader_pool, lambda: self._run_query(self._reader_engine, query))
 
     async def write(self, change: Query[T]) -> T:
         """Change something in one transaction, in the writing thread."""
-        return await _in(self._writing, lambda: self._within(self._writer, change))
+        return await _run_in_pool(self._writer_pool, lambda: self._run_query(self._writer_engine, change))
 
     async def append(self, batches: Sequence[Batch]) -> tuple[int, ...]:
         """Add to the logs, all in one commit."""
-        return await _in(self._writing, lambda: self._append(batches))
+        return await _run_in_pool(self._writer_pool, lambda: self._append(batches))
 
     async def prepare(self) -> None:
         """Bring the tables up to date."""
@@ -79,57 +79,61 @@ class Sqlite:
                 f"{self.path} is no database. Move it away, or name another folder with THINKALOUD_HOME."
             ) from None
 
-    async def tidy(self) -> None:
+    async def checkpoint(self) -> None:
         """Fold the write-ahead log into the file."""
-        await _in(self._writing, self._checkpoint)
+        await _run_in_pool(self._writer_pool, self._checkpoint)
 
     def close(self) -> None:
         """Let both kinds of threads finish."""
-        for pool in (self._writing, self._reading):
+        for pool in (self._writer_pool, self._reader_pool):
             pool.shutdown()
-        self._reader.dispose()
-        self._writer.dispose()
+        self._reader_engine.dispose()
+        self._writer_engine.dispose()
 
-    def _within(self, engine: Engine, query: Query[T]) -> T:
-        with _saving(self.path), engine.begin() as conn:
+    def _run_query(self, engine: Engine, query: Query[T]) -> T:
+        with _translate_disk_errors(self.path), engine.begin() as conn:
             return query(conn)
 
     def _append(self, batches: Sequence[Batch]) -> tuple[int, ...]:
         rows = [(b.turn, b.epoch, b.first_seq, b.last_seq, b.entries) for b in batches]
-        with _saving(self.path), self._writer.connect() as conn, _transaction(_raw(conn)) as raw:
-            added = raw.executemany(APPEND, rows).rowcount
-            return () if added == len(rows) else _stale(raw, batches)
+        with (
+            _translate_disk_errors(self.path),
+            self._writer_engine.connect() as conn,
+            _transaction(_raw(conn)) as raw,
+        ):
+            added = raw.executemany(APPEND_SQL, rows).rowcount
+            return () if added == len(rows) else _stale_turns(raw, batches)
 
     def _checkpoint(self) -> None:
-        with self._writer.connect() as conn:
+        with self._writer_engine.connect() as conn:
             try:
                 _raw(conn).execute("PRAGMA wal_checkpoint(TRUNCATE)")
             except sqlite3.OperationalError as error:
                 # The log stays beside the file and is read with it the next time; nothing is lost.
-                if not _refusal(error):
+                if not _disk_problem(error):
                     raise
 
 
 @asynccontextmanager
-async def opened(path: Path, *, guest: bool = False) -> AsyncIterator[Sqlite]:
+async def open_database(path: Path, *, guest: bool = False) -> AsyncIterator[SqliteDatabase]:
     """The database in that file, made where there is none; a guest does not write turns and takes no lock."""
-    _make(path)
-    with FileLock(path.with_name(path.name + ".lock"), wanted=not guest) as lock:
+    _create_file(path)
+    with FileLock(path.with_name(path.name + ".lock"), enabled=not guest) as lock:
         if not guest and not lock.held:
-            raise InUse(
+            raise DatabaseInUse(
                 f"{path} is in use by another gateway ({lock.holder}). Stop that one, or give this one a "
                 "folder of its own with THINKALOUD_HOME."
             )
-        database = Sqlite(path, exclusive=not guest)
+        database = SqliteDatabase(path, exclusive=not guest)
         try:
             await database.prepare()
             yield database
-            await database.tidy()
+            await database.checkpoint()
         finally:
             database.close()
 
 
-def _make(path: Path) -> None:
+def _create_file(path: Path) -> None:
     """An empty file for its owner's eyes only; SQLite gives its companions the same rights."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -142,18 +146,22 @@ def _make(path: Path) -> None:
 
 
 def _engine(path: Path, *, writes: bool) -> Engine:
-    place = f"file:{quote(str(path.absolute()))}?mode={'rw' if writes else 'ro'}"
+    database_uri = f"file:{quote(str(path.absolute()))}?mode={'rw' if writes else 'ro'}"
 
     def connect() -> Any:
         return sqlite3.connect(
-            place, uri=True, timeout=BUSY_MS / 1000, isolation_level=None, check_same_thread=False
+            database_uri,
+            uri=True,
+            timeout=BUSY_TIMEOUT_MS / 1000,
+            isolation_level=None,
+            check_same_thread=False,
         )
 
-    pool = StaticPool(connect) if writes else QueuePool(connect, pool_size=READERS, max_overflow=0)
+    pool = StaticPool(connect) if writes else QueuePool(connect, pool_size=READER_THREADS, max_overflow=0)
     engine = create_engine("sqlite://", pool=pool, hide_parameters=True)  # they are what people wrote
 
     @event.listens_for(engine, "connect")
-    def _connected(raw: sqlite3.Connection, _: object) -> None:
+    def _on_connect(raw: sqlite3.Connection, _: object) -> None:
         settings = ["foreign_keys=ON", "temp_store=MEMORY"]
         if writes:
             settings += ["journal_mode=WAL", "synchronous=NORMAL", f"journal_size_limit={WAL_LIMIT_BYTES}"]
@@ -163,14 +171,14 @@ def _engine(path: Path, *, writes: bool) -> Engine:
             raw.execute(f"PRAGMA {setting}")
 
     @event.listens_for(engine, "begin")
-    def _begun(conn: Connection) -> None:
+    def _on_begin(conn: Connection) -> None:
         # The driver begins nothing by itself; a change takes the right to write before it looks at anything.
         conn.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
     return engine
 
 
-async def _in(pool: ThreadPoolExecutor, work: Callable[[], T]) -> T:
+async def _run_in_pool(pool: ThreadPoolExecutor, work: Callable[[], T]) -> T:
     # Work that has begun is finished also when nobody waits any more: a transaction is whole or not at all.
     return await asyncio.get_running_loop().run_in_executor(pool, work)
 
@@ -194,22 +202,22 @@ def _transaction(raw: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
 
 
 @contextmanager
-def _saving(path: Path) -> Iterator[None]:
+def _translate_disk_errors(path: Path) -> Iterator[None]:
     """What a disk refuses as `NotSaved`; every other error as it is."""
     try:
         yield
     except (DBAPIError, sqlite3.OperationalError) as error:
         original = error.orig if isinstance(error, DBAPIError) else error
-        if why := _refusal(original):
-            raise NotSaved(f"Nothing can be saved to {path}: {why}.") from error
+        if reason := _disk_problem(original):
+            raise NotSaved(f"Nothing can be saved to {path}: {reason}.") from error
         raise
 
 
-def _refusal(error: BaseException | None) -> str:
+def _disk_problem(error: BaseException | None) -> str:
     code = getattr(error, "sqlite_errorcode", None)
-    return "" if code is None else _NOT_SAVED.get(code & _PRIMARY_CODE, "")
+    return "" if code is None else _NOT_SAVED_REASONS.get(code & _PRIMARY_CODE_MASK, "")
 
 
-def _stale(raw: sqlite3.Connection, batches: Sequence[Batch]) -> tuple[int, ...]:
+def _stale_turns(raw: sqlite3.Connection, batches: Sequence[Batch]) -> tuple[int, ...]:
     epochs = dict(raw.execute("SELECT key, epoch FROM turns WHERE state = 'running'"))
     return tuple(batch.turn for batch in batches if epochs.get(batch.turn) != batch.epoch)

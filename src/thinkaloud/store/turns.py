@@ -12,21 +12,28 @@ from sqlalchemy import Connection, Row, func, insert, select, update
 from thinkaloud.canon import Refused
 from thinkaloud.canon.requests import Image, ToolMessage, UserMessage
 from thinkaloud.store import ids, search
-from thinkaloud.store.paging import Place, bounded, page, place_after
-from thinkaloud.store.rows import Owner, Page, Role, Session, State, TurnRow
+from thinkaloud.store.paging import SortKey, make_page, rows_to_fetch, sort_key_after
+from thinkaloud.store.rows import Owner, Page, Role, Session, TurnRow, TurnState
 from thinkaloud.store.schema import messages, sessions, turns
-from thinkaloud.store.sessions import SessionGone, held, holding, owned_by, refuse_while_running, seen_by
+from thinkaloud.store.sessions import (
+    SessionGone,
+    lock_session,
+    owned_by,
+    refuse_while_running,
+    session_of_turn,
+    visible_to,
+)
 from thinkaloud.store.texts import json_text, storable
 
 _IDEMPOTENCY_KEY = re.compile(r"[!-~]{1,255}")
-_images = msgspec.json.Decoder(tuple[Image, ...])
+_images_decoder = msgspec.json.Decoder(tuple[Image, ...])
 
 
 class IdempotencyConflict(Refused):
     """The same idempotency key came with another request."""
 
 
-class Asked(msgspec.Struct, frozen=True, kw_only=True):
+class TurnRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What a turn begins with, and who is to answer it."""
 
     messages: tuple[UserMessage | ToolMessage, ...]
@@ -40,47 +47,49 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     wishes: str = ""
 
 
-class Started(msgspec.Struct, frozen=True):
+class StartedTurn(msgspec.Struct, frozen=True):
     """The turn that answers; `new` is false when this request had started it before."""
 
     turn: TurnRow
     new: bool
 
 
-def start(
-    conn: Connection, session: Session, asked: Asked, *, now_ms: int, writer: str, lease_until_ms: int
-) -> Started:
+def start_turn(
+    conn: Connection, session: Session, request: TurnRequest, *, now_ms: int, writer: str, lease_until_ms: int
+) -> StartedTurn:
     """Begin a turn with what was asked, as far as it is written in one transaction: the caller's."""
-    if not held(conn, session):
+    if not lock_session(conn, session):
         raise SessionGone(f"Session {session.id} is gone. Start a new one.")
-    if (known := repeated(conn, session, asked.idempotency_key, asked.request_hash)) is not None:
-        return Started(known, new=False)
+    if (existing := find_repeated(conn, session, request.idempotency_key, request.request_hash)) is not None:
+        return StartedTurn(existing, new=False)
     refuse_while_running(conn, session)
     last = select(func.coalesce(func.max(turns.c.position), -1)).where(turns.c.session == session.key)
-    made = {
+    values = {
         "id": ids.new("trn"),
         "session": session.key,
         "position": conn.scalars(last).one() + 1,
-        "state": State.RUNNING,
-        "agent": storable(asked.agent),
-        "model": storable(asked.model),
-        "provider": storable(asked.provider),
-        "prefix": storable(asked.prefix),
-        "idempotency_key": asked.idempotency_key or None,
-        "request_hash": asked.request_hash if asked.idempotency_key else None,
-        "wishes": storable(asked.wishes),
+        "state": TurnState.RUNNING,
+        "agent": storable(request.agent),
+        "model": storable(request.model),
+        "provider": storable(request.provider),
+        "prefix": storable(request.prefix),
+        "idempotency_key": request.idempotency_key or None,
+        "request_hash": request.request_hash if request.idempotency_key else None,
+        "wishes": storable(request.wishes),
         "created_ms": now_ms,
         "writer": writer,
         "lease_until_ms": lease_until_ms,
     }
-    turn = _turn(conn.execute(insert(turns).values(made).returning(turns)).one())
-    _write_asked(conn, turn.key, asked)
-    used = update(sessions).where(owned_by(session.owner), sessions.c.key == session.key)
-    conn.execute(used.values(updated_ms=now_ms))
-    return Started(turn, new=True)
+    turn = _turn_from_row(conn.execute(insert(turns).values(values).returning(turns)).one())
+    _write_request(conn, turn.key, request)
+    statement = update(sessions).where(owned_by(session.owner), sessions.c.key == session.key)
+    conn.execute(statement.values(updated_ms=now_ms))
+    return StartedTurn(turn, new=True)
 
 
-def repeated(conn: Connection, session: Session, idempotency_key: str, request_hash: bytes) -> TurnRow | None:
+def find_repeated(
+    conn: Connection, session: Session, idempotency_key: str, request_hash: bytes
+) -> TurnRow | None:
     """The turn that this request has started already; None without a key, or with a new one."""
     if not idempotency_key:
         return None
@@ -95,97 +104,102 @@ def repeated(conn: Connection, session: Session, idempotency_key: str, request_h
             f"The idempotency key {idempotency_key} came with another request before. Use a new key for each "
             "request, and the same one only to repeat it."
         )
-    return _turn(row)
+    return _turn_from_row(row)
 
 
 def get(conn: Connection, owner: Owner, turn_id: str) -> TurnRow | None:
     """A turn in one of this owner's sessions; None when there is none, or it is somebody else's."""
-    if not ids.fits("trn", turn_id):
+    if not ids.matches("trn", turn_id):
         return None
     row = conn.execute(
-        select(turns).join(sessions).where(seen_by(owner), turns.c.id == turn_id)
+        select(turns).join(sessions).where(visible_to(owner), turns.c.id == turn_id)
     ).one_or_none()
-    return None if row is None else _turn(row)
+    return None if row is None else _turn_from_row(row)
 
 
 def with_session(conn: Connection, turn_id: str) -> tuple[TurnRow, Session] | None:
     """A turn and the session it is in, whoever owns them: for the gateway itself."""
     row = conn.execute(select(turns).where(turns.c.id == turn_id)).one_or_none()
-    session = None if row is None else holding(conn, _turn(row))
-    return None if row is None or session is None else (_turn(row), session)
+    session = None if row is None else session_of_turn(conn, _turn_from_row(row))
+    return None if row is None or session is None else (_turn_from_row(row), session)
 
 
 def of_session(conn: Connection, session: Session, *, limit: int, after: str = "") -> Page[TurnRow]:
     """The turns of a session, in the order they were asked."""
-    return _paged(conn, session, limit=limit, place=place_after(after, 1), newest=False)
+    return _turn_page(conn, session, limit=limit, sort_key=sort_key_after(after, 1), newest=False)
 
 
-def back_from(
-    conn: Connection, session: Session, *, limit: int, after: str = "", begin: TurnRow | None = None
+def page_before(
+    conn: Connection, session: Session, *, limit: int, after: str = "", first: TurnRow | None = None
 ) -> Page[TurnRow]:
     """The last turns of a session, or those up to one of them; the page is in the order they were asked."""
-    place = place_after(after, 1) or (None if begin is None else (begin.position + 1,))
-    found = _paged(conn, session, limit=limit, place=place, newest=True)
-    return Page(found.items[::-1], found.next)
+    sort_key = sort_key_after(after, 1) or (None if first is None else (first.position + 1,))
+    newest_page = _turn_page(conn, session, limit=limit, sort_key=sort_key, newest=True)
+    return Page(newest_page.items[::-1], newest_page.next)
 
 
-def onward_from(conn: Connection, session: Session, begin: TurnRow, *, limit: int) -> Page[TurnRow]:
+def page_from(conn: Connection, session: Session, first: TurnRow, *, limit: int) -> Page[TurnRow]:
     """A turn of a session and those that were asked after it."""
-    return _paged(conn, session, limit=limit, place=(begin.position - 1,), newest=False)
+    return _turn_page(conn, session, limit=limit, sort_key=(first.position - 1,), newest=False)
 
 
-def _paged(
-    conn: Connection, session: Session, *, limit: int, place: Place | None, newest: bool
+def _turn_page(
+    conn: Connection, session: Session, *, limit: int, sort_key: SortKey | None, newest: bool
 ) -> Page[TurnRow]:
-    at = turns.c.position
+    position = turns.c.position
     query = select(turns).join(sessions).where(owned_by(session.owner), turns.c.session == session.key)
-    if place:
-        query = query.where(at < place[0] if newest else at > place[0])
-    rows = conn.execute(query.order_by(at.desc() if newest else at).limit(bounded(limit))).all()
-    return page(rows, limit, _turn, lambda row: (row.position,))
+    if sort_key:
+        query = query.where(position < sort_key[0] if newest else position > sort_key[0])
+    rows = conn.execute(
+        query.order_by(position.desc() if newest else position).limit(rows_to_fetch(limit))
+    ).all()
+    return make_page(rows, limit, _turn_from_row, lambda row: (row.position,))
 
 
 def running_of(conn: Connection, user: int) -> int:
     """How many turns of a user run at this moment, in all workspaces together."""
     running = select(func.count()).select_from(turns.join(sessions))
-    return conn.scalars(running.where(sessions.c.user == user, turns.c.state == State.RUNNING)).one()
+    return conn.scalars(running.where(sessions.c.user == user, turns.c.state == TurnState.RUNNING)).one()
 
 
-def asked_of(conn: Connection, owner: Owner, turn: TurnRow) -> tuple[UserMessage | ToolMessage, ...]:
+def request_messages(conn: Connection, owner: Owner, turn: TurnRow) -> tuple[UserMessage | ToolMessage, ...]:
     """What a turn began with."""
-    mine = (owned_by(owner), messages.c.turn == turn.key, messages.c.role != Role.ASSISTANT)
-    query = select(messages).select_from(messages.join(turns).join(sessions)).where(*mine)
-    return tuple(map(_said, conn.execute(query.order_by(messages.c.position))))
+    conditions = (owned_by(owner), messages.c.turn == turn.key, messages.c.role != Role.ASSISTANT)
+    query = select(messages).select_from(messages.join(turns).join(sessions)).where(*conditions)
+    return tuple(map(_message_from_row, conn.execute(query.order_by(messages.c.position))))
 
 
-def _write_asked(conn: Connection, turn: int, asked: Asked) -> None:
-    rows = [{"turn": turn, "position": at, **_kept(said)} for at, said in enumerate(asked.messages)]
+def _write_request(conn: Connection, turn: int, request: TurnRequest) -> None:
+    rows = [
+        {"turn": turn, "position": position, **_message_values(message)}
+        for position, message in enumerate(request.messages)
+    ]
     if rows:
         conn.execute(insert(messages), rows)
-        search.index(conn, conn.scalars(select(messages.c.key).where(messages.c.turn == turn)).all())
+        search.index_messages(conn, conn.scalars(select(messages.c.key).where(messages.c.turn == turn)).all())
 
 
-def _kept(said: UserMessage | ToolMessage) -> dict[str, str | bool]:
-    if isinstance(said, UserMessage):
-        images = json_text(said.images, "A picture") if said.images else ""
-        told = {"role": Role.USER, "content": said.text, "images": images, "call_id": "", "name": ""}
+def _message_values(message: UserMessage | ToolMessage) -> dict[str, str | bool]:
+    if isinstance(message, UserMessage):
+        images = json_text(message.images, "A picture") if message.images else ""
+        values = {"role": Role.USER, "content": message.text, "images": images, "call_id": "", "name": ""}
     else:
-        told = {
+        values = {
             "role": Role.TOOL,
-            "content": said.result,
+            "content": message.result,
             "images": "",
-            "call_id": said.call_id,
-            "name": said.name,
+            "call_id": message.call_id,
+            "name": message.name,
         }
-    failed = isinstance(said, ToolMessage) and said.failed
-    return {**{name: storable(value) for name, value in told.items()}, "failed": failed}
+    failed = isinstance(message, ToolMessage) and message.failed
+    return {**{name: storable(value) for name, value in values.items()}, "failed": failed}
 
 
-def _said(row: Row[Any]) -> UserMessage | ToolMessage:
+def _message_from_row(row: Row[Any]) -> UserMessage | ToolMessage:
     if row.role == Role.TOOL:
         return ToolMessage(row.call_id, row.content, row.name, row.failed)
-    return UserMessage(row.content, _images.decode(row.images) if row.images else ())
+    return UserMessage(row.content, _images_decoder.decode(row.images) if row.images else ())
 
 
-def _turn(row: Row[Any]) -> TurnRow:
+def _turn_from_row(row: Row[Any]) -> TurnRow:
     return msgspec.convert(row, TurnRow, from_attributes=True)

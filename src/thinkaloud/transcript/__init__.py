@@ -1,30 +1,40 @@
 """The reducer: entries in, a turn out; the way back; and what can be measured on a turn."""
 
 from thinkaloud.transcript.callbacks import Callbacks, Handler
-from thinkaloud.transcript.clock import Thinking, thinking_time
+from thinkaloud.transcript.clock import ThinkingTime, thinking_time
 from thinkaloud.transcript.reducer import apply, fold
-from thinkaloud.transcript.stopping import given_up, stopped
-from thinkaloud.transcript.turn import CALLS, PAUSED, Approval, Block, Ending, Outcome, Reply, Status, Turn
-from thinkaloud.transcript.unfolding import stamped, unfold
+from thinkaloud.transcript.stopping import events_to_end_blocks, events_to_end_turn
+from thinkaloud.transcript.turn import (
+    CALL_KINDS,
+    PAUSE_TURN,
+    Approval,
+    Block,
+    BlockStatus,
+    Ending,
+    Outcome,
+    Reply,
+    Turn,
+)
+from thinkaloud.transcript.unfolding import has_timestamps, unfold
 
 __all__ = [
-    "CALLS",
-    "PAUSED",
+    "CALL_KINDS",
+    "PAUSE_TURN",
     "Approval",
     "Block",
+    "BlockStatus",
     "Callbacks",
     "Ending",
     "Handler",
     "Outcome",
     "Reply",
-    "Status",
-    "Thinking",
+    "ThinkingTime",
     "Turn",
     "apply",
+    "events_to_end_blocks",
+    "events_to_end_turn",
     "fold",
-    "given_up",
-    "stamped",
-    "stopped",
+    "has_timestamps",
     "thinking_time",
     "unfold",
 ]

@@ -47,62 +47,64 @@ class Callbacks:
     def __init__(self, handler: Handler) -> None:
         self.turn = Turn()
         self._handler = handler
-        self._thinking = False
-        self._blanks: list[str] = []
+        self._in_reasoning = False
+        self._leading_blanks: list[str] = []
 
     def feed(self, event: Event) -> None:
         """Tell the handler what this event means to it."""
         apply(self.turn, Entry(self.turn.seq + 1, event))
         match event:
             case BlockGrew():
-                self._grew(self.turn.blocks[event.block], event.text)
+                self._on_block_grew(self.turn.blocks[event.block], event.text)
             case BlockEnded():
-                self._ended(self.turn.blocks[event.block])
+                self._on_block_ended(self.turn.blocks[event.block])
             case ToolFinished():
                 block = self.turn.blocks[event.block]
                 if block.parent is None:
                     self._handler.on_tool_end(block.name, event.result, event.error)
             case BlockReclassified():
-                self._told_again(self.turn.blocks[event.block if event.into is None else event.into])
+                self._on_block_reclassified(
+                    self.turn.blocks[event.block if event.into is None else event.into]
+                )
         if not self.turn.live:
-            self._end_thought()
+            self._end_reasoning()
             self._handler.on_complete(self.turn)
 
-    def _grew(self, block: Block, text: str) -> None:
+    def _on_block_grew(self, block: Block, text: str) -> None:
         if block.parent is not None:
             return
         if block.kind is Kind.TEXT:
-            self._end_thought()
+            self._end_reasoning()
             self._handler.on_text(text)
         elif block.kind is Kind.REASONING:
-            self._think(text)
+            self._send_reasoning(text)
 
-    def _think(self, text: str) -> None:
+    def _send_reasoning(self, text: str) -> None:
         """White space alone is no thought, so it waits for something to read."""
-        if not self._thinking and not text.strip():
-            self._blanks.append(text)
+        if not self._in_reasoning and not text.strip():
+            self._leading_blanks.append(text)
             return
-        self._handler.on_reasoning("".join((*self._blanks, text)))
-        self._thinking = True
-        self._blanks.clear()
+        self._handler.on_reasoning("".join((*self._leading_blanks, text)))
+        self._in_reasoning = True
+        self._leading_blanks.clear()
 
-    def _end_thought(self) -> None:
-        if self._thinking:
+    def _end_reasoning(self) -> None:
+        if self._in_reasoning:
             self._handler.on_reasoning_end()
-        self._thinking = False
-        self._blanks.clear()
+        self._in_reasoning = False
+        self._leading_blanks.clear()
 
-    def _ended(self, block: Block) -> None:
+    def _on_block_ended(self, block: Block) -> None:
         if block.parent is not None:
             return
         if block.kind is Kind.REASONING:
-            self._end_thought()
+            self._end_reasoning()
         elif block.kind is not Kind.TEXT:
-            self._end_thought()
+            self._end_reasoning()
             self._handler.on_tool_start(block.name, block.text)
 
-    def _told_again(self, block: Block) -> None:
+    def _on_block_reclassified(self, block: Block) -> None:
         """What was told cannot be taken back; it is told once more under its right name."""
-        self._grew(block, block.text)
+        self._on_block_grew(block, block.text)
         if block.kind is Kind.REASONING:
-            self._end_thought()
+            self._end_reasoning()

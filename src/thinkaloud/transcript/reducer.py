@@ -29,23 +29,23 @@ from thinkaloud.canon import (
     TurnFailed,
     TurnStarted,
     UsageReported,
-    newer,
-    together,
+    add_usage,
+    merge_usage,
 )
-from thinkaloud.transcript.outcome import of_end, of_failure
-from thinkaloud.transcript.turn import PAUSED, Approval, Block, Reply, Status, Turn
+from thinkaloud.transcript.outcome import outcome_of_end, outcome_of_failure
+from thinkaloud.transcript.turn import PAUSE_TURN, Approval, Block, BlockStatus, Reply, Turn
 
-CallChange = ToolFinished | ApprovalAsked | ApprovalSettled
-BlockChange = BlockStarted | BlockSealed | BlockReclassified | BlockEnded
-TurnChange = TurnStarted | SummaryWritten | UsageReported | NoticeGiven | ReplyEnded | TurnEnded | TurnFailed
+CallEvent = ToolFinished | ApprovalAsked | ApprovalSettled
+BlockEvent = BlockStarted | BlockSealed | BlockReclassified | BlockEnded
+TurnEvent = TurnStarted | SummaryWritten | UsageReported | NoticeGiven | ReplyEnded | TurnEnded | TurnFailed
 
 
 def fold(events: Iterable[Event], turn: Turn | None = None) -> Turn:
     """Fold events that nobody stamped: their order is known, their times are not."""
-    told = turn or Turn()
-    for seq, event in enumerate(events, told.seq + 1):
-        apply(told, Entry(seq, event))
-    return told
+    target = turn or Turn()
+    for seq, event in enumerate(events, target.seq + 1):
+        apply(target, Entry(seq, event))
+    return target
 
 
 def apply(turn: Turn, entry: Entry) -> Turn:
@@ -57,70 +57,70 @@ def apply(turn: Turn, entry: Entry) -> Turn:
     event = entry.event
     if isinstance(event, BlockGrew):  # nearly every entry is this one
         number, blocks = event.block, turn.blocks
-        if not 0 <= number < len(blocks) or blocks[number].status is not Status.RUNNING:
-            _open(turn, number)  # says what is wrong
+        if not 0 <= number < len(blocks) or blocks[number].status is not BlockStatus.RUNNING:
+            _find_running_block(turn, number)  # says what is wrong
         blocks[number].pieces.append(event.text)
-    elif isinstance(event, BlockChange):
-        _change_block(turn, event, entry.at_ms)
-    elif isinstance(event, CallChange):
-        _change_call(_known(turn, event.block), event, entry.at_ms)
+    elif isinstance(event, BlockEvent):
+        _apply_block_event(turn, event, entry.at_ms)
+    elif isinstance(event, CallEvent):
+        _apply_call_event(_find_block(turn, event.block), event, entry.at_ms)
     else:
-        _change_turn(turn, event, entry.at_ms)
+        _apply_turn_event(turn, event, entry.at_ms)
     turn.seq = entry.seq
     return turn
 
 
-def _change_turn(turn: Turn, event: TurnChange, at_ms: int | None) -> None:
+def _apply_turn_event(turn: Turn, event: TurnEvent, at_ms: int | None) -> None:
     match event:
         case TurnStarted():
             turn.dialect, turn.model, turn.started_ms = event.dialect, event.model, at_ms
         case SummaryWritten():
             turn.summary, turn.summary_by = event.text, event.by
         case UsageReported():
-            turn.usage = newer(turn.usage, event.usage)
+            turn.usage = merge_usage(turn.usage, event.usage)
         case NoticeGiven():
             turn.notices.append(event)
         case ReplyEnded():
             _end_reply(turn, event, at_ms)
         case TurnEnded():
-            _all_ended(turn)
+            _check_all_ended(turn)
             turn.message, turn.ended_ms = event.message, at_ms
-            turn.outcome = of_end(turn, event)
+            turn.outcome = outcome_of_end(turn, event)
         case TurnFailed():
-            _all_ended(turn)
+            _check_all_ended(turn)
             turn.ended_ms = at_ms
-            turn.outcome = of_failure(event)
+            turn.outcome = outcome_of_failure(event)
         case _:
             assert_never(event)
 
 
-def _change_block(turn: Turn, event: BlockChange, at_ms: int | None) -> None:
+def _apply_block_event(turn: Turn, event: BlockEvent, at_ms: int | None) -> None:
     match event:
         case BlockStarted():
-            _start(turn, event, at_ms)
+            _start_block(turn, event, at_ms)
         case BlockSealed():
-            _known(turn, event.block).seals.append(event.seal)
+            _find_block(turn, event.block).seals.append(event.seal)
         case BlockReclassified():
-            _refile(turn, event, at_ms)
+            _reclassify_block(turn, event, at_ms)
         case BlockEnded():
-            block = _open(turn, event.block)
-            block.status = Status.INTERRUPTED if event.interrupted else Status.DONE
+            block = _find_running_block(turn, event.block)
+            block.status = BlockStatus.INTERRUPTED if event.interrupted else BlockStatus.DONE
             if block.error:
-                block.status = Status.ERROR
+                block.status = BlockStatus.ERROR
             block.ended_ms = at_ms
         case _:
             assert_never(event)
 
 
-def _change_call(block: Block, event: CallChange, at_ms: int | None) -> None:
+def _apply_call_event(block: Block, event: CallEvent, at_ms: int | None) -> None:
     match event:
         case ToolFinished():
             block.result, block.error = event.result, event.error
-            if block.status is not Status.RUNNING:
-                block.status = Status.ERROR if event.error else Status.DONE
+            if block.status is not BlockStatus.RUNNING:
+                block.status = BlockStatus.ERROR if event.error else BlockStatus.DONE
                 block.ended_ms = at_ms
         case ApprovalAsked():
-            if not block.awaited or block.approval:
+            if not block.awaiting_result or block.approval:
                 raise OutOfOrder(f"block {block.number} cannot wait for an approval")
             block.approval = Approval.ASKED
         case ApprovalSettled():
@@ -134,23 +134,25 @@ def _change_call(block: Block, event: CallChange, at_ms: int | None) -> None:
 
 def _end_reply(turn: Turn, event: ReplyEnded, at_ms: int | None) -> None:
     if event.parent is not None:
-        _known(turn, event.parent)
-    told = {name: getattr(event, name) for name in event.__struct_fields__}
-    reply = Reply(**told, until=len(turn.blocks), ended_ms=at_ms)
-    said = turn.said_in(reply)
-    if running := [block.number for block in said if block.status is Status.RUNNING]:
-        raise OutOfOrder(f"a reply ended while its blocks {running} were open")
-    if reply.said != PAUSED:
-        reply = msgspec.structs.replace(reply, calls=tuple(block.number for block in said if block.awaited))
-    turn.usage = together(turn.usage, reply.usage) if turn.replies else reply.usage
+        _find_block(turn, event.parent)
+    fields = {name: getattr(event, name) for name in event.__struct_fields__}
+    reply = Reply(**fields, until=len(turn.blocks), ended_ms=at_ms)
+    blocks = turn.blocks_of(reply)
+    if running_blocks := [block.number for block in blocks if block.status is BlockStatus.RUNNING]:
+        raise OutOfOrder(f"a reply ended while its blocks {running_blocks} were open")
+    if reply.said != PAUSE_TURN:
+        reply = msgspec.structs.replace(
+            reply, calls=tuple(block.number for block in blocks if block.awaiting_result)
+        )
+    turn.usage = add_usage(turn.usage, reply.usage) if turn.replies else reply.usage
     turn.replies.append(reply)
 
 
-def _start(turn: Turn, event: BlockStarted, at_ms: int | None) -> None:
+def _start_block(turn: Turn, event: BlockStarted, at_ms: int | None) -> None:
     if event.block != len(turn.blocks):
         raise OutOfOrder(f"block {event.block} started, but the next one is {len(turn.blocks)}")
     if event.parent is not None:
-        _known(turn, event.parent)
+        _find_block(turn, event.parent)
     turn.blocks.append(
         Block(
             event.block,
@@ -165,8 +167,8 @@ def _start(turn: Turn, event: BlockStarted, at_ms: int | None) -> None:
     )
 
 
-def _refile(turn: Turn, event: BlockReclassified, at_ms: int | None) -> None:
-    block = _known(turn, event.block)
+def _reclassify_block(turn: Turn, event: BlockReclassified, at_ms: int | None) -> None:
+    block = _find_block(turn, event.block)
     if event.tail is None:
         block.kind = event.kind
         return
@@ -174,27 +176,27 @@ def _refile(turn: Turn, event: BlockReclassified, at_ms: int | None) -> None:
         raise OutOfOrder(f"block {event.block} cannot give its last {event.tail} characters to {event.into}")
     text = block.text
     block.pieces[:] = [text[: -event.tail]]
-    moved = Block(
-        event.into, event.kind, parent=block.parent, status=Status.DONE, pieces=[text[-event.tail :]]
+    new_block = Block(
+        event.into, event.kind, parent=block.parent, status=BlockStatus.DONE, pieces=[text[-event.tail :]]
     )
-    moved.started_ms = moved.ended_ms = at_ms
-    turn.blocks.append(moved)
+    new_block.started_ms = new_block.ended_ms = at_ms
+    turn.blocks.append(new_block)
 
 
-def _known(turn: Turn, number: int) -> Block:
+def _find_block(turn: Turn, number: int) -> Block:
     if not 0 <= number < len(turn.blocks):
         raise OutOfOrder(f"block {number} has not started")
     return turn.blocks[number]
 
 
-def _open(turn: Turn, number: int) -> Block:
-    block = _known(turn, number)
-    if block.status is not Status.RUNNING:
+def _find_running_block(turn: Turn, number: int) -> Block:
+    block = _find_block(turn, number)
+    if block.status is not BlockStatus.RUNNING:
         raise OutOfOrder(f"block {number} has ended")
     return block
 
 
-def _all_ended(turn: Turn) -> None:
-    running = [block.number for block in turn.blocks if block.status is Status.RUNNING]
-    if running:
-        raise OutOfOrder(f"the turn ended while blocks {running} were open")
+def _check_all_ended(turn: Turn) -> None:
+    running_blocks = [block.number for block in turn.blocks if block.status is BlockStatus.RUNNING]
+    if running_blocks:
+        raise OutOfOrder(f"the turn ended while blocks {running_blocks} were open")

@@ -11,13 +11,13 @@ import msgspec
 
 from thinkaloud.canon import Finish, Kind, NoticeGiven, Provenance, Seal, Usage
 
-BETWEEN_REPLIES = "\n\n"
-PAUSED = "pause_turn"
+REPLY_SEPARATOR = "\n\n"
+PAUSE_TURN = "pause_turn"
 """Said at the end of a reply: the provider is still at its own tools, and goes on when it gets this back."""
-CALLS = (Kind.TOOL_CALL, Kind.ASSISTANT_CALL)
+CALL_KINDS = (Kind.TOOL_CALL, Kind.ASSISTANT_CALL)
 
 
-class Status(StrEnum):
+class BlockStatus(StrEnum):
     """Where a block stands."""
 
     RUNNING = "running"
@@ -66,7 +66,7 @@ class Block(msgspec.Struct):
     assistant_id: str = ""
     parent: int | None = None
     provenance: Provenance = Provenance.UNKNOWN
-    status: Status = Status.RUNNING
+    status: BlockStatus = BlockStatus.RUNNING
     seals: list[Seal] = msgspec.field(default_factory=list)
     result: str | None = None
     error: str = ""
@@ -89,9 +89,9 @@ class Block(msgspec.Struct):
         return not any(piece.strip() for piece in self.pieces)
 
     @property
-    def awaited(self) -> bool:
+    def awaiting_result(self) -> bool:
         """Whether it is a call that was made and has not come back."""
-        return self.kind in CALLS and self.result is None and self.status is Status.DONE
+        return self.kind in CALL_KINDS and self.result is None and self.status is BlockStatus.DONE
 
     @property
     def duration_ms(self) -> int | None:
@@ -148,30 +148,30 @@ class Turn(msgspec.Struct):
     @property
     def reasoning(self) -> str:
         """Every visible thought of the turn itself, in order, with nothing added in between."""
-        return "".join(block.text for block in self.top(Kind.REASONING))
+        return "".join(block.text for block in self.own_blocks(Kind.REASONING))
 
     @property
     def answer(self) -> str:
         """Every answer text of the turn itself, in order; a blank line parts one reply's from the next's."""
-        ends = [reply.until for reply in self.replies if reply.parent is None]
+        reply_ends = [reply.until for reply in self.replies if reply.parent is None]
         texts: dict[int, str] = {}
-        for block in self.top(Kind.TEXT):
-            place = bisect_right(ends, block.number)
-            texts[place] = texts.get(place, "") + block.text
-        return BETWEEN_REPLIES.join(text for text in texts.values() if text)
+        for block in self.own_blocks(Kind.TEXT):
+            reply_index = bisect_right(reply_ends, block.number)
+            texts[reply_index] = texts.get(reply_index, "") + block.text
+        return REPLY_SEPARATOR.join(text for text in texts.values() if text)
 
-    def top(self, *kinds: Kind) -> list[Block]:
+    def own_blocks(self, *kinds: Kind) -> list[Block]:
         """The turn's own blocks, without those of its assistants; only of these kinds if any are named."""
         return [block for block in self.blocks if block.parent is None and (not kinds or block.kind in kinds)]
 
-    def said_in(self, reply: Reply) -> list[Block]:
+    def blocks_of(self, reply: Reply) -> list[Block]:
         """What one of the turn's replies thought, called and said, in order."""
-        first = 0
-        for other in self.replies:
-            if other is reply:  # one without blocks may be equal to the one before it
+        start = 0
+        for earlier_reply in self.replies:
+            if earlier_reply is reply:  # one without blocks may be equal to the one before it
                 break
-            first = other.until if other.parent == reply.parent else first
-        return [block for block in self.blocks[first : reply.until] if block.parent == reply.parent]
+            start = earlier_reply.until if earlier_reply.parent == reply.parent else start
+        return [block for block in self.blocks[start : reply.until] if block.parent == reply.parent]
 
     def within(self, number: int | None, call: int) -> bool:
         """Whether a block is this call, or hangs anywhere below it."""

@@ -26,12 +26,12 @@ from thinkaloud.canon import (
     Usage,
     UsageReported,
 )
-from thinkaloud.transcript.turn import Approval, Block, Ending, Outcome, Reply, Status, Turn
+from thinkaloud.transcript.turn import Approval, Block, BlockStatus, Ending, Outcome, Reply, Turn
 
-_Told = tuple[Event, int | None]
+_TimedEvent = tuple[Event, int | None]
 """An event and its moment."""
 
-_FINISHES = {
+_FINISH_BY_ENDING = {
     Ending.CANCELLED: Finish.CANCELLED,
     Ending.REFUSED: Finish.REFUSAL,
     Ending.CUT_OFF: Finish.LENGTH,
@@ -42,17 +42,17 @@ _FINISHES = {
 
 def unfold(turn: Turn) -> list[Entry]:
     """Entries that fold to this turn."""
-    return [Entry(seq, event, at_ms) for seq, (event, at_ms) in enumerate(_told(turn))]
+    return [Entry(seq, event, at_ms) for seq, (event, at_ms) in enumerate(_timed_events(turn))]
 
 
-def stamped(turn: Turn) -> bool:
+def has_timestamps(turn: Turn) -> bool:
     """Whether any moment of the turn is known."""
     return any(entry.at_ms is not None for entry in unfold(turn))
 
 
-def _told(turn: Turn) -> Iterator[_Told]:
+def _timed_events(turn: Turn) -> Iterator[_TimedEvent]:
     yield TurnStarted(turn.dialect, turn.model), turn.started_ms
-    yield from _Blocks(turn).told()
+    yield from _BlockEvents(turn).events()
     if turn.summary_by:
         by = cast(Literal["provider", "extract", "model"], turn.summary_by)
         yield SummaryWritten(turn.summary, by), None
@@ -61,10 +61,10 @@ def _told(turn: Turn) -> Iterator[_Told]:
     for notice in turn.notices:
         yield notice, None
     if turn.outcome is not None:
-        yield _end(turn, turn.outcome), turn.ended_ms
+        yield _end_event(turn, turn.outcome), turn.ended_ms
 
 
-class _Blocks:
+class _BlockEvents:
     """The blocks of a turn, its replies where they ended, and what their calls came to.
 
     When a call came back is not kept. It is told as late as can be: before its caller says more, or is
@@ -73,43 +73,43 @@ class _Blocks:
 
     def __init__(self, turn: Turn) -> None:
         self._turn = turn
-        self._left_open = {number for reply in turn.replies for number in reply.calls}
-        self._owed: dict[int | None, tuple[int, ...]] = {}
+        self._reply_calls = {number for reply in turn.replies for number in reply.calls}
+        self._unreported_calls: dict[int | None, tuple[int, ...]] = {}
         """By caller: the calls of its last reply."""
-        self._ended: defaultdict[int, list[Reply]] = defaultdict(list)
+        self._replies_by_end: defaultdict[int, list[Reply]] = defaultdict(list)
         for reply in turn.replies:
-            self._ended[reply.until].append(reply)
+            self._replies_by_end[reply.until].append(reply)
 
-    def told(self) -> Iterator[_Told]:
+    def events(self) -> Iterator[_TimedEvent]:
         """All of it, in order."""
-        yield from self._ends(0)
+        yield from self._reply_ends(0)
         for block in self._turn.blocks:
-            yield from self._came_back(block.parent)
-            yield from _block(block, left_open=block.number in self._left_open)
-            yield from self._ends(block.number + 1)
-        for caller in list(self._owed):
-            yield from self._came_back(caller)
+            yield from self._call_results(block.parent)
+            yield from _block_events(block, reply_call=block.number in self._reply_calls)
+            yield from self._reply_ends(block.number + 1)
+        for caller in list(self._unreported_calls):
+            yield from self._call_results(caller)
 
-    def _ends(self, blocks: int) -> Iterator[_Told]:
+    def _reply_ends(self, block_count: int) -> Iterator[_TimedEvent]:
         """The replies that ended when there were so many blocks."""
-        for reply in self._ended.get(blocks, ()):
-            yield from self._came_back(reply.parent)
+        for reply in self._replies_by_end.get(block_count, ()):
+            yield from self._call_results(reply.parent)
             fields = {name: getattr(reply, name) for name in ReplyEnded.__struct_fields__}
             yield ReplyEnded(**fields), reply.ended_ms
-            self._owed[reply.parent] = reply.calls
+            self._unreported_calls[reply.parent] = reply.calls
 
-    def _came_back(self, caller: int | None) -> Iterator[_Told]:
+    def _call_results(self, caller: int | None) -> Iterator[_TimedEvent]:
         """What the calls of a caller came to, and all below them, the innermost first."""
         callers, calls = [caller], list[int]()
         while callers:
-            found = self._owed.pop(callers.pop(), ())
-            calls += found
-            callers += found
+            caller_calls = self._unreported_calls.pop(callers.pop(), ())
+            calls += caller_calls
+            callers += caller_calls
         for number in sorted(calls, reverse=True):
-            yield from _settled(self._turn.blocks[number])
+            yield from _approval_and_result(self._turn.blocks[number])
 
 
-def _block(block: Block, *, left_open: bool) -> Iterator[_Told]:
+def _block_events(block: Block, *, reply_call: bool) -> Iterator[_TimedEvent]:
     started = BlockStarted(
         block.number,
         block.kind,
@@ -124,17 +124,17 @@ def _block(block: Block, *, left_open: bool) -> Iterator[_Told]:
         yield BlockGrew(block.number, block.text), None
     for seal in block.seals:
         yield BlockSealed(block.number, seal), None
-    if left_open or block.approval:
+    if reply_call or block.approval:
         yield BlockEnded(block.number), block.ended_ms if block.result is None else None
-        yield from () if left_open else _settled(block)
+        yield from () if reply_call else _approval_and_result(block)
         return
     if block.result is not None:
         yield ToolFinished(block.number, block.result, block.error), block.ended_ms
-    if block.status is not Status.RUNNING:
-        yield BlockEnded(block.number, block.status is Status.INTERRUPTED), block.ended_ms
+    if block.status is not BlockStatus.RUNNING:
+        yield BlockEnded(block.number, block.status is BlockStatus.INTERRUPTED), block.ended_ms
 
 
-def _settled(call: Block) -> Iterator[_Told]:
+def _approval_and_result(call: Block) -> Iterator[_TimedEvent]:
     """What a person and a tool said to a call that was left open."""
     if call.approval:
         yield ApprovalAsked(call.number), None
@@ -144,8 +144,8 @@ def _settled(call: Block) -> Iterator[_Told]:
         yield ToolFinished(call.number, call.result, call.error), call.ended_ms
 
 
-def _end(turn: Turn, outcome: Outcome) -> Event:
-    broke_off = outcome.ending is Ending.CUT_OFF and outcome.cause == "cut_off"
-    if (outcome.ending is Ending.FAILED or broke_off) and turn.message is None:
+def _end_event(turn: Turn, outcome: Outcome) -> Event:
+    cut_off = outcome.ending is Ending.CUT_OFF and outcome.cause == "cut_off"
+    if (outcome.ending is Ending.FAILED or cut_off) and turn.message is None:
         return TurnFailed(outcome.cause, outcome.message)
-    return TurnEnded(_FINISHES.get(outcome.ending, Finish.STOP), outcome.cause, turn.message)
+    return TurnEnded(_FINISH_BY_ENDING.get(outcome.ending, Finish.STOP), outcome.cause, turn.message)

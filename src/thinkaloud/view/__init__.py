@@ -3,35 +3,35 @@
 from thinkaloud.view.graphemes import columns_of
 from thinkaloud.view.notices import notice
 from thinkaloud.view.opening import PANEL, open_state, toggle_all
-from thinkaloud.view.plain_lines import Channel, PlainTeller, plain
+from thinkaloud.view.plain_lines import Channel, PlainRenderer, plain_lines
 from thinkaloud.view.policy import (
     PRESETS,
-    Header,
+    AfterComplete,
+    HeaderStyle,
     LiveRegion,
-    Open,
+    OpenState,
     Policy,
-    Remember,
-    Rest,
+    RememberScope,
     preset,
     read_policy,
-    toggled,
+    toggle_thinking,
 )
 from thinkaloud.view.preview import count_words, preview, tail
 from thinkaloud.view.projections import (
-    Gateway,
+    GatewayAnswer,
     ReasoningBlock,
     ReasoningMeta,
     TextPart,
     ThinkingBlock,
     ThinkingStep,
-    gateway,
+    gateway_answer,
     thinking_block,
 )
 from thinkaloud.view.session_from_markdown import read_markdown
 from thinkaloud.view.session_json import read_json, write_json
-from thinkaloud.view.session_markdown import Style, write_markdown
+from thinkaloud.view.session_markdown import ThinkingStyle, write_markdown
 from thinkaloud.view.session_record import Exchange, SessionRecord, without_thoughts
-from thinkaloud.view.standing import Standing, Unseen
+from thinkaloud.view.standing import HiddenReason, ThinkingState
 from thinkaloud.view.steps import StepView
 from thinkaloud.view.summary import SummaryBy, summary_line
 from thinkaloud.view.texts import copy_text, speech_text, title_text
@@ -42,37 +42,37 @@ __all__ = [
     "LOCALES",
     "PANEL",
     "PRESETS",
+    "AfterComplete",
     "BlockView",
     "Channel",
     "Exchange",
-    "Gateway",
-    "Header",
+    "GatewayAnswer",
+    "HeaderStyle",
+    "HiddenReason",
     "LiveRegion",
-    "Open",
-    "PlainTeller",
+    "OpenState",
+    "PlainRenderer",
     "Policy",
     "ReasoningBlock",
     "ReasoningMeta",
-    "Remember",
-    "Rest",
+    "RememberScope",
     "SessionRecord",
-    "Standing",
     "StepView",
-    "Style",
     "SummaryBy",
     "TextPart",
     "ThinkingBlock",
+    "ThinkingState",
     "ThinkingStep",
+    "ThinkingStyle",
     "ThinkingView",
-    "Unseen",
     "Words",
     "columns_of",
     "copy_text",
     "count_words",
-    "gateway",
+    "gateway_answer",
     "notice",
     "open_state",
-    "plain",
+    "plain_lines",
     "preset",
     "preview",
     "read_json",
@@ -84,7 +84,7 @@ __all__ = [
     "thinking_block",
     "title_text",
     "toggle_all",
-    "toggled",
+    "toggle_thinking",
     "view",
     "without_thoughts",
     "write_json",

@@ -11,7 +11,7 @@ from wcwidth import iter_graphemes, wcswidth
 
 ELLIPSIS = "…"
 
-WINDOW = 16
+CODE_POINTS_PER_COLUMN = 16
 """Code points looked at per column or character asked for: the longest family emoji and room for marks."""
 
 
@@ -20,59 +20,59 @@ def columns_of(text: str) -> int:
     return sum(map(_width, iter_graphemes(text)))
 
 
-def head(text: str, size: int) -> str:
+def first_code_points(text: str, size: int) -> str:
     """The first `size` code points, without a character that may go on after them."""
     if len(text) <= size:
         return text
     return "".join(list(iter_graphemes(text[:size]))[:-1])
 
 
-def foot(text: str, size: int) -> str:
+def last_code_points(text: str, size: int) -> str:
     """The last `size` code points, from the first place where a character surely begins."""
     if len(text) <= size:
         return text
     window = text[len(text) - size :]
-    sure = (at for at in range(1, size) if _apart(window[at - 1], window[at]))
-    return window[next(sure, size) :]
+    boundaries = (index for index in range(1, size) if _separate_characters(window[index - 1], window[index]))
+    return window[next(boundaries, size) :]
 
 
-def first_columns(line: str, columns: int, *, more: bool = False) -> str:
+def first_columns(line: str, columns: int, *, partial: bool = False) -> str:
     """The beginning of a line in at most `columns`; `more` says that the line itself is only a beginning."""
     clusters = list(iter_graphemes(line))
     if not line or columns < 1:
         return ""
-    if not more and sum(map(_width, clusters)) <= columns:
+    if not partial and sum(map(_width, clusters)) <= columns:
         return line
-    kept = _fitting(clusters, columns - 1)
-    text = "".join(clusters[:kept])
-    if kept < len(clusters) and clusters[kept] != " ":
+    fitting = _count_fitting(clusters, columns - 1)
+    text = "".join(clusters[:fitting])
+    if fitting < len(clusters) and clusters[fitting] != " ":
         text = text[: _word_end(text)]
     return text.rstrip(" .,;:*") + ELLIPSIS
 
 
-def last_columns(line: str, columns: int, *, more: bool = False) -> str:
+def last_columns(line: str, columns: int, *, partial: bool = False) -> str:
     """The end of a line in at most `columns`; `more` says that the line itself is only an end."""
     clusters = list(iter_graphemes(line))
     if not line or columns < 1:
         return ""
-    if not more and sum(map(_width, clusters)) <= columns:
+    if not partial and sum(map(_width, clusters)) <= columns:
         return line
-    kept = len(clusters) - _fitting(reversed(clusters), columns - 1)
-    text = "".join(clusters[kept:])
-    if kept and clusters[kept - 1] != " ":
+    start = len(clusters) - _count_fitting(reversed(clusters), columns - 1)
+    text = "".join(clusters[start:])
+    if start and clusters[start - 1] != " ":
         text = text[_word_start(text) :]
     return ELLIPSIS + text.lstrip(" ,;:*")
 
 
 def one_line(text: str, columns: int) -> str:
     """A text as it is, in one line of at most `columns`."""
-    window = head(text, columns * WINDOW)
-    return first_columns(" ".join(window.split()), columns, more=len(window) < len(text))
+    window = first_code_points(text, columns * CODE_POINTS_PER_COLUMN)
+    return first_columns(" ".join(window.split()), columns, partial=len(window) < len(text))
 
 
 def first_graphemes(text: str, limit: int) -> str:
     """The first `limit` characters as a person counts them, with “…” when there is more."""
-    window = text[: (limit + 1) * WINDOW]
+    window = text[: (limit + 1) * CODE_POINTS_PER_COLUMN]
     clusters = list(islice(iter_graphemes(window), limit + 1))
     if len(clusters) <= limit and len(window) == len(text):
         return text
@@ -94,26 +94,26 @@ def _width(cluster: str) -> int:
     return max(0, wcswidth(cluster))  # -1 is a control character: it takes no room
 
 
-def _fitting(clusters: Iterable[str], columns: int) -> int:
-    used = accumulate(map(_width, clusters))
-    return sum(1 for _ in takewhile(lambda total: total <= columns, used))
+def _count_fitting(clusters: Iterable[str], columns: int) -> int:
+    widths = accumulate(map(_width, clusters))
+    return sum(1 for _ in takewhile(lambda total: total <= columns, widths))
 
 
 def _word_end(text: str) -> int:
     """Where the last whole word ends, or the whole length when that would cost more than half of it."""
-    at = text.rfind(" ")
-    return at if at * 2 >= len(text) else len(text)
+    index = text.rfind(" ")
+    return index if index * 2 >= len(text) else len(text)
 
 
 def _word_start(text: str) -> int:
-    at = text.find(" ") + 1
-    return at if at * 2 <= len(text) else 0
+    index = text.find(" ") + 1
+    return index if index * 2 <= len(text) else 0
 
 
-def _apart(before: str, after: str) -> bool:
+def _separate_characters(first: str, second: str) -> bool:
     # Between two plain letters, digits or spaces the border depends on nothing that came earlier.
     return (
-        (before.isalnum() or before.isspace())
-        and (after.isalnum() or after.isspace())
-        and len(list(iter_graphemes(before + after))) > 1
+        (first.isalnum() or first.isspace())
+        and (second.isalnum() or second.isspace())
+        and len(list(iter_graphemes(first + second))) > 1
     )

@@ -4,81 +4,81 @@ A number is said only when it is known. At rest the time is part of the label ("
 so the header does not say it twice.
 """
 
-from thinkaloud.transcript import Ending, Thinking, Turn
-from thinkaloud.view.policy import Header
-from thinkaloud.view.scene import Scene
-from thinkaloud.view.standing import Standing, connection_lost
+from thinkaloud.transcript import Ending, ThinkingTime, Turn
+from thinkaloud.view.policy import HeaderStyle
+from thinkaloud.view.scene import ViewContext
+from thinkaloud.view.standing import ThinkingState, connection_lost
 from thinkaloud.view.words import Words
 
 ICONS = {
-    Standing.THINKING: "⚙",
-    Standing.DONE: "💭",
-    Standing.ERROR: "⚠",
-    Standing.INTERRUPTED: "💭",
+    ThinkingState.THINKING: "⚙",
+    ThinkingState.DONE: "💭",
+    ThinkingState.ERROR: "⚠",
+    ThinkingState.INTERRUPTED: "💭",
 }
 TOOL_ICON = "🔧"
 
 
-def time_text(words: Words, time: Thinking | None) -> str:
+def time_text(words: Words, time: ThinkingTime | None) -> str:
     """How long, marked when it is the best that can be said; nothing when nobody knows."""
     if time is None:
         return ""
     duration = words.duration(time.ms)
-    return words.say("ai.thinking.approximate", duration=duration) if time.approximate else duration
+    return words.text("ai.thinking.approximate", duration=duration) if time.approximate else duration
 
 
-def thought_label(scene: Scene, standing: Standing, time: Thinking | None) -> str:
+def thought_label(context: ViewContext, state: ThinkingState, time: ThinkingTime | None) -> str:
     """The label of a thought, or of all of them."""
-    if standing is Standing.THINKING:
-        return scene.words.say("ai.thinking.streaming")
-    if standing is not Standing.DONE:
-        return _broken(scene, standing)
-    if duration := time_text(scene.words, time):
-        return scene.words.say("ai.thinking.complete", duration=duration)
-    return scene.words.say("ai.thinking.complete_unknown")
+    if state is ThinkingState.THINKING:
+        return context.words.text("ai.thinking.streaming")
+    if state is not ThinkingState.DONE:
+        return _broken_label(context, state)
+    if duration := time_text(context.words, time):
+        return context.words.text("ai.thinking.complete", duration=duration)
+    return context.words.text("ai.thinking.complete_unknown")
 
 
-def turn_label(scene: Scene) -> str:
+def turn_label(context: ViewContext) -> str:
     """The label of the whole panel: a status word where the header is a summary or nothing was thought."""
-    summed_up = scene.policy.header is Header.SUMMARY
-    if scene.standing is Standing.THINKING and summed_up:
-        return scene.words.say("ai.thinking.status.thinking")
-    if scene.standing is Standing.DONE and (summed_up or not scene.thoughts):
-        return scene.words.say("ai.thinking.status.done")
-    return thought_label(scene, scene.standing, scene.time)
+    summary_header = context.policy.header is HeaderStyle.SUMMARY
+    if context.state is ThinkingState.THINKING and summary_header:
+        return context.words.text("ai.thinking.status.thinking")
+    if context.state is ThinkingState.DONE and (summary_header or not context.thoughts):
+        return context.words.text("ai.thinking.status.done")
+    return thought_label(context, context.state, context.time)
 
 
-def counted(words: Words, key: str, n: int | None) -> str:
+def count_text(words: Words, key: str, n: int | None) -> str:
     """A count in words; nothing for none and for unknown."""
-    return words.say(key, n=n) if n else ""
+    return words.text(key, n=n) if n else ""
 
 
-def badge(words: Words, n: int) -> str:
+def tool_badge(words: Words, n: int) -> str:
     """How many tools were used, assistants among them."""
-    return f"{TOOL_ICON} {words.say('ai.thinking.tools', n=n)}" if n else ""
+    return f"{TOOL_ICON} {words.text('ai.thinking.tools', n=n)}" if n else ""
 
 
-def header_line(scene: Scene, facts: list[str], text: str) -> str:
+def header_line(context: ViewContext, facts: list[str], text: str) -> str:
     """One line for a closed panel: icon, facts and text, in the form the policy asks for."""
-    icon = ICONS[scene.standing]
-    said = " · ".join(fact for fact in facts if fact)
-    match scene.policy.header:
-        case Header.LABEL:
-            return f"{icon} {said}"
-        case Header.SUMMARY if text:
+    icon = ICONS[context.state]
+    facts_text = " · ".join(fact for fact in facts if fact)
+    match context.policy.header:
+        case HeaderStyle.LABEL:
+            return f"{icon} {facts_text}"
+        case HeaderStyle.SUMMARY if text:
             return f"{icon} {text} · {facts[0]}"
-        case Header.PREVIEW if text and scene.standing is Standing.DONE:
+        case HeaderStyle.PREVIEW if text and context.state is ThinkingState.DONE:
             return f"{icon} {text}"
-    return f"{icon} {said} — {text}" if text else f"{icon} {said}"
+    return f"{icon} {facts_text} — {text}" if text else f"{icon} {facts_text}"
 
 
-def _broken(scene: Scene, standing: Standing) -> str:
-    if standing is Standing.ERROR:
-        return scene.words.say("ai.thinking.status.error")
-    return scene.words.say(_interruption(scene.turn))
+def _broken_label(context: ViewContext, state: ThinkingState) -> str:
+    if state is ThinkingState.ERROR:
+        return context.words.text("ai.thinking.status.error")
+    return context.words.text(_interruption_key(context.turn))
 
 
-def _interruption(turn: Turn) -> str:
+def _interruption_key(turn: Turn) -> str:
     if connection_lost(turn):
         return "ai.thinking.connection_lost"
     match turn.outcome.ending if turn.outcome else None:

@@ -23,23 +23,23 @@ from thinkaloud.canon import (
     TurnEnded,
     TurnFailed,
 )
-from thinkaloud.transcript import CALLS, Block, Status, Turn
-from thinkaloud.transcript.turn import BETWEEN_REPLIES
+from thinkaloud.transcript import CALL_KINDS, Block, BlockStatus, Turn
+from thinkaloud.transcript.turn import REPLY_SEPARATOR
 from thinkaloud.view.graphemes import one_line
 from thinkaloud.view.labels import TOOL_ICON
 from thinkaloud.view.notices import notice, notice_text
-from thinkaloud.view.standing import shown, unseen
-from thinkaloud.view.steps import LINE_COLUMNS, asked, name_of, thought_text
+from thinkaloud.view.standing import hidden_reason, visible
+from thinkaloud.view.steps import CALL_COLUMNS, call_line, call_name, thought_text
 from thinkaloud.view.times import block_time
 from thinkaloud.view.words import Words
 
-PREFIX = "[think] "
+THINK_PREFIX = "[think] "
 INDENT = "  "
-DEEPEST = 8
+MAX_INDENT_LEVELS = 8
 """Levels of indentation; what is nested deeper stays at this one, so that lines stay short."""
 
 ASSISTANT_ICON = "🤖"
-CAME_BACK = "→"
+RESULT_ARROW = "→"
 
 
 class Channel(StrEnum):
@@ -50,190 +50,198 @@ class Channel(StrEnum):
     NOTICE = "notice"
 
 
-class PlainTeller:
+class PlainRenderer:
     """Tells one turn piece by piece; only an answer may leave its last line open."""
 
-    def __init__(self, locale: str = "en-US", *, labels: bool = False) -> None:
+    def __init__(self, locale: str = "en-US", *, durations: bool = False) -> None:
         self._words = Words(locale)
-        self._labels = labels
-        self._said: list[tuple[Channel, str]] = []
-        self._announced: set[int] = set()
-        self._speaker: int | None = None  # the block whose line is open
-        self._held: defaultdict[int, list[str]] = defaultdict(list)  # white space that waits for a word
-        self._answered = -1  # the reply of the turn itself that spoke last
-        self._newest: int | None = None  # the block that the line told last is about
+        self._durations = durations
+        self._pieces: list[tuple[Channel, str]] = []
+        self._announced_blocks: set[int] = set()
+        self._open_line_block: int | None = None  # the block whose line is open
+        self._pending_space: defaultdict[int, list[str]] = defaultdict(
+            list
+        )  # white space that waits for a word
+        self._last_reply_index = -1  # the reply of the turn itself that spoke last
+        self._last_line_block: int | None = None  # the block that the line told last is about
 
     def feed(self, turn: Turn, event: Event) -> list[tuple[Channel, str]]:
         """What an event adds to the telling; `turn` is the turn after it."""
-        self._said = []
+        self._pieces = []
         match event:
             case BlockGrew():
-                self._grew(turn, turn.blocks[event.block], event.text)
+                self._add_text(turn, turn.blocks[event.block], event.text)
             case BlockReclassified():
-                moved = turn.blocks[event.block if event.into is None else event.into]
-                self._grew(turn, moved, moved.text)
+                block = turn.blocks[event.block if event.into is None else event.into]
+                self._add_text(turn, block, block.text)
             case BlockEnded():
-                self._ended(turn, turn.blocks[event.block])
-                self._label(turn, turn.blocks[event.block])
-            case BlockSealed() if turn.blocks[event.block].status is not Status.RUNNING:
-                self._ended(turn, turn.blocks[event.block])
+                self._end_block(turn, turn.blocks[event.block])
+                self._add_duration(turn, turn.blocks[event.block])
+            case BlockSealed() if turn.blocks[event.block].status is not BlockStatus.RUNNING:
+                self._end_block(turn, turn.blocks[event.block])
             case ToolFinished():
-                self._came_back(turn, turn.blocks[event.block])
+                self._add_result(turn, turn.blocks[event.block])
             case NoticeGiven():
-                self._notice(notice_text(event, self._words.locale) or event.code)
+                self._add_notice(notice_text(event, self._words.locale) or event.code)
             case ApprovalAsked():
                 self._end_line()  # whoever asks begins a line of their own
             case TurnEnded() | TurnFailed():
                 self._end_line()
-                self._notice(notice(turn, self._words.locale))
-        return self._said
+                self._add_notice(notice(turn, self._words.locale))
+        return self._pieces
 
-    def _grew(self, turn: Turn, block: Block, text: str) -> None:
-        if block.kind in CALLS or not text:
+    def _add_text(self, turn: Turn, block: Block, text: str) -> None:
+        if block.kind in CALL_KINDS or not text:
             return
-        self._announce(turn, block.parent)
+        self._announce_calls(turn, block.parent)
         if block.kind is Kind.TEXT and block.parent is None:
-            self._answer(turn, block, text)
+            self._add_answer(turn, block, text)
         else:
-            self._murmur(turn, block, text)
+            self._add_thinking(turn, block, text)
 
-    def _answer(self, turn: Turn, block: Block, text: str) -> None:
+    def _add_answer(self, turn: Turn, block: Block, text: str) -> None:
         self._end_line()
-        reply = bisect_right([one.until for one in turn.replies if one.parent is None], block.number)
-        if 0 <= self._answered < reply:
-            text = BETWEEN_REPLIES + text
-        self._answered = reply
-        self._say(Channel.ANSWER, text)
+        reply_index = bisect_right(
+            [ended_reply.until for ended_reply in turn.replies if ended_reply.parent is None], block.number
+        )
+        if 0 <= self._last_reply_index < reply_index:
+            text = REPLY_SEPARATOR + text
+        self._last_reply_index = reply_index
+        self._add_piece(Channel.ANSWER, text)
 
-    def _murmur(self, turn: Turn, block: Block, text: str) -> None:
-        fresh = self._speaker != block.number
-        held = self._held[block.number]
-        held.append(text)
-        if not text.strip(None if fresh else "\r\n"):
+    def _add_thinking(self, turn: Turn, block: Block, text: str) -> None:
+        starts_line = self._open_line_block != block.number
+        pending = self._pending_space[block.number]
+        pending.append(text)
+        if not text.strip(None if starts_line else "\r\n"):
             return
-        text = "".join(held)
-        spoken = text.rstrip("\r\n")
-        held[:] = [text[len(spoken) :]]
-        margin = _margin(turn, block)
-        if fresh:
+        text = "".join(pending)
+        printable = text.rstrip("\r\n")
+        pending[:] = [text[len(printable) :]]
+        prefix = _line_prefix(turn, block)
+        if starts_line:
             self._end_line()
-            self._speaker, spoken = block.number, margin + spoken.lstrip("\r\n")
-        self._say(Channel.REASONING, spoken.replace("\r\n", "\n").replace("\n", f"\n{margin}"))
+            self._open_line_block, printable = block.number, prefix + printable.lstrip("\r\n")
+        self._add_piece(Channel.REASONING, printable.replace("\r\n", "\n").replace("\n", f"\n{prefix}"))
 
-    def _ended(self, turn: Turn, block: Block) -> None:
-        if block.kind in CALLS:
-            self._announce(turn, block.number)
-        elif block.kind is Kind.REASONING and unseen(block) and block.number not in self._announced:
-            self._announce(turn, block.parent)
-            self._announced.add(block.number)
-            self._line(turn, block, thought_text(self._words, block))
+    def _end_block(self, turn: Turn, block: Block) -> None:
+        if block.kind in CALL_KINDS:
+            self._announce_calls(turn, block.number)
+        elif (
+            block.kind is Kind.REASONING
+            and hidden_reason(block)
+            and block.number not in self._announced_blocks
+        ):
+            self._announce_calls(turn, block.parent)
+            self._announced_blocks.add(block.number)
+            self._add_line(turn, block, thought_text(self._words, block))
 
-    def _label(self, turn: Turn, block: Block) -> None:
+    def _add_duration(self, turn: Turn, block: Block) -> None:
         """Say how long one of the turn's own thoughts took, where that is known and wanted."""
         if (
-            not self._labels
+            not self._durations
             or block.kind is not Kind.REASONING
             or block.parent is not None
-            or not shown(block)
+            or not visible(block)
         ):
             return
         if (time := block_time(block)) is not None:
             duration = self._words.duration(time.ms)
-            self._line(turn, block, self._words.say("ai.thinking.complete", duration=duration))
+            self._add_line(turn, block, self._words.text("ai.thinking.complete", duration=duration))
 
-    def _came_back(self, turn: Turn, block: Block) -> None:
-        self._announce(turn, block.number)
-        back = block.error or block.result
-        if _told_already(turn, block):
+    def _add_result(self, turn: Turn, block: Block) -> None:
+        self._announce_calls(turn, block.number)
+        result = block.error or block.result
+        if _result_already_shown(turn, block):
             self._end_line()
-        elif back:
-            apart = block.kind is Kind.TOOL_CALL and self._newest != block.number
-            whose = f"{name_of(self._words, block)}: " if apart else ""
-            self._line(turn, block, f"{CAME_BACK} {whose}{one_line(back, LINE_COLUMNS)}")
+        elif result:
+            needs_name = block.kind is Kind.TOOL_CALL and self._last_line_block != block.number
+            name_prefix = f"{call_name(self._words, block)}: " if needs_name else ""
+            self._add_line(turn, block, f"{RESULT_ARROW} {name_prefix}{one_line(result, CALL_COLUMNS)}")
 
-    def _notice(self, text: str) -> None:
+    def _add_notice(self, text: str) -> None:
         if text:
             self._end_line()
-            self._say(Channel.NOTICE, f"{text}\n")
+            self._add_piece(Channel.NOTICE, f"{text}\n")
 
-    def _announce(self, turn: Turn, number: int | None) -> None:
+    def _announce_calls(self, turn: Turn, number: int | None) -> None:
         """Say who was called before saying what came of it, the outermost call first."""
         calls: list[Block] = []
-        while number is not None and number not in self._announced:
-            self._announced.add(number)
+        while number is not None and number not in self._announced_blocks:
+            self._announced_blocks.add(number)
             calls.append(turn.blocks[number])
             number = turn.blocks[number].parent
         for call in reversed(calls):
-            self._line(turn, call, self._call(call))
+            self._add_line(turn, call, self._call_text(call))
 
-    def _call(self, call: Block) -> str:
+    def _call_text(self, call: Block) -> str:
         icon = TOOL_ICON if call.kind is Kind.TOOL_CALL else ASSISTANT_ICON
-        task = asked(call)
-        return f"{icon} {name_of(self._words, call)}" + (f": {task}" if task else "")
+        task = call_line(call)
+        return f"{icon} {call_name(self._words, call)}" + (f": {task}" if task else "")
 
-    def _line(self, turn: Turn, block: Block, text: str) -> None:
+    def _add_line(self, turn: Turn, block: Block, text: str) -> None:
         self._end_line()
-        self._say(Channel.REASONING, f"{_margin(turn, block)}{text}\n")
-        self._newest = block.number
+        self._add_piece(Channel.REASONING, f"{_line_prefix(turn, block)}{text}\n")
+        self._last_line_block = block.number
 
-    def _say(self, channel: Channel, text: str) -> None:
-        self._said.append((channel, text))
-        self._newest = None
+    def _add_piece(self, channel: Channel, text: str) -> None:
+        self._pieces.append((channel, text))
+        self._last_line_block = None
 
     def _end_line(self) -> None:
-        if self._speaker is not None:
-            self._held.pop(self._speaker, None)
-            self._said.append((Channel.REASONING, "\n"))
-            self._speaker = None
+        if self._open_line_block is not None:
+            self._pending_space.pop(self._open_line_block, None)
+            self._pieces.append((Channel.REASONING, "\n"))
+            self._open_line_block = None
 
 
-def plain(turn: Turn, locale: str = "en-US") -> list[tuple[Channel, str]]:
+def plain_lines(turn: Turn, locale: str = "en-US") -> list[tuple[Channel, str]]:
     """The turn so far: one entry per line of thinking, one per stretch of answer, a notice at the end."""
-    teller = PlainTeller(locale)
-    pieces = [said for event in _retold(turn) for said in teller.feed(turn, event)]
+    renderer = PlainRenderer(locale)
+    pieces = [text_piece for event in _replay_events(turn) for text_piece in renderer.feed(turn, event)]
     lines: list[tuple[Channel, str]] = []
-    for channel, run in groupby(pieces, key=lambda piece: piece[0]):
-        text = "".join(piece for _, piece in run)
-        whole = [text] if channel is Channel.ANSWER else text.removesuffix("\n").split("\n")
-        lines += [(channel, line) for line in whole]
+    for channel, group in groupby(pieces, key=lambda piece: piece[0]):
+        text = "".join(piece for _, piece in group)
+        group_lines = [text] if channel is Channel.ANSWER else text.removesuffix("\n").split("\n")
+        lines += [(channel, line) for line in group_lines]
     return lines
 
 
-def _retold(turn: Turn) -> Iterator[Event]:
+def _replay_events(turn: Turn) -> Iterator[Event]:
     """Events that tell the turn in order, with what a call came back with after the last thing it led to."""
-    returned = _returned(turn)
+    finished_calls = _finished_calls_by_last_block(turn)
     for block in turn.blocks:
         yield BlockGrew(block.number, block.text)
         yield BlockEnded(block.number)
-        for call in returned[block.number]:
+        for call in finished_calls[block.number]:
             yield ToolFinished(call.number, call.result or "", call.error)
     yield from turn.notices
     if turn.outcome is not None:
         yield TurnEnded()
 
 
-def _returned(turn: Turn) -> dict[int, list[Block]]:
+def _finished_calls_by_last_block(turn: Turn) -> dict[int, list[Block]]:
     """The calls that came back, by the last block that belongs to them, the innermost first."""
-    last = list(range(len(turn.blocks)))
+    last_block = list(range(len(turn.blocks)))
     calls: defaultdict[int, list[Block]] = defaultdict(list)
     for block in reversed(turn.blocks):
         if block.parent is not None:
-            last[block.parent] = max(last[block.parent], last[block.number])
+            last_block[block.parent] = max(last_block[block.parent], last_block[block.number])
         if block.result is not None:
-            calls[last[block.number]].append(block)
+            calls[last_block[block.number]].append(block)
     return calls
 
 
-def _told_already(turn: Turn, call: Block) -> bool:
+def _result_already_shown(turn: Turn, call: Block) -> bool:
     """Whether an assistant came back with its last words, which were told while it said them."""
     if call.kind is not Kind.ASSISTANT_CALL or call.error or not call.result:
         return False
-    said = "".join(child.text for child in turn.children(call) if child.kind is Kind.TEXT)
-    return said.endswith(call.result)
+    text = "".join(child.text for child in turn.children(call) if child.kind is Kind.TEXT)
+    return text.endswith(call.result)
 
 
-def _margin(turn: Turn, block: Block) -> str:
+def _line_prefix(turn: Turn, block: Block) -> str:
     depth, parent = 0, block.parent
-    while parent is not None and depth < DEEPEST:
+    while parent is not None and depth < MAX_INDENT_LEVELS:
         depth, parent = depth + 1, turn.blocks[parent].parent
-    return PREFIX + INDENT * depth
+    return THINK_PREFIX + INDENT * depth

@@ -12,7 +12,7 @@ import msgspec
 from thinkaloud.canon import Refused, UnknownPreset
 
 
-class Open(StrEnum):
+class OpenState(StrEnum):
     """How much of a block is on the screen; `peek` is the header and the newest line."""
 
     HIDDEN = "hidden"
@@ -21,7 +21,7 @@ class Open(StrEnum):
     EXPANDED = "expanded"
 
 
-class Rest(StrEnum):
+class AfterComplete(StrEnum):
     """How much of a block stays on the screen once it is complete."""
 
     HIDDEN = "hidden"
@@ -29,7 +29,7 @@ class Rest(StrEnum):
     EXPANDED = "expanded"
 
 
-class Header(StrEnum):
+class HeaderStyle(StrEnum):
     """What the header line says; `auto` says all of it."""
 
     LABEL = "label"
@@ -38,7 +38,7 @@ class Header(StrEnum):
     AUTO = "auto"
 
 
-class Remember(StrEnum):
+class RememberScope(StrEnum):
     """How far a person's choice of visibility and mode reaches."""
 
     NONE = "none"
@@ -59,12 +59,12 @@ class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     """The `[thinking.display]` settings; `preset` names the set they started from."""
 
     preset: str = "default"
-    while_streaming: Open = Open.PEEK
-    after_complete: Rest = Rest.COLLAPSED
+    while_streaming: OpenState = OpenState.PEEK
+    after_complete: AfterComplete = AfterComplete.COLLAPSED
     auto_close: bool = True
-    header: Header = Header.AUTO
+    header: HeaderStyle = HeaderStyle.AUTO
     show_thinking: bool = True
-    remember: Remember = Remember.USER_WORKSPACE
+    remember: RememberScope = RememberScope.USER_WORKSPACE
     live_region: LiveRegion = LiveRegion.STATUS
 
     @property
@@ -78,24 +78,24 @@ PRESETS: Mapping[str, Policy] = {
     for policy in (
         Policy(
             preset="koder",
-            while_streaming=Open.COLLAPSED,
-            header=Header.LABEL,
+            while_streaming=OpenState.COLLAPSED,
+            header=HeaderStyle.LABEL,
             live_region=LiveRegion.CONTENT,
         ),
-        Policy(preset="preview", while_streaming=Open.EXPANDED, header=Header.PREVIEW),
+        Policy(preset="preview", while_streaming=OpenState.EXPANDED, header=HeaderStyle.PREVIEW),
         Policy(
             preset="toggle",
-            while_streaming=Open.EXPANDED,
-            after_complete=Rest.HIDDEN,
-            remember=Remember.USER,
+            while_streaming=OpenState.EXPANDED,
+            after_complete=AfterComplete.HIDDEN,
+            remember=RememberScope.USER,
         ),
         Policy(
             preset="agent",
-            while_streaming=Open.COLLAPSED,
-            header=Header.PREVIEW,
-            remember=Remember.NONE,
+            while_streaming=OpenState.COLLAPSED,
+            header=HeaderStyle.PREVIEW,
+            remember=RememberScope.NONE,
         ),
-        Policy(preset="trace", while_streaming=Open.EXPANDED, header=Header.SUMMARY),
+        Policy(preset="trace", while_streaming=OpenState.EXPANDED, header=HeaderStyle.SUMMARY),
         Policy(),
     )
 }
@@ -110,16 +110,18 @@ def preset(name: str) -> Policy:
 
 def read_policy(settings: Mapping[str, object]) -> Policy:
     """A policy from plain settings: those of `preset` if it is named, with the others laid over them."""
-    start = preset(str(settings.get("preset", "default")))
+    base = preset(str(settings.get("preset", "default")))
     try:
-        return msgspec.convert({**msgspec.to_builtins(start), **settings}, Policy)
+        return msgspec.convert({**msgspec.to_builtins(base), **settings}, Policy)
     except msgspec.ValidationError as error:
         raise Refused(f"thinking.display cannot be read: {error}") from None
 
 
-def toggled(policy: Policy) -> Policy:
+def toggle_thinking(policy: Policy) -> Policy:
     """What the `/thinking` command makes of a policy: hidden at rest becomes shown, shown becomes hidden."""
-    if policy.show_thinking and policy.after_complete is not Rest.HIDDEN:
+    if policy.show_thinking and policy.after_complete is not AfterComplete.HIDDEN:
         return msgspec.structs.replace(policy, show_thinking=False)
-    rest = Rest.EXPANDED if policy.after_complete is Rest.HIDDEN else policy.after_complete
-    return msgspec.structs.replace(policy, show_thinking=True, after_complete=rest)
+    after_complete = (
+        AfterComplete.EXPANDED if policy.after_complete is AfterComplete.HIDDEN else policy.after_complete
+    )
+    return msgspec.structs.replace(policy, show_thinking=True, after_complete=after_complete)

@@ -6,7 +6,13 @@ where it can be. The same line comes out when it is put in again.
 
 import re
 
-from thinkaloud.view.graphemes import WINDOW, first_columns, foot, head, last_columns
+from thinkaloud.view.graphemes import (
+    CODE_POINTS_PER_COLUMN,
+    first_code_points,
+    first_columns,
+    last_code_points,
+    last_columns,
+)
 
 PREVIEW_COLUMNS = 40
 PEEK_COLUMNS = 80
@@ -24,23 +30,23 @@ _WORDS = re.compile(rf"[{_CJK}]|\w[^\s{_CJK}]*")
 
 def preview(text: str, columns: int = PREVIEW_COLUMNS) -> str:
     """The first words of a text in one plain line."""
-    window = head(text, max(0, columns) * WINDOW)
-    return first_columns(plain_line(window), columns, more=len(window) < len(text))
+    window = first_code_points(text, max(0, columns) * CODE_POINTS_PER_COLUMN)
+    return first_columns(plain_line(window), columns, partial=len(window) < len(text))
 
 
 def tail(text: str, columns: int = PEEK_COLUMNS) -> str:
     """The end of the newest line of a text that has anything to read."""
-    window = foot(text, max(0, columns) * WINDOW)
+    window = last_code_points(text, max(0, columns) * CODE_POINTS_PER_COLUMN)
     lines = window.split("\n")
-    for at in range(len(lines) - 1, -1, -1):
-        if line := plain_line(lines[at]):
-            return last_columns(line, columns, more=at == 0 and len(window) < len(text))
+    for index in range(len(lines) - 1, -1, -1):
+        if line := plain_line(lines[index]):
+            return last_columns(line, columns, partial=index == 0 and len(window) < len(text))
     return ""
 
 
 def plain_line(text: str) -> str:
     """All of a text in one line without marks. Meant for a window of a text, not for a whole one."""
-    while (line := unmarked(text)) != text:
+    while (line := strip_marks(text)) != text:
         text = line
     return line
 
@@ -50,7 +56,7 @@ def count_words(text: str) -> int:
     return len(_WORDS.findall(text))
 
 
-def unmarked(text: str) -> str:
+def strip_marks(text: str) -> str:
     """A text in one line without its outermost marks; of any length."""
     for pattern in (_CONTROLS, _EMPTY_LINES, _LINE_MARKS, _MARKS):
         text = pattern.sub("", text)

@@ -11,8 +11,16 @@ import msgspec
 from thinkaloud.canon import Kind, Provenance
 from thinkaloud.transcript import Block, Turn
 from thinkaloud.view.graphemes import first_graphemes
-from thinkaloud.view.standing import Standing, Unseen, connection_lost, shown, standing_of, thoughts, unseen
-from thinkaloud.view.steps import RESULT_LIMIT, asked, came_back, nested
+from thinkaloud.view.standing import (
+    HiddenReason,
+    ThinkingState,
+    connection_lost,
+    hidden_reason,
+    thinking_state,
+    visible,
+    visible_thoughts,
+)
+from thinkaloud.view.steps import RESULT_LIMIT, build_step_tree, call_line, call_result
 from thinkaloud.view.summary import summary_line
 from thinkaloud.view.times import block_time, turn_time
 
@@ -42,10 +50,10 @@ class ReasoningBlock(msgspec.Struct, frozen=True):
     text: str
     duration_ms: int | None
     provenance: Provenance
-    unseen: Unseen | None
+    unseen: HiddenReason | None
 
 
-class Gateway(msgspec.Struct, frozen=True):
+class GatewayAnswer(msgspec.Struct, frozen=True):
     """An answer with its reasoning apart; `reasoning_content` is null when there is nothing to read."""
 
     content: list[TextPart]
@@ -84,78 +92,78 @@ class ThinkingBlock(msgspec.Struct, frozen=True):
         return sum(step.type != "reasoning" for step in self.steps)
 
 
-def gateway(turn: Turn) -> Gateway:
+def gateway_answer(turn: Turn) -> GatewayAnswer:
     """The turn as the gateway answers it."""
-    seen = thoughts(turn)
-    readable = [block.text for block in seen if not block.blank]
+    thoughts = visible_thoughts(turn)
+    readable = [block.text for block in thoughts if not block.blank]
     time = turn_time(turn)
     tokens = turn.usage.reasoning
-    return Gateway(
-        content=[TextPart(block.text) for block in turn.top(Kind.TEXT) if block.text],
+    return GatewayAnswer(
+        content=[TextPart(block.text) for block in turn.own_blocks(Kind.TEXT) if block.text],
         reasoning_content=BETWEEN_THOUGHTS.join(readable) if readable else None,
         reasoning_meta=ReasoningMeta(
-            model_supports=True if seen or tokens else None,
+            model_supports=True if thoughts or tokens else None,
             duration_ms=None if time is None else time.ms,
             tokens=tokens,
             approximate=time is not None and time.approximate,
         ),
-        reasoning_blocks=[_reasoning_block(block) for block in seen],
+        reasoning_blocks=[_reasoning_block(block) for block in thoughts],
     )
 
 
 def thinking_block(turn: Turn) -> ThinkingBlock | None:
     """The turn's thinking as one block of steps; None when there was none."""
-    if not any(shown(block) for block in turn.top()):
+    if not any(visible(block) for block in turn.own_blocks()):
         return None
     summary, _ = summary_line(turn)
-    return ThinkingBlock(summary, _status(turn), nested(turn, _step))
+    return ThinkingBlock(summary, _status(turn), build_step_tree(turn, _step))
 
 
 def _reasoning_block(block: Block) -> ReasoningBlock:
-    why = unseen(block)
+    hidden = hidden_reason(block)
     time = block_time(block)
     return ReasoningBlock(
         block=block.number,
-        text="" if why else block.text,
+        text="" if hidden else block.text,
         duration_ms=None if time is None else time.ms,
         provenance=block.provenance,
-        unseen=why,
+        unseen=hidden,
     )
 
 
 def _status(turn: Turn) -> Literal["thinking", "done", "error"]:
     # Three words for four standings. A lost connection is an error, because somebody should try again;
     # what a person stopped or a limit cut came to its end as it was told to.
-    standing = standing_of(turn)
-    if standing is Standing.ERROR or connection_lost(turn):
+    state = thinking_state(turn)
+    if state is ThinkingState.ERROR or connection_lost(turn):
         return "error"
-    return "thinking" if standing is Standing.THINKING else "done"
+    return "thinking" if state is ThinkingState.THINKING else "done"
 
 
-def _step(block: Block, below: tuple[ThinkingStep, ...]) -> ThinkingStep:
+def _step(block: Block, children: tuple[ThinkingStep, ...]) -> ThinkingStep:
     number, at_ms = str(block.number), block.started_ms
     if block.kind is Kind.TOOL_CALL:
         return ThinkingStep(
             number,
             "tool_call",
-            asked(block) or block.name,
+            call_line(block) or block.name,
             tool_name=block.name or None,
             tool_input=first_graphemes(block.text, RESULT_LIMIT) or None,
-            tool_result=came_back(block),
-            child_steps=below,
+            tool_result=call_result(block),
+            child_steps=children,
             timestamp=at_ms,
         )
     if block.kind is Kind.ASSISTANT_CALL:
         return ThinkingStep(
             number,
             "assistant_call",
-            asked(block) or block.name,
+            call_line(block) or block.name,
             assistant_name=block.name or None,
             assistant_id=block.assistant_id or None,
             assistant_task=block.text or None,
-            assistant_result=came_back(block),
-            child_steps=below,
+            assistant_result=call_result(block),
+            child_steps=children,
             timestamp=at_ms,
         )
-    content = "" if unseen(block) else block.text
-    return ThinkingStep(number, "reasoning", content, child_steps=below, timestamp=at_ms)
+    content = "" if hidden_reason(block) else block.text
+    return ThinkingStep(number, "reasoning", content, child_steps=children, timestamp=at_ms)

@@ -4,22 +4,22 @@ from collections.abc import Mapping
 
 import msgspec
 
-from thinkaloud.transcript import Block, Thinking, Turn
-from thinkaloud.view.opening import chosen, open_state
-from thinkaloud.view.policy import Open, Policy
+from thinkaloud.transcript import Block, ThinkingTime, Turn
+from thinkaloud.view.opening import block_choice, open_state
+from thinkaloud.view.policy import OpenState, Policy
 from thinkaloud.view.standing import (
-    Standing,
-    last_under_way,
-    led_nowhere,
-    standing_of,
-    step_standing,
-    thoughts,
+    ThinkingState,
+    ended_without_answer,
+    interrupted_step,
+    step_state,
+    thinking_state,
+    visible_thoughts,
 )
 from thinkaloud.view.times import block_time, turn_time
 from thinkaloud.view.words import Words
 
 
-class Scene(msgspec.Struct, frozen=True):
+class ViewContext(msgspec.Struct, frozen=True):
     """A turn, how a person wants to see it, and what is true of all of it."""
 
     turn: Turn
@@ -27,30 +27,30 @@ class Scene(msgspec.Struct, frozen=True):
     words: Words
     now_ms: int | None
     choices: Mapping[int, bool]
-    standing: Standing
+    state: ThinkingState
     thoughts: list[Block]
-    time: Thinking | None
-    unfinished: int | None
+    time: ThinkingTime | None
+    unfinished_thought: int | None
     """The thought to keep in sight because the turn ended with it."""
-    broken: int | None
+    interrupted_block: int | None
     """The step that was under way when the turn was interrupted, whatever its provider said of it."""
 
-    def step(self, block: Block) -> Standing:
+    def step_state(self, block: Block) -> ThinkingState:
         """Where one step stands."""
-        if block.number == self.broken:
-            return self.standing
-        return step_standing(block, live=self.turn.live, whole=self.standing)
+        if block.number == self.interrupted_block:
+            return self.state
+        return step_state(block, live=self.turn.live, turn_state=self.state)
 
-    def open(self, block: Block) -> Open:
+    def step_open_state(self, block: Block) -> OpenState:
         """How much of one step is shown."""
         return open_state(
             self.policy,
-            live=self.step(block) is Standing.THINKING,
-            user=chosen(self.choices, block.number),
-            unfinished=block.number == self.unfinished,
+            live=self.step_state(block) is ThinkingState.THINKING,
+            choice=block_choice(self.choices, block.number),
+            unfinished=block.number == self.unfinished_thought,
         )
 
-    def time_of(self, block: Block) -> Thinking | None:
+    def thought_time(self, block: Block) -> ThinkingTime | None:
         """How long one thought took; the turn's own time stands in for its only thought."""
         time = block_time(block, self.now_ms)
         if time is None and len(self.thoughts) == 1 and self.time is not None and self.time.approximate:
@@ -58,18 +58,20 @@ class Scene(msgspec.Struct, frozen=True):
         return time
 
 
-def scene(turn: Turn, policy: Policy, words: Words, now_ms: int | None, choices: Mapping[int, bool]) -> Scene:
+def view_context(
+    turn: Turn, policy: Policy, words: Words, now_ms: int | None, choices: Mapping[int, bool]
+) -> ViewContext:
     """Look at a turn once."""
-    seen, standing = thoughts(turn), standing_of(turn)
-    return Scene(
+    visible, state = visible_thoughts(turn), thinking_state(turn)
+    return ViewContext(
         turn,
         policy,
         words,
         now_ms,
         choices,
-        standing,
-        seen,
+        state,
+        visible,
         turn_time(turn, now_ms),
-        seen[-1].number if seen and led_nowhere(turn) else None,
-        last_under_way(turn) if standing is Standing.INTERRUPTED else None,
+        visible[-1].number if visible and ended_without_answer(turn) else None,
+        interrupted_step(turn) if state is ThinkingState.INTERRUPTED else None,
     )

@@ -17,119 +17,125 @@ from thinkaloud.canon.requests import ToolMessage, UserMessage
 from thinkaloud.transcript import Block
 from thinkaloud.view.session_json import read_json, write_json
 from thinkaloud.view.session_marks import (
-    Asked,
-    Begun,
-    Head,
+    BlockMark,
+    EndMark,
+    FileHeader,
     Mark,
-    Over,
-    Part,
-    Return,
-    Written,
-    found,
-    hash_of,
+    MessageMark,
+    ResultMark,
+    TextNote,
+    TurnMark,
+    parse_text,
+    text_hash,
 )
-from thinkaloud.view.session_record import Exchange, SessionRecord, refuse_newer, retold, without_seals
+from thinkaloud.view.session_record import (
+    Exchange,
+    SessionRecord,
+    entries_of,
+    refuse_newer_version,
+    without_seals,
+)
 
 M = TypeVar("M", bound=msgspec.Struct)
 
-_HEAD = re.compile(r"\s*<!-- thinkaloud (ta\d{1,9}) (\{.*\}) -->[ \t]*$", re.MULTILINE)
+_HEADER_LINE = re.compile(r"\s*<!-- thinkaloud (ta\d{1,9}) (\{.*\}) -->[ \t]*$", re.MULTILINE)
 _HEADING = re.compile(r"^# (.*)$", re.MULTILINE)
 
 
-class _Version(msgspec.Struct):
+class _MarkdownVersion(msgspec.Struct):
     version: int
 
 
-_version, _head = msgspec.json.Decoder(_Version), msgspec.json.Decoder(Head)
-_mark: msgspec.json.Decoder[Mark] = msgspec.json.Decoder(Mark)
+_version_decoder, _header_decoder = msgspec.json.Decoder(_MarkdownVersion), msgspec.json.Decoder(FileHeader)
+_mark_decoder: msgspec.json.Decoder[Mark] = msgspec.json.Decoder(Mark)
 
 
 def read_markdown(text: str) -> SessionRecord:
     """The session in this text."""
-    source = _Source(_whole(text))
+    source = _MarkdownSource(_normalized_text(text))
     exchanges = []
-    while source.next is not None:
-        exchanges.append(_exchange(source))
-    told = source.head.exchanges
-    if len(exchanges) != told:
-        raise source.damaged(
-            f"{told} exchanges belong here, as the first line says, and not {len(exchanges)}"
+    while source.next_mark is not None:
+        exchanges.append(_read_exchange(source))
+    expected_count = source.header.exchanges
+    if len(exchanges) != expected_count:
+        raise source.damage_error(
+            f"{expected_count} exchanges belong here, as the first line says, and not {len(exchanges)}"
         )
-    record = SessionRecord(source.title, source.head.created_ms, tuple(exchanges))
+    record = SessionRecord(source.title, source.header.created_ms, tuple(exchanges))
     return read_json(write_json(record))  # which refuses what the canonical file cannot hold
 
 
-class _Source:
+class _MarkdownSource:
     """The file as marks in order, each with the part of the text that goes to the next one."""
 
     def __init__(self, text: str) -> None:
-        opening = _HEAD.match(text)
-        if opening is None:
+        header_line = _HEADER_LINE.match(text)
+        if header_line is None:
             raise Refused(
                 "This markdown is not a session of Thinkaloud: it does not begin with the comment that an "
                 "export begins with. Import a file as it was exported, or paste the text as a message."
             )
         self._text = text
-        self._comments = list(re.finditer(rf"^<!-- {opening[1]} (.*)$", text, re.MULTILINE))
-        self._at = -1
-        self._part = ""
-        refuse_newer(self._decoded(_version, opening[2]).version)
-        self.head = self._decoded(_head, opening[2])
-        self.next = self._following()
+        self._comments = list(re.finditer(rf"^<!-- {header_line[1]} (.*)$", text, re.MULTILINE))
+        self._index = -1
+        self._section = ""
+        refuse_newer_version(self._decode(_version_decoder, header_line[2]).version)
+        self.header = self._decode(_header_decoder, header_line[2])
+        self.next_mark = self._decode_next()
 
     @property
     def title(self) -> str:
         """The title, or the heading in its place if somebody changed that."""
         heading = _HEADING.search(self._text[: self._start(0)])
-        if heading is None or hash_of(heading[1].strip()) == self.head.hash:
-            return self.head.title
+        if heading is None or text_hash(heading[1].strip()) == self.header.hash:
+            return self.header.title
         return html.unescape(heading[1].strip())
 
     def take(self, kind: type[M]) -> M:
         """The next mark, which must be of this kind."""
-        mark = self.next
-        self._at += 1
+        mark = self.next_mark
+        self._index += 1
         if not isinstance(mark, kind):
-            raise self.damaged(f'a comment with "is":"{kind.__struct_config__.tag}" belongs here')
-        self._part = self._text[self._comments[self._at].end() : self._start(self._at + 1)]
-        self.next = self._following()
+            raise self.damage_error(f'a comment with "is":"{kind.__struct_config__.tag}" belongs here')
+        self._section = self._text[self._comments[self._index].end() : self._start(self._index + 1)]
+        self.next_mark = self._decode_next()
         return mark
 
-    def text(self, note: Written) -> tuple[str, bool]:
+    def text(self, note: TextNote) -> tuple[str, bool]:
         """The text that stands after the mark that was taken, and whether it was changed."""
-        seen = found(note, self._part)
-        if seen is None:
-            raise self.damaged(f"the {note.form} of its text does not begin or does not end")
-        return seen
+        text_and_change = parse_text(note, self._section)
+        if text_and_change is None:
+            raise self.damage_error(f"the {note.form} of its text does not begin or does not end")
+        return text_and_change
 
-    def damaged(self, said: str, *, ahead: bool = False) -> Refused:
+    def damage_error(self, problem: str, *, at_next: bool = False) -> Refused:
         """The refusal that names the line of the mark that was taken, or of the one ahead of it."""
-        at = self._at + ahead
-        line = 1 + self._text.count("\n", 0, self._start(at) if at >= 0 else 0)
+        index = self._index + at_next
+        line = 1 + self._text.count("\n", 0, self._start(index) if index >= 0 else 0)
         return Refused(
-            f"This session is damaged at line {line}: {said}. Put the comments back as they were exported, "
+            f"This session is damaged at line {line}: {problem}. Put the comments back as they were exported, "
             "or export the session again; texts between them may be changed."
         )
 
-    def _start(self, at: int) -> int:
-        return self._comments[at].start() if at < len(self._comments) else len(self._text)
+    def _start(self, index: int) -> int:
+        return self._comments[index].start() if index < len(self._comments) else len(self._text)
 
-    def _following(self) -> Mark | None:
-        if self._at + 1 == len(self._comments):
+    def _decode_next(self) -> Mark | None:
+        if self._index + 1 == len(self._comments):
             return None
-        told = self._comments[self._at + 1][1].rstrip()
-        if not told.endswith(" -->"):
-            raise self.damaged("the comment does not end in this line", ahead=True)
-        return self._decoded(_mark, told.removesuffix(" -->"), ahead=True)
+        comment_text = self._comments[self._index + 1][1].rstrip()
+        if not comment_text.endswith(" -->"):
+            raise self.damage_error("the comment does not end in this line", at_next=True)
+        return self._decode(_mark_decoder, comment_text.removesuffix(" -->"), at_next=True)
 
-    def _decoded(self, decoder: msgspec.json.Decoder[M], told: str, *, ahead: bool = False) -> M:
+    def _decode(self, decoder: msgspec.json.Decoder[M], json_text: str, *, at_next: bool = False) -> M:
         try:
-            return decoder.decode(told)
+            return decoder.decode(json_text)
         except (msgspec.MsgspecError, RecursionError) as error:
-            raise self.damaged(f"the comment cannot be read ({error})", ahead=ahead) from None
+            raise self.damage_error(f"the comment cannot be read ({error})", at_next=at_next) from None
 
 
-def _whole(text: str) -> str:
+def _normalized_text(text: str) -> str:
     """The text as it was written: no line of ours ends in a carriage return, so an editor put those in."""
     try:
         text.encode()
@@ -141,58 +147,62 @@ def _whole(text: str) -> str:
     return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _exchange(source: _Source) -> Exchange:
-    asked = []
-    while isinstance(source.next, Asked):
-        asked.append(_message(source))
-    begun = source.take(Begun)
-    if len(asked) != begun.asked:
-        raise source.damaged(f"{begun.asked} messages belong before this answer, and not {len(asked)}")
-    blocks, changed = _blocks(source, begun.blocks)
-    end = source.take(Over).end
-    told = msgspec.structs.replace(begun.turn, blocks=blocks)
-    turn = without_seals(told) if changed else told
+def _read_exchange(source: _MarkdownSource) -> Exchange:
+    messages = []
+    while isinstance(source.next_mark, MessageMark):
+        messages.append(_read_message(source))
+    turn_mark = source.take(TurnMark)
+    if len(messages) != turn_mark.asked:
+        raise source.damage_error(
+            f"{turn_mark.asked} messages belong before this answer, and not {len(messages)}"
+        )
+    blocks, changed = _read_blocks(source, turn_mark.blocks)
+    end = source.take(EndMark).end
+    original = msgspec.structs.replace(turn_mark.turn, blocks=blocks)
+    turn = without_seals(original) if changed else original
     if changed and isinstance(end, TurnEnded):
         end = msgspec.structs.replace(end, message=None)
-    entries = retold(turn, end)
-    return Exchange(tuple(asked), entries, begun.model, begun.provider, begun.prefix, begun.created_ms)
+    entries = entries_of(turn, end)
+    return Exchange(
+        tuple(messages), entries, turn_mark.model, turn_mark.provider, turn_mark.prefix, turn_mark.created_ms
+    )
 
 
-def _message(source: _Source) -> UserMessage | ToolMessage:
-    mark = source.take(Asked)
+def _read_message(source: _MarkdownSource) -> UserMessage | ToolMessage:
+    mark = source.take(MessageMark)
     text, _ = source.text(mark.text)
     if isinstance(mark.message, UserMessage):
         return msgspec.structs.replace(mark.message, text=text)
     return msgspec.structs.replace(mark.message, result=text)
 
 
-def _blocks(source: _Source, count: int) -> tuple[list[Block], bool]:
+def _read_blocks(source: _MarkdownSource, count: int) -> tuple[list[Block], bool]:
     """The blocks of a turn by their numbers, and whether any text of them was changed."""
     blocks: dict[int, Block] = {}
-    owed: Counter[int] = Counter()
+    missing_results: Counter[int] = Counter()
     changed = False
-    while isinstance(source.next, Part | Return):
-        mark = source.take(type(source.next))
+    while isinstance(source.next_mark, BlockMark | ResultMark):
+        mark = source.take(type(source.next_mark))
         text, edited = source.text(mark.text)
-        number = mark.block if isinstance(mark, Return) else mark.block.number
-        if isinstance(mark, Part) == (number in blocks):
-            raise source.damaged(f"block {number} is here twice, or not before what it came back with")
-        if isinstance(mark, Part):
-            blocks[number], owed[number] = mark.block, mark.returns
+        number = mark.block if isinstance(mark, ResultMark) else mark.block.number
+        if isinstance(mark, BlockMark) == (number in blocks):
+            raise source.damage_error(f"block {number} is here twice, or not before what it came back with")
+        if isinstance(mark, BlockMark):
+            blocks[number], missing_results[number] = mark.block, mark.returns
             mark.block.pieces = [text]
         else:
-            owed[number] -= 1
-            _came_back(blocks[number], text, failed=mark.failed)
+            missing_results[number] -= 1
+            _set_result(blocks[number], text, failed=mark.failed)
         if edited:
             blocks[number].seals, changed = [], True
-    if len(blocks) != count or blocks.keys() != set(range(len(blocks))) or any(owed.values()):
-        raise source.damaged(
+    if len(blocks) != count or blocks.keys() != set(range(len(blocks))) or any(missing_results.values()):
+        raise source.damage_error(
             f"{count} blocks with all they came back with belong before the end of the answer"
         )
     return [blocks[number] for number in range(count)], changed
 
 
-def _came_back(block: Block, text: str, *, failed: bool) -> None:
+def _set_result(block: Block, text: str, *, failed: bool) -> None:
     if failed:
         block.error = text
     else:

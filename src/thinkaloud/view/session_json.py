@@ -3,14 +3,14 @@
 import msgspec
 
 from thinkaloud.canon import Refused
-from thinkaloud.view.session_record import VERSION, Exchange, SessionRecord, refuse_newer, turns_of
+from thinkaloud.view.session_record import VERSION, Exchange, SessionRecord, refuse_newer_version, turns_of
 
 
-class _Version(msgspec.Struct):
+class _JsonVersion(msgspec.Struct):
     thinkaloud: int
 
 
-class _File(_Version):
+class _SessionFile(_JsonVersion):
     title: str
     created_ms: int | None
     exchanges: tuple[Exchange, ...]
@@ -19,14 +19,14 @@ class _File(_Version):
 def write_json(record: SessionRecord) -> bytes:
     """The bytes of the file; reading them gives the same record."""
     turns_of(record)
-    return msgspec.json.encode(_File(VERSION, record.title, record.created_ms, record.exchanges))
+    return msgspec.json.encode(_SessionFile(VERSION, record.title, record.created_ms, record.exchanges))
 
 
 def read_json(data: bytes) -> SessionRecord:
     """The session in these bytes."""
     try:
-        refuse_newer(msgspec.json.decode(data, type=_Version).thinkaloud)
-        file = msgspec.json.decode(data, type=_File)
+        refuse_newer_version(msgspec.json.decode(data, type=_JsonVersion).thinkaloud)
+        file = msgspec.json.decode(data, type=_SessionFile)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
         raise Refused(
             f"This is not a session of Thinkaloud: {error}. It needs one JSON object as an export writes it, "

@@ -43,31 +43,31 @@ class SessionRecord(msgspec.Struct, frozen=True):
 
 def turns_of(record: SessionRecord) -> list[Turn]:
     """The turn of each exchange; refuses entries that tell no story, and names their exchange."""
-    return [_turn(number, exchange) for number, exchange in enumerate(record.exchanges, 1)]
+    return [_checked_turn(number, exchange) for number, exchange in enumerate(record.exchanges, 1)]
 
 
-def end_of(exchange: Exchange) -> TurnEnded | TurnFailed:
+def end_event(exchange: Exchange) -> TurnEnded | TurnFailed:
     """The event that ended the answer."""
     end = exchange.entries[-1].event
     assert isinstance(end, TurnEnded | TurnFailed), "turns_of refuses a turn without an end"
     return end
 
 
-def retold(turn: Turn, end: TurnEnded | TurnFailed) -> tuple[Entry, ...]:
+def entries_of(turn: Turn, end: TurnEnded | TurnFailed) -> tuple[Entry, ...]:
     """A turn as entries with this end, each text in one piece."""
-    told = unfold(msgspec.structs.replace(turn, outcome=None))
-    return (*told, Entry(len(told), end, turn.ended_ms))
+    entries = unfold(msgspec.structs.replace(turn, outcome=None))
+    return (*entries, Entry(len(entries), end, turn.ended_ms))
 
 
 def without_thoughts(record: SessionRecord) -> SessionRecord:
     """The record without any thought, and without all that may hold one: seals, summaries, raw messages."""
     pairs = zip(record.exchanges, turns_of(record), strict=True)
     return msgspec.structs.replace(
-        record, exchanges=tuple(_silent(exchange, turn) for exchange, turn in pairs)
+        record, exchanges=tuple(_exchange_without_thoughts(exchange, turn) for exchange, turn in pairs)
     )
 
 
-def refuse_newer(version: int) -> None:
+def refuse_newer_version(version: int) -> None:
     """Refuses a file that a newer Thinkaloud wrote."""
     if version > VERSION:
         raise Refused(
@@ -76,7 +76,7 @@ def refuse_newer(version: int) -> None:
         )
 
 
-def _turn(number: int, exchange: Exchange) -> Turn:
+def _checked_turn(number: int, exchange: Exchange) -> Turn:
     try:
         turn = exchange.turn
     except OutOfOrder as error:
@@ -91,14 +91,14 @@ def _turn(number: int, exchange: Exchange) -> Turn:
     return turn
 
 
-def _silent(exchange: Exchange, turn: Turn) -> Exchange:
-    end = end_of(exchange)
+def _exchange_without_thoughts(exchange: Exchange, turn: Turn) -> Exchange:
+    end = end_event(exchange)
     if isinstance(end, TurnEnded):
         end = msgspec.structs.replace(end, message=None)
-    kept = without_seals(_said(turn))
+    stripped = without_seals(_turn_without_thoughts(turn))
     return msgspec.structs.replace(
         exchange,
-        entries=retold(msgspec.structs.replace(kept, summary="", summary_by="", message=None), end),
+        entries=entries_of(msgspec.structs.replace(stripped, summary="", summary_by="", message=None), end),
     )
 
 
@@ -109,28 +109,30 @@ def without_seals(turn: Turn) -> Turn:
     )
 
 
-def _said(turn: Turn) -> Turn:
+def _turn_without_thoughts(turn: Turn) -> Turn:
     """The turn with the blocks that are no thoughts and hang below none, numbered anew."""
-    places: dict[int | None, int | None] = {None: None}
-    kept: list[Block] = []
+    new_numbers: dict[int | None, int | None] = {None: None}
+    blocks: list[Block] = []
     for block in turn.blocks:
-        if block.kind is not Kind.REASONING and block.parent in places:
-            places[block.number] = len(kept)
-            number, parent = len(kept), places[block.parent]
-            kept.append(msgspec.structs.replace(block, number=number, parent=parent, seals=[]))
+        if block.kind is not Kind.REASONING and block.parent in new_numbers:
+            new_numbers[block.number] = len(blocks)
+            number, parent = len(blocks), new_numbers[block.parent]
+            blocks.append(msgspec.structs.replace(block, number=number, parent=parent, seals=[]))
     return msgspec.structs.replace(
         turn,
-        blocks=kept,
-        replies=[_renumbered(reply, places) for reply in turn.replies if reply.parent in places],
+        blocks=blocks,
+        replies=[
+            _renumber_reply(reply, new_numbers) for reply in turn.replies if reply.parent in new_numbers
+        ],
         notices=[
-            msgspec.structs.replace(told, block=places[told.block])
-            for told in turn.notices
-            if told.block in places
+            msgspec.structs.replace(notice, block=new_numbers[notice.block])
+            for notice in turn.notices
+            if notice.block in new_numbers
         ],
     )
 
 
-def _renumbered(reply: Reply, places: dict[int | None, int | None]) -> Reply:
-    until = sum(number is not None and number < reply.until for number in places)
-    calls = tuple(place for number in reply.calls if (place := places.get(number)) is not None)
-    return msgspec.structs.replace(reply, parent=places[reply.parent], until=until, calls=calls)
+def _renumber_reply(reply: Reply, new_numbers: dict[int | None, int | None]) -> Reply:
+    until = sum(number is not None and number < reply.until for number in new_numbers)
+    calls = tuple(new_number for number in reply.calls if (new_number := new_numbers.get(number)) is not None)
+    return msgspec.structs.replace(reply, parent=new_numbers[reply.parent], until=until, calls=calls)

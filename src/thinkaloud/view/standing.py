@@ -8,10 +8,10 @@ and until something follows them, it goes on.
 from enum import StrEnum
 
 from thinkaloud.canon import Kind, SealForm
-from thinkaloud.transcript import CALLS, Block, Ending, Status, Turn
+from thinkaloud.transcript import CALL_KINDS, Block, BlockStatus, Ending, Turn
 
 
-class Standing(StrEnum):
+class ThinkingState(StrEnum):
     """Where thinking stands, for a whole turn or for one step of it."""
 
     THINKING = "thinking"
@@ -20,7 +20,7 @@ class Standing(StrEnum):
     INTERRUPTED = "interrupted"
 
 
-class Unseen(StrEnum):
+class HiddenReason(StrEnum):
     """Why a thought has no text."""
 
     ENCRYPTED = "encrypted"
@@ -28,81 +28,83 @@ class Unseen(StrEnum):
     WITHHELD = "withheld"
 
 
-def shown(block: Block) -> bool:
+def visible(block: Block) -> bool:
     """Whether a block is a step of the thinking that a person should know of."""
     if block.kind is Kind.REASONING:
         return bool(block.seals) or not block.blank
-    return block.kind in CALLS
+    return block.kind in CALL_KINDS
 
 
-def thoughts(turn: Turn) -> list[Block]:
+def visible_thoughts(turn: Turn) -> list[Block]:
     """The turn's own thoughts that are to be shown, in order."""
-    return [block for block in turn.top(Kind.REASONING) if shown(block)]
+    return [block for block in turn.own_blocks(Kind.REASONING) if visible(block)]
 
 
-def unseen(block: Block) -> Unseen | None:
+def hidden_reason(block: Block) -> HiddenReason | None:
     """Why there is nothing to read in a sealed thought; None for one that can be read."""
     if not block.seals or not block.blank:
         return None
     forms = {seal.form for seal in block.seals}
     if SealForm.REDACTED in forms:
-        return Unseen.REDACTED
-    return Unseen.ENCRYPTED if SealForm.ENCRYPTED in forms else Unseen.WITHHELD
+        return HiddenReason.REDACTED
+    return HiddenReason.ENCRYPTED if SealForm.ENCRYPTED in forms else HiddenReason.WITHHELD
 
 
-def standing_of(turn: Turn) -> Standing:
+def thinking_state(turn: Turn) -> ThinkingState:
     """Where the turn's thinking stands. An answer cut off after the thinking was done leaves it done."""
     if turn.outcome is None:
-        return Standing.THINKING if _goes_on(turn) else Standing.DONE
+        return ThinkingState.THINKING if _in_progress(turn) else ThinkingState.DONE
     match turn.outcome.ending:
         case Ending.FAILED:
-            return Standing.ERROR
-        case Ending.CUT_OFF | Ending.CANCELLED if _thinking_cut(turn):
-            return Standing.INTERRUPTED
-    return Standing.DONE
+            return ThinkingState.ERROR
+        case Ending.CUT_OFF | Ending.CANCELLED if _interrupted_while_thinking(turn):
+            return ThinkingState.INTERRUPTED
+    return ThinkingState.DONE
 
 
-def step_standing(block: Block, *, live: bool, whole: Standing) -> Standing:
+def step_state(block: Block, *, live: bool, turn_state: ThinkingState) -> ThinkingState:
     """Where one step stands; one that the turn's end broke off stands as the `whole` turn does."""
     match block.status:
-        case Status.ERROR:
-            return Standing.ERROR
-        case Status.INTERRUPTED:
-            return Standing.INTERRUPTED if live else whole
-    return Standing.THINKING if live and _running(block) else Standing.DONE
+        case BlockStatus.ERROR:
+            return ThinkingState.ERROR
+        case BlockStatus.INTERRUPTED:
+            return ThinkingState.INTERRUPTED if live else turn_state
+    return ThinkingState.THINKING if live and _running(block) else ThinkingState.DONE
 
 
 def connection_lost(turn: Turn) -> bool:
     """Whether the stream just stopped, without a word from the provider."""
-    ending = turn.outcome
-    return ending is not None and ending.ending is Ending.CUT_OFF and ending.cause == "cut_off"
+    outcome = turn.outcome
+    return outcome is not None and outcome.ending is Ending.CUT_OFF and outcome.cause == "cut_off"
 
 
-def led_nowhere(turn: Turn) -> bool:
+def ended_without_answer(turn: Turn) -> bool:
     """Whether the turn is over and its thoughts are all there is to read."""
-    if turn.outcome is None or any(not block.blank for block in turn.top(Kind.TEXT)):
+    if turn.outcome is None or any(not block.blank for block in turn.own_blocks(Kind.TEXT)):
         return False
     return turn.outcome.ending in (Ending.REASONING_ONLY, Ending.CUT_OFF)
 
 
-def last_under_way(turn: Turn) -> int | None:
+def interrupted_step(turn: Turn) -> int | None:
     """The turn's last step, unless it is a call that came back: what went on when the turn was cut."""
-    last = next((block for block in reversed(turn.top()) if shown(block)), None)
+    last = next((block for block in reversed(turn.own_blocks()) if visible(block)), None)
     return None if last is None or last.result is not None else last.number
 
 
-def _goes_on(turn: Turn) -> bool:
+def _in_progress(turn: Turn) -> bool:
     """Whether a step of a live turn is running, or the last thing that happened in it is a call."""
-    told = [block for block in turn.top() if shown(block) or not block.blank]
-    if any(_running(block) for block in told if shown(block)):
+    steps = [block for block in turn.own_blocks() if visible(block) or not block.blank]
+    if any(_running(block) for block in steps if visible(block)):
         return True
-    return bool(told) and told[-1].kind in CALLS
+    return bool(steps) and steps[-1].kind in CALL_KINDS
 
 
 def _running(block: Block) -> bool:
-    return block.status is Status.RUNNING or block.awaited
+    return block.status is BlockStatus.RUNNING or block.awaiting_result
 
 
-def _thinking_cut(turn: Turn) -> bool:
-    said = any(not block.blank for block in turn.top(Kind.TEXT))
-    return not said or any(block.status is Status.INTERRUPTED for block in turn.top() if shown(block))
+def _interrupted_while_thinking(turn: Turn) -> bool:
+    answered = any(not block.blank for block in turn.own_blocks(Kind.TEXT))
+    return not answered or any(
+        block.status is BlockStatus.INTERRUPTED for block in turn.own_blocks() if visible(block)
+    )

@@ -10,14 +10,14 @@ from collections.abc import Iterator
 from enum import StrEnum
 
 from thinkaloud.transcript import Block, Turn
-from thinkaloud.view.graphemes import first_columns, head
+from thinkaloud.view.graphemes import first_code_points, first_columns
 from thinkaloud.view.preview import count_words, plain_line
-from thinkaloud.view.standing import thoughts
+from thinkaloud.view.standing import visible_thoughts
 
 SUMMARY_COLUMNS = 120
 READ_AHEAD = 2000
 """Code points of a thought that are read in search of a title or a sentence."""
-FEWEST_WORDS = 3
+MIN_SENTENCE_WORDS = 3
 """A sentence with fewer words says too little to stand alone."""
 
 _TITLE = re.compile(r"\s*(?:\*\*([^*\n]+)\*\*|#{1,6}[ \t]+([^\n]+?))[ \t]*(?:\n|\Z)")
@@ -44,36 +44,38 @@ class SummaryBy(StrEnum):
 
 def summary_line(turn: Turn) -> tuple[str, SummaryBy]:
     """The line and who wrote it; empty when there is nothing to read."""
-    seen = thoughts(turn)
-    for said, by in (
+    thoughts = visible_thoughts(turn)
+    for line, by in (
         (_one_line(turn.summary), SummaryBy(turn.summary_by or SummaryBy.NOBODY)),
-        (_newest_title(seen), SummaryBy.PROVIDER),
-        (_first_sentence(seen), SummaryBy.EXTRACT),
+        (_newest_title(thoughts), SummaryBy.PROVIDER),
+        (_first_thought_sentence(thoughts), SummaryBy.EXTRACT),
     ):
-        if said:
-            return said, by
+        if line:
+            return line, by
     return "", SummaryBy.NOBODY
 
 
 def opening_title(text: str) -> str:
     """The bold or heading line that opens a text."""
-    found = _TITLE.match(head(text, READ_AHEAD))
-    return plain_line(found[1] or found[2]) if found else ""
+    match = _TITLE.match(first_code_points(text, READ_AHEAD))
+    return plain_line(match[1] or match[2]) if match else ""
 
 
 def first_sentence(text: str) -> str:
     """The first sentence at the beginning of a text that says something, else the first there is."""
-    candidates = [said for said in _sentences(head(text, READ_AHEAD)) if said]
-    worthy = (said for said in candidates if count_words(said) >= FEWEST_WORDS)
-    return next(worthy, candidates[0] if candidates else "")
+    candidates = [sentence for sentence in _sentences(first_code_points(text, READ_AHEAD)) if sentence]
+    long_enough = (sentence for sentence in candidates if count_words(sentence) >= MIN_SENTENCE_WORDS)
+    return next(long_enough, candidates[0] if candidates else "")
 
 
-def _newest_title(seen: list[Block]) -> str:
-    return next((_one_line(title) for block in reversed(seen) if (title := opening_title(block.text))), "")
+def _newest_title(thoughts: list[Block]) -> str:
+    return next(
+        (_one_line(title) for block in reversed(thoughts) if (title := opening_title(block.text))), ""
+    )
 
 
-def _first_sentence(seen: list[Block]) -> str:
-    return _one_line(first_sentence(next((block.text for block in seen if not block.blank), "")))
+def _first_thought_sentence(thoughts: list[Block]) -> str:
+    return _one_line(first_sentence(next((block.text for block in thoughts if not block.blank), "")))
 
 
 def _sentences(text: str) -> Iterator[str]:
@@ -86,9 +88,9 @@ def _without_filler(sentence: str) -> str:
     filler = _FILLER.match(sentence)
     if filler is None:
         return sentence
-    said = sentence[filler.end() :]
-    return said[:1].upper() + said[1:]
+    remainder = sentence[filler.end() :]
+    return remainder[:1].upper() + remainder[1:]
 
 
 def _one_line(text: str) -> str:
-    return first_columns(plain_line(head(text, READ_AHEAD)), SUMMARY_COLUMNS)
+    return first_columns(plain_line(first_code_points(text, READ_AHEAD)), SUMMARY_COLUMNS)

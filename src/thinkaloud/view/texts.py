@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from thinkaloud.transcript import Turn
-from thinkaloud.view.fences import lines_of
-from thinkaloud.view.graphemes import first_words, head
-from thinkaloud.view.preview import unmarked
+from thinkaloud.view.fences import lines_with_fences
+from thinkaloud.view.graphemes import first_code_points, first_words
+from thinkaloud.view.preview import strip_marks
 from thinkaloud.view.summary import READ_AHEAD, first_sentence, opening_title
 from thinkaloud.view.words import Words
 
@@ -31,27 +31,31 @@ def copy_text(turn: Turn) -> str:
 
 def title_text(turn: Turn) -> str:
     """A title made of the answer: its heading or its first sentence; empty where there is no answer."""
-    text = head(turn.answer, READ_AHEAD)
-    prose = "\n".join(line for line, before, after in lines_of(text) if not before and not after)
-    said = opening_title(prose) or first_sentence(prose) or first_sentence(text)
-    return first_words(said.rstrip(" :"), TITLE_LIMIT)
+    text = first_code_points(turn.answer, READ_AHEAD)
+    prose = "\n".join(
+        line
+        for line, fence_before, fence_after in lines_with_fences(text)
+        if not fence_before and not fence_after
+    )
+    title = opening_title(prose) or first_sentence(prose) or first_sentence(text)
+    return first_words(title.rstrip(" :"), TITLE_LIMIT)
 
 
 def speech_text(turn: Turn, locale: str = "en-US") -> str:
     """The answer to be read aloud: no marks, links by their text, and a word instead of code."""
-    paragraphs = groupby(_spoken(turn.answer, Words(locale).say("ai.speech.code")), key=bool)
-    return "\n\n".join("\n".join(lines) for said, lines in paragraphs if said)
+    paragraphs = groupby(_speech_lines(turn.answer, Words(locale).text("ai.speech.code")), key=bool)
+    return "\n\n".join("\n".join(lines) for has_text, lines in paragraphs if has_text)
 
 
-def _spoken(text: str, code: str) -> Iterator[str]:
-    for line, before, after in lines_of(text):
-        if not before:
-            yield code if after else _plain(line)
+def _speech_lines(text: str, code: str) -> Iterator[str]:
+    for line, fence_before, fence_after in lines_with_fences(text):
+        if not fence_before:
+            yield code if fence_after else _speech_line(line)
 
 
-def _plain(line: str) -> str:
+def _speech_line(line: str) -> str:
     """A line without marks. Twice, for a picture in a link; not until nothing changes, which has no bound."""
     if _TABLE_RULE.match(line):
         return ""
     line = _UNDERLINES.sub("", _TAGS.sub("", line))
-    return _CELLS.sub(", ", unmarked(unmarked(line)).strip("| "))
+    return _CELLS.sub(", ", strip_marks(strip_marks(line)).strip("| "))

@@ -10,13 +10,13 @@ import msgspec
 
 from thinkaloud.canon import Provenance
 from thinkaloud.transcript import Block, Turn
-from thinkaloud.view.labels import badge, counted, header_line, thought_label, time_text, turn_label
+from thinkaloud.view.labels import count_text, header_line, thought_label, time_text, tool_badge, turn_label
 from thinkaloud.view.notices import notice
-from thinkaloud.view.opening import chosen_panel, open_state
-from thinkaloud.view.policy import Header, Open, Policy
+from thinkaloud.view.opening import open_state, panel_choice
+from thinkaloud.view.policy import HeaderStyle, OpenState, Policy
 from thinkaloud.view.preview import count_words, preview, tail
-from thinkaloud.view.scene import Scene, scene
-from thinkaloud.view.standing import Standing, Unseen, shown, unseen
+from thinkaloud.view.scene import ViewContext, view_context
+from thinkaloud.view.standing import HiddenReason, ThinkingState, hidden_reason, visible
 from thinkaloud.view.steps import StepView, step_views, tool_count
 from thinkaloud.view.summary import SummaryBy, summary_line
 from thinkaloud.view.words import Words
@@ -29,16 +29,16 @@ class BlockView(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """One thought of the turn itself: its header in parts, and how much of it is open."""
 
     block: int
-    status: Standing
+    status: ThinkingState
     label: str
-    open: Open
+    open: OpenState
     step: str = ""
     duration: str = ""
     words: int | None = None
     words_text: str = ""
     preview: str = ""
     peek: str = ""
-    unseen: Unseen | None = None
+    unseen: HiddenReason | None = None
     placeholder: str = ""
     provenance: str = ""
 
@@ -46,10 +46,10 @@ class BlockView(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 class ThinkingView(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """The thinking of a turn: a header in parts and as one line, its thoughts, and all its steps."""
 
-    status: Standing
+    status: ThinkingState
     label: str
     header: str
-    open: Open
+    open: OpenState
     duration: str = ""
     duration_ms: int | None = None
     words: int | None = None
@@ -82,81 +82,81 @@ def view(
 
     `choices` holds what a person opened (True) or closed (False), by block number or `PANEL`.
     """
-    if not any(shown(block) for block in turn.top()):
+    if not any(visible(block) for block in turn.own_blocks()):
         return None
-    return _panel(scene(turn, policy, Words(locale), now_ms, choices))
+    return _thinking_view(view_context(turn, policy, Words(locale), now_ms, choices))
 
 
-def _panel(look: Scene) -> ThinkingView:
-    blocks = tuple(_block(look, n, block) for n, block in enumerate(look.thoughts, 1))
-    steps = step_views(look)
-    words = None if look.standing is Standing.THINKING else _total(blocks)
-    line, by = summary_line(look.turn)
-    tools, tools_deep = tool_count(look.turn)
-    opened = _open(look)
-    label, time = turn_label(look), time_text(look.words, look.time)
-    words_text = counted(look.words, "ai.thinking.words", words)
-    first = next((block.preview for block in blocks if block.preview), "")
-    facts = [label, "" if look.standing is Standing.DONE else time, words_text]
-    tokens = look.turn.usage.reasoning
+def _thinking_view(context: ViewContext) -> ThinkingView:
+    blocks = tuple(_block_view(context, n, block) for n, block in enumerate(context.thoughts, 1))
+    steps = step_views(context)
+    words = None if context.state is ThinkingState.THINKING else _total_words(blocks)
+    summary, by = summary_line(context.turn)
+    tools, tools_deep = tool_count(context.turn)
+    panel_open = _panel_open_state(context)
+    label, time = turn_label(context), time_text(context.words, context.time)
+    words_text = count_text(context.words, "ai.thinking.words", words)
+    first_preview = next((block.preview for block in blocks if block.preview), "")
+    facts = [label, "" if context.state is ThinkingState.DONE else time, words_text]
+    tokens = context.turn.usage.reasoning
     return ThinkingView(
-        status=look.standing,
+        status=context.state,
         label=label,
-        header=header_line(look, facts, _header_text(look.policy, first, line, by)),
-        open=opened,
+        header=header_line(context, facts, _header_text(context.policy, first_preview, summary, by)),
+        open=panel_open,
         duration=time,
-        duration_ms=None if look.time is None else look.time.ms,
+        duration_ms=None if context.time is None else context.time.ms,
         words=words,
         words_text=words_text,
         tokens=tokens,
-        tokens_text=counted(look.words, "ai.thinking.tokens", tokens),
-        summary=line,
+        tokens_text=count_text(context.words, "ai.thinking.tokens", tokens),
+        summary=summary,
         summary_by=by,
-        preview=first,
+        preview=first_preview,
         peek=_peek(blocks, steps),
         tool_count=tools,
         tool_count_deep=tools_deep,
-        badge=badge(look.words, tools),
-        badge_title=look.words.say("ai.thinking.tools_deep", n=tools_deep) if tools_deep > tools else "",
-        marker=_marker(look, opened),
-        notice=notice(look.turn, look.words.locale),
+        badge=tool_badge(context.words, tools),
+        badge_title=context.words.text("ai.thinking.tools_deep", n=tools_deep) if tools_deep > tools else "",
+        marker=_hidden_marker(context, panel_open),
+        notice=notice(context.turn, context.words.locale),
         blocks=blocks,
         steps=steps,
     )
 
 
-def _block(look: Scene, n: int, block: Block) -> BlockView:
-    standing, time, why = look.step(block), look.time_of(block), unseen(block)
-    live = standing is Standing.THINKING
-    words = None if live or why else count_words(block.text)
+def _block_view(context: ViewContext, n: int, block: Block) -> BlockView:
+    state, time, hidden = context.step_state(block), context.thought_time(block), hidden_reason(block)
+    live = state is ThinkingState.THINKING
+    words = None if live or hidden else count_words(block.text)
     return BlockView(
         block=block.number,
-        status=standing,
-        label=thought_label(look, standing, time),
-        open=look.open(block),
-        step=look.words.say("ai.thinking.step", n=n) if len(look.thoughts) > 1 else "",
-        duration=time_text(look.words, time),
+        status=state,
+        label=thought_label(context, state, time),
+        open=context.step_open_state(block),
+        step=context.words.text("ai.thinking.step", n=n) if len(context.thoughts) > 1 else "",
+        duration=time_text(context.words, time),
         words=words,
-        words_text=counted(look.words, "ai.thinking.words", words),
+        words_text=count_text(context.words, "ai.thinking.words", words),
         preview=preview(block.text),
         peek=tail(block.text) if live else "",
-        unseen=why,
-        placeholder=look.words.say(f"ai.thinking.{why.value}") if why else "",
-        provenance=_provenance(look.words, block),
+        unseen=hidden,
+        placeholder=context.words.text(f"ai.thinking.{hidden.value}") if hidden else "",
+        provenance=_provenance(context.words, block),
     )
 
 
-def _open(look: Scene) -> Open:
-    numbers = [block.number for block in look.turn.top() if shown(block)]
+def _panel_open_state(context: ViewContext) -> OpenState:
+    numbers = [block.number for block in context.turn.own_blocks() if visible(block)]
     return open_state(
-        look.policy,
-        live=look.standing is Standing.THINKING,
-        user=chosen_panel(look.choices, numbers),
-        unfinished=look.unfinished is not None,
+        context.policy,
+        live=context.state is ThinkingState.THINKING,
+        choice=panel_choice(context.choices, numbers),
+        unfinished=context.unfinished_thought is not None,
     )
 
 
-def _total(blocks: tuple[BlockView, ...]) -> int | None:
+def _total_words(blocks: tuple[BlockView, ...]) -> int | None:
     """All words of the turn's thoughts; None where none can be read."""
     counts = [block.words for block in blocks if block.words is not None]
     return sum(counts) if counts else None
@@ -165,28 +165,28 @@ def _total(blocks: tuple[BlockView, ...]) -> int | None:
 def _peek(blocks: tuple[BlockView, ...], steps: tuple[StepView, ...]) -> str:
     """What is going on right now: the newest line of a thought, else who is at work."""
     lines = [block.peek for block in blocks if block.peek]
-    labels = [step.label for step in steps if step.status is Standing.THINKING]
+    labels = [step.label for step in steps if step.status is ThinkingState.THINKING]
     return next(iter(lines[-1:] or labels[-1:]), "")
 
 
-def _header_text(policy: Policy, first: str, line: str, by: SummaryBy) -> str:
+def _header_text(policy: Policy, first_preview: str, summary: str, by: SummaryBy) -> str:
     """The words beside the label: a summary that somebody wrote, else the first words."""
     match policy.header:
-        case Header.LABEL:
+        case HeaderStyle.LABEL:
             return ""
-        case Header.PREVIEW:
-            return first
-        case Header.SUMMARY:
-            return line or first
-    return line if by in (SummaryBy.MODEL, SummaryBy.PROVIDER) else first
+        case HeaderStyle.PREVIEW:
+            return first_preview
+        case HeaderStyle.SUMMARY:
+            return summary or first_preview
+    return summary if by in (SummaryBy.MODEL, SummaryBy.PROVIDER) else first_preview
 
 
-def _marker(look: Scene, opened: Open) -> str:
-    at_rest = look.standing is not Standing.THINKING
-    return look.words.say("ai.thinking.hidden") if at_rest and opened is Open.HIDDEN else ""
+def _hidden_marker(context: ViewContext, panel_open: OpenState) -> str:
+    complete = context.state is not ThinkingState.THINKING
+    return context.words.text("ai.thinking.hidden") if complete and panel_open is OpenState.HIDDEN else ""
 
 
 def _provenance(words: Words, block: Block) -> str:
     if block.provenance is Provenance.UNKNOWN:
         return ""
-    return words.say(f"ai.thinking.provenance.{block.provenance.value}")
+    return words.text(f"ai.thinking.provenance.{block.provenance.value}")

@@ -26,13 +26,13 @@ class Words:
         """The full name of the language spoken, such as "pt-BR"."""
         return self._table.name
 
-    def say(
+    def text(
         self, key: str, *, n: int | None = None, name: str = "", duration: str = "", reason: str = ""
     ) -> str:
         """The text of a key with its gaps filled; a text with a plural needs `n`."""
         text = self._table.words[key]
         if not isinstance(text, str):
-            text = text.one if n in self._table.ones else text.other
+            text = text.one if n in self._table.singular_counts else text.other
         count = "" if n is None else self.count(n)
         return text.format(n=count, name=name, duration=duration, reason=reason)
 
@@ -51,8 +51,8 @@ class Words:
             return self._seconds(tenths)
         seconds = (ms + 500) // 1000
         if seconds < 3600:
-            return _two(seconds, "m", "s")
-        return _two((ms + 30_000) // 60_000, "h", "m")
+            return _two_units(seconds, "m", "s")
+        return _two_units((ms + 30_000) // 60_000, "h", "m")
 
     def _seconds(self, tenths: int) -> str:
         whole, tenth = divmod(tenths, 10)
@@ -67,6 +67,6 @@ def find_locale(name: str) -> Locale:
     return _BY_LANGUAGE[language]
 
 
-def _two(amount: int, large: str, small: str) -> str:
+def _two_units(amount: int, large: str, small: str) -> str:
     high, low = divmod(amount, 60)
     return f"{high}{large} {low}{small}" if low else f"{high}{large}"

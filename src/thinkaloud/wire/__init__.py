@@ -1,30 +1,39 @@
 """Bytes into frames: SSE, NDJSON, JSON, a JSON array in pieces, AWS event stream, plain text; with limits."""
 
-from thinkaloud.wire.aws import AwsEventStream
-from thinkaloud.wire.frames import LIMITS, BrokenFrame, Decoder, Frame, Framing, Limits, Metered, TooLarge
-from thinkaloud.wire.json_values import Json, JsonArray, Ndjson, complete
+from thinkaloud.wire.aws import AwsEventStreamDecoder
+from thinkaloud.wire.frames import (
+    DEFAULT_LIMITS,
+    BrokenFrame,
+    Decoder,
+    Frame,
+    Framing,
+    MeteredDecoder,
+    WireLimitExceeded,
+    WireLimits,
+)
+from thinkaloud.wire.json_values import JsonArrayDecoder, JsonDecoder, NdjsonDecoder, valid_json
 from thinkaloud.wire.lines import BOM
-from thinkaloud.wire.sniff import sniff
-from thinkaloud.wire.sse import Sse
-from thinkaloud.wire.text import PLAIN, Text
+from thinkaloud.wire.sniff import sniff_framing
+from thinkaloud.wire.sse import SseDecoder
+from thinkaloud.wire.text import PLAIN_TEXT, TextDecoder
 
 __all__ = [
     "BOM",
-    "LIMITS",
-    "PLAIN",
-    "AwsEventStream",
+    "DEFAULT_LIMITS",
+    "PLAIN_TEXT",
+    "AwsEventStreamDecoder",
     "BrokenFrame",
     "Decoder",
     "Frame",
     "Framing",
-    "Json",
-    "JsonArray",
-    "Limits",
-    "Metered",
-    "Ndjson",
-    "Sse",
-    "Text",
-    "TooLarge",
-    "complete",
-    "sniff",
+    "JsonArrayDecoder",
+    "JsonDecoder",
+    "MeteredDecoder",
+    "NdjsonDecoder",
+    "SseDecoder",
+    "TextDecoder",
+    "WireLimitExceeded",
+    "WireLimits",
+    "sniff_framing",
+    "valid_json",
 ]

@@ -8,101 +8,106 @@ import struct
 import zlib
 from functools import lru_cache
 
-from thinkaloud.wire.frames import LIMITS, BrokenFrame, Frame, Limits, TooLarge
+from thinkaloud.wire.frames import DEFAULT_LIMITS, BrokenFrame, Frame, WireLimitExceeded, WireLimits
 
 _PRELUDE = struct.Struct(">III")
-_SMALLEST = 16
-_BYTES, _STRING = 6, 7
-_MOST_REMEMBERED = 256
+_MIN_MESSAGE_BYTES = 16
+_BYTES_TYPE, _STRING_TYPE = 6, 7
+_MAX_CACHED_HEADER_BYTES = 256
 """Longer headers are read each time, so that what is remembered stays small."""
-_FIXED_SIZES = {0: 0, 1: 0, 2: 1, 3: 2, 4: 4, 5: 8, 8: 8, 9: 16}
+_FIXED_VALUE_BYTES = {0: 0, 1: 0, 2: 1, 3: 2, 4: 4, 5: 8, 8: 8, 9: 16}
 """Bytes of a header value by its type: true, false, byte, short, integer, long, timestamp, uuid."""
 
 
-def prelude_is_sound(data: bytes) -> bool:
+def valid_prelude(data: bytes) -> bool:
     """Whether these bytes begin a message: its first checksum says so."""
     return len(data) >= _PRELUDE.size and zlib.crc32(data[:8]) == _PRELUDE.unpack_from(data)[2]
 
 
-class AwsEventStream:
+class AwsEventStreamDecoder:
     """Decodes one event stream; a frame's event is the message's event or exception type."""
 
-    def __init__(self, limits: Limits = LIMITS) -> None:
-        self._most = limits.event
-        self._held: list[bytes] = []
-        self._size = 0
-        self._wanted = _PRELUDE.size
+    def __init__(self, limits: WireLimits = DEFAULT_LIMITS) -> None:
+        self._limit_bytes = limits.event_bytes
+        self._chunks: list[bytes] = []
+        self._buffered_bytes = 0
+        self._needed_bytes = _PRELUDE.size
 
     def feed(self, data: bytes) -> list[Frame]:
         """The messages that these bytes complete."""
-        self._held.append(data)
-        self._size += len(data)
-        if self._size < self._wanted:
+        self._chunks.append(data)
+        self._buffered_bytes += len(data)
+        if self._buffered_bytes < self._needed_bytes:
             return []
-        return self._read(b"".join(self._held))
+        return self._parse(b"".join(self._chunks))
 
     def close(self) -> list[Frame]:
         """Nothing: a message that did not end is cut off."""
         return []
 
-    def _read(self, data: bytes) -> list[Frame]:
+    def _parse(self, data: bytes) -> list[Frame]:
         frames: list[Frame] = []
-        at = 0
-        while len(data) - at >= _PRELUDE.size:
-            total, headers, crc = _PRELUDE.unpack_from(data, at)
-            if zlib.crc32(data[at : at + 8]) != crc or total < _SMALLEST + headers:
+        position = 0
+        while len(data) - position >= _PRELUDE.size:
+            message_length, headers_length, crc = _PRELUDE.unpack_from(data, position)
+            if (
+                zlib.crc32(data[position : position + 8]) != crc
+                or message_length < _MIN_MESSAGE_BYTES + headers_length
+            ):
                 raise BrokenFrame("an AWS event-stream prelude does not match its checksum", frames)
-            if total > self._most:
-                raise TooLarge("an AWS message in bytes", self._most, frames)
-            if len(data) - at < total:
-                self._wanted = total
+            if message_length > self._limit_bytes:
+                raise WireLimitExceeded("an AWS message in bytes", self._limit_bytes, frames)
+            if len(data) - position < message_length:
+                self._needed_bytes = message_length
                 break
-            frames.append(_message(data[at : at + total], headers, frames))
-            at += total
-            self._wanted = _PRELUDE.size
-        self._held = [data[at:]]
-        self._size = len(data) - at
+            frames.append(_parse_message(data[position : position + message_length], headers_length, frames))
+            position += message_length
+            self._needed_bytes = _PRELUDE.size
+        self._chunks = [data[position:]]
+        self._buffered_bytes = len(data) - position
         return frames
 
 
-def _message(data: bytes, headers_length: int, frames: list[Frame]) -> Frame:
+def _parse_message(data: bytes, headers_length: int, frames: list[Frame]) -> Frame:
     if zlib.crc32(data[:-4]) != int.from_bytes(data[-4:], "big"):
         raise BrokenFrame("an AWS event-stream message does not match its checksum", frames)
-    payload_at = _PRELUDE.size + headers_length
-    headers = data[_PRELUDE.size : payload_at]
+    payload_start = _PRELUDE.size + headers_length
+    headers = data[_PRELUDE.size : payload_start]
     try:
-        event = _known_event(headers) if len(headers) <= _MOST_REMEMBERED else _event(headers)
+        event = (
+            _cached_event_type(headers) if len(headers) <= _MAX_CACHED_HEADER_BYTES else _event_type(headers)
+        )
     except (KeyError, IndexError, struct.error, UnicodeDecodeError) as error:
         raise BrokenFrame(f"an AWS event-stream header cannot be read: {error!r}", frames) from error
-    return Frame(data[payload_at:-4], event)
+    return Frame(data[payload_start:-4], event)
 
 
-def _event(data: bytes) -> str:
+def _event_type(data: bytes) -> str:
     """What kind of message its headers say it is."""
-    headers = _headers(data)
+    headers = _parse_headers(data)
     return headers.get(":exception-type") or headers.get(":error-code") or headers.get(":event-type", "")
 
 
-_known_event = lru_cache(maxsize=64)(_event)
+_cached_event_type = lru_cache(maxsize=64)(_event_type)
 """A stream sends the same few headers again and again, byte for byte."""
 
 
-def _headers(data: bytes) -> dict[str, str]:
+def _parse_headers(data: bytes) -> dict[str, str]:
     """The headers that hold strings; others are stepped over."""
     headers: dict[str, str] = {}
-    at = 0
-    while at < len(data):
-        name_end = at + 1 + data[at]
-        name, kind = data[at + 1 : name_end].decode(), data[name_end]
-        at = name_end + 1
-        if kind in (_BYTES, _STRING):
-            (size,) = struct.unpack_from(">H", data, at)
-            at += 2
+    position = 0
+    while position < len(data):
+        name_end = position + 1 + data[position]
+        name, value_type = data[position + 1 : name_end].decode(), data[name_end]
+        position = name_end + 1
+        if value_type in (_BYTES_TYPE, _STRING_TYPE):
+            (size,) = struct.unpack_from(">H", data, position)
+            position += 2
         else:
-            size = _FIXED_SIZES[kind]
-        if kind == _STRING:
-            headers[name] = data[at : at + size].decode()
-        at += size
-    if at > len(data):
+            size = _FIXED_VALUE_BYTES[value_type]
+        if value_type == _STRING_TYPE:
+            headers[name] = data[position : position + size].decode()
+        position += size
+    if position > len(data):
         raise IndexError("a value goes on beyond the headers")
     return headers

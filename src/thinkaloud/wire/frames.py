@@ -22,20 +22,20 @@ class Frame(msgspec.Struct, frozen=True, gc=False):
     event: str = ""
 
 
-class Limits(msgspec.Struct, frozen=True):
+class WireLimits(msgspec.Struct, frozen=True):
     """The most we hold or read. The defaults are far above what any provider sends."""
 
-    line: int = 16 * MIB
+    line_bytes: int = 16 * MIB
     """Longest SSE line or JSON line, in bytes."""
-    event: int = 32 * MIB
+    event_bytes: int = 32 * MIB
     """Largest SSE event, JSON body, array element or AWS message, in bytes."""
-    lines: int = 10_000
+    event_lines: int = 10_000
     """Most `data:` lines in one SSE event: empty ones cost no bytes but do cost time."""
-    total: int = 512 * MIB
+    response_bytes: int = 512 * MIB
     """Most bytes of one response."""
 
 
-LIMITS = Limits()
+DEFAULT_LIMITS = WireLimits()
 
 
 class Decoder(Protocol):
@@ -48,7 +48,7 @@ class Decoder(Protocol):
         """No more bytes."""
 
 
-Framing = Callable[[Limits], Decoder]
+Framing = Callable[[WireLimits], Decoder]
 """What makes a decoder for one framing."""
 
 
@@ -60,27 +60,31 @@ class BrokenFrame(BadFrame):
         self.frames = frames
 
 
-class TooLarge(LimitExceeded):
+class WireLimitExceeded(LimitExceeded):
     """A limit was passed, after the frames that kept to it."""
 
-    def __init__(self, what: str, most: int, frames: list[Frame]) -> None:
-        super().__init__(f"{what} is over the limit of {most:,}; raise it in Limits if you trust the sender")
+    def __init__(self, quantity: str, limit: int, frames: list[Frame]) -> None:
+        super().__init__(
+            f"{quantity} is over the limit of {limit:,}; raise it in Limits if you trust the sender"
+        )
         self.frames = frames
 
 
-class Metered:
+class MeteredDecoder:
     """A decoder that reads at most `limits.total` bytes; what fits is still decoded."""
 
-    def __init__(self, decoder: Decoder, limits: Limits = LIMITS) -> None:
+    def __init__(self, decoder: Decoder, limits: WireLimits = DEFAULT_LIMITS) -> None:
         self._decoder = decoder
-        self._most = self._left = limits.total
+        self._limit_bytes = self._remaining_bytes = limits.response_bytes
 
     def feed(self, data: bytes) -> list[Frame]:
         """The frames that these bytes complete, up to the limit."""
-        if len(data) <= self._left:
-            self._left -= len(data)
+        if len(data) <= self._remaining_bytes:
+            self._remaining_bytes -= len(data)
             return self._decoder.feed(data)
-        raise TooLarge("the response in bytes", self._most, self._decoder.feed(data[: self._left]))
+        raise WireLimitExceeded(
+            "the response in bytes", self._limit_bytes, self._decoder.feed(data[: self._remaining_bytes])
+        )
 
     def close(self) -> list[Frame]:
         """No more bytes."""

@@ -8,14 +8,14 @@ import re
 
 import msgspec
 
-from thinkaloud.wire.frames import LIMITS, BrokenFrame, Frame, Limits, TooLarge
-from thinkaloud.wire.lines import BOM, Lines
+from thinkaloud.wire.frames import DEFAULT_LIMITS, BrokenFrame, Frame, WireLimitExceeded, WireLimits
+from thinkaloud.wire.lines import BOM, LineSplitter
 
-_OUTSIDE = re.compile(rb'["{}\[\]]')
-_INSIDE = re.compile(rb'["\\]')
+_OUTSIDE_STRING = re.compile(rb'["{}\[\]]')
+_INSIDE_STRING = re.compile(rb'["\\]')
 
 
-def complete(data: bytes) -> bool:
+def valid_json(data: bytes) -> bool:
     """Whether the bytes are one whole JSON value."""
     try:
         msgspec.json.decode(data, type=msgspec.Raw)
@@ -24,93 +24,95 @@ def complete(data: bytes) -> bool:
     return True
 
 
-class Json:
+class JsonDecoder:
     """One value: held until the end, then given if it is whole."""
 
-    def __init__(self, limits: Limits = LIMITS) -> None:
-        self._most = limits.event
-        self._held: list[bytes] = []
-        self._size = 0
+    def __init__(self, limits: WireLimits = DEFAULT_LIMITS) -> None:
+        self._limit_bytes = limits.event_bytes
+        self._chunks: list[bytes] = []
+        self._buffered_bytes = 0
 
     def feed(self, data: bytes) -> list[Frame]:
         """Hold more of the value."""
-        self._size += len(data)
-        if self._size > self._most:
-            raise TooLarge("a JSON body in bytes", self._most, [])
-        self._held.append(data)
+        self._buffered_bytes += len(data)
+        if self._buffered_bytes > self._limit_bytes:
+            raise WireLimitExceeded("a JSON body in bytes", self._limit_bytes, [])
+        self._chunks.append(data)
         return []
 
     def close(self) -> list[Frame]:
         """The value, if all of it came."""
-        body = b"".join(self._held).removeprefix(BOM).strip()
-        return [Frame(body)] if complete(body) else []
+        body = b"".join(self._chunks).removeprefix(BOM).strip()
+        return [Frame(body)] if valid_json(body) else []
 
 
-class Ndjson:
+class NdjsonDecoder:
     """A value a line; the last line may go without its end if it is whole."""
 
-    def __init__(self, limits: Limits = LIMITS) -> None:
-        self._most = limits.line
-        self._lines = Lines()
+    def __init__(self, limits: WireLimits = DEFAULT_LIMITS) -> None:
+        self._limit_bytes = limits.line_bytes
+        self._lines = LineSplitter()
 
     def feed(self, data: bytes) -> list[Frame]:
         """The lines that these bytes complete."""
         frames: list[Frame] = []
         for line in self._lines.feed(data):
-            if len(line) > self._most:
-                raise TooLarge("a line in bytes", self._most, frames)
+            if len(line) > self._limit_bytes:
+                raise WireLimitExceeded("a line in bytes", self._limit_bytes, frames)
             if not line.isspace() and line:
                 frames.append(Frame(line))
-        if self._lines.held_bytes > self._most:
-            raise TooLarge("a line in bytes", self._most, frames)
+        if self._lines.buffered_bytes > self._limit_bytes:
+            raise WireLimitExceeded("a line in bytes", self._limit_bytes, frames)
         return frames
 
     def close(self) -> list[Frame]:
         """The last line, if all of it came."""
-        line = self._lines.rest().strip()
-        return [Frame(line)] if line and complete(line) else []
+        line = self._lines.take_unfinished().strip()
+        return [Frame(line)] if line and valid_json(line) else []
 
 
-class JsonArray:
+class JsonArrayDecoder:
     """The elements of one array, each as soon as its last byte is there; every byte is looked at once."""
 
-    def __init__(self, limits: Limits = LIMITS) -> None:
-        self._most = limits.event
+    def __init__(self, limits: WireLimits = DEFAULT_LIMITS) -> None:
+        self._limit_bytes = limits.event_bytes
         self._depth = 0
-        self._inside = False
-        self._escaped = False
+        self._in_string = False
+        self._after_backslash = False
         self._ended = False
-        self._held: list[bytes] = []
-        self._size = 0
+        self._chunks: list[bytes] = []
+        self._buffered_bytes = 0
 
     def feed(self, data: bytes) -> list[Frame]:
         """The elements that these bytes complete."""
         frames: list[Frame] = []
-        start = at = 0
-        if self._escaped and data:
-            at, self._escaped = 1, False
-        while (mark := (_INSIDE if self._inside else _OUTSIDE).search(data, at)) is not None:
-            at = mark.end()
-            byte = mark.group()
+        start = position = 0
+        if self._after_backslash and data:
+            position, self._after_backslash = 1, False
+        while (
+            token := (_INSIDE_STRING if self._in_string else _OUTSIDE_STRING).search(data, position)
+        ) is not None:
+            position = token.end()
+            byte = token.group()
             if byte == b"\\":
-                self._escaped = at == len(data)
-                at += 1
+                self._after_backslash = position == len(data)
+                position += 1
             elif byte == b'"':
-                self._inside = not self._inside
+                self._in_string = not self._in_string
             elif byte in b"{[":
                 if self._depth == 1:
-                    start = at - 1
-                self._nest(+1, frames)
+                    start = position - 1
+                self._change_depth(+1, frames)
             else:
-                self._nest(-1, frames)
+                self._change_depth(-1, frames)
                 if self._depth == 1:
-                    self._hold(data[start:at], frames)
-                    frames.append(self._element())
+                    self._buffer(data[start:position], frames)
+                    frames.append(self._take_element())
         if self._depth > 1:
-            self._hold(data[start:], frames)
+            self._buffer(data[start:], frames)
         return frames
 
-    def _nest(self, step: int, frames: list[Frame]) -> None:
+    def _change_depth(self, step: int, frames: list[Frame]) -> None:
         if self._ended and step > 0:
             raise BrokenFrame("a JSON array is followed by another value", frames)
         self._depth += step
@@ -122,14 +124,14 @@ class JsonArray:
         """Nothing: an element that did not end is cut off."""
         return []
 
-    def _element(self) -> Frame:
-        data = b"".join(self._held)
-        self._held.clear()
-        self._size = 0
+    def _take_element(self) -> Frame:
+        data = b"".join(self._chunks)
+        self._chunks.clear()
+        self._buffered_bytes = 0
         return Frame(data)
 
-    def _hold(self, data: bytes, frames: list[Frame]) -> None:
-        self._size += len(data)
-        if self._size > self._most:
-            raise TooLarge("an array element in bytes", self._most, frames)
-        self._held.append(data)
+    def _buffer(self, data: bytes, frames: list[Frame]) -> None:
+        self._buffered_bytes += len(data)
+        if self._buffered_bytes > self._limit_bytes:
+            raise WireLimitExceeded("an array element in bytes", self._limit_bytes, frames)
+        self._chunks.append(data)

@@ -9,54 +9,54 @@ CR, LF = b"\r", b"\n"
 BOM = b"\xef\xbb\xbf"
 
 
-class Lines:
+class LineSplitter:
     """Whole lines without their ends; the unfinished one is held until more comes."""
 
     def __init__(self) -> None:
-        self._held: list[bytes] = []
-        self.held_bytes = 0
+        self._chunks: list[bytes] = []
+        self.buffered_bytes = 0
         self._after_cr = False
-        self._first = True
-        self._start = b""
+        self._at_start = True
+        self._bom_prefix = b""
 
     def feed(self, data: bytes) -> list[bytes]:
         """The lines that these bytes complete."""
-        if self._first:
-            data = self._without_mark(data)
+        if self._at_start:
+            data = self._without_bom(data)
         if self._after_cr and data:
             self._after_cr = False
             if data[:1] == LF:
                 data = data[1:]
         if LF not in data and CR not in data:
-            self._hold(data)
+            self._buffer(data)
             return []
-        if self._held:
-            data = b"".join((*self._held, data))
-            self._held.clear()
-        self.held_bytes = 0
+        if self._chunks:
+            data = b"".join((*self._chunks, data))
+            self._chunks.clear()
+        self.buffered_bytes = 0
         lines = data.splitlines()
-        last = data[-1:]
-        if last == CR:
+        last_byte = data[-1:]
+        if last_byte == CR:
             self._after_cr = True
-        elif last != LF:
-            self._hold(lines.pop())
+        elif last_byte != LF:
+            self._buffer(lines.pop())
         return lines
 
-    def rest(self) -> bytes:
+    def take_unfinished(self) -> bytes:
         """The unfinished line, given away."""
-        held = b"".join(self._held)
-        self._held.clear()
-        self.held_bytes = 0
-        return held
+        line = b"".join(self._chunks)
+        self._chunks.clear()
+        self.buffered_bytes = 0
+        return line
 
-    def _without_mark(self, data: bytes) -> bytes:
+    def _without_bom(self, data: bytes) -> bytes:
         """The very first bytes without a byte-order mark; none while it may still be one."""
-        data = self._start + data
-        self._first = BOM.startswith(data) and data != BOM
-        self._start = data if self._first else b""
-        return b"" if self._first else data.removeprefix(BOM)
+        data = self._bom_prefix + data
+        self._at_start = BOM.startswith(data) and data != BOM
+        self._bom_prefix = data if self._at_start else b""
+        return b"" if self._at_start else data.removeprefix(BOM)
 
-    def _hold(self, data: bytes) -> None:
-        self.held_bytes += len(data)
+    def _buffer(self, data: bytes) -> None:
+        self.buffered_bytes += len(data)
         if data:
-            self._held.append(data)
+            self._chunks.append(data)

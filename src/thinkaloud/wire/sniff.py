@@ -5,50 +5,50 @@
 
 import re
 
-from thinkaloud.wire.aws import AwsEventStream, prelude_is_sound
+from thinkaloud.wire.aws import AwsEventStreamDecoder, valid_prelude
 from thinkaloud.wire.frames import KIB, Framing
-from thinkaloud.wire.json_values import Json, JsonArray, Ndjson, complete
+from thinkaloud.wire.json_values import JsonArrayDecoder, JsonDecoder, NdjsonDecoder, valid_json
 from thinkaloud.wire.lines import BOM
-from thinkaloud.wire.sse import Sse
-from thinkaloud.wire.text import Text
+from thinkaloud.wire.sse import SseDecoder
+from thinkaloud.wire.text import TextDecoder
 
-_SSE = re.compile(rb"(?:data|event|id|retry)?:|(?:data|event|id|retry)[\r\n]")
-_SSE_SO_FAR = re.compile(
+_SSE_START = re.compile(rb"(?:data|event|id|retry)?:|(?:data|event|id|retry)[\r\n]")
+_SSE_PREFIX = re.compile(
     rb"(?:d(?:a(?:t(?:a)?)?)?|e(?:v(?:e(?:n(?:t)?)?)?)?|i(?:d)?|r(?:e(?:t(?:r(?:y)?)?)?)?)\Z"
 )
-_AWS_PRELUDE = 12
-_MOST_BLANKS = KIB
+_AWS_PRELUDE_BYTES = 12
+_MAX_LEADING_SPACE = KIB
 """White space for this long at the start is text, whatever follows it."""
-_ARRAY = re.compile(rb"\[\s{0,%d}[{\]]" % _MOST_BLANKS)
-_ARRAY_SO_FAR = re.compile(rb"\[\s{0,%d}\Z" % _MOST_BLANKS)
+_ARRAY_START = re.compile(rb"\[\s{0,%d}[{\]]" % _MAX_LEADING_SPACE)
+_ARRAY_PREFIX = re.compile(rb"\[\s{0,%d}\Z" % _MAX_LEADING_SPACE)
 
 
-def sniff(head: bytes, *, final: bool = False) -> Framing | None:
+def sniff_framing(head: bytes, *, final: bool = False) -> Framing | None:
     """The decoder for a body that starts with `head`; `final` when no more bytes will come."""
     if head[:1] == b"\0":
-        if prelude_is_sound(head):
-            return AwsEventStream
-        return None if len(head) < _AWS_PRELUDE and not final else Text
+        if valid_prelude(head):
+            return AwsEventStreamDecoder
+        return None if len(head) < _AWS_PRELUDE_BYTES and not final else TextDecoder
     if BOM.startswith(head) and not final:
         return None
     body = head.removeprefix(BOM)
-    start = body.lstrip()
-    if len(body) - len(start) >= _MOST_BLANKS:
-        return Text
-    if start[:1] == b"{":
-        return _json(start, final=final)
-    if _SSE.match(start):
-        return Sse
-    if _ARRAY.match(start):
-        return JsonArray
-    if not final and (not start or _SSE_SO_FAR.match(start) or _ARRAY_SO_FAR.match(start)):
+    stripped = body.lstrip()
+    if len(body) - len(stripped) >= _MAX_LEADING_SPACE:
+        return TextDecoder
+    if stripped[:1] == b"{":
+        return _sniff_json(stripped, final=final)
+    if _SSE_START.match(stripped):
+        return SseDecoder
+    if _ARRAY_START.match(stripped):
+        return JsonArrayDecoder
+    if not final and (not stripped or _SSE_PREFIX.match(stripped) or _ARRAY_PREFIX.match(stripped)):
         return None
-    return Text
+    return TextDecoder
 
 
-def _json(start: bytes, *, final: bool) -> Framing | None:
+def _sniff_json(body: bytes, *, final: bool) -> Framing | None:
     """One value, unless the first line is a whole value by itself."""
-    line, end, _ = start.partition(b"\n")
-    if end:
-        return Ndjson if complete(line) else Json
-    return Json if final else None
+    line, newline, _ = body.partition(b"\n")
+    if newline:
+        return NdjsonDecoder if valid_json(line) else JsonDecoder
+    return JsonDecoder if final else None

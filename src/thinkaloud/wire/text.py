@@ -2,19 +2,19 @@
 
 import codecs
 
-from thinkaloud.wire.frames import LIMITS, Frame, Limits
+from thinkaloud.wire.frames import DEFAULT_LIMITS, Frame, WireLimits
 
-PLAIN = "plain"
+PLAIN_TEXT = "plain"
 """The event of a frame that is text itself, and not JSON that holds it."""
 
 
-class Text:
+class TextDecoder:
     """Decodes raw model text; each frame holds whole characters."""
 
-    def __init__(self, limits: Limits = LIMITS) -> None:
+    def __init__(self, limits: WireLimits = DEFAULT_LIMITS) -> None:
         del limits  # characters are passed on at once, so there is nothing to bound
         self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
-        self._first = True
+        self._at_start = True
 
     def feed(self, data: bytes) -> list[Frame]:
         """The characters that these bytes complete."""
@@ -25,7 +25,7 @@ class Text:
         return self._frames(self._decoder.decode(b"", final=True))
 
     def _frames(self, text: str) -> list[Frame]:
-        if self._first and text:
-            self._first = False
+        if self._at_start and text:
+            self._at_start = False
             text = text.removeprefix("\ufeff")
-        return [Frame(text.encode(), PLAIN)] if text else []
+        return [Frame(text.encode(), PLAIN_TEXT)] if text else []

@@ -51,8 +51,8 @@ _GROUPED = {
 }
 _DECIMAL = re.compile(r"-?\d+(?:[.,]\d+)?")
 _SIGNIFICANT_DIGITS = 6
-_LONGEST_DECIMAL = 15
-_MOST_PLACES = 40
+_MAX_DECIMAL_CHARACTERS = 15
+_MAX_PLACES = 40
 
 
 def phrase(language: Language, key: str, **values: object) -> str:
@@ -94,7 +94,7 @@ def decimal_text(value: Fraction, language: Language) -> tuple[str, bool]:
     """Writes a number in digits; the flag is False where it was rounded to six significant digits."""
     sign, value = "−" * (value < 0), abs(value)
     places = _decimal_places(value)
-    exact = places is not None and (places == 0 or len(_fixed(value, places)) <= _LONGEST_DECIMAL)
+    exact = places is not None and (places == 0 or len(_fixed(value, places)) <= _MAX_DECIMAL_CHARACTERS)
     if places is None or not exact:
         places = max(0, _SIGNIFICANT_DIGITS - 1 - _magnitude(value))
     digits = _fixed(value, places)
@@ -115,7 +115,7 @@ def date_text(day: date, language: Language) -> str:
 
 def _decimal_places(value: Fraction) -> int | None:
     """Counts the decimal places that write a value exactly; None where no reasonable number does."""
-    return next((places for places in range(_MOST_PLACES + 1) if 10**places % value.denominator == 0), None)
+    return next((places for places in range(_MAX_PLACES + 1) if 10**places % value.denominator == 0), None)
 
 
 def _fixed(value: Fraction, places: int) -> str:

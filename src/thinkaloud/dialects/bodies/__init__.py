@@ -15,13 +15,13 @@ from thinkaloud.dialects.bodies import (
     openai_chat,
     openai_responses,
 )
-from thinkaloud.dialects.bodies.outgoing import Outgoing
+from thinkaloud.dialects.bodies.outgoing import ProviderRequest
 
-__all__ = ["BODIES", "Outgoing", "write"]
+__all__ = ["REQUEST_BUILDERS", "ProviderRequest", "build_request"]
 
-BODIES: dict[str, Callable[[Route, Request], Outgoing]] = {
-    body.NAME: body.write
-    for body in (
+REQUEST_BUILDERS: dict[str, Callable[[Route, Request], ProviderRequest]] = {
+    dialect.NAME: dialect.write
+    for dialect in (
         anthropic_messages,
         bedrock_converse,
         cohere_v2,
@@ -35,12 +35,12 @@ BODIES: dict[str, Callable[[Route, Request], Outgoing]] = {
 """The dialects in which something can be asked; raw text is only read."""
 
 
-def write(route: Route, request: Request) -> Outgoing:
+def build_request(route: Route, request: Request) -> ProviderRequest:
     """The request in the dialect of the route's provider."""
     dialect = route.provider.dialect
-    if dialect not in BODIES:
-        known = ", ".join(sorted(BODIES))
+    if dialect not in REQUEST_BUILDERS:
+        names = ", ".join(sorted(REQUEST_BUILDERS))
         raise UnknownDialect(
-            f"Nothing can be asked in the dialect {dialect!r} of {route.provider.name}. Use one of: {known}."
+            f"Nothing can be asked in the dialect {dialect!r} of {route.provider.name}. Use one of: {names}."
         )
-    return BODIES[dialect](route, request)
+    return REQUEST_BUILDERS[dialect](route, request)

@@ -5,68 +5,68 @@ from typing import assert_never
 from thinkaloud.canon import Refused
 from thinkaloud.canon.requests import AssistantMessage, Message, Request, ToolMessage, UserMessage
 from thinkaloud.catalog.rows import Route
-from thinkaloud.dialects.bodies.messages import merged
-from thinkaloud.dialects.bodies.openai_chat import called, content, functions
+from thinkaloud.dialects.bodies.messages import join_user_messages
+from thinkaloud.dialects.bodies.openai_chat import encode_call, function_tools, user_content
 from thinkaloud.dialects.bodies.outgoing import (
-    AUTO,
-    NONE,
-    REQUIRED,
-    Json,
-    Outgoing,
-    outgoing,
-    place_ask,
-    verbatim,
+    TOOL_CHOICE_AUTO,
+    TOOL_CHOICE_NONE,
+    TOOL_CHOICE_REQUIRED,
+    JsonDict,
+    ProviderRequest,
+    json_request,
+    set_model_options,
+    verbatim_message,
 )
 
 NAME = "cohere_v2"
 
-_CHOICES: dict[str, Json] = {
+_TOOL_CHOICES: dict[str, JsonDict] = {
     "": {},
-    AUTO: {},
-    NONE: {"tool_choice": "NONE"},
-    REQUIRED: {"tool_choice": "REQUIRED"},
+    TOOL_CHOICE_AUTO: {},
+    TOOL_CHOICE_NONE: {"tool_choice": "NONE"},
+    TOOL_CHOICE_REQUIRED: {"tool_choice": "REQUIRED"},
 }
 
 
-def write(route: Route, request: Request) -> Outgoing:
+def build_request(route: Route, request: Request) -> ProviderRequest:
     """The request as this dialect says it."""
-    messages = [_message(message) for message in merged(request.messages)]
+    messages = [_encode_message(message) for message in join_user_messages(request.messages)]
     if request.system:
         messages.insert(0, {"role": "system", "content": request.system})
-    body: Json = {"model": request.model, "messages": messages}
+    body: JsonDict = {"model": request.model, "messages": messages}
     if request.tools:
-        body["tools"] = functions(request)
-        body |= _choice(request.tool_choice)
-    place_ask(body, route, request, max_tokens_at="max_tokens")
+        body["tools"] = function_tools(request)
+        body |= _tool_choice(request.tool_choice)
+    set_model_options(body, route, request, max_tokens_path="max_tokens")
     body["stream"] = request.stream
-    return outgoing("/chat", body)
+    return json_request("/chat", body)
 
 
-def _choice(choice: str) -> Json:
-    if choice not in _CHOICES:
+def _tool_choice(choice: str) -> JsonDict:
+    if choice not in _TOOL_CHOICES:
         raise Refused(
             f"{NAME} can be made to call some tool, not {choice!r} by name. Nothing was sent. "
             'Say "required" and give it that tool alone.'
         )
-    return _CHOICES[choice]
+    return _TOOL_CHOICES[choice]
 
 
-def _message(message: Message) -> object:
+def _encode_message(message: Message) -> object:
     match message:
         case UserMessage():
-            return {"role": "user", "content": content(message)}
+            return {"role": "user", "content": user_content(message)}
         case ToolMessage():
             return {"role": "tool", "tool_call_id": message.call_id, "content": message.result}
         case AssistantMessage():
-            return verbatim(message) if message.verbatim else _plain(message)
+            return verbatim_message(message) if message.verbatim else _message_from_parts(message)
         case _:
             assert_never(message)
 
 
-def _plain(message: AssistantMessage) -> Json:
-    told: Json = {"role": "assistant"}
+def _message_from_parts(message: AssistantMessage) -> JsonDict:
+    fields: JsonDict = {"role": "assistant"}
     if message.text:
-        told["content"] = message.text
+        fields["content"] = message.text
     if message.calls:
-        told["tool_calls"] = [called(call) for call in message.calls]
-    return told
+        fields["tool_calls"] = [encode_call(call) for call in message.calls]
+    return fields

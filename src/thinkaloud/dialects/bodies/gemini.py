@@ -9,92 +9,99 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from thinkaloud.canon.requests import AssistantMessage, Message, Request, ToolMessage, UserMessage
-from thinkaloud.catalog.rows import Route, Sent
-from thinkaloud.dialects.bodies.messages import by_turns, merged
+from thinkaloud.catalog.rows import ReplayScope, Route
+from thinkaloud.dialects.bodies.messages import alternate_roles, join_user_messages
 from thinkaloud.dialects.bodies.outgoing import (
-    AUTO,
-    NONE,
-    REQUIRED,
-    Json,
-    Outgoing,
-    beside,
-    outgoing,
-    place,
-    place_ask,
-    quoted,
-    raw,
-    verbatim,
+    TOOL_CHOICE_AUTO,
+    TOOL_CHOICE_NONE,
+    TOOL_CHOICE_REQUIRED,
+    JsonDict,
+    ProviderRequest,
+    checked_json,
+    images_then_text,
+    json_request,
+    quote_path_segment,
+    set_at_path,
+    set_model_options,
+    verbatim_message,
 )
 
 NAME = "gemini"
 
-_MODES = {AUTO: "AUTO", NONE: "NONE", REQUIRED: "ANY"}
-_UNSIGNED = "skip_thought_signature_validator"
+_TOOL_CHOICE_MODES = {TOOL_CHOICE_AUTO: "AUTO", TOOL_CHOICE_NONE: "NONE", TOOL_CHOICE_REQUIRED: "ANY"}
+_SKIP_SIGNATURE_CHECK = "skip_thought_signature_validator"
 
 
-def write(route: Route, request: Request) -> Outgoing:
+def build_request(route: Route, request: Request) -> ProviderRequest:
     """The request as this dialect says it."""
-    body: Json = {"contents": by_turns(_marked(route, merged(request.messages)), _answer, _asked, "parts")}
+    body: JsonDict = {
+        "contents": alternate_roles(
+            _with_placeholder_signatures(route, join_user_messages(request.messages)),
+            _assistant_message,
+            _user_content,
+            "parts",
+        )
+    }
     if request.system:
         body["systemInstruction"] = {"parts": [{"text": request.system}]}
     if request.tools:
-        declared = [
+        declarations = [
             {
                 "name": tool.name,
                 "description": tool.description,
-                "parametersJsonSchema": raw(tool.parameters, tool.name),
+                "parametersJsonSchema": checked_json(tool.parameters, tool.name),
             }
             for tool in request.tools
         ]
-        body["tools"] = [{"functionDeclarations": declared}]
-        body |= _choice(request.tool_choice)
-    place_ask(body, route, request, max_tokens_at="generationConfig.maxOutputTokens")
-    if request.ask.display and "display" in route.provider.places:
-        place(body, route.provider.places["display"], True)
-    call = "streamGenerateContent?alt=sse" if request.stream else "generateContent"
-    return outgoing(f"/models/{quoted(request.model.removeprefix('models/'))}:{call}", body)
+        body["tools"] = [{"functionDeclarations": declarations}]
+        body |= _tool_choice(request.tool_choice)
+    set_model_options(body, route, request, max_tokens_path="generationConfig.maxOutputTokens")
+    if request.thinking.display and "display" in route.provider.places:
+        set_at_path(body, route.provider.places["display"], True)
+    method = "streamGenerateContent?alt=sse" if request.stream else "generateContent"
+    return json_request(f"/models/{quote_path_segment(request.model.removeprefix('models/'))}:{method}", body)
 
 
-def _choice(choice: str) -> Json:
+def _tool_choice(choice: str) -> JsonDict:
     if not choice:
         return {}
-    config: Json = {"mode": _MODES.get(choice, "ANY")}
-    if choice not in _MODES:
+    config: JsonDict = {"mode": _TOOL_CHOICE_MODES.get(choice, "ANY")}
+    if choice not in _TOOL_CHOICE_MODES:
         config["allowedFunctionNames"] = [choice]
     return {"toolConfig": {"functionCallingConfig": config}}
 
 
-def _marked(route: Route, messages: Sequence[Message]) -> list[Message]:
+def _with_placeholder_signatures(route: Route, messages: Sequence[Message]) -> list[Message]:
     """The same messages; where the rule demands signatures, steps whose first call has none are marked."""
-    if route.replay.required is Sent.NONE:
+    if route.replay.required is ReplayScope.NONE:
         return [*messages]
-    return [_mark(message) for message in messages]
+    return [_with_placeholder_signature(message) for message in messages]
 
 
-def _mark(message: Message) -> Message:
+def _with_placeholder_signature(message: Message) -> Message:
     if not isinstance(message, AssistantMessage) or not message.calls or message.calls[0].signature:
         return message
-    first, *others = message.calls
-    return replace(message, calls=(replace(first, signature=_UNSIGNED), *others))
+    first_call, *other_calls = message.calls
+    return replace(message, calls=(replace(first_call, signature=_SKIP_SIGNATURE_CHECK), *other_calls))
 
 
-def _answer(message: AssistantMessage) -> object:
+def _assistant_message(message: AssistantMessage) -> object:
     if message.verbatim:
-        return verbatim(message)
-    parts: list[Json] = [{"text": message.text}] if message.text else []
+        return verbatim_message(message)
+    parts: list[JsonDict] = [{"text": message.text}] if message.text else []
     for call in message.calls:
-        function = {"id": call.call_id, "name": call.name, "args": raw(call.arguments, call.name)}
-        signed: Json = {"thoughtSignature": call.signature} if call.signature else {}
-        parts.append({"functionCall": function, **signed})
+        function = {"id": call.call_id, "name": call.name, "args": checked_json(call.arguments, call.name)}
+        signature_field: JsonDict = {"thoughtSignature": call.signature} if call.signature else {}
+        parts.append({"functionCall": function, **signature_field})
     return {"role": "model", "parts": parts}
 
 
-def _asked(message: UserMessage | ToolMessage) -> list[Json]:
+def _user_content(message: UserMessage | ToolMessage) -> list[JsonDict]:
     if isinstance(message, ToolMessage):
-        named: Json = {"id": message.call_id} if message.call_id else {}
+        id_field: JsonDict = {"id": message.call_id} if message.call_id else {}
         response = {"error" if message.failed else "output": message.result}
-        return [{"functionResponse": {**named, "name": message.name, "response": response}}]
-    pictures: list[Json] = [
+        return [{"functionResponse": {**id_field, "name": message.name, "response": response}}]
+    images: list[JsonDict] = [
         {"inlineData": {"mimeType": image.media_type, "data": image.data}} for image in message.images
     ]
-    return beside(pictures, message.text, {"text": message.text})
+    return images_then_text(images, message.text, {"text": message.text})

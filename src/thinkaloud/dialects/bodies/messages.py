@@ -9,40 +9,42 @@ from typing import cast
 import msgspec
 
 from thinkaloud.canon.requests import AssistantMessage, Message, ToolMessage, UserMessage
-from thinkaloud.dialects.bodies.outgoing import Json
+from thinkaloud.dialects.bodies.outgoing import JsonDict
 
 
-def merged(messages: Sequence[Message]) -> list[Message]:
+def join_user_messages(messages: Sequence[Message]) -> list[Message]:
     """The same messages, with user messages in a row joined into one: not every provider takes two."""
-    told: list[Message] = []
+    joined: list[Message] = []
     for message in messages:
-        last = told[-1] if told else None
-        if isinstance(message, UserMessage) and isinstance(last, UserMessage):
-            text = "\n\n".join(part for part in (last.text, message.text) if part)
-            told[-1] = UserMessage(text, last.images + message.images)
+        previous = joined[-1] if joined else None
+        if isinstance(message, UserMessage) and isinstance(previous, UserMessage):
+            text = "\n\n".join(part for part in (previous.text, message.text) if part)
+            joined[-1] = UserMessage(text, previous.images + message.images)
         else:
-            told.append(message)
-    return told
+            joined.append(message)
+    return joined
 
 
-def by_turns(
+def alternate_roles(
     messages: Sequence[Message],
-    answer: Callable[[AssistantMessage], object],
-    asked: Callable[[UserMessage | ToolMessage], list[Json]],
+    encode_assistant: Callable[[AssistantMessage], object],
+    encode_user: Callable[[UserMessage | ToolMessage], list[JsonDict]],
     key: str,
 ) -> list[object]:
     """Messages strictly by turns: all of the user's side between two answers is one message."""
-    told: list[object] = []
-    for from_user, run in groupby(messages, lambda message: not isinstance(message, AssistantMessage)):
+    encoded: list[object] = []
+    for from_user, group in groupby(messages, lambda message: not isinstance(message, AssistantMessage)):
         if from_user:
-            said = [part for message in run for part in asked(cast(UserMessage | ToolMessage, message))]
-            told.append({"role": "user", key: said})
+            parts = [
+                part for message in group for part in encode_user(cast(UserMessage | ToolMessage, message))
+            ]
+            encoded.append({"role": "user", key: parts})
         else:
-            told += [answer(cast(AssistantMessage, message)) for message in run]
-    return told
+            encoded += [encode_assistant(cast(AssistantMessage, message)) for message in group]
+    return encoded
 
 
-class IdRule(msgspec.Struct, frozen=True):
+class CallIdRule(msgspec.Struct, frozen=True):
     """What the id of a call may look like; one that does not gets a name made from it."""
 
     pattern: str
@@ -55,18 +57,18 @@ class IdRule(msgspec.Struct, frozen=True):
         return hashlib.sha256(call_id.encode()).hexdigest()[: self.length]
 
 
-def fitted(messages: Sequence[Message], rule: IdRule) -> list[Message]:
+def fit_call_ids(messages: Sequence[Message], rule: CallIdRule) -> list[Message]:
     """The same messages with call ids that the provider takes; a provider's own message keeps its ids."""
-    names: dict[str, str] = {}
-    told: list[Message] = []
+    new_ids: dict[str, str] = {}
+    fitted_messages: list[Message] = []
     for message in messages:
         if isinstance(message, AssistantMessage) and message.calls:
-            names |= {call.call_id: rule.fit(call.call_id) for call in message.calls}
+            new_ids |= {call.call_id: rule.fit(call.call_id) for call in message.calls}
             calls = tuple(
-                msgspec.structs.replace(call, call_id=names[call.call_id]) for call in message.calls
+                msgspec.structs.replace(call, call_id=new_ids[call.call_id]) for call in message.calls
             )
             message = msgspec.structs.replace(message, calls=calls)
         elif isinstance(message, ToolMessage):
-            message = msgspec.structs.replace(message, call_id=names.get(message.call_id, message.call_id))
-        told.append(message)
-    return told
+            message = msgspec.structs.replace(message, call_id=new_ids.get(message.call_id, message.call_id))
+        fitted_messages.append(message)
+    return fitted_messages

@@ -5,64 +5,66 @@ from typing import assert_never
 from thinkaloud.canon import Refused
 from thinkaloud.canon.requests import AssistantMessage, Message, Request, ToolMessage, UserMessage
 from thinkaloud.catalog.rows import Route
-from thinkaloud.dialects.bodies.messages import merged
-from thinkaloud.dialects.bodies.openai_chat import functions
+from thinkaloud.dialects.bodies.messages import join_user_messages
+from thinkaloud.dialects.bodies.openai_chat import function_tools
 from thinkaloud.dialects.bodies.outgoing import (
-    AUTO,
-    NONE,
-    Json,
-    Outgoing,
-    outgoing,
-    place_ask,
-    raw,
-    verbatim,
+    TOOL_CHOICE_AUTO,
+    TOOL_CHOICE_NONE,
+    JsonDict,
+    ProviderRequest,
+    checked_json,
+    json_request,
+    set_model_options,
+    verbatim_message,
 )
 
 NAME = "ollama"
 
 
-def write(route: Route, request: Request) -> Outgoing:
+def build_request(route: Route, request: Request) -> ProviderRequest:
     """The request as this dialect says it."""
-    if request.tool_choice not in ("", AUTO, NONE):
+    if request.tool_choice not in ("", TOOL_CHOICE_AUTO, TOOL_CHOICE_NONE):
         raise Refused(
             f"{NAME} cannot be made to call a tool, and {request.tool_choice!r} asks for that. "
             "Nothing was sent. Leave tool_choice out, or use a provider that can."
         )
-    messages = [_message(message) for message in merged(request.messages)]
+    messages = [_encode_message(message) for message in join_user_messages(request.messages)]
     if request.system:
         messages.insert(0, {"role": "system", "content": request.system})
-    body: Json = {"model": request.model, "messages": messages}
-    if request.tools and request.tool_choice != NONE:
-        body["tools"] = functions(request)
-    place_ask(body, route, request, max_tokens_at="options.num_predict")
+    body: JsonDict = {"model": request.model, "messages": messages}
+    if request.tools and request.tool_choice != TOOL_CHOICE_NONE:
+        body["tools"] = function_tools(request)
+    set_model_options(body, route, request, max_tokens_path="options.num_predict")
     body["stream"] = request.stream
-    return outgoing("/api/chat", body)
+    return json_request("/api/chat", body)
 
 
-def _message(message: Message) -> object:
+def _encode_message(message: Message) -> object:
     match message:
         case UserMessage():
-            pictures: Json = {"images": [image.data for image in message.images]} if message.images else {}
-            return {"role": "user", "content": message.text, **pictures}
+            images_field: JsonDict = (
+                {"images": [image.data for image in message.images]} if message.images else {}
+            )
+            return {"role": "user", "content": message.text, **images_field}
         case ToolMessage():
-            named: Json = {"tool_call_id": message.call_id} if message.call_id else {}
-            return {"role": "tool", "tool_name": message.name, "content": message.result, **named}
+            id_field: JsonDict = {"tool_call_id": message.call_id} if message.call_id else {}
+            return {"role": "tool", "tool_name": message.name, "content": message.result, **id_field}
         case AssistantMessage():
-            return verbatim(message) if message.verbatim else _plain(message)
+            return verbatim_message(message) if message.verbatim else _message_from_parts(message)
         case _:
             assert_never(message)
 
 
-def _plain(message: AssistantMessage) -> Json:
-    told: Json = {"role": "assistant", "content": message.text}
+def _message_from_parts(message: AssistantMessage) -> JsonDict:
+    fields: JsonDict = {"role": "assistant", "content": message.text}
     if message.reasoning is not None:
-        told[message.reasoning_field] = message.reasoning
+        fields[message.reasoning_field] = message.reasoning
     if message.calls:
-        told["tool_calls"] = [
+        fields["tool_calls"] = [
             {
                 "id": call.call_id,
-                "function": {"name": call.name, "arguments": raw(call.arguments, call.name)},
+                "function": {"name": call.name, "arguments": checked_json(call.arguments, call.name)},
             }
             for call in message.calls
         ]
-    return told
+    return fields

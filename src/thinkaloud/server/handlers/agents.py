@@ -7,98 +7,97 @@ be asked, as far as anybody can know without a key.
 import msgspec
 
 from thinkaloud.canon import Refused
-from thinkaloud.canon.requests import Level, Tool
-from thinkaloud.client.prompting import Options, prepare
-from thinkaloud.server.agent_bodies import AgentBody, AgentPage, NewAgent, OwnAgent, ToolBody
-from thinkaloud.server.assembling import known_tools, refuse_unknown, thinking_of
+from thinkaloud.canon.requests import ThinkingLevel, ToolDefinition
+from thinkaloud.client.prepare import Options, prepare
+from thinkaloud.server.agent_bodies import AgentBody, AgentPage, GatewayAgent, NewAgent, ToolBody
+from thinkaloud.server.assembling import available_tools, refuse_unknown_tools, thinking_setting
 from thinkaloud.server.bodies import PageQuery
 from thinkaloud.server.refusals import NotFound
-from thinkaloud.server.routing import Call, Reply
+from thinkaloud.server.routing import RouteRequest, RouteResponse
 from thinkaloud.store import agents
-from thinkaloud.store.rows import Agent, AgentSpec
+from thinkaloud.store.rows import AgentSpec, StoredAgent
 from thinkaloud.view import preset
 
 
-async def listed(call: Call) -> AgentPage:
+async def list_agents(request: RouteRequest) -> AgentPage:
     """List the agents of the workspace."""
-    query: PageQuery = call.query
-    page = await call.gateway.database.read(
-        lambda conn: agents.listed(conn, call.owner, limit=query.limit, after=query.after)
+    query: PageQuery = request.query
+    page = await request.gateway.database.read(
+        lambda conn: agents.list_page(conn, request.owner, limit=query.limit, after=query.after)
     )
-    items = tuple(_body(call, agent) for agent in page.items)
+    items = tuple(_agent_body(request, agent) for agent in page.items)
     if query.after:
         return AgentPage(items, page.next)
-    return AgentPage(items, page.next, _own(call), known_tools(call.gateway))
+    return AgentPage(items, page.next, _gateway_agents(request), available_tools(request.gateway))
 
 
-async def create(call: Call) -> AgentBody:
+async def create(request: RouteRequest) -> AgentBody:
     """Set up an agent."""
-    spec, now_ms = _checked(call), call.gateway.now_ms()
-    return _body(
-        call, await call.gateway.database.write(lambda conn: agents.create(conn, call.owner, spec, now_ms))
+    spec, now_ms = _validated_spec(request), request.gateway.now_ms()
+    return _agent_body(
+        request,
+        await request.gateway.database.write(lambda conn: agents.create(conn, request.owner, spec, now_ms)),
     )
 
 
-async def read(call: Call) -> AgentBody:
+async def read(request: RouteRequest) -> AgentBody:
     """An agent."""
-    return _body(call, _agent(call))
+    return _agent_body(request, _request_agent(request))
 
 
-async def replace(call: Call) -> AgentBody:
+async def replace(request: RouteRequest) -> AgentBody:
     """Set up an agent anew, all of it."""
-    spec, now_ms, agent = _checked(call), call.gateway.now_ms(), _agent(call)
-    changed = await call.gateway.database.write(
-        lambda conn: agents.replace(conn, call.owner, agent.id, spec, now_ms)
+    spec, now_ms, agent = _validated_spec(request), request.gateway.now_ms(), _request_agent(request)
+    replaced = await request.gateway.database.write(
+        lambda conn: agents.replace(conn, request.owner, agent.id, spec, now_ms)
     )
-    if changed is None:
+    if replaced is None:
         raise NotFound()
-    return _body(call, changed)
+    return _agent_body(request, replaced)
 
 
-async def delete(call: Call) -> Reply:
+async def delete(request: RouteRequest) -> RouteResponse:
     """Delete an agent; sessions that used it keep what was said."""
-    agent = _agent(call)
-    if not await call.gateway.database.write(lambda conn: agents.delete(conn, call.owner, agent.id)):
+    agent = _request_agent(request)
+    if not await request.gateway.database.write(lambda conn: agents.delete(conn, request.owner, agent.id)):
         raise NotFound()
-    return Reply(status=204)
+    return RouteResponse(status=204)
 
 
-def _agent(call: Call) -> Agent:
-    assert call.granted.agent is not None
-    return call.granted.agent
+def _request_agent(request: RouteRequest) -> StoredAgent:
+    assert request.grant.agent is not None
+    return request.grant.agent
 
 
-def _checked(call: Call) -> AgentSpec:
+def _validated_spec(request: RouteRequest) -> AgentSpec:
     """The spec that a body asks for; refused where it could not be asked as it stands."""
-    wanted: NewAgent = call.body
-    _check_thinking(wanted)
-    preset(wanted.preset)
-    fields = {name: getattr(wanted, name) for name in NewAgent.__struct_fields__ if name != "tools"}
-    spec = AgentSpec(**fields, tools=tuple(map(_tool, wanted.tools)))
-    refuse_unknown(call.gateway, spec.uses)
-    options = Options(tools=spec.tools, catalog=call.gateway.catalog)
-    prepare("", model=spec.model, thinking=thinking_of(spec), options=options, have_key=lambda _: True)
+    body: NewAgent = request.body
+    _check_thinking(body)
+    preset(body.preset)
+    fields = {name: getattr(body, name) for name in NewAgent.__struct_fields__ if name != "tools"}
+    spec = AgentSpec(**fields, tools=tuple(map(_tool, body.tools)))
+    refuse_unknown_tools(request.gateway, spec.uses)
+    options = Options(tools=spec.tools, catalog=request.gateway.catalog)
+    prepare("", model=spec.model, thinking=thinking_setting(spec), options=options, have_key=lambda _: True)
     return spec
 
 
-def _check_thinking(wanted: NewAgent) -> None:
-    told = wanted.level is not None or wanted.budget_tokens is not None
-    if told and not wanted.thinking:
+def _check_thinking(body: NewAgent) -> None:
+    has_level_or_budget = body.level is not None or body.budget_tokens is not None
+    if has_level_or_budget and not body.thinking:
         raise Refused(
-            f"Thinking is off for {wanted.name!r}, so there is nothing that a level or a budget could say. "
+            f"Thinking is off for {body.name!r}, so there is nothing that a level or a budget could say. "
             "Leave them out, or turn thinking on."
         )
-    if wanted.level is not None and wanted.budget_tokens is not None:
-        raise Refused(f"{wanted.name!r} has a level and a budget of tokens. Choose one of the two.")
-    if wanted.level is Level.OFF:
-        raise Refused(
-            f"Thinking is on for {wanted.name!r}, and its level says off. Turn thinking off instead."
-        )
+    if body.level is not None and body.budget_tokens is not None:
+        raise Refused(f"{body.name!r} has a level and a budget of tokens. Choose one of the two.")
+    if body.level is ThinkingLevel.OFF:
+        raise Refused(f"Thinking is on for {body.name!r}, and its level says off. Turn thinking off instead.")
 
 
-def _own(call: Call) -> tuple[OwnAgent, ...]:
+def _gateway_agents(request: RouteRequest) -> tuple[GatewayAgent, ...]:
     return tuple(
-        OwnAgent(
+        GatewayAgent(
             id=name,
             name=row.name or name.capitalize(),
             description=row.description,
@@ -106,15 +105,15 @@ def _own(call: Call) -> tuple[OwnAgent, ...]:
             uses=row.tools,
             assistants=row.assistants,
         )
-        for name, row in call.gateway.own_agents.agents.items()
+        for name, row in request.gateway.gateway_agents.agents.items()
     )
 
 
-def _tool(wanted: ToolBody) -> Tool:
-    return Tool(wanted.name, wanted.description, msgspec.json.encode(wanted.parameters).decode())
+def _tool(tool: ToolBody) -> ToolDefinition:
+    return ToolDefinition(tool.name, tool.description, msgspec.json.encode(tool.parameters).decode())
 
 
-def _body(call: Call, agent: Agent) -> AgentBody:
+def _agent_body(request: RouteRequest, agent: StoredAgent) -> AgentBody:
     spec = msgspec.structs.asdict(agent.spec)
     tools = tuple(
         ToolBody(
@@ -125,7 +124,7 @@ def _body(call: Call, agent: Agent) -> AgentBody:
     return AgentBody(
         **(spec | {"tools": tools}),
         id=agent.id,
-        yours=agent.owner == call.owner,
+        yours=agent.owner == request.owner,
         created_ms=agent.created_ms,
         updated_ms=agent.updated_ms,
     )

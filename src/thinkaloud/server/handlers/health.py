@@ -2,19 +2,19 @@
 
 from thinkaloud.server.bodies import Health
 from thinkaloud.server.metrics import MEDIA_TYPE
-from thinkaloud.server.routing import Call, Reply
+from thinkaloud.server.routing import RouteRequest, RouteResponse
 
 UNAVAILABLE = 503
 
 
-async def alive(call: Call) -> Health:
+async def alive(request: RouteRequest) -> Health:
     """Say that the process answers."""
     return Health("ok")
 
 
-async def ready(call: Call) -> Reply:
+async def ready(request: RouteRequest) -> RouteResponse:
     """Say whether turns can be begun and kept."""
-    gateway = call.gateway
+    gateway = request.gateway
     if gateway.stopping:
         health = Health("stopping", "The gateway is stopping and begins no turn.")
     elif not gateway.ready:
@@ -24,18 +24,18 @@ async def ready(call: Call) -> Reply:
             "not_saved", "The disk takes nothing: turns go on, and are kept in memory until it does."
         )
     else:
-        return Reply(content=Health("ok"))
-    return Reply(content=health, status=UNAVAILABLE)
+        return RouteResponse(content=Health("ok"))
+    return RouteResponse(content=health, status=UNAVAILABLE)
 
 
-async def metrics(call: Call) -> Reply:
+async def metrics(request: RouteRequest) -> RouteResponse:
     """What was counted, for Prometheus."""
-    return Reply(content=call.gateway.metrics.text(), media_type=MEDIA_TYPE)
+    return RouteResponse(content=request.gateway.metrics.text(), media_type=MEDIA_TYPE)
 
 
-async def document(call: Call) -> Reply:
+async def openapi_document(request: RouteRequest) -> RouteResponse:
     """The OpenAPI document of all routes."""
     from thinkaloud.server import openapi
     from thinkaloud.server.routes import ROUTES  # the table names this function
 
-    return Reply(content=openapi.document(ROUTES))
+    return RouteResponse(content=openapi.document(ROUTES))

@@ -5,51 +5,55 @@ Of keys only their presence is told. Looking for one may open a file or a keyrin
 
 import asyncio
 
-from thinkaloud.catalog import Capability, Catalog, Listed, listing
-from thinkaloud.client.prompting import has_key
+from thinkaloud.catalog import Catalog, ModelListing, ThinkingSupport, list_models
+from thinkaloud.client.prepare import has_key
 from thinkaloud.server.bodies import ModelBody, ModelList, ProviderBody
-from thinkaloud.server.routing import Call
+from thinkaloud.server.routing import RouteRequest
 
 
-async def listed(call: Call) -> ModelList:
+async def list_catalog_models(request: RouteRequest) -> ModelList:
     """List every model and every provider of the catalog."""
-    return await asyncio.to_thread(_listed, call.gateway.catalog)
+    return await asyncio.to_thread(_build_list, request.gateway.catalog)
 
 
-def _listed(catalog: Catalog) -> ModelList:
-    keyed = {name: has_key(provider) for name, provider in catalog.providers.items()}
+def _build_list(catalog: Catalog) -> ModelList:
+    keys_present = {name: has_key(provider) for name, provider in catalog.providers.items()}
     providers = tuple(
-        ProviderBody(name=name, has_key=keyed[name], local=provider.local)
+        ProviderBody(name=name, has_key=keys_present[name], local=provider.local)
         for name, provider in catalog.providers.items()
     )
-    return ModelList(tuple(_model(one, catalog, keyed) for one in listing(catalog)), providers)
-
-
-def _model(one: Listed, catalog: Catalog, keyed: dict[str, bool]) -> ModelBody:
-    return ModelBody(
-        id=one.id,
-        providers=one.providers,
-        with_thinking=one.with_thinking,
-        has_key=any(keyed[name] for name in one.providers),
-        local=bool(one.providers) and all(catalog.providers[name].local for name in one.providers),
-        thinking=one.thinking,
-        thinking_toggle=one.thinking is not Capability.NONE,
-        reason=_reason(one),
-        on_by_default=one.on_by_default,
-        control=one.control,
-        efforts=one.efforts,
-        can_be_off=one.can_be_off,
-        visible=one.visible,
-        as_of=one.as_of,
-        source=one.source,
+    return ModelList(
+        tuple(_model_body(listed_model, catalog, keys_present) for listed_model in list_models(catalog)),
+        providers,
     )
 
 
-def _reason(one: Listed) -> str:
-    match one.thinking:
-        case Capability.NONE:
-            return f"{one.id} does not think, so there is nothing to switch."
-        case Capability.ALWAYS:
-            return f"{one.id} always thinks: switched off, it is asked for as little as it can."
-        case Capability.OPTIONAL:
+def _model_body(listed_model: ModelListing, catalog: Catalog, keys_present: dict[str, bool]) -> ModelBody:
+    return ModelBody(
+        id=listed_model.id,
+        providers=listed_model.providers,
+        with_thinking=listed_model.with_thinking,
+        has_key=any(keys_present[name] for name in listed_model.providers),
+        local=bool(listed_model.providers)
+        and all(catalog.providers[name].local for name in listed_model.providers),
+        thinking=listed_model.thinking,
+        thinking_toggle=listed_model.thinking is not ThinkingSupport.NONE,
+        reason=_reason(listed_model),
+        on_by_default=listed_model.on_by_default,
+        control=listed_model.control,
+        efforts=listed_model.efforts,
+        can_be_off=listed_model.can_be_off,
+        visible=listed_model.visible,
+        as_of=listed_model.as_of,
+        source=listed_model.source,
+    )
+
+
+def _reason(listed_model: ModelListing) -> str:
+    match listed_model.thinking:
+        case ThinkingSupport.NONE:
+            return f"{listed_model.id} does not think, so there is nothing to switch."
+        case ThinkingSupport.ALWAYS:
+            return f"{listed_model.id} always thinks: switched off, it is asked for as little as it can."
+        case ThinkingSupport.OPTIONAL:
             return ""

@@ -4,41 +4,41 @@ import msgspec
 
 from thinkaloud.canon import UnknownLocale
 from thinkaloud.server.bodies import NewPreferences, WorkspaceBody, WorkspaceList
-from thinkaloud.server.routing import Call
+from thinkaloud.server.routing import RouteRequest
 from thinkaloud.store import people, preferences
 from thinkaloud.store.rows import Preferences
 from thinkaloud.view import LOCALES, read_policy
 
 
-async def read(call: Call) -> Preferences:
+async def read(request: RouteRequest) -> Preferences:
     """One's preferences in this workspace; the usual ones where none were set."""
-    return await call.gateway.database.read(lambda conn: preferences.read(conn, call.owner))
+    return await request.gateway.database.read(lambda conn: preferences.read(conn, request.owner))
 
 
-async def replace(call: Call) -> Preferences:
+async def replace(request: RouteRequest) -> Preferences:
     """Set one's preferences, all of them: display settings are laid over those of a preset."""
-    wanted: NewPreferences = call.body
-    if wanted.language not in LOCALES:
-        raise UnknownLocale(
-            f"There are no words for {wanted.language!r}. Choose one of: {', '.join(LOCALES)}."
-        )
-    wishes = Preferences(
-        display=read_policy(msgspec.to_builtins(wanted.display)),
-        language=wanted.language,
-        context_mode=wanted.context_mode,
-        render=wanted.render,
-        expand_key=wanted.expand_key,
+    body: NewPreferences = request.body
+    if body.language not in LOCALES:
+        raise UnknownLocale(f"There are no words for {body.language!r}. Choose one of: {', '.join(LOCALES)}.")
+    new_preferences = Preferences(
+        display=read_policy(msgspec.to_builtins(body.display)),
+        language=body.language,
+        context_mode=body.context_mode,
+        render=body.render,
+        expand_key=body.expand_key,
     )
-    now_ms = call.gateway.now_ms()
-    await call.gateway.database.write(lambda conn: preferences.write(conn, call.owner, wishes, now_ms))
-    return wishes
+    now_ms = request.gateway.now_ms()
+    await request.gateway.database.write(
+        lambda conn: preferences.write(conn, request.owner, new_preferences, now_ms)
+    )
+    return new_preferences
 
 
-async def workspaces(call: Call) -> WorkspaceList:
+async def list_workspaces(request: RouteRequest) -> WorkspaceList:
     """The workspaces that one is in; sessions, agents and preferences are those of one of them."""
-    owner = call.owner
-    theirs = await call.gateway.database.read(lambda conn: people.workspaces_of(conn, owner.user))
+    owner = request.owner
+    memberships = await request.gateway.database.read(lambda conn: people.workspaces_of(conn, owner.user))
     return WorkspaceList(
-        items=tuple(WorkspaceBody(id=one.id, name=one.name) for one in theirs),
-        current=next(one.id for one in theirs if one.key == owner.workspace),
+        items=tuple(WorkspaceBody(id=workspace.id, name=workspace.name) for workspace in memberships),
+        current=next(workspace.id for workspace in memberships if workspace.key == owner.workspace),
     )

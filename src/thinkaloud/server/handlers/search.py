@@ -1,15 +1,17 @@
 """Search in what one has asked and been told; in thoughts only when they are named."""
 
-from thinkaloud.server.bodies import SCOPES, HitPage, SearchQuery
-from thinkaloud.server.routing import Call
+from thinkaloud.server.bodies import SEARCH_SCOPES, HitPage, SearchQuery
+from thinkaloud.server.routing import RouteRequest
 from thinkaloud.store import search
 
 
-async def find(call: Call) -> HitPage:
+async def find(request: RouteRequest) -> HitPage:
     """Find words in one's sessions, the newest first."""
-    query: SearchQuery = call.query
-    kinds = frozenset(SCOPES[word] for word in query.scope.split(","))
-    page = await call.gateway.database.read(
-        lambda conn: search.find(conn, call.owner, query.q, kinds=kinds, limit=query.limit, after=query.after)
+    query: SearchQuery = request.query
+    kinds = frozenset(SEARCH_SCOPES[word] for word in query.scope.split(","))
+    page = await request.gateway.database.read(
+        lambda conn: search.find(
+            conn, request.owner, query.q, kinds=kinds, limit=query.limit, after=query.after
+        )
     )
     return HitPage(page.items, page.next)

@@ -6,24 +6,24 @@ from sqlalchemy import Connection
 
 from thinkaloud.canon import Refused
 from thinkaloud.server.bodies import (
+    BlockBody,
     MessageBody,
     MessagePage,
     MessagesQuery,
     NewSession,
     PageQuery,
-    Part,
     SessionBody,
     SessionChange,
     SessionPage,
     SessionWithTurns,
-    TurnBrief,
+    TurnSummary,
 )
 from thinkaloud.server.preparing import images_of
 from thinkaloud.server.refusals import NotFound
-from thinkaloud.server.routing import Call, Reply
+from thinkaloud.server.routing import RouteRequest, RouteResponse
 from thinkaloud.store import agents, sessions, turns
 from thinkaloud.store.messages import messages_of
-from thinkaloud.store.rows import Message, Page, Session, TurnRow
+from thinkaloud.store.rows import Page, Session, StoredMessage, TurnRow
 from thinkaloud.transcript import Block
 
 
@@ -40,9 +40,9 @@ def session_body(session: Session) -> SessionBody:
     )
 
 
-def turn_brief(row: TurnRow, session_id: str) -> TurnBrief:
+def turn_summary(row: TurnRow, session_id: str) -> TurnSummary:
     """A turn in short."""
-    return TurnBrief(
+    return TurnSummary(
         id=row.id,
         session=session_id,
         state=row.state,
@@ -55,120 +55,125 @@ def turn_brief(row: TurnRow, session_id: str) -> TurnBrief:
     )
 
 
-def session_of(call: Call) -> Session:
+def request_session(request: RouteRequest) -> Session:
     """The session that the path names."""
-    assert call.granted.session is not None
-    return call.granted.session
+    assert request.grant.session is not None
+    return request.grant.session
 
 
-async def create(call: Call) -> SessionBody:
+async def create(request: RouteRequest) -> SessionBody:
     """Make a session."""
-    made: NewSession = call.body
-    now_ms = call.gateway.now_ms()
+    body: NewSession = request.body
+    now_ms = request.gateway.now_ms()
 
-    def change(conn: Connection) -> Session:
-        _need_agent(conn, call, made.agent)
+    def insert(conn: Connection) -> Session:
+        _require_agent(conn, request, body.agent)
         return sessions.create(
-            conn, call.owner, now_ms=now_ms, title=made.title.strip(), agent=made.agent, model=made.model
+            conn, request.owner, now_ms=now_ms, title=body.title.strip(), agent=body.agent, model=body.model
         )
 
-    return session_body(await call.gateway.database.write(change))
+    return session_body(await request.gateway.database.write(insert))
 
 
-async def listed(call: Call) -> SessionPage:
+async def list_sessions(request: RouteRequest) -> SessionPage:
     """List one's sessions."""
-    query: PageQuery = call.query
-    page = await call.gateway.database.read(
-        lambda conn: sessions.listed(conn, call.owner, limit=query.limit, after=query.after)
+    query: PageQuery = request.query
+    page = await request.gateway.database.read(
+        lambda conn: sessions.list_page(conn, request.owner, limit=query.limit, after=query.after)
     )
     return SessionPage(tuple(map(session_body, page.items)), page.next)
 
 
-async def read(call: Call) -> SessionWithTurns:
+async def read(request: RouteRequest) -> SessionWithTurns:
     """A session, with some of its turns."""
-    query: PageQuery = call.query
-    session = session_of(call)
-    page = await call.gateway.database.read(
+    query: PageQuery = request.query
+    session = request_session(request)
+    page = await request.gateway.database.read(
         lambda conn: turns.of_session(conn, session, limit=query.limit, after=query.after)
     )
     return SessionWithTurns(
         **msgspec.structs.asdict(session_body(session)),
-        turns=tuple(turn_brief(row, session.id) for row in page.items),
+        turns=tuple(turn_summary(row, session.id) for row in page.items),
         next=page.next,
     )
 
 
-async def change(call: Call) -> SessionBody:
+async def change(request: RouteRequest) -> SessionBody:
     """Rename a session, or name another agent or model for it."""
-    wanted: SessionChange = call.body
-    session, now_ms = session_of(call), call.gateway.now_ms()
+    body: SessionChange = request.body
+    session, now_ms = request_session(request), request.gateway.now_ms()
 
     def write(conn: Connection) -> Session | None:
         changed: Session | None = session
-        if wanted.title is not UNSET:
-            changed = sessions.rename(conn, call.owner, session.id, wanted.title.strip(), now_ms)
-        if wanted.agent is not UNSET:
-            _need_agent(conn, call, wanted.agent)
-            changed = sessions.change(conn, session, now_ms=now_ms, agent=wanted.agent)
-        if wanted.model is not UNSET:
-            changed = sessions.change(conn, session, now_ms=now_ms, model=wanted.model)
+        if body.title is not UNSET:
+            changed = sessions.rename(conn, request.owner, session.id, body.title.strip(), now_ms)
+        if body.agent is not UNSET:
+            _require_agent(conn, request, body.agent)
+            changed = sessions.update_defaults(conn, session, now_ms=now_ms, agent=body.agent)
+        if body.model is not UNSET:
+            changed = sessions.update_defaults(conn, session, now_ms=now_ms, model=body.model)
         return changed
 
-    changed = await call.gateway.database.write(write)
+    changed = await request.gateway.database.write(write)
     if changed is None:
         raise NotFound()
     return session_body(changed)
 
 
-async def delete(call: Call) -> Reply:
+async def delete(request: RouteRequest) -> RouteResponse:
     """Delete a session with everything in it; not while a turn runs."""
-    session = session_of(call)
-    if not await call.gateway.database.write(lambda conn: sessions.delete(conn, call.owner, session.id)):
+    session = request_session(request)
+    if not await request.gateway.database.write(
+        lambda conn: sessions.delete(conn, request.owner, session.id)
+    ):
         raise NotFound()
-    return Reply(status=204)
+    return RouteResponse(status=204)
 
 
-async def messages(call: Call) -> MessagePage:
+async def list_messages(request: RouteRequest) -> MessagePage:
     """What was said in a session; a page holds the messages of so many turns."""
-    query: MessagesQuery = call.query
-    session = session_of(call)
+    query: MessagesQuery = request.query
+    session = request_session(request)
 
-    def read(conn: Connection) -> MessagePage:
-        page = _turns(conn, session, query)
-        told = messages_of(conn, [row.key for row in page.items])
-        names = _agent_names(conn, call, {row.agent for row in page.items})
+    def read_page(conn: Connection) -> MessagePage:
+        page = _page_of_turns(conn, session, query)
+        messages_by_turn = messages_of(conn, [row.key for row in page.items])
+        names = _agent_names(conn, request, {row.agent for row in page.items})
         items = (
             message_body(message, row, names.get(row.agent, ""))
             for row in page.items
-            for message in told.get(row.key, ())
+            for message in messages_by_turn.get(row.key, ())
         )
         return MessagePage(tuple(items), page.next)
 
-    return await call.gateway.database.read(read)
+    return await request.gateway.database.read(read_page)
 
 
-def _turns(conn: Connection, session: Session, query: MessagesQuery) -> Page[TurnRow]:
-    begin = turns.get(conn, session.owner, query.turn) if query.turn else None
-    if query.turn and (begin is None or begin.session != session.key):
+def _page_of_turns(conn: Connection, session: Session, query: MessagesQuery) -> Page[TurnRow]:
+    first_turn = turns.get(conn, session.owner, query.turn) if query.turn else None
+    if query.turn and (first_turn is None or first_turn.session != session.key):
         raise NotFound()
     if query.order == "newest":
-        return turns.back_from(conn, session, limit=query.limit, after=query.after, begin=begin)
-    if begin is not None and not query.after:
-        return turns.onward_from(conn, session, begin, limit=query.limit)
+        return turns.page_before(conn, session, limit=query.limit, after=query.after, first=first_turn)
+    if first_turn is not None and not query.after:
+        return turns.page_from(conn, session, first_turn, limit=query.limit)
     return turns.of_session(conn, session, limit=query.limit, after=query.after)
 
 
-def _agent_names(conn: Connection, call: Call, wanted: set[str]) -> dict[str, str]:
+def _agent_names(conn: Connection, request: RouteRequest, agent_ids: set[str]) -> dict[str, str]:
     """What the agents of these ids are called; one that was deleted is not among them."""
-    own = call.gateway.own_agents.agents
-    names = {one: own[one].name or one.capitalize() for one in wanted & own.keys()}
-    for one in wanted - own.keys():
-        if (agent := agents.get(conn, call.owner, one)) is not None:
-            names[one] = agent.spec.name
+    gateway_agents = request.gateway.gateway_agents.agents
+    names = {
+        agent_id: gateway_agents[agent_id].name or agent_id.capitalize()
+        for agent_id in agent_ids & gateway_agents.keys()
+    }
+    for agent_id in agent_ids - gateway_agents.keys():
+        if (agent := agents.get(conn, request.owner, agent_id)) is not None:
+            names[agent_id] = agent.spec.name
     return names
 
 
-def message_body(message: Message, row: TurnRow, agent_name: str) -> MessageBody:
+def message_body(message: StoredMessage, row: TurnRow, agent_name: str) -> MessageBody:
     """A message as it is told; what was thought is in a field of its own (R053)."""
     return MessageBody(
         turn=row.id,
@@ -189,12 +194,12 @@ def message_body(message: Message, row: TurnRow, agent_name: str) -> MessageBody
         stamps=message.stamps,
         summary=message.summary,
         notices=message.notices,
-        parts=tuple(map(_part, message.parts)),
+        parts=tuple(map(_block_body, message.parts)),
     )
 
 
-def _part(block: Block) -> Part:
-    return Part(
+def _block_body(block: Block) -> BlockBody:
+    return BlockBody(
         number=block.number,
         kind=block.kind,
         text=block.text,
@@ -214,9 +219,9 @@ def _part(block: Block) -> Part:
     )
 
 
-def _need_agent(conn: Connection, call: Call, agent_id: str) -> None:
-    own = call.gateway.own_agents.agents
-    if agent_id and agent_id not in own and agents.get(conn, call.owner, agent_id) is None:
+def _require_agent(conn: Connection, request: RouteRequest, agent_id: str) -> None:
+    gateway_agents = request.gateway.gateway_agents.agents
+    if agent_id and agent_id not in gateway_agents and agents.get(conn, request.owner, agent_id) is None:
         raise Refused(
             f"There is no agent {agent_id!r} in this workspace. GET /api/agents lists those there are."
         )

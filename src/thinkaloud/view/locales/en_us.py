@@ -6,7 +6,7 @@ EN_US = Locale(
     name="en-US",
     decimal=".",
     thousands=",",
-    ones=frozenset({1}),
+    singular_counts=frozenset({1}),
     words={
         "ai.thinking.streaming": "Thinking...",
         "ai.thinking.complete": "Thought for {duration}",

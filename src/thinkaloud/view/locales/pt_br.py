@@ -6,7 +6,7 @@ PT_BR = Locale(
     name="pt-BR",
     decimal=",",
     thousands=".",
-    ones=frozenset({0, 1}),
+    singular_counts=frozenset({0, 1}),
     words={
         "ai.thinking.streaming": "Pensando...",
         "ai.thinking.complete": "Pensou por {duration}",

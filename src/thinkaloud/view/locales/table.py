@@ -18,5 +18,5 @@ class Locale(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     decimal: str
     thousands: str
-    ones: frozenset[int]
+    singular_counts: frozenset[int]
     words: Mapping[str, str | Plural]

@@ -1,0 +1,23 @@
+"""Prepares the request for an agent's next reply from its model, settings, tools and conversation."""
+
+from thinkaloud.agents.agent import Agent
+from thinkaloud.catalog import Catalog
+from thinkaloud.client.prepare import Options, PreparedRequest, prepare, require_key
+from thinkaloud.context import Conversation, Step
+
+
+def prepare_reply(
+    agent: Agent, steps: tuple[Step, ...], *, catalog: Catalog | None = None, tool_choice: str = ""
+) -> PreparedRequest:
+    """Build the request, or refuse it: a key that is missing is known before anything is sent."""
+    options = Options(
+        tools=agent.tool_definitions,
+        tool_choice=tool_choice if agent.tool_definitions else "",
+        max_tokens=agent.max_tokens,
+        context_mode=agent.context_mode,
+        catalog=catalog,
+    )
+    conversation = Conversation(steps, agent.system, agent.tool_definitions)
+    prepared = prepare(conversation, model=agent.model, thinking=agent.thinking, options=options)
+    require_key(prepared.route)
+    return prepared

@@ -1,0 +1,242 @@
+"""Asks a model: a prompt, a conversation or a prepared request becomes events, stamped entries or a turn.
+
+Before the first event a fault is an exception. From then on it ends the turn as `TurnFailed`, and the text
+that arrived is kept. A response that is sent whole takes the same path as a streamed one.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, Callable, Iterator
+from contextlib import AsyncExitStack, aclosing
+from typing import NamedTuple, TypeVar
+
+import msgspec
+
+from thinkaloud.canon import (
+    BlockEnded,
+    BlockGrew,
+    Entry,
+    Event,
+    Finish,
+    NoticeGiven,
+    ProviderFault,
+    Refused,
+    TurnEnded,
+    TurnFailed,
+    TurnStarted,
+)
+from thinkaloud.catalog.rows import Route
+from thinkaloud.client.faults import limit_exceeded
+from thinkaloud.client.http import Client
+from thinkaloud.client.inflate import MIB
+from thinkaloud.client.prepare import Options, PreparedRequest, prepare, require_key
+from thinkaloud.client.reply import ResponseStream
+from thinkaloud.context import Conversation
+from thinkaloud.dialects import Reader
+from thinkaloud.transcript import Turn, apply
+from thinkaloud.wire import DEFAULT_LIMITS, WireLimits
+
+MAX_TEXT_CHARS = 8 * MIB
+"""Characters that one response may hold: some twenty times what any model gives today."""
+
+Prompt = str | Conversation | PreparedRequest
+Clock = Callable[[], int]
+_T = TypeVar("_T")
+
+
+class EventBatch(NamedTuple):
+    """The events that one read of the response completes."""
+
+    events: list[Event]
+    waited_ms: int
+    """Time from sending the request to the first byte of the response."""
+
+
+async def send(
+    prepared: PreparedRequest, *, client: Client | None = None, limits: WireLimits = DEFAULT_LIMITS
+) -> AsyncGenerator[EventBatch, None]:
+    """Send a request and yield the events of its response, one batch for each read.
+
+    A notice for everything the model cannot honour follows the first event. An open client is used and stays
+    open; a closed one, or none, is opened for this response alone.
+    """
+    from thinkaloud.dialects import bodies
+
+    route, notes = prepared.route, prepared.notes
+    outgoing = bodies.build_request(route, prepared.request)
+    async with AsyncExitStack() as stack:
+        if client is None or not client.opened:
+            client = await stack.enter_async_context(client or Client())
+        response = await client.send(route.provider, outgoing)
+        stack.callback(response.close)
+        reader = ResponseReader(route, limits)
+        while not reader.finished:
+            events = await reader.next_events(response)
+            if not events:
+                continue
+            if isinstance(events[-1], TurnFailed):
+                events[-1] = await _hide_key(events[-1], route, client)
+            if notes:
+                events[1:1] = [NoticeGiven("not_honoured", note) for note in notes]
+                notes = ()
+            yield EventBatch(events, response.waited_ms)
+        if reader.ended_by_provider:
+            await response.drain()
+
+
+async def entries(
+    prompt: Prompt,
+    *,
+    model: str = "",
+    thinking: str | int | None = None,
+    options: Options | None = None,
+    clock: Clock | None = None,
+) -> AsyncGenerator[Entry, None]:
+    """Yield the answer as stamped entries.
+
+    The start of the turn is stamped with the time the request went out, for that is when the wait began.
+    """
+    now_ms, seq = clock or monotonic_clock(), 0
+    prepared = _prepared(prompt, model, thinking, options)
+    async with aclosing(send(prepared, client=options.client if options else None)) as batches:
+        async for events, waited_ms in batches:
+            at_ms = now_ms()
+            for event in events:
+                yield Entry(seq, event, at_ms - waited_ms if type(event) is TurnStarted else at_ms)
+                seq += 1
+
+
+async def stream(
+    prompt: Prompt, *, model: str = "", thinking: str | int | None = None, options: Options | None = None
+) -> AsyncGenerator[Event, None]:
+    """Yield the answer as events, while it arrives."""
+    prepared = _prepared(prompt, model, thinking, options)
+    async with aclosing(send(prepared, client=options.client if options else None)) as batches:
+        async for events, _ in batches:
+            for event in events:
+                yield event
+
+
+async def ask(
+    prompt: Prompt, *, model: str = "", thinking: str | int | None = None, options: Options | None = None
+) -> Turn:
+    """Return the whole answer as a turn, with true times."""
+    turn = Turn()
+    async with aclosing(entries(prompt, model=model, thinking=thinking, options=options)) as stamped:
+        async for entry in stamped:
+            apply(turn, entry)
+    return turn
+
+
+def ask_sync(
+    prompt: Prompt, *, model: str = "", thinking: str | int | None = None, options: Options | None = None
+) -> Turn:
+    """`ask` for scripts: waits for the whole answer."""
+    _refuse_in_loop("ask_sync", "await ask(...)", options)
+    return asyncio.run(ask(prompt, model=model, thinking=thinking, options=options))
+
+
+def stream_sync(
+    prompt: Prompt, *, model: str = "", thinking: str | int | None = None, options: Options | None = None
+) -> Iterator[Event]:
+    """`stream` for scripts: events as they arrive, in an ordinary loop."""
+    _refuse_in_loop("stream_sync", "async for event in stream(...)", options)
+    return _stepped(stream(prompt, model=model, thinking=thinking, options=options))
+
+
+def monotonic_clock() -> Clock:
+    """Return a clock of milliseconds that starts at the time of day and never jumps."""
+    start_ns = time.time_ns() - time.monotonic_ns()
+    return lambda: (start_ns + time.monotonic_ns()) // 1_000_000
+
+
+class ResponseReader:
+    """Reads one response to the end of its turn; faults of the connection become the turn's end."""
+
+    def __init__(self, route: Route, limits: WireLimits = DEFAULT_LIMITS) -> None:
+        provider = route.provider
+        self._reader = Reader(provider.dialect, model=route.model_id, tags=route.model.tags, limits=limits)
+        self._chars_left = MAX_TEXT_CHARS
+        self.finished = False
+        self.ended_by_provider = False
+        """Whether the provider itself said that the turn was over."""
+
+    async def next_events(self, response: ResponseStream) -> list[Event]:
+        """Return the events that the next piece of the response completes."""
+        try:
+            chunk = await response.read()
+        except ProviderFault as fault:
+            return self._break(fault.code, str(fault))
+        events = self._reader.feed(chunk) if chunk else self._reader.close()
+        for event in events:
+            if type(event) is BlockGrew:
+                self._chars_left -= len(event.text)
+            elif type(event) is TurnEnded:
+                self.ended_by_provider = self.finished = True
+            elif type(event) is TurnFailed:
+                self.finished = True
+        if self._chars_left < 0 and not self.finished:
+            limit = limit_exceeded("the text of one response, in characters,", MAX_TEXT_CHARS)
+            return [*events, *self._break(limit.code, str(limit))]
+        self.finished = self.finished or not chunk
+        return events
+
+    def _break(self, code: str, message: str) -> list[Event]:
+        """End a turn whose connection broke. Open blocks are interrupted unless the turn was complete."""
+        self.finished = True
+        events = self._reader.close()
+        match events:
+            case [*_, TurnEnded(finish=finish)] if finish is not Finish.UNKNOWN:
+                return events
+            case [*earlier, TurnEnded() | TurnFailed()]:
+                return [*map(_mark_interrupted, earlier), TurnFailed(code, message)]
+        return events
+
+
+def _prepared(
+    prompt: Prompt, model: str, thinking: str | int | None, options: Options | None
+) -> PreparedRequest:
+    if isinstance(prompt, PreparedRequest):
+        return prompt
+    if not model:
+        raise Refused("No model was named. Pass `model`, for example model='claude-opus-4.5'.")
+    prepared = prepare(prompt, model=model, thinking=thinking, options=options)
+    require_key(prepared.route)
+    return prepared
+
+
+async def _hide_key(event: TurnFailed, route: Route, client: Client) -> TurnFailed:
+    """Remove the key from a failure: some servers quote the key they refuse, also in mid-stream."""
+    provider = route.provider
+    return TurnFailed(
+        await client.hide_key(provider, event.code), await client.hide_key(provider, event.message)
+    )
+
+
+def _mark_interrupted(event: Event) -> Event:
+    return msgspec.structs.replace(event, interrupted=True) if isinstance(event, BlockEnded) else event
+
+
+def _refuse_in_loop(function: str, instead: str, options: Options | None) -> None:
+    """Refuse to block where that would stop an event loop, or with a client that belongs to one."""
+    client = options.client if options else None
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        if client is None or not client.opened:
+            return
+        raise Refused(
+            f"{function} opens its client itself, and this one is open. Pass a closed one, or none."
+        ) from None
+    raise Refused(f"{function} blocks, which would stop the running event loop. Use `{instead}` here.")
+
+
+def _stepped(events: AsyncGenerator[_T, None]) -> Iterator[_T]:
+    """Run an asynchronous iterator one step at a time, in a loop of its own that runs only during a step."""
+
+    async def step() -> _T | None:
+        return await anext(events, None)
+
+    with asyncio.Runner() as runner:
+        while (item := runner.run(step())) is not None:
+            yield item
