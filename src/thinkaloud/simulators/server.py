@@ -26,7 +26,7 @@ from thinkaloud.simulators.api import (
     first_violation,
 )
 from thinkaloud.simulators.script import Fault, Script, ScriptedAnswer
-from thinkaloud.simulators.signing import SigningKey
+from thinkaloud.simulators.seals import SigningKey
 
 HOST = "127.0.0.1"
 MAX_BODY_BYTES = 32 * 1024 * 1024

@@ -17,10 +17,10 @@ from weakref import WeakValueDictionary
 import msgspec
 
 from thinkaloud.canon import BlockGrew, Entry, TurnEnded, TurnFailed
+from thinkaloud.store.archive import read_log
 from thinkaloud.store.database import Batch, Database, NotSaved
-from thinkaloud.store.folding import finished_from_log, save_finished
-from thinkaloud.store.live import LiveLog, LogSpan
-from thinkaloud.store.stored import read_log
+from thinkaloud.store.finish import finished_from_log, save_finished
+from thinkaloud.store.live_log import LiveLog, LogSpan
 from thinkaloud.transcript import Turn
 
 logger = logging.getLogger(__name__)

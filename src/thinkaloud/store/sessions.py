@@ -7,7 +7,7 @@ from sqlalchemy import delete as delete_rows
 
 from thinkaloud.canon import Refused
 from thinkaloud.store import ids, search
-from thinkaloud.store.paging import make_page, rows_to_fetch, sort_key_after
+from thinkaloud.store.pages import make_page, rows_to_fetch, sort_key_after
 from thinkaloud.store.rows import Owner, Page, Session, TitleSource, TurnRow, TurnState
 from thinkaloud.store.schema import messages, sessions, turns
 from thinkaloud.store.texts import bounded_text, storable

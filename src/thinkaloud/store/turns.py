@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Row, func, insert, select, update
 from thinkaloud.canon import Refused
 from thinkaloud.canon.requests import Image, ToolMessage, UserMessage
 from thinkaloud.store import ids, search
-from thinkaloud.store.paging import SortKey, make_page, rows_to_fetch, sort_key_after
+from thinkaloud.store.pages import SortKey, make_page, rows_to_fetch, sort_key_after
 from thinkaloud.store.rows import Owner, Page, Role, Session, TurnRow, TurnState
 from thinkaloud.store.schema import messages, sessions, turns
 from thinkaloud.store.sessions import (
