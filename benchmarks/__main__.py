@@ -6,52 +6,50 @@ from collections.abc import Callable
 from functools import partial
 
 from benchmarks import (
-    asking,
-    folding,
-    keeping,
-    reading,
-    searching,
-    serving,
-    splitting,
-    starting,
-    watching,
-    web_blocks,
+    ask,
+    event_log,
+    fold,
+    read,
+    search,
+    serve,
+    split_tags,
+    startup,
+    watchers,
+    web_element,
     web_session,
 )
 from benchmarks.report import Section, report_text, write_page
-from benchmarks.splitting import KIB
+from benchmarks.split_tags import KIB
 
 Plan = dict[str, Callable[[], Section]]
 
 QUICK: Plan = {
-    reading.TITLE: partial(reading.measure, deltas=100, rounds=1),
-    splitting.TITLE: partial(splitting.measure, sizes=(4 * KIB, 16 * KIB), rounds=1),
-    folding.TITLE: partial(folding.measure, deltas=(100, 1_000), blocks=(1, 100), rounds=1),
-    starting.TITLE: partial(starting.measure, rounds=1),
-    asking.TITLE: partial(asking.section, count=60, rounds=1),
-    keeping.TITLE: partial(keeping.measure, streams=5, seconds=0.2),
-    searching.TITLE: partial(searching.measure, blocks=1_000, rounds=2),
-    serving.TITLE: partial(serving.measure, streams=3, seconds=0.3),
-    watching.TITLE: partial(watching.measure, files=20, deltas=(1_000, 2_000), rounds=1),
-    web_blocks.TITLE: partial(web_blocks.measure, sizes=(1, 4), rounds=1, deltas=8, seconds=0.2, blocks=10),
+    read.TITLE: partial(read.measure, deltas=100, rounds=1),
+    split_tags.TITLE: partial(split_tags.measure, sizes=(4 * KIB, 16 * KIB), rounds=1),
+    fold.TITLE: partial(fold.measure, deltas=(100, 1_000), blocks=(1, 100), rounds=1),
+    startup.TITLE: partial(startup.measure, rounds=1),
+    ask.TITLE: partial(ask.section, count=60, rounds=1),
+    event_log.TITLE: partial(event_log.measure, streams=5, seconds=0.2),
+    search.TITLE: partial(search.measure, blocks=1_000, rounds=2),
+    serve.TITLE: partial(serve.measure, streams=3, seconds=0.3),
+    watchers.TITLE: partial(watchers.measure, files=20, deltas=(1_000, 2_000), rounds=1),
+    web_element.TITLE: partial(web_element.measure, sizes=(1, 4), rounds=1, deltas=8, seconds=0.2, blocks=10),
     web_session.TITLE: partial(web_session.measure, turns=30, rounds=1),
 }
 """Enough to see that everything runs and is right; the figures mean nothing."""
 
 FULL: Plan = {
-    reading.TITLE: partial(reading.measure, deltas=2_000, rounds=11),
-    splitting.TITLE: partial(splitting.measure, sizes=(16 * KIB, 128 * KIB, KIB * KIB), rounds=5),
-    folding.TITLE: partial(
-        folding.measure, deltas=(1_000, 10_000, 100_000), blocks=(1, 100, 10_000), rounds=9
-    ),
-    starting.TITLE: partial(starting.measure, rounds=15),
-    asking.TITLE: partial(asking.section, count=2_000, rounds=5),
-    keeping.TITLE: partial(keeping.measure, streams=200, seconds=10),
-    searching.TITLE: partial(searching.measure, blocks=100_000, rounds=300),
-    serving.TITLE: partial(serving.measure, streams=200, seconds=10),
-    watching.TITLE: partial(watching.measure, files=10_000, deltas=(10_000, 100_000), rounds=5),
-    web_blocks.TITLE: partial(
-        web_blocks.measure, sizes=(1, 32, 500), rounds=3, deltas=40, seconds=3, blocks=1_000
+    read.TITLE: partial(read.measure, deltas=2_000, rounds=11),
+    split_tags.TITLE: partial(split_tags.measure, sizes=(16 * KIB, 128 * KIB, KIB * KIB), rounds=5),
+    fold.TITLE: partial(fold.measure, deltas=(1_000, 10_000, 100_000), blocks=(1, 100, 10_000), rounds=9),
+    startup.TITLE: partial(startup.measure, rounds=15),
+    ask.TITLE: partial(ask.section, count=2_000, rounds=5),
+    event_log.TITLE: partial(event_log.measure, streams=200, seconds=10),
+    search.TITLE: partial(search.measure, blocks=100_000, rounds=300),
+    serve.TITLE: partial(serve.measure, streams=200, seconds=10),
+    watchers.TITLE: partial(watchers.measure, files=10_000, deltas=(10_000, 100_000), rounds=5),
+    web_element.TITLE: partial(
+        web_element.measure, sizes=(1, 32, 500), rounds=3, deltas=40, seconds=3, blocks=1_000
     ),
     web_session.TITLE: partial(web_session.measure, turns=5_000, rounds=5),
 }

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from urllib.request import Request, urlopen
 
 from benchmarks.report import Goal, Section, WrongAnswer, table
-from benchmarks.serving import running_process
-from benchmarks.web_pages import ROOT, missing_requirement, running_browser
+from benchmarks.serve import running_process
+from benchmarks.web_browser import ROOT, missing_requirement, running_browser
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

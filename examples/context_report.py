@@ -4,7 +4,7 @@ from pathlib import Path
 
 from thinkaloud.client import Options, prepare
 from thinkaloud.context import read_conversation
-from thinkaloud.dialects.bodies import build_request
+from thinkaloud.dialects import build_request
 
 conversation = read_conversation(Path("examples/conversation.json").read_bytes())
 options = Options(tools=conversation.tools)

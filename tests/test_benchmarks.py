@@ -6,33 +6,33 @@ from pathlib import Path
 
 import pytest
 from benchmarks import (
-    asking,
-    folding,
-    keeping,
-    reading,
+    ask,
+    event_log,
+    fold,
+    read,
     report,
-    searching,
-    serving,
-    splitting,
-    starting,
-    watching,
-    web_blocks,
+    search,
+    serve,
+    split_tags,
+    startup,
+    watchers,
+    web_element,
     web_session,
 )
-from benchmarks.rivals import PerCharacter
+from benchmarks.tag_splitters import PerCharacter
 
 ROOT = Path(__file__).parents[1]
 TITLES = [
-    reading.TITLE,
-    splitting.TITLE,
-    folding.TITLE,
-    starting.TITLE,
-    asking.TITLE,
-    keeping.TITLE,
-    searching.TITLE,
-    serving.TITLE,
-    watching.TITLE,
-    web_blocks.TITLE,
+    read.TITLE,
+    split_tags.TITLE,
+    fold.TITLE,
+    startup.TITLE,
+    ask.TITLE,
+    event_log.TITLE,
+    search.TITLE,
+    serve.TITLE,
+    watchers.TITLE,
+    web_element.TITLE,
     web_session.TITLE,
 ]
 

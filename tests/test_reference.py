@@ -55,7 +55,7 @@ def test_the_picture_shows_what_the_command_prints() -> None:
 
 
 def test_every_route_and_limit_is_in_the_reference() -> None:
-    from thinkaloud.server.refusals import HttpRefusal
+    from thinkaloud.server.errors import HttpRefusal
     from thinkaloud.server.routes import ROUTES
 
     page = (ROOT / "docs/reference/http.md").read_text("utf-8")

@@ -2,6 +2,6 @@
 
 import sys
 
-from thinkaloud.app import main
+from thinkaloud.cli import main
 
 sys.exit(main())

@@ -4,8 +4,8 @@ import asyncio
 import gc
 
 import pytest
-from tests.agents.legal_tree import assert_legal
-from tests.agents.stage import (
+from tests.agents.run_checks import assert_legal
+from tests.agents.scripted_provider import (
     PROMPT,
     Call,
     Hold,
@@ -25,9 +25,8 @@ from tests.agents.stage import (
     tool,
 )
 
-from thinkaloud.agents.agent import Agent
-from thinkaloud.agents.limits import RunLimits, exceeded_limit
 from thinkaloud.agents.run import Run
+from thinkaloud.agents.spec import Agent, RunLimits, exceeded_limit
 from thinkaloud.canon import ApprovalAsked, Entry, Kind, Usage
 from thinkaloud.transcript import BlockStatus, Ending, Turn
 from thinkaloud.transcript import Reply as Spent

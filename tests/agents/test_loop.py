@@ -5,8 +5,8 @@ import json
 from collections.abc import Awaitable, Callable
 
 import pytest
-from tests.agents.legal_tree import assert_legal
-from tests.agents.stage import (
+from tests.agents.run_checks import assert_legal
+from tests.agents.scripted_provider import (
     PROMPT,
     Call,
     Cut,
@@ -30,9 +30,9 @@ from tests.agents.stage import (
     tool,
 )
 
-from thinkaloud.agents.agent import MAX_ASSISTANT_DEPTH, Agent, agent_tree, assemble, check_unique_tool_names
-from thinkaloud.agents.level import CUT_OFF, NO_ANSWER
+from thinkaloud.agents.loop import CUT_OFF, NO_ANSWER
 from thinkaloud.agents.run import Run
+from thinkaloud.agents.spec import MAX_ASSISTANT_DEPTH, Agent, agent_tree, assemble, check_unique_tool_names
 from thinkaloud.agents.tools import MAX_RESULT_CHARS, ToolFault
 from thinkaloud.canon import BlockStarted, Entry, Kind, ProviderFault, Refused, ReplyEnded, TurnStarted
 from thinkaloud.canon import requests as canon

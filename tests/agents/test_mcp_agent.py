@@ -1,8 +1,8 @@
 """An agent with the tools of real MCP servers: one that is a program, one that is a place on the web."""
 
-from tests.agents.legal_tree import assert_legal
 from tests.agents.mcp_servers import SERVER_COMMAND, serve_app, tool_server
-from tests.agents.stage import (
+from tests.agents.run_checks import assert_legal
+from tests.agents.scripted_provider import (
     PROMPT,
     Call,
     Reply,

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.transcript.scripts import answer, block, thought, timed_turn
+from tests.transcript.turn_builders import answer, block, thought, timed_turn
 
 import thinkaloud.catalog
 from thinkaloud.agents.prices import Consumption, Cost, ReplyCost, cost_of, price_of

@@ -7,9 +7,9 @@ from collections.abc import Awaitable, Callable
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.cutting import SPLIT_POINTS, split_at
-from tests.growing import assert_linear
-from tests.transcript.scripts import answer, block, thought
+from tests.chunking import SPLIT_POINTS, split_at
+from tests.linear_time import assert_linear
+from tests.transcript.turn_builders import answer, block, thought
 
 from thinkaloud.agents import summaries
 from thinkaloud.agents.summaries import BEGINNING_CHARS, END_CHARS, Summaries, prompt_for

@@ -168,7 +168,7 @@ def test_what_ends_a_program_passes(error: type[BaseException]) -> None:
 
 def test_tools_can_be_had_without_the_package_mcp() -> None:
     process = subprocess.run(
-        [sys.executable, "-c", "import thinkaloud.agents.mcp_tools, thinkaloud.agents.builtin_tools, sys\n"
+        [sys.executable, "-c", "import thinkaloud.agents.mcp, thinkaloud.agents.builtin_tools, sys\n"
          "print({'mcp', 'httpx2', 'pydantic'} & set(sys.modules))"],
         capture_output=True, text=True, check=True,
     )  # fmt: skip

@@ -17,7 +17,7 @@ from thinkaloud.catalog import (
     ThinkingSupport,
     builtin_catalog,
 )
-from thinkaloud.catalog.names import find_model
+from thinkaloud.catalog.catalog import find_model
 from thinkaloud.dialects import DIALECTS, PROFILES
 
 CATALOG = builtin_catalog()

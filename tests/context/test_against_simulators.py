@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.context.talk import (
+from tests.context.conversations import (
     BOUND,
     CLAUDE,
     DEEPSEEK,
@@ -35,10 +35,10 @@ from thinkaloud.context import (
     UnsupportedThoughts,
     build,
 )
-from thinkaloud.dialects.bodies import build_request
+from thinkaloud.dialects import build_request
 from thinkaloud.simulators import APIS, ScriptedAnswer, ScriptedToolCall
 from thinkaloud.simulators.api import ApiRequest, ServerState, SimulatedApi, first_violation
-from thinkaloud.simulators.signing import SigningKey
+from thinkaloud.simulators.seals import SigningKey
 from thinkaloud.transcript import BlockStatus
 
 TAGGED = route("vllm/qwen3-raw")

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.context.talk import (
+from tests.context.conversations import (
     CLAUDE,
     GEMINI,
     CityCall,

@@ -5,7 +5,7 @@ import json
 import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.context.talk import (
+from tests.context.conversations import (
     ROUTES,
     CityCall,
     answer_from,
@@ -30,10 +30,9 @@ from thinkaloud.context import (
     UnsupportedThoughts,
     build,
 )
-from thinkaloud.context.families import issued_by_route
-from thinkaloud.context.replaying import covers
-from thinkaloud.context.speech import SentTurn, analyse
-from thinkaloud.dialects.bodies import build_request
+from thinkaloud.context.history import SentTurn, analyse
+from thinkaloud.context.replay_rules import covers, issued_by_route
+from thinkaloud.dialects import build_request
 
 RANK = list(ReplayScope)
 

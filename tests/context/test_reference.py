@@ -15,7 +15,7 @@ from thinkaloud.context import (
     SendStatus,
     UnsupportedThoughts,
 )
-from thinkaloud.dialects.bodies import REQUEST_BUILDERS
+from thinkaloud.dialects import DIALECTS
 
 PAGE = (Path(__file__).parents[2] / "docs/reference/context.md").read_text("utf-8")
 
@@ -33,7 +33,7 @@ def test_every_name_is_there() -> None:
         *ContextMode,
         *UnsupportedThoughts,
         *SendStatus,
-        *REQUEST_BUILDERS,
+        *(name for name, dialect in DIALECTS.items() if dialect.build_request),
     ]
     assert [name for name in names if name not in PAGE] == []
     inner = {"Step", "Total", "WHY", "ContextMode", "Unsupported", "Fate"}

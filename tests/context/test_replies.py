@@ -1,6 +1,6 @@
 """A run of an agent as steps of a conversation: its replies, each with the results of its calls behind it."""
 
-from tests.transcript.scripts import answer, block, thought, tool_call
+from tests.transcript.turn_builders import answer, block, thought, tool_call
 
 from thinkaloud.canon import (
     BlockEnded,

@@ -3,9 +3,9 @@
 import json
 
 import pytest
-from tests.cutting import one_by_one
-from tests.dialects.recorded import RECORDINGS
-from tests.wire.aws_writing import encode_event
+from tests.chunking import one_by_one
+from tests.dialects.recordings import RECORDINGS
+from tests.wire.aws_encoder import encode_event
 
 import thinkaloud
 from thinkaloud import NotAResponse, Reader, fold

@@ -13,8 +13,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.dialects.legality import assert_valid_turn, decode_events, encode_events
-from tests.dialects.recorded import (
+from tests.dialects.recordings import (
     REAL_BY_NAME,
     RECORDINGS,
     Recording,
@@ -22,13 +21,14 @@ from tests.dialects.recorded import (
     seals_of,
     turn_as_story,
 )
+from tests.dialects.turn_checks import assert_valid_turn, decode_events, encode_events
 
 import thinkaloud
 from thinkaloud import NotAResponse, Reader, Turn, apply, fold
 from thinkaloud.canon import BlockEnded, BlockGrew, BlockStarted, Entry, Event, Kind
 from thinkaloud.dialects import AUTO, DIALECTS
-from thinkaloud.dialects.blocks import TurnEmitter
-from thinkaloud.dialects.profiles import find_profile
+from thinkaloud.dialects.emitter import TurnEmitter
+from thinkaloud.dialects.tags.profiles import find_profile
 from thinkaloud.wire import PLAIN_TEXT, Frame
 
 REAL_SAMPLE = {
@@ -60,7 +60,9 @@ def read(body: bytes, dialect: str, recording: Recording) -> list[Event]:
 def read_frames(recording: Recording, frames: list[Frame], *, one_by_one: bool) -> list[Event]:
     """What the dialect's own reader tells of these frames, asked after each or only at the end."""
     blocks = TurnEmitter(recording.dialect, recording.model)
-    reader = DIALECTS[recording.dialect](blocks, find_profile(recording.tags) if recording.tags else None)
+    reader = DIALECTS[recording.dialect].make_reader(
+        blocks, find_profile(recording.tags) if recording.tags else None
+    )
     events: list[Event] = []
     for frame in frames:
         if not blocks.ended:

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.cutting import SPLIT_POINTS, split_at
-from tests.dialects.recorded import RECORDINGS, complete_story, seals_of, turn_as_story
+from tests.chunking import SPLIT_POINTS, split_at
+from tests.dialects.recordings import RECORDINGS, complete_story, seals_of, turn_as_story
 from tests.recordings.make_eventstreams import streams
 
 from thinkaloud.dialects import AUTO, DIALECTS

@@ -1,7 +1,7 @@
 """What was asked of the reading side, by number, each on the recordings that are examples of it."""
 
 import pytest
-from tests.dialects.recorded import RECORDINGS, Recording, complete_story, seals_of, turn_as_story
+from tests.dialects.recordings import RECORDINGS, Recording, complete_story, seals_of, turn_as_story
 
 from thinkaloud import Turn
 from thinkaloud.canon import BlockEnded, BlockGrew, BlockStarted, Kind, SealForm

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings
-from tests.cutting import SPLIT_POINTS, split_at
-from tests.dialects.recorded import (
+from tests.chunking import SPLIT_POINTS, split_at
+from tests.dialects.recordings import (
     MISSING_REASON,
     REAL_BY_NAME,
     REAL_RECORDINGS,

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.gateway.providing import run_provider
+from tests.gateway.paced_provider import run_provider
 
 from thinkaloud.catalog import builtin_catalog
 from thinkaloud.client.keys import REFERENCE_SEPARATOR

@@ -14,7 +14,7 @@ from typing import Any
 
 import aiohttp
 import msgspec
-from tests.gateway.providing import CATALOG_ROW, ROOT, START_S
+from tests.gateway.paced_provider import CATALOG_ROW, ROOT, START_S
 
 from thinkaloud.server.gateway import Settings
 
@@ -31,7 +31,7 @@ class GatewayProcess:
         self._process: subprocess.Popen[str] | None = None
         command = ["thinkaloud", "serve", "--port", "0", "--log-format", "json", *options]
         if settings is not None:
-            command = ["tests.gateway.hosting", msgspec.json.encode(settings).decode()]
+            command = ["tests.gateway.serve_with_settings", msgspec.json.encode(settings).decode()]
         self._command = [sys.executable, "-m", *command]
         home.mkdir(exist_ok=True)
         (home / "catalog.toml").write_text(CATALOG_ROW.format(url=provider), "utf-8")

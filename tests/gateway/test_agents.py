@@ -5,9 +5,9 @@ import random
 from pathlib import Path
 from typing import Any
 
-from tests.agents.legal_tree import assert_legal
+from tests.agents.run_checks import assert_legal
 from tests.gateway.gateway_process import Caller, GatewayProcess, start_caller
-from tests.gateway.reading import StreamRecord, follow
+from tests.gateway.stream_record import StreamRecord, follow
 
 from thinkaloud.canon import Kind
 from thinkaloud.simulators import run_simulator

@@ -13,11 +13,11 @@ from pathlib import Path
 import aiohttp
 from sqlalchemy import Connection
 from tests.gateway.gateway_process import Caller, GatewayProcess, start_caller
-from tests.gateway.providing import expected
-from tests.gateway.reading import StreamRecord, follow
+from tests.gateway.paced_provider import expected
+from tests.gateway.stream_record import StreamRecord, follow
 
 from thinkaloud.canon import BlockGrew
-from thinkaloud.store import people
+from thinkaloud.store import users
 from thinkaloud.store.sqlite import open_database
 
 ROUNDS = 12
@@ -47,8 +47,8 @@ async def with_tokens(gateway: GatewayProcess, count: int) -> list[str]:
     """A token for each of some users; none for the local one, who is the first."""
 
     def make(conn: Connection) -> list[str]:
-        users = [people.add_user(conn, f"user{number}", 0) for number in range(1, count)]
-        return [people.create_token(conn, user.key, "", 0)[1] for user in users]
+        added = [users.add_user(conn, f"user{number}", 0) for number in range(1, count)]
+        return [users.create_token(conn, user.key, "", 0)[1] for user in added]
 
     async with open_database(gateway.database, guest=True) as database:
         return ["", *await database.write(make)]

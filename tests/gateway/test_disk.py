@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 from tests.gateway.gateway_process import Caller, GatewayProcess, start_caller
-from tests.gateway.providing import CATALOG_ROW, expected
-from tests.gateway.reading import StreamRecord, follow, open_stream
-from tests.server.calling import quick_settings
-from tests.server.calling import start_gateway as calling_in_process
+from tests.gateway.paced_provider import CATALOG_ROW, expected
+from tests.gateway.stream_record import StreamRecord, follow, open_stream
+from tests.server.caller import quick_settings
+from tests.server.caller import start_gateway as calling_in_process
 
 from thinkaloud.store.log import LogConfig
 from thinkaloud.store.sqlite import SqliteDatabase

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 from tests.gateway.gateway_process import GatewayProcess, start_caller
-from tests.gateway.providing import ROOT, expected
-from tests.gateway.reading import StreamRecord, follow
+from tests.gateway.paced_provider import ROOT, expected
+from tests.gateway.stream_record import StreamRecord, follow
 
 COUNT = 15
 MODEL = "r150-c150-ms10"

@@ -7,8 +7,8 @@ import time
 from pathlib import Path
 
 from tests.gateway.gateway_process import Caller, GatewayProcess, start_caller
-from tests.gateway.providing import expected
-from tests.gateway.reading import StreamRecord, follow, open_stream
+from tests.gateway.paced_provider import expected
+from tests.gateway.stream_record import StreamRecord, follow, open_stream
 
 PAGES = 6
 RELOADS = 50

@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 
 import pytest
 from tests.gateway.gateway_process import Caller, GatewayProcess, start_caller
-from tests.gateway.providing import START_S, expected
-from tests.gateway.reading import StreamRecord, follow
+from tests.gateway.paced_provider import START_S, expected
+from tests.gateway.stream_record import StreamRecord, follow
 
 from thinkaloud.server.gateway import Settings
 

@@ -19,8 +19,8 @@ from tests.client.upstream import (
     http_response,
     serve_upstream,
 )
-from tests.gateway.reading import StreamRecord, follow
-from tests.server.calling import Caller, quick_settings, start_gateway
+from tests.gateway.stream_record import StreamRecord, follow
+from tests.server.caller import Caller, quick_settings, start_gateway
 
 from thinkaloud.canon import TurnStarted
 from thinkaloud.client import Client, RetryPolicy, Timeouts

@@ -20,7 +20,7 @@ from thinkaloud.canon.requests import ToolDefinition, ToolMessage, UserMessage
 from thinkaloud.catalog import Catalog, Route, builtin_catalog, builtin_texts, parse_catalog
 from thinkaloud.catalog.rows import ReplayForm
 from thinkaloud.client import entries
-from thinkaloud.client.faults import ProviderRefused
+from thinkaloud.client.errors import ProviderRefused
 from thinkaloud.client.http import Client, ClientEnvironment
 from thinkaloud.client.prepare import Options, PreparedRequest, prepare
 from thinkaloud.context import AnsweredTurn, ContextMode, Conversation, Report, SendStatus, Step

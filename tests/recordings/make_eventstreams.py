@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tests.wire.aws_writing import encode_message, encode_text_header
+from tests.wire.aws_encoder import encode_message, encode_text_header
 
 HERE = Path(__file__).parent
 

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 import pytest
-from tests.safety.corpus import ALL_TEXTS, JSON_LIKE, SEARCH_TEXTS, SQL_TEXTS, SSE_TEXTS
-from tests.safety.fields import AGENT, OWN_WORD, SECRET, TEXT_FIELDS, TURNS, VICTIM_WORD, AttackTarget
-from tests.safety.ground import JSON, run_gateway, session_file
+from tests.safety.attack_texts import ALL_TEXTS, JSON_LIKE, SEARCH_TEXTS, SQL_TEXTS, SSE_TEXTS
+from tests.safety.gateway_under_test import JSON, run_gateway, session_file
+from tests.safety.text_fields import AGENT, OWN_WORD, SECRET, TEXT_FIELDS, TURNS, VICTIM_WORD, AttackTarget
 
 from thinkaloud.canon import Entry, Kind
 from thinkaloud.transcript import Turn, apply

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 import pytest
-from tests.safety.attacks import (
+from tests.safety.attack_requests import (
     FETCH_SITES,
     GET,
     HOSTS,
@@ -20,11 +20,11 @@ from tests.safety.attacks import (
     POST,
     SIMPLE_CONTENT_TYPES,
 )
-from tests.safety.ground import ENDLESS_PROMPT, JSON, GatewayUnderTest, Pairs, run_gateway
+from tests.safety.gateway_under_test import ENDLESS_PROMPT, JSON, GatewayUnderTest, Pairs, run_gateway
 
+from thinkaloud.server.endpoint import ApiRoute
 from thinkaloud.server.routes import ROUTES
-from thinkaloud.server.routing import ApiRoute
-from thinkaloud.server.serving import LOCAL_ONLY
+from thinkaloud.server.run import LOCAL_ONLY
 
 
 class RebindingTarget(NamedTuple):

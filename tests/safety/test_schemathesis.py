@@ -15,7 +15,7 @@ import pytest
 import schemathesis
 from schemathesis.config import SchemathesisConfig
 from schemathesis.engine import events, from_schema
-from tests.safety.ground import MODEL, WAIT_S, GatewayUnderTest, Person, run_gateway, session_file
+from tests.safety.gateway_under_test import MODEL, WAIT_S, GatewayUnderTest, Person, run_gateway, session_file
 
 from thinkaloud.server.routes import ROUTES
 

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.server.calling import Caller, StreamResult, start_gateway, wait_until
+from tests.server.caller import Caller, StreamResult, start_gateway, wait_until
 
-from thinkaloud.agents.functions import from_function
+from thinkaloud.agents.tools import from_function
 from thinkaloud.canon import Kind, TurnFailed
 from thinkaloud.transcript import Approval, BlockStatus, Ending
 

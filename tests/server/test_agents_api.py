@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.server.calling import start_gateway
+from tests.server.caller import start_gateway
 
 PLANNER = {
     "name": "Planner",

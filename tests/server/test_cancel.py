@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.client.upstream import STREAM, UpstreamRequest, chat_delta, serve_upstream
-from tests.server.calling import ENDLESS_SCRIPT, SCRIPT, Caller, StreamResult, start_gateway, wait_until
+from tests.server.caller import ENDLESS_SCRIPT, SCRIPT, Caller, StreamResult, start_gateway, wait_until
 
 from thinkaloud.canon import TurnEnded, TurnFailed, TurnStarted
 from thinkaloud.transcript import BlockStatus, Ending

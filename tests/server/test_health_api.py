@@ -3,7 +3,7 @@
 import asyncio
 from pathlib import Path
 
-from tests.server.calling import start_gateway
+from tests.server.caller import start_gateway
 
 from thinkaloud.server.routes import ROUTES
 

@@ -9,9 +9,9 @@ import msgspec
 import pytest
 
 from thinkaloud.server import openapi
-from thinkaloud.server.refusals import HttpRefusal
+from thinkaloud.server.endpoint import Access, ApiRoute, NoQuery
+from thinkaloud.server.errors import HttpRefusal
 from thinkaloud.server.routes import ROUTES
-from thinkaloud.server.routing import Access, ApiRoute, NoQuery
 from thinkaloud.store import ids
 
 DOCUMENT: dict[str, Any] = json.loads(openapi.document(ROUTES))

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.server.calling import start_gateway
+from tests.server.caller import start_gateway
 
-from thinkaloud.store import people
+from thinkaloud.store import users
 from thinkaloud.view import Policy, preset
 
 
@@ -48,9 +48,9 @@ def test_r054_preferences_are_of_one_user_in_one_workspace(tmp_path: Path) -> No
     async def story() -> None:
         async with start_gateway(tmp_path) as caller:
             local, now_ms = caller.gateway.local_owner, caller.gateway.now_ms()
-            join = partial(people.add_member, user=local.user, workspace_name="second", now_ms=now_ms)
+            join = partial(users.add_member, user=local.user, workspace_name="second", now_ms=now_ms)
             await caller.gateway.database.write(join)
-            mine = await caller.gateway.database.read(partial(people.workspaces_of, user=local.user))
+            mine = await caller.gateway.database.read(partial(users.workspaces_of, user=local.user))
             second = {"Thinkaloud-Workspace": next(one.id for one in mine if one.name == "second")}
             first = await caller.call("GET", "/api/workspaces")
             assert [one["name"] for one in first["items"]] == ["default", "second"]

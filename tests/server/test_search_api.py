@@ -4,7 +4,7 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-from tests.server.calling import Caller, start_gateway
+from tests.server.caller import Caller, start_gateway
 
 SCRIPT = [
     {"thinking": "A canário thought about gulls.", "text": "Gulls are birds."},

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.server.calling import ANSWER, ENDLESS_SCRIPT, SLOW_SCRIPT, THOUGHT, start_gateway
+from tests.server.caller import ANSWER, ENDLESS_SCRIPT, SLOW_SCRIPT, THOUGHT, start_gateway
 
 
 def test_a_session_is_made_changed_and_deleted(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.server.calling import ENDLESS_SCRIPT, Caller, start_gateway
+from tests.server.caller import ENDLESS_SCRIPT, Caller, start_gateway
 
 SCRIPT: list[dict[str, Any]] = [
     {

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.server.calling import (
+from tests.server.caller import (
     ANSWER,
     ENDLESS_SCRIPT,
     SCRIPT,

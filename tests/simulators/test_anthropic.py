@@ -4,7 +4,7 @@ import copy
 import json
 
 import pytest
-from tests.simulators.talking import (
+from tests.simulators.rule_cases import (
     KEY_HEADERS,
     BuildRequest,
     HttpReply,

@@ -8,7 +8,7 @@ from typing import Any
 
 import aiohttp
 import pytest
-from tests.simulators.talking import KEY_HEADERS, HttpReply, Json, post_json, request_once, with_simulator
+from tests.simulators.rule_cases import KEY_HEADERS, HttpReply, Json, post_json, request_once, with_simulator
 
 from thinkaloud.simulators import APIS, FAULT_KINDS, SIMULATOR_NAMES, ApiError, Simulator, faults
 

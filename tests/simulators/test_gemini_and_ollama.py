@@ -5,7 +5,7 @@ import json
 from typing import Any
 
 import pytest
-from tests.simulators.talking import (
+from tests.simulators.rule_cases import (
     KEY_HEADERS,
     BuildRequest,
     Json,

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
-from tests.simulators.talking import Json
+from tests.simulators.rule_cases import Json
 
 from thinkaloud.simulators import run_simulator
 

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.simulators.talking import Json, post_json, request_once, with_simulator
+from tests.simulators.rule_cases import Json, post_json, request_once, with_simulator
 from tests.simulators.test_anthropic import CASES as ANTHROPIC
 from tests.simulators.test_chat_family import CASES as CHAT
 from tests.simulators.test_gemini_and_ollama import CASES as GEMINI
@@ -17,9 +17,9 @@ from tests.simulators.test_responses import CASES as RESPONSES
 
 import thinkaloud.simulators as simulators
 from thinkaloud.simulators import APIS, SIMULATOR_NAMES, Script, ScriptedAnswer, Simulator, build_simulator
-from thinkaloud.simulators.fitting import schema_value
+from thinkaloud.simulators.schema_values import schema_value
 from thinkaloud.simulators.script import OfferedTool, ReceivedPrompt, default_answer, split_words
-from thinkaloud.simulators.signing import SigningKey, fingerprint
+from thinkaloud.simulators.seals import SigningKey, fingerprint
 
 SOURCE = Path(simulators.__file__).parent
 BODY: Json = {

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 from sqlalchemy import Connection
-from tests.store.owned import memory_database
+from tests.store.query_fixtures import memory_database
 
 
 @pytest.fixture

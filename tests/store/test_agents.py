@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Connection
-from tests.store.keeping import NOW_MS
-from tests.store.owned import HOSTILE_TEXTS, memory_database, new_owner
+from tests.store.log_fixtures import NOW_MS
+from tests.store.query_fixtures import HOSTILE_TEXTS, memory_database, new_owner
 
 from thinkaloud.canon import Refused
 from thinkaloud.canon.requests import ThinkingLevel, ToolDefinition

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from sqlalchemy import update
-from tests.store.keeping import append_all, entries, new_turn, read_all, temporary_database, turn_events
+from tests.store.log_fixtures import append_all, entries, new_turn, read_all, temporary_database, turn_events
 
 from thinkaloud.canon import BlockGrew, BlockStarted, Event, Kind, OutOfOrder, TurnStarted
 from thinkaloud.store import turns as turn_queries

@@ -3,12 +3,12 @@
 import msgspec
 import pytest
 from sqlalchemy import Connection, update
-from tests.store.keeping import NOW_MS
-from tests.store.owned import HOSTILE_TEXTS, new_owner
+from tests.store.log_fixtures import NOW_MS
+from tests.store.query_fixtures import HOSTILE_TEXTS, new_owner
 
 from thinkaloud.canon import Refused
 from thinkaloud.context import ContextMode
-from thinkaloud.store import people, preferences
+from thinkaloud.store import preferences, users
 from thinkaloud.store.rows import Owner, Preferences
 from thinkaloud.store.schema import preferences as preference_rows
 from thinkaloud.view import OpenState, Policy, preset
@@ -35,7 +35,7 @@ def test_the_last_wishes_stand(conn: Connection, ana: Owner) -> None:
 
 def test_wishes_are_of_one_user_in_one_workspace(conn: Connection, ana: Owner) -> None:
     """R054."""
-    elsewhere = Owner(ana.user, people.add_member(conn, ana.user, "lab", NOW_MS).key)
+    elsewhere = Owner(ana.user, users.add_member(conn, ana.user, "lab", NOW_MS).key)
     ben = new_owner(conn, "ben")
     preferences.write(conn, ana, TRACE, NOW_MS)
     assert preferences.read(conn, elsewhere) == Preferences()

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Connection, delete, select, text, update
-from tests.store.keeping import NOW_MS
-from tests.store.owned import (
+from tests.store.log_fixtures import NOW_MS
+from tests.store.query_fixtures import (
     HOSTILE_TEXTS,
     ask,
     block_events,
@@ -20,11 +20,11 @@ from tests.store.owned import (
 
 from thinkaloud.canon import Kind, Refused
 from thinkaloud.canon.requests import ToolMessage
-from thinkaloud.store import people, search, sessions
-from thinkaloud.store.paging import encode_cursor
+from thinkaloud.store import search, sessions, users
+from thinkaloud.store.pages import encode_cursor
 from thinkaloud.store.rows import Owner, SearchHit, SearchKind, Session
 from thinkaloud.store.schema import facts, messages, search_rows
-from thinkaloud.store.search_words import find_phrases, parse_query
+from thinkaloud.store.search_query import find_phrases, parse_query
 from thinkaloud.store.texts import storable
 
 EVERYTHING = frozenset(SearchKind)
@@ -193,7 +193,7 @@ def test_a_cursor_that_is_none_is_refused(conn: Connection, ana: Owner, after: s
 def test_what_others_said_takes_no_place_on_a_page(conn: Connection, ana: Owner, session: Session) -> None:
     """The engine itself stays within the scope, however much newer there is beyond it."""
     mine = [exchange(conn, session, "plum", "plum", "pear").id for _ in range(2)]
-    lab = Owner(ana.user, people.add_member(conn, ana.user, "lab", NOW_MS).key)
+    lab = Owner(ana.user, users.add_member(conn, ana.user, "lab", NOW_MS).key)
     for owner in (new_owner(conn, "ben"), lab):
         for _ in range(3):
             ask(conn, new_session(conn, owner), "plum")
@@ -204,7 +204,7 @@ def test_what_others_said_takes_no_place_on_a_page(conn: Connection, ana: Owner,
 
 def test_nobody_finds_what_is_not_theirs(conn: Connection, ana: Owner, session: Session) -> None:
     """S7: neither of another user nor of the same one in another workspace."""
-    lab = Owner(ana.user, people.add_member(conn, ana.user, "lab", NOW_MS).key)
+    lab = Owner(ana.user, users.add_member(conn, ana.user, "lab", NOW_MS).key)
     ben = new_owner(conn, "ben")
     mine = exchange(conn, session, "plum", "plum", "plum").id
     assert {hit.turn for hit in find(conn, ana, "plum")} == {mine}

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Connection, select
-from tests.store.keeping import NOW_MS
-from tests.store.owned import (
+from tests.store.log_fixtures import NOW_MS
+from tests.store.query_fixtures import (
     HOSTILE_TEXTS,
     ask,
     exchange,
@@ -18,7 +18,7 @@ from tests.store.owned import (
 
 from thinkaloud.canon import Refused
 from thinkaloud.store import ids, search, sessions
-from thinkaloud.store.paging import MAX_PAGE_ITEMS, encode_cursor
+from thinkaloud.store.pages import MAX_PAGE_ITEMS, encode_cursor
 from thinkaloud.store.rows import Owner, SearchKind, Session, TitleSource
 from thinkaloud.store.schema import log, messages, parts, search_rows, turns
 from thinkaloud.store.sessions import TurnRunning

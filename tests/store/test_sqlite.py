@@ -13,12 +13,12 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import DBAPIError
-from tests.store.keeping import temporary_database
+from tests.store.log_fixtures import temporary_database
 
 from thinkaloud.canon import Refused
-from thinkaloud.store import people
+from thinkaloud.store import users
 from thinkaloud.store.database import DatabaseInUse, NotSaved
-from thinkaloud.store.migrating import LATEST_VERSION, SCRIPTS
+from thinkaloud.store.migrate import LATEST_VERSION, SCRIPTS
 from thinkaloud.store.schema import metadata
 from thinkaloud.store.sqlite import open_database
 
@@ -27,13 +27,13 @@ def test_a_second_gateway_is_refused_and_a_guest_is_not(tmp_path: Path) -> None:
     async def scenario() -> None:
         path = tmp_path / "thinkaloud.db"
         async with open_database(path) as database:
-            await database.write(lambda conn: people.ensure_local(conn, 1))
+            await database.write(lambda conn: users.ensure_local(conn, 1))
             with pytest.raises(DatabaseInUse, match=r"in use by another gateway \(process \d+\)"):
                 async with open_database(path):
                     pass
             async with open_database(path, guest=True) as guest:
-                await guest.write(lambda conn: people.add_user(conn, "ana", 2))
-            assert len(await database.read(people.list_users)) == 2
+                await guest.write(lambda conn: users.add_user(conn, "ana", 2))
+            assert len(await database.read(users.list_users)) == 2
         async with open_database(path):
             pass
 
@@ -75,7 +75,7 @@ def test_any_folder_will_do_and_is_private(tmp_path: Path, name: str) -> None:
     async def scenario() -> None:
         folder = tmp_path / name / "deep"
         async with temporary_database(folder) as database:
-            await database.write(lambda conn: people.ensure_local(conn, 1))
+            await database.write(lambda conn: users.ensure_local(conn, 1))
             for file in folder.iterdir():
                 assert stat.S_IMODE(file.stat().st_mode) == 0o600, file.name
         assert (folder / "thinkaloud.db").stat().st_size > 0
@@ -140,7 +140,7 @@ def test_a_reader_cannot_write_and_an_error_is_no_full_disk(tmp_path: Path) -> N
     async def scenario() -> None:
         async with temporary_database(tmp_path) as database:
             with pytest.raises(NotSaved, match="read-only"):
-                await database.read(lambda conn: people.ensure_local(conn, 1))
+                await database.read(lambda conn: users.ensure_local(conn, 1))
             with pytest.raises(DBAPIError, match="no such table"):
                 await database.write(lambda conn: conn.execute(text("DELETE FROM nowhere")))
 
@@ -150,7 +150,7 @@ def test_a_reader_cannot_write_and_an_error_is_no_full_disk(tmp_path: Path) -> N
 def test_the_file_is_whole_after_a_normal_end(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with temporary_database(tmp_path) as database:
-            await database.write(lambda conn: people.ensure_local(conn, 1))
+            await database.write(lambda conn: users.ensure_local(conn, 1))
 
     asyncio.run(scenario())
     assert not (tmp_path / "thinkaloud.db-wal").exists()

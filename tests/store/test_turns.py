@@ -2,13 +2,21 @@
 
 import pytest
 from sqlalchemy import Connection, select
-from tests.store.keeping import NOW_MS
-from tests.store.owned import HOSTILE_TEXTS, ask, block_events, exchange, finish, new_owner, new_session
+from tests.store.log_fixtures import NOW_MS
+from tests.store.query_fixtures import (
+    HOSTILE_TEXTS,
+    ask,
+    block_events,
+    exchange,
+    finish,
+    new_owner,
+    new_session,
+)
 
 from thinkaloud.canon import Kind, Refused
 from thinkaloud.canon.requests import Image, ToolMessage, UserMessage
 from thinkaloud.store import ids, search, sessions, turns
-from thinkaloud.store.paging import encode_cursor
+from thinkaloud.store.pages import encode_cursor
 from thinkaloud.store.rows import Owner, SearchKind, Session, TurnState
 from thinkaloud.store.schema import messages
 from thinkaloud.store.schema import turns as turn_rows

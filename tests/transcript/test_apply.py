@@ -1,7 +1,7 @@
 """Every kind of event changes the turn in one way, and only there."""
 
 import pytest
-from tests.transcript.scripts import SIGNATURE, answer, block, sealed_thought, thought, timed_turn
+from tests.transcript.turn_builders import SIGNATURE, answer, block, sealed_thought, thought, timed_turn
 
 from thinkaloud.canon import (
     BlockEnded,

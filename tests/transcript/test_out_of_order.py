@@ -3,7 +3,7 @@
 import copy
 
 import pytest
-from tests.transcript.scripts import (
+from tests.transcript.turn_builders import (
     SIGNATURE,
     answer,
     finished_tool_call,

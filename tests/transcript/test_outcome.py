@@ -1,7 +1,14 @@
 """How a turn came out, as a table to read: what was said, and why the provider stopped."""
 
 import pytest
-from tests.transcript.scripts import answer, block, finished_tool_call, sealed_thought, thought, tool_call
+from tests.transcript.turn_builders import (
+    answer,
+    block,
+    finished_tool_call,
+    sealed_thought,
+    thought,
+    tool_call,
+)
 
 from thinkaloud.canon import (
     BlockEnded,

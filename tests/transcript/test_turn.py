@@ -1,7 +1,7 @@
 """Reading a turn: its text, its own blocks, and those of its assistants."""
 
 import pytest
-from tests.transcript.scripts import answer, block, finished_tool_call, thought, tool_call
+from tests.transcript.turn_builders import answer, block, finished_tool_call, thought, tool_call
 
 from thinkaloud.canon import (
     ApprovalAsked,

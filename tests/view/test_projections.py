@@ -4,7 +4,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.view.telling import (
+from tests.view.turns import (
     STOP,
     answer_events,
     assistant_call_events,
@@ -34,7 +34,7 @@ from thinkaloud.canon import (
 )
 from thinkaloud.transcript import Turn
 from thinkaloud.view import ThinkingBlock, gateway_answer, thinking_block
-from thinkaloud.view.steps import RESULT_LIMIT
+from thinkaloud.view.thinking import RESULT_LIMIT
 
 STEP_KEYS = {
     "reasoning": {"id", "type", "content", "timestamp", "childSteps"},

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.view.telling import STOP, sealed_thought_events, thought_events, untimed_turn
+from tests.view.turns import STOP, sealed_thought_events, thought_events, untimed_turn
 
 from thinkaloud.canon import SealForm, SummaryWritten
 from thinkaloud.view import SummaryBy, columns_of, summary_line

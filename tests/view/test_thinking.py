@@ -2,7 +2,7 @@
 
 import msgspec
 import pytest
-from tests.view.telling import (
+from tests.view.turns import (
     STOP,
     answer_events,
     assistant_call_events,

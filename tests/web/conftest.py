@@ -10,7 +10,7 @@ from tests.web.site import WEB, Site
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
-    from tests.web.page_visits import GatewayProcess, PageVisit
+    from tests.web.chat_page import GatewayProcess, PageVisit
 
 CHROMIUM = which("chromium-headless-shell") or which("chromium") or ""
 """The same engine; without the windows that nobody sees here, it takes two thirds of the time."""
@@ -62,7 +62,7 @@ def page(browser: "Browser", site: Site, options: dict[str, Any]) -> Iterator["P
 @pytest.fixture(scope="module")
 def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator["GatewayProcess"]:
     """One for all tests of a file, with a home of its own."""
-    from tests.web.page_visits import gateway_at
+    from tests.web.chat_page import gateway_at
 
     with gateway_at(tmp_path_factory.mktemp("home")) as process:
         yield process
@@ -70,7 +70,7 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator["GatewayProces
 
 @pytest.fixture
 def visit(browser: "Browser", gateway: "GatewayProcess") -> Iterator["PageVisit"]:
-    from tests.web.page_visits import open_visit
+    from tests.web.chat_page import open_visit
 
     with open_visit(browser, gateway.url) as opened:
         yield opened

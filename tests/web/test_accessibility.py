@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Page
-from tests.web.scenes import (
+from tests.web.element_states import (
     STATES,
     answer_after_thought,
     feed_more,

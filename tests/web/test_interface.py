@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
-from tests.web.scenes import Event, answer_after_thought, feed_more, running_thought, show_block
+from tests.web.element_states import Event, answer_after_thought, feed_more, running_thought, show_block
 from tests.web.site import Site
 
 PARTS = """name => [...block.shadowRoot.querySelectorAll(`[part="${name}"]`)]

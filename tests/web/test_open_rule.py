@@ -4,7 +4,7 @@ from itertools import product
 
 import pytest
 from playwright.sync_api import Page
-from tests.web.scenes import (
+from tests.web.element_states import (
     WORDS,
     answer_after_thought,
     feed_more,
@@ -96,7 +96,7 @@ def test_blocks_are_independent(page: Page) -> None:
 
 def test_steps_open_on_their_own(page: Page) -> None:
     """R109: nested steps open and close on their own."""
-    from tests.web.scenes import working_agent
+    from tests.web.element_states import working_agent
 
     show_block(page, working_agent(), id="block", policy={"preset": "trace"}, now=5000)
     header = page.locator("thinking-block li[data-block='4'] > details > summary")

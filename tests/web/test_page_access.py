@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, Page
-from tests.web import page_pictures
-from tests.web.page_visits import (
+from tests.web import page_screenshots
+from tests.web.chat_page import (
     WEB,
     GatewayProcess,
     ask,
@@ -24,23 +24,23 @@ RULES = """async () => {
   return found.violations.map(({id, nodes}) => [id, nodes.slice(0, 3).map(told)]);
 }"""
 STATES = (
-    page_pictures.start_page,
-    page_pictures.streaming,
-    page_pictures.opened_thinking,
-    page_pictures.approval,
-    page_pictures.side_panel,
-    page_pictures.thought_only,
-    page_pictures.links,
-    page_pictures.menu,
-    page_pictures.agent_form,
-    page_pictures.picker,
-    page_pictures.settings,
-    page_pictures.search,
+    page_screenshots.start_page,
+    page_screenshots.streaming,
+    page_screenshots.opened_thinking,
+    page_screenshots.approval,
+    page_screenshots.side_panel,
+    page_screenshots.thought_only,
+    page_screenshots.links,
+    page_screenshots.menu,
+    page_screenshots.agent_form,
+    page_screenshots.picker,
+    page_screenshots.settings,
+    page_screenshots.search,
 )
 VARIANTS = {
     name: variant_options
-    for name, variant_options in page_pictures.VARIANTS.items()
-    if name not in page_pictures.VARIANT_SCENES
+    for name, variant_options in page_screenshots.VARIANTS.items()
+    if name not in page_screenshots.VARIANT_SCENES
 }
 
 

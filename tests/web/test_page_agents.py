@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
-from tests.web.page_visits import (
+from tests.web.chat_page import (
     QUICK_QUESTION,
     SLOW_PUZZLE,
     GatewayProcess,

@@ -6,7 +6,7 @@ from urllib.error import HTTPError
 
 import pytest
 from playwright.sync_api import Browser
-from tests.web.page_visits import gateway_at, open_visit, wait_for_answers
+from tests.web.chat_page import gateway_at, open_visit, wait_for_answers
 
 TURNS = 5_000
 MOST_BYTES = 500_000

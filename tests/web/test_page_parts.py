@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
-from tests.web.page_visits import (
+from tests.web.chat_page import (
     PUZZLE,
     QUICK_QUESTION,
     WEB,

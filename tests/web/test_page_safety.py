@@ -13,9 +13,9 @@ from urllib.request import Request, urlopen
 
 import pytest
 from playwright.sync_api import Browser
-from tests.web.page_visits import GatewayProcess, PageVisit, require_built_page, wait_for_answers
+from tests.web.chat_page import GatewayProcess, PageVisit, require_built_page, wait_for_answers
 
-from thinkaloud.server.page import FOLDER
+from thinkaloud.server.static_files import FOLDER
 
 MOST_FIRST_LOAD = 40 * 1024
 HOSTILE = """# <img src=x onerror="window.__ran=1">

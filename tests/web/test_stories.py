@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page
-from tests.web.telling import FILES, PageStory, load
+from tests.web.story_page import FILES, PageStory, load
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)

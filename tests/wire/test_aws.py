@@ -5,8 +5,8 @@ import struct
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.cutting import SPLIT_POINTS, all_splits, split_at
-from tests.wire.aws_writing import (
+from tests.chunking import SPLIT_POINTS, all_splits, split_at
+from tests.wire.aws_encoder import (
     encode_event,
     encode_header,
     encode_message,
@@ -14,7 +14,7 @@ from tests.wire.aws_writing import (
     with_checksum,
     with_length,
 )
-from tests.wire.decoding import Decoded, decode_all, expected_frames
+from tests.wire.decode import Decoded, decode_all, expected_frames
 
 from thinkaloud.wire import AwsEventStreamDecoder, Frame
 

@@ -9,9 +9,9 @@ from typing import NamedTuple
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.cutting import SPLIT_POINTS, all_splits, split_at
-from tests.wire.aws_writing import encode_message
-from tests.wire.decoding import Decoded, decode_all, expected_frames
+from tests.chunking import SPLIT_POINTS, all_splits, split_at
+from tests.wire.aws_encoder import encode_message
+from tests.wire.decode import Decoded, decode_all, expected_frames
 
 from thinkaloud.canon import LimitExceeded
 from thinkaloud.wire import (

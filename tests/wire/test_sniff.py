@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.wire.aws_writing import encode_event
+from tests.wire.aws_encoder import encode_event
 
 from thinkaloud.wire import (
     AwsEventStreamDecoder,

@@ -9,14 +9,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from thinkaloud.agents.agent import Agent, agent_tree, assemble, check_unique_tool_names
-    from thinkaloud.agents.files import AgentFile, build_agent, builtin_agents, local_tools, read_agents
-    from thinkaloud.agents.functions import from_function
-    from thinkaloud.agents.limits import RunLimits
-    from thinkaloud.agents.mcp_tools import McpServer, connect
+    from thinkaloud.agents.config import AgentFile, build_agent, builtin_agents, local_tools, read_agents
+    from thinkaloud.agents.mcp import McpServer, connect
     from thinkaloud.agents.run import Run, RunContext
+    from thinkaloud.agents.spec import Agent, RunLimits, agent_tree, assemble, check_unique_tool_names
     from thinkaloud.agents.toolbox import Toolbox
-    from thinkaloud.agents.tools import Tool, ToolFault
+    from thinkaloud.agents.tools import Tool, ToolFault, from_function
 
 __all__ = [
     "Agent",
@@ -40,14 +38,12 @@ __all__ = [
 ]
 
 _MODULES = {
-    "agent": ("Agent", "agent_tree", "assemble", "check_unique_tool_names"),
-    "files": ("AgentFile", "build_agent", "builtin_agents", "local_tools", "read_agents"),
-    "functions": ("from_function",),
-    "limits": ("RunLimits",),
-    "mcp_tools": ("McpServer", "connect"),
+    "config": ("AgentFile", "build_agent", "builtin_agents", "local_tools", "read_agents"),
+    "mcp": ("McpServer", "connect"),
     "run": ("Run", "RunContext"),
+    "spec": ("Agent", "RunLimits", "agent_tree", "assemble", "check_unique_tool_names"),
     "toolbox": ("Toolbox",),
-    "tools": ("Tool", "ToolFault"),
+    "tools": ("Tool", "ToolFault", "from_function"),
 }
 
 

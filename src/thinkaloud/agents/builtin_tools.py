@@ -13,8 +13,7 @@ from zoneinfo import ZoneInfo
 
 from msgspec import Meta
 
-from thinkaloud.agents.functions import from_function
-from thinkaloud.agents.tools import Tool, ToolFault
+from thinkaloud.agents.tools import Tool, ToolFault, from_function
 from thinkaloud.builtin.arithmetic import evaluate
 from thinkaloud.builtin.words import exact_text
 

@@ -1,6 +1,6 @@
 """Prepares the request for an agent's next reply from its model, settings, tools and conversation."""
 
-from thinkaloud.agents.agent import Agent
+from thinkaloud.agents.spec import Agent
 from thinkaloud.catalog import Catalog
 from thinkaloud.client.prepare import Options, PreparedRequest, prepare, require_key
 from thinkaloud.context import Conversation, Step

@@ -10,12 +10,11 @@ from collections.abc import AsyncGenerator, Callable, Collection
 
 import msgspec
 
-from thinkaloud.agents.agent import Agent
-from thinkaloud.agents.level import GRACE_S, AgentLoop, ApprovalDecision, cancel_tasks
-from thinkaloud.agents.limits import LimitReached
-from thinkaloud.agents.replying import TRUSTED_FINISHES, ReplyFailed
+from thinkaloud.agents.loop import GRACE_S, AgentLoop, ApprovalDecision, cancel_tasks
+from thinkaloud.agents.reply import TRUSTED_FINISHES, ReplyFailed
+from thinkaloud.agents.spec import Agent, LimitReached
 from thinkaloud.agents.summaries import Summaries, prompt_for
-from thinkaloud.agents.watching import TurnWatcher
+from thinkaloud.agents.watchers import TurnWatcher
 from thinkaloud.canon import (
     BlockEnded,
     Entry,
@@ -47,7 +46,7 @@ from thinkaloud.transcript import (
     events_to_end_blocks,
     events_to_end_turn,
 )
-from thinkaloud.transcript.stopping import STOPPED_ERROR
+from thinkaloud.transcript.closing import STOPPED_ERROR
 
 ANSWER_NOW = NoticeGiven("answer_now", "The thinking was stopped, and the model was asked to answer now.")
 _TICK_S = 1.0

@@ -11,9 +11,8 @@ from collections.abc import Awaitable, Callable
 
 from thinkaloud.canon import Kind, SummaryWritten
 from thinkaloud.transcript import Block, BlockStatus, Turn
-from thinkaloud.view.graphemes import first_code_points, first_columns, last_code_points
-from thinkaloud.view.preview import plain_line
 from thinkaloud.view.summary import READ_AHEAD, SUMMARY_COLUMNS, SummaryBy, opening_title, summary_line
+from thinkaloud.view.text import first_code_points, first_columns, last_code_points, plain_line
 
 logger = logging.getLogger(__name__)
 

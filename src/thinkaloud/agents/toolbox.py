@@ -15,7 +15,7 @@ from typing import Self
 
 import msgspec
 
-from thinkaloud.agents.mcp_tools import McpServer, connect
+from thinkaloud.agents.mcp import McpServer, connect
 from thinkaloud.agents.tools import Tool, ToolFault
 from thinkaloud.canon import KeyMissing, Refused
 from thinkaloud.client.keys import resolve_key

@@ -1,6 +1,5 @@
 """The vocabulary: events, entries, seals, usage and errors. Frozen values and nothing else."""
 
-from thinkaloud.canon.counts import add_usage, merge_usage
 from thinkaloud.canon.errors import (
     BadCatalog,
     BadFrame,
@@ -43,6 +42,8 @@ from thinkaloud.canon.events import (
     TurnStarted,
     Usage,
     UsageReported,
+    add_usage,
+    merge_usage,
 )
 
 __all__ = [

@@ -2,10 +2,12 @@
 
 Dialects tell them, the shell stamps them into entries, the transcript folds them. Every event
 survives JSON and back unchanged; `type` names it on the wire.
+
+Reports of counts: of one thing, where the newer stands, and of several things together.
 """
 
 from enum import StrEnum
-from typing import Literal
+from typing import Literal, TypeVar
 
 import msgspec
 
@@ -233,3 +235,23 @@ class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
     seq: int
     event: Event
     at_ms: int | None = None
+
+
+CountsT = TypeVar("CountsT", bound=msgspec.Struct)
+
+
+def merge_usage(older: CountsT, newer_usage: CountsT) -> CountsT:
+    """The newer report, and the older one where the newer says nothing."""
+    reported = {
+        name: value
+        for name in newer_usage.__struct_fields__
+        if (value := getattr(newer_usage, name)) is not None
+    }
+    return msgspec.structs.replace(older, **reported)
+
+
+def add_usage(first: CountsT, second: CountsT) -> CountsT:
+    """Both counts in one; where either is unknown, so is their sum."""
+    pairs = {name: (getattr(first, name), getattr(second, name)) for name in first.__struct_fields__}
+    sums = {name: None if None in pair else sum(pair) for name, pair in pairs.items()}
+    return msgspec.structs.replace(first, **sums)

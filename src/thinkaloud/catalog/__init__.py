@@ -1,8 +1,13 @@
 """Providers and models as rows, the choice of a route, and how thinking is asked for. Pure."""
 
-from thinkaloud.catalog.book import Catalog, builtin_catalog, builtin_texts, parse_catalog
-from thinkaloud.catalog.control import allows_forced_tool, resolve_thinking
-from thinkaloud.catalog.listing import ModelListing, list_models
+from thinkaloud.catalog.catalog import (
+    Catalog,
+    ModelListing,
+    builtin_catalog,
+    builtin_texts,
+    list_models,
+    parse_catalog,
+)
 from thinkaloud.catalog.refresh import (
     CatalogDifference,
     FieldChange,
@@ -24,6 +29,7 @@ from thinkaloud.catalog.rows import (
     ThinkingSupport,
     ThinkingVisibility,
 )
+from thinkaloud.catalog.thinking import allows_forced_tool, resolve_thinking
 
 __all__ = [
     "AuthScheme",

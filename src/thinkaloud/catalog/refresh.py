@@ -9,10 +9,9 @@ from collections.abc import Iterable
 import msgspec
 
 from thinkaloud.canon import NotAResponse
-from thinkaloud.catalog.book import Catalog
-from thinkaloud.catalog.names import find_model
+from thinkaloud.catalog.catalog import Catalog, find_model
+from thinkaloud.catalog.levels import EFFORT_WORDS
 from thinkaloud.catalog.rows import Model, ThinkingSupport
-from thinkaloud.catalog.scale import EFFORT_WORDS
 
 
 class ReportedModel(msgspec.Struct, frozen=True):

@@ -7,9 +7,9 @@ providers that show it count: a missing key there is for the caller to report, n
 from collections.abc import Callable
 
 from thinkaloud.canon import KeyMissing, UnknownModel
-from thinkaloud.catalog.book import Catalog
-from thinkaloud.catalog.names import (
+from thinkaloud.catalog.catalog import (
     THINKING_SUFFIX,
+    Catalog,
     find_model,
     provider_model_id,
     similar_names,

@@ -2,13 +2,12 @@
 
 from thinkaloud.client.address import UnsafeAddress
 from thinkaloud.client.api import ask, ask_sync, entries, monotonic_clock, send, stream, stream_sync
-from thinkaloud.client.faults import ConnectionLost, ProviderRefused, RateLimited, Stalled, Unreachable
+from thinkaloud.client.errors import ConnectionLost, ProviderRefused, RateLimited, Stalled, Unreachable
 from thinkaloud.client.http import Client, ClientEnvironment, GetRequest, HttpRequest
-from thinkaloud.client.inflate import SizeLimits
 from thinkaloud.client.keys import Secret, resolve_key
 from thinkaloud.client.prepare import Options, PreparedRequest, prepare
-from thinkaloud.client.reply import ResponseStream, Timeouts
-from thinkaloud.client.retrying import RetryPolicy
+from thinkaloud.client.response import ResponseStream, SizeLimits, Timeouts
+from thinkaloud.client.retry import RetryPolicy
 
 __all__ = [
     "Client",

@@ -26,13 +26,12 @@ from thinkaloud.canon import (
     TurnStarted,
 )
 from thinkaloud.catalog.rows import Route
-from thinkaloud.client.faults import limit_exceeded
+from thinkaloud.client.errors import limit_exceeded
 from thinkaloud.client.http import Client
-from thinkaloud.client.inflate import MIB
 from thinkaloud.client.prepare import Options, PreparedRequest, prepare, require_key
-from thinkaloud.client.reply import ResponseStream
+from thinkaloud.client.response import MIB, ResponseStream
 from thinkaloud.context import Conversation
-from thinkaloud.dialects import Reader
+from thinkaloud.dialects import Reader, build_request
 from thinkaloud.transcript import Turn, apply
 from thinkaloud.wire import DEFAULT_LIMITS, WireLimits
 
@@ -60,10 +59,8 @@ async def send(
     A notice for everything the model cannot honour follows the first event. An open client is used and stays
     open; a closed one, or none, is opened for this response alone.
     """
-    from thinkaloud.dialects import bodies
-
     route, notes = prepared.route, prepared.notes
-    outgoing = bodies.build_request(route, prepared.request)
+    outgoing = build_request(route, prepared.request)
     async with AsyncExitStack() as stack:
         if client is None or not client.opened:
             client = await stack.enter_async_context(client or Client())

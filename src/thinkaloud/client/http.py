@@ -30,7 +30,8 @@ from thinkaloud.canon import ProviderFault, Refused
 from thinkaloud.catalog.rows import AuthScheme, Provider
 from thinkaloud.client import keys
 from thinkaloud.client.address import GuardedResolver, UnsafeAddress, may_send_key, proxy_for, request_url
-from thinkaloud.client.faults import (
+from thinkaloud.client.connect_errors import no_answer_error, unreachable_error
+from thinkaloud.client.errors import (
     ConnectionLost,
     ErrorResponse,
     ProviderRefused,
@@ -39,10 +40,17 @@ from thinkaloud.client.faults import (
     read_error_body,
     refusal_error,
 )
-from thinkaloud.client.inflate import MIB, SIZE_LIMITS, Inflater, SizeLimits, can_inflate
-from thinkaloud.client.reaching import no_answer_error, unreachable_error
-from thinkaloud.client.reply import TIMEOUTS, ResponseStream, Timeouts
-from thinkaloud.client.retrying import RETRY_POLICY, RetryPolicy, retry_after_ms, should_retry
+from thinkaloud.client.response import (
+    MIB,
+    SIZE_LIMITS,
+    TIMEOUTS,
+    Inflater,
+    ResponseStream,
+    SizeLimits,
+    Timeouts,
+    can_inflate,
+)
+from thinkaloud.client.retry import RETRY_POLICY, RetryPolicy, retry_after_ms, should_retry
 
 _MAX_CONNECTIONS = 1000
 _ERROR_BODY_TIMEOUT_S = 5.0

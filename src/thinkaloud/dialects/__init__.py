@@ -1,6 +1,7 @@
-"""One module per wire format, and the reader that finds out by itself which one it is reading."""
+"""One folder per wire format, one table of all of them, and the reader that finds out which one it reads."""
 
-from thinkaloud.dialects.profiles import PROFILES, TagProfile
-from thinkaloud.dialects.reading import AUTO, DIALECTS, Reader
+from thinkaloud.dialects.reader import AUTO, Reader
+from thinkaloud.dialects.registry import DIALECTS, build_request
+from thinkaloud.dialects.tags.profiles import PROFILES, TagProfile
 
-__all__ = ["AUTO", "DIALECTS", "PROFILES", "Reader", "TagProfile"]
+__all__ = ["AUTO", "DIALECTS", "PROFILES", "Reader", "TagProfile", "build_request"]

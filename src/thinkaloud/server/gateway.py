@@ -16,19 +16,19 @@ from typing import Any, Self
 import msgspec
 
 from thinkaloud.agents.builtin_tools import builtin_tools
-from thinkaloud.agents.files import AgentFile, builtin_agents
+from thinkaloud.agents.config import AgentFile, builtin_agents
 from thinkaloud.agents.run import waits_for_approval
 from thinkaloud.agents.toolbox import Toolbox
 from thinkaloud.catalog import Catalog
 from thinkaloud.client import Client
-from thinkaloud.server.events import ReaderSlots
 from thinkaloud.server.limits import GatewayLimits
 from thinkaloud.server.metrics import Metrics
-from thinkaloud.server.runs import TurnRegistry
-from thinkaloud.store import folding, people, search
+from thinkaloud.server.turn_stream import ReaderSlots
+from thinkaloud.server.turns import TurnRegistry
+from thinkaloud.store import finish, search, users
 from thinkaloud.store.database import Database, NotSaved
 from thinkaloud.store.log import EventLog, LogConfig
-from thinkaloud.store.recovering import recover
+from thinkaloud.store.recovery import recover
 from thinkaloud.store.rows import Owner
 
 logger = logging.getLogger(__name__)
@@ -98,7 +98,7 @@ class Gateway:
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as stack:
             now_ms = self.now_ms()
-            self.local_owner = await self.database.write(lambda conn: people.ensure_local(conn, now_ms))
+            self.local_owner = await self.database.write(lambda conn: users.ensure_local(conn, now_ms))
             recovery = await recover(self.database, now_ms=now_ms, waits=waits_for_approval)
             if recovery.ended:
                 logger.warning("%d turns were left behind and are interrupted now", len(recovery.ended))
@@ -148,7 +148,7 @@ class Gateway:
             try:
                 count = 0
                 while batch_count := await self.database.write(
-                    partial(folding.drop_timing, before_ms=before_ms)
+                    partial(finish.drop_timing, before_ms=before_ms)
                 ):
                     count += batch_count
                 logger.info("the pace of %d turns was forgotten", count)

@@ -13,8 +13,8 @@ from typing import Any
 import msgspec
 
 import thinkaloud
-from thinkaloud.server.refusals import ErrorBody
-from thinkaloud.server.routing import Access, ApiRoute
+from thinkaloud.server.endpoint import Access, ApiRoute
+from thinkaloud.server.errors import ErrorBody
 
 JSON = "application/json"
 EVENT_STREAM = "text/event-stream"

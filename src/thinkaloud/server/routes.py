@@ -1,6 +1,7 @@
 """The table of all routes: the router, the authorisation and the OpenAPI document are made from its rows."""
 
-from thinkaloud.server import agent_bodies, bodies
+from thinkaloud.server import agent_schemas, schemas
+from thinkaloud.server.endpoint import Access, ApiRoute, Resource
 from thinkaloud.server.handlers import (
     agents,
     health,
@@ -11,7 +12,6 @@ from thinkaloud.server.handlers import (
     transfer,
     turns,
 )
-from thinkaloud.server.routing import Access, ApiRoute, Resource
 from thinkaloud.store.rows import Preferences
 
 _SESSION_PATH = "/api/sessions/{session}"
@@ -25,7 +25,7 @@ _HEALTH = (
         handler=health.alive,
         summary="Whether the process lives.",
         access=Access.PUBLIC,
-        response_body=bodies.Health,
+        response_body=schemas.Health,
     ),
     ApiRoute(
         method="GET",
@@ -33,7 +33,7 @@ _HEALTH = (
         handler=health.ready,
         summary="Whether turns can be begun and kept.",
         access=Access.PUBLIC,
-        response_body=bodies.Health,
+        response_body=schemas.Health,
         error_statuses=(503,),
     ),
     ApiRoute(
@@ -53,8 +53,8 @@ _SESSIONS = (
         path="/api/sessions",
         handler=sessions.list_sessions,
         summary="List sessions, the last used first.",
-        query=bodies.PageQuery,
-        response_body=bodies.SessionPage,
+        query=schemas.PageQuery,
+        response_body=schemas.SessionPage,
         error_statuses=(422,),
     ),
     ApiRoute(
@@ -62,8 +62,8 @@ _SESSIONS = (
         path="/api/sessions",
         handler=sessions.create,
         summary="Make a session.",
-        body=bodies.NewSession,
-        response_body=bodies.SessionBody,
+        body=schemas.NewSession,
+        response_body=schemas.SessionBody,
         status=201,
     ),
     ApiRoute(
@@ -72,8 +72,8 @@ _SESSIONS = (
         handler=sessions.read,
         summary="A session, with a page of its turns, the oldest first.",
         resource=Resource.SESSION,
-        query=bodies.PageQuery,
-        response_body=bodies.SessionWithTurns,
+        query=schemas.PageQuery,
+        response_body=schemas.SessionWithTurns,
         error_statuses=(422,),
     ),
     ApiRoute(
@@ -82,8 +82,8 @@ _SESSIONS = (
         handler=sessions.change,
         summary="Rename a session, or name another agent or model for it.",
         resource=Resource.SESSION,
-        body=bodies.SessionChange,
-        response_body=bodies.SessionBody,
+        body=schemas.SessionChange,
+        response_body=schemas.SessionBody,
     ),
     ApiRoute(
         method="DELETE",
@@ -100,8 +100,8 @@ _SESSIONS = (
         handler=sessions.list_messages,
         summary="What was said: the messages of a page of turns, thoughts in a field of their own.",
         resource=Resource.SESSION,
-        query=bodies.MessagesQuery,
-        response_body=bodies.MessagePage,
+        query=schemas.MessagesQuery,
+        response_body=schemas.MessagePage,
         error_statuses=(422,),
     ),
     ApiRoute(
@@ -110,7 +110,7 @@ _SESSIONS = (
         handler=transfer.export_session,
         summary="A session as a file: text without thoughts, markdown, or the canonical JSON.",
         resource=Resource.SESSION,
-        query=bodies.ExportQuery,
+        query=schemas.ExportQuery,
         error_statuses=(422,),
     ),
     ApiRoute(
@@ -119,7 +119,7 @@ _SESSIONS = (
         handler=transfer.import_session,
         summary="Make a session from an exported file, markdown or JSON.",
         media_types=("application/json", "text/markdown"),
-        response_body=bodies.SessionBody,
+        response_body=schemas.SessionBody,
         status=201,
     ),
 )
@@ -130,8 +130,8 @@ _TURNS = (
         handler=turns.start,
         summary="Ask: 202 with the turn that begins; 200 when this very request has begun it before.",
         resource=Resource.SESSION,
-        body=bodies.NewTurn,
-        response_body=bodies.TurnSummary,
+        body=schemas.NewTurn,
+        response_body=schemas.TurnSummary,
         status=202,
         error_statuses=(409, 429),
     ),
@@ -141,7 +141,7 @@ _TURNS = (
         handler=turns.read,
         summary="A turn as it stands: its answer, its reasoning apart, and its thinking as a block of steps.",
         resource=Resource.TURN,
-        response_body=bodies.TurnBody,
+        response_body=schemas.TurnBody,
     ),
     ApiRoute(
         method="GET",
@@ -149,7 +149,7 @@ _TURNS = (
         handler=None,
         summary="The turn's entries as server-sent events, from the start or from where one was.",
         resource=Resource.TURN,
-        query=bodies.EventsQuery,
+        query=schemas.EventsQuery,
         error_statuses=(429,),
     ),
     ApiRoute(
@@ -158,7 +158,7 @@ _TURNS = (
         handler=turns.cancel,
         summary="End a turn that runs: 202; one that is over stays as it is: 200.",
         resource=Resource.TURN,
-        response_body=bodies.TurnSummary,
+        response_body=schemas.TurnSummary,
         status=202,
         error_statuses=(409,),
     ),
@@ -168,7 +168,7 @@ _TURNS = (
         handler=turns.answer_now,
         summary="Stop the thinking of a turn that runs, and have it answer with what there is.",
         resource=Resource.TURN,
-        response_body=bodies.TurnSummary,
+        response_body=schemas.TurnSummary,
         status=202,
         error_statuses=(409, 422),
     ),
@@ -178,8 +178,8 @@ _TURNS = (
         handler=turns.decide_approval,
         summary="Let a call run that waits for it, or not.",
         resource=Resource.TURN,
-        body=bodies.ApprovalBody,
-        response_body=bodies.TurnSummary,
+        body=schemas.ApprovalBody,
+        response_body=schemas.TurnSummary,
         status=202,
         error_statuses=(409,),
     ),
@@ -190,8 +190,8 @@ _AGENTS = (
         path="/api/agents",
         handler=agents.list_agents,
         summary="List the agents of the workspace.",
-        query=bodies.PageQuery,
-        response_body=agent_bodies.AgentPage,
+        query=schemas.PageQuery,
+        response_body=agent_schemas.AgentPage,
         error_statuses=(422,),
     ),
     ApiRoute(
@@ -199,8 +199,8 @@ _AGENTS = (
         path="/api/agents",
         handler=agents.create,
         summary="Set up an agent.",
-        body=agent_bodies.NewAgent,
-        response_body=agent_bodies.AgentBody,
+        body=agent_schemas.NewAgent,
+        response_body=agent_schemas.AgentBody,
         status=201,
     ),
     ApiRoute(
@@ -209,7 +209,7 @@ _AGENTS = (
         handler=agents.read,
         summary="An agent.",
         resource=Resource.AGENT,
-        response_body=agent_bodies.AgentBody,
+        response_body=agent_schemas.AgentBody,
     ),
     ApiRoute(
         method="PUT",
@@ -217,8 +217,8 @@ _AGENTS = (
         handler=agents.replace,
         summary="Set up an agent anew, all of it.",
         resource=Resource.OWN_AGENT,
-        body=agent_bodies.NewAgent,
-        response_body=agent_bodies.AgentBody,
+        body=agent_schemas.NewAgent,
+        response_body=agent_schemas.AgentBody,
     ),
     ApiRoute(
         method="DELETE",
@@ -236,7 +236,7 @@ _OTHER = (
         path="/api/models",
         handler=models.list_catalog_models,
         summary="Every model of the catalog, where it is, and how it thinks.",
-        response_body=bodies.ModelList,
+        response_body=schemas.ModelList,
     ),
     ApiRoute(
         method="GET",
@@ -250,7 +250,7 @@ _OTHER = (
         path="/api/preferences",
         handler=preferences.replace,
         summary="Set one's preferences, all of them.",
-        body=bodies.NewPreferences,
+        body=schemas.NewPreferences,
         response_body=Preferences,
     ),
     ApiRoute(
@@ -258,15 +258,15 @@ _OTHER = (
         path="/api/workspaces",
         handler=preferences.list_workspaces,
         summary="The workspaces that one is in, and the one that was asked in.",
-        response_body=bodies.WorkspaceList,
+        response_body=schemas.WorkspaceList,
     ),
     ApiRoute(
         method="GET",
         path="/api/search",
         handler=search.find,
         summary="Find words in prompts, answers and tools; in thoughts only when they are named.",
-        query=bodies.SearchQuery,
-        response_body=bodies.HitPage,
+        query=schemas.SearchQuery,
+        response_body=schemas.HitPage,
         error_statuses=(422,),
     ),
 )

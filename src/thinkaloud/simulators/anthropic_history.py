@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from thinkaloud.simulators.anthropic_models import ClaudeModel, find_model, thinking_type
 from thinkaloud.simulators.anthropic_rules import invalid_request
 from thinkaloud.simulators.api import ApiError, ApiRequest, Json, Rule, mapping, objects
-from thinkaloud.simulators.signing import fingerprint
+from thinkaloud.simulators.seals import fingerprint
 
 THOUGHT_TYPES = ("thinking", "redacted_thinking")
 _BINDING_BETA = "thinking-binding-controls-2026-08-01"

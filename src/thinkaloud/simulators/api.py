@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from thinkaloud.simulators.script import ReceivedPrompt, ScriptedAnswer
-from thinkaloud.simulators.signing import SigningKey
+from thinkaloud.simulators.seals import SigningKey
 
 Json = dict[str, Any]
 

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from thinkaloud.simulators import chat
+from thinkaloud.simulators import chat_completions
 from thinkaloud.simulators.api import (
     ApiError,
     ApiRequest,
@@ -13,7 +13,7 @@ from thinkaloud.simulators.api import (
     SimulatedResponse,
     mapping,
 )
-from thinkaloud.simulators.chat import (
+from thinkaloud.simulators.chat_completions import (
     check_calls,
     check_messages,
     forces_tool,
@@ -106,7 +106,7 @@ def _check_forced_tool(request: ApiRequest) -> ApiError | None:
 
 
 def _respond(request: ApiRequest, answer: ScriptedAnswer) -> SimulatedResponse:
-    return chat.respond(
+    return chat_completions.respond(
         request,
         answer,
         reasoning_in_field(answer, "reasoning_content", _thinking_mode(request).thinks),
@@ -115,7 +115,7 @@ def _respond(request: ApiRequest, answer: ScriptedAnswer) -> SimulatedResponse:
 
 
 def _list_models(request: ApiRequest) -> Json | ApiError:
-    return chat.model_list(list(MODELS))
+    return chat_completions.model_list(list(MODELS))
 
 
 RULES = (
@@ -150,9 +150,9 @@ API = SimulatedApi(
     base_path="",
     path_pattern=r"(?:/v1)?/chat/completions",
     rules=RULES,
-    read_prompt=chat.read_prompt,
+    read_prompt=chat_completions.read_prompt,
     respond=_respond,
-    error_body=chat.error_body,
-    interruption=chat.interruption,
+    error_body=chat_completions.error_body,
+    interruption=chat_completions.interruption,
     lookups=(Lookup("GET", r"(?:/v1)?/models", _list_models),),
 )

@@ -5,7 +5,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from thinkaloud.simulators.api import ApiError, ApiRequest, Json, Rule, mapping, objects
-from thinkaloud.simulators.signing import fingerprint
+from thinkaloud.simulators.seals import fingerprint
 
 _SKIP_SIGNATURES = ("skip_thought_signature_validator", "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I=")
 _FIELDS = {"contents", "systemInstruction", "tools", "toolConfig", "generationConfig", "safetySettings"}

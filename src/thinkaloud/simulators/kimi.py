@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from thinkaloud.simulators import chat
+from thinkaloud.simulators import chat_completions
 from thinkaloud.simulators.api import (
     ApiError,
     ApiRequest,
@@ -13,7 +13,7 @@ from thinkaloud.simulators.api import (
     SimulatedResponse,
     mapping,
 )
-from thinkaloud.simulators.chat import (
+from thinkaloud.simulators.chat_completions import (
     check_bearer,
     check_calls,
     check_messages,
@@ -105,13 +105,13 @@ def _check_reasoning_returned(request: ApiRequest) -> ApiError | None:
 
 
 def _respond(request: ApiRequest, answer: ScriptedAnswer) -> SimulatedResponse:
-    return chat.respond(
+    return chat_completions.respond(
         request, answer, reasoning_in_field(answer, "reasoning_content", _thinking_on(request))
     )
 
 
 def _list_models(request: ApiRequest) -> Json | ApiError:
-    return chat.model_list(list(MODELS))
+    return chat_completions.model_list(list(MODELS))
 
 
 def _error_body(error: ApiError) -> Json:
@@ -151,9 +151,9 @@ API = SimulatedApi(
     base_path="/v1",
     path_pattern=r"/v1/chat/completions",
     rules=RULES,
-    read_prompt=chat.read_prompt,
+    read_prompt=chat_completions.read_prompt,
     respond=_respond,
     error_body=_error_body,
-    interruption=chat.interruption,
+    interruption=chat_completions.interruption,
     lookups=(Lookup("GET", r"/v1/models", _list_models),),
 )

@@ -1,6 +1,6 @@
 """OpenAI Chat Completions: it reasons, counts it, and shows none of it."""
 
-from thinkaloud.simulators import chat, openai_shared
+from thinkaloud.simulators import chat_completions, openai_models
 from thinkaloud.simulators.api import (
     ApiError,
     ApiRequest,
@@ -10,14 +10,14 @@ from thinkaloud.simulators.api import (
     SimulatedResponse,
     split_names,
 )
-from thinkaloud.simulators.chat import (
+from thinkaloud.simulators.chat_completions import (
     MESSAGE_FIELDS,
     ThoughtParts,
     check_calls,
     check_messages,
     request_messages,
 )
-from thinkaloud.simulators.openai_shared import (
+from thinkaloud.simulators.openai_models import (
     check_effort,
     check_key,
     check_model,
@@ -88,7 +88,7 @@ def _check_tools_with_reasoning(request: ApiRequest) -> ApiError | None:
 
 def _respond(request: ApiRequest, answer: ScriptedAnswer) -> SimulatedResponse:
     reasons = request_effort(request) != "none"
-    return chat.respond(
+    return chat_completions.respond(
         request, answer, ThoughtParts(tokens=count_tokens(*answer.thoughts) if reasons else 0)
     )
 
@@ -123,9 +123,9 @@ API = SimulatedApi(
     base_path="/v1",
     path_pattern=r"/v1/chat/completions",
     rules=RULES,
-    read_prompt=chat.read_prompt,
+    read_prompt=chat_completions.read_prompt,
     respond=_respond,
-    error_body=openai_shared.error_body,
-    interruption=chat.interruption,
-    lookups=(Lookup("GET", r"/v1/models(?:/(?P<model>[^/]+))?", openai_shared.list_models),),
+    error_body=openai_models.error_body,
+    interruption=chat_completions.interruption,
+    lookups=(Lookup("GET", r"/v1/models(?:/(?P<model>[^/]+))?", openai_models.list_models),),
 )

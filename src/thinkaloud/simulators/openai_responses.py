@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from thinkaloud.simulators import openai_shared, responses_rules
+from thinkaloud.simulators import openai_models, openai_responses_rules
 from thinkaloud.simulators.api import (
     ApiRequest,
     Json,
@@ -14,8 +14,8 @@ from thinkaloud.simulators.api import (
     objects,
     sse_event,
 )
-from thinkaloud.simulators.openai_shared import request_effort
-from thinkaloud.simulators.responses_rules import input_items
+from thinkaloud.simulators.openai_models import request_effort
+from thinkaloud.simulators.openai_responses_rules import input_items
 from thinkaloud.simulators.script import (
     OfferedTool,
     ReceivedPrompt,
@@ -208,10 +208,10 @@ API = SimulatedApi(
     name="openai-responses",
     base_path="/v1",
     path_pattern=r"/v1/responses",
-    rules=responses_rules.RULES,
+    rules=openai_responses_rules.RULES,
     read_prompt=_read_prompt,
     respond=_respond,
-    error_body=openai_shared.error_body,
+    error_body=openai_models.error_body,
     interruption=_interruption,
-    lookups=(Lookup("GET", r"/v1/models(?:/(?P<model>[^/]+))?", openai_shared.list_models),),
+    lookups=(Lookup("GET", r"/v1/models(?:/(?P<model>[^/]+))?", openai_models.list_models),),
 )

@@ -1,6 +1,6 @@
 """OpenRouter: every thought twice, as `reasoning` and as `reasoning_details` that must go back unread."""
 
-from thinkaloud.simulators import chat, openrouter_rules
+from thinkaloud.simulators import chat_completions, openrouter_rules
 from thinkaloud.simulators.api import (
     ApiError,
     ApiRequest,
@@ -11,10 +11,10 @@ from thinkaloud.simulators.api import (
     compact_json,
     sse_event,
 )
-from thinkaloud.simulators.chat import ThoughtParts
+from thinkaloud.simulators.chat_completions import ThoughtParts
 from thinkaloud.simulators.openrouter_rules import MODELS, model_row, reasoning_options, request_effort
 from thinkaloud.simulators.script import ScriptedAnswer, count_tokens, split_words
-from thinkaloud.simulators.signing import fingerprint
+from thinkaloud.simulators.seals import fingerprint
 
 
 def _reasoning_details(request: ApiRequest, answer: ScriptedAnswer) -> list[Json]:
@@ -79,7 +79,7 @@ def _thought_parts(request: ApiRequest, answer: ScriptedAnswer) -> ThoughtParts:
 
 def _respond(request: ApiRequest, answer: ScriptedAnswer) -> SimulatedResponse:
     thought = _thought_parts(request, answer)
-    response = chat.respond(request, answer, thought, usage_always=True)
+    response = chat_completions.respond(request, answer, thought, usage_always=True)
     details = thought.fields.get("reasoning_details")
     for call in response.body["choices"][0]["message"].get("tool_calls", ()):
         if details is not None:
@@ -110,7 +110,7 @@ API = SimulatedApi(
     base_path="/api/v1",
     path_pattern=r"/api/v1/chat/completions",
     rules=openrouter_rules.RULES,
-    read_prompt=chat.read_prompt,
+    read_prompt=chat_completions.read_prompt,
     respond=_respond,
     error_body=_error_body,
     interruption=_interruption,

@@ -3,8 +3,8 @@
 from typing import NamedTuple
 
 from thinkaloud.simulators.api import ApiError, ApiRequest, Json, Rule, mapping, objects
-from thinkaloud.simulators.chat import check_calls, check_messages, request_messages, tool_calls
-from thinkaloud.simulators.signing import fingerprint
+from thinkaloud.simulators.chat_completions import check_calls, check_messages, request_messages, tool_calls
+from thinkaloud.simulators.seals import fingerprint
 
 _EFFORTS = ("max", "xhigh", "high", "medium", "low", "minimal", "none")
 _DETAIL_FORMATS = {

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from thinkaloud.simulators.fitting import schema_value
+from thinkaloud.simulators.schema_values import schema_value
 
 _WORD_PATTERN = re.compile(r"\s*\S+\s?|\s+")
 _BREAKING_FAULTS = {"status", "overload", "cut", "garbage", "gzip_bomb", "endless_line", "html", "empty"}

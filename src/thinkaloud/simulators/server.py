@@ -27,7 +27,7 @@ from thinkaloud.simulators.api import (
     first_violation,
 )
 from thinkaloud.simulators.script import Fault, Script, ScriptedAnswer
-from thinkaloud.simulators.signing import SigningKey
+from thinkaloud.simulators.seals import SigningKey
 
 MAX_BODY_BYTES = 32 * 1024 * 1024
 

@@ -3,7 +3,7 @@
 It serves whatever it was started with, so every name is served but one that begins with `missing`.
 """
 
-from thinkaloud.simulators import chat
+from thinkaloud.simulators import chat_completions
 from thinkaloud.simulators.api import (
     ApiError,
     ApiRequest,
@@ -14,7 +14,7 @@ from thinkaloud.simulators.api import (
     SimulatedResponse,
     mapping,
 )
-from thinkaloud.simulators.chat import ThoughtParts, check_messages, reasoning_in_field
+from thinkaloud.simulators.chat_completions import ThoughtParts, check_messages, reasoning_in_field
 from thinkaloud.simulators.script import ScriptedAnswer, count_tokens
 
 MODELS = ["qwen3-8b", "qwen3-8b-raw", "qwen3.5-9b-prefilled", "gpt-oss-20b", "llama-3.1-8b"]
@@ -58,16 +58,16 @@ def _check_effort(request: ApiRequest) -> ApiError | None:
 def _respond(request: ApiRequest, answer: ScriptedAnswer) -> SimulatedResponse:
     text = "" if answer.redacted else "\n\n".join(answer.thoughts)
     if not _thinking_on(request) or not text:
-        return chat.respond(request, answer, ThoughtParts())
+        return chat_completions.respond(request, answer, ThoughtParts())
     if "raw" in request.model or "prefilled" in request.model:
         opening_tag = "" if "prefilled" in request.model else "<think>\n"
-        return chat.respond(
+        return chat_completions.respond(
             request,
             answer,
             ThoughtParts(tagged_text=f"{opening_tag}{text}\n</think>\n\n", tokens=count_tokens(text)),
         )
     shown = request.body.get("include_reasoning", True) is not False
-    return chat.respond(request, answer, reasoning_in_field(answer, "reasoning", shown))
+    return chat_completions.respond(request, answer, reasoning_in_field(answer, "reasoning", shown))
 
 
 def _error_body(error: ApiError) -> Json:
@@ -78,7 +78,7 @@ def _error_body(error: ApiError) -> Json:
 
 
 def _list_models(request: ApiRequest) -> Json | ApiError:
-    return chat.model_list(MODELS)
+    return chat_completions.model_list(MODELS)
 
 
 RULES = (
@@ -93,9 +93,9 @@ API = SimulatedApi(
     base_path="/v1",
     path_pattern=r"/v1/chat/completions",
     rules=RULES,
-    read_prompt=chat.read_prompt,
+    read_prompt=chat_completions.read_prompt,
     respond=_respond,
     error_body=_error_body,
-    interruption=chat.interruption,
+    interruption=chat_completions.interruption,
     lookups=(Lookup("GET", r"/v1/models", _list_models),),
 )

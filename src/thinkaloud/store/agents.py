@@ -13,7 +13,7 @@ from sqlalchemy import delete as delete_rows
 
 from thinkaloud.canon import Refused
 from thinkaloud.store import ids
-from thinkaloud.store.paging import make_page, rows_to_fetch, sort_key_after
+from thinkaloud.store.pages import make_page, rows_to_fetch, sort_key_after
 from thinkaloud.store.rows import AgentSpec, Owner, Page, StoredAgent
 from thinkaloud.store.schema import agents, members, workspaces
 from thinkaloud.store.texts import json_text, quoted, storable

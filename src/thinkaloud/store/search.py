@@ -28,12 +28,12 @@ from sqlalchemy import (
 
 from thinkaloud.canon import Kind, Refused
 from thinkaloud.store import search_sqlite
-from thinkaloud.store.paging import encode_cursor, rows_to_fetch, sort_key_after
+from thinkaloud.store.pages import encode_cursor, rows_to_fetch, sort_key_after
 from thinkaloud.store.rows import Owner, Page, Role, SearchHit, SearchKind
 from thinkaloud.store.schema import facts, messages, parts, search_rows, sessions, turns
-from thinkaloud.store.search_folding import FOLD_VERSION, normalize_text
+from thinkaloud.store.search_normalize import FOLD_VERSION, normalize_text
+from thinkaloud.store.search_query import Phrase, parse_query
 from thinkaloud.store.search_snippets import make_snippet
-from thinkaloud.store.search_words import Phrase, parse_query
 
 FOLD_VERSION_FACT = "search_fold_version"
 BATCH_SIZE = 200

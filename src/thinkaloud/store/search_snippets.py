@@ -9,8 +9,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
-from thinkaloud.store.search_words import Phrase, find_phrases
-from thinkaloud.view.graphemes import ELLIPSIS, first_code_points, last_code_points
+from thinkaloud.store.search_query import Phrase, find_phrases
+from thinkaloud.view.text import ELLIPSIS, first_code_points, last_code_points
 
 CONTEXT_BEFORE = 50
 SNIPPET_LENGTH = 160

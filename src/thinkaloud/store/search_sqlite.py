@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection, text
 
-from thinkaloud.store.search_words import Phrase
+from thinkaloud.store.search_query import Phrase
 
 IndexEntry = dict[str, int | str]
 """`key`, `norm` (folded text) and `tags`."""

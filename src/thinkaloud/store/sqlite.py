@@ -21,7 +21,7 @@ from sqlalchemy.pool import QueuePool, StaticPool
 from thinkaloud.canon import Refused
 from thinkaloud.store.database import Batch, DatabaseInUse, NotSaved, Query, T
 from thinkaloud.store.file_lock import FileLock
-from thinkaloud.store.migrating import migrate
+from thinkaloud.store.migrate import migrate
 
 READER_THREADS = 4
 BUSY_TIMEOUT_MS = 5_000

@@ -9,8 +9,7 @@ from typing import Protocol
 import msgspec
 
 from thinkaloud.canon import BlockEnded, Entry
-from thinkaloud.surfaces.terminal import TerminalCleaner, clean
-from thinkaloud.surfaces.wrapping import LineWrapper
+from thinkaloud.surfaces.terminal import LineWrapper, TerminalCleaner, clean
 from thinkaloud.transcript import Turn, apply
 from thinkaloud.view import Channel, PlainRenderer, view
 

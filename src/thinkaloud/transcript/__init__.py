@@ -1,9 +1,9 @@
 """The reducer: entries in, a turn out; the way back; and what can be measured on a turn."""
 
 from thinkaloud.transcript.callbacks import Callbacks, Handler
-from thinkaloud.transcript.clock import ThinkingTime, thinking_time
+from thinkaloud.transcript.closing import events_to_end_blocks, events_to_end_turn
 from thinkaloud.transcript.reducer import apply, fold
-from thinkaloud.transcript.stopping import events_to_end_blocks, events_to_end_turn
+from thinkaloud.transcript.timing import ThinkingTime, thinking_time
 from thinkaloud.transcript.turn import (
     CALL_KINDS,
     PAUSE_TURN,
@@ -15,7 +15,7 @@ from thinkaloud.transcript.turn import (
     Reply,
     Turn,
 )
-from thinkaloud.transcript.unfolding import has_timestamps, unfold
+from thinkaloud.transcript.unfold import has_timestamps, unfold
 
 __all__ = [
     "CALL_KINDS",

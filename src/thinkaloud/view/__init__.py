@@ -1,10 +1,9 @@
-"""A turn into what a surface says: policy, open rule, words, previews, the view, projections; and files."""
+"""Turns into what a surface shows: display policy, open rule, words, previews and projections."""
 
-from thinkaloud.view.graphemes import columns_of
-from thinkaloud.view.notices import notice
-from thinkaloud.view.opening import PANEL, open_state, toggle_all
-from thinkaloud.view.plain_lines import Channel, PlainRenderer, plain_lines
+from thinkaloud.view.labels import notice
+from thinkaloud.view.plain import Channel, PlainRenderer, plain_lines
 from thinkaloud.view.policy import (
+    PANEL,
     PRESETS,
     AfterComplete,
     HeaderStyle,
@@ -12,11 +11,12 @@ from thinkaloud.view.policy import (
     OpenState,
     Policy,
     RememberScope,
+    open_state,
     preset,
     read_policy,
+    toggle_all,
     toggle_thinking,
 )
-from thinkaloud.view.preview import count_words, preview, tail
 from thinkaloud.view.projections import (
     GatewayAnswer,
     ReasoningBlock,
@@ -24,18 +24,16 @@ from thinkaloud.view.projections import (
     TextPart,
     ThinkingBlock,
     ThinkingStep,
+    copy_text,
     gateway_answer,
+    speech_text,
     thinking_block,
+    title_text,
 )
-from thinkaloud.view.session_from_markdown import read_markdown
-from thinkaloud.view.session_json import read_json, write_json
-from thinkaloud.view.session_markdown import ThinkingStyle, write_markdown
-from thinkaloud.view.session_record import Exchange, SessionRecord, without_thoughts
-from thinkaloud.view.standing import HiddenReason, ThinkingState
-from thinkaloud.view.steps import StepView
+from thinkaloud.view.state import HiddenReason, ThinkingState
 from thinkaloud.view.summary import SummaryBy, summary_line
-from thinkaloud.view.texts import copy_text, speech_text, title_text
-from thinkaloud.view.thinking import BlockView, ThinkingView, view
+from thinkaloud.view.text import columns_of, count_words, preview, tail
+from thinkaloud.view.thinking import BlockView, StepView, ThinkingView, view
 from thinkaloud.view.words import LOCALES, Words
 
 __all__ = [
@@ -45,7 +43,6 @@ __all__ = [
     "AfterComplete",
     "BlockView",
     "Channel",
-    "Exchange",
     "GatewayAnswer",
     "HeaderStyle",
     "HiddenReason",
@@ -56,14 +53,12 @@ __all__ = [
     "ReasoningBlock",
     "ReasoningMeta",
     "RememberScope",
-    "SessionRecord",
     "StepView",
     "SummaryBy",
     "TextPart",
     "ThinkingBlock",
     "ThinkingState",
     "ThinkingStep",
-    "ThinkingStyle",
     "ThinkingView",
     "Words",
     "columns_of",
@@ -75,8 +70,6 @@ __all__ = [
     "plain_lines",
     "preset",
     "preview",
-    "read_json",
-    "read_markdown",
     "read_policy",
     "speech_text",
     "summary_line",
@@ -86,7 +79,4 @@ __all__ = [
     "toggle_all",
     "toggle_thinking",
     "view",
-    "without_thoughts",
-    "write_json",
-    "write_markdown",
 ]

@@ -10,9 +10,8 @@ from collections.abc import Iterator
 from enum import StrEnum
 
 from thinkaloud.transcript import Block, Turn
-from thinkaloud.view.graphemes import first_code_points, first_columns
-from thinkaloud.view.preview import count_words, plain_line
-from thinkaloud.view.standing import visible_thoughts
+from thinkaloud.view.state import visible_thoughts
+from thinkaloud.view.text import count_words, first_code_points, first_columns, plain_line
 
 SUMMARY_COLUMNS = 120
 READ_AHEAD = 2000

@@ -11,7 +11,7 @@ from thinkaloud.wire.frames import (
     WireLimitExceeded,
     WireLimits,
 )
-from thinkaloud.wire.json_values import JsonArrayDecoder, JsonDecoder, NdjsonDecoder, valid_json
+from thinkaloud.wire.json_frames import JsonArrayDecoder, JsonDecoder, NdjsonDecoder, valid_json
 from thinkaloud.wire.lines import BOM
 from thinkaloud.wire.sniff import sniff_framing
 from thinkaloud.wire.sse import SseDecoder

@@ -7,7 +7,7 @@ import re
 
 from thinkaloud.wire.aws import AwsEventStreamDecoder, valid_prelude
 from thinkaloud.wire.frames import KIB, Framing
-from thinkaloud.wire.json_values import JsonArrayDecoder, JsonDecoder, NdjsonDecoder, valid_json
+from thinkaloud.wire.json_frames import JsonArrayDecoder, JsonDecoder, NdjsonDecoder, valid_json
 from thinkaloud.wire.lines import BOM
 from thinkaloud.wire.sse import SseDecoder
 from thinkaloud.wire.text import TextDecoder

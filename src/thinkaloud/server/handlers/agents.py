@@ -9,11 +9,11 @@ import msgspec
 from thinkaloud.canon import Refused
 from thinkaloud.canon.requests import ThinkingLevel, ToolDefinition
 from thinkaloud.client.prepare import Options, prepare
-from thinkaloud.server.agent_bodies import AgentBody, AgentPage, GatewayAgent, NewAgent, ToolBody
-from thinkaloud.server.assembling import available_tools, refuse_unknown_tools, thinking_setting
-from thinkaloud.server.bodies import PageQuery
-from thinkaloud.server.refusals import NotFound
-from thinkaloud.server.routing import RouteRequest, RouteResponse
+from thinkaloud.server.agent_schemas import AgentBody, AgentPage, GatewayAgent, NewAgent, ToolBody
+from thinkaloud.server.endpoint import RouteRequest, RouteResponse
+from thinkaloud.server.errors import NotFound
+from thinkaloud.server.prepare import available_tools, refuse_unknown_tools, thinking_setting
+from thinkaloud.server.schemas import PageQuery
 from thinkaloud.store import agents
 from thinkaloud.store.rows import AgentSpec, StoredAgent
 from thinkaloud.view import preset

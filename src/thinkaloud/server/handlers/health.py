@@ -1,8 +1,8 @@
 """Whether the gateway lives, whether it can be used, what it has counted, and the document of its routes."""
 
-from thinkaloud.server.bodies import Health
+from thinkaloud.server.endpoint import RouteRequest, RouteResponse
 from thinkaloud.server.metrics import MEDIA_TYPE
-from thinkaloud.server.routing import RouteRequest, RouteResponse
+from thinkaloud.server.schemas import Health
 
 UNAVAILABLE = 503
 

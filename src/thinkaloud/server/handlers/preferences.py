@@ -3,9 +3,9 @@
 import msgspec
 
 from thinkaloud.canon import UnknownLocale
-from thinkaloud.server.bodies import NewPreferences, WorkspaceBody, WorkspaceList
-from thinkaloud.server.routing import RouteRequest
-from thinkaloud.store import people, preferences
+from thinkaloud.server.endpoint import RouteRequest
+from thinkaloud.server.schemas import NewPreferences, WorkspaceBody, WorkspaceList
+from thinkaloud.store import preferences, users
 from thinkaloud.store.rows import Preferences
 from thinkaloud.view import LOCALES, read_policy
 
@@ -37,7 +37,7 @@ async def replace(request: RouteRequest) -> Preferences:
 async def list_workspaces(request: RouteRequest) -> WorkspaceList:
     """The workspaces that one is in; sessions, agents and preferences are those of one of them."""
     owner = request.owner
-    memberships = await request.gateway.database.read(lambda conn: people.workspaces_of(conn, owner.user))
+    memberships = await request.gateway.database.read(lambda conn: users.workspaces_of(conn, owner.user))
     return WorkspaceList(
         items=tuple(WorkspaceBody(id=workspace.id, name=workspace.name) for workspace in memberships),
         current=next(workspace.id for workspace in memberships if workspace.key == owner.workspace),

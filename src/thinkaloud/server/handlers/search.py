@@ -1,7 +1,7 @@
 """Search in what one has asked and been told; in thoughts only when they are named."""
 
-from thinkaloud.server.bodies import SEARCH_SCOPES, HitPage, SearchQuery
-from thinkaloud.server.routing import RouteRequest
+from thinkaloud.server.endpoint import RouteRequest
+from thinkaloud.server.schemas import SEARCH_SCOPES, HitPage, SearchQuery
 from thinkaloud.store import search
 
 

@@ -5,7 +5,10 @@ from msgspec import UNSET
 from sqlalchemy import Connection
 
 from thinkaloud.canon import Refused
-from thinkaloud.server.bodies import (
+from thinkaloud.server.endpoint import RouteRequest, RouteResponse
+from thinkaloud.server.errors import NotFound
+from thinkaloud.server.prepare import images_of
+from thinkaloud.server.schemas import (
     BlockBody,
     MessageBody,
     MessagePage,
@@ -18,9 +21,6 @@ from thinkaloud.server.bodies import (
     SessionWithTurns,
     TurnSummary,
 )
-from thinkaloud.server.preparing import images_of
-from thinkaloud.server.refusals import NotFound
-from thinkaloud.server.routing import RouteRequest, RouteResponse
 from thinkaloud.store import agents, sessions, turns
 from thinkaloud.store.messages import messages_of
 from thinkaloud.store.rows import Page, Session, StoredMessage, TurnRow

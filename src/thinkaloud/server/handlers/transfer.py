@@ -12,20 +12,19 @@ import msgspec
 from sqlalchemy import Connection
 
 from thinkaloud.canon import Refused, UsageReported
-from thinkaloud.server.bodies import ExportQuery, SessionBody
+from thinkaloud.export.markdown import ThinkingStyle, write_markdown
+from thinkaloud.export.markdown_reader import read_markdown
+from thinkaloud.export.record import Exchange, SessionRecord, read_json, write_json
+from thinkaloud.server.endpoint import RouteRequest, RouteResponse
+from thinkaloud.server.errors import BadRequest, PayloadTooLarge
 from thinkaloud.server.handlers.sessions import request_session, session_body
-from thinkaloud.server.preparing import turns_with_messages
-from thinkaloud.server.refusals import BadRequest, PayloadTooLarge
-from thinkaloud.server.routing import RouteRequest, RouteResponse
-from thinkaloud.store import folding, preferences, sessions, turns
+from thinkaloud.server.prepare import turns_with_messages
+from thinkaloud.server.schemas import ExportQuery, SessionBody
+from thinkaloud.store import finish, preferences, sessions, turns
+from thinkaloud.store.archive import log_entries
 from thinkaloud.store.rows import Owner, Role, Session, StoredMessage, TurnRow, TurnState
-from thinkaloud.store.stored import log_entries
 from thinkaloud.store.turns import TurnRequest
 from thinkaloud.view import Words
-from thinkaloud.view.session_from_markdown import read_markdown
-from thinkaloud.view.session_json import read_json, write_json
-from thinkaloud.view.session_markdown import ThinkingStyle, write_markdown
-from thinkaloud.view.session_record import Exchange, SessionRecord
 
 MAX_TURNS = 2_000
 """Of one file: it takes half a minute to keep them."""
@@ -85,7 +84,7 @@ def _save_exchanges(conn: Connection, session: Session, exchanges: tuple[Exchang
             messages=exchange.asked, model=exchange.model, provider=exchange.provider, prefix=exchange.prefix
         )
         created_ms = now_ms if exchange.created_ms is None else exchange.created_ms
-        folding.save_imported(conn, session, turn_request, exchange.entries, created_ms=created_ms)
+        finish.save_imported(conn, session, turn_request, exchange.entries, created_ms=created_ms)
 
 
 def _render(conn: Connection, session: Session, query: ExportQuery) -> tuple[_TurnMessages, bytes]:

@@ -6,11 +6,11 @@ import msgspec
 
 from thinkaloud.agents.prices import cost_of
 from thinkaloud.agents.run import waits_for_approval
-from thinkaloud.server.bodies import TurnBody, TurnSummary, WaitingCall
+from thinkaloud.server.endpoint import RouteRequest, RouteResponse
+from thinkaloud.server.errors import Conflict, NotFound
 from thinkaloud.server.handlers.sessions import request_session, turn_summary
-from thinkaloud.server.live_turn import visible_turn
-from thinkaloud.server.refusals import Conflict, NotFound
-from thinkaloud.server.routing import RouteRequest, RouteResponse
+from thinkaloud.server.running_turn import visible_turn
+from thinkaloud.server.schemas import TurnBody, TurnSummary, WaitingCall
 from thinkaloud.store import preferences, sessions, turns
 from thinkaloud.store.messages import messages_of, timestamps_of, turn_of
 from thinkaloud.store.rows import Role, TurnRow, TurnState

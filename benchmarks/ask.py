@@ -1,0 +1,240 @@
+"""What one chunk of a streamed answer costs the asking process: our client beside httpx with json.loads.
+
+Both ask the same server on this machine, which runs in a process of its own, and both must come to the same
+words. Processor time is counted, not the clock on the wall; rounds take turns, and the least of them counts.
+"Paced" sends each chunk by itself, as models do; "burst" sends all as fast as they are taken.
+"""
+
+import asyncio
+import gc
+import json
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from importlib.util import find_spec
+from typing import NamedTuple
+
+import aiohttp
+import msgspec
+
+from benchmarks.report import Section
+from thinkaloud.canon import BlockGrew, Kind
+from thinkaloud.canon.events import BlockStarted
+from thinkaloud.canon.requests import Request, UserMessage
+from thinkaloud.catalog.rows import (
+    AuthScheme,
+    Model,
+    Provider,
+    ReplayForm,
+    ReplayRow,
+    Route,
+    RowSource,
+    ThinkingSupport,
+)
+from thinkaloud.client import Client, Options, PreparedRequest, stream
+
+TITLE = "Asking: one chunk of an answer"
+CHUNK_INTERVAL_S = 0.0004
+WORDS = ["The ", "quick ", "brown ", "fox ", "jumps "]
+FACT = RowSource(as_of="2026-01-01", source="this benchmark")
+
+ThoughtAndAnswer = tuple[str, str]
+Ask = Callable[[str, int], Awaitable[ThoughtAndAnswer]]
+
+
+class ChunkCost(NamedTuple):
+    """Microseconds of processor time per chunk; `alone` is for the bytes, which nobody can do without."""
+
+    thinkaloud: float
+    httpx: float
+    bytes_only: float
+
+
+def frames(count: int) -> list[bytes]:
+    """A chat completion in chunks, half of it thought, each in its own HTTP chunk."""
+    chunks = []
+    for number in range(count):
+        name = "reasoning_content" if number < count // 2 else "content"
+        delta = {"role": "assistant", name: WORDS[number % len(WORDS)]}
+        chunks.append({"choices": [{"index": 0, "delta": delta, "finish_reason": None}]})
+    chunks.append({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
+    common = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": "m-1"}
+    lines = [json.dumps({**common, **chunk}) for chunk in chunks] + ["[DONE]"]
+    events = [f"data: {line}\n\n".encode() for line in lines]
+    return [b"%x\r\n%s\r\n" % (len(event), event) for event in events] + [b"0\r\n\r\n"]
+
+
+def answer(connection: socket.socket) -> None:
+    """Answer requests for /burst/COUNT and /paced/COUNT until the other side has gone."""
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+    with connection, connection.makefile("rb") as lines:
+        while line := lines.readline():
+            _, pace, count, *_ = line.split()[1].decode().split("/")
+            length = 0
+            while (header := lines.readline()) not in (b"\r\n", b""):
+                name, _, value = header.lower().partition(b":")
+                length = int(value) if name == b"content-length" else length
+            lines.read(length)
+            connection.sendall(head)
+            if pace == "burst":
+                connection.sendall(b"".join(frames(int(count))))
+                continue
+            for frame in frames(int(count)):
+                connection.sendall(frame)
+                time.sleep(CHUNK_INTERVAL_S)
+
+
+def serve() -> None:
+    """Serve on a free port of this machine, and say which."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        print(server.getsockname()[1], flush=True)
+        while True:
+            threading.Thread(target=answer, args=(server.accept()[0],), daemon=True).start()
+
+
+def expected_texts(count: int) -> ThoughtAndAnswer:
+    words = [WORDS[number % len(WORDS)] for number in range(count)]
+    return "".join(words[: count // 2]), "".join(words[count // 2 :])
+
+
+@asynccontextmanager
+async def thinkaloud_client(port: int) -> AsyncIterator[Ask]:
+    """Our client: bytes, frames, events, with all limits and timeouts on."""
+    base_url = f"http://127.0.0.1:{port}"
+    provider = Provider(
+        name="bench", dialect="openai_chat", base_url=base_url, auth=AuthScheme.NONE, local=True, fact=FACT
+    )
+    route = Route(
+        provider=provider,
+        model=Model(id="m-1", thinking=ThinkingSupport.ALWAYS, fact=FACT),
+        model_id="m-1",
+        replay=ReplayRow(name="none", form=ReplayForm.NONE),
+    )
+    request = Request(model="m-1", messages=(UserMessage("Go."),))
+
+    async with Client() as client:
+
+        async def ask(pace: str, count: int) -> ThoughtAndAnswer:
+            there = msgspec.structs.replace(provider, base_url=f"{base_url}/{pace}/{count}")
+            prepared = PreparedRequest(msgspec.structs.replace(route, provider=there), request)
+            kinds: dict[int, Kind] = {}
+            texts: dict[Kind, list[str]] = {kind: [] for kind in Kind}
+            async for event in stream(prepared, options=Options(client=client)):
+                if type(event) is BlockGrew:
+                    texts[kinds[event.block]].append(event.text)
+                elif type(event) is BlockStarted:
+                    kinds[event.block] = event.kind
+            return "".join(texts[Kind.REASONING]), "".join(texts[Kind.TEXT])
+
+        yield ask
+
+
+@asynccontextmanager
+async def httpx_client(port: int) -> AsyncIterator[Ask]:
+    """httpx, lines, json.loads: what a script does, with neither limits nor blocks."""
+    import httpx
+
+    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", trust_env=False) as client:
+
+        async def ask(pace: str, count: int) -> ThoughtAndAnswer:
+            thought: list[str] = []
+            text: list[str] = []
+            async with client.stream("POST", f"/{pace}/{count}", content=b"{}") as response:
+                async for line in response.aiter_lines():
+                    if not line.startswith("data: ") or line == "data: [DONE]":
+                        continue
+                    delta = json.loads(line[6:])["choices"][0]["delta"]
+                    if text_delta := delta.get("reasoning_content"):
+                        thought.append(text_delta)
+                    elif text_delta := delta.get("content"):
+                        text.append(text_delta)
+            return "".join(thought), "".join(text)
+
+        yield ask
+
+
+@asynccontextmanager
+async def bytes_only_client(port: int) -> AsyncIterator[Ask]:
+    """aiohttp and nothing else: the bytes are taken and thrown away."""
+    async with aiohttp.ClientSession(f"http://127.0.0.1:{port}") as session:
+
+        async def ask(pace: str, count: int) -> ThoughtAndAnswer:
+            async with session.post(f"/{pace}/{count}", data=b"{}") as response:
+                while await response.content.readany():
+                    pass
+            return expected_texts(count)
+
+        yield ask
+
+
+async def microseconds_per_chunk(ask: Ask, pace: str, count: int) -> float:
+    """Microseconds per chunk of one answer, which must be right."""
+    gc.collect()
+    gc.disable()
+    try:
+        started = time.process_time()
+        texts = await ask(pace, count)
+        seconds = time.process_time() - started
+    finally:
+        gc.enable()
+    if texts != expected_texts(count):
+        raise SystemExit(f"a wrong answer, so its time means nothing: {str(texts)[:80]}")
+    return seconds / count * 1e6
+
+
+async def race(port: int, count: int, rounds: int) -> dict[str, ChunkCost]:
+    async with (
+        thinkaloud_client(port) as ask_thinkaloud,
+        httpx_client(port) as ask_httpx,
+        bytes_only_client(port) as ask_bytes_only,
+    ):
+        clients = (ask_thinkaloud, ask_httpx, ask_bytes_only)
+        costs = {}
+        for pace in ("paced", "burst"):
+            for ask in clients:
+                await microseconds_per_chunk(ask, pace, 10)
+            rounds_us = [
+                [await microseconds_per_chunk(ask, pace, count) for ask in clients] for _ in range(rounds)
+            ]
+            costs[pace] = ChunkCost(*map(min, zip(*rounds_us, strict=True)))
+        return costs
+
+
+def measure(count: int, rounds: int) -> dict[str, ChunkCost]:
+    """The cost of a chunk for both, paced and in a burst."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "benchmarks.ask"], stdout=subprocess.PIPE, text=True
+    ) as server:
+        try:
+            assert server.stdout is not None
+            port = int(server.stdout.readline())
+            return asyncio.run(race(port, count, rounds))
+        finally:
+            server.kill()
+
+
+def cost_table(costs: dict[str, ChunkCost]) -> str:
+    """The result as a markdown table."""
+    rows = ["| µs of processor per chunk | Thinkaloud | httpx + json | ratio | bytes alone (aiohttp) |"]
+    rows += ["| --- | ---: | ---: | ---: | ---: |"]
+    rows += [
+        f"| {pace} | {cost.thinkaloud:.1f} | {cost.httpx:.1f} | {cost.httpx / cost.thinkaloud:.1f} | {cost.bytes_only:.1f} |"
+        for pace, cost in costs.items()
+    ]
+    return "\n".join(rows)
+
+
+def section(count: int, rounds: int) -> Section:
+    """The answer, for the report."""
+    if find_spec("httpx") is None:
+        return Section(TITLE, "httpx is not installed here, so there is nothing to measure beside.")
+    return Section(TITLE, cost_table(measure(count, rounds)))
+
+
+if __name__ == "__main__":
+    serve()

@@ -1,0 +1,78 @@
+"""What it costs to begin: a fresh process that imports Thinkaloud, beside one that imports what many do.
+
+The processor time of the whole process is taken, and what an empty one costs is taken off.
+"""
+
+import resource
+import subprocess
+import sys
+import tempfile
+from importlib.util import find_spec
+from pathlib import Path
+
+from benchmarks.report import Section, WrongAnswer, table
+from benchmarks.response_bodies import Body, chat_body
+from benchmarks.timing import Timing, timing_of
+
+TITLE = "Starting up"
+BODY_SIZE = 100_000
+
+_EMPTY = "nothing"
+_COMMAND = "from thinkaloud.cli import main; raise SystemExit(main())"
+_IMPORTS = {
+    _EMPTY: "pass",
+    "`import json, asyncio`": "import json, asyncio",
+    "`import msgspec`": "import msgspec",
+    "`import thinkaloud`": "import thinkaloud",
+}
+
+
+def measure(*, rounds: int) -> Section:
+    """Start each of them afresh in every round."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "body.sse")
+        body = chat_body(BODY_SIZE // 520)
+        file.write_bytes(b"".join(body.events))
+        commands = {name: ["-c", code] for name, code in _IMPORTS.items()}
+        command = f"`thinkaloud read` of {body.size / 1000:.0f} KB"
+        if has_command := find_spec("thinkaloud.cli") is not None:
+            commands[command] = ["-c", _COMMAND, "read", str(file)]
+            _check(commands[command], body)
+        timings = _race_processes(commands, rounds)
+    empty_ms = timings[_EMPTY].least
+    rows = [
+        [name, f"{ms.least:.1f}", f"{ms.median:.1f}", f"{ms.least - empty_ms:.1f}"]
+        for name, ms in timings.items()
+    ]
+    if not has_command:
+        rows.append([command, "there is no such command yet"])
+    return Section(TITLE, table(("a fresh process with", "ms", "median", "more than nothing"), rows))
+
+
+def _race_processes(commands: dict[str, list[str]], rounds: int) -> dict[str, Timing]:
+    """Milliseconds of processor time; the first round only warms the file cache."""
+    milliseconds: dict[str, list[float]] = {name: [] for name in commands}
+    for _ in range(rounds + 1):
+        for name, arguments in commands.items():
+            seconds_before = _children_seconds()
+            _run_python(arguments)
+            milliseconds[name].append((_children_seconds() - seconds_before) * 1e3)
+    return {name: timing_of(seconds[1:]) for name, seconds in milliseconds.items()}
+
+
+def _children_seconds() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def _run_python(arguments: list[str]) -> bytes:
+    command = [sys.executable, *arguments]
+    completed = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    if completed.returncode:
+        raise WrongAnswer(f"{command} failed: {completed.stderr.decode(errors='replace')}")
+    return completed.stdout
+
+
+def _check(arguments: list[str], body: Body) -> None:
+    if body.answer.strip() not in _run_python(arguments).decode():
+        raise WrongAnswer("the command does not print the answer")

@@ -1,0 +1,319 @@
+"""Agents as people write them down: rows of TOML, ours first and then the user's, single fields overriding.
+
+An agent names its tools and does not bring them. What a name stands for is told beside the agents, by whoever
+owns the file: a Python function in `[functions]`, an MCP server in `[mcp.NAME]`. A row that cannot be read
+is refused with its file, its name and what to do.
+"""
+
+import importlib
+import math
+import sys
+from collections.abc import Collection, Iterator, Mapping
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import msgspec
+
+from thinkaloud.agents.builtin_tools import builtin_tools
+from thinkaloud.agents.mcp import McpServer
+from thinkaloud.agents.spec import Agent, RunLimits, assemble
+from thinkaloud.agents.tools import TOOL_NAME, Tool, from_function
+from thinkaloud.canon import Refused
+from thinkaloud.client.prepare import parse_thinking
+
+FILE_NAME = "agents.toml"
+SEARCH_SESSIONS = "search_sessions"
+"""A tool that only the gateway has: nobody else keeps sessions."""
+
+_Seconds = Annotated[float, msgspec.Meta(gt=0)]
+RowT = TypeVar("RowT", bound=msgspec.Struct)
+
+
+class AgentConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """`[agents.NAME]`: an agent, with its tools and assistants by name."""
+
+    model: Annotated[str, msgspec.Meta(min_length=1)]
+    name: str = ""
+    description: str = ""
+    system: str = ""
+    thinking: str | int = ""
+    max_tokens: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    summary_model: str = ""
+    tools: tuple[str, ...] = ()
+    assistants: tuple[str, ...] = ()
+    limits: RunLimits = RunLimits()
+    """TOML has no word for none: `seconds = inf` takes that limit away."""
+
+
+class McpConfig(McpServer, frozen=True, kw_only=True):
+    """`[mcp.NAME]`: an MCP server."""
+
+    timeout_s: _Seconds = 60.0
+
+
+class FunctionConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """`[functions.NAME]`, or `NAME = "module:function"` for short: a Python function."""
+
+    source: str = msgspec.field(name="from")
+    approval: bool = False
+    timeout_s: _Seconds = 60.0
+
+
+class AgentFile(msgspec.Struct, frozen=True):
+    """Every row there is, by name; `path` is the user's own file, where it may not be."""
+
+    agents: dict[str, AgentConfig]
+    mcp: dict[str, McpConfig]
+    functions: dict[str, FunctionConfig]
+    path: str = ""
+    sources: dict[tuple[str, str], str] = {}
+
+    def location(self, section: str, key: str) -> str:
+        """Where a row stands, to begin a complaint with."""
+        return f"{self.sources.get((section, key), self.path or FILE_NAME)}: [{section}.{key}]"
+
+    def row(self, name: str) -> AgentConfig:
+        """The row of an agent; refuses a name that none has."""
+        if name not in self.agents:
+            hint = f" Yours go into {self.path}." if self.path else ""
+            raise Refused(f"There is no agent {name!r}. There are: {', '.join(self.agents)}.{hint}")
+        return self.agents[name]
+
+    def tool_names(self, name: str) -> tuple[str, ...]:
+        """The tools that an agent and its assistants name, each once."""
+        seen: dict[str, AgentConfig] = {}
+        pending = [name]
+        while pending:
+            current = pending.pop()
+            if current not in seen:
+                seen[current] = self.row(current)
+                pending += seen[current].assistants
+        return tuple(dict.fromkeys(tool for row in seen.values() for tool in row.tools))
+
+
+def read_agents(path: Path) -> AgentFile:
+    """The agents that come along, with the user's file laid over them where there is one."""
+    if not path.is_file():
+        return msgspec.structs.replace(builtin_agents(), path=str(path))
+    try:
+        text = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = (isinstance(error, OSError) and error.strerror) or "it is not UTF-8 text"
+        raise Refused(f"{path} cannot be read: {reason}. Correct it, or move it away.") from None
+    return _parse({FILE_NAME: _builtin_text(), str(path): text}, str(path))
+
+
+@cache
+def builtin_agents() -> AgentFile:
+    """The agents that come along."""
+    return _parse({FILE_NAME: _builtin_text()})
+
+
+def build_agent(file: AgentFile, name: str, tools: Mapping[str, tuple[Tool, ...]]) -> Agent:
+    """An agent with its assistants; `tools` are those found for each name of `file.tools_of`."""
+
+    def lookup(key: str) -> tuple[Agent, tuple[str, ...]]:
+        row = file.row(key)
+        own_tools = dict.fromkeys(tool for tool_name in row.tools for tool in tools[tool_name])
+        return agent_from_config(key, row, tuple(own_tools)), row.assistants
+
+    try:
+        return assemble(name, lookup)
+    except Refused as error:
+        raise (
+            error if name not in file.agents else Refused(f"{file.location('agents', name)}: {error}")
+        ) from None
+
+
+def local_tools(file: AgentFile) -> Mapping[str, Tool]:
+    """The tools that run in this process: those that come along, and the functions of the file.
+
+    A function is imported when somebody first asks for it; `Refused` says what keeps it from being a tool.
+    """
+    return _LocalTools(file)
+
+
+class _LocalTools(Mapping[str, Tool]):
+    def __init__(self, file: AgentFile) -> None:
+        self._file = file
+        self._tools = builtin_tools()
+        self._builtin = tuple(self._tools)
+
+    def __getitem__(self, name: str) -> Tool:
+        if name not in self._tools:
+            location = self._file.location("functions", name)
+            self._tools[name] = _function_tool(name, self._file.functions[name], location, self._file.path)
+        return self._tools[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._tools or name in self._file.functions  # the inherited one would import it
+
+    def __iter__(self) -> Iterator[str]:
+        return iter((*self._builtin, *self._file.functions))
+
+    def __len__(self) -> int:
+        return len(self._builtin) + len(self._file.functions)
+
+
+def agent_from_config(key: str, row: AgentConfig, tools: tuple[Tool, ...] = ()) -> Agent:
+    """An agent without its assistants."""
+    seconds = row.limits.seconds
+    unlimited = seconds is not None and math.isinf(seconds)
+    return Agent(
+        name=row.name or key[:1].upper() + key[1:],
+        id=key,
+        description=row.description,
+        model=row.model,
+        system=row.system,
+        thinking=None if row.thinking == "" else row.thinking,
+        max_tokens=row.max_tokens,
+        summary_model=row.summary_model,
+        tools=tools,
+        limits=msgspec.structs.replace(row.limits, seconds=None) if unlimited else row.limits,
+    )
+
+
+def _function_tool(name: str, row: FunctionConfig, location: str, path: str) -> Tool:
+    module_name, _, attributes = row.source.partition(":")
+    if not module_name or not attributes:
+        raise Refused(
+            f'{location}: {row.source!r} does not say which function. Write from = "module:function".'
+        )
+    folder = str(Path(path).parent)
+    if path and folder not in sys.path:
+        sys.path.append(
+            folder
+        )  # at the end, so that a file beside agents.toml hides nothing that is installed
+    try:
+        function: Any = importlib.import_module(module_name)
+        for attribute in attributes.split("."):
+            function = getattr(function, attribute)
+    except (Exception, SystemExit) as error:  # noqa: BLE001 a module of the user's may raise anything
+        raise Refused(
+            f"{location}: {row.source} cannot be imported ({type(error).__name__}: {error}). Name a function "
+            f"of a package that is installed, or of a file in {folder}."
+        ) from None
+    try:
+        return from_function(function, name=name, approval=row.approval, timeout_s=row.timeout_s)
+    except Refused as error:
+        raise Refused(f"{location}: {error}") from None
+
+
+def _builtin_text() -> str:
+    return (resources.files("thinkaloud.agents") / FILE_NAME).read_text("utf-8")
+
+
+def _parse(texts: Mapping[str, str], path: str = "") -> AgentFile:
+    """The rows that these texts make together, by the names of their files, the user's last."""
+    rows: dict[str, dict[str, dict[str, Any]]] = {"agents": {}, "mcp": {}, "functions": {}}
+    sources: dict[tuple[str, str], str] = {}
+    for source, text in texts.items():
+        for section, key, fields in _parse_rows(text, source, rows):
+            rows[section].setdefault(key, {}).update(fields)
+            sources[section, key] = source
+
+    def decode_section(section: str, kind: type[RowT]) -> dict[str, RowT]:
+        return {
+            key: _decode_row(row, kind, f"{sources[section, key]}: [{section}.{key}]", key)
+            for key, row in rows[section].items()
+        }
+
+    file = AgentFile(
+        decode_section("agents", AgentConfig),
+        decode_section("mcp", McpConfig),
+        decode_section("functions", FunctionConfig),
+        path,
+        sources,
+    )
+    _check(file)
+    return file
+
+
+def _parse_rows(
+    text: str, source: str, known_sections: Collection[str]
+) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    try:
+        sections = msgspec.toml.decode(text, type=dict[str, Any])
+    except msgspec.DecodeError as error:
+        raise Refused(f"{source} is not TOML: {error}. Correct that line.") from None
+    for section, rows in sections.items():
+        if section not in known_sections:
+            raise Refused(
+                f"{source}: there is no section [{section}]. Use [agents.NAME], [mcp.NAME] and [functions]."
+            )
+        for key, fields in rows.items() if isinstance(rows, dict) else [("", rows)]:
+            if section == "functions" and isinstance(fields, str):
+                fields = {"from": fields}
+            if not isinstance(fields, dict):
+                raise Refused(
+                    f"{source}: [{section}] holds rows and nothing else. Write a table with a name, "
+                    f"[{section}.NAME]."
+                )
+            yield section, key, fields
+
+
+def _decode_row(fields: dict[str, Any], kind: type[RowT], location: str, key: str) -> RowT:
+    implied = {"name": key} if kind is McpConfig else {}
+    _refuse_unknown_fields(fields, kind, location, implied)
+    if isinstance(limits := fields.get("limits"), dict):
+        _refuse_unknown_fields(limits, RunLimits, f"{location[:-1]}.limits]")
+    try:
+        return msgspec.convert({**fields, **implied}, kind)
+    except msgspec.ValidationError as error:
+        raise Refused(f"{location}: {error}. Correct the field.") from None
+
+
+def _refuse_unknown_fields(
+    fields: Collection[str], kind: type[msgspec.Struct], location: str, implied: Collection[str] = ()
+) -> None:
+    known = [field.encode_name for field in msgspec.structs.fields(kind) if field.encode_name not in implied]
+    if unknown := [name for name in fields if name not in known]:
+        raise Refused(f"{location}: there is no field {unknown[0]!r}. A row may have: {', '.join(known)}.")
+
+
+def _check(file: AgentFile) -> None:
+    builtin_names = (*builtin_tools(), SEARCH_SESSIONS)
+    for section, keys in (("functions", file.functions), ("mcp", file.mcp)):
+        for key in keys:
+            location = file.location(section, key)
+            if not TOOL_NAME.fullmatch(key):
+                raise Refused(
+                    f"{location}: that cannot be a tool's name. Use 1 to 64 letters of ASCII, digits, _ and -."
+                )
+            if key in builtin_names or (section == "mcp" and key in file.functions):
+                raise Refused(f"{location}: another tool is called {key} already. Choose another name.")
+    for key, server in file.mcp.items():
+        if bool(server.command) == bool(server.url):
+            raise Refused(
+                f"{file.location('mcp', key)}: a server has either a command that starts it or the url where it "
+                'is. Write one of the two: command = ["program", "argument"], or url = "https://...".'
+            )
+    for key in file.agents:
+        _check_agent(file, key, (*builtin_names, *file.functions, *file.mcp))
+    no_tools: dict[str, tuple[Tool, ...]] = {tool: () for row in file.agents.values() for tool in row.tools}
+    for key in sorted(file.agents, key=lambda key: file.sources["agents", key] == FILE_NAME):
+        build_agent(file, key, no_tools)  # the user's first: a circle through ours is of their making
+
+
+def _check_agent(file: AgentFile, key: str, tools: Collection[str]) -> None:
+    row, location = file.agents[key], file.location("agents", key)
+    for tool in row.tools:
+        server, _, tool_name = tool.partition("/")
+        if tool not in tools and not (tool_name and server in file.mcp):
+            raise Refused(
+                f"{location}: there is no tool {tool!r}. There are: {', '.join(tools)}; and SERVER/TOOL for a "
+                "single tool of an MCP server. Add others in [functions] or [mcp.NAME]."
+            )
+    if unknown := [tool_name for tool_name in row.assistants if tool_name not in file.agents]:
+        raise Refused(
+            f"{location}: there is no agent {unknown[0]!r} to assist it. There are: {', '.join(file.agents)}."
+        )
+    for name, limit in msgspec.structs.asdict(row.limits).items():
+        if limit is not None and not limit > 0:
+            raise Refused(f"{location}: limits.{name} leaves room for nothing. Make it more than 0.")
+    try:
+        parse_thinking(row.thinking)
+    except Refused as error:
+        raise Refused(f"{location}: {error}") from None

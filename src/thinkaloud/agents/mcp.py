@@ -1,0 +1,314 @@
+"""Tools of MCP servers: programs that are started here and spoken to over their pipes, or places on the web.
+
+A connection lives in a task of its own. The SDK's scopes must be left by the task that entered them, and when
+a server goes away they cancel that task: so it is never the caller's. A program that is started gets the
+SDK's small environment and what `env` adds to it, so no key of ours.
+"""
+
+import asyncio
+import contextlib
+import itertools
+import logging
+import os
+import re
+import threading
+from collections.abc import AsyncIterator, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Literal, TextIO
+
+import msgspec
+
+from thinkaloud.agents.tools import Tool, ToolFault, inline_references
+from thinkaloud.canon import Refused, requests
+from thinkaloud.client.keys import Secret
+
+if TYPE_CHECKING:
+    from mcp import Client, types
+    from mcp.client import Transport
+
+logger = logging.getLogger(__name__)
+
+START_TIMEOUT_S = 20.0
+"""To start, greet and list the tools; a program that is fetched first may take most of it."""
+CLOSE_TIMEOUT_S = 10.0
+"""For a farewell on the web. The end of a program has its own bounds in the SDK, some seven seconds."""
+MAX_TOOLS = 128
+"""What the strictest of the large providers takes in one request."""
+MAX_PAGES = 100
+MAX_DESCRIPTION_CHARS = 4_000
+MAX_STDERR_BYTES = 500
+_CONTROL_CHARS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+
+
+class McpServer(msgspec.Struct, frozen=True, kw_only=True):
+    """A server: the command that starts it, or the URL where it is; and which of its tools, or all."""
+
+    name: str
+    command: tuple[str, ...] = ()
+    url: str = ""
+    env: dict[str, str] = {}
+    """What the program finds in its environment, beside the little that every program needs."""
+    headers: dict[str, str] = {}
+    """What goes with every request to the URL, such as `Authorization`."""
+    approval: bool = False
+    timeout_s: float = 60.0
+    tools: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"McpServer({self.name!r})"  # all else may hold keys
+
+
+class _ArgumentsSchema(msgspec.Struct):
+    """As much of a schema as every provider insists on."""
+
+    type: Literal["object"]
+    properties: dict[str, dict[str, Any] | bool] = {}
+    required: list[str] = []
+
+
+@contextlib.asynccontextmanager
+async def connect(server: McpServer) -> AsyncIterator[tuple[Tool, ...]]:
+    """The tools of a server, for as long as the context is open; any task may call them, and close it.
+
+    Raises `Refused` when there are none to be had. Closing waits until a program that was started has ended,
+    also when the task is cancelled meanwhile; the cancellation goes on after that.
+    """
+    _check_server(server)
+    tools: asyncio.Future[tuple[Tool, ...]] = asyncio.get_running_loop().create_future()
+    stderr = _StderrTail()
+    owner = asyncio.create_task(_hold_connection(server, tools, stderr))
+    try:
+        futures: list[asyncio.Future[Any]] = [owner, tools]
+        await asyncio.wait(futures, timeout=START_TIMEOUT_S, return_when=asyncio.FIRST_COMPLETED)
+        if tools.done():
+            yield tools.result()
+    finally:
+        await _close(owner, CLOSE_TIMEOUT_S if server.url else None)
+    failure = None if owner.cancelled() else _root_cause(owner.exception())
+    if not tools.done():
+        raise failure if isinstance(failure, Refused) else _refusal(server, failure, stderr.text)
+    if failure:
+        logger.warning("The MCP server %s went away: %r", server.name, failure)
+
+
+def _check_server(server: McpServer) -> None:
+    try:
+        import mcp  # noqa: F401
+    except ImportError:
+        raise Refused(
+            f"The MCP server {server.name} needs a package: pip install 'thinkaloud[agents]'"
+        ) from None
+    if bool(server.command) == bool(server.url) or not re.match("https?://|$", server.url):
+        raise Refused(
+            f"The MCP server {server.name} needs either a command that starts it or the URL where it is, "
+            "which begins with http:// or https://. Give one of the two."
+        )
+
+
+async def _hold_connection(
+    server: McpServer, tools: asyncio.Future[tuple[Tool, ...]], stderr: "_StderrTail"
+) -> None:
+    """One connection, from the first word to the end of its program, until this task is cancelled."""
+    from mcp import Client
+
+    async with _transport(server, stderr) as transport, Client(transport, cache=None) as client:
+        tools.set_result(await _load_tools(server, client))
+        await asyncio.Event().wait()
+
+
+@contextlib.asynccontextmanager
+async def _transport(server: McpServer, stderr: "_StderrTail") -> AsyncIterator["Transport"]:
+    import httpx2
+    from mcp import StdioServerParameters, stdio_client
+    from mcp.client.streamable_http import streamable_http_client
+
+    if server.url:
+        # Our own time-out ends a call; one of the SDK's would end the connection.
+        timeout = httpx2.Timeout(30, read=server.timeout_s + 300)
+        async with httpx2.AsyncClient(headers=server.headers, timeout=timeout) as http:
+            yield streamable_http_client(server.url, http_client=http)
+    else:
+        program, *args = server.command
+        # With "replace", a byte that is no UTF-8 costs one message and not the connection.
+        parameters = StdioServerParameters(
+            command=program, args=args, env=server.env, encoding_error_handler="replace"
+        )
+        with stderr.capture() as stream:
+            yield stdio_client(parameters, errlog=stream)
+
+
+async def _close(owner: asyncio.Task[None], timeout_s: float | None) -> None:
+    """Wait for a connection to close, through any cancellation: no program may outlive its context."""
+    cancelled = False
+    owner.cancel()
+    while not owner.done():
+        try:
+            await asyncio.wait([owner], timeout=timeout_s)
+            owner.cancel()  # a place on the web that does not answer the farewell
+        except asyncio.CancelledError:
+            cancelled = True
+    if cancelled:
+        raise asyncio.CancelledError
+
+
+class _StderrTail:
+    """The end of what a program writes to its standard error: the reason, when it does not start."""
+
+    text = ""
+
+    @contextlib.contextmanager
+    def capture(self) -> Iterator[TextIO]:
+        read_fd, write_fd = os.pipe()
+        # A thread, because not every event loop can wait for a pipe.
+        reader = threading.Thread(target=self._read, args=(read_fd,), daemon=True)
+        reader.start()
+        try:
+            with open(write_fd, "w", encoding="utf-8") as stream:
+                yield stream
+        finally:
+            reader.join(0.2)  # it is over already, unless the program left children with the same pipe
+
+    def _read(self, pipe: int) -> None:
+        tail = b""
+        with open(pipe, "rb", buffering=0) as stream:
+            while chunk := stream.read(4096):
+                tail = (tail + chunk)[-MAX_STDERR_BYTES:]
+                self.text = _without_control_chars(tail.decode("utf-8", "replace")).strip()
+
+
+def _root_cause(error: BaseException | None) -> BaseException | None:
+    """What is within the SDK's groups of errors."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
+def _refusal(server: McpServer, failure: BaseException | None, stderr: str) -> Refused:
+    from mcp import MCPError
+    from mcp.types import CONNECTION_CLOSED
+    from pydantic import ValidationError
+
+    detail = _without_control_chars(" ".join(str(failure).split()))[:300]
+    remedy = "Run its command by hand to see what it needs."
+    if server.url:
+        remedy = "See that it runs, and that its url is right."
+    if failure is None:
+        reason = f"it did not answer within {START_TIMEOUT_S:g} s"
+    elif isinstance(failure, MCPError):
+        reason = (
+            "it ended before it answered" if failure.code == CONNECTION_CLOSED else f"it answered {detail!r}"
+        )
+    elif isinstance(failure, OSError) and server.command:
+        reason = f"{server.command[0]} cannot be started ({failure.strerror or detail})"
+    elif isinstance(failure, ValidationError):
+        reason, remedy = f"it breaks the protocol ({detail})", "Report it to its makers."
+    else:
+        reason = f"{type(failure).__name__}: {detail}"
+    message = f"The MCP server {server.name} cannot be used: {reason}. {remedy}"
+    message += f" Its last words: {stderr}" if stderr else ""
+    for value in server.env.values():
+        message = Secret(value).mask_in(message)
+    return Refused(message)
+
+
+async def _load_tools(server: McpServer, client: "Client") -> tuple[Tool, ...]:
+    available = await _list_tools(server, client)
+    if missing := [name for name in server.tools if name not in available]:
+        raise Refused(
+            f"The MCP server {server.name} has no tool {', '.join(missing)}. It has: "
+            f"{_without_control_chars(', '.join(available))[:1000] or 'none at all'}. Correct its tools."
+        )
+    chosen = [tool for name, tool in available.items() if not server.tools or name in server.tools]
+    if len(chosen) > MAX_TOOLS:
+        raise Refused(
+            f"The MCP server {server.name} has {len(chosen):,} tools; a model takes {MAX_TOOLS} at most. "
+            "Name the ones you want in its tools."
+        )
+    loaded: dict[str, Tool] = {}
+    for tool in chosen:
+        name = _unique_name(f"{server.name}_{tool.name}", loaded)
+        try:
+            loaded[name] = _tool(server, client, tool, name)
+        except Refused as error:
+            if server.tools:
+                raise
+            logger.warning("%s It is left out.", error)
+    return tuple(loaded.values())
+
+
+async def _list_tools(server: McpServer, client: "Client") -> dict[str, "types.Tool"]:
+    tools: dict[str, types.Tool] = {}
+    cursor: str | None = None
+    for _ in range(MAX_PAGES):
+        page = await client.list_tools(cursor=cursor)
+        tools |= {tool.name: tool for tool in page.tools}
+        cursor = page.next_cursor
+        if cursor is None or (server.tools and tools.keys() >= set(server.tools)):
+            return tools
+    raise Refused(
+        f"The MCP server {server.name} lists its tools on more than {MAX_PAGES} pages. "
+        "Name the ones you want in its tools, and see that they are there."
+    )
+
+
+def _tool(server: McpServer, client: "Client", tool: "types.Tool", name: str) -> Tool:
+    try:
+        schema = inline_references(tool.input_schema)
+        msgspec.convert(schema, _ArgumentsSchema)
+        parameters = msgspec.json.encode(schema).decode()
+    except (Refused, msgspec.ValidationError) as error:
+        label = f"The tool {_without_control_chars(tool.name)[:64]} of the MCP server {server.name}"
+        raise Refused(f"{label} has arguments that no model can be told: {error}") from None
+
+    async def run(arguments: str) -> str:
+        from mcp import MCPError
+        from mcp.types import CONNECTION_CLOSED
+
+        try:
+            result = await client.call_tool(tool.name, msgspec.json.decode(arguments))
+        except MCPError as error:
+            gone_message = f"The MCP server {server.name} is gone. Go on without its tools."
+            raise ToolFault(
+                gone_message if error.code == CONNECTION_CLOSED else _without_control_chars(error.message)
+            ) from error
+        text = _without_control_chars(_result_text(result))
+        if result.is_error:
+            raise ToolFault(text)
+        return text
+
+    definition = requests.ToolDefinition(
+        name, _without_control_chars(tool.description or tool.title or "")[:MAX_DESCRIPTION_CHARS], parameters
+    )
+    return Tool(definition=definition, run=run, approval=server.approval, timeout_s=server.timeout_s)
+
+
+def _result_text(result: "types.CallToolResult") -> str:
+    parts = [_part_text(part) for part in result.content]
+    if result.structured_content is not None and not any(part.type == "text" for part in result.content):
+        parts.append(msgspec.json.encode(result.structured_content).decode())
+    return "\n".join(parts)
+
+
+def _part_text(part: "types.ContentBlock") -> str:
+    if part.type == "text":
+        return part.text
+    if part.type == "resource_link":
+        return f"[{part.name}: {part.uri}, not read]"
+    if part.type != "resource":
+        return _placeholder(part.mime_type, part.data)
+    if hasattr(part.resource, "text"):
+        return part.resource.text
+    return _placeholder(part.resource.mime_type or "a file", part.resource.blob)
+
+
+def _placeholder(label: str, base64: str) -> str:
+    return f"[{label[:100]}, {len(base64.rstrip('=')) * 3 // 4} bytes, not shown]"
+
+
+def _unique_name(preferred: str, existing: Mapping[str, Tool]) -> str:
+    name = re.sub("[^A-Za-z0-9_-]", "_", preferred)[:64]
+    numbered = (f"{name[:60]}_{number}" for number in itertools.count(2))
+    return next(candidate for candidate in itertools.chain([name], numbered) if candidate not in existing)
+
+
+def _without_control_chars(text: str) -> str:
+    return _CONTROL_CHARS.sub("\N{REPLACEMENT CHARACTER}", text)

@@ -1,0 +1,245 @@
+"""One reply of a model, retold as part of a run: its blocks get the numbers they have in the turn.
+
+A dialect knows tools and nothing else. Here a call that means an assistant becomes one, and its arguments
+become the task that is in them.
+
+One reply of an agent's model within a run: asked for, retold, and brought to its end.
+
+The only reply of a turn ends the turn itself, as if no agent had been there. Any other ends by `ReplyEnded`,
+also when it broke off, so that what it took is counted.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Protocol
+
+import msgspec
+
+from thinkaloud.agents.spec import Agent
+from thinkaloud.canon import (
+    BlockEnded,
+    BlockGrew,
+    BlockReclassified,
+    BlockSealed,
+    BlockStarted,
+    Event,
+    Finish,
+    Kind,
+    NoticeGiven,
+    ProviderFault,
+    Refused,
+    ReplyEnded,
+    SummaryWritten,
+    ToolFinished,
+    TurnEnded,
+    TurnFailed,
+    TurnStarted,
+    Usage,
+    UsageReported,
+    merge_usage,
+)
+from thinkaloud.client.api import EventBatch
+from thinkaloud.client.prepare import PreparedRequest
+from thinkaloud.transcript import PAUSE_TURN, BlockStatus, Turn
+
+
+class _TaskArguments(msgspec.Struct):
+    task: str
+
+
+_task_decoder = msgspec.json.Decoder(_TaskArguments)
+
+
+class ReplyMapper:
+    """Takes a reply's events one by one; `end` is the one that closed it."""
+
+    def __init__(self, agent: Agent, parent: int | None) -> None:
+        self._agent = agent
+        self._parent = parent
+        self._numbers: dict[int, int] = {}
+        self._tasks: dict[int, list[str]] = {}
+        self.started = TurnStarted()
+        self.usage = Usage()
+        self.end: TurnEnded | TurnFailed | None = None
+
+    @property
+    def blocks(self) -> tuple[int, ...]:
+        """Its blocks, by the numbers they have in the turn."""
+        return tuple(self._numbers.values())
+
+    def feed(self, event: Event, next_block: int) -> list[Event]:
+        """What an event of the reply is in the run; `next_block` is the number that a new block gets."""
+        match event:
+            case BlockStarted():
+                return [self._start_block(event, next_block)]
+            case BlockGrew() if event.block in self._tasks:
+                self._tasks[event.block].append(event.text)
+                return []
+            case BlockEnded() if event.block in self._tasks:
+                return self._end_task(event)
+            case BlockReclassified():
+                return [self._reclassify(event, next_block)]
+            case BlockGrew() | BlockSealed() | BlockEnded() | ToolFinished():
+                return [msgspec.structs.replace(event, block=self._numbers[event.block])]
+        return self._map_turn_event(event)
+
+    def _map_turn_event(self, event: Event) -> list[Event]:
+        match event:
+            case TurnStarted():
+                self.started = event
+            case UsageReported():
+                self.usage = merge_usage(self.usage, event.usage)
+            case TurnEnded() | TurnFailed():
+                self.end = event
+            case NoticeGiven() if self._parent is not None and event.block is None:
+                return [msgspec.structs.replace(event, block=self._parent)]
+            case SummaryWritten() if self._parent is not None:
+                return []
+            case _:
+                return [event]
+        return [event] if self._parent is None and not isinstance(event, TurnEnded | TurnFailed) else []
+
+    def _start_block(self, event: BlockStarted, number: int) -> BlockStarted:
+        self._numbers[event.block] = number
+        renumbered = msgspec.structs.replace(event, block=number, parent=self._parent)
+        assistant = self._agent.assistant(event.name) if event.kind is Kind.TOOL_CALL else None
+        if assistant is None:
+            return renumbered
+        self._tasks[event.block] = []
+        return msgspec.structs.replace(
+            renumbered, kind=Kind.ASSISTANT_CALL, name=assistant.name, assistant_id=assistant.id
+        )
+
+    def _end_task(self, event: BlockEnded) -> list[Event]:
+        number, arguments = self._numbers[event.block], "".join(self._tasks.pop(event.block))
+        events: list[Event] = [msgspec.structs.replace(event, block=number)]
+        if event.interrupted:
+            return events  # half of its arguments is no task that anybody could read
+        try:
+            task = _task_decoder.decode(arguments).task
+        except msgspec.MsgspecError:
+            task = arguments  # written in another shape, and still what the model wants done
+        return [BlockGrew(number, task), *events] if task else events
+
+    def _reclassify(self, event: BlockReclassified, next_block: int) -> BlockReclassified:
+        new_block = event.into
+        if new_block is not None:
+            self._numbers[new_block] = new_block = next_block
+        return msgspec.structs.replace(event, block=self._numbers[event.block], into=new_block)
+
+
+TRUSTED_FINISHES = (Finish.TOOL_CALLS, Finish.STOP, Finish.UNKNOWN)
+"""After any other end of a reply its calls are not to be trusted: they were cut, or refused."""
+
+
+class ReplyFailed(Exception):
+    """A reply broke off, or could not be had."""
+
+    def __init__(self, failure: TurnFailed) -> None:
+        super().__init__(failure.message or failure.code)
+        self.failure = failure
+
+
+class EventSink(Protocol):
+    """A turn, and how it grows."""
+
+    @property
+    def turn(self) -> Turn:
+        """The turn so far."""
+
+    def now_ms(self) -> int:
+        """The time on the run's clock."""
+
+    def emit(self, event: Event, at_ms: int | None = None) -> None:
+        """Stamp an event and append it to the turn."""
+
+    def send(self, prepared: PreparedRequest) -> AsyncGenerator[EventBatch, None]:
+        """Send a request."""
+
+
+class ReplyRunner:
+    """Asks for one reply and appends it to the turn."""
+
+    def __init__(self, sink: EventSink, agent: Agent, parent: int | None, prepared: PreparedRequest) -> None:
+        self._sink = sink
+        self._agent = agent
+        self._parent = parent
+        self._prepared = prepared
+        self._mapper = ReplyMapper(agent, parent)
+        self._last_ms: int | None = None
+
+    async def run(self) -> None:
+        """Retell the reply to its end. Raises `ReplyFailed`, or the fault itself if nothing was told yet."""
+        try:
+            async with aclosing(self._sink.send(self._prepared)) as batches:
+                async for batch in batches:
+                    self._append(batch)
+        except (ProviderFault, Refused) as fault:
+            if self._sink.turn.seq < 0:
+                raise
+            code = fault.code if isinstance(fault, ProviderFault) else "refused"
+            self._fail(TurnFailed(code, str(fault)))
+        except asyncio.CancelledError:
+            if isinstance(self._mapper.end, TurnEnded):  # only its connection was still open
+                self._close(self._mapper.end)
+            elif self._sink.turn.seq >= 0:
+                self._interrupt()
+            raise
+        end = self._mapper.end
+        if isinstance(end, TurnEnded):
+            self._close(end)
+        else:
+            self._fail(end or TurnFailed("cut_off", "The reply stopped without an end."))
+
+    def _append(self, batch: EventBatch) -> None:
+        sink, turn = self._sink, self._sink.turn
+        self._last_ms = at_ms = sink.now_ms()
+        for original in batch.events:
+            for event in self._mapper.feed(original, len(turn.blocks)):
+                if type(event) is TurnStarted:
+                    if turn.seq < 0:  # the turn starts with its first reply only
+                        sink.emit(event, at_ms - batch.waited_ms)
+                elif not (type(event) is UsageReported and turn.replies):
+                    sink.emit(event, at_ms)
+
+    def _close(self, end: TurnEnded) -> None:
+        turn = self._sink.turn
+        if self._parent is None and not turn.replies and not self._continues(end):
+            self._sink.emit(end, self._last_ms)
+        else:
+            self._end_reply(ReplyEnded(end.finish, end.said, end.message))
+
+    def _continues(self, end: TurnEnded) -> bool:
+        """Whether the run has something to do once this reply is over."""
+        if end.said == PAUSE_TURN:
+            return True
+        calls = (self._sink.turn.blocks[number] for number in self._mapper.blocks)
+        own_calls = (
+            block for block in calls if block.awaiting_result and not self._agent.is_client_tool(block.name)
+        )
+        return end.finish in TRUSTED_FINISHES and any(own_calls)
+
+    def _fail(self, failure: TurnFailed) -> None:
+        if self._parent is not None or self._sink.turn.replies:
+            self._interrupt()
+        raise ReplyFailed(failure)
+
+    def _interrupt(self) -> None:
+        for number in self._mapper.blocks:
+            if self._sink.turn.blocks[number].status is BlockStatus.RUNNING:
+                self._sink.emit(BlockEnded(number, interrupted=True))
+        self._end_reply(ReplyEnded(Finish.CANCELLED))
+
+    def _end_reply(self, ended: ReplyEnded) -> None:
+        started, route = self._mapper.started, self._prepared.route
+        complete = msgspec.structs.replace(
+            ended,
+            usage=self._mapper.usage,
+            dialect=started.dialect or route.provider.dialect,
+            model=started.model or route.model_id,
+            provider=route.provider.name,
+            prefix=self._prepared.prefix,
+            parent=self._parent,
+        )
+        self._sink.emit(complete)

@@ -1,0 +1,277 @@
+"""The catalog: rows read from TOML, ours first and then the user's; a later row overrides single fields.
+
+A row that cannot be read is refused with its file, its name and its field. `like` in a model's row takes
+over what another row says, except what that one is called and where it is.
+
+From a name as people write it to a row, and from a row to the name that a provider knows it by.
+
+A name may have a provider before it (`openrouter/qwen/qwen3-8b`), a vendor as OpenRouter writes it
+(`google/gemini-3-pro`), or nothing (`gpt-5`). Of several patterns that fit, the longest is meant.
+
+What `thinkaloud models` lists: one line of facts per model.
+"""
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+from functools import cache
+from importlib import resources
+from typing import Any, TypeVar
+
+import msgspec
+
+from thinkaloud.canon import BadCatalog
+from thinkaloud.catalog.levels import EFFORT_WORDS
+from thinkaloud.catalog.rows import (
+    Model,
+    Provider,
+    ReplayRow,
+    ThinkingControl,
+    ThinkingSupport,
+    ThinkingVisibility,
+)
+
+FILES = ("replays.toml", "providers.toml", "models.toml")
+OFF_SETTINGS = ("", "disabled", "between_tools", "none", "budget_0", "toggle", "template")
+_SECTIONS = ("providers", "models", "replays")
+_NOT_INHERITED = ("names", "at", "thinking_id")
+
+_Row = TypeVar("_Row", Provider, Model, ReplayRow)
+_RowFields = dict[str, dict[str, Any]]
+
+
+class Catalog(msgspec.Struct, frozen=True):
+    """Every row there is, by name."""
+
+    providers: dict[str, Provider]
+    models: dict[str, Model]
+    replays: dict[str, ReplayRow]
+
+    def with_base_url(self, provider: str, base_url: str) -> "Catalog":
+        """The same catalog with a provider at this address."""
+        provider_row = msgspec.structs.replace(self.providers[provider], base_url=base_url)
+        return msgspec.structs.replace(self, providers={**self.providers, provider: provider_row})
+
+
+class _CatalogMerger:
+    """Rows of several texts on top of each other, and which text spoke last of each."""
+
+    def __init__(self) -> None:
+        self.rows: dict[str, _RowFields] = {section: {} for section in _SECTIONS}
+        self.sources: dict[tuple[str, str], str] = {}
+
+    def add(self, text: str, source: str) -> None:
+        for section, rows in _decode_tables(text, source).items():
+            if section not in _SECTIONS:
+                known = ", ".join(f"[{name}.NAME]" for name in _SECTIONS)
+                raise BadCatalog(f"{source}: there is no section [{section}] in a catalog. Use {known}.")
+            for key, fields in _named_rows(rows, f"{source}: [{section}]"):
+                self.rows[section].setdefault(key, {}).update(fields)
+                self.sources[section, key] = source
+
+    def location(self, section: str, key: str) -> str:
+        return f"{self.sources.get((section, key), 'catalog')}: [{section}.{key}]"
+
+    def build_rows(self, section: str, row_type: type[_Row], key_field: str) -> dict[str, _Row]:
+        return {
+            key: _convert_row({**fields, key_field: key}, row_type, self.location(section, key))
+            for key, fields in self.rows[section].items()
+        }
+
+    def resolve_likes(self) -> None:
+        models = self.rows["models"]
+        for key in models:
+            models[key] = self._with_inherited(key, ())
+
+    def _with_inherited(self, key: str, seen: tuple[str, ...]) -> dict[str, Any]:
+        fields = dict(self.rows["models"][key])
+        like = fields.pop("like", None)
+        if like is None:
+            return fields
+        if like not in self.rows["models"] or like in (*seen, key):
+            raise BadCatalog(
+                f"{self.location('models', key)}: it is like {like!r}, and there is no such row before it. "
+                "Name the id of another model, or write the fields out."
+            )
+        inherited = self._with_inherited(like, (*seen, key))
+        return {name: value for name, value in inherited.items() if name not in _NOT_INHERITED} | fields
+
+
+def parse_catalog(*texts: str, names: Sequence[str] = ()) -> Catalog:
+    """The catalog that these TOML texts make together; `names` are their files, for what goes wrong."""
+    merger = _CatalogMerger()
+    for number, text in enumerate(texts):
+        merger.add(text, names[number] if number < len(names) else f"catalog text {number + 1}")
+    merger.resolve_likes()
+    catalog = Catalog(
+        providers=merger.build_rows("providers", Provider, "name"),
+        models=merger.build_rows("models", Model, "id"),
+        replays=merger.build_rows("replays", ReplayRow, "name"),
+    )
+    _check_references(catalog, merger)
+    return catalog
+
+
+@cache
+def builtin_texts() -> tuple[str, ...]:
+    """The rows that are shipped, as text: what a user's own file is laid on top of."""
+    folder = resources.files("thinkaloud.catalog")
+    return tuple((folder / name).read_text("utf-8") for name in FILES)
+
+
+@cache
+def builtin_catalog() -> Catalog:
+    """The catalog that is shipped."""
+    return parse_catalog(*builtin_texts(), names=FILES)
+
+
+def _decode_tables(text: str, source: str) -> dict[str, Any]:
+    try:
+        return msgspec.toml.decode(text, type=dict[str, Any])
+    except msgspec.DecodeError as error:
+        raise BadCatalog(f"{source} is not TOML: {error}. Correct that line.") from None
+
+
+def _named_rows(rows: object, location: str) -> list[tuple[str, dict[str, Any]]]:
+    if not isinstance(rows, dict) or not all(isinstance(fields, dict) for fields in rows.values()):
+        raise BadCatalog(
+            f"{location} holds rows and nothing else. Write a table with a name, [section.NAME]."
+        )
+    return list(rows.items())
+
+
+def _convert_row(fields: dict[str, Any], row_type: type[_Row], location: str) -> _Row:
+    try:
+        return msgspec.convert(fields, row_type)
+    except msgspec.ValidationError as error:
+        known = ", ".join(row_type.__struct_fields__)
+        raise BadCatalog(f"{location}: {error}. Correct the field; a row may have: {known}.") from None
+
+
+def _check_references(catalog: Catalog, merger: _CatalogMerger) -> None:
+    for provider in catalog.providers.values():
+        location = merger.location("providers", provider.name)
+        _check_known(provider.replay, catalog.replays, f"{location}: replay")
+        _check_known(provider.off, OFF_SETTINGS, f"{location}: off")
+        _check_all_known(provider.efforts, EFFORT_WORDS, f"{location}: efforts")
+    for model in catalog.models.values():
+        location = merger.location("models", model.id)
+        _check_all_known(model.at, catalog.providers, f"{location}: at")
+        _check_all_known(model.at_with_thinking, model.at, f"{location}: at_with_thinking")
+        _check_all_known(model.replay, catalog.providers, f"{location}: replay")
+        _check_all_known(model.replay.values(), catalog.replays, f"{location}: replay")
+        _check_all_known(model.efforts, EFFORT_WORDS, f"{location}: efforts")
+        _check_known(model.off, OFF_SETTINGS, f"{location}: off")
+
+
+def _check_all_known(words: Any, known: Any, location: str) -> None:
+    for word in words:
+        _check_known(word, known, location)
+
+
+def _check_known(word: str, known: Any, location: str) -> None:
+    if word not in known:
+        known_names = ", ".join(name for name in known if name)
+        raise BadCatalog(f"{location} says {word!r}, which is not known here. Use one of: {known_names}.")
+
+
+THINKING_SUFFIX = ":thinking"
+"""What OpenRouter puts after a name to ask for thinking."""
+
+
+def without_vendor(name: str) -> str:
+    """A name without the vendor before it."""
+    return name.rpartition("/")[2]
+
+
+def split_provider(catalog: Catalog, name: str) -> tuple[Provider | None, str]:
+    """The provider that a name begins with, if it does, and the rest."""
+    provider_name, slash, model_name = name.partition("/")
+    if slash and model_name and provider_name in catalog.providers:
+        return catalog.providers[provider_name], model_name
+    return None, name
+
+
+def find_model(catalog: Catalog, name: str) -> Model | None:
+    """The row that speaks of this name."""
+    spellings = {name.lower(), without_vendor(name).lower()}
+    for model in catalog.models.values():
+        if spellings & _exact_names(model):
+            return model
+    matches = [
+        (len(pattern), model)
+        for model in catalog.models.values()
+        for pattern in model.names
+        if any(fnmatchcase(spelling, pattern.lower()) for spelling in spellings)
+    ]
+    return max(matches, key=lambda match: match[0])[1] if matches else None
+
+
+def provider_model_id(model: Model, provider: Provider, name: str) -> str:
+    """What this provider calls the model that was asked for by that name."""
+    provider_spelling = model.at.get(provider.name)
+    if provider_spelling is None:
+        return name
+    if "*" in provider_spelling:
+        return provider_spelling.replace("*", without_vendor(name))
+    short_name, family = without_vendor(name), without_vendor(provider_spelling)
+    return (
+        provider_spelling + short_name[len(family) :]
+        if short_name.lower().startswith(family.lower())
+        else provider_spelling
+    )
+
+
+def similar_names(catalog: Catalog, name: str) -> list[str]:
+    """Names of rows that look like this one."""
+    return get_close_matches(without_vendor(name).lower(), catalog.models, n=5, cutoff=0.5)
+
+
+def _exact_names(model: Model) -> set[str]:
+    provider_spellings = [spelling for spelling in model.at.values() if "*" not in spelling]
+    exact_patterns = [pattern for pattern in model.names if "*" not in pattern]
+    return {
+        word.lower()
+        for word in (model.id, *exact_patterns, *provider_spellings, *map(without_vendor, provider_spellings))
+    }
+
+
+class ModelListing(msgspec.Struct, frozen=True):
+    """A model in a list, with where it is and how it thinks."""
+
+    id: str
+    providers: tuple[str, ...]
+    with_thinking: tuple[str, ...]
+    thinking: ThinkingSupport
+    on_by_default: bool
+    control: tuple[ThinkingControl, ...]
+    efforts: tuple[str, ...]
+    can_be_off: bool
+    visible: ThinkingVisibility
+    as_of: str
+    source: str
+
+
+def list_models(catalog: Catalog, *, thinking: bool = False) -> list[ModelListing]:
+    """Every model of the catalog in its order; with `thinking`, those that can."""
+    return [
+        _model_listing(model)
+        for model in catalog.models.values()
+        if not thinking or model.thinking is not ThinkingSupport.NONE
+    ]
+
+
+def _model_listing(model: Model) -> ModelListing:
+    return ModelListing(
+        id=model.id,
+        providers=tuple(model.at),
+        with_thinking=model.at_with_thinking or tuple(model.at),
+        thinking=model.thinking,
+        on_by_default=model.on_by_default,
+        control=model.control,
+        efforts=model.efforts,
+        can_be_off=model.thinking is not ThinkingSupport.ALWAYS,
+        visible=model.visible,
+        as_of=model.fact.as_of,
+        source=model.fact.source,
+    )

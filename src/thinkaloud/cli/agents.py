@@ -1,0 +1,68 @@
+"""`thinkaloud agents`: who can be asked, and the tools there are. Nothing is started or imported for it."""
+
+import argparse
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import msgspec
+
+from thinkaloud.agents.builtin_tools import builtin_tools
+from thinkaloud.agents.config import SEARCH_SESSIONS, AgentFile, McpConfig, agent_from_config
+from thinkaloud.cli.console import EXIT_OK, print_columns
+from thinkaloud.cli.settings import user_agents
+from thinkaloud.surfaces.terminal import clean, clean_json
+
+
+class ToolListing(msgspec.Struct, frozen=True, rename={"source": "from"}):
+    """A tool, or an MCP server of several, as it is listed."""
+
+    name: str
+    source: str
+    approval: bool = False
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """The options of `agents`."""
+    parser.add_argument(
+        "--format", choices=("plain", "json"), default="plain", help="plain: two tables; json: one object"
+    )
+    parser.set_defaults(run=run_agents)
+
+
+def run_agents(options: argparse.Namespace) -> int:
+    """List agents and tools."""
+    file = user_agents()
+    tools = list(_list_tools(file))
+    if options.format == "json":
+        agents = [
+            {"id": key, **msgspec.structs.asdict(row), "name": agent_from_config(key, row).name}
+            for key, row in file.agents.items()
+        ]
+        print(clean_json(msgspec.json.encode({"agents": agents, "tools": tools}).decode()))
+        return EXIT_OK
+    agent_rows = [("agent", "model", "tools", "assistants")]
+    for key, row in file.agents.items():
+        agent_rows.append((key, row.model, " ".join(row.tools) or "-", " ".join(row.assistants) or "-"))
+    print_columns(agent_rows)
+    print()
+    tool_rows = [(tool.name, tool.source, "yes" if tool.approval else "-") for tool in tools]
+    print_columns([("tool", "from", "asks first"), *tool_rows])
+    print(clean(f"Yours go into {file.path}"), file=sys.stderr)
+    return EXIT_OK
+
+
+def _list_tools(file: AgentFile) -> Iterator[ToolListing]:
+    for name in builtin_tools():
+        yield ToolListing(name, "built in")
+    yield ToolListing(SEARCH_SESSIONS, "the gateway only")
+    for name, row in file.functions.items():
+        yield ToolListing(name, f"function {row.source}", row.approval)
+    for name, server in file.mcp.items():
+        yield ToolListing(name, f"MCP server, {_server_location(server)}", server.approval)
+
+
+def _server_location(server: McpConfig) -> str:
+    """How a server is reached; the rest of its command or URL may hold a key."""
+    return Path(server.command[0]).name if server.command else f"at {urlsplit(server.url).hostname}"

@@ -1,0 +1,278 @@
+"""`thinkaloud ask`: one prompt, one answer, live; by a model alone, or by an agent with its tools."""
+
+import argparse
+import asyncio
+import signal
+import sys
+from collections.abc import AsyncIterator, Collection, Iterator
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, nullcontext, suppress
+
+import msgspec
+
+from thinkaloud.agents.prices import cost_of
+from thinkaloud.agents.run import Run, RunContext
+from thinkaloud.agents.spec import Agent, agent_tree, bare_model
+from thinkaloud.agents.tools import Tool
+from thinkaloud.canon import ApprovalAsked, Entry, Finish, NoticeGiven, Refused, ThinkingNotOffered, TurnEnded
+from thinkaloud.canon.requests import UserMessage
+from thinkaloud.catalog import Catalog
+from thinkaloud.cli.approvals import ApprovalPrompter
+from thinkaloud.cli.console import (
+    EXIT_FAILED,
+    EXIT_OK,
+    EXIT_STOPPED,
+    STDIN,
+    add_language_option,
+    plain_writer,
+    positive,
+    read_chunks,
+)
+from thinkaloud.cli.read import turn_as_json
+from thinkaloud.cli.settings import (
+    model_name,
+    names_builtin_model,
+    user_agents,
+    user_catalog,
+    with_builtin_model,
+)
+from thinkaloud.client import monotonic_clock
+from thinkaloud.client.prepare import Options, PreparedRequest, prepare, require_key
+from thinkaloud.context import Conversation
+from thinkaloud.surfaces.plain import ShowThinking
+from thinkaloud.surfaces.terminal import clean_json
+from thinkaloud.transcript import Ending, Turn, apply, events_to_end_turn
+from thinkaloud.view import Words
+from thinkaloud.view.labels import needs_attention
+
+_EXIT_CODES = {Ending.FAILED: EXIT_FAILED, Ending.CUT_OFF: EXIT_FAILED, Ending.CANCELLED: EXIT_STOPPED}
+_ALL_TOOLS = "all"
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """The options of `ask`."""
+    add_option = parser.add_argument
+    add_option("prompt", metavar="PROMPT", help="what to ask; - reads it from standard input")
+    add_option(
+        "--agent", default="", metavar="A", help="who answers, with tools and assistants: thinkaloud agents"
+    )
+    add_option(
+        "--model",
+        default="",
+        metavar="M",
+        help="provider/model or a model's name (default: the agent's; without one THINKALOUD_MODEL, else "
+        "builtin/solver)",
+    )
+    add_option(
+        "--thinking", default="", metavar="T", help="off, low, medium, high, max, or a number of tokens"
+    )
+    add_option("--system", default="", metavar="S", help="instructions for the model")
+    add_option(
+        "--max-tokens", type=positive, metavar="N", help="the most the answer may take, thoughts included"
+    )
+    add_option(
+        "--approve",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="let this tool run without asking, or all; can be repeated",
+    )
+    add_option(
+        "--show-thinking",
+        choices=tuple(ShowThinking),
+        default=ShowThinking.SHOW,
+        type=ShowThinking,
+        help="how much of the thinking to show (default: show)",
+    )
+    add_option(
+        "--on-thinking-unavailable",
+        choices=("error", "warn"),
+        default="error",
+        help="when thinking is asked for and cannot be had: do not ask (error, the default), or ask without "
+        "it and say so",
+    )
+    add_option(
+        "--format",
+        choices=("plain", "json", "ndjson"),
+        default="plain",
+        help="plain: thoughts on stderr, answer on stdout; json: one object at the end; ndjson: the events "
+        "with their times",
+    )
+    add_language_option(parser)
+    parser.set_defaults(run=run_ask)
+
+
+def run_ask(options: argparse.Namespace) -> int:
+    """Ask and show. Stopped by Ctrl-C, the turn ends as cancelled, with what was said."""
+    output = _AskOutput(options)
+    try:
+        asyncio.run(_ask(_read_prompt(options.prompt), options, output))
+    except KeyboardInterrupt:
+        for entry in _cancelled_entries(output.turn):
+            output.feed(entry)
+    return output.finish()
+
+
+class _AskOutput:
+    """The turn as it is written, in the format that was asked for."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self._plain = plain_writer(options.lang, options.show_thinking)
+        self._format = options.format
+        self.turn = self._plain.turn
+        self.provider = ""
+
+    def feed(self, entry: Entry) -> None:
+        if self._format == "plain":
+            self._plain.feed(entry)
+            return
+        apply(self.turn, entry)
+        if self._format == "ndjson":
+            print(clean_json(msgspec.json.encode(entry).decode()), flush=True)
+
+    def finish(self) -> int:
+        """Write what is written at the end; the exit code."""
+        outcome = self.turn.outcome
+        if self._format == "json" and outcome is not None:
+            cost = cost_of(self.turn, provider=self.provider, at_ms=self.turn.started_ms)
+            print(clean_json(msgspec.json.encode({**turn_as_json(self.turn), "cost": cost}).decode()))
+        return EXIT_STOPPED if outcome is None else _EXIT_CODES.get(outcome.ending, EXIT_OK)
+
+
+def _read_prompt(argument: str) -> str:
+    prompt = b"".join(read_chunks(STDIN)).decode(errors="replace") if argument == STDIN else argument
+    if prompt.strip():
+        return prompt
+    raise Refused(
+        "The prompt is empty, so nothing was asked. Write it in quotes, or pipe it in and use - in its place."
+    )
+
+
+async def _ask(prompt: str, options: argparse.Namespace, output: _AskOutput) -> None:
+    async with _open_agent(options) as (agent, allowed), _open_catalog(agent) as catalog:
+        message = UserMessage(prompt)
+        agent, first_request = _prepare_first(agent, message, options.on_thinking_unavailable, catalog)
+        output.provider = first_request.route.provider.name
+        run = Run(agent, (message,), context=RunContext(catalog=catalog), first_request=first_request)
+        approvals = ApprovalPrompter(allowed, options.lang)
+        async with _answer_now_key(run), aclosing(run.entries()) as entries:
+            async for entry in entries:
+                output.feed(entry)
+                _print_hint(entry, options.lang)
+                if isinstance(entry.event, ApprovalAsked):
+                    await approvals.decide(run, run.turn.blocks[entry.event.block])
+
+
+def _print_hint(entry: Entry, locale: str) -> None:
+    """Say how to steer when something was noticed, to whoever has the keys for it."""
+    if isinstance(entry.event, NoticeGiven) and needs_attention(entry.event) and sys.stderr.isatty():
+        print(Words(locale).text("cli.steer"), file=sys.stderr, flush=True)
+
+
+@asynccontextmanager
+async def _answer_now_key(run: Run) -> AsyncIterator[None]:
+    """Ctrl-\\ on a terminal has the model answer now; elsewhere the signal does what it always does."""
+    if not sys.stderr.isatty() or not hasattr(signal, "SIGQUIT"):
+        yield
+        return
+
+    def answer_now() -> None:
+        with suppress(Refused):  # it is answering already, or has not begun
+            run.answer_now()
+
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGQUIT, answer_now)
+    try:
+        yield
+    finally:
+        loop.remove_signal_handler(signal.SIGQUIT)
+
+
+@asynccontextmanager
+async def _open_agent(options: argparse.Namespace) -> AsyncIterator[tuple[Agent, Collection[str]]]:
+    """Who answers, as the options want it, and the tools that may run without asking."""
+    if not options.agent:
+        if options.approve:
+            raise Refused("--approve lets a tool of an agent run, and no agent was named. Add --agent NAME.")
+        yield _with_options(bare_model(model_name(options.model)), options), ()
+        return
+    from thinkaloud.agents.config import SEARCH_SESSIONS, build_agent, local_tools
+    from thinkaloud.agents.toolbox import Toolbox
+
+    file = user_agents()
+    names = file.tool_names(options.agent)
+    if SEARCH_SESSIONS in names:
+        raise Refused(
+            f"The agent {options.agent!r} uses {SEARCH_SESSIONS}, and only the gateway keeps sessions. "
+            "Ask it there, or take the tool out of its row."
+        )
+    async with Toolbox(local_tools(file), tuple(file.mcp.values())) as toolbox:
+        tools_by_name = await asyncio.gather(*(toolbox.find([name]) for name in names))
+        tools = dict(zip(names, tools_by_name, strict=True))
+        agent = _with_options(build_agent(file, options.agent, tools), options)
+        yield agent, _approved_tools(options.approve, agent, tools)
+
+
+def _with_options(agent: Agent, options: argparse.Namespace) -> Agent:
+    """The agent, with what the command line says about it."""
+    return msgspec.structs.replace(
+        agent,
+        model=options.model or agent.model,
+        thinking=options.thinking or agent.thinking,
+        system=options.system or agent.system,
+        max_tokens=options.max_tokens or agent.max_tokens,
+    )
+
+
+def _approved_tools(approved: list[str], agent: Agent, tools: dict[str, tuple[Tool, ...]]) -> set[str]:
+    """The tools that may run without asking, by the names that models call them."""
+    model_names = {
+        name: {tool.definition.name for tool in tools_of_name} for name, tools_of_name in tools.items()
+    }
+    allowed: set[str] = set()
+    for name in approved:
+        matching = {
+            tool_name
+            for reference, names in model_names.items()
+            for tool_name in names
+            if name in (_ALL_TOOLS, tool_name, reference, reference.partition("/")[0])
+        }
+        if not matching and name != _ALL_TOOLS:
+            known = ", ".join(model_names) or "none"
+            raise Refused(
+                f"--approve {name}: {agent.name} has no such tool. It has: {known}; or say {_ALL_TOOLS}."
+            )
+        allowed |= matching
+    return allowed
+
+
+def _prepare_first(
+    agent: Agent, message: UserMessage, on_thinking_unavailable: str, catalog: Catalog
+) -> tuple[Agent, PreparedRequest]:
+    """The first request, and the agent, which does not ask again for thinking that cannot be had."""
+    conversation = Conversation((message,), agent.system, agent.tool_definitions)
+    options = Options(tools=agent.tool_definitions, max_tokens=agent.max_tokens, catalog=catalog)
+    try:
+        request = prepare(conversation, model=agent.model, thinking=agent.thinking, options=options)
+    except ThinkingNotOffered:
+        if on_thinking_unavailable == "error":
+            raise
+        options = msgspec.structs.replace(options, on_thinking_unavailable="warn")
+        request = prepare(conversation, model=agent.model, thinking=agent.thinking, options=options)
+        agent = msgspec.structs.replace(agent, thinking=None)
+    require_key(request.route)
+    return agent, request
+
+
+def _open_catalog(agent: Agent) -> AbstractAsyncContextManager[Catalog]:
+    catalog = user_catalog()
+    needed = any(names_builtin_model(member.model) for member in agent_tree(agent))
+    return with_builtin_model(catalog) if needed else nullcontext(catalog)
+
+
+def _cancelled_entries(turn: Turn) -> Iterator[Entry]:
+    """The end of a turn that a person stopped; nothing where none had begun."""
+    if turn.seq < 0:
+        return
+    at_ms = monotonic_clock()()
+    for seq, event in enumerate(events_to_end_turn(turn, TurnEnded(Finish.CANCELLED)), turn.seq + 1):
+        yield Entry(seq, event, at_ms)

@@ -1,0 +1,68 @@
+"""`thinkaloud context`: what of a conversation would be sent to a model, and the exact body."""
+
+import argparse
+import sys
+
+from thinkaloud.cli.console import EXIT_OK, read_bytes
+from thinkaloud.cli.settings import model_name, user_catalog
+from thinkaloud.client.prepare import Options, PreparedRequest, prepare
+from thinkaloud.context import ContextMode, SendStatus, UnsupportedThoughts, read_conversation
+from thinkaloud.dialects import build_request
+from thinkaloud.surfaces.terminal import clean, clean_json
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """The options of `context`."""
+    add_option = parser.add_argument
+    add_option("file", metavar="FILE", help="a conversation as JSON; - is standard input")
+    add_option("--model", default="", metavar="M", help="the model to ask next (default: THINKALOUD_MODEL)")
+    add_option(
+        "--thinking", default="", metavar="T", help="off, low, medium, high, max, or a number of tokens"
+    )
+    add_option(
+        "--mode",
+        type=ContextMode,
+        choices=tuple(ContextMode),
+        default=ContextMode.PROVIDER_DEFAULT,
+        help="thoughts to send back: all that are accepted, only those demanded, or as the provider "
+        "recommends (the default)",
+    )
+    add_option(
+        "--unsupported",
+        type=UnsupportedThoughts,
+        choices=tuple(UnsupportedThoughts),
+        default=UnsupportedThoughts.METADATA,
+        help="thoughts of another model: keep them here (metadata, the default), leave them out, or tell "
+        "them in a short note",
+    )
+    parser.set_defaults(run=run_context)
+
+
+def run_context(options: argparse.Namespace) -> int:
+    """Report on stderr, body on stdout."""
+    conversation = read_conversation(read_bytes(options.file, "a conversation as JSON"))
+    request_options = Options(
+        context_mode=options.mode,
+        unsupported=options.unsupported,
+        tools=conversation.tools,
+        catalog=user_catalog(),
+    )
+    prepared = prepare(
+        conversation, model=model_name(options.model), thinking=options.thinking, options=request_options
+    )
+    _print_report(prepared)
+    print(clean_json(build_request(prepared.route, prepared.request).body.decode()))
+    return EXIT_OK
+
+
+def _print_report(prepared: PreparedRequest) -> None:
+    report = prepared.report
+    print(f"to {prepared.route.model_id} at {prepared.route.provider.name}", file=sys.stderr)
+    for line in report.lines:
+        place = f"step {line.step}" + ("" if line.block is None else f", block {line.block}")
+        tokens = "" if line.tokens is None else f" ({line.tokens} tokens)"
+        print(clean(f"{line.status:<11} {place}: {line.kind}{tokens}. {line.reason}"), file=sys.stderr)
+    totals = ", ".join(f"{report.total(fate).blocks} {fate}" for fate in SendStatus)
+    print(f"blocks: {totals}", file=sys.stderr)
+    for note in prepared.notes:
+        print(clean(f"note: {note}"), file=sys.stderr)

@@ -1,0 +1,169 @@
+"""`thinkaloud models` and `thinkaloud route`: what the catalog knows, and what it would choose."""
+
+import argparse
+import asyncio
+import json
+import shutil
+import sys
+from collections.abc import Sequence
+from textwrap import fill
+
+from thinkaloud.canon import Refused
+from thinkaloud.canon.requests import ThinkingParameters
+from thinkaloud.catalog import (
+    Catalog,
+    Provider,
+    ReplayForm,
+    ReplayRow,
+    ReplayScope,
+    compare_models,
+    list_models,
+    read_reported_models,
+)
+from thinkaloud.catalog.levels import effort_rank
+from thinkaloud.catalog.routing import ASSUMED_FACT
+from thinkaloud.cli.console import EXIT_OK, print_columns
+from thinkaloud.cli.settings import user_catalog
+from thinkaloud.client.http import Client
+from thinkaloud.client.prepare import Options, has_key, prepare
+from thinkaloud.surfaces.terminal import clean
+
+_LABEL_COLUMNS = 11
+_PROVIDERS_PER_LINE = 2
+_REPLAYED_TURNS = {
+    ReplayScope.NONE: "",
+    ReplayScope.OPEN_LOOP: "the open tool loop",
+    ReplayScope.TOOL_TURNS: "turns with tools",
+    ReplayScope.ALL: "all turns",
+}
+
+
+def add_models(parser: argparse.ArgumentParser) -> None:
+    """The options of `models`."""
+    parser.add_argument("--thinking", action="store_true", help="only those that can think")
+    parser.add_argument("action", nargs="?", choices=("refresh",), help="compare with a provider's own list")
+    parser.add_argument("provider", nargs="?", metavar="PROVIDER", help="whose list to read")
+    parser.set_defaults(run=run_models)
+
+
+def add_route(parser: argparse.ArgumentParser) -> None:
+    """The options of `route`."""
+    parser.add_argument("model", metavar="MODEL", help="provider/model or a model's name")
+    parser.add_argument("--thinking", default="", metavar="T", help="off, low, medium, high, max, or tokens")
+    parser.set_defaults(run=run_route)
+
+
+def run_models(options: argparse.Namespace) -> int:
+    """List the models, or the difference to a provider's list."""
+    catalog = user_catalog()
+    if options.action == "refresh":
+        return _refresh(catalog, options.provider or "")
+    rows = [("model", "thinks", "asked by", "shows", "at")]
+    for row in list_models(catalog, thinking=options.thinking):
+        controls = " ".join(filter(None, ("+".join(row.control), _effort_ranges(row.efforts))))
+        shows = row.visible.value if row.thinking != "none" else "-"
+        rows.append((row.id, row.thinking.value, controls or "-", shows, _provider_names(row.providers)))
+    print_columns(rows)
+    return EXIT_OK
+
+
+def run_route(options: argparse.Namespace) -> int:
+    """Say where a model would be asked, how, and why."""
+    prepared = prepare(
+        "", model=options.model, thinking=options.thinking, options=Options(catalog=user_catalog())
+    )
+    route, ask = prepared.route, prepared.request.thinking
+    provider, fact = route.provider, route.model.fact
+    rows = [
+        ("provider", f"{provider.name}, {provider.base_url or 'no address set'}"),
+        ("model", route.model_id),
+        ("dialect", provider.dialect),
+        ("key", _key_status(provider)),
+        ("thinking", _thinking_request(ask) or "as the model does by itself"),
+        *([("limit", f"{ask.max_tokens} tokens, thoughts included")] if ask.max_tokens else []),
+        ("goes back", _replayed_thoughts(route.replay)),
+        *(("why", reason) for reason in route.why),
+        *(("note", note) for note in prepared.notes),
+        *([("as of", f"{fact.as_of}, {fact.source}")] if fact != ASSUMED_FACT else []),
+    ]
+    width = shutil.get_terminal_size().columns
+    for name, value in rows:
+        margin = f"{name:<{_LABEL_COLUMNS}}"
+        wrapped = fill(
+            clean(value),
+            width,
+            initial_indent=margin,
+            subsequent_indent=" " * _LABEL_COLUMNS,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        print(wrapped)
+    return EXIT_OK
+
+
+def _key_status(provider: Provider) -> str:
+    if not provider.key:
+        return "none needed"
+    return f"{'there' if has_key(provider) else 'missing'} ({provider.key})"
+
+
+def _thinking_request(ask: ThinkingParameters) -> str:
+    """What is asked of the model, in the words of `docs/reference/catalog.md`."""
+    parts = [f"{name} {value}" for name in ("mode", "effort", "level") if (value := getattr(ask, name))]
+    if ask.budget_tokens is not None:
+        parts.append(f"budget {ask.budget_tokens} tokens")
+    if ask.toggle is not None:
+        parts.append("on" if ask.toggle else "off")
+    parts += [f"{name}={json.dumps(value)}" for name, value in ask.template]
+    return ", ".join([*parts, *([f"display {ask.display}"] if ask.display else [])])
+
+
+def _replayed_thoughts(replay: ReplayRow) -> str:
+    """Which thoughts of earlier turns are sent again, and in what shape."""
+    turns = _REPLAYED_TURNS[replay.default]
+    if replay.form is ReplayForm.NONE or not turns:
+        return "no thoughts"
+    shape = f"in {replay.field}" if replay.form is ReplayForm.FIELD else "as they came"
+    return f"thoughts of {turns}, {shape}"
+
+
+def _provider_names(providers: Sequence[str]) -> str:
+    """Where a model is, the preferred first; a pipe gets them all, a terminal those that fit a line."""
+    omitted = len(providers) - _PROVIDERS_PER_LINE if sys.stdout.isatty() else 0
+    if omitted <= 0:
+        return " ".join(providers)
+    return f"{' '.join(providers[:_PROVIDERS_PER_LINE])} +{omitted}"
+
+
+def _effort_ranges(efforts: Sequence[str]) -> str:
+    """Words for a strength, with neighbours drawn together: low-high, max."""
+    runs: list[list[str]] = []
+    for effort in efforts:
+        if runs and effort_rank(effort) == effort_rank(runs[-1][-1]) + 1:
+            runs[-1].append(effort)
+        else:
+            runs.append([effort])
+    return ", ".join(effort for run in runs for effort in ([f"{run[0]}-{run[-1]}"] if len(run) > 2 else run))
+
+
+def _refresh(catalog: Catalog, name: str) -> int:
+    provider_names = sorted(row.name for row in catalog.providers.values() if row.models_path)
+    if name not in provider_names:
+        what = f"No list of models is known for {name!r}" if name else "Nobody was named whose list to read"
+        raise Refused(f"{what}. Name one of: {', '.join(provider_names)}.")
+    provider = catalog.providers[name]
+    changes = compare_models(catalog, name, read_reported_models(asyncio.run(_fetch_models(provider))))
+    for title, names in (("new", changes.new), ("gone", changes.gone)):
+        print(f"{title} at {name}: {', '.join(map(clean, names)) or 'none'}")
+    for change in changes.changed:
+        print(
+            clean(
+                f"{change.id}: {change.field} is {change.provider_value} there, {change.catalog_value} in our row {change.row}"
+            )
+        )
+    return EXIT_OK
+
+
+async def _fetch_models(provider: Provider) -> bytes:
+    async with Client() as client:
+        return await client.fetch(provider, provider.models_path)

@@ -1,0 +1,343 @@
+"""The fingerprint of what a turn was answered to: system prompt, tools, and every message before it.
+
+A changed byte anywhere before a prefix-bound thought voids it, so the fingerprint covers the messages as they
+are sent, not as they are kept.
+
+The note that tells one model, on the user's side, what another one thought.
+
+Calls in a form that every provider can read: an id that is there and used once, and an object.
+
+A conversation into the next request, with a report of what was sent, what was not, and why.
+
+A turn goes back byte for byte to the model that issued it, as far as the rule of its provider reaches, and in
+plain form to every other. Thoughts of one model never become words of another.
+"""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from thinkaloud.canon import Kind, SealForm
+from thinkaloud.canon.requests import (
+    AssistantMessage,
+    Message,
+    Request,
+    ThinkingParameters,
+    ToolCall,
+    ToolDefinition,
+    UserMessage,
+)
+from thinkaloud.catalog.rows import ReplayForm, ReplayScope, Route
+from thinkaloud.context.conversation import AnsweredTurn, Conversation
+from thinkaloud.context.history import SentTurn, analyse
+from thinkaloud.context.replay_rules import BuildOptions, ReplayRules, UnsupportedThoughts, issued_by_route
+from thinkaloud.context.report import Report, ReportLine, SendStatus
+from thinkaloud.transcript import Block
+
+_encoder = msgspec.json.Encoder(order="deterministic")
+
+
+class PrefixHash:
+    """A fingerprint that grows with each message, at the cost of that message alone."""
+
+    def __init__(self, system: str, tools: Iterable[ToolDefinition]) -> None:
+        self._hash = hashlib.sha256(_encoder.encode((system, tuple(tools))))
+
+    def add(self, message: Message) -> None:
+        """One more message."""
+        self._hash.update(b"\n")
+        self._hash.update(_encoder.encode(message))
+
+    @property
+    def fingerprint(self) -> str:
+        """The fingerprint of everything so far, in hex."""
+        return self._hash.copy().hexdigest()
+
+
+def fingerprint(system: str, tools: Iterable[ToolDefinition], messages: Iterable[Message]) -> str:
+    """SHA-256 over the canonical JSON of all that comes before an answer, in hex."""
+    prefix = PrefixHash(system, tools)
+    for message in messages:
+        prefix.add(message)
+    return prefix.fingerprint
+
+
+MAX_NOTE_CHARACTERS = 280
+"""A note is a hint: longer ones cost more than the thought is worth to a model that did not think it."""
+
+_NOTE_TEMPLATE = "(For context: before the answer above, another model thought, in short: {thought})"
+
+
+def thought_note(thoughts: Sequence[Block]) -> str:
+    """One short note for some thoughts."""
+    return _NOTE_TEMPLATE.format(thought=_shorten(" ".join(block.text for block in thoughts)))
+
+
+def _shorten(text: str) -> str:
+    flat_text = " ".join(text.split())
+    return (
+        flat_text
+        if len(flat_text) <= MAX_NOTE_CHARACTERS
+        else flat_text[: MAX_NOTE_CHARACTERS - 1].rstrip() + "…"
+    )
+
+
+class PlainCalls:
+    """Names the calls of a request; ids that are taken stay taken."""
+
+    def __init__(self) -> None:
+        self._used_ids: set[str] = set()
+
+    def reserve(self, call_id: str) -> None:
+        """An id goes out as it is."""
+        self._used_ids.add(call_id)
+
+    def calls(self, sent_turn: SentTurn, *, signed: bool) -> dict[int, tuple[ToolCall, str]]:
+        """The answered calls of a turn by block, each with what became of it."""
+        return {block.number: self._call(sent_turn.step, block, signed) for block, _ in sent_turn.calls}
+
+    def _call(self, step: int, block: Block, signed: bool) -> tuple[ToolCall, str]:
+        call_id, code = block.call_id, "plain"
+        if not call_id or call_id in self._used_ids:
+            call_id, code = f"{call_id or 'call'}_{step}_{block.number}", "renamed"
+        self._used_ids.add(call_id)
+        arguments = block.text or "{}"
+        if not _encodes_object(arguments):
+            arguments, code = msgspec.json.encode({"input": arguments}).decode(), "wrapped"
+        return ToolCall(call_id, block.name, arguments, _signature(block) if signed else ""), code
+
+
+def _encodes_object(text: str) -> bool:
+    try:
+        msgspec.json.decode(text, type=dict[str, msgspec.Raw])
+    except msgspec.MsgspecError:
+        return False
+    return True
+
+
+def _signature(block: Block) -> str:
+    return next((seal.payload for seal in block.seals if seal.form is SealForm.SIGNATURE), "")
+
+
+class BuiltRequest(msgspec.Struct, frozen=True):
+    """A request, what became of every block, and the fingerprint to keep with the answer (`Said.prefix`)."""
+
+    request: Request
+    report: Report
+    prefix: str
+
+
+def build(conversation: Conversation, route: Route, options: BuildOptions | None = None) -> BuiltRequest:
+    """The request that asks this route to go on with the conversation."""
+    options = options or BuildOptions()
+    builder = _RequestBuilder(conversation, route, options)
+    builder.run()
+    ask, notes = _fit_open_loop(options.ask, route, builder)
+    request = Request(
+        model=route.model_id,
+        messages=tuple(builder.messages),
+        system=conversation.system,
+        tools=conversation.tools,
+        tool_choice=options.tool_choice,
+        thinking=ask,
+        max_tokens=options.max_tokens,
+        stream=options.stream,
+    )
+    return BuiltRequest(request, Report(tuple(builder.lines), notes), builder.prefix.fingerprint)
+
+
+class _RequestBuilder:
+    """Goes through the steps once; what it has said of a step never changes."""
+
+    def __init__(self, conversation: Conversation, route: Route, options: BuildOptions) -> None:
+        self._steps = conversation.steps
+        self._route = route
+        self._unsupported = options.unsupported
+        self._mode = options.ask.mode
+        self._history = analyse(self._steps, self._requires_thought)
+        self.loop = self._history.open_loop
+        self.replay_rules = ReplayRules(route, options, self.loop)
+        self._last_user_step = max(
+            (number for number, step in enumerate(self._steps) if isinstance(step, UserMessage)), default=-1
+        )
+        self._plain_calls = PlainCalls()
+        self._foreign_thoughts: list[Block] = []
+        self.messages: list[Message] = []
+        self.lines: list[ReportLine] = []
+        self.turns_without_thought: set[int] = set()
+        """Turns that called tools and went without a thought."""
+        self.prefix = PrefixHash(conversation.system, conversation.tools)
+
+    def _requires_thought(self, answered: AnsweredTurn) -> bool:
+        """Whether a call of this turn is refused without its thought, however the model is asked."""
+        rule = self._route.replay
+        required = rule.form is ReplayForm.VERBATIM and rule.required is not ReplayScope.NONE
+        return (
+            required and self._mode not in ("enabled", "disabled") and issued_by_route(answered, self._route)
+        )
+
+    def run(self) -> None:
+        """Say every step."""
+        for number, step in enumerate(self._steps):
+            if isinstance(step, AnsweredTurn):
+                self._append_turn(self._history.turns[number])
+            elif isinstance(step, UserMessage):
+                self._append(self._with_thought_note(step))
+            elif number in self._history.unmatched_results:
+                self.lines.append(
+                    ReportLine(
+                        number,
+                        None,
+                        "tool_result",
+                        SendStatus.WITHHELD,
+                        self._history.unmatched_results[number],
+                    )
+                )
+
+    def _append(self, message: Message) -> None:
+        self.messages.append(message)
+        self.prefix.add(message)
+
+    def _with_thought_note(self, message: UserMessage) -> UserMessage:
+        if not self._foreign_thoughts:
+            return message
+        note_text, self._foreign_thoughts = thought_note(self._foreign_thoughts), []
+        return msgspec.structs.replace(
+            message, text=f"{note_text}\n\n{message.text}" if message.text else note_text
+        )
+
+    def _append_turn(self, sent_turn: SentTurn) -> None:
+        if sent_turn.omit_reason:
+            self._withhold(sent_turn, sent_turn.omit_reason)
+            return
+        decision = self.replay_rules.decide(sent_turn, self.prefix.fingerprint)
+        if decision in ("verbatim", "drop_block"):
+            self._append_verbatim(sent_turn, decision)
+        elif sent_turn.has_answer or sent_turn.calls:
+            self._append_plain(sent_turn, decision)
+        else:
+            self._withhold(sent_turn, "server_tool")
+
+    def _withhold(self, sent_turn: SentTurn, code: str) -> None:
+        lines = [
+            self._line(sent_turn, block, *_status_withheld(block, code)) for block in sent_turn.turn.blocks
+        ]
+        self.lines += lines or [ReportLine(sent_turn.step, None, "turn", SendStatus.WITHHELD, code)]
+
+    def _append_verbatim(self, sent_turn: SentTurn, decision: str) -> None:
+        assert sent_turn.turn.message is not None
+        self._append(AssistantMessage(verbatim=sent_turn.turn.message.payload))
+        for block, result in sent_turn.calls:
+            self._plain_calls.reserve(block.call_id)
+            self._append(
+                msgspec.structs.replace(result, call_id=block.call_id, name=result.name or block.name)
+            )
+        if not sent_turn.has_thought:
+            self.turns_without_thought.add(sent_turn.step)
+        self.lines += [
+            self._line(sent_turn, block, *_status_verbatim(block, decision))
+            for block in sent_turn.turn.blocks
+        ]
+
+    def _append_plain(self, sent_turn: SentTurn, decision: str) -> None:
+        calls = self._plain_calls.calls(sent_turn, signed=decision == "no_message")
+        self._append(
+            AssistantMessage(
+                text=sent_turn.turn.answer if sent_turn.has_answer else "",
+                calls=tuple(call for call, _ in calls.values()),
+                **self._reasoning_fields(sent_turn, decision),
+            )
+        )
+        for block, result in sent_turn.calls:
+            call, _ = calls[block.number]
+            self._append(
+                msgspec.structs.replace(result, call_id=call.call_id, name=result.name or block.name)
+            )
+        self.turns_without_thought.add(sent_turn.step)
+        self.lines += [
+            self._line(sent_turn, block, *self._status_plain(sent_turn, block, decision, calls))
+            for block in sent_turn.turn.blocks
+        ]
+
+    def _reasoning_fields(self, sent_turn: SentTurn, decision: str) -> dict[str, str]:
+        text = sent_turn.turn.reasoning if decision == "field" else ""
+        if text or self.replay_rules.needs_empty_field(sent_turn):
+            return {"reasoning": text, "reasoning_field": self._route.replay.field}
+        return {}
+
+    def _status_plain(
+        self, sent_turn: SentTurn, block: Block, decision: str, calls: dict[int, tuple[ToolCall, str]]
+    ) -> tuple[SendStatus, str]:
+        if block.kind is Kind.REASONING:
+            return self._status_of_thought(sent_turn, block, decision)
+        if block.kind is Kind.TEXT:
+            return (SendStatus.WITHHELD, "empty") if block.blank else (SendStatus.SENT, "plain")
+        if block.number in calls:
+            code = calls[block.number][1]
+            return (SendStatus.SENT if code == "plain" else SendStatus.TRANSFORMED), code
+        return SendStatus.WITHHELD, "server_tool" if block.number in sent_turn.server_calls else "unanswered"
+
+    def _status_of_thought(self, sent_turn: SentTurn, block: Block, decision: str) -> tuple[SendStatus, str]:
+        if decision == "field":
+            return (SendStatus.WITHHELD, "empty") if not block.text else (SendStatus.SENT, "field")
+        if decision != "foreign" or self._unsupported is UnsupportedThoughts.METADATA:
+            return SendStatus.WITHHELD, decision
+        if self._unsupported is UnsupportedThoughts.STRIP:
+            return SendStatus.WITHHELD, "stripped"
+        if block.blank or block.parent is not None or sent_turn.step > self._last_user_step:
+            return SendStatus.WITHHELD, "foreign"
+        self._foreign_thoughts.append(block)
+        return SendStatus.TRANSFORMED, "note"
+
+    def _line(self, sent_turn: SentTurn, block: Block, status: SendStatus, code: str) -> ReportLine:
+        if block.parent is not None:
+            status, code = SendStatus.WITHHELD, "nested"
+        return ReportLine(
+            sent_turn.step, block.number, block.kind, status, code, _reasoning_tokens(sent_turn, block)
+        )
+
+
+def _fit_open_loop(
+    ask: ThinkingParameters, route: Route, builder: _RequestBuilder
+) -> tuple[ThinkingParameters, tuple[str, ...]]:
+    """What is asked of the model, made to fit the loop that is open, and a word on what that changed.
+
+    A budget demands that a loop begins and ends with a thought; what another model said has none that may be
+    sent. A thought that is demanded though its prefix changed goes with the word to drop it.
+    """
+    required = route.replay.form is ReplayForm.VERBATIM and route.replay.required is not ReplayScope.NONE
+    ends = {min(builder.loop), max(builder.loop)} if builder.loop else set()
+    if ask.mode == "enabled" and required and ends & builder.turns_without_thought:
+        return msgspec.structs.replace(ask, mode="disabled", budget_tokens=None, display=""), (_PAUSED_NOTE,)
+    if builder.replay_rules.drops_blocks:
+        template = (*ask.template, ("block_binding", "drop_block"))
+        return msgspec.structs.replace(ask, mode=ask.mode or "adaptive", template=template), (_DROPPED_NOTE,)
+    return ask, ()
+
+
+_PAUSED_NOTE = (
+    "Thinking is off for this request: the open tool loop goes on from an answer without a thought of this "
+    "model, and with a budget it would refuse that. It thinks again after the next user message."
+)
+_DROPPED_NOTE = (
+    "The provider is told to drop thoughts that no longer fit: something before the open tool loop changed, "
+    "and the loop cannot go on without them."
+)
+
+
+def _status_verbatim(block: Block, decision: str) -> tuple[SendStatus, str]:
+    return SendStatus.SENT, decision if block.kind is Kind.REASONING else "verbatim"
+
+
+def _status_withheld(block: Block, code: str) -> tuple[SendStatus, str]:
+    if block.kind is Kind.TEXT and block.blank:
+        return SendStatus.WITHHELD, "empty"
+    return SendStatus.WITHHELD, code
+
+
+def _reasoning_tokens(sent_turn: SentTurn, block: Block) -> int | None:
+    """What a thought cost; known only where it is the turn's only one."""
+    if block.kind is not Kind.REASONING or block.parent is not None:
+        return None
+    return sent_turn.turn.usage.reasoning if len(sent_turn.turn.own_blocks(Kind.REASONING)) == 1 else None

@@ -1,0 +1,127 @@
+"""The body of Anthropic Messages.
+
+Everything on the user's side between two answers is one message, with the results of tools first.
+"""
+
+from thinkaloud.canon.requests import (
+    AssistantMessage,
+    Image,
+    Request,
+    ToolDefinition,
+    ToolMessage,
+    UserMessage,
+)
+from thinkaloud.catalog.rows import Route
+from thinkaloud.dialects.anthropic_messages.read import NAME
+from thinkaloud.dialects.message import CallIdRule, alternate_roles, fit_call_ids, join_user_messages
+from thinkaloud.dialects.request import (
+    TOOL_CHOICE_AUTO,
+    TOOL_CHOICE_NONE,
+    TOOL_CHOICE_REQUIRED,
+    JsonDict,
+    ProviderRequest,
+    checked_json,
+    image_format,
+    images_then_text,
+    json_request,
+    set_at_path,
+    set_model_options,
+    verbatim_message,
+)
+
+_CALL_ID_RULE = CallIdRule(r"[A-Za-z0-9_-]{1,64}", 24)
+_IMAGE_FORMATS = ("jpeg", "png", "gif", "webp")
+_TOOL_CHOICES = {TOOL_CHOICE_AUTO: "auto", TOOL_CHOICE_NONE: "none", TOOL_CHOICE_REQUIRED: "any"}
+_VERSION = "2023-06-01"
+_INTERLEAVED_BETA = "interleaved-thinking-2025-05-14"
+_UPDATES_BETA = "thinking-display-updates-2026-08-18"
+_BINDING_BETA = "thinking-binding-controls-2026-08-01"
+BINDING_PATH = "block_binding.prefix_mismatch_behavior"
+_DEFAULT_MAX_TOKENS = 8192
+"""The API demands a number; this one fits every model that it serves."""
+
+
+def build_request(route: Route, request: Request) -> ProviderRequest:
+    """The request as this dialect says it."""
+    messages = alternate_roles(
+        join_user_messages(fit_call_ids(request.messages, _CALL_ID_RULE)),
+        _assistant_message,
+        _user_content,
+        "content",
+    )
+    body: JsonDict = {"model": request.model, "max_tokens": _DEFAULT_MAX_TOKENS, "messages": messages}
+    if request.system:
+        body["system"] = request.system
+    if request.tools:
+        body["tools"] = [_tool(tool) for tool in request.tools]
+        body |= _tool_choice(request.tool_choice)
+    set_model_options(body, route, request, max_tokens_path="max_tokens")
+    if behavior := mismatch_behavior(request):
+        set_at_path(body, f"thinking.{BINDING_PATH}", behavior)
+    body["stream"] = request.stream
+    return json_request("/messages", body, _headers(request))
+
+
+def _tool(tool: ToolDefinition) -> JsonDict:
+    schema = checked_json(tool.parameters, tool.name)
+    return {"name": tool.name, "description": tool.description, "input_schema": schema}
+
+
+def _headers(request: Request) -> dict[str, str]:
+    version = {"anthropic-version": _VERSION}
+    betas = betas_for(request)
+    return version | {"anthropic-beta": ",".join(betas)} if betas else version
+
+
+def betas_for(request: Request) -> list[str]:
+    """The betas that this request needs."""
+    needed_betas = {
+        _INTERLEAVED_BETA: request.thinking.mode == "enabled" and bool(request.tools),
+        _UPDATES_BETA: request.thinking.display == "updates",
+        _BINDING_BETA: bool(mismatch_behavior(request)),
+    }
+    return [beta for beta, needed in needed_betas.items() if needed]
+
+
+def mismatch_behavior(request: Request) -> str:
+    """What becomes of a thought whose prefix changed, where the row or the caller says so."""
+    return str(dict(request.thinking.template).get("block_binding", ""))
+
+
+def _tool_choice(choice: str) -> JsonDict:
+    if not choice:
+        return {}
+    if choice in _TOOL_CHOICES:
+        return {"tool_choice": {"type": _TOOL_CHOICES[choice]}}
+    return {"tool_choice": {"type": "tool", "name": choice}}
+
+
+def _assistant_message(message: AssistantMessage) -> object:
+    if message.verbatim:
+        return verbatim_message(message)
+    content: list[JsonDict] = [{"type": "text", "text": message.text}] if message.text else []
+    content += [
+        {
+            "type": "tool_use",
+            "id": call.call_id,
+            "name": call.name,
+            "input": checked_json(call.arguments, call.name),
+        }
+        for call in message.calls
+    ]
+    return {"role": "assistant", "content": content}
+
+
+def _user_content(message: UserMessage | ToolMessage) -> list[JsonDict]:
+    if isinstance(message, ToolMessage):
+        error_field: JsonDict = {"is_error": True} if message.failed else {}
+        return [
+            {"type": "tool_result", "tool_use_id": message.call_id, "content": message.result, **error_field}
+        ]
+    images = [_image_part(image) for image in message.images]
+    return images_then_text(images, message.text, {"type": "text", "text": message.text})
+
+
+def _image_part(image: Image) -> JsonDict:
+    media_type = f"image/{image_format(image, _IMAGE_FORMATS, NAME)}"
+    return {"type": "image", "source": {"type": "base64", "media_type": media_type, "data": image.data}}

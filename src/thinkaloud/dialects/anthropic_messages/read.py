@@ -1,0 +1,248 @@
+"""Anthropic Messages, and everyone who speaks it: Azure, Vertex, DeepSeek, llama.cpp, Ollama.
+
+A whole message is read as its blocks, started and stopped in one go. A thought may be empty and still
+signed; a redacted one is nothing but its data. Tools that the provider ran itself bring their results as
+blocks of their own, which are matched to the call by its id.
+"""
+
+from typing import Any
+
+import msgspec
+
+from thinkaloud.canon import Finish, Kind, Provenance, SealForm, Usage, merge_usage
+from thinkaloud.dialects.emitter import TurnEmitter
+from thinkaloud.dialects.message import (
+    ABSENT,
+    JsonObject,
+    append_json,
+    append_text,
+    encode_json,
+    finish_json,
+    present,
+    raw_json,
+    raw_json_array,
+    string_or_json,
+    text_of,
+)
+from thinkaloud.dialects.payload import add_counts, has_error, parse_error
+from thinkaloud.wire import Frame
+
+NAME = "anthropic_messages"
+
+_FINISH_BY_REASON = {
+    "end_turn": Finish.STOP,
+    "stop_sequence": Finish.STOP,
+    "max_tokens": Finish.LENGTH,
+    "model_context_window_exceeded": Finish.LENGTH,
+    "tool_use": Finish.TOOL_CALLS,
+    "refusal": Finish.REFUSAL,
+}
+
+
+class OutputDetails(msgspec.Struct):
+    """What is inside the output tokens."""
+
+    thinking_tokens: int | None = None
+
+
+class Counts(msgspec.Struct):
+    """Cumulative usage; output includes thinking, input leaves out what came from the cache."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    output_tokens_details: OutputDetails | None = None
+    cache_read_input_tokens: int | None = None
+    cache_creation_input_tokens: int | None = None
+
+
+class Content(msgspec.Struct):
+    """A block of content, as it starts or as a whole."""
+
+    type: str = ""
+    text: str | None = None
+    thinking: str | None = None
+    signature: str | None = None
+    data: str | None = None
+    id: str | None = None
+    name: str | None = None
+    input: msgspec.Raw = ABSENT
+    tool_use_id: str | None = None
+    content: msgspec.Raw = ABSENT
+    is_error: bool | None = None
+
+
+class Delta(msgspec.Struct):
+    """More of a block, or the end of the message."""
+
+    text: str | None = None
+    thinking: str | None = None
+    signature: str | None = None
+    partial_json: str | None = None
+    citation: msgspec.Raw = ABSENT
+    stop_reason: str | None = None
+
+
+class Message(msgspec.Struct):
+    """The message that a stream starts with."""
+
+    model: str | None = None
+    usage: Counts | None = None
+
+
+class Update(msgspec.Struct):
+    """One event of a stream, or a whole message."""
+
+    type: str = ""
+    index: int = 0
+    message: Message | None = None
+    content_block: msgspec.Raw = ABSENT
+    delta: Delta | None = None
+    usage: Counts | None = None
+    error: msgspec.Raw = ABSENT
+    model: str | None = None
+    content: list[msgspec.Raw] | None = None
+    stop_reason: str | None = None
+
+
+class ToolFailure(msgspec.Struct):
+    """What a tool's result holds when the tool failed."""
+
+    error_code: str = ""
+
+
+_update_decoder = msgspec.json.Decoder(Update)
+_content_decoder = msgspec.json.Decoder(Content)
+_object_decoder = msgspec.json.Decoder(dict[str, Any])
+_failure_decoder = msgspec.json.Decoder(ToolFailure)
+
+
+class Reader:
+    """Reads one message."""
+
+    def __init__(self, emitter: TurnEmitter) -> None:
+        self._emitter = emitter
+        self._content_by_index: dict[int, JsonObject] = {}
+        self._index_by_call_id: dict[str, int] = {}
+        self._counts = Counts()
+        self._stop_reason = ""
+
+    def feed(self, frame: Frame) -> None:
+        """One event of the stream, or the whole message."""
+        update = _update_decoder.decode(frame.data)
+        match update.type:
+            case "content_block_delta" if update.delta is not None:
+                self._apply_delta(update.index, update.delta)
+            case "content_block_start" if present(update.content_block):
+                self._content_by_index[update.index] = _object_decoder.decode(update.content_block)
+                self._start_block(update.index, _content_decoder.decode(update.content_block))
+            case "content_block_stop":
+                self._end_block(update.index)
+            case "message_start" if update.message is not None:
+                self._emitter.start_turn(update.message.model)
+                self._report_usage(update.message.usage)
+            case "message_delta":
+                self._stop_reason = (update.delta and update.delta.stop_reason) or self._stop_reason
+                self._report_usage(update.usage)
+            case "message_stop":
+                self._finish(
+                    encode_json([self._content_by_index[index] for index in sorted(self._content_by_index)])
+                )
+            case "message":
+                self._read_whole_message(update)
+            case _ if has_error(update.error):
+                self._emitter.fail(*parse_error(update.error))
+
+    def close(self) -> None:
+        """The bytes ended."""
+        self._emitter.fail_cut_off("message_stop")
+
+    def _read_whole_message(self, message: Update) -> None:
+        self._emitter.start_turn(message.model)
+        contents = message.content or []
+        for index, raw in enumerate(contents):
+            content = _content_decoder.decode(raw)
+            self._start_block(index, content)
+            self._emitter.seal(index, SealForm.SIGNATURE, content.signature or "")
+            self._emitter.end_block(index)
+        self._stop_reason = message.stop_reason or ""
+        self._report_usage(message.usage)
+        self._finish(raw_json_array(contents))
+
+    def _start_block(self, index: int, content: Content) -> None:
+        match content.type:
+            case "text":
+                self._emitter.start_block(index, Kind.TEXT)
+                self._emitter.append(index, content.text or "")
+            case "thinking":
+                self._emitter.start_block(index, Kind.REASONING, provenance=Provenance.SUMMARY)
+                self._emitter.append(index, content.thinking or "")
+            case "redacted_thinking":
+                self._emitter.start_block(index, Kind.REASONING)
+                self._emitter.seal(index, SealForm.REDACTED, content.data or "")
+            case "tool_use" | "server_tool_use" | "mcp_tool_use":
+                self._start_call(index, content)
+            case _ if content.tool_use_id in self._index_by_call_id:
+                result = string_or_json(content.content)
+                error = (result or "failed") if content.is_error else _error_code(result)
+                self._emitter.finish_tool(self._index_by_call_id[content.tool_use_id], result, error)
+
+    def _start_call(self, index: int, content: Content) -> None:
+        call_id = content.id or ""
+        self._index_by_call_id[call_id] = index
+        self._emitter.start_block(index, Kind.TOOL_CALL, name=content.name or "", call_id=call_id)
+        if (arguments := raw_json(content.input)) != "{}" or index not in self._content_by_index:
+            self._emitter.append(index, arguments)
+
+    def _apply_delta(self, index: int, delta: Delta) -> None:
+        block = self._content_by_index.setdefault(index, {})
+        if delta.thinking:
+            self._emitter.append_or_start(index, Kind.REASONING, delta.thinking, Provenance.SUMMARY)
+            append_text(block, "thinking", delta.thinking)
+        elif delta.text:
+            self._emitter.append_or_start(index, Kind.TEXT, delta.text)
+            append_text(block, "text", delta.text)
+        elif delta.partial_json:
+            self._emitter.append(index, delta.partial_json)
+            append_json(block, delta.partial_json)
+        elif delta.signature:
+            append_text(block, "signature", delta.signature)
+        elif present(delta.citation):
+            if not isinstance(block.get("citations"), list):
+                block["citations"] = []
+            block["citations"].append(delta.citation)
+
+    def _end_block(self, index: int) -> None:
+        block = self._content_by_index.get(index, {})
+        streamed = finish_json(block, block, "input")
+        if str(block.get("type")).endswith("tool_use") and not streamed and not block.get("input"):
+            self._emitter.append(index, "{}")
+        self._emitter.seal(index, SealForm.SIGNATURE, text_of(block.get("signature")))
+        self._emitter.end_block(index)
+
+    def _report_usage(self, counts: Counts | None) -> None:
+        if counts is None:
+            return
+        self._counts = counts = merge_usage(self._counts, counts)
+        details = counts.output_tokens_details
+        self._emitter.report_usage(
+            Usage(
+                input=add_counts(
+                    counts.input_tokens, counts.cache_read_input_tokens, counts.cache_creation_input_tokens
+                ),
+                output=counts.output_tokens,
+                reasoning=details.thinking_tokens if details else None,
+                cache_read=counts.cache_read_input_tokens,
+                cache_write=counts.cache_creation_input_tokens,
+            )
+        )
+
+    def _finish(self, content: str) -> None:
+        finish = _FINISH_BY_REASON.get(self._stop_reason, Finish.UNKNOWN)
+        self._emitter.finish(finish, self._stop_reason, f'{{"role":"assistant","content":{content}}}')
+
+
+def _error_code(result: str) -> str:
+    """A server tool's result is a list when it went well and an object with a code when it did not."""
+    if not result.startswith("{"):
+        return ""
+    return _failure_decoder.decode(result).error_code

@@ -1,0 +1,99 @@
+"""The body of Bedrock Converse: strictly by turns, with bytes as base64."""
+
+from thinkaloud.canon import Refused
+from thinkaloud.canon.requests import AssistantMessage, Request, ToolMessage, UserMessage
+from thinkaloud.catalog.rows import Route
+from thinkaloud.dialects.anthropic_messages.ask import BINDING_PATH, betas_for, mismatch_behavior
+from thinkaloud.dialects.bedrock_converse.read import NAME
+from thinkaloud.dialects.message import CallIdRule, alternate_roles, fit_call_ids, join_user_messages
+from thinkaloud.dialects.request import (
+    TOOL_CHOICE_AUTO,
+    TOOL_CHOICE_NONE,
+    TOOL_CHOICE_REQUIRED,
+    JsonDict,
+    ProviderRequest,
+    checked_json,
+    image_format,
+    images_then_text,
+    json_request,
+    quote_path_segment,
+    set_at_path,
+    set_model_options,
+    verbatim_message,
+)
+
+_CALL_ID_RULE = CallIdRule(r"[A-Za-z0-9_-]{1,64}", 24)
+_IMAGE_FORMATS = ("png", "jpeg", "gif", "webp")
+_TOOL_CHOICES: dict[str, JsonDict] = {TOOL_CHOICE_AUTO: {"auto": {}}, TOOL_CHOICE_REQUIRED: {"any": {}}}
+
+
+def build_request(route: Route, request: Request) -> ProviderRequest:
+    """The request as this dialect says it."""
+    body: JsonDict = {
+        "messages": alternate_roles(
+            join_user_messages(fit_call_ids(request.messages, _CALL_ID_RULE)),
+            _assistant_message,
+            _user_content,
+            "content",
+        )
+    }
+    if request.system:
+        body["system"] = [{"text": request.system}]
+    if request.tools:
+        body["toolConfig"] = {"tools": [_tool(request, index) for index in range(len(request.tools))]}
+        if request.tool_choice:
+            set_at_path(body, "toolConfig.toolChoice", _tool_choice(request.tool_choice))
+    set_model_options(body, route, request, max_tokens_path="inferenceConfig.maxTokens")
+    if behavior := mismatch_behavior(request):
+        set_at_path(body, f"additionalModelRequestFields.thinking.{BINDING_PATH}", behavior)
+    if betas := betas_for(request):
+        set_at_path(body, "additionalModelRequestFields.anthropic_beta", betas)
+    operation = "converse-stream" if request.stream else "converse"
+    return json_request(f"/model/{quote_path_segment(request.model)}/{operation}", body)
+
+
+def _tool(request: Request, index: int) -> JsonDict:
+    tool = request.tools[index]
+    description_field: JsonDict = {"description": tool.description} if tool.description else {}
+    schema = {"json": checked_json(tool.parameters, tool.name)}
+    return {"toolSpec": {"name": tool.name, **description_field, "inputSchema": schema}}
+
+
+def _tool_choice(choice: str) -> JsonDict:
+    if choice == TOOL_CHOICE_NONE:
+        raise Refused(
+            f"{NAME} cannot be kept from calling the tools it is given. Nothing was sent. "
+            "Leave tool_choice out, or leave the tools out if no call was made yet."
+        )
+    return _TOOL_CHOICES.get(choice) or {"tool": {"name": choice}}
+
+
+def _message_from_parts(message: AssistantMessage) -> JsonDict:
+    content: list[JsonDict] = [{"text": message.text}] if message.text else []
+    content += [
+        {
+            "toolUse": {
+                "toolUseId": call.call_id,
+                "name": call.name,
+                "input": checked_json(call.arguments, call.name),
+            }
+        }
+        for call in message.calls
+    ]
+    return {"role": "assistant", "content": content}
+
+
+def _assistant_message(message: AssistantMessage) -> object:
+    return verbatim_message(message) if message.verbatim else _message_from_parts(message)
+
+
+def _user_content(message: UserMessage | ToolMessage) -> list[JsonDict]:
+    if isinstance(message, ToolMessage):
+        content = [{"text": message.result}] if message.result.strip() else []
+        status = "error" if message.failed else "success"
+        return [{"toolResult": {"toolUseId": message.call_id, "content": content, "status": status}}]
+    images: list[JsonDict] = [
+        {"image": {"format": image_format(image, _IMAGE_FORMATS, NAME), "source": {"bytes": image.data}}}
+        for image in message.images
+    ]
+    return images_then_text(images, message.text, {"text": message.text})

@@ -1,0 +1,219 @@
+"""Bedrock Converse: an AWS event stream, or one JSON object.
+
+A thought has no start event of its own, so it starts with its first delta. The reason for the end comes
+before the counts, and reasoning tokens are not counted apart.
+"""
+
+import msgspec
+
+from thinkaloud.canon import Finish, Kind, Provenance, SealForm, Usage
+from thinkaloud.dialects.emitter import TurnEmitter
+from thinkaloud.dialects.message import (
+    ABSENT,
+    JsonObject,
+    append_json,
+    append_text,
+    encode_json,
+    finish_json,
+    present,
+    raw_json,
+    string_or_json,
+    text_of,
+)
+from thinkaloud.dialects.payload import add_counts, parse_error
+from thinkaloud.wire import Frame
+
+NAME = "bedrock_converse"
+
+_FINISH_BY_REASON = {
+    "end_turn": Finish.STOP,
+    "stop_sequence": Finish.STOP,
+    "tool_use": Finish.TOOL_CALLS,
+    "max_tokens": Finish.LENGTH,
+    "model_context_window_exceeded": Finish.LENGTH,
+    "guardrail_intervened": Finish.REFUSAL,
+    "content_filtered": Finish.REFUSAL,
+}
+
+
+class Counts(msgspec.Struct, rename="camel"):
+    """Usage; input leaves the cache out."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_read_input_tokens: int | None = None
+    cache_write_input_tokens: int | None = None
+
+
+class ReasoningText(msgspec.Struct):
+    """A whole thought."""
+
+    text: str | None = None
+    signature: str | None = None
+
+
+class Reasoning(msgspec.Struct, rename="camel"):
+    """A thought, or more of it."""
+
+    reasoning_text: ReasoningText | None = None
+    text: str | None = None
+    signature: str | None = None
+    redacted_content: str | None = None
+
+
+class ToolUse(msgspec.Struct, rename="camel"):
+    """A call; its input is an object when whole, and text in pieces when streamed."""
+
+    tool_use_id: str | None = None
+    name: str | None = None
+    input: msgspec.Raw = ABSENT
+
+
+class ContentBlock(msgspec.Struct, rename="camel"):
+    """A block of content, or more of it, or its start."""
+
+    text: str | None = None
+    reasoning_content: Reasoning | None = None
+    tool_use: ToolUse | None = None
+
+
+class Message(msgspec.Struct):
+    """The assistant's message."""
+
+    content: list[msgspec.Raw] | None = None
+
+
+class Output(msgspec.Struct):
+    """Where a whole response keeps its message."""
+
+    message: msgspec.Raw = ABSENT
+
+
+class Update(msgspec.Struct, rename="camel"):
+    """One event of a stream, or the whole response."""
+
+    content_block_index: int = 0
+    start: ContentBlock | None = None
+    delta: ContentBlock | None = None
+    stop_reason: str | None = None
+    usage: Counts | None = None
+    output: Output | None = None
+    message: str | None = None
+
+
+_update_decoder = msgspec.json.Decoder(Update)
+_message_decoder = msgspec.json.Decoder(Message)
+_block_decoder = msgspec.json.Decoder(ContentBlock)
+
+
+class Reader:
+    """Reads one response."""
+
+    def __init__(self, emitter: TurnEmitter) -> None:
+        self._emitter = emitter
+        self._content_by_index: dict[int, JsonObject] = {}
+        self._whole_message = ""
+        self._stop_reason = ""
+
+    def feed(self, frame: Frame) -> None:
+        """One event, or the whole response."""
+        if frame.event.endswith(("Exception", "Error")):
+            code, message = parse_error(frame.data)
+            self._emitter.fail(frame.event, message or code)
+            return
+        update = _update_decoder.decode(frame.data)
+        if update.message:
+            self._emitter.fail("provider_error", update.message)
+        elif update.output is not None and present(update.output.message):
+            self._whole_message = raw_json(update.output.message)
+            for index, raw in enumerate(_message_decoder.decode(update.output.message).content or ()):
+                self._read_block(index, _block_decoder.decode(raw))
+        elif update.start is not None and update.start.tool_use is not None:
+            self._start_call(update.content_block_index, update.start.tool_use)
+        elif update.delta is not None:
+            self._apply_delta(update.content_block_index, update.delta)
+        elif frame.event == "contentBlockStop":
+            self._end_block(update.content_block_index)
+        self._stop_reason = update.stop_reason or self._stop_reason
+        if update.usage is not None:
+            self._report_usage(update.usage)
+
+    def close(self) -> None:
+        """The bytes ended: that is an end if the provider had said why it stopped."""
+        if not self._stop_reason:
+            self._emitter.fail_cut_off("messageStop")
+            return
+        content = encode_json([self._content_by_index[index] for index in sorted(self._content_by_index)])
+        message = self._whole_message or f'{{"role":"assistant","content":{content}}}'
+        self._emitter.finish(
+            _FINISH_BY_REASON.get(self._stop_reason, Finish.UNKNOWN), self._stop_reason, message
+        )
+
+    def _read_block(self, index: int, block: ContentBlock) -> None:
+        if block.tool_use is not None:
+            self._start_call(index, block.tool_use)
+            self._emitter.append(index, raw_json(block.tool_use.input))
+        elif block.reasoning_content is not None:
+            thought = block.reasoning_content
+            reasoning_text = thought.reasoning_text or ReasoningText()
+            self._emitter.start_block(index, Kind.REASONING, provenance=Provenance.UNKNOWN)
+            self._emitter.append(index, reasoning_text.text or "")
+            self._emitter.seal(index, SealForm.SIGNATURE, reasoning_text.signature or "")
+            self._emitter.seal(index, SealForm.REDACTED, thought.redacted_content or "")
+        elif block.text is not None:
+            self._emitter.start_block(index, Kind.TEXT)
+            self._emitter.append(index, block.text)
+        self._emitter.end_block(index)
+
+    def _start_call(self, index: int, call: ToolUse) -> None:
+        call_id = call.tool_use_id or ""
+        self._emitter.start_block(index, Kind.TOOL_CALL, name=call.name or "", call_id=call_id)
+        self._content_by_index[index] = {"toolUse": {"toolUseId": call_id, "name": call.name, "input": {}}}
+
+    def _apply_delta(self, index: int, delta: ContentBlock) -> None:
+        block = self._content_by_index.setdefault(index, {})
+        if delta.text is not None:
+            self._emitter.start_block(index, Kind.TEXT)
+            self._emitter.append(index, delta.text)
+            append_text(block, "text", delta.text)
+        elif delta.tool_use is not None:
+            text = string_or_json(delta.tool_use.input)
+            self._emitter.append(index, text)
+            append_json(block, text)
+        elif delta.reasoning_content is not None:
+            self._apply_reasoning(index, block.setdefault("reasoningContent", {}), delta.reasoning_content)
+
+    def _apply_reasoning(self, index: int, block: JsonObject, thought: Reasoning) -> None:
+        self._emitter.start_block(index, Kind.REASONING)
+        if thought.redacted_content:
+            append_text(block, "redactedContent", thought.redacted_content)
+            return
+        reasoning_text = block.setdefault("reasoningText", {"text": ""})
+        if thought.text:
+            self._emitter.append(index, thought.text)
+            append_text(reasoning_text, "text", thought.text)
+        if thought.signature:
+            append_text(reasoning_text, "signature", thought.signature)
+
+    def _end_block(self, index: int) -> None:
+        block = self._content_by_index.get(index, {})
+        if "toolUse" in block and not finish_json(block, block["toolUse"], "input"):
+            self._emitter.append(index, "{}")
+        thought = block.get("reasoningContent", {})
+        self._emitter.seal(
+            index, SealForm.SIGNATURE, text_of(thought.get("reasoningText", {}).get("signature"))
+        )
+        self._emitter.seal(index, SealForm.REDACTED, text_of(thought.get("redactedContent")))
+        self._emitter.end_block(index)
+
+    def _report_usage(self, counts: Counts) -> None:
+        self._emitter.report_usage(
+            Usage(
+                input=add_counts(
+                    counts.input_tokens, counts.cache_read_input_tokens, counts.cache_write_input_tokens
+                ),
+                output=counts.output_tokens,
+                cache_read=counts.cache_read_input_tokens,
+                cache_write=counts.cache_write_input_tokens,
+            )
+        )

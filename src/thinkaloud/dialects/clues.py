@@ -1,0 +1,60 @@
+"""The fields of a first frame that tell which dialect it is in."""
+
+import msgspec
+
+from thinkaloud.dialects.message import ABSENT, present
+
+
+class Clues(msgspec.Struct):
+    """The fields by which formats differ; for most, only whether they are present matters."""
+
+    type: str | None = None
+    object: str | None = None
+    event_type: str | None = None
+    choices: msgspec.Raw = ABSENT
+    candidates: msgspec.Raw = ABSENT
+    usage_metadata: msgspec.Raw = msgspec.field(default=ABSENT, name="usageMetadata")
+    prompt_feedback: msgspec.Raw = msgspec.field(default=ABSENT, name="promptFeedback")
+    stop_reason: msgspec.Raw = msgspec.field(default=ABSENT, name="stopReason")
+    output: msgspec.Raw = ABSENT
+    message: msgspec.Raw = ABSENT
+    response: msgspec.Raw = ABSENT
+    finish_reason: msgspec.Raw = ABSENT
+    done: bool | None = None
+    text: msgspec.Raw = ABSENT
+    token: msgspec.Raw = ABSENT
+    generation_tokens: msgspec.Raw = ABSENT
+    error: msgspec.Raw = ABSENT
+    sequence_number: int | None = None
+    request_id: str | None = None
+
+    @property
+    def has_token(self) -> bool:
+        """Whether this is one token of a local runner."""
+        return present(self.text) and (present(self.token) or present(self.generation_tokens))
+
+    @property
+    def has_google_status(self) -> bool:
+        """Whether the error names its status in words, as Google's do."""
+        try:
+            return _google_error_decoder.decode(self.error).status is not None
+        except (msgspec.MsgspecError, RecursionError):
+            return False
+
+
+class GoogleError(msgspec.Struct):
+    """An error with a status in words."""
+
+    status: str | None = None
+
+
+_clues_decoder = msgspec.json.Decoder(Clues)
+_google_error_decoder = msgspec.json.Decoder(GoogleError)
+
+
+def read_clues(data: bytes) -> Clues | None:
+    """Read the clues of a JSON frame; None where it has none that can be read."""
+    try:
+        return _clues_decoder.decode(data)
+    except (msgspec.MsgspecError, RecursionError):
+        return None

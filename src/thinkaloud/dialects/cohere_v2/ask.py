@@ -1,0 +1,71 @@
+"""The body of Cohere chat v2: messages much like Chat Completions, with choices in its own words."""
+
+from typing import assert_never
+
+from thinkaloud.canon import Refused
+from thinkaloud.canon.requests import AssistantMessage, Message, Request, ToolMessage, UserMessage
+from thinkaloud.catalog.rows import Route
+from thinkaloud.dialects.cohere_v2.read import NAME
+from thinkaloud.dialects.message import join_user_messages
+from thinkaloud.dialects.openai_chat.ask import encode_call, function_tools, user_content
+from thinkaloud.dialects.request import (
+    TOOL_CHOICE_AUTO,
+    TOOL_CHOICE_NONE,
+    TOOL_CHOICE_REQUIRED,
+    JsonDict,
+    ProviderRequest,
+    json_request,
+    set_model_options,
+    verbatim_message,
+)
+
+_TOOL_CHOICES: dict[str, JsonDict] = {
+    "": {},
+    TOOL_CHOICE_AUTO: {},
+    TOOL_CHOICE_NONE: {"tool_choice": "NONE"},
+    TOOL_CHOICE_REQUIRED: {"tool_choice": "REQUIRED"},
+}
+
+
+def build_request(route: Route, request: Request) -> ProviderRequest:
+    """The request as this dialect says it."""
+    messages = [_encode_message(message) for message in join_user_messages(request.messages)]
+    if request.system:
+        messages.insert(0, {"role": "system", "content": request.system})
+    body: JsonDict = {"model": request.model, "messages": messages}
+    if request.tools:
+        body["tools"] = function_tools(request)
+        body |= _tool_choice(request.tool_choice)
+    set_model_options(body, route, request, max_tokens_path="max_tokens")
+    body["stream"] = request.stream
+    return json_request("/chat", body)
+
+
+def _tool_choice(choice: str) -> JsonDict:
+    if choice not in _TOOL_CHOICES:
+        raise Refused(
+            f"{NAME} can be made to call some tool, not {choice!r} by name. Nothing was sent. "
+            'Say "required" and give it that tool alone.'
+        )
+    return _TOOL_CHOICES[choice]
+
+
+def _encode_message(message: Message) -> object:
+    match message:
+        case UserMessage():
+            return {"role": "user", "content": user_content(message)}
+        case ToolMessage():
+            return {"role": "tool", "tool_call_id": message.call_id, "content": message.result}
+        case AssistantMessage():
+            return verbatim_message(message) if message.verbatim else _message_from_parts(message)
+        case _:
+            assert_never(message)
+
+
+def _message_from_parts(message: AssistantMessage) -> JsonDict:
+    fields: JsonDict = {"role": "assistant"}
+    if message.text:
+        fields["content"] = message.text
+    if message.calls:
+        fields["tool_calls"] = [encode_call(call) for call in message.calls]
+    return fields

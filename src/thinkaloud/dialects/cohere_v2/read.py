@@ -1,0 +1,210 @@
+"""Cohere chat v2: blocks of content that are thinking or text, then tool calls.
+
+The plan that older models write before they call tools is a thought too.
+"""
+
+import msgspec
+
+from thinkaloud.canon import Finish, Kind, Provenance, Usage
+from thinkaloud.dialects.emitter import TurnEmitter
+from thinkaloud.dialects.message import (
+    ABSENT,
+    JsonObject,
+    append_text,
+    encode_json,
+    present,
+    raw_json,
+    string_or_json,
+)
+from thinkaloud.dialects.payload import has_error, parse_error
+from thinkaloud.wire import Frame
+
+NAME = "cohere_v2"
+
+_FINISH_BY_REASON = {
+    "COMPLETE": Finish.STOP,
+    "STOP_SEQUENCE": Finish.STOP,
+    "MAX_TOKENS": Finish.LENGTH,
+    "TOOL_CALL": Finish.TOOL_CALLS,
+    "ERROR_TOXIC": Finish.REFUSAL,
+}
+_PLAN_KEY = "plan"
+
+
+class Tokens(msgspec.Struct):
+    """Counts; output includes reasoning."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    reasoning_tokens: int | None = None
+
+
+class Counts(msgspec.Struct):
+    """Usage."""
+
+    tokens: Tokens | None = None
+    cached_tokens: int | None = None
+
+
+class Function(msgspec.Struct):
+    """The function of a call."""
+
+    name: str | None = None
+    arguments: str | None = None
+
+
+class ToolCall(msgspec.Struct):
+    """A call, or more of it."""
+
+    id: str | None = None
+    function: Function | None = None
+
+
+class Content(msgspec.Struct):
+    """A block, or more of it."""
+
+    type: str | None = None
+    thinking: str | None = None
+    text: str | None = None
+
+
+class Message(msgspec.Struct):
+    """A whole message holds lists; a piece of one holds single values."""
+
+    content: list[Content] | Content | None = None
+    tool_plan: str | None = None
+    tool_calls: list[ToolCall] | ToolCall | None = None
+
+
+class Delta(msgspec.Struct):
+    """What an event adds."""
+
+    message: Message | None = None
+    finish_reason: str | None = None
+    usage: Counts | None = None
+    error: str | None = None
+
+
+class Update(msgspec.Struct):
+    """One event of a stream, or the whole response."""
+
+    type: str = ""
+    index: int = 0
+    delta: Delta | None = None
+    message: msgspec.Raw = ABSENT
+    finish_reason: str | None = None
+    usage: Counts | None = None
+    error: msgspec.Raw = ABSENT
+
+
+_update_decoder = msgspec.json.Decoder(Update)
+_message_decoder = msgspec.json.Decoder(Message)
+
+
+class Reader:
+    """Reads one response."""
+
+    def __init__(self, emitter: TurnEmitter) -> None:
+        self._emitter = emitter
+        self._content_by_index: dict[int, JsonObject] = {}
+        self._calls_by_index: dict[int, JsonObject] = {}
+        self._plan_fields: JsonObject = {}
+
+    def feed(self, frame: Frame) -> None:
+        """One event, or the whole response."""
+        if frame.data == b"[DONE]":
+            return
+        update = _update_decoder.decode(frame.data)
+        delta = update.delta or Delta()
+        if has_error(update.error):
+            self._emitter.fail(*parse_error(update.error))
+        elif update.type == "message-end":
+            self._finish(delta.finish_reason or "", delta.usage, self._encode_message(), delta.error)
+        elif update.type.endswith("-end"):
+            self._emitter.end_block(_block_key(update))
+        elif update.delta is not None:
+            self._read_delta(update, delta.message or Message())
+        elif update.finish_reason is not None and present(update.message):
+            self._read_whole_message(_message_decoder.decode(update.message))
+            self._finish(update.finish_reason, update.usage, raw_json(update.message))
+        elif update.message and bytes(update.message)[:1] == b'"':
+            self._emitter.fail("provider_error", string_or_json(update.message))
+
+    def close(self) -> None:
+        """The bytes ended."""
+        self._emitter.fail_cut_off("message-end")
+
+    def _read_whole_message(self, message: Message) -> None:
+        self._append(_PLAN_KEY, Kind.REASONING, message.tool_plan or "")
+        for index, content in enumerate(message.content if isinstance(message.content, list) else ()):
+            self._read_content(("content", index), content)
+            self._emitter.end_block(("content", index))
+        for index, call in enumerate(message.tool_calls if isinstance(message.tool_calls, list) else ()):
+            self._read_call(("tool", index), call)
+
+    def _read_delta(self, update: Update, message: Message) -> None:
+        if message.tool_plan:
+            self._append(_PLAN_KEY, Kind.REASONING, message.tool_plan)
+            append_text(self._plan_fields, "tool_plan", message.tool_plan)
+        if isinstance(message.content, Content):
+            self._read_content(_block_key(update), message.content)
+            content = self._content_by_index.setdefault(update.index, {"type": message.content.type})
+            for field in ("thinking", "text"):
+                if (text := getattr(message.content, field)) is not None:
+                    append_text(content, field, text)
+        if isinstance(message.tool_calls, ToolCall):
+            self._read_call(_block_key(update), message.tool_calls)
+            self._store_call(update.index, message.tool_calls)
+
+    def _read_content(self, key: object, content: Content) -> None:
+        kind = Kind.REASONING if content.type == "thinking" or content.thinking is not None else Kind.TEXT
+        if content.type is not None:
+            self._emitter.end_block(_PLAN_KEY)
+            self._emitter.start_block(
+                key, kind, provenance=Provenance.RAW if kind is Kind.REASONING else Provenance.UNKNOWN
+            )
+        self._append(key, kind, content.thinking or content.text or "")
+
+    def _read_call(self, key: object, call: ToolCall) -> None:
+        function = call.function or Function()
+        self._emitter.end_block(_PLAN_KEY)
+        self._emitter.start_block(key, Kind.TOOL_CALL, name=function.name or "", call_id=call.id or "")
+        self._emitter.append(key, function.arguments or "")
+
+    def _append(self, key: object, kind: Kind, text: str) -> None:
+        self._emitter.append_or_start(
+            key, kind, text, Provenance.RAW if kind is Kind.REASONING else Provenance.UNKNOWN
+        )
+
+    def _store_call(self, index: int, call: ToolCall) -> None:
+        function = call.function or Function()
+        stored_call = self._calls_by_index.setdefault(
+            index, {"id": call.id, "type": "function", "function": {"name": function.name, "arguments": ""}}
+        )
+        append_text(stored_call["function"], "arguments", function.arguments or "")
+
+    def _encode_message(self) -> str:
+        message: JsonObject = {"role": "assistant", **self._plan_fields}
+        message["content"] = [self._content_by_index[index] for index in sorted(self._content_by_index)]
+        if self._calls_by_index:
+            message["tool_calls"] = [self._calls_by_index[index] for index in sorted(self._calls_by_index)]
+        return encode_json(message)
+
+    def _finish(
+        self, finish_reason: str, counts: Counts | None, message: str, error: str | None = None
+    ) -> None:
+        if counts is not None and counts.tokens is not None:
+            tokens = counts.tokens
+            self._emitter.report_usage(
+                Usage(
+                    tokens.input_tokens, tokens.output_tokens, tokens.reasoning_tokens, counts.cached_tokens
+                )
+            )
+        if finish_reason in ("ERROR", "TIMEOUT"):
+            self._emitter.fail(finish_reason.lower(), error or f"{NAME} ended the turn with {finish_reason}")
+        else:
+            self._emitter.finish(_FINISH_BY_REASON.get(finish_reason, Finish.UNKNOWN), finish_reason, message)
+
+
+def _block_key(update: Update) -> tuple[str, int]:
+    return ("tool" if update.type.startswith("tool-call") else "content", update.index)

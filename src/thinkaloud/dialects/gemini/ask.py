@@ -1,0 +1,105 @@
+"""The body of Gemini generateContent.
+
+Signatures travel on the parts of the model's own message. A call that another model made has none; where the
+rule demands one, the mark that Google documents for such history stands on the first call of each step.
+"""
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from thinkaloud.canon.requests import AssistantMessage, Message, Request, ToolMessage, UserMessage
+from thinkaloud.catalog.rows import ReplayScope, Route
+from thinkaloud.dialects.message import alternate_roles, join_user_messages
+from thinkaloud.dialects.request import (
+    TOOL_CHOICE_AUTO,
+    TOOL_CHOICE_NONE,
+    TOOL_CHOICE_REQUIRED,
+    JsonDict,
+    ProviderRequest,
+    checked_json,
+    images_then_text,
+    json_request,
+    quote_path_segment,
+    set_at_path,
+    set_model_options,
+    verbatim_message,
+)
+
+_TOOL_CHOICE_MODES = {TOOL_CHOICE_AUTO: "AUTO", TOOL_CHOICE_NONE: "NONE", TOOL_CHOICE_REQUIRED: "ANY"}
+_SKIP_SIGNATURE_CHECK = "skip_thought_signature_validator"
+
+
+def build_request(route: Route, request: Request) -> ProviderRequest:
+    """The request as this dialect says it."""
+    body: JsonDict = {
+        "contents": alternate_roles(
+            _with_placeholder_signatures(route, join_user_messages(request.messages)),
+            _assistant_message,
+            _user_content,
+            "parts",
+        )
+    }
+    if request.system:
+        body["systemInstruction"] = {"parts": [{"text": request.system}]}
+    if request.tools:
+        declarations = [
+            {
+                "name": tool.name,
+                "description": tool.description,
+                "parametersJsonSchema": checked_json(tool.parameters, tool.name),
+            }
+            for tool in request.tools
+        ]
+        body["tools"] = [{"functionDeclarations": declarations}]
+        body |= _tool_choice(request.tool_choice)
+    set_model_options(body, route, request, max_tokens_path="generationConfig.maxOutputTokens")
+    if request.thinking.display and "display" in route.provider.places:
+        set_at_path(body, route.provider.places["display"], True)
+    method = "streamGenerateContent?alt=sse" if request.stream else "generateContent"
+    return json_request(f"/models/{quote_path_segment(request.model.removeprefix('models/'))}:{method}", body)
+
+
+def _tool_choice(choice: str) -> JsonDict:
+    if not choice:
+        return {}
+    config: JsonDict = {"mode": _TOOL_CHOICE_MODES.get(choice, "ANY")}
+    if choice not in _TOOL_CHOICE_MODES:
+        config["allowedFunctionNames"] = [choice]
+    return {"toolConfig": {"functionCallingConfig": config}}
+
+
+def _with_placeholder_signatures(route: Route, messages: Sequence[Message]) -> list[Message]:
+    """The same messages; where the rule demands signatures, steps whose first call has none are marked."""
+    if route.replay.required is ReplayScope.NONE:
+        return [*messages]
+    return [_with_placeholder_signature(message) for message in messages]
+
+
+def _with_placeholder_signature(message: Message) -> Message:
+    if not isinstance(message, AssistantMessage) or not message.calls or message.calls[0].signature:
+        return message
+    first_call, *other_calls = message.calls
+    return replace(message, calls=(replace(first_call, signature=_SKIP_SIGNATURE_CHECK), *other_calls))
+
+
+def _assistant_message(message: AssistantMessage) -> object:
+    if message.verbatim:
+        return verbatim_message(message)
+    parts: list[JsonDict] = [{"text": message.text}] if message.text else []
+    for call in message.calls:
+        function = {"id": call.call_id, "name": call.name, "args": checked_json(call.arguments, call.name)}
+        signature_field: JsonDict = {"thoughtSignature": call.signature} if call.signature else {}
+        parts.append({"functionCall": function, **signature_field})
+    return {"role": "model", "parts": parts}
+
+
+def _user_content(message: UserMessage | ToolMessage) -> list[JsonDict]:
+    if isinstance(message, ToolMessage):
+        id_field: JsonDict = {"id": message.call_id} if message.call_id else {}
+        response = {"error" if message.failed else "output": message.result}
+        return [{"functionResponse": {**id_field, "name": message.name, "response": response}}]
+    images: list[JsonDict] = [
+        {"inlineData": {"mimeType": image.media_type, "data": image.data}} for image in message.images
+    ]
+    return images_then_text(images, message.text, {"text": message.text})

@@ -1,0 +1,208 @@
+"""Gemini generateContent, whole, as SSE or as a JSON array: every piece is a small whole response.
+
+Thoughts are parts marked `thought`; signatures sit on the part that follows them, maybe on an empty text
+at the very end. Parts are kept as they came: signed and unsigned ones must not be merged when they go
+back. Counts of candidates leave the thoughts out. Only the first candidate counts.
+"""
+
+import msgspec
+
+from thinkaloud.canon import Finish, Kind, Provenance, SealForm, Usage
+from thinkaloud.dialects.emitter import TurnEmitter
+from thinkaloud.dialects.message import ABSENT, raw_json, raw_json_array
+from thinkaloud.dialects.payload import add_counts, has_error, parse_error
+from thinkaloud.wire import Frame
+
+NAME = "gemini"
+
+_FINISH_BY_REASON: dict[str | int, Finish] = {
+    "STOP": Finish.STOP,
+    "MAX_TOKENS": Finish.LENGTH,
+    "SAFETY": Finish.REFUSAL,
+    "RECITATION": Finish.REFUSAL,
+    "BLOCKLIST": Finish.REFUSAL,
+    "PROHIBITED_CONTENT": Finish.REFUSAL,
+    "SPII": Finish.REFUSAL,
+    "IMAGE_SAFETY": Finish.REFUSAL,
+    1: Finish.STOP,
+    2: Finish.LENGTH,
+    3: Finish.REFUSAL,
+    4: Finish.REFUSAL,
+}
+"""Some clients record the reason as its number."""
+
+
+class FunctionCall(msgspec.Struct):
+    """A call, always whole."""
+
+    id: str | None = None
+    name: str | None = None
+    args: msgspec.Raw = ABSENT
+
+
+class Code(msgspec.Struct):
+    """Code that the provider runs itself."""
+
+    code: str | None = None
+
+
+class CodeResult(msgspec.Struct):
+    """What came of it."""
+
+    outcome: str | None = None
+    output: str | None = None
+
+
+class Part(msgspec.Struct, rename="camel"):
+    """A run of text or thought, a call, or a signature on nothing."""
+
+    text: str | None = None
+    thought: bool | None = None
+    thought_signature: str | None = None
+    function_call: FunctionCall | None = None
+    executable_code: Code | None = None
+    code_execution_result: CodeResult | None = None
+
+
+class Content(msgspec.Struct):
+    """The parts of one piece."""
+
+    parts: list[msgspec.Raw] | None = None
+
+
+class Candidate(msgspec.Struct, rename="camel"):
+    """One candidate."""
+
+    content: Content | None = None
+    finish_reason: str | int | None = None
+    index: int = 0
+
+
+class Counts(msgspec.Struct, rename="camel"):
+    """Usage so far; candidates leave the thoughts out."""
+
+    prompt_token_count: int | None = None
+    tool_use_prompt_token_count: int | None = None
+    candidates_token_count: int | None = None
+    thoughts_token_count: int | None = None
+    cached_content_token_count: int | None = None
+
+
+class PromptFeedback(msgspec.Struct, rename="camel"):
+    """Why a prompt was not answered at all."""
+
+    block_reason: str | None = None
+
+
+class ResponseChunk(msgspec.Struct, rename="camel"):
+    """A piece of a stream, or a whole response."""
+
+    candidates: list[Candidate] | None = None
+    model_version: str | None = None
+    usage_metadata: Counts | None = None
+    prompt_feedback: PromptFeedback | None = None
+    error: msgspec.Raw = ABSENT
+
+
+_chunk_decoder = msgspec.json.Decoder(ResponseChunk)
+_part_decoder = msgspec.json.Decoder(Part)
+
+
+class Reader:
+    """Reads one response."""
+
+    def __init__(self, emitter: TurnEmitter) -> None:
+        self._emitter = emitter
+        self._parts: list[msgspec.Raw] = []
+        self._last_key: object = None
+        self._call_count = 0
+        self._client_call_count = 0
+        self._finish: Finish | None = None
+        self._finish_reason = ""
+
+    def feed(self, frame: Frame) -> None:
+        """One piece."""
+        if frame.data == b"[DONE]":
+            return
+        chunk = _chunk_decoder.decode(frame.data)
+        self._emitter.start_turn(chunk.model_version)
+        if has_error(chunk.error):
+            self._emitter.fail(*parse_error(chunk.error))
+        for candidate in chunk.candidates or ():
+            if candidate.index == 0:
+                self._read_candidate(candidate)
+        if chunk.usage_metadata is not None:
+            self._report_usage(chunk.usage_metadata)
+        if chunk.prompt_feedback is not None and chunk.prompt_feedback.block_reason:
+            self._finish, self._finish_reason = Finish.REFUSAL, chunk.prompt_feedback.block_reason
+
+    def close(self) -> None:
+        """The bytes ended: that is an end if the provider had said why it stopped."""
+        if self._finish is None:
+            self._emitter.fail_cut_off("finishReason")
+            return
+        finish = (
+            Finish.TOOL_CALLS if self._client_call_count and self._finish is Finish.STOP else self._finish
+        )
+        self._emitter.finish(
+            finish, self._finish_reason, f'{{"role":"model","parts":{raw_json_array(self._parts)}}}'
+        )
+
+    def _read_candidate(self, candidate: Candidate) -> None:
+        for raw in (candidate.content and candidate.content.parts) or ():
+            self._parts.append(raw)
+            self._read_part(_part_decoder.decode(raw))
+        if candidate.finish_reason:
+            self._finish = _FINISH_BY_REASON.get(candidate.finish_reason, Finish.UNKNOWN)
+            self._finish_reason = str(candidate.finish_reason)
+
+    def _read_part(self, part: Part) -> None:
+        if part.function_call is not None:
+            call = part.function_call
+            self._client_call_count += 1
+            self._add_call(call.name or "", call.id or "", raw_json(call.args) or "{}")
+        elif part.executable_code is not None:
+            self._add_call("code_execution", "", part.executable_code.code or "")
+        elif part.code_execution_result is not None:
+            result = part.code_execution_result
+            error = "" if result.outcome in (None, "OUTCOME_OK") else str(result.outcome)
+            self._emitter.finish_tool(("call", self._call_count), result.output or "", error)
+        elif part.text:
+            self._append(Kind.REASONING if part.thought else Kind.TEXT, part.text)
+        if part.thought_signature:
+            self._seal(part.thought_signature)
+
+    def _append(self, kind: Kind, text: str) -> None:
+        if not self._emitter.has_open(kind):
+            self._emitter.end_all_blocks()
+        self._last_key = kind
+        self._emitter.append_or_start(
+            kind, kind, text, Provenance.SUMMARY if kind is Kind.REASONING else Provenance.UNKNOWN
+        )
+
+    def _add_call(self, name: str, call_id: str, arguments: str) -> None:
+        self._emitter.end_all_blocks()
+        self._call_count += 1
+        self._last_key = ("call", self._call_count)
+        self._emitter.start_block(self._last_key, Kind.TOOL_CALL, name=name, call_id=call_id)
+        self._emitter.append(self._last_key, arguments)
+        self._emitter.end_block(self._last_key)
+
+    def _seal(self, signature: str) -> None:
+        """The signature belongs to the part it came on; on an empty first part, to an answer yet to come."""
+        if self._last_key is None:
+            self._last_key = Kind.TEXT
+            self._emitter.start_block(Kind.TEXT, Kind.TEXT)
+        self._emitter.seal(self._last_key, SealForm.SIGNATURE, signature)
+
+    def _report_usage(self, counts: Counts) -> None:
+        candidates, thoughts = counts.candidates_token_count, counts.thoughts_token_count
+        output = add_counts(candidates, thoughts) if candidates is not None else thoughts
+        self._emitter.report_usage(
+            Usage(
+                input=add_counts(counts.prompt_token_count, counts.tool_use_prompt_token_count),
+                output=output,
+                reasoning=thoughts,
+                cache_read=counts.cached_content_token_count,
+            )
+        )

@@ -1,0 +1,93 @@
+"""The body of Gemini Interactions: a list of steps, nothing stored on the other side."""
+
+from typing import assert_never
+
+from thinkaloud.canon.requests import AssistantMessage, Message, Request, ToolMessage, UserMessage
+from thinkaloud.catalog.rows import Route
+from thinkaloud.dialects.message import join_user_messages
+from thinkaloud.dialects.request import (
+    TOOL_CHOICE_AUTO,
+    TOOL_CHOICE_NONE,
+    TOOL_CHOICE_REQUIRED,
+    JsonDict,
+    ProviderRequest,
+    checked_json,
+    images_then_text,
+    json_request,
+    set_at_path,
+    set_model_options,
+    verbatim_items,
+)
+
+_TOOL_CHOICES = {TOOL_CHOICE_AUTO: "auto", TOOL_CHOICE_NONE: "none", TOOL_CHOICE_REQUIRED: "any"}
+
+
+def build_request(route: Route, request: Request) -> ProviderRequest:
+    """The request as this dialect says it."""
+    steps: list[object] = [
+        step for message in join_user_messages(request.messages) for step in _steps(message)
+    ]
+    body: JsonDict = {"model": request.model, "input": steps, "store": False}
+    if request.system:
+        body["system_instruction"] = request.system
+    if request.tools:
+        body["tools"] = [
+            {
+                "type": "function",
+                "name": tool.name,
+                "description": tool.description,
+                "parameters": checked_json(tool.parameters, tool.name),
+            }
+            for tool in request.tools
+        ]
+        if request.tool_choice:
+            set_at_path(body, "generation_config.tool_choice", _tool_choice(request.tool_choice))
+    set_model_options(body, route, request, max_tokens_path="generation_config.max_output_tokens")
+    body["stream"] = request.stream
+    return json_request("/interactions", body)
+
+
+def _tool_choice(choice: str) -> object:
+    return _TOOL_CHOICES.get(choice) or {"allowed_tools": {"mode": "any", "tools": [choice]}}
+
+
+def _steps(message: Message) -> list[object]:
+    match message:
+        case UserMessage():
+            return [{"type": "user_input", "content": _user_content(message)}]
+        case ToolMessage():
+            error_field: JsonDict = {"is_error": True} if message.failed else {}
+            result_step: JsonDict = {
+                "type": "function_result",
+                "call_id": message.call_id,
+                "name": message.name,
+            }
+            return [{**result_step, "result": message.result, **error_field}]
+        case AssistantMessage():
+            return [*verbatim_items(message)] if message.verbatim else _steps_from_parts(message)
+        case _:
+            assert_never(message)
+
+
+def _user_content(message: UserMessage) -> list[JsonDict]:
+    images: list[JsonDict] = [
+        {"type": "image", "data": image.data, "mime_type": image.media_type} for image in message.images
+    ]
+    return images_then_text(images, message.text, {"type": "text", "text": message.text})
+
+
+def _steps_from_parts(message: AssistantMessage) -> list[object]:
+    text_steps: list[object] = (
+        [{"type": "model_output", "content": [{"type": "text", "text": message.text}]}]
+        if message.text
+        else []
+    )
+    return text_steps + [
+        {
+            "type": "function_call",
+            "id": call.call_id,
+            "name": call.name,
+            "arguments": checked_json(call.arguments, call.name),
+        }
+        for call in message.calls
+    ]

@@ -1,0 +1,215 @@
+"""Gemini Interactions: a list of steps, whole or as step events.
+
+A thought step has a signature and maybe a summary; counts of output leave the thoughts out.
+"""
+
+from typing import Any
+
+import msgspec
+
+from thinkaloud.canon import Finish, Kind, Provenance, SealForm, Usage
+from thinkaloud.dialects.emitter import TurnEmitter
+from thinkaloud.dialects.message import (
+    ABSENT,
+    JsonObject,
+    append_json,
+    append_text,
+    encode_json,
+    finish_json,
+    present,
+    raw_json_array,
+    string_or_json,
+    text_of,
+)
+from thinkaloud.dialects.payload import add_counts, has_error, parse_error
+from thinkaloud.wire import Frame
+
+NAME = "gemini_interactions"
+
+_FINISH_BY_STATUS = {
+    "completed": Finish.STOP,
+    "requires_action": Finish.TOOL_CALLS,
+    "incomplete": Finish.LENGTH,
+    "cancelled": Finish.CANCELLED,
+}
+
+
+class Counts(msgspec.Struct):
+    """Usage; output leaves the thoughts out."""
+
+    total_input_tokens: int | None = None
+    total_output_tokens: int | None = None
+    total_thought_tokens: int | None = None
+    total_cached_tokens: int | None = None
+    total_tool_use_tokens: int | None = None
+
+
+class TextContent(msgspec.Struct):
+    """A piece of text in a summary or an output."""
+
+    text: str | None = None
+
+
+class Step(msgspec.Struct):
+    """A thought, an output, a call, or the result of one that the provider made itself."""
+
+    type: str = ""
+    id: str | None = None
+    call_id: str | None = None
+    name: str | None = None
+    arguments: msgspec.Raw = ABSENT
+    signature: str | None = None
+    summary: list[TextContent] | None = None
+    content: list[TextContent] | None = None
+    result: msgspec.Raw = ABSENT
+    is_error: bool | None = None
+
+
+class Delta(msgspec.Struct):
+    """More of a step."""
+
+    type: str = ""
+    text: str | None = None
+    content: TextContent | None = None
+    signature: str | None = None
+    arguments: msgspec.Raw = ABSENT
+
+
+class Interaction(msgspec.Struct):
+    """A whole interaction, or the frame of one that comes in events."""
+
+    model: str | None = None
+    status: str | None = None
+    steps: list[msgspec.Raw] | None = None
+    usage: Counts | None = None
+    error: msgspec.Raw = ABSENT
+
+
+class Update(msgspec.Struct):
+    """One event of a stream."""
+
+    event_type: str = ""
+    object: str | None = None
+    index: int = 0
+    step: msgspec.Raw = ABSENT
+    delta: Delta | None = None
+    interaction: Interaction | None = None
+    error: msgspec.Raw = ABSENT
+
+
+_update_decoder = msgspec.json.Decoder(Update)
+_interaction_decoder = msgspec.json.Decoder(Interaction)
+_step_decoder = msgspec.json.Decoder(Step)
+_object_decoder = msgspec.json.Decoder(dict[str, Any])
+
+
+class Reader:
+    """Reads one interaction."""
+
+    def __init__(self, emitter: TurnEmitter) -> None:
+        self._emitter = emitter
+        self._steps_by_index: dict[int, JsonObject] = {}
+        self._index_by_call_id: dict[str, int] = {}
+
+    def feed(self, frame: Frame) -> None:
+        """One event, or the whole interaction."""
+        if frame.data == b"[DONE]":
+            return
+        update = _update_decoder.decode(frame.data)
+        if update.object == "interaction":
+            self._read_whole_interaction(_interaction_decoder.decode(frame.data))
+            return
+        match update.event_type:
+            case "step.start" if present(update.step):
+                self._steps_by_index[update.index] = _object_decoder.decode(update.step)
+                self._start_step(update.index, _step_decoder.decode(update.step))
+            case "step.delta" if update.delta is not None:
+                self._apply_delta(update.index, update.delta)
+            case "step.stop":
+                self._end_step(update.index)
+            case "interaction.completed" if update.interaction is not None:
+                self._finish(
+                    update.interaction,
+                    encode_json([self._steps_by_index[index] for index in sorted(self._steps_by_index)]),
+                )
+            case _ if has_error(update.error):
+                self._emitter.fail(*parse_error(update.error))
+            case _ if update.interaction is not None:
+                self._emitter.start_turn(update.interaction.model)
+
+    def close(self) -> None:
+        """The bytes ended."""
+        self._emitter.fail_cut_off("interaction.completed")
+
+    def _read_whole_interaction(self, interaction: Interaction) -> None:
+        self._emitter.start_turn(interaction.model)
+        steps = interaction.steps or []
+        for index, raw in enumerate(steps):
+            step = _step_decoder.decode(raw)
+            self._start_step(index, step)
+            if step.type.endswith("_call"):
+                self._emitter.append(index, string_or_json(step.arguments))
+            self._emitter.seal(index, SealForm.SIGNATURE, step.signature or "")
+            self._emitter.end_block(index)
+        self._finish(interaction, raw_json_array(steps))
+
+    def _start_step(self, index: int, step: Step) -> None:
+        if step.type == "thought":
+            self._emitter.start_block(index, Kind.REASONING, provenance=Provenance.SUMMARY)
+            self._emitter.append(index, "".join(part.text or "" for part in step.summary or ()))
+        elif step.type.endswith("_result"):
+            if (call_index := self._index_by_call_id.get(step.call_id or "")) is not None:
+                result = string_or_json(step.result)
+                self._emitter.finish_tool(call_index, result, (result or "failed") if step.is_error else "")
+        elif step.type.endswith("_call"):
+            self._index_by_call_id[step.id or ""] = index
+            self._emitter.start_block(
+                index, Kind.TOOL_CALL, name=step.name or step.type, call_id=step.id or ""
+            )
+        else:
+            self._emitter.start_block(index, Kind.TEXT)
+            self._emitter.append(index, "".join(part.text or "" for part in step.content or ()))
+
+    def _apply_delta(self, index: int, delta: Delta) -> None:
+        step = self._steps_by_index.setdefault(index, {})
+        text = delta.text or (delta.content and delta.content.text) or ""
+        match delta.type:
+            case "thought_signature":
+                append_text(step, "signature", delta.signature or "")
+            case "thought_summary":
+                self._emitter.append(index, text)
+                step.setdefault("summary", []).append({"type": "text", "text": text})
+            case "arguments_delta":
+                self._emitter.append(index, string_or_json(delta.arguments))
+                append_json(step, string_or_json(delta.arguments))
+            case _ if text:
+                self._emitter.append(index, text)
+                step.setdefault("content", []).append({"type": "text", "text": text})
+
+    def _end_step(self, index: int) -> None:
+        step = self._steps_by_index.get(index, {})
+        streamed = finish_json(step, step, "arguments")
+        if str(step.get("type")).endswith("_call") and not streamed:
+            self._emitter.append(index, encode_json(step.get("arguments") or {}))
+        self._emitter.seal(index, SealForm.SIGNATURE, text_of(step.get("signature")))
+        self._emitter.end_block(index)
+
+    def _finish(self, interaction: Interaction, steps: str) -> None:
+        self._report_usage(interaction.usage)
+        status = interaction.status or ""
+        if has_error(interaction.error) or status == "failed":
+            self._emitter.fail(*parse_error(interaction.error or b'"the interaction failed"'))
+            return
+        self._emitter.finish(_FINISH_BY_STATUS.get(status, Finish.UNKNOWN), status, steps)
+
+    def _report_usage(self, counts: Counts | None) -> None:
+        if counts is None:
+            return
+        self._emitter.report_usage(
+            Usage(
+                input=add_counts(counts.total_input_tokens, counts.total_tool_use_tokens),
+                output=add_counts(counts.total_output_tokens, counts.total_thought_tokens),
+                reasoning=counts.total_thought_tokens,
+                cache_read=counts.total_cached_tokens,
+            )
+        )

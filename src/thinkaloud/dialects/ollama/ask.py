@@ -1,0 +1,69 @@
+"""The body of Ollama's own chat: pictures beside the text, arguments as objects, no way to force a tool."""
+
+from typing import assert_never
+
+from thinkaloud.canon import Refused
+from thinkaloud.canon.requests import AssistantMessage, Message, Request, ToolMessage, UserMessage
+from thinkaloud.catalog.rows import Route
+from thinkaloud.dialects.message import join_user_messages
+from thinkaloud.dialects.ollama.read import NAME
+from thinkaloud.dialects.openai_chat.ask import function_tools
+from thinkaloud.dialects.request import (
+    TOOL_CHOICE_AUTO,
+    TOOL_CHOICE_NONE,
+    JsonDict,
+    ProviderRequest,
+    checked_json,
+    json_request,
+    set_model_options,
+    verbatim_message,
+)
+
+
+def build_request(route: Route, request: Request) -> ProviderRequest:
+    """The request as this dialect says it."""
+    if request.tool_choice not in ("", TOOL_CHOICE_AUTO, TOOL_CHOICE_NONE):
+        raise Refused(
+            f"{NAME} cannot be made to call a tool, and {request.tool_choice!r} asks for that. "
+            "Nothing was sent. Leave tool_choice out, or use a provider that can."
+        )
+    messages = [_encode_message(message) for message in join_user_messages(request.messages)]
+    if request.system:
+        messages.insert(0, {"role": "system", "content": request.system})
+    body: JsonDict = {"model": request.model, "messages": messages}
+    if request.tools and request.tool_choice != TOOL_CHOICE_NONE:
+        body["tools"] = function_tools(request)
+    set_model_options(body, route, request, max_tokens_path="options.num_predict")
+    body["stream"] = request.stream
+    return json_request("/api/chat", body)
+
+
+def _encode_message(message: Message) -> object:
+    match message:
+        case UserMessage():
+            images_field: JsonDict = (
+                {"images": [image.data for image in message.images]} if message.images else {}
+            )
+            return {"role": "user", "content": message.text, **images_field}
+        case ToolMessage():
+            id_field: JsonDict = {"tool_call_id": message.call_id} if message.call_id else {}
+            return {"role": "tool", "tool_name": message.name, "content": message.result, **id_field}
+        case AssistantMessage():
+            return verbatim_message(message) if message.verbatim else _message_from_parts(message)
+        case _:
+            assert_never(message)
+
+
+def _message_from_parts(message: AssistantMessage) -> JsonDict:
+    fields: JsonDict = {"role": "assistant", "content": message.text}
+    if message.reasoning is not None:
+        fields[message.reasoning_field] = message.reasoning
+    if message.calls:
+        fields["tool_calls"] = [
+            {
+                "id": call.call_id,
+                "function": {"name": call.name, "arguments": checked_json(call.arguments, call.name)},
+            }
+            for call in message.calls
+        ]
+    return fields

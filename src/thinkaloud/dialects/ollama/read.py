@@ -1,0 +1,120 @@
+"""Ollama's own API, chat and generate: JSON lines, or one of them.
+
+Thoughts come in `thinking`; a model whose template Ollama does not know leaves tags in the text. Tool calls
+are whole. There is no count of reasoning tokens.
+"""
+
+import msgspec
+
+from thinkaloud.canon import Finish, Kind, Provenance, Usage
+from thinkaloud.dialects.emitter import TurnEmitter
+from thinkaloud.dialects.message import ABSENT, JsonObject, append_text, encode_json, raw_json
+from thinkaloud.dialects.payload import has_error, parse_error
+from thinkaloud.dialects.tags.profiles import TagProfile
+from thinkaloud.dialects.tags.tagged_text import REASONING_KEY, TaggedText
+from thinkaloud.wire import Frame
+
+NAME = "ollama"
+
+_FINISH_BY_REASON = {"stop": Finish.STOP, "length": Finish.LENGTH}
+
+
+class Function(msgspec.Struct):
+    """The function of a call; arguments are an object."""
+
+    name: str | None = None
+    arguments: msgspec.Raw = ABSENT
+
+
+class ToolCall(msgspec.Struct):
+    """A whole call."""
+
+    id: str | None = None
+    function: Function | None = None
+
+
+class Message(msgspec.Struct):
+    """More of the message, or all of it."""
+
+    content: str | None = None
+    thinking: str | None = None
+    tool_calls: list[msgspec.Raw] | None = None
+
+
+class ResponseLine(msgspec.Struct):
+    """One line; generate says `response` and `thinking` where chat has a message."""
+
+    model: str | None = None
+    message: Message | None = None
+    response: str | None = None
+    thinking: str | None = None
+    done: bool = False
+    done_reason: str | None = None
+    prompt_eval_count: int | None = None
+    eval_count: int | None = None
+    error: msgspec.Raw = ABSENT
+
+
+_line_decoder = msgspec.json.Decoder(ResponseLine)
+_tool_call_decoder = msgspec.json.Decoder(ToolCall)
+
+
+class Reader:
+    """Reads one answer."""
+
+    def __init__(self, emitter: TurnEmitter, tags: TagProfile | None = None) -> None:
+        self._emitter = emitter
+        self._tagged_text = TaggedText(emitter, tags)
+        self._call_count = 0
+        self._message: JsonObject = {"role": "assistant", "content": ""}
+
+    def feed(self, frame: Frame) -> None:
+        """One line."""
+        line = _line_decoder.decode(frame.data)
+        self._emitter.start_turn(line.model)
+        if has_error(line.error):
+            self._tagged_text.close()
+            self._emitter.fail(*parse_error(line.error))
+            return
+        self._read_message(line.message or Message(line.response, line.thinking))
+        if line.done:
+            self._finish(line)
+
+    def close(self) -> None:
+        """The bytes ended."""
+        self._tagged_text.close()
+        self._emitter.fail_cut_off("done")
+
+    def _read_message(self, message: Message) -> None:
+        if message.thinking:
+            self._tagged_text.disable_tags()
+            if not self._emitter.has_open(REASONING_KEY):
+                self._emitter.end_all_blocks()
+            self._emitter.append_or_start(REASONING_KEY, Kind.REASONING, message.thinking, Provenance.RAW)
+            append_text(self._message, "thinking", message.thinking)
+        if message.content:
+            self._tagged_text.feed(message.content)
+            append_text(self._message, "content", message.content)
+        for raw in message.tool_calls or ():
+            self._add_call(raw)
+
+    def _add_call(self, raw: msgspec.Raw) -> None:
+        self._tagged_text.close()
+        self._emitter.end_all_blocks()
+        call = _tool_call_decoder.decode(raw)
+        function = call.function or Function()
+        self._call_count += 1
+        key = ("tool", self._call_count)
+        self._emitter.start_block(key, Kind.TOOL_CALL, name=function.name or "", call_id=call.id or "")
+        self._emitter.append(key, raw_json(function.arguments) or "{}")
+        self._emitter.end_block(key)
+        self._message.setdefault("tool_calls", []).append(raw)
+
+    def _finish(self, line: ResponseLine) -> None:
+        self._tagged_text.close()
+        self._emitter.report_usage(Usage(input=line.prompt_eval_count, output=line.eval_count))
+        done_reason = line.done_reason or ""
+        finish = _FINISH_BY_REASON.get(done_reason, Finish.UNKNOWN)
+        if self._call_count and finish is Finish.STOP:
+            finish = Finish.TOOL_CALLS
+        self._emitter.finish(finish, done_reason, encode_json(self._message))

@@ -1,0 +1,120 @@
+"""The body of OpenAI Chat Completions, for everyone who speaks it.
+
+Where a provider takes what is asked of the model is in its row; where it takes thoughts back, in the message.
+"""
+
+from typing import assert_never
+
+import msgspec
+
+from thinkaloud.canon.requests import AssistantMessage, Message, Request, ToolCall, ToolMessage, UserMessage
+from thinkaloud.catalog.rows import Route
+from thinkaloud.dialects.message import CallIdRule, fit_call_ids, join_user_messages
+from thinkaloud.dialects.request import (
+    TOOL_CHOICE_AUTO,
+    TOOL_CHOICE_NONE,
+    TOOL_CHOICE_REQUIRED,
+    JsonDict,
+    ProviderRequest,
+    checked_json,
+    data_url,
+    json_request,
+    set_model_options,
+    verbatim_message,
+)
+
+
+class ChatVariant(msgspec.Struct, frozen=True):
+    """What else differs between those who speak this dialect."""
+
+    call_id_rule: CallIdRule = CallIdRule(r".{1,40}", 24)
+    usage_on_request: bool = True
+    """Whether a stream must be asked for its counts; who gives them anyway may refuse to be asked."""
+
+
+_VARIANTS = {"thinking_chunks": ChatVariant(CallIdRule(r"[A-Za-z0-9]{9}", 9), usage_on_request=False)}
+"""By the name of the replay rule, which tells whose messages these are."""
+
+
+def build_request(route: Route, request: Request) -> ProviderRequest:
+    """The request as this dialect says it."""
+    variant = _VARIANTS.get(route.replay.name, ChatVariant())
+    fitted_messages = fit_call_ids(request.messages, variant.call_id_rule)
+    messages = [
+        _encode_message(message)
+        for message in (
+            join_user_messages(fitted_messages) if route.provider.joins_messages else fitted_messages
+        )
+    ]
+    if request.system:
+        messages.insert(0, {"role": "system", "content": request.system})
+    body: JsonDict = {"model": request.model, "messages": messages}
+    if request.tools:
+        body["tools"] = function_tools(request)
+        body |= _tool_choice(request.tool_choice)
+    set_model_options(body, route, request, max_tokens_path="max_tokens")
+    body["stream"] = request.stream
+    if request.stream and variant.usage_on_request:
+        body["stream_options"] = {"include_usage": True}
+    return json_request("/chat/completions", body)
+
+
+def function_tools(request: Request) -> list[JsonDict]:
+    """The tools as functions, each wrapped in its type."""
+    return [
+        {
+            "type": "function",
+            "function": {
+                "name": tool.name,
+                "description": tool.description,
+                "parameters": checked_json(tool.parameters, tool.name),
+            },
+        }
+        for tool in request.tools
+    ]
+
+
+def encode_call(call: ToolCall) -> JsonDict:
+    """A call with its arguments as text."""
+    signature_field: JsonDict = (
+        {"extra_content": {"google": {"thought_signature": call.signature}}} if call.signature else {}
+    )
+    function = {"name": call.name, "arguments": call.arguments}
+    return {"id": call.call_id, "type": "function", "function": function, **signature_field}
+
+
+def user_content(message: UserMessage) -> object:
+    """What a person said: text, or parts where there are pictures."""
+    if not message.images:
+        return message.text
+    parts: list[JsonDict] = [{"type": "text", "text": message.text}] if message.text else []
+    return parts + [{"type": "image_url", "image_url": {"url": data_url(image)}} for image in message.images]
+
+
+def _tool_choice(choice: str) -> JsonDict:
+    if not choice:
+        return {}
+    if choice in (TOOL_CHOICE_AUTO, TOOL_CHOICE_NONE, TOOL_CHOICE_REQUIRED):
+        return {"tool_choice": choice}
+    return {"tool_choice": {"type": "function", "function": {"name": choice}}}
+
+
+def _encode_message(message: Message) -> object:
+    match message:
+        case UserMessage():
+            return {"role": "user", "content": user_content(message)}
+        case ToolMessage():
+            return {"role": "tool", "tool_call_id": message.call_id, "content": message.result}
+        case AssistantMessage():
+            return verbatim_message(message) if message.verbatim else _message_from_parts(message)
+        case _:
+            assert_never(message)
+
+
+def _message_from_parts(message: AssistantMessage) -> JsonDict:
+    fields: JsonDict = {"role": "assistant", "content": message.text}
+    if message.reasoning is not None:
+        fields[message.reasoning_field] = message.reasoning
+    if message.calls:
+        fields["tool_calls"] = [encode_call(call) for call in message.calls]
+    return fields

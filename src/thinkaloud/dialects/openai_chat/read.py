@@ -1,0 +1,367 @@
+"""OpenAI Chat Completions, and everyone who speaks it: OpenRouter, DeepSeek, Kimi, Qwen, GLM, vLLM, Groq.
+
+Reasoning arrives in one of four places, in this order of trust: `reasoning_details`,
+`reasoning_content`, `reasoning`, and tags inside `content`. The first one that says something wins for
+the rest of the turn, so the same text sent in two fields is told once. Mistral sends `content` as a list
+of parts. Only the first choice counts.
+"""
+
+from typing import Any
+
+import msgspec
+
+from thinkaloud.canon import Finish, Kind, Provenance, SealForm, Usage
+from thinkaloud.dialects.emitter import TurnEmitter
+from thinkaloud.dialects.message import ABSENT, ChatMessage, present, raw_json, string_or_json, text_of
+from thinkaloud.dialects.payload import add_counts, has_error, parse_error
+from thinkaloud.dialects.tags.profiles import PROFILES, TagProfile
+from thinkaloud.dialects.tags.tagged_text import REASONING_KEY, TEXT_KEY, TaggedText
+from thinkaloud.wire import Frame
+
+NAME = "openai_chat"
+
+_FINISH_BY_REASON = {
+    "stop": Finish.STOP,
+    "eos": Finish.STOP,
+    "end_turn": Finish.STOP,
+    "length": Finish.LENGTH,
+    "max_tokens": Finish.LENGTH,
+    "model_length": Finish.LENGTH,
+    "tool_calls": Finish.TOOL_CALLS,
+    "tool_use": Finish.TOOL_CALLS,
+    "function_call": Finish.TOOL_CALLS,
+    "content_filter": Finish.REFUSAL,
+    "refusal": Finish.REFUSAL,
+    "sensitive": Finish.REFUSAL,
+}
+
+
+_SEAL_FORM_BY_FIELD = {"reasoning_details": SealForm.ENCRYPTED, "thinking_blocks": SealForm.REDACTED}
+"""Lists of reasoning, and what their `data` is."""
+
+
+class CompletionDetails(msgspec.Struct):
+    """What is inside the completion tokens, or beside them."""
+
+    reasoning_tokens: int | None = None
+
+
+class PromptDetails(msgspec.Struct):
+    """What is inside the prompt tokens."""
+
+    cached_tokens: int | None = None
+    cache_write_tokens: int | None = None
+
+
+class Counts(msgspec.Struct):
+    """Usage; SGLang puts the reasoning tokens at the top, DeepSeek the cached ones."""
+
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    total_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    completion_tokens_details: CompletionDetails | None = None
+    prompt_tokens_details: PromptDetails | None = None
+    prompt_cache_hit_tokens: int | None = None
+
+
+class GoogleExtra(msgspec.Struct):
+    """Gemini's compatible endpoint says here what content is, and signs tool calls."""
+
+    thought: bool | None = None
+    thought_signature: str | None = None
+
+
+class ExtraContent(msgspec.Struct):
+    """Extensions of Google's compatible endpoints."""
+
+    google: GoogleExtra | None = None
+    vertex: GoogleExtra | None = None
+
+
+class Function(msgspec.Struct):
+    """The function of a call; arguments are JSON text, or an object at some servers."""
+
+    name: str | None = None
+    arguments: msgspec.Raw = ABSENT
+
+
+class ToolCall(msgspec.Struct):
+    """A call, or more of it. Some servers send no index, some the same one for every call."""
+
+    index: int | None = None
+    id: str | None = None
+    function: Function | None = None
+    extra_content: msgspec.Raw = ABSENT
+
+
+class Message(msgspec.Struct):
+    """A delta, or the whole message: every field optional."""
+
+    content: str | list[dict[str, Any]] | None = None
+    reasoning: str | None = None
+    reasoning_content: str | None = None
+    reasoning_details: list[dict[str, Any]] | None = None
+    thinking_blocks: list[dict[str, Any]] | None = None
+    reasoning_items: list[dict[str, Any]] | None = None
+    refusal: str | None = None
+    tool_calls: list[ToolCall] | None = None
+    function_call: Function | None = None
+    extra_content: ExtraContent | None = None
+
+
+class Choice(msgspec.Struct):
+    """One choice: a delta of it, all of it, or the text of the older completions endpoint."""
+
+    index: int = 0
+    delta: Message | None = None
+    message: msgspec.Raw = ABSENT
+    text: str | None = None
+    finish_reason: str | None = None
+
+
+class GroqExtra(msgspec.Struct):
+    """Groq reports the usage of a stream here."""
+
+    usage: Counts | None = None
+
+
+class Chunk(msgspec.Struct):
+    """A chunk of a stream, or a whole completion."""
+
+    choices: list[Choice] | None = None
+    model: str | None = None
+    usage: Counts | None = None
+    error: msgspec.Raw = ABSENT
+    object: str | None = None
+    x_groq: GroqExtra | None = None
+
+
+_chunk_decoder = msgspec.json.Decoder(Chunk)
+_message_decoder = msgspec.json.Decoder(Message)
+_extra_decoder = msgspec.json.Decoder(ExtraContent)
+_EMPTY_MESSAGE = Message()
+
+
+class Reader:
+    """Reads one completion."""
+
+    def __init__(self, emitter: TurnEmitter, tags: TagProfile | None = None) -> None:
+        self._emitter = emitter
+        self._tagged_text = TaggedText(emitter, tags)
+        self._tags_given = tags is not None
+        self._reasoning_source = ""
+        self._details_field = ""
+        self._serial_and_id_by_index: dict[int | None, tuple[int, str]] = {}
+        self._call_count = 0
+        self._finish_reason = ""
+        self._refused = False
+        self._whole_message = ABSENT
+        self._chat_message = ChatMessage()
+
+    def feed(self, frame: Frame) -> None:
+        """One chunk, the whole completion, or the word that it is done."""
+        if frame.data == b"[DONE]":
+            self._finish()
+            return
+        chunk = _chunk_decoder.decode(frame.data)
+        self._emitter.start_turn(chunk.model)
+        if chunk.error and has_error(chunk.error):
+            self._read_error(chunk.error)
+        elif chunk.object == "error":
+            self._read_error(frame.data)
+        for choice in chunk.choices or ():
+            if choice.index == 0:
+                self._read_choice(choice)
+        if chunk.usage is not None:
+            self._report_usage(chunk.usage)
+        elif chunk.x_groq is not None and chunk.x_groq.usage is not None:
+            self._report_usage(chunk.x_groq.usage)
+
+    def close(self) -> None:
+        """The bytes ended: that is an end if the provider had said why it stopped."""
+        if self._finish_reason:
+            self._finish()
+        else:
+            self._tagged_text.close()
+            self._emitter.fail_cut_off("finish_reason")
+
+    def _read_choice(self, choice: Choice) -> None:
+        if choice.message and present(choice.message) and choice.delta in (None, _EMPTY_MESSAGE):
+            self._whole_message = choice.message
+            self._read_message(_message_decoder.decode(choice.message))
+        elif choice.delta is not None:
+            self._read_message(choice.delta)
+        elif choice.text:
+            self._tagged_text.feed(choice.text)
+            self._chat_message.append_text("content", choice.text)
+        if choice.finish_reason:
+            self._finish_reason = choice.finish_reason
+
+    def _read_message(self, message: Message) -> None:
+        self._read_reasoning(message)
+        content = message.content
+        if content:
+            if isinstance(content, str):
+                self._append_content(content, message.extra_content)
+            else:
+                self._read_parts(content)
+        if message.refusal:
+            self._refused = True
+            self._tagged_text.disable_tags()
+            self._tagged_text.feed(message.refusal)
+            self._chat_message.append_text("refusal", message.refusal)
+        for call in message.tool_calls or ():
+            self._read_call(call)
+        if message.function_call is not None:
+            self._read_call(ToolCall(index=0, function=message.function_call))
+
+    def _read_reasoning(self, message: Message) -> None:
+        if message.reasoning_details is not None:
+            self._read_details("reasoning_details", message.reasoning_details)
+        if message.thinking_blocks is not None:
+            self._read_details("thinking_blocks", message.thinking_blocks)
+        if message.reasoning_content is not None:
+            self._chat_message.append_text("reasoning_content", message.reasoning_content)
+            self._append_reasoning("reasoning_content", message.reasoning_content)
+        if message.reasoning is not None:
+            self._chat_message.append_text("reasoning", message.reasoning)
+            self._append_reasoning("reasoning", message.reasoning)
+        for item in message.reasoning_items or ():
+            self._seal_reasoning(SealForm.ENCRYPTED, text_of(item.get("encrypted_content")))
+            self._chat_message.add_parts("reasoning_items", [item])
+
+    def _read_details(self, field: str, details: list[dict[str, Any]]) -> None:
+        self._chat_message.add_parts(field, details)
+        if details:
+            self._tagged_text.disable_tags()
+            self._details_field = self._details_field or field
+        if field != self._details_field:
+            return  # a second list says the same in other words
+        for detail in details:
+            summary = text_of(detail.get("summary"))
+            text = text_of(detail.get("text")) or summary or text_of(detail.get("thinking"))
+            self._append_reasoning("details", text, Provenance.SUMMARY if summary else Provenance.UNKNOWN)
+            self._seal_reasoning(_SEAL_FORM_BY_FIELD[field], text_of(detail.get("data")))
+            self._seal_reasoning(SealForm.SIGNATURE, text_of(detail.get("signature")))
+
+    def _append_reasoning(self, source: str, text: str, provenance: Provenance = Provenance.UNKNOWN) -> None:
+        """Tell a thought, if it comes from the place that this turn's thoughts come from."""
+        if not text or (self._reasoning_source and self._reasoning_source != source):
+            return
+        if not self._reasoning_source:
+            self._reasoning_source = source
+            self._tagged_text.disable_tags()
+        if not self._emitter.has_open(REASONING_KEY):
+            self._emitter.end_all_blocks()
+        self._emitter.append_or_start(REASONING_KEY, Kind.REASONING, text, provenance)
+
+    def _seal_reasoning(self, form: SealForm, payload: str) -> None:
+        """Keep a seal with the newest thought; where there is none, the seal is all we have of one."""
+        if not payload:
+            return
+        if not self._emitter.has_block(REASONING_KEY):
+            self._emitter.end_all_blocks()
+            self._emitter.start_block(REASONING_KEY, Kind.REASONING)
+        self._emitter.seal(REASONING_KEY, form, payload)
+
+    def _append_content(self, text: str, extra: ExtraContent | None) -> None:
+        google = extra and (extra.google or extra.vertex)
+        if google and google.thought and not self._tags_given:
+            self._tags_given = True
+            self._tagged_text.close()
+            self._tagged_text = TaggedText(self._emitter, PROFILES["thought"])
+        self._tagged_text.feed(text)
+        self._chat_message.append_text("content", text)
+
+    def _read_parts(self, parts: list[dict[str, Any]]) -> None:
+        """Mistral's way: a thought is a part whose text is itself a list of parts."""
+        for part in parts:
+            if part.get("type") == "thinking":
+                self._append_reasoning("content", _part_text(part.get("thinking")))
+                self._seal_reasoning(SealForm.SIGNATURE, text_of(part.get("signature")))
+            elif text := _part_text(part.get("text")):
+                self._tagged_text.feed(text)
+        self._chat_message.add_parts("content", parts)
+
+    def _read_call(self, call: ToolCall) -> None:
+        serial = self._call_serial(call)
+        function = call.function or Function()
+        key = ("tool", serial)
+        if not self._emitter.has_open(key):
+            self._tagged_text.close()
+            self._emitter.end_block(REASONING_KEY)
+            self._emitter.end_block(TEXT_KEY)
+            self._emitter.start_block(key, Kind.TOOL_CALL, name=function.name or "", call_id=call.id or "")
+        arguments = string_or_json(function.arguments)
+        self._emitter.append(key, arguments)
+        if present(call.extra_content):
+            extra = _extra_decoder.decode(call.extra_content)
+            for google in (extra.google, extra.vertex):
+                if google is not None and google.thought_signature:
+                    self._emitter.seal(key, SealForm.SIGNATURE, google.thought_signature)
+        self._chat_message.add_call(
+            serial,
+            {"id": call.id, "extra_content": call.extra_content or None},
+            function.name or "",
+            arguments,
+        )
+
+    def _call_serial(self, call: ToolCall) -> int:
+        """Which call this is more of: by index, and a new one where another id comes or there is no index."""
+        serial_and_id = self._serial_and_id_by_index.get(call.index)
+        new_call = bool(call.id or (call.index is None and call.function and call.function.name))
+        if serial_and_id is None or (new_call and call.id != serial_and_id[1]):
+            self._call_count += 1
+            serial_and_id = self._serial_and_id_by_index[call.index] = (self._call_count, call.id or "")
+        return serial_and_id[0]
+
+    def _report_usage(self, counts: Counts) -> None:
+        details, prompt_details = counts.completion_tokens_details, counts.prompt_tokens_details
+        reasoning = counts.reasoning_tokens if details is None else details.reasoning_tokens
+        cached_tokens = (
+            counts.prompt_cache_hit_tokens if prompt_details is None else prompt_details.cached_tokens
+        )
+        self._emitter.report_usage(
+            Usage(
+                input=counts.prompt_tokens,
+                output=_output_tokens(counts, reasoning),
+                reasoning=reasoning,
+                cache_read=cached_tokens,
+                cache_write=None if prompt_details is None else prompt_details.cache_write_tokens,
+            )
+        )
+
+    def _read_error(self, error: msgspec.Raw | bytes) -> None:
+        self._tagged_text.close()
+        code, message = parse_error(error)
+        if self._finish_reason:
+            self._emitter.add_notice(code, message)  # the turn had ended by the provider's own word
+        else:
+            self._emitter.fail(code, message)
+
+    def _finish(self) -> None:
+        self._tagged_text.close()
+        if self._finish_reason == "error":
+            self._emitter.fail("provider_error", f"{self._emitter.dialect} ended the turn with an error")
+            return
+        finish = (
+            Finish.REFUSAL if self._refused else _FINISH_BY_REASON.get(self._finish_reason, Finish.UNKNOWN)
+        )
+        message = raw_json(self._whole_message) or self._chat_message.encode()
+        self._emitter.finish(finish, self._finish_reason, message)
+
+
+def _part_text(value: object) -> str:
+    """The text of a part: a string, or the strings of the parts in it."""
+    if isinstance(value, list):
+        return "".join(_part_text(part.get("text")) for part in value if isinstance(part, dict))
+    return value if isinstance(value, str) else ""
+
+
+def _output_tokens(counts: Counts, reasoning: int | None) -> int | None:
+    """Output with reasoning in it. xAI counts it apart here, which only its total shows."""
+    if counts.completion_tokens is None or not reasoning:
+        return counts.completion_tokens
+    separate_total = add_counts(counts.prompt_tokens, counts.completion_tokens, reasoning)
+    return counts.completion_tokens + (reasoning if counts.total_tokens == separate_total else 0)

@@ -1,0 +1,91 @@
+"""The body of OpenAI Responses: a list of items, nothing stored on the other side.
+
+The system prompt is the first item and not `instructions`, which not everyone who speaks this dialect takes.
+"""
+
+from typing import assert_never
+
+from thinkaloud.canon.requests import AssistantMessage, Message, Request, ToolMessage, UserMessage
+from thinkaloud.catalog.rows import Route
+from thinkaloud.dialects.message import CallIdRule, fit_call_ids, join_user_messages
+from thinkaloud.dialects.request import (
+    TOOL_CHOICE_AUTO,
+    TOOL_CHOICE_NONE,
+    TOOL_CHOICE_REQUIRED,
+    JsonDict,
+    ProviderRequest,
+    checked_json,
+    data_url,
+    json_request,
+    set_model_options,
+    verbatim_items,
+)
+
+_CALL_ID_RULE = CallIdRule(r".{1,64}", 24)
+_ENCRYPTED_REASONING = "reasoning.encrypted_content"
+"""What makes a thought readable again where nothing is stored."""
+
+
+def build_request(route: Route, request: Request) -> ProviderRequest:
+    """The request as this dialect says it."""
+    items: list[object] = [{"role": "system", "content": request.system}] if request.system else []
+    for message in join_user_messages(fit_call_ids(request.messages, _CALL_ID_RULE)):
+        items += _encode_items(message)
+    body: JsonDict = {
+        "model": request.model,
+        "input": items,
+        "store": False,
+        "include": [_ENCRYPTED_REASONING],
+    }
+    if request.tools:
+        body["tools"] = [
+            {
+                "type": "function",
+                "name": tool.name,
+                "description": tool.description,
+                "parameters": checked_json(tool.parameters, tool.name),
+                "strict": False,
+            }
+            for tool in request.tools
+        ]
+        body |= _tool_choice(request.tool_choice)
+    set_model_options(body, route, request, max_tokens_path="max_output_tokens")
+    body["stream"] = request.stream
+    return json_request("/responses", body)
+
+
+def _tool_choice(choice: str) -> JsonDict:
+    if not choice:
+        return {}
+    if choice in (TOOL_CHOICE_AUTO, TOOL_CHOICE_NONE, TOOL_CHOICE_REQUIRED):
+        return {"tool_choice": choice}
+    return {"tool_choice": {"type": "function", "name": choice}}
+
+
+def _encode_items(message: Message) -> list[object]:
+    match message:
+        case UserMessage():
+            return [{"role": "user", "content": _user_content(message)}]
+        case ToolMessage():
+            return [{"type": "function_call_output", "call_id": message.call_id, "output": message.result}]
+        case AssistantMessage():
+            return [*verbatim_items(message)] if message.verbatim else _items_from_parts(message)
+        case _:
+            assert_never(message)
+
+
+def _user_content(message: UserMessage) -> object:
+    if not message.images:
+        return message.text
+    parts: list[JsonDict] = [{"type": "input_text", "text": message.text}] if message.text else []
+    return parts + [
+        {"type": "input_image", "image_url": data_url(image), "detail": "auto"} for image in message.images
+    ]
+
+
+def _items_from_parts(message: AssistantMessage) -> list[object]:
+    text_items: list[object] = [{"role": "assistant", "content": message.text}] if message.text else []
+    return text_items + [
+        {"type": "function_call", "call_id": call.call_id, "name": call.name, "arguments": call.arguments}
+        for call in message.calls
+    ]

@@ -1,0 +1,284 @@
+"""OpenAI Responses, and everyone who speaks it: Azure, xAI, OpenRouter, vLLM, LM Studio.
+
+A turn is a list of items. A reasoning item starts a thought at once, though its text may come much later
+or never; each part of its summary is a thought of its own, and the last of them carries the item itself
+as its seal, taken when the item is done. What a server does not stream it sends with the item or with
+the response, and is told from there.
+"""
+
+import msgspec
+
+from thinkaloud.canon import Finish, Kind, Provenance, SealForm, Usage
+from thinkaloud.dialects.emitter import TurnEmitter
+from thinkaloud.dialects.message import ABSENT, present, raw_json, raw_json_array, string_or_json
+from thinkaloud.dialects.payload import has_error, parse_error
+from thinkaloud.wire import Frame
+
+NAME = "openai_responses"
+
+_FINISH_BY_INCOMPLETE_REASON = {
+    "max_output_tokens": Finish.LENGTH,
+    "max_messages": Finish.LENGTH,
+    "content_filter": Finish.REFUSAL,
+}
+_CLIENT_CALL_TYPES = ("function_call", "custom_tool_call")
+_TEXT_EVENTS = {
+    "output_text.delta": (Kind.TEXT, "content"),
+    "output_text.done": (Kind.TEXT, "content"),
+    "refusal.delta": (Kind.TEXT, "content"),
+    "reasoning_summary_text.delta": (Kind.REASONING, "summary"),
+    "reasoning_summary_text.done": (Kind.REASONING, "summary"),
+    "reasoning_text.delta": (Kind.REASONING, "content"),
+    "reasoning_text.done": (Kind.REASONING, "content"),
+}
+"""Events that carry text: what it is, and which of the item's lists it belongs to."""
+_PROVENANCE_BY_SOURCE = {"summary": Provenance.SUMMARY, "content": Provenance.RAW}
+
+
+class OutputDetails(msgspec.Struct):
+    """What is inside the output tokens."""
+
+    reasoning_tokens: int | None = None
+
+
+class InputDetails(msgspec.Struct):
+    """What is inside the input tokens."""
+
+    cached_tokens: int | None = None
+    cache_write_tokens: int | None = None
+
+
+class Counts(msgspec.Struct):
+    """Usage; output includes reasoning."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    output_tokens_details: OutputDetails | None = None
+    input_tokens_details: InputDetails | None = None
+
+
+class Part(msgspec.Struct):
+    """A part of a summary, of raw reasoning or of a message."""
+
+    type: str = ""
+    text: str | None = None
+    refusal: str | None = None
+
+
+class Item(msgspec.Struct):
+    """A reasoning item, a message, a call of ours, or a tool that the provider runs itself."""
+
+    type: str = ""
+    call_id: str | None = None
+    name: str | None = None
+    arguments: msgspec.Raw = ABSENT
+    input: msgspec.Raw = ABSENT
+    code: str | None = None
+    encrypted_content: str | None = None
+    summary: list[Part] | None = None
+    content: list[Part] | None = None
+    output: msgspec.Raw = ABSENT
+    outputs: msgspec.Raw = ABSENT
+    results: msgspec.Raw = ABSENT
+    action: msgspec.Raw = ABSENT
+    error: msgspec.Raw = ABSENT
+
+
+class IncompleteDetails(msgspec.Struct):
+    """Why a response is not complete."""
+
+    reason: str | None = None
+
+
+class Response(msgspec.Struct):
+    """A whole response, or the frame of one that comes in events."""
+
+    model: str | None = None
+    status: str | None = None
+    output: list[msgspec.Raw] | None = None
+    usage: Counts | None = None
+    error: msgspec.Raw = ABSENT
+    incomplete_details: IncompleteDetails | None = None
+
+
+class Update(msgspec.Struct):
+    """One event of a stream."""
+
+    type: str = ""
+    object: str | None = None
+    output_index: int = 0
+    summary_index: int | None = None
+    content_index: int | None = None
+    delta: msgspec.Raw = ABSENT
+    text: msgspec.Raw = ABSENT
+    item: msgspec.Raw = ABSENT
+    response: Response | None = None
+    error: msgspec.Raw = ABSENT
+
+
+_update_decoder = msgspec.json.Decoder(Update)
+_response_decoder = msgspec.json.Decoder(Response)
+_item_decoder = msgspec.json.Decoder(Item)
+
+
+class Reader:
+    """Reads one response."""
+
+    def __init__(self, emitter: TurnEmitter) -> None:
+        self._emitter = emitter
+        self._open_parts: dict[int, tuple[str, int]] = {}
+        self._streamed_parts: dict[tuple[int, str], set[int]] = {}
+        self._finished_items: dict[int, msgspec.Raw] = {}
+        self._has_client_calls = False
+        self._refused = False
+
+    def feed(self, frame: Frame) -> None:
+        """One event, or the whole response."""
+        if frame.data == b"[DONE]":
+            return
+        update = _update_decoder.decode(frame.data)
+        if update.object == "response":
+            self._finish(_response_decoder.decode(frame.data))
+            return
+        event_type = update.type.removeprefix("response.")
+        if event_type in _TEXT_EVENTS:
+            self._read_text(_TEXT_EVENTS[event_type], update)
+        elif event_type.endswith(("_call_arguments.delta", "_call_input.delta", "_call_code.delta")):
+            self._streamed_parts.setdefault((update.output_index, "call"), set()).add(0)
+            self._emitter.append(update.output_index, string_or_json(update.delta))
+        else:
+            self._read_item_event(event_type, update, frame)
+
+    def close(self) -> None:
+        """The bytes ended."""
+        self._emitter.fail_cut_off("response.completed")
+
+    def _read_item_event(self, event_type: str, update: Update, frame: Frame) -> None:
+        match event_type:
+            case "output_item.added" if present(update.item):
+                self._start_item(update.output_index, _item_decoder.decode(update.item))
+            case "output_item.done" if present(update.item):
+                self._finish_item(update.output_index, update.item)
+            case "completed" | "incomplete" | "failed" if update.response is not None:
+                self._finish(update.response)
+            case "error":
+                self._emitter.fail(*parse_error(update.error if has_error(update.error) else frame.data))
+            case _ if update.response is not None:
+                self._emitter.start_turn(update.response.model)
+
+    def _start_item(self, index: int, item: Item) -> None:
+        if item.type == "reasoning":
+            source = "summary" if item.summary else "content" if item.content else ""
+            self._emitter.start_block(
+                index, Kind.REASONING, provenance=_PROVENANCE_BY_SOURCE.get(source, Provenance.UNKNOWN)
+            )
+        elif item.type != "message":
+            self._has_client_calls = self._has_client_calls or item.type in _CLIENT_CALL_TYPES
+            self._emitter.start_block(
+                index, Kind.TOOL_CALL, name=item.name or item.type, call_id=item.call_id or ""
+            )
+
+    def _read_text(self, text_event: tuple[Kind, str], update: Update) -> None:
+        """Tell a part's text: its delta, or all of it where the server did not stream it."""
+        kind, source = text_event
+        self._refused = self._refused or update.type == "response.refusal.delta"
+        part = (update.summary_index if source == "summary" else update.content_index) or 0
+        if present(update.delta):
+            self._append_part(update.output_index, (source, part), kind, string_or_json(update.delta))
+        elif part not in self._streamed_parts.get((update.output_index, source), ()):
+            self._append_part(update.output_index, (source, part), kind, string_or_json(update.text))
+
+    def _append_part(self, index: int, part: tuple[str, int], kind: Kind, text: str) -> None:
+        """Tell text of a part; another part of the same item is another block."""
+        if not text:
+            return
+        if self._open_parts.setdefault(index, part) != part:
+            self._emitter.end_block(index)
+            self._open_parts[index] = part
+        self._streamed_parts.setdefault((index, part[0]), set()).add(part[1])
+        self._emitter.append_or_start(
+            index,
+            kind,
+            text,
+            _PROVENANCE_BY_SOURCE[part[0]] if kind is Kind.REASONING else Provenance.UNKNOWN,
+        )
+
+    def _finish_item(self, index: int, raw: msgspec.Raw) -> None:
+        item = _item_decoder.decode(raw)
+        self._finished_items[index] = raw
+        if not self._emitter.has_block(index):
+            self._start_item(index, item)
+        match item.type:
+            case "reasoning":
+                self._append_unstreamed_parts(index, "summary", Kind.REASONING, item.summary)
+                self._append_unstreamed_parts(index, "content", Kind.REASONING, item.content)
+                form = SealForm.ENCRYPTED if item.encrypted_content else SealForm.ITEM
+                self._emitter.seal(index, form, raw_json(raw))
+            case "message":
+                self._append_unstreamed_parts(index, "content", Kind.TEXT, item.content)
+            case _:
+                self._finish_call(index, item)
+        self._emitter.end_block(index)
+
+    def _append_unstreamed_parts(self, index: int, source: str, kind: Kind, parts: list[Part] | None) -> None:
+        """Tell the parts of an item, unless they were streamed."""
+        if (index, source) in self._streamed_parts:
+            return
+        self._refused = self._refused or any(part.refusal for part in parts or ())
+        for number, part in enumerate(parts or ()):
+            self._append_part(index, (source, number), kind, part.text or part.refusal or "")
+
+    def _finish_call(self, index: int, item: Item) -> None:
+        if (index, "call") not in self._streamed_parts:
+            arguments = (
+                string_or_json(item.arguments)
+                or string_or_json(item.input)
+                or item.code
+                or raw_json(item.action)
+            )
+            self._emitter.append(index, arguments)
+        if item.type not in _CLIENT_CALL_TYPES:
+            result = string_or_json(item.output) or raw_json(item.outputs) or raw_json(item.results)
+            error = parse_error(item.error)[1] if has_error(item.error) else ""
+            self._emitter.finish_tool(index, result, error)
+
+    def _finish(self, response: Response) -> None:
+        self._emitter.start_turn(response.model)
+        for index, raw in enumerate(response.output or ()):
+            if index not in self._finished_items:
+                self._finish_item(index, raw)
+        self._report_usage(response.usage)
+        if has_error(response.error) or response.status == "failed":
+            self._emitter.fail(*parse_error(response.error or b'"the response failed"'))
+            return
+        finish, reason = self._finish_of(response)
+        self._emitter.finish(
+            finish,
+            reason,
+            raw_json_array(self._finished_items[index] for index in sorted(self._finished_items)),
+        )
+
+    def _finish_of(self, response: Response) -> tuple[Finish, str]:
+        status = response.status or ""
+        if status == "incomplete":
+            reason = (response.incomplete_details and response.incomplete_details.reason) or status
+            return _FINISH_BY_INCOMPLETE_REASON.get(reason, Finish.UNKNOWN), reason
+        if status == "cancelled":
+            return Finish.CANCELLED, status
+        if self._refused:
+            return Finish.REFUSAL, status
+        return (Finish.TOOL_CALLS if self._has_client_calls else Finish.STOP), status
+
+    def _report_usage(self, counts: Counts | None) -> None:
+        if counts is None:
+            return
+        output_details, input_details = counts.output_tokens_details, counts.input_tokens_details
+        self._emitter.report_usage(
+            Usage(
+                input=counts.input_tokens,
+                output=counts.output_tokens,
+                reasoning=output_details.reasoning_tokens if output_details else None,
+                cache_read=input_details.cached_tokens if input_details else None,
+                cache_write=input_details.cache_write_tokens if input_details else None,
+            )
+        )

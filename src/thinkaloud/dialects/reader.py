@@ -1,0 +1,220 @@
+"""Reads bytes into events: finds framing and dialect, and turns faults into events.
+
+A whole response is a stream of one piece, then close. Bytes that fit no dialect are refused with
+`NotAResponse` before anything was recognised; from then on whatever goes wrong ends the turn as
+`TurnFailed`, and the text that arrived is kept.
+"""
+
+import re
+from collections.abc import Callable
+
+import msgspec
+
+from thinkaloud.canon import Event, NotAResponse, UnknownDialect
+from thinkaloud.dialects import bedrock_converse, text
+from thinkaloud.dialects.clues import read_clues
+from thinkaloud.dialects.emitter import TurnEmitter
+from thinkaloud.dialects.registry import DIALECTS, DialectReader, detect_dialect
+from thinkaloud.dialects.tags.profiles import find_profile, may_become_marker, starts_with_marker
+from thinkaloud.wire import (
+    BOM,
+    DEFAULT_LIMITS,
+    PLAIN_TEXT,
+    AwsEventStreamDecoder,
+    BrokenFrame,
+    Decoder,
+    Frame,
+    Framing,
+    MeteredDecoder,
+    NdjsonDecoder,
+    TextDecoder,
+    WireLimitExceeded,
+    WireLimits,
+    sniff_framing,
+)
+
+AUTO = "auto"
+_JSON_ESCAPE = re.compile(
+    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+    rb"|(?P<half>u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
+    re.DOTALL,
+)
+"""An escape in a JSON string: a whole pair, half of one, or any other."""
+_MAX_UNRECOGNISED_FRAMES = 64
+"""So many frames may say nothing of their dialect before we give up."""
+
+
+class Reader:
+    """Reads one response, in whatever pieces it comes.
+
+    `dialect` is a name or "auto"; `model` names the model where the response does not; `tags` is the name of
+    a tag profile, for text whose way of marking thoughts the caller knows.
+    """
+
+    def __init__(
+        self, dialect: str = AUTO, *, model: str = "", tags: str = "", limits: WireLimits = DEFAULT_LIMITS
+    ) -> None:
+        if dialect != AUTO and dialect not in DIALECTS:
+            names = ", ".join((AUTO, *sorted(DIALECTS)))
+            raise UnknownDialect(f"There is no dialect {dialect!r}. Use one of: {names}.")
+        self._dialect = dialect
+        self._tag_profile = find_profile(tags) if tags else None
+        self._limits = limits
+        self._emitter = TurnEmitter(dialect, model)
+        self._head = bytearray()
+        self._waiting_for_line = False
+        self._first_bytes = b""
+        self._decoder: Decoder | None = None
+        self._reader: DialectReader | None = None
+        self._unrecognised_frames = 0
+        self._closed = False
+
+    @property
+    def dialect(self) -> str:
+        """The dialect, once it is known; "auto" before."""
+        return self._dialect
+
+    def feed(self, data: bytes) -> list[Event]:
+        """The events that these bytes complete."""
+        if self._closed or self._emitter.ended:
+            return []
+        if self._decoder is None:
+            data = self._detect_framing(data, final=False)
+        if self._decoder is not None:
+            self._decode(self._decoder.feed, data)
+        return self._emitter.drain()
+
+    def close(self) -> list[Event]:
+        """What is still to tell; after this the turn has its end."""
+        if self._closed or self._emitter.ended:
+            return []
+        self._closed = True
+        if self._decoder is None:
+            head = self._detect_framing(b"", final=True)
+            if self._decoder is not None:
+                self._decode(self._decoder.feed, head)
+        if self._decoder is not None:
+            self._decode(lambda _: self._decoder.close() if self._decoder else [], b"")
+        if self._reader is None:
+            self._fail_empty()
+        else:
+            self._reader.close()
+        return self._emitter.drain()
+
+    def _detect_framing(self, data: bytes, *, final: bool) -> bytes:
+        """Find the framing; once it is found, give back all bytes so far to be decoded."""
+        self._head += data
+        if (
+            self._waiting_for_line
+            and not final
+            and b"\n" not in data
+            and len(self._head) < self._limits.event_bytes
+        ):
+            return b""
+        head = bytes(self._head)
+        framing = sniff_framing(head, final=final)
+        if framing is None or (framing is TextDecoder and not final and self._may_start_marker(head)):
+            # Of an object only the end of its first line can tell whether it is the whole body.
+            self._waiting_for_line = head.lstrip()[:1] == b"{"
+            return b""
+        if final and not head.removeprefix(BOM).strip():
+            return b""
+        self._decoder = MeteredDecoder(self._choose_framing(framing, head)(self._limits), self._limits)
+        self._first_bytes = head[:256]
+        self._head.clear()
+        return head
+
+    def _choose_framing(self, framing: Framing, head: bytes) -> Framing:
+        """What the bytes are framed in, given the dialect; some framings tell the dialect."""
+        if self._dialect == text.NAME:
+            first_line = read_clues(head.partition(b"\n")[0])
+            token_lines = framing is NdjsonDecoder and first_line is not None and first_line.has_token
+            return NdjsonDecoder if token_lines else TextDecoder
+        if framing is TextDecoder:
+            self._accept_text(head)
+        elif framing is AwsEventStreamDecoder and self._dialect == AUTO:
+            self._set_dialect(bedrock_converse.NAME)
+        return framing
+
+    def _may_start_marker(self, head: bytes) -> bool:
+        """Whether text of unknown dialect is so short that a mark may still come of it."""
+        return self._dialect == AUTO and len(head) < 256 and may_become_marker(head.decode(errors="ignore"))
+
+    def _accept_text(self, head: bytes) -> None:
+        """Bytes in no framing are a response only if they begin with a mark that models write."""
+        if self._dialect != AUTO:
+            start = head[:64].decode(errors="replace")
+            message = f"{self._dialect} is sent as events or as JSON, and this is neither: {start!r}"
+            self._emitter.fail("bad_frame", message)
+        elif not starts_with_marker(head.decode(errors="replace")):
+            raise NotAResponse(_not_a_response_message(head))
+        else:
+            self._set_dialect(text.NAME)
+
+    def _decode(self, decode: Callable[[bytes], list[Frame]], data: bytes) -> None:
+        try:
+            frames = decode(data)
+        except (BrokenFrame, WireLimitExceeded) as fault:
+            self._read_frames(fault.frames)
+            if self._dialect == AUTO:
+                raise NotAResponse(f"{_not_a_response_message(self._first_bytes)} ({fault})") from fault
+            self._emitter.fail(fault.code, str(fault))
+        else:
+            self._read_frames(frames)
+
+    def _read_frames(self, frames: list[Frame]) -> None:
+        for frame in frames:
+            if self._emitter.ended:
+                return
+            if not frame.data:
+                continue  # an event of no more than its name, as some servers send to stay alive
+            if not frame.data.isascii() or b"\\u" in frame.data:
+                frame = _repaired_frame(frame)
+            reader = self._reader or self._find_reader(frame)
+            if reader is None:
+                continue
+            try:
+                reader.feed(frame)
+            except (msgspec.MsgspecError, RecursionError) as error:
+                start = frame.data[:80].decode(errors="replace")
+                self._emitter.fail(
+                    "bad_frame", f"{self._dialect} sent what cannot be read ({error}): {start}"
+                )
+
+    def _find_reader(self, frame: Frame) -> DialectReader | None:
+        """The reader for this frame's dialect; None while no frame has said which."""
+        if self._dialect == AUTO:
+            name = detect_dialect(frame)
+            if name is None:
+                self._unrecognised_frames += 1
+                if self._unrecognised_frames > _MAX_UNRECOGNISED_FRAMES:
+                    raise NotAResponse(_not_a_response_message(self._first_bytes))
+                return None
+            self._set_dialect(name)
+        self._reader = DIALECTS[self._dialect].make_reader(self._emitter, self._tag_profile)
+        return self._reader
+
+    def _set_dialect(self, name: str) -> None:
+        self._dialect = self._emitter.dialect = name
+
+    def _fail_empty(self) -> None:
+        if self._dialect == AUTO:
+            raise NotAResponse(_not_a_response_message(self._first_bytes))
+        self._emitter.fail_cut_off("anything was said")
+
+
+def _repaired_frame(frame: Frame) -> Frame:
+    """The frame, with U+FFFD for bytes that are not UTF-8 and for halves of an escaped UTF-16 pair."""
+    data = frame.data.decode(errors="replace").encode()
+    if b"\\u" in data and frame.event != PLAIN_TEXT:
+        data = _JSON_ESCAPE.sub(lambda escape: b"\\ufffd" if escape["half"] else escape[0], data)
+    return frame if data == frame.data else Frame(data, frame.event)
+
+
+def _not_a_response_message(first_bytes: bytes) -> str:
+    first_line = first_bytes[:256].decode(errors="replace").strip().partition("\n")[0]
+    detail = f"it begins with {first_line[:40]!r}" if first_line else "there is nothing in it"
+    return (
+        f"This is not a model's response in any form known here: {detail}. "
+        'If it is raw model text, say so with the dialect "text".'
+    )

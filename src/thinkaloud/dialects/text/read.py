@@ -1,0 +1,57 @@
+"""Raw model text: thoughts between tags or in channels, as a model without a server would write it.
+
+A frame is a run of text, or a JSON object with the `text` of one token. There is no word for the end, so
+the end of the bytes is the end of the turn unless a token says why it stopped.
+"""
+
+import msgspec
+
+from thinkaloud.canon import Finish
+from thinkaloud.dialects.emitter import TurnEmitter
+from thinkaloud.dialects.tags.profiles import TagProfile
+from thinkaloud.dialects.tags.tagged_text import TaggedText
+from thinkaloud.wire import PLAIN_TEXT, Frame
+
+NAME = "text"
+
+_FINISH_BY_REASON = {"stop": Finish.STOP, "length": Finish.LENGTH}
+
+
+class GeneratedToken(msgspec.Struct):
+    """One generated token, as local runners print them."""
+
+    text: str
+    finish_reason: str | None = None
+
+
+_token_decoder = msgspec.json.Decoder(GeneratedToken)
+
+
+class Reader:
+    """Reads one text."""
+
+    def __init__(self, emitter: TurnEmitter, tags: TagProfile | None = None) -> None:
+        self._emitter = emitter
+        self._tagged_text = TaggedText(emitter, tags, raw=True)
+        self._pieces: list[str] = []
+        self._finish_reason = ""
+
+    def feed(self, frame: Frame) -> None:
+        """A run of text, or a token."""
+        if frame.event == PLAIN_TEXT:
+            text = frame.data.decode()
+        else:
+            token = _token_decoder.decode(frame.data)
+            text, self._finish_reason = token.text, token.finish_reason or self._finish_reason
+        self._pieces.append(text)
+        self._tagged_text.feed(text)
+
+    def close(self) -> None:
+        """The bytes ended, and with them the turn."""
+        self._tagged_text.close()
+        if not self._pieces:
+            self._emitter.fail_cut_off("any text")
+            return
+        finish = _FINISH_BY_REASON.get(self._finish_reason, Finish.UNKNOWN)
+        message = msgspec.json.encode({"role": "assistant", "content": "".join(self._pieces)}).decode()
+        self._emitter.finish(finish, self._finish_reason, message)

@@ -1,0 +1,16 @@
+"""Sessions as files: markdown for people and JSON, both of which can be imported again."""
+
+from thinkaloud.export.markdown import ThinkingStyle, write_markdown
+from thinkaloud.export.markdown_reader import read_markdown
+from thinkaloud.export.record import Exchange, SessionRecord, read_json, without_thoughts, write_json
+
+__all__ = [
+    "Exchange",
+    "SessionRecord",
+    "ThinkingStyle",
+    "read_json",
+    "read_markdown",
+    "without_thoughts",
+    "write_json",
+    "write_markdown",
+]

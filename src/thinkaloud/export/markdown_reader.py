@@ -1,0 +1,210 @@
+"""A session from the markdown that `write_markdown` wrote, perhaps after somebody changed its texts.
+
+A text that was changed is taken as it is now; its block then loses its seals and its turn the provider's own
+message, because signed words go back as they came or not at all. A comment that is missing, twice there or
+out of place is refused, with its line.
+"""
+
+import html
+import re
+from collections import Counter
+from typing import TypeVar
+
+import msgspec
+
+from thinkaloud.canon import Refused, TurnEnded
+from thinkaloud.canon.requests import ToolMessage, UserMessage
+from thinkaloud.export.markdown_format import (
+    BlockMark,
+    EndMark,
+    FileHeader,
+    Mark,
+    MessageMark,
+    ResultMark,
+    TextNote,
+    TurnMark,
+    parse_text,
+    text_hash,
+)
+from thinkaloud.export.record import (
+    Exchange,
+    SessionRecord,
+    entries_of,
+    read_json,
+    refuse_newer_version,
+    without_seals,
+    write_json,
+)
+from thinkaloud.transcript import Block
+
+M = TypeVar("M", bound=msgspec.Struct)
+
+_HEADER_LINE = re.compile(r"\s*<!-- thinkaloud (ta\d{1,9}) (\{.*\}) -->[ \t]*$", re.MULTILINE)
+_HEADING = re.compile(r"^# (.*)$", re.MULTILINE)
+
+
+class _MarkdownVersion(msgspec.Struct):
+    version: int
+
+
+_version_decoder, _header_decoder = msgspec.json.Decoder(_MarkdownVersion), msgspec.json.Decoder(FileHeader)
+_mark_decoder: msgspec.json.Decoder[Mark] = msgspec.json.Decoder(Mark)
+
+
+def read_markdown(text: str) -> SessionRecord:
+    """The session in this text."""
+    source = _MarkdownSource(_normalized_text(text))
+    exchanges = []
+    while source.next_mark is not None:
+        exchanges.append(_read_exchange(source))
+    expected_count = source.header.exchanges
+    if len(exchanges) != expected_count:
+        raise source.damage_error(
+            f"{expected_count} exchanges belong here, as the first line says, and not {len(exchanges)}"
+        )
+    record = SessionRecord(source.title, source.header.created_ms, tuple(exchanges))
+    return read_json(write_json(record))  # which refuses what the canonical file cannot hold
+
+
+class _MarkdownSource:
+    """The file as marks in order, each with the part of the text that goes to the next one."""
+
+    def __init__(self, text: str) -> None:
+        header_line = _HEADER_LINE.match(text)
+        if header_line is None:
+            raise Refused(
+                "This markdown is not a session of Thinkaloud: it does not begin with the comment that an "
+                "export begins with. Import a file as it was exported, or paste the text as a message."
+            )
+        self._text = text
+        self._comments = list(re.finditer(rf"^<!-- {header_line[1]} (.*)$", text, re.MULTILINE))
+        self._index = -1
+        self._section = ""
+        refuse_newer_version(self._decode(_version_decoder, header_line[2]).version)
+        self.header = self._decode(_header_decoder, header_line[2])
+        self.next_mark = self._decode_next()
+
+    @property
+    def title(self) -> str:
+        """The title, or the heading in its place if somebody changed that."""
+        heading = _HEADING.search(self._text[: self._start(0)])
+        if heading is None or text_hash(heading[1].strip()) == self.header.hash:
+            return self.header.title
+        return html.unescape(heading[1].strip())
+
+    def take(self, kind: type[M]) -> M:
+        """The next mark, which must be of this kind."""
+        mark = self.next_mark
+        self._index += 1
+        if not isinstance(mark, kind):
+            raise self.damage_error(f'a comment with "is":"{kind.__struct_config__.tag}" belongs here')
+        self._section = self._text[self._comments[self._index].end() : self._start(self._index + 1)]
+        self.next_mark = self._decode_next()
+        return mark
+
+    def text(self, note: TextNote) -> tuple[str, bool]:
+        """The text that stands after the mark that was taken, and whether it was changed."""
+        text_and_change = parse_text(note, self._section)
+        if text_and_change is None:
+            raise self.damage_error(f"the {note.form} of its text does not begin or does not end")
+        return text_and_change
+
+    def damage_error(self, problem: str, *, at_next: bool = False) -> Refused:
+        """The refusal that names the line of the mark that was taken, or of the one ahead of it."""
+        index = self._index + at_next
+        line = 1 + self._text.count("\n", 0, self._start(index) if index >= 0 else 0)
+        return Refused(
+            f"This session is damaged at line {line}: {problem}. Put the comments back as they were exported, "
+            "or export the session again; texts between them may be changed."
+        )
+
+    def _start(self, index: int) -> int:
+        return self._comments[index].start() if index < len(self._comments) else len(self._text)
+
+    def _decode_next(self) -> Mark | None:
+        if self._index + 1 == len(self._comments):
+            return None
+        comment_text = self._comments[self._index + 1][1].rstrip()
+        if not comment_text.endswith(" -->"):
+            raise self.damage_error("the comment does not end in this line", at_next=True)
+        return self._decode(_mark_decoder, comment_text.removesuffix(" -->"), at_next=True)
+
+    def _decode(self, decoder: msgspec.json.Decoder[M], json_text: str, *, at_next: bool = False) -> M:
+        try:
+            return decoder.decode(json_text)
+        except (msgspec.MsgspecError, RecursionError) as error:
+            raise self.damage_error(f"the comment cannot be read ({error})", at_next=at_next) from None
+
+
+def _normalized_text(text: str) -> str:
+    """The text as it was written: no line of ours ends in a carriage return, so an editor put those in."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise Refused(
+            f"This text has half a character at position {error.start}, so it was read in a wrong way. "
+            "Read the file as UTF-8."
+        ) from None
+    return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _read_exchange(source: _MarkdownSource) -> Exchange:
+    messages = []
+    while isinstance(source.next_mark, MessageMark):
+        messages.append(_read_message(source))
+    turn_mark = source.take(TurnMark)
+    if len(messages) != turn_mark.asked:
+        raise source.damage_error(
+            f"{turn_mark.asked} messages belong before this answer, and not {len(messages)}"
+        )
+    blocks, changed = _read_blocks(source, turn_mark.blocks)
+    end = source.take(EndMark).end
+    original = msgspec.structs.replace(turn_mark.turn, blocks=blocks)
+    turn = without_seals(original) if changed else original
+    if changed and isinstance(end, TurnEnded):
+        end = msgspec.structs.replace(end, message=None)
+    entries = entries_of(turn, end)
+    return Exchange(
+        tuple(messages), entries, turn_mark.model, turn_mark.provider, turn_mark.prefix, turn_mark.created_ms
+    )
+
+
+def _read_message(source: _MarkdownSource) -> UserMessage | ToolMessage:
+    mark = source.take(MessageMark)
+    text, _ = source.text(mark.text)
+    if isinstance(mark.message, UserMessage):
+        return msgspec.structs.replace(mark.message, text=text)
+    return msgspec.structs.replace(mark.message, result=text)
+
+
+def _read_blocks(source: _MarkdownSource, count: int) -> tuple[list[Block], bool]:
+    """The blocks of a turn by their numbers, and whether any text of them was changed."""
+    blocks: dict[int, Block] = {}
+    missing_results: Counter[int] = Counter()
+    changed = False
+    while isinstance(source.next_mark, BlockMark | ResultMark):
+        mark = source.take(type(source.next_mark))
+        text, edited = source.text(mark.text)
+        number = mark.block if isinstance(mark, ResultMark) else mark.block.number
+        if isinstance(mark, BlockMark) == (number in blocks):
+            raise source.damage_error(f"block {number} is here twice, or not before what it came back with")
+        if isinstance(mark, BlockMark):
+            blocks[number], missing_results[number] = mark.block, mark.returns
+            mark.block.pieces = [text]
+        else:
+            missing_results[number] -= 1
+            _set_result(blocks[number], text, failed=mark.failed)
+        if edited:
+            blocks[number].seals, changed = [], True
+    if len(blocks) != count or blocks.keys() != set(range(len(blocks))) or any(missing_results.values()):
+        raise source.damage_error(
+            f"{count} blocks with all they came back with belong before the end of the answer"
+        )
+    return [blocks[number] for number in range(count)], changed
+
+
+def _set_result(block: Block, text: str, *, failed: bool) -> None:
+    if failed:
+        block.error = text
+    else:
+        block.result = text

@@ -1,0 +1,421 @@
+"""The one way in: every request passes the same checks in the same order, whatever it asks for.
+
+Size of the headers, host, origin, route, content type, who it is, what they may touch, body, query; then the
+handler. Ordinary routes answer through Starlette, streams are plain ASGI and send what they send. Whatever is
+raised becomes an answer, and no error ends the process.
+"""
+
+import asyncio
+import logging
+import re
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import parse_qsl
+
+import msgspec
+from starlette.datastructures import Headers
+from starlette.responses import Response
+from starlette.routing import Route as Place
+from starlette.routing import Router
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from thinkaloud.server import static_files
+from thinkaloud.server.auth import Authenticator, Caller, ListenConfig
+from thinkaloud.server.endpoint import (
+    ABORT_EXTENSION,
+    ApiRoute,
+    ClientGone,
+    Grant,
+    RouteRequest,
+    RouteResponse,
+)
+from thinkaloud.server.errors import (
+    BadRequest,
+    HeadersTooLarge,
+    MethodNotAllowed,
+    NotFound,
+    PayloadTooLarge,
+    RequestTimeout,
+    Unprocessable,
+    UnsupportedMediaType,
+    error_response,
+)
+from thinkaloud.server.limits import GatewayLimits
+from thinkaloud.server.routes import ROUTES
+from thinkaloud.server.turn_stream import stream_events
+
+if TYPE_CHECKING:
+    from thinkaloud.server.gateway import Gateway
+
+logger = logging.getLogger("thinkaloud.requests")
+
+JSON = "application/json"
+EVENT_STREAM = "text/event-stream"
+CSP = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
+)
+SECURITY_HEADERS = (
+    (b"content-security-policy", CSP.encode()),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cache-control", b"no-store"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+)
+"""On every response. There are no CORS headers at all: no other site's page may read anything."""
+
+UNMATCHED = "unmatched"
+CLIENT_CLOSED_REQUEST = 499
+"""What the log says of a request whose sender went away before there was an answer."""
+_CONTEXT_KEY = "thinkaloud.visit"
+_ENCODED_SLASHES = re.compile(rb"%2f|%5c|%00|\\", re.IGNORECASE)
+"""Slashes in disguise: what stands before us may read them as others do not."""
+_SIMPLE_CONTENT_TYPES = ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data")
+"""What a page may send to another site without asking: refused also where nothing is in it."""
+_METHODS_WITHOUT_BODY = ("GET", "HEAD", "OPTIONS")
+_SINGLE_HEADERS = frozenset(
+    b"authorization content-encoding content-length content-type host idempotency-key last-event-id origin "
+    b"sec-fetch-site thinkaloud-workspace transfer-encoding x-api-key".split()
+)
+"""What the gateway goes by. If one came twice, two readers could take it for two different things."""
+
+
+class StreamHandler(Protocol):
+    """What sends a stream: `events.stream_events`."""
+
+    def __call__(
+        self,
+        gateway: "Gateway",
+        grant: Grant,
+        query: Any,
+        headers: Mapping[str, str],
+        receive: Receive,
+        send: Send,
+    ) -> Awaitable[None]:
+        """Send all of it."""
+
+
+class NoBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a route without a body may be sent all the same: an empty object."""
+
+
+class RequestContext(msgspec.Struct):
+    """What becomes known of a request on its way; the log tells it in one line."""
+
+    caller: Caller | None = None
+    headers: dict[bytes, bytes] = {}
+    grant: Grant = Grant()
+    route: str = ""
+    """As the table has it, never as it was asked for."""
+    streaming: bool = False
+    status: int = 0
+
+
+def create_app(
+    gateway: "Gateway",
+    config: ListenConfig,
+    routes: Sequence[ApiRoute] = ROUTES,
+    stream: StreamHandler = stream_events,
+) -> ASGIApp:
+    """The gateway as an ASGI application."""
+    return GatewayApp(gateway, config, routes, stream)
+
+
+class GatewayApp:
+    """Checks what every request has in common, finds its place, and answers for whatever happens there."""
+
+    def __init__(
+        self, gateway: "Gateway", config: ListenConfig, routes: Sequence[ApiRoute], stream: StreamHandler
+    ) -> None:
+        self._gateway = gateway
+        self._limits = gateway.settings.limits
+        self._authenticator = Authenticator(gateway, config)
+        endpoints_by_path: dict[str, dict[str, _Endpoint]] = {}
+        for route in (*routes, *static_files.static_routes()):
+            endpoints_by_path.setdefault(route.path, {})[route.method] = _Endpoint(
+                route, gateway, self._authenticator, stream
+            )
+        starlette_routes = [
+            Place(path, _PathEndpoints(path, endpoints)) for path, endpoints in endpoints_by_path.items()
+        ]
+        self._router = Router(starlette_routes, redirect_slashes=False, default=_path_not_found)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            raise ValueError(f"only HTTP is served here, not {scope['type']}")
+        started_s = time.perf_counter()
+        context = scope[_CONTEXT_KEY] = RequestContext()
+
+        def send_secured(message: Message) -> Awaitable[None]:
+            # A plain function: it costs a stream nothing to speak of, whatever it sends.
+            if message["type"] == "http.response.start":
+                context.status = message["status"]
+                headers = message["headers"]
+                header_names = {name for name, _ in headers}
+                message["headers"] = [
+                    *headers,
+                    *(pair for pair in SECURITY_HEADERS if pair[0] not in header_names),
+                ]
+            return send(message)
+
+        try:
+            context.headers = _read_headers(scope, self._limits)
+            checked_headers = static_files.headers_to_check(scope["method"], scope["path"], context.headers)
+            context.caller = self._authenticator.check_caller(
+                checked_headers, scope.get("client"), scope.get("server")
+            )
+            await self._router(scope, receive, send_secured)
+        except ClientGone:
+            context.status = context.status or CLIENT_CLOSED_REQUEST
+            await _abort_connection(scope)
+        except Exception as error:  # noqa: BLE001 the last place where anything can be answered
+            await _send_error(error, context, send_secured)
+        finally:
+            self._log_request(scope["method"], context, time.perf_counter() - started_s)
+
+    def _log_request(self, method: str, context: RequestContext, seconds: float) -> None:
+        user = context.grant.user
+        label = f"{method} {context.route}" if context.route else UNMATCHED
+        self._gateway.metrics.request_answered(label, context.status, None if context.streaming else seconds)
+        logger.info(
+            "%s %d",
+            label,
+            context.status,
+            extra={
+                "method": method,
+                "route": context.route,
+                "status": context.status,
+                "ms": round(seconds * 1000, 2),
+                "user": "" if user is None else user.id,
+            },
+        )
+
+
+class _PathEndpoints:
+    """One path of the table: finds the method, and answers for those that are not there."""
+
+    def __init__(self, path: str, endpoints: Mapping[str, "_Endpoint"]) -> None:
+        self._endpoints = dict(endpoints)
+        if "GET" in endpoints:
+            self._endpoints["HEAD"] = endpoints["GET"]
+        self._allowed_methods = ", ".join(sorted({*self._endpoints, "OPTIONS"}))
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        endpoint = self._endpoints.get(scope["method"])
+        if endpoint is not None:
+            await endpoint(scope, receive, send)
+        elif scope["method"] == "OPTIONS":
+            await Response(status_code=204, headers={"Allow": self._allowed_methods})(scope, receive, send)
+        else:
+            raise MethodNotAllowed(scope["method"], self._allowed_methods)
+
+
+class _Endpoint:
+    """A route, ready to be called: what it takes is known before the first request."""
+
+    def __init__(
+        self, route: ApiRoute, gateway: "Gateway", authenticator: Authenticator, stream: StreamHandler
+    ) -> None:
+        for struct_type in (route.query, route.body):
+            if struct_type is not None and not struct_type.__struct_config__.forbid_unknown_fields:
+                raise TypeError(f"{struct_type.__name__} of {route.path} must forbid unknown fields")
+        self._route = route
+        self._gateway = gateway
+        self._authenticator = authenticator
+        self._stream = stream
+        self._parameters = frozenset(field.encode_name for field in msgspec.structs.fields(route.query))
+        self._default_query = None if self._has_required_field(route.query) else route.query()
+        self._decode_body = msgspec.json.Decoder(route.body or NoBody).decode
+        self._takes_raw_body = route.body is None and route.media_types != (JSON,)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        context: RequestContext = scope[_CONTEXT_KEY]
+        context.route = self._route.path
+        media_type = self._media_type(scope["method"], context.headers)
+        assert context.caller is not None
+        context.grant = await self._authenticator.grant_access(
+            self._route, context.caller, scope["path_params"]
+        )
+        raw_body = (
+            await _read_body(receive, context.headers, self._gateway.settings.limits) if media_type else b""
+        )
+        query = self._query(scope["query_string"])
+        body = self._body(media_type, raw_body)
+        headers = Headers(scope=scope)
+        if self._route.handler is None:
+            context.streaming = True
+            if scope["method"] == "HEAD":
+                await Response(media_type=EVENT_STREAM)(scope, receive, send)
+            else:
+                await self._stream(self._gateway, context.grant, query, headers, receive, send)
+            return
+        result = await self._route.handler(
+            RouteRequest(
+                gateway=self._gateway,
+                grant=context.grant,
+                headers=headers,
+                query=query,
+                body=body,
+                raw_body=raw_body,
+            )
+        )
+        await _build_response(result, self._route.status)(scope, receive, send)
+
+    def _media_type(self, method: str, headers: Mapping[bytes, bytes]) -> str:
+        """The type of the body, which must be one that the route reads; empty where there is no body."""
+        has_no_body = headers.get(b"content-length", b"0") == b"0" and not _has_chunked_body(headers)
+        value, _, parameters = headers.get(b"content-type", b"").decode("latin-1").lower().partition(";")
+        media_type, charset = value.strip(), parameters.replace(" ", "").replace('"', "")
+        if method in _METHODS_WITHOUT_BODY or (has_no_body and media_type not in _SIMPLE_CONTENT_TYPES):
+            return ""
+        if (
+            media_type not in self._route.media_types
+            or charset not in ("", "charset=utf-8")
+            or headers.get(b"content-encoding", b"identity") != b"identity"
+        ):
+            allowed_types = " or ".join(self._route.media_types)
+            raise UnsupportedMediaType(
+                f"The body must be {allowed_types}, in UTF-8 and not compressed, and its Content-Type must say so."
+            )
+        return media_type
+
+    def _query(self, query_string: bytes) -> msgspec.Struct:
+        if not query_string and self._default_query is not None:
+            return self._default_query
+        max_parameters = self._gateway.settings.limits.query_parameters
+        try:
+            pairs = parse_qsl(
+                query_string.decode("ascii"),
+                keep_blank_values=True,
+                errors="strict",
+                max_num_fields=max_parameters,
+            )
+        except ValueError as error:
+            raise BadRequest(
+                "The query of the address cannot be read: it is not UTF-8, or too long."
+            ) from error
+        parameters = dict(pairs)
+        if unknown := sorted(parameters.keys() - self._parameters):
+            raise BadRequest(
+                f"{unknown[0][:40]!r} is not a parameter here. There is: {_join_names(self._parameters)}."
+            )
+        if len(parameters) != len(pairs):
+            raise BadRequest("A parameter of the address came twice. Send each once.")
+        try:
+            return msgspec.convert(parameters, self._route.query, strict=False)
+        except msgspec.ValidationError as error:
+            raise BadRequest(f"The query of the address is not right: {error}.") from error
+
+    def _body(self, media_type: str, raw_body: bytes) -> msgspec.Struct | None:
+        if self._takes_raw_body or (media_type and media_type != JSON):
+            return None
+        if not raw_body and self._route.body is None:
+            return None
+        try:
+            return self._decode_body(raw_body)
+        except msgspec.ValidationError as error:
+            raise Unprocessable(f"The body is not what is taken here: {error}.") from error
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise BadRequest(f"The body is not JSON: {error}.") from error
+        except RecursionError as error:
+            raise BadRequest("The body is nested too deeply to be read.") from error
+
+    @staticmethod
+    def _has_required_field(query: type[msgspec.Struct]) -> bool:
+        return any(field.required for field in msgspec.structs.fields(query))
+
+
+def _read_headers(scope: Scope, limits: GatewayLimits) -> dict[bytes, bytes]:
+    """All of them by name, counted; of one that may come often, the last."""
+    size = len(scope.get("raw_path") or b"") + len(scope["query_string"])
+    headers: dict[bytes, bytes] = {}
+    repeated_name = b""
+    for name, value in scope["headers"]:
+        size += len(name) + len(value) + 4
+        if name in headers and name in _SINGLE_HEADERS:
+            repeated_name = name
+        headers[name] = value
+    if size > limits.header_bytes:
+        raise HeadersTooLarge(
+            f"The address and the headers are larger than {limits.header_bytes:,} bytes together. Send less."
+        )
+    if _ENCODED_SLASHES.search(scope.get("raw_path") or b""):
+        raise NotFound("There is no such path: slashes are written as slashes here.")
+    if repeated_name:
+        raise BadRequest(f"The header {repeated_name.decode()} came twice. Send it once.")
+    return headers
+
+
+def _has_chunked_body(headers: Mapping[bytes, bytes]) -> bool:
+    return b"transfer-encoding" in headers
+
+
+async def _read_body(receive: Receive, headers: Mapping[bytes, bytes], limits: GatewayLimits) -> bytes:
+    """All of it, counted as it comes: what is too large is refused where that is first known."""
+    declared_length = headers.get(b"content-length", b"0")
+    if not declared_length.isdigit():
+        raise BadRequest("Content-Length is not a number.")
+    too_large = PayloadTooLarge(f"The body is larger than {limits.body_bytes:,} bytes. Send less at a time.")
+    if len(declared_length) > len(str(limits.body_bytes)) or int(declared_length) > limits.body_bytes:
+        raise too_large
+    chunks: list[bytes] = []
+    size, more_body = 0, True
+    try:
+        async with asyncio.timeout(limits.body_s):
+            while more_body:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    raise ClientGone
+                chunks.append(message.get("body", b""))
+                size += len(chunks[-1])
+                more_body = message.get("more_body", False)
+                if size > limits.body_bytes:
+                    raise too_large
+    except TimeoutError as error:
+        raise RequestTimeout(f"The body did not come within {limits.body_s:g} s. Send it again.") from error
+    return b"".join(chunks)
+
+
+def _build_response(result: msgspec.Struct | RouteResponse | None, status: int) -> Response:
+    if not isinstance(result, RouteResponse):
+        result = RouteResponse(content=result, status=status)
+    content = result.content
+    data = content if isinstance(content, bytes) else b"" if content is None else _encode_json(content)
+    response = Response(data, result.status, media_type=result.media_type if content is not None else None)
+    response.raw_headers += [
+        (name.lower().encode(), value.encode("latin-1")) for name, value in result.headers
+    ]
+    return response
+
+
+async def _send_error(error: Exception, context: RequestContext, send: Send) -> None:
+    """Answer with what an error stands for; where an answer has begun, the connection is all that can end."""
+    response = error_response(error)
+    if context.status:
+        return
+    headers = [(name.lower().encode(), value.encode("latin-1")) for name, value in response.headers]
+    body = response.body
+    headers += [(b"content-type", JSON.encode()), (b"content-length", str(len(body)).encode())]
+    await send({"type": "http.response.start", "status": response.status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+async def _abort_connection(scope: Scope) -> None:
+    """End the connection, where the server can: closing it would wait for a reader who takes nothing."""
+    if abort_extension := scope.get("extensions", {}).get(ABORT_EXTENSION):
+        abort_extension["now"]()
+        await asyncio.sleep(0)  # now the server knows, and does not wonder about an answer without an end
+
+
+async def _path_not_found(scope: Scope, receive: Receive, send: Send) -> None:
+    raise NotFound("There is no such path. GET /api/openapi.json lists those that there are.")
+
+
+def _join_names(names: frozenset[str]) -> str:
+    return ", ".join(sorted(names)) or "none"
+
+
+_encode_json: Callable[[Any], bytes] = msgspec.json.Encoder().encode

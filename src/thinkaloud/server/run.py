@@ -1,0 +1,251 @@
+"""The gateway on a port: bound first, announced when it answers, and stopped in order.
+
+On the first signal it is not ready any more, live turns get their time to end, readers are let go, and the
+port is closed; on the second all that is done at once.
+"""
+
+import asyncio
+import os
+import signal
+import socket
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import uvicorn
+from starlette.types import ASGIApp
+
+from thinkaloud.canon import Refused
+from thinkaloud.server.app import create_app
+from thinkaloud.server.auth import (
+    ALL_INTERFACES,
+    ListenConfig,
+    hash_token,
+    loopback_address,
+    new_start_token,
+)
+from thinkaloud.server.endpoint import ApiRoute
+from thinkaloud.server.limits import GatewayLimits
+from thinkaloud.server.routes import ROUTES
+
+if TYPE_CHECKING:
+    from thinkaloud.server.gateway import Gateway
+
+BACKLOG = 1024
+"""Connections that wait to be taken: a thousand readers that come back at once after a restart."""
+KEEP_ALIVE_S = 30
+SHUTDOWN_TIMEOUT_S = 1
+"""How long answers that have begun may go on after the port is closed."""
+
+OpenGateway = Callable[[], AbstractAsyncContextManager["Gateway"]]
+
+
+class ServeOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """Where to listen and who may come; port 0 is any that is free."""
+
+    host: str = "127.0.0.1"
+    port: int = 0
+    allowed_hosts: tuple[str, ...] = ()
+    token_required: bool = False
+
+
+LOCAL_ONLY = ServeOptions()
+"""This machine only, on any free port."""
+
+
+class RunningServer(msgspec.Struct, frozen=True):
+    """A gateway that answers; `token` is the one of this start, to be shown once."""
+
+    url: str
+    port: int
+    token: str
+    public: bool
+    """Whether other machines can reach it by themselves."""
+
+
+def serve(
+    open_gateway: OpenGateway, options: ServeOptions, announce: Callable[[RunningServer], None]
+) -> bool:
+    """Serve until a signal says to stop; whether there was time to stop in order."""
+    with bind_socket(options) as sock, asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        return runner.run(_serve_until_signal(open_gateway, options, sock, announce))
+
+
+@contextmanager
+def bind_socket(options: ServeOptions) -> Iterator[socket.socket]:
+    """The port, taken before anything else is touched. Refuses an open door on a public address."""
+    try:
+        addresses = socket.getaddrinfo(
+            options.host, options.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )
+    except OSError as error:
+        raise Refused(
+            f"{options.host!r} is no address of this machine: {error.strerror}. Use --host with one of its "
+            "addresses; 127.0.0.1 is the machine itself."
+        ) from None
+    family, socket_type, protocol, _, socket_address = addresses[0]
+    if not loopback_address(str(socket_address[0])) and not options.token_required:
+        raise Refused(
+            f"Other machines can reach {options.host}, and without a token everybody there could read and "
+            "write all sessions. Add --auth token, or leave --host out to serve this machine only."
+        )
+    # With its protocol named, connections are known for TCP's, and nothing they send waits for more.
+    with socket.socket(family, socket_type, protocol) as sock:
+        if os.name == "posix":  # elsewhere it would let two processes listen on one port
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            sock.bind(socket_address)
+        except OSError as error:
+            raise Refused(
+                f"Port {options.port} of {options.host} cannot be listened on: {error.strerror}. Stop what "
+                "uses it, or name another with --port; --port 0 takes any that is free."
+            ) from None
+        yield sock
+
+
+@asynccontextmanager
+async def start_server(
+    gateway: "Gateway",
+    options: ServeOptions = LOCAL_ONLY,
+    *,
+    sock: socket.socket | None = None,
+    routes: Sequence[ApiRoute] = ROUTES,
+) -> AsyncIterator[RunningServer]:
+    """A gateway that is open answers on a port until the block ends."""
+    if sock is None:
+        with bind_socket(options) as bound_socket:
+            async with start_server(gateway, options, sock=bound_socket, routes=routes) as running_server:
+                yield running_server
+        return
+    port, token = sock.getsockname()[1], new_start_token()
+    config = ListenConfig(
+        bound_host=options.host,
+        port=port,
+        allowed_hosts=options.allowed_hosts,
+        token_required=options.token_required,
+        start_token_hash=hash_token(token),
+    )
+    server = _Server(_uvicorn_config(create_app(gateway, config, routes), gateway.settings.limits))
+    server_task = asyncio.create_task(server.serve(sockets=[sock]), name="thinkaloud-http")
+    try:
+        listening_task = asyncio.create_task(server.listening_event.wait())
+        await asyncio.wait((server_task, listening_task), return_when=asyncio.FIRST_COMPLETED)
+        listening_task.cancel()
+        if server_task.done():
+            server_task.result()
+        yield RunningServer(
+            _url(options.host, port), port, token, public=not loopback_address(sock.getsockname()[0])
+        )
+    finally:
+        server.should_exit = True
+        await server_task
+
+
+async def _serve_until_signal(
+    open_gateway: OpenGateway,
+    options: ServeOptions,
+    sock: socket.socket,
+    announce: Callable[[RunningServer], None],
+) -> bool:
+    with _stop_signals() as signals:
+        async with open_gateway() as gateway, start_server(gateway, options, sock=sock) as running_server:
+            announce(running_server)
+            await signals.get()
+            stop_task, second_signal = asyncio.create_task(gateway.stop()), asyncio.create_task(signals.get())
+            await asyncio.wait((stop_task, second_signal), return_when=asyncio.FIRST_COMPLETED)
+            if second_signal.done():
+                stop_task.cancel()
+                await gateway.turns.stop(0)
+                await gateway.stop()
+                return False
+            second_signal.cancel()
+            stop_task.result()
+        return True
+
+
+@contextmanager
+def _stop_signals() -> Iterator[asyncio.Queue[int]]:
+    """Signals to stop, as they come; from the third on they do what they do without us."""
+    signal_queue: asyncio.Queue[int] = asyncio.Queue()
+    loop = asyncio.get_running_loop()
+    previous_handlers: dict[int, Any] = {}
+    received: list[int] = []
+
+    def restore() -> None:
+        while previous_handlers:
+            signal.signal(*previous_handlers.popitem())
+
+    def handle_signal(number: int, frame: FrameType | None) -> None:
+        if received:
+            restore()
+        received.append(number)
+        loop.call_soon_threadsafe(signal_queue.put_nowait, number)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        previous_handlers[number] = signal.signal(number, handle_signal)
+    try:
+        yield signal_queue
+    finally:
+        restore()
+
+
+class _Server(uvicorn.Server):
+    """uvicorn, told when to stop by us and not by signals."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.listening_event = asyncio.Event()
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave them alone."""
+        yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen, and say so."""
+        await super().startup(sockets)
+        self.listening_event.set()
+
+
+def _uvicorn_config(app: ASGIApp, limits: GatewayLimits) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        http=_http_protocol(limits),
+        ws="none",
+        lifespan="off",
+        interface="asgi3",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,  # whoever they speak for must show a token: see access.FORWARDED
+        backlog=BACKLOG,
+        timeout_keep_alive=KEEP_ALIVE_S,
+        timeout_graceful_shutdown=SHUTDOWN_TIMEOUT_S,
+        h11_max_incomplete_event_size=limits.header_bytes,
+    )
+
+
+def _http_protocol(limits: GatewayLimits) -> Any:
+    try:
+        from thinkaloud.server.http_limits import LimitedHttpProtocol
+    except ModuleNotFoundError as error:
+        if error.name != "httptools":
+            raise
+        return "h11"  # slower, with a bound of its own
+    return LimitedHttpProtocol.with_limits(limits)
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    try:
+        import uvloop
+    except ModuleNotFoundError:
+        return None
+    return uvloop.new_event_loop
+
+
+def _url(host: str, port: int) -> str:
+    if host in ALL_INTERFACES:  # which is no address that anybody could go to
+        host = "::1" if ":" in host else "127.0.0.1"
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

@@ -1,0 +1,353 @@
+"""The stream of a turn's entries as server-sent events, in plain ASGI: lines of the log, copied as they are.
+
+A reader is a place in the log. It holds one span at a time, so one who reads slowly costs no memory, and one
+who takes nothing is given up. Whoever comes late, comes back or replays takes the same path as the first.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from thinkaloud.canon import BlockEnded, Entry, TurnFailed
+from thinkaloud.client.response import StallTimer
+from thinkaloud.server.endpoint import ClientGone, Grant
+from thinkaloud.server.errors import BadRequest, ServiceUnavailable, TooManyRequests
+from thinkaloud.server.metrics import Metrics
+from thinkaloud.server.schemas import EventsQuery
+from thinkaloud.store import turns
+from thinkaloud.store.finish import INTERRUPTED
+from thinkaloud.store.live_log import LogSpan
+from thinkaloud.store.rows import TurnRow, TurnState
+
+if TYPE_CHECKING:
+    from thinkaloud.server.gateway import Gateway
+
+Receive = Callable[[], Awaitable[Mapping[str, Any]]]
+Send = Callable[[dict[str, Any]], Awaitable[None]]
+
+MAX_GAP_MS = 5_000
+"""A pause counts for so long in a replay, so that a tool that ran for an hour does not stall it."""
+CHUNK_BYTES = 32 * 1024
+"""So much is sent at once: what a reader does not take is held for it, and not more than this."""
+_CLOSE_TIMEOUT_S = 0.2
+_COALESCE_S = 0.002
+"""Entries that are due this soon go out together."""
+_MAX_ID_DIGITS = 15
+_DRAIN_TIMEOUT_S = 0.5
+"""So long readers may take for the end of turns that are over, when the gateway stops."""
+
+_HEADERS = [
+    (b"content-type", b"text/event-stream"),
+    (b"cache-control", b"no-store"),
+    (b"x-accel-buffering", b"no"),
+]
+_entry_decoder = msgspec.json.Decoder(Entry)
+_RETRY = b"retry: 1000\n\n"
+_HEARTBEAT = b": alive\n\n"
+
+
+class ReaderSlots:
+    """Who reads which turn: counted against the limit, and sent home when the gateway stops."""
+
+    def __init__(self, max_per_turn: int, metrics: Metrics) -> None:
+        self._max_per_turn = max_per_turn
+        self._metrics = metrics
+        self._reader_counts: Counter[int] = Counter()
+        self._scopes: set[asyncio.Timeout] = set()
+        self._all_left = asyncio.Event()
+        self.closed = False
+
+    @asynccontextmanager
+    async def acquire(self, turn_key: int) -> AsyncIterator[asyncio.Timeout]:
+        """A place for one reader; the scope ends the block when it is let go."""
+        if self.closed:
+            raise ServiceUnavailable(
+                "The gateway is stopping. Come back in a moment, with the last id you have."
+            )
+        if self._reader_counts[turn_key] >= self._max_per_turn:
+            raise TooManyRequests(
+                f"{self._max_per_turn} readers follow this turn already, and no more are let in. Close some of them, "
+                "or read the turn as it stands, without its events."
+            )
+        self._reader_counts[turn_key] += 1
+        self._metrics.reader_joined()
+        scope = asyncio.timeout(None)
+        try:
+            async with scope:
+                self._scopes.add(scope)
+                try:
+                    yield scope
+                finally:
+                    self._scopes.discard(scope)
+        except TimeoutError:
+            if not scope.expired():
+                raise
+        finally:
+            self._metrics.reader_left()
+            self._reader_counts[turn_key] -= 1
+            if not self._reader_counts[turn_key]:
+                del self._reader_counts[turn_key]
+            if not self._reader_counts:
+                self._all_left.set()
+
+    async def close(self) -> None:
+        """Take nobody in, let those who are nearly at the end get there, and then let everybody go."""
+        self.closed = True
+        self._all_left.clear()
+        if self._reader_counts:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._all_left.wait(), _DRAIN_TIMEOUT_S)
+        for scope in self._scopes:
+            expire_scope(scope)
+
+
+def expire_scope(scope: asyncio.Timeout) -> None:
+    """End what runs in the scope, now."""
+    if not scope.expired():
+        scope.reschedule(0)
+
+
+async def stream_events(
+    gateway: "Gateway",
+    grant: Grant,
+    query: EventsQuery,
+    headers: Mapping[str, str],
+    receive: Receive,
+    send: Send,
+) -> None:
+    """Send a turn's entries from where the reader is, and go on until the turn is over or the reader gone."""
+    assert grant.turn is not None
+    after = _last_seen_id(query, headers)
+    stream = _TurnStream(gateway, grant, send, query.speed)
+    async with gateway.reader_slots.acquire(grant.turn.key) as scope:
+        span, reset = await _read_after(gateway, grant.turn, after)
+        if after >= 0 and span.ended and not span.lines and not reset:
+            await send({"type": "http.response.start", "status": 204, "headers": _HEADERS[1:]})
+            await send({"type": "http.response.body", "body": b""})
+            return
+        await stream.run(scope, receive, span, reset)
+    if stream.stalled:
+        raise ClientGone
+    if gateway.reader_slots.closed and not stream.finished:
+        await _end_response(send)
+
+
+async def _end_response(send: Send) -> None:
+    """End the answer, for a reader who takes that much; there is no time to wait for others."""
+    try:
+        async with asyncio.timeout(_CLOSE_TIMEOUT_S):
+            await send({"type": "http.response.body", "body": b""})
+    except TimeoutError:
+        raise ClientGone from None
+
+
+def _last_seen_id(query: EventsQuery, headers: Mapping[str, str]) -> int:
+    """The last entry that the reader has; -1 for none.
+
+    A browser that comes back asks for the same address again and adds the id it has come to, so that the
+    header may be ahead of the query; behind it, the two contradict each other.
+    """
+    header = headers.get("last-event-id", "")
+    if not header:
+        return -1 if query.after is None else query.after
+    if len(header) > _MAX_ID_DIGITS or not (header.isascii() and header.isdecimal()):
+        raise BadRequest(
+            "Last-Event-ID is not an id of this stream: those are numbers. Leave it out, or correct it."
+        )
+    if query.after is not None and int(header) < query.after:
+        raise BadRequest(
+            f"Last-Event-ID says {header} and `after` says {query.after}, so where to go on is not clear. "
+            "Send one of them."
+        )
+    return int(header)
+
+
+async def _read_after(gateway: "Gateway", turn: TurnRow, after: int) -> tuple[LogSpan, str]:
+    """What follows the reader's last entry; or everything, and why, when that entry is not in this log."""
+    if after < 0:
+        return await gateway.log.read(turn.key), ""
+    span = await gateway.log.read(turn.key, after - 1)
+    at_end = span.ended and len(span.lines) == 1
+    if span.lines and turn.epoch and _written_by_recovery(span.lines[0]):
+        # The writer that was lost may have shown something else by this number, which it could not save.
+        return await gateway.log.read(turn.key), "unknown_id"
+    if span.lines and (turn.timing_kept or at_end):
+        return LogSpan(after + 1, span.lines[1:], span.ended, span.saved), ""
+    return await gateway.log.read(turn.key), "unknown_id" if turn.timing_kept else "renumbered"
+
+
+def _written_by_recovery(line: bytes) -> bool:
+    """Whether an entry is one of those by which a turn that was left behind is brought to its end."""
+    event = _entry_decoder.decode(line).event
+    if isinstance(event, BlockEnded):
+        return event.interrupted
+    return isinstance(event, TurnFailed) and event.code == INTERRUPTED
+
+
+class _TurnStream:
+    """One reader's stream."""
+
+    def __init__(self, gateway: "Gateway", grant: Grant, send: Send, speed: float | None) -> None:
+        assert grant.turn is not None
+        assert grant.owner is not None
+        self._gateway = gateway
+        self._owner = grant.owner
+        self._turn = grant.turn
+        self._send = send
+        self._send_timer: StallTimer
+        self._replay_clock = None if speed is None else _ReplayClock(speed)
+        self._saved = True
+        self.stalled = False
+        self.finished = False
+        """Whether there is nobody to tell: the reader left, took nothing for too long, or has all."""
+
+    async def run(self, scope: asyncio.Timeout, receive: Receive, span: LogSpan, reset: str) -> None:
+        """Tell everything from this span on."""
+
+        def finish() -> None:
+            self.finished = True
+            expire_scope(scope)
+
+        def on_send_timeout() -> None:
+            self.stalled = True
+            finish()
+
+        self._send_timer = StallTimer(on_send_timeout)
+        disconnect_task = asyncio.create_task(_wait_for_disconnect(receive, finish))
+        try:
+            await self._send_message({"type": "http.response.start", "status": 200, "headers": _HEADERS})
+            await self._send_body(_RETRY)
+            if reset:
+                await self._send_body(_sse_event("reset", {"reason": reset, "last": span.last}))
+            await self._follow(span)
+            await self._send_body(await self._end_event(), more_body=False)
+            self.finished = True
+        finally:
+            disconnect_task.cancel()
+            self._send_timer.stop()
+
+    async def _follow(self, span: LogSpan) -> None:
+        log, key = self._gateway.log, self._turn.key
+        while True:
+            if span.saved is not self._saved:
+                self._saved = span.saved
+                await self._send_body(_sse_event("storage", {"saved": span.saved}))
+            if span.lines:
+                await self._send_lines(span)
+            if span.ended:
+                return
+            if not span.lines:
+                await self._wait_with_heartbeats(partial(log.wait_for_change, key, span.last))
+            span = await log.read(key, span.last)
+
+    async def _send_lines(self, span: LogSpan) -> None:
+        if self._replay_clock is None:
+            for frames in _sse_chunks(span):
+                await self._send_body(frames)
+            return
+        for due_s, batch in self._replay_clock.batches(span):
+            await self._wait_with_heartbeats(partial(_sleep_until, due_s))
+            for frames in _sse_chunks(batch):
+                await self._send_body(frames)
+
+    async def _end_event(self) -> bytes:
+        """The last event: how the turn came out, once that is kept, so that the next one can be asked for."""
+        await self._wait_with_heartbeats(partial(self._gateway.turns.wait_until_saved, self._turn.key))
+        row = await self._gateway.database.read(lambda conn: turns.get(conn, self._owner, self._turn.id))
+        return (
+            b"" if row is None or row.state is TurnState.RUNNING else _sse_event("end", {"state": row.state})
+        )
+
+    async def _wait_with_heartbeats(self, wait: Callable[[], Awaitable[None]]) -> None:
+        """Wait, with a sign of life whenever it takes long."""
+        while True:
+            try:
+                async with asyncio.timeout(self._gateway.settings.heartbeat_s):
+                    return await wait()
+            except TimeoutError:
+                await self._send_body(_HEARTBEAT)
+
+    async def _send_body(self, data: bytes, *, more_body: bool = True) -> None:
+        await self._send_message({"type": "http.response.body", "body": data, "more_body": more_body})
+
+    async def _send_message(self, message: dict[str, Any]) -> None:
+        self._send_timer.start(self._gateway.settings.send_timeout_s)
+        await self._send(message)
+        self._send_timer.pause()
+
+
+class _EntryTime(msgspec.Struct):
+    """All that a replay reads of an entry."""
+
+    at_ms: int | None = None
+
+
+_time_decoder = msgspec.json.Decoder(_EntryTime)
+
+
+class _ReplayClock:
+    """When each entry of a replay is due, by the gaps between their stamps."""
+
+    def __init__(self, speed: float) -> None:
+        self._speed = speed
+        self._last_at_ms: int | None = None
+        self._due_s = asyncio.get_running_loop().time()
+
+    def batches(self, span: LogSpan) -> Iterator[tuple[float, LogSpan]]:
+        """The span in parts whose entries are due together, each with the moment on the loop's clock."""
+        first, due_s, batch = span.first, self._due_s, list[bytes]()
+        for line in span.lines:
+            self._due_s += self._gap_s(line)
+            if batch and self._due_s > due_s + _COALESCE_S:
+                yield due_s, LogSpan(first, tuple(batch))
+                first, batch = first + len(batch), []
+            due_s = due_s if batch else self._due_s
+            batch.append(line)
+        yield due_s, LogSpan(first, tuple(batch))
+
+    def _gap_s(self, line: bytes) -> float:
+        at_ms = _time_decoder.decode(line).at_ms
+        if at_ms is None:
+            return 0.0
+        previous_ms, self._last_at_ms = self._last_at_ms, at_ms
+        gap_ms = 0 if previous_ms is None else at_ms - previous_ms
+        return min(max(gap_ms, 0), MAX_GAP_MS) / 1000 / self._speed
+
+
+def _sse_chunks(span: LogSpan) -> Iterator[bytes]:
+    """The entries as events, in pieces that a connection takes at once; nearly always there is one."""
+    pending: list[bytes] = []
+    size = 0
+    for entry_id, line in enumerate(span.lines, span.first):
+        if size + len(line) > CHUNK_BYTES and pending:
+            yield b"".join(pending)
+            pending, size = [], 0
+        if len(line) > CHUNK_BYTES:
+            yield b"id: %d\ndata: " % entry_id
+            yield from (line[offset : offset + CHUNK_BYTES] for offset in range(0, len(line), CHUNK_BYTES))
+            line = b""
+            pending.append(b"\n\n")
+        else:
+            pending.append(b"id: %d\ndata: %b\n\n" % (entry_id, line))
+        size += len(line)
+    if pending:
+        yield b"".join(pending)
+
+
+def _sse_event(name: str, data: dict[str, object]) -> bytes:
+    return b"event: %b\ndata: %b\n\n" % (name.encode(), msgspec.json.encode(data))
+
+
+async def _sleep_until(due_s: float) -> None:
+    await asyncio.sleep(due_s - asyncio.get_running_loop().time())
+
+
+async def _wait_for_disconnect(receive: Receive, on_disconnect: Callable[[], None]) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    on_disconnect()

@@ -1,0 +1,97 @@
+"""The log of a turn as the database has it: rows of lines, compressed once the turn is over."""
+
+import zlib
+from collections.abc import Iterable, Iterator
+
+import msgspec
+from sqlalchemy import Connection, bindparam, delete, func, insert, select
+
+from thinkaloud.canon import Entry
+from thinkaloud.store.live_log import LogSpan
+from thinkaloud.store.rows import TurnState
+from thinkaloud.store.schema import log, turns
+
+LOG_SPAN_BYTES = 64 * 1024
+"""So much is read for one reader at a time, and compressed into one row."""
+_ROWS_AT_ONCE = 256
+
+_DELETE_LOG = delete(log).where(log.c.turn == bindparam("of"))
+_INSERT_LOG = insert(log)
+_SELECT_LOG = (
+    select(log.c.packed, log.c.entries).where(log.c.turn == bindparam("of")).order_by(log.c.first_seq)
+)
+decode_entry = msgspec.json.Decoder(Entry).decode
+_encode = msgspec.json.Encoder().encode
+
+
+class LogChunk(msgspec.Struct, frozen=True):
+    """One row of a finished log: where it begins and ends, and its lines, compressed."""
+
+    first_seq: int
+    last_seq: int
+    entries: bytes
+
+
+def read_log(conn: Connection, turn: int, after: int = -1) -> LogSpan:
+    """Entries after this place, as far as one span reaches."""
+    state = conn.scalar(select(turns.c.state).where(turns.c.key == turn))
+    start = select(func.max(log.c.first_seq)).where(log.c.turn == turn, log.c.first_seq <= after + 1)
+    rows = conn.execute(
+        select(log.c.first_seq, log.c.packed, log.c.entries)
+        .where(log.c.turn == turn, log.c.first_seq >= start.scalar_subquery())
+        .order_by(log.c.first_seq)
+        .limit(_ROWS_AT_ONCE + 1)
+    )
+    lines: list[bytes] = []
+    size, ended, truncated = 0, False, False
+    for row_index, (first, packed, entries) in enumerate(rows):
+        if row_index == _ROWS_AT_ONCE or size >= LOG_SPAN_BYTES:
+            truncated = True
+            break
+        new_lines = _decompressed_lines(entries, packed)[max(0, after + 1 - first) :]
+        lines += new_lines
+        size += sum(map(len, new_lines))
+    else:
+        ended = state != TurnState.RUNNING
+    return LogSpan(after + 1, tuple(lines), ended, truncated=truncated)
+
+
+def log_entries(conn: Connection, turn: int) -> Iterator[Entry]:
+    """Yield all entries of a turn."""
+    return map(decode_entry, log_lines(conn, turn))
+
+
+def log_lines(conn: Connection, turn: int) -> Iterator[bytes]:
+    """Yield all entries of a turn as lines of JSON, the first with number 0."""
+    for packed, entries in conn.execute(_SELECT_LOG, {"of": turn}):
+        yield from _decompressed_lines(entries, packed)
+
+
+def replace_log(conn: Connection, turn: int, chunks: Iterable[LogChunk]) -> None:
+    """Make these the log of a turn that is over."""
+    conn.execute(_DELETE_LOG, {"of": turn})
+    rows = [{"turn": turn, "packed": True, **msgspec.structs.asdict(row)} for row in chunks]
+    conn.execute(_INSERT_LOG, rows)
+
+
+def compress_entries(entries: Iterable[Entry]) -> Iterator[LogChunk]:
+    """Compress entries, which begin with number 0, into rows."""
+    return compress_lines(map(_encode, entries))
+
+
+def compress_lines(lines: Iterable[bytes]) -> Iterator[LogChunk]:
+    """Compress a whole log into rows, each of about a span's size."""
+    chunk: list[bytes] = []
+    size = first = 0
+    for line in lines:
+        chunk.append(line)
+        size += len(line)
+        if size >= LOG_SPAN_BYTES:
+            yield LogChunk(first, first + len(chunk) - 1, zlib.compress(b"\n".join(chunk)))
+            first, chunk, size = first + len(chunk), [], 0
+    if chunk:
+        yield LogChunk(first, first + len(chunk) - 1, zlib.compress(b"\n".join(chunk)))
+
+
+def _decompressed_lines(entries: bytes, packed: bool) -> list[bytes]:
+    return (zlib.decompress(entries) if packed else entries).split(b"\n")

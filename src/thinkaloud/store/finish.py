@@ -1,0 +1,127 @@
+"""What stays of a turn when it is over: a message with its parts, and its log, compressed and replayable.
+
+The parts are the turn itself, so that it can be had back from them; `content` and `thinking` are texts for
+everybody who wants one of the two and must never see the other.
+"""
+
+from collections.abc import Iterable
+
+import msgspec
+from sqlalchemy import Connection, bindparam, select, update
+
+from thinkaloud.canon import Entry, Event, Finish, TurnEnded, TurnFailed
+from thinkaloud.store import search, sessions, turns
+from thinkaloud.store.archive import (
+    LogChunk,
+    compress_entries,
+    compress_lines,
+    decode_entry,
+    log_lines,
+    replace_log,
+)
+from thinkaloud.store.messages import write_message
+from thinkaloud.store.rows import Session, TurnRow, TurnState
+from thinkaloud.store.schema import messages
+from thinkaloud.store.schema import turns as turn_rows
+from thinkaloud.store.search_normalize import normalize_text
+from thinkaloud.store.turns import TurnRequest
+from thinkaloud.transcript import Turn, apply, unfold
+from thinkaloud.view.projections import title_text
+
+INTERRUPTED = "interrupted"
+"""The code of a failure that is the gateway's own: it stopped before the turn was over."""
+
+
+_SELECT_STATE = select(turn_rows.c.state, turn_rows.c.session).where(turn_rows.c.key == bindparam("of"))
+_SELECT_MESSAGES = select(messages.c.key).where(messages.c.turn == bindparam("of"))
+_UPDATE_END = update(turn_rows).where(turn_rows.c.key == bindparam("of"))
+
+
+class FinishedTurn(msgspec.Struct, frozen=True):
+    """A turn that is over, ready to be kept."""
+
+    turn: Turn
+    state: TurnState
+    chunks: tuple[LogChunk, ...]
+    normalized_texts: dict[str, str]
+    """Its texts as search has them: folding takes long, and nobody may write meanwhile."""
+
+
+def finished_from_log(conn: Connection, key: int, turn: Turn | None = None) -> FinishedTurn:
+    """Return what is saved of a turn that is over: all the work but the writing.
+
+    `turn` is what the log folds to, where the caller has it. Lines go into the archive as they are.
+    """
+    lines = list(log_lines(conn, key))
+    if turn is None:
+        turn = _fold(map(decode_entry, lines))
+    return _finished(turn, decode_entry(lines[-1]), tuple(compress_lines(lines)))
+
+
+def finished_from_entries(entries: list[Entry]) -> FinishedTurn:
+    """Return what is saved of a turn with these entries."""
+    return _finished(_fold(entries), entries[-1], tuple(compress_entries(entries)))
+
+
+def _fold(entries: Iterable[Entry]) -> Turn:
+    turn = Turn()
+    for entry in entries:
+        apply(turn, entry)
+    return turn
+
+
+def _finished(turn: Turn, last: Entry, chunks: tuple[LogChunk, ...]) -> FinishedTurn:
+    texts = (text for block in turn.blocks for text in (block.text, block.result, block.error) if text)
+    normalized_texts = {text: normalize_text(text) for text in texts}
+    return FinishedTurn(turn, state_of(last.event), chunks, normalized_texts)
+
+
+def save_finished(conn: Connection, key: int, finished: FinishedTurn) -> None:
+    """Write what stays of a turn. Done twice, it changes nothing the second time."""
+    row = conn.execute(_SELECT_STATE, {"of": key}).one_or_none()
+    if row is None or row.state != TurnState.RUNNING:
+        return
+    turn = finished.turn
+    write_message(conn, key, turn)
+    # The prompt is indexed here as well, so that nothing stands between a request and its first thought.
+    keys = conn.execute(_SELECT_MESSAGES, {"of": key}).scalars().all()
+    search.index_messages(conn, keys, finished.normalized_texts)
+    replace_log(conn, key, finished.chunks)
+    values = {"of": key, "state": finished.state, "ended_ms": turn.ended_ms, "lease_until_ms": None}
+    conn.execute(_UPDATE_END, values)
+    if title := title_text(turn):
+        sessions.title_from_answer(conn, row.session, title)
+
+
+def save_imported(
+    conn: Connection, session: Session, request: TurnRequest, entries: Iterable[Entry], *, created_ms: int
+) -> TurnRow:
+    """Keep a turn that is over already, as an import brings it."""
+    started = turns.start_turn(
+        conn, session, request, now_ms=created_ms, writer="", lease_until_ms=created_ms
+    )
+    save_finished(conn, started.turn.key, finished_from_entries(list(entries)))
+    return started.turn
+
+
+def drop_timing(conn: Connection, before_ms: int, limit: int = 50) -> int:
+    """Rewrite some logs of turns that ended before this, all but their pace; how many it were."""
+    query = select(turn_rows.c.key).where(
+        turn_rows.c.ended_ms < before_ms, turn_rows.c.timing_kept, turn_rows.c.state != TurnState.RUNNING
+    )
+    keys = conn.scalars(query.limit(limit)).all()
+    for key in keys:
+        turn = finished_from_log(conn, key).turn
+        replace_log(conn, key, tuple(compress_entries(unfold(turn))))
+        conn.execute(update(turn_rows).where(turn_rows.c.key == key).values(timing_kept=False))
+    return len(keys)
+
+
+def state_of(end: Event) -> TurnState:
+    """Where a turn stands after its last event."""
+    match end:
+        case TurnFailed(code=code):
+            return TurnState.INTERRUPTED if code == INTERRUPTED else TurnState.FAILED
+        case TurnEnded(finish=Finish.CANCELLED):
+            return TurnState.CANCELLED
+    return TurnState.DONE

@@ -1,0 +1,307 @@
+"""A provider on a stage: each conversation is answered by its own lines, and may be held or broken anywhere.
+
+A conversation is known by its first words: the prompt of the agent that was asked, the task of an assistant.
+"""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any, TypeVar
+
+from tests.client.upstream import (
+    STREAM,
+    FakeSleep,
+    UpstreamRequest,
+    chat_delta,
+    http_response,
+    serve_upstream,
+    sse_event,
+)
+
+from thinkaloud.agents.run import Run, RunContext
+from thinkaloud.agents.spec import Agent, RunLimits
+from thinkaloud.agents.tools import Tool
+from thinkaloud.canon import Entry, Event
+from thinkaloud.canon import requests as canon
+from thinkaloud.canon.requests import UserMessage
+from thinkaloud.catalog import builtin_catalog
+from thinkaloud.client.http import Client, ClientEnvironment
+from thinkaloud.client.retry import RetryPolicy
+from thinkaloud.context import Step
+
+PROMPT = "What is it like in Lima?"
+STORY_TIMEOUT_S = 20.0
+"""No story here takes longer."""
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Think:
+    """A thought."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Say:
+    """A text."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call of a tool, or of an assistant by the name it has as one."""
+
+    name: str
+    arguments: str = "{}"
+
+
+@dataclass(frozen=True)
+class PartialCall:
+    """A call whose arguments have only begun to come."""
+
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True)
+class Hold:
+    """Nothing comes until the gate is opened; `reached` says that it was come to."""
+
+    gate: asyncio.Event = field(default_factory=asyncio.Event)
+    reached: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def wait(self) -> None:
+        self.reached.set()
+        await self.gate.wait()
+
+
+@dataclass(frozen=True)
+class Cut:
+    """The connection breaks."""
+
+
+@dataclass(frozen=True)
+class ErrorStatus:
+    """A refusal instead of an answer."""
+
+    code: int
+
+
+@dataclass(frozen=True)
+class FinishReason:
+    """The word for why it ended, where it does not follow from the rest."""
+
+    finish: str
+
+
+Line = Think | Say | Call | PartialCall | Hold | Cut | ErrorStatus | FinishReason
+Reply = tuple[Line, ...]
+
+
+def delegate(name: str, task: str) -> Call:
+    """A call of an assistant."""
+    return Call(name, json.dumps({"task": task}))
+
+
+class ScriptedProvider:
+    """The lines of every conversation, and what was asked."""
+
+    def __init__(self, replies: dict[str, list[Reply]]) -> None:
+        self.replies = replies
+        self.requests: list[UpstreamRequest] = []
+        self.bodies: list[dict[str, Any]] = []
+        self.tasks: set[asyncio.Task[Any]] = set()
+        self.unscripted: list[str] = []
+        """Conversations that went on though nothing was written for them."""
+        self.context = RunContext()
+        self._calls = count()
+
+    async def handle(self, request: UpstreamRequest) -> None:
+        """Answer one request."""
+        task = asyncio.current_task()
+        assert task is not None
+        self.tasks.add(task)
+        body = json.loads(request.body)
+        self.requests.append(request)
+        self.bodies.append(body)
+        prompt = first_prompt(body)
+        if not self.replies.get(prompt):
+            self.unscripted.append(prompt)
+        await self.send_reply(
+            request, self.replies[prompt].pop(0) if self.replies.get(prompt) else (ErrorStatus(404),)
+        )
+
+    def bodies_of(self, prompt: str) -> list[dict[str, Any]]:
+        """The requests of one conversation."""
+        return [body for body in self.bodies if first_prompt(body) == prompt]
+
+    async def send_reply(self, request: UpstreamRequest, reply: Reply) -> None:
+        """Say these lines, each in one piece: what a test waits for comes whole."""
+        if isinstance(reply[0], ErrorStatus):
+            await request.send(
+                http_response(f"{reply[0].code} Oh", b'{"error":{"message":"It is out of order."}}')
+            )
+            return
+        if isinstance(reply[0], Hold):
+            await reply[0].wait()
+        await request.send(STREAM)
+        index = count()
+        for line in reply:
+            match line:
+                case Think(text):
+                    await request.send(b"".join(chat_delta(reasoning=piece) for piece in _halves(text)))
+                case Say(text):
+                    await request.send(b"".join(chat_delta(content=piece) for piece in _halves(text)))
+                case Call(name, arguments) | PartialCall(name, arguments):
+                    await request.send(b"".join(self._call_chunks(next(index), name, arguments)))
+                case Hold():
+                    await line.wait()
+                case Cut():
+                    await asyncio.sleep(0.02)  # lets the bytes before it leave first
+                    request.reset()
+                    return
+        await request.send(*_ending_chunks(reply))
+
+    def _call_chunks(self, index: int, name: str, arguments: str) -> list[bytes]:
+        identity = {"index": index, "id": f"call_{next(self._calls)}", "type": "function"}
+        first = identity | {"function": {"name": name, "arguments": ""}}
+        argument_deltas = [{"index": index, "function": {"arguments": piece}} for piece in _halves(arguments)]
+        return [
+            sse_event(json.dumps({"choices": [{"delta": {"tool_calls": [tool_call]}}]}))
+            for tool_call in (first, *argument_deltas)
+        ]
+
+
+def _halves(text: str) -> list[str]:
+    half = len(text) // 2
+    return [piece for piece in (text[:half], text[half:]) if piece]
+
+
+def _ending_chunks(reply: Reply) -> list[bytes]:
+    scripted_finish = [line.finish for line in reply if isinstance(line, FinishReason)]
+    default_finish = "tool_calls" if any(isinstance(line, Call) for line in reply) else "stop"
+    finish = {"choices": [{"delta": {}, "finish_reason": (scripted_finish or [default_finish])[0]}]}
+    counts = {"choices": [], "usage": {"prompt_tokens": 10, "completion_tokens": 5}}
+    return [sse_event(json.dumps(finish)), sse_event(json.dumps(counts)), sse_event("[DONE]")]
+
+
+def first_prompt(body: dict[str, Any]) -> str:
+    """What the first message of a person says."""
+    return str(next(message["content"] for message in body["messages"] if message["role"] == "user"))
+
+
+def messages_of(body: dict[str, Any], role: str) -> list[dict[str, Any]]:
+    """The messages of a request that somebody in this role wrote."""
+    return [message for message in body["messages"] if message["role"] == role]
+
+
+@asynccontextmanager
+async def scripted_provider(
+    replies: dict[str, list[Reply]],
+    *,
+    silent_s: float = 30.0,
+    provider_type: type[ScriptedProvider] = ScriptedProvider,
+) -> AsyncIterator[ScriptedProvider]:
+    """A stage whose provider is `vllm`, whatever the model."""
+    provider = provider_type(replies)
+    shell = ClientEnvironment(environ={}, sleep=FakeSleep())
+    async with (
+        serve_upstream(provider.handle) as upstream,
+        Client(environment=shell, retries=RetryPolicy(max_retries=0)) as client,
+    ):
+        catalog = builtin_catalog().with_base_url("vllm", upstream.base_url)
+        provider.context = RunContext(catalog=catalog, client=client, silence_notice_s=silent_s)
+        yield provider
+        assert provider.unscripted == []
+
+
+def agent(
+    name: str = "Planner",
+    *,
+    tools: tuple[Tool, ...] = (),
+    client_tools: tuple[canon.ToolDefinition, ...] = (),
+    assistants: tuple[Agent, ...] = (),
+    limits: RunLimits | None = None,
+    system: str = "",
+) -> Agent:
+    return Agent(
+        name=name,
+        id=f"id-{name}",
+        model=f"vllm/{name.lower()}",
+        system=system,
+        tools=tools,
+        client_tools=client_tools,
+        assistants=assistants,
+        limits=limits or RunLimits(),
+    )
+
+
+def tool(
+    name: str,
+    run: Callable[[str], Awaitable[str]] | str = "18 C",
+    *,
+    approval: bool = False,
+    timeout_s: float = 60.0,
+) -> Tool:
+    """A tool that does this, or always says this."""
+
+    async def say(arguments: str) -> str:
+        assert isinstance(run, str)
+        return run
+
+    run_tool = say if isinstance(run, str) else run
+    return Tool(definition=canon.ToolDefinition(name), run=run_tool, approval=approval, timeout_s=timeout_s)
+
+
+def run_of(provider: ScriptedProvider, top_agent: Agent, *history: Step) -> Run:
+    """A run of an agent that was asked the usual thing."""
+    return Run(top_agent, history or (UserMessage(PROMPT),), context=provider.context)
+
+
+async def all_entries(run: Run) -> list[Entry]:
+    """All entries of a run."""
+    async with aclosing(run.entries()) as entries:
+        return [entry async for entry in entries]
+
+
+async def entries_until(run: Run, condition: Callable[[Event], bool]) -> list[Entry]:
+    """The entries of a run up to the first that is wanted; there the run is left."""
+    collected: list[Entry] = []
+    async with aclosing(run.entries()) as entries:
+        async for entry in entries:
+            collected.append(entry)
+            if condition(entry.event):
+                return collected
+    raise AssertionError("that never happened")
+
+
+def run_story(story: Coroutine[Any, Any, T]) -> T:
+    """Run a test's story."""
+    return asyncio.run(asyncio.wait_for(story, STORY_TIMEOUT_S))
+
+
+class _FakeClockLoop(asyncio.SelectorEventLoop):
+    """An event loop whose time can be moved on."""
+
+    passed_s = 0.0
+
+    def time(self) -> float:
+        return super().time() + self.passed_s
+
+
+def advance_clock(seconds: float) -> None:
+    """So much time passes at once, in a story that is acted out by the clock."""
+    loop = asyncio.get_running_loop()
+    assert isinstance(loop, _FakeClockLoop)
+    loop.passed_s += seconds
+
+
+def run_story_with_fake_clock(story: Coroutine[Any, Any, T]) -> T:
+    """Run a test's story in which time passes only when it says so, as far as it could matter."""
+    with asyncio.Runner(loop_factory=_FakeClockLoop) as runner:
+        return runner.run(story)

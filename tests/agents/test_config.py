@@ -1,0 +1,346 @@
+"""Agents from a file: rows laid over ours, tools by name, and what is refused with its place and a remedy."""
+
+import asyncio
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+import thinkaloud.agents
+from thinkaloud.agents import Agent, RunLimits, Tool, build_agent, builtin_agents, local_tools, read_agents
+from thinkaloud.agents.builtin_tools import builtin_tools
+from thinkaloud.agents.config import SEARCH_SESSIONS, AgentConfig, AgentFile, FunctionConfig, McpConfig
+from thinkaloud.agents.spec import agent_tree
+from thinkaloud.agents.tools import call_tool
+from thinkaloud.canon import Refused
+
+ROOT = Path(__file__).parents[2]
+
+EVERYTHING = """
+[agents.clerk]
+name = "The Clerk"
+model = "deepseek/deepseek-v4-pro"
+description = "Writes things down."
+system = "Be brief."
+thinking = 2048
+max_tokens = 9000
+summary_model = "builtin/solver"
+tools = ["calculator", "greet", "files", "web/search"]
+assistants = ["checker", "porter"]
+limits = { replies = 9, output_tokens = 1000, seconds = 5, usd = 0.5 }
+
+[agents.porter]
+model = "builtin/solver"
+thinking = "low"
+limits.seconds = inf
+
+[functions]
+greet = "greetings_for_tests:greet"
+
+[functions.shout]
+from = "greetings_for_tests:Voice.shout"
+approval = true
+timeout_s = 3
+
+[mcp.files]
+command = ["npx", "-y", "some-server"]
+env = { TOKEN = "env:SOME_TOKEN" }
+tools = ["read"]
+
+[mcp.web]
+url = "https://tools.example/mcp"
+approval = true
+timeout_s = 5
+"""
+MODULE = '''
+def greet(name: str) -> str:
+    """Greet somebody."""
+    return f"Hello, {name}."
+
+class Voice:
+    def shout(word: str) -> str:
+        return word.upper()
+
+def anything(*words):
+    return words
+
+NOT_A_FUNCTION = 3
+'''
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a module in it, which no other test sees."""
+    (tmp_path / "greetings_for_tests.py").write_text(MODULE, "utf-8")
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.delitem(sys.modules, "greetings_for_tests", raising=False)
+    return tmp_path
+
+
+def read(folder: Path, text: str) -> AgentFile:
+    (folder / "agents.toml").write_text(text, "utf-8")
+    return read_agents(folder / "agents.toml")
+
+
+def refusal(folder: Path, text: str) -> str:
+    with pytest.raises(Refused) as caught:
+        read(folder, text)
+    return str(caught.value).removeprefix(f"{folder / 'agents.toml'}")
+
+
+def no_tools(file: AgentFile, name: str) -> dict[str, tuple[Tool, ...]]:
+    return dict.fromkeys(file.tool_names(name), ())
+
+
+def test_two_agents_come_along_and_need_no_key(tmp_path: Path) -> None:
+    file = read_agents(tmp_path / "agents.toml")
+    assert file.agents == builtin_agents().agents
+    planner = build_agent(file, "planner", {"calculator": (builtin_tools()["calculator"],)})
+    assert [(one.id, one.name, one.model) for one in agent_tree(planner)] == [
+        ("planner", "Planner", "builtin/solver"),
+        ("checker", "Checker", "builtin/solver"),
+    ]
+    assert [tool.name for tool in planner.tool_definitions] == ["calculator", "checker"]
+
+
+def test_every_field_reaches_the_agent(home: Path) -> None:
+    file = read(home, EVERYTHING)
+    assert file.tool_names("clerk") == ("calculator", "greet", "files", "web/search")
+    tools = {name: (tool,) for name, tool in local_tools(file).items() if name in ("calculator", "greet")}
+    clerk = build_agent(file, "clerk", {**no_tools(file, "clerk"), **tools})
+    checker, porter = clerk.assistants
+    assert clerk == Agent(
+        id="clerk",
+        name="The Clerk",
+        model="deepseek/deepseek-v4-pro",
+        description="Writes things down.",
+        system="Be brief.",
+        thinking=2048,
+        max_tokens=9000,
+        summary_model="builtin/solver",
+        tools=(*tools["calculator"], *tools["greet"]),
+        assistants=(checker, porter),
+        limits=RunLimits(replies=9, output_tokens=1000, seconds=5, usd=0.5),
+    )
+    assert (porter.name, porter.thinking, porter.limits.seconds) == ("Porter", "low", None)
+    assert (file.mcp["files"].name, file.mcp["files"].command) == ("files", ("npx", "-y", "some-server"))
+    assert (file.mcp["files"].tools, file.mcp["web"].url) == (("read",), "https://tools.example/mcp")
+    assert (file.mcp["web"].approval, file.mcp["web"].timeout_s) == (True, 5)
+
+
+def test_a_row_of_ours_is_overridden_field_by_field(tmp_path: Path) -> None:
+    file = read(tmp_path, '[agents.planner]\nmodel = "claude-opus-4.5"\nthinking = "high"\n')
+    row = file.row("planner")
+    assert (row.model, row.thinking) == ("claude-opus-4.5", "high")
+    assert (row.name, row.tools, row.assistants) == ("Planner", ("calculator",), ("checker",))
+    assert file.row("checker").model == "builtin/solver"
+
+
+def test_a_tool_that_is_named_twice_is_one(tmp_path: Path) -> None:
+    file = read(tmp_path, '[agents.twice]\nmodel = "builtin/solver"\ntools = ["calculator", "calculator"]\n')
+    tools = {"calculator": (builtin_tools()["calculator"],)}
+    assert len(build_agent(file, "twice", tools).tools) == 1
+
+
+def test_functions_are_imported_when_they_are_asked_for(home: Path) -> None:
+    tools = local_tools(read(home, EVERYTHING))
+    assert list(tools) == ["calculator", "current_time", "greet", "shout"]
+    assert len(tools) == 4
+    assert "greet" in tools
+    assert "greetings_for_tests" not in sys.modules
+    greet, shout = tools["greet"], tools["shout"]
+    assert (greet.definition.name, greet.definition.description) == ("greet", "Greet somebody.")
+    assert (greet.approval, greet.timeout_s, shout.approval, shout.timeout_s) == (False, 60, True, 3)
+    assert asyncio.run(call_tool(greet, '{"name": "Ana"}')).result == "Hello, Ana."
+    assert tools["greet"] is greet
+    with pytest.raises(KeyError):
+        tools["nobody"]
+
+
+def test_a_file_beside_the_agents_hides_nothing_that_is_installed(home: Path) -> None:
+    (home / "json.py").write_text("def loads(text: str) -> str:\n    return 'ours'\n", "utf-8")
+    (home / "msgspec.py").write_text("raise SystemExit(3)\n", "utf-8")
+    tools = local_tools(read(home, '[functions]\ngreet = "greetings_for_tests:greet"\n'))
+    assert tools["greet"].definition.name == "greet"
+    assert sys.path[-1] == str(home)
+    import json
+
+    assert json.loads('"theirs"') == "theirs"
+
+
+@pytest.mark.parametrize(
+    ("source", "why"),
+    [
+        ("nowhere_at_all:greet", "ModuleNotFoundError: No module named 'nowhere_at_all'"),
+        ("greetings_for_tests:nobody", "has no attribute 'nobody'"),
+        ("breaks_for_tests:greet", "ZeroDivisionError: division by zero"),
+        ("leaves_for_tests:greet", "SystemExit: 3"),
+        ("greetings_for_tests:anything", "a model gives arguments by name, but *words takes none"),
+        ("greetings_for_tests:NOT_A_FUNCTION", "cannot be a tool"),
+        ("greetings_for_tests", 'does not say which function. Write from = "module:function".'),
+        (":greet", "does not say which function"),
+    ],
+)
+def test_a_function_that_cannot_be_a_tool_says_why(source: str, why: str, home: Path) -> None:
+    (home / "breaks_for_tests.py").write_text("1 / 0\n", "utf-8")
+    (home / "leaves_for_tests.py").write_text("raise SystemExit(3)\n", "utf-8")
+    tools = local_tools(read(home, f'[functions]\nhelp = "{source}"\n'))
+    with pytest.raises(Refused) as caught:
+        tools["help"]
+    message = str(caught.value)
+    assert message.startswith(f"{home / 'agents.toml'}: [functions.help]: ")
+    assert why in message
+
+
+REFUSED = [
+    ("[agents", " is not TOML: "),
+    ("[tools.x]", ": there is no section [tools]. Use [agents.NAME], [mcp.NAME] and [functions]."),
+    (
+        'agents = "planner"',
+        ": [agents] holds rows and nothing else. Write a table with a name, [agents.NAME].",
+    ),
+    (
+        "[functions]\nx = 3",
+        ": [functions] holds rows and nothing else. Write a table with a name, [functions.NAME].",
+    ),
+    ("[agents.x]", ": [agents.x]: Object missing required field `model`. Correct the field."),
+    (
+        '[agents.x]\nmodel = "m"\ntool = ["calculator"]',
+        ": [agents.x]: there is no field 'tool'. A row may have: model, name, description, system, thinking, "
+        "max_tokens, summary_model, tools, assistants, limits.",
+    ),
+    (
+        '[agents.x]\nmodel = "m"\ntools = "calculator"',
+        ": [agents.x]: Expected `array`, got `str` - at `$.tools`. Correct the field.",
+    ),
+    (
+        '[agents.x]\nmodel = "m"\ntools = ["hammer"]',
+        ": [agents.x]: there is no tool 'hammer'. There are: calculator, current_time, search_sessions; and "
+        "SERVER/TOOL for a single tool of an MCP server. Add others in [functions] or [mcp.NAME].",
+    ),
+    (
+        '[agents.x]\nmodel = "m"\ntools = ["calculator/add"]',
+        ": [agents.x]: there is no tool 'calculator/add'.",
+    ),
+    (
+        '[agents.x]\nmodel = "m"\nassistants = ["nobody"]',
+        ": [agents.x]: there is no agent 'nobody' to assist it. There are: planner, checker, x.",
+    ),
+    (
+        '[agents.x]\nmodel = "m"\nassistants = ["y"]\n[agents.y]\nmodel = "m"\nassistants = ["x"]',
+        ": [agents.x]: These agents call each other in a circle: x → y → x. Take one of the calls out.",
+    ),
+    (
+        '[agents.checker]\nassistants = ["planner"]',
+        ": [agents.checker]: These agents call each other in a circle: checker → planner → checker.",
+    ),
+    (
+        '[agents.x]\nmodel = "m"\nassistants = ["a", "b"]\n[agents.a]\nmodel = "m"\nname = "Two Words"\n'
+        '[agents.b]\nmodel = "m"\nname = "two-words"',
+        ": [agents.x]: The agent 'X' has more than one tool or assistant called two_words",
+    ),
+    (
+        '[agents.x]\nmodel = "m"\nthinking = "hard"',
+        ": [agents.x]: Invalid thinking level: 'hard'. Use one of off, low, medium, high, max, or a ",
+    ),
+    ('[agents.x]\nmodel = ""', ": [agents.x]: Expected `str` of length >= 1 - at `$.model`."),
+    (
+        '[agents.x]\nmodel = "m"\nlimits.reply = 3',
+        ": [agents.x.limits]: there is no field 'reply'. A row may have: replies, output_tokens, seconds, ",
+    ),
+    (
+        '[agents.x]\nmodel = "m"\nlimits.replies = 0',
+        ": [agents.x]: limits.replies leaves room for nothing. Make it more than 0.",
+    ),
+    (
+        '[agents.x]\nmodel = "m"\nlimits.seconds = nan',
+        ": [agents.x]: limits.seconds leaves room for nothing.",
+    ),
+    (
+        '[functions]\ncalculator = "m:f"',
+        ": [functions.calculator]: another tool is called calculator already. Choose another name.",
+    ),
+    (
+        '[functions]\nx = "m:f"\n[mcp.x]\nurl = "https://x"',
+        ": [mcp.x]: another tool is called x already. Choose another name.",
+    ),
+    ('[functions]\n"a b" = "m:f"', ": [functions.a b]: that cannot be a tool's name. Use 1 to 64 letters"),
+    ('[mcp."a/b"]\nurl = "https://x"', ": [mcp.a/b]: that cannot be a tool's name."),
+    (
+        '[mcp.x]\ncommand = ["a"]\nurl = "https://x"',
+        ": [mcp.x]: a server has either a command that starts it or the url where it is. Write one of "
+        'the two: command = ["program", "argument"], or url = "https://...".',
+    ),
+    ("[mcp.x]", ": [mcp.x]: a server has either a command that starts it or the url where it is."),
+    (
+        '[mcp.x]\nurl = "https://x"\nname = "y"',
+        ": [mcp.x]: there is no field 'name'. A row may have: command, url, env, headers, approval, ",
+    ),
+    ('[mcp.x]\nurl = "https://x"\ntimeout_s = 0', ": [mcp.x]: Expected `float` > 0.0 - at `$.timeout_s`."),
+    (
+        '[functions.x]\nfrom = "m:f"\nmodule = "m"',
+        ": [functions.x]: there is no field 'module'. A row may have: from, approval, timeout_s.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "told"), REFUSED)
+def test_what_cannot_be_is_refused_with_its_place_and_a_remedy(text: str, told: str, tmp_path: Path) -> None:
+    assert refusal(tmp_path, text).startswith(told)
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    (tmp_path / "agents.toml").write_bytes(b"\xff")
+    with pytest.raises(Refused, match=r"agents\.toml cannot be read: it is not UTF-8 text\. Correct it"):
+        read_agents(tmp_path / "agents.toml")
+
+
+def test_an_agent_that_nobody_knows_is_refused_with_those_there_are(tmp_path: Path) -> None:
+    with pytest.raises(Refused) as caught:
+        read_agents(tmp_path / "agents.toml").row("painter")
+    assert str(caught.value) == (
+        f"There is no agent 'painter'. There are: planner, checker. Yours go into {tmp_path / 'agents.toml'}."
+    )
+    with pytest.raises(Refused, match=r"There is no agent 'painter'\. There are: planner, checker\.$"):
+        build_agent(builtin_agents(), "painter", {})
+
+
+def test_no_key_is_shown(tmp_path: Path) -> None:
+    canary = "canary-5f2a9c"
+    file = read(tmp_path, f'[mcp.x]\ncommand = ["a", "--key={canary}"]\nenv = {{ KEY = "{canary}" }}\n')
+    assert canary not in repr(file)
+    assert canary not in refusal(
+        tmp_path, f'[mcp.x]\nurl = "https://x"\nenv = {{ KEY = "{canary}", B = 3 }}\n'
+    )
+
+
+def test_the_reference_has_every_field_limit_and_name() -> None:
+    page = (ROOT / "docs/reference/agents.md").read_text("utf-8")
+    rows = [
+        field
+        for row in (AgentConfig, FunctionConfig, McpConfig, RunLimits)
+        for field in msgspec.structs.fields(row)
+    ]
+    assert [field.encode_name for field in rows if f"`{field.encode_name}`" not in page] == []
+    assert [limit for limit in RunLimits.__struct_fields__ if f"`limit_{limit}`" not in page] == []
+    public = thinkaloud.agents.__all__
+    assert [name for name in public if f"`{name}`" not in page and f"`{name}(" not in page] == []
+    assert [name for name in (*builtin_tools(), SEARCH_SESSIONS) if f"| `{name}` |" not in page] == []
+
+
+def test_the_how_to_shows_the_files_of_the_example() -> None:
+    page = (ROOT / "docs/how-to/agents.md").read_text("utf-8")
+    for name, language in (("agents.toml", "toml"), ("house_rules.py", "py")):
+        text = (ROOT / "examples/agents" / name).read_text("utf-8")
+        assert f"```{language}\n{text}```\n" in page
+
+
+def test_the_room_opens_without_what_only_some_need() -> None:
+    """Neither the SDK of MCP nor prices are imported before they are used."""
+    code = "import sys; from thinkaloud.agents import *; print(*sys.modules)"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    pulled = {module.partition(".")[0] for module in ran.stdout.split()}
+    assert "thinkaloud" in pulled
+    assert sorted(pulled & {"mcp", "genai_prices", "pydantic", "httpx2", "starlette"}) == []

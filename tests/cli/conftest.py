@@ -1,0 +1,26 @@
+"""Every test of the command has a home of its own and no key but what it is given."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.cli.environment import UserHome, running_simulator
+
+from thinkaloud.simulators import Simulator
+
+THOUGHT = "17 times 3 is 51, and 51 minus 9 is 42."
+ANSWER = "It is 42."
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> UserHome:
+    return UserHome(tmp_path, monkeypatch)
+
+
+@pytest.fixture
+def deepseek(home: UserHome) -> Iterator[Simulator]:
+    """A DeepSeek that thinks once and answers, with its row and key in place."""
+    with running_simulator("deepseek", [{"thinking": THOUGHT, "text": ANSWER}]) as server:
+        home.use_simulators(server)
+        home.set_keys("deepseek")
+        yield server

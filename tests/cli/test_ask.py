@@ -1,0 +1,381 @@
+"""`thinkaloud ask` against simulated providers: streams, formats, stamps, notices, faults and Ctrl-C."""
+
+import json
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cli.conftest import ANSWER, THOUGHT
+from tests.cli.environment import CATALOG_ROWS, KEY, UserHome, running_simulator
+from tests.client.upstream import STORY, STREAM
+
+from thinkaloud.cli import main
+from thinkaloud.simulators import Simulator
+
+COMMAND = [sys.executable, "-m", "thinkaloud"]
+MODEL = "deepseek/deepseek-v4-pro"
+Output = pytest.CaptureFixture[str]
+
+
+def test_thoughts_on_stderr_answer_on_stdout(deepseek: Simulator, capsys: Output) -> None:
+    """R114 R001: a pipe gets the answer alone."""
+    assert main(["ask", "--model", MODEL, "How much?"]) == 0
+    out, err = capsys.readouterr()
+    assert out == f"{ANSWER}\n"
+    assert err.splitlines()[0] == f"[think] {THOUGHT}"
+    assert deepseek.requests[0].body["messages"] == [{"role": "user", "content": "How much?"}]
+    assert deepseek.requests[0].headers["authorization"] == f"Bearer {KEY}"
+    assert deepseek.refusals == []
+
+
+@pytest.mark.parametrize("name", CATALOG_ROWS)
+def test_every_simulated_provider_answers(name: str, home: UserHome, capsys: Output) -> None:
+    models = {
+        "anthropic": "claude-opus-4.8",
+        "openai-responses": "gpt-5",
+        "openai-chat": "gpt-5",
+        "openrouter": "deepseek/deepseek-v4-pro",
+        "deepseek": "deepseek-v4-pro",
+        "kimi": "kimi-k2-thinking",
+        "gemini": "gemini-3-pro",
+        "ollama": "qwen3:8b",
+        "vllm": "qwen3-8b",
+    }
+    with running_simulator(name, [{"thinking": THOUGHT, "text": ANSWER}]) as server:
+        home.use_simulators(server)
+        if name not in ("ollama", "vllm"):
+            home.set_keys(CATALOG_ROWS[name])
+        code = main(
+            ["ask", "--model", f"{CATALOG_ROWS[name]}/{models[name]}", "--thinking", "high", "How much?"]
+        )
+        out, err = capsys.readouterr()
+        assert (code, out, server.refusals) == (0, f"{ANSWER}\n", []), err
+    if name != "openai-chat":
+        assert THOUGHT in err
+
+
+def test_thoughts_are_seen_as_they_come_and_the_time_is_true(home: UserHome) -> None:
+    """The first words of a slow thought are there long before its end, and the stamp says how long."""
+    with running_simulator(
+        "deepseek", [{"thinking": "one two three four five", "text": "six", "delay_ms": 150}]
+    ) as server:
+        home.use_simulators(server)
+        home.set_keys("deepseek")
+        started = time.monotonic()
+        with subprocess.Popen(
+            [*COMMAND, "ask", "--model", MODEL, "Count."], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        ) as run:
+            assert run.stderr
+            assert run.stdout
+            assert run.stderr.read(len("[think] one")) == b"[think] one"
+            first = time.monotonic()
+            stderr_text = run.stderr.read().decode()
+            assert run.stdout.read() == b"six\n"
+        took = time.monotonic() - started
+    assert time.monotonic() - first > 0.3
+    stamp = re.search(
+        r"^\[think\] Thought for (?:(?P<ms>\d+) ms|(?P<s>[\d.]+)\s?s)$", stderr_text, re.MULTILINE
+    )
+    assert stamp, stderr_text
+    shown_seconds = float(stamp["s"] or float(stamp["ms"]) / 1000)
+    assert 0.4 < shown_seconds < took
+
+
+@pytest.mark.parametrize(("show", "lines"), [("summary", 1), ("hide", 0)])
+def test_less_of_the_thinking_can_be_shown(
+    show: str, lines: int, deepseek: Simulator, capsys: Output
+) -> None:
+    """The answer is the same whatever is shown beside it."""
+    assert main(["ask", "--model", MODEL, "--show-thinking", show, "How much?"]) == 0
+    out, err = capsys.readouterr()
+    assert out == f"{ANSWER}\n"
+    assert len(err.splitlines()) == lines
+    assert ("Thought for" in err) is bool(lines)
+
+
+def test_json_is_one_object_with_times(deepseek: Simulator, capsys: Output) -> None:
+    assert main(["ask", "--model", MODEL, "--format", "json", "How much?"]) == 0
+    out, err = capsys.readouterr()
+    body = json.loads(out)
+    assert err == ""
+    assert body["content"] == [{"type": "text", "text": ANSWER}]
+    assert body["reasoning_content"] == THOUGHT
+    assert body["reasoning_meta"]["duration_ms"] >= 0
+    assert body["outcome"]["ending"] == "answered"
+
+
+def test_ndjson_is_the_entries(deepseek: Simulator, tmp_path: Path, capsys: Output) -> None:
+    """R003: what it writes can be replayed."""
+    assert main(["ask", "--model", MODEL, "--format", "ndjson", "--thinking", "4096", "How much?"]) == 0
+    out = capsys.readouterr().out
+    entries = [json.loads(line) for line in out.splitlines()]
+    assert [entry["seq"] for entry in entries] == list(range(len(entries)))
+    assert all(entry["at_ms"] > 0 for entry in entries)
+    kinds = [entry["event"]["type"] for entry in entries]
+    assert kinds[:2] == ["turn.started", "notice.given"]
+    assert kinds[-1] == "turn.ended"
+    (tmp_path / "turn.ndjson").write_text(out, "utf-8")
+    assert main(["replay", "--speed", "0", str(tmp_path / "turn.ndjson")]) == 0
+    assert capsys.readouterr().out == f"{ANSWER}\n"
+
+
+def test_the_prompt_comes_from_a_pipe(deepseek: Simulator) -> None:
+    completed = subprocess.run(
+        [*COMMAND, "ask", "--model", MODEL, "-"], input="É 42?".encode(), capture_output=True, check=True
+    )
+    assert completed.stdout.decode() == f"{ANSWER}\n"
+    assert deepseek.requests[0].body["messages"][-1]["content"] == "É 42?"
+
+
+def test_system_limit_and_model_from_the_environment(
+    deepseek: Simulator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("THINKALOUD_MODEL", MODEL)
+    assert main(["ask", "--system", "Be brief.", "--max-tokens", "900", "How much?"]) == 0
+    body = deepseek.requests[0].body
+    assert body["messages"][0] == {"role": "system", "content": "Be brief."}
+    assert body["max_tokens"] == 900
+
+
+@pytest.mark.parametrize(
+    ("thinking", "sent"),
+    [
+        ("off", {"thinking": {"type": "disabled"}}),
+        (
+            "low",
+            {"thinking": {"type": "adaptive", "display": "summarized"}, "output_config": {"effort": "low"}},
+        ),
+        (
+            "max",
+            {"thinking": {"type": "adaptive", "display": "summarized"}, "output_config": {"effort": "max"}},
+        ),
+        (
+            "20000",
+            {"thinking": {"type": "adaptive", "display": "summarized"}, "output_config": {"effort": "high"}},
+        ),
+    ],
+)
+def test_r036_one_setting_becomes_what_the_model_takes(
+    thinking: str, sent: dict[str, Any], home: UserHome, capsys: Output
+) -> None:
+    """R036: a newer Claude is asked by effort; a number of tokens is told to be translated."""
+    with running_simulator("anthropic") as server:
+        home.use_simulators(server)
+        home.set_keys("anthropic")
+        assert main(["ask", "--model", "claude-opus-4.8", "--thinking", thinking, "Hi"]) == 0
+        body = server.requests[0].body
+    assert {name: body[name] for name in sent} == sent
+    notices = [line for line in capsys.readouterr().err.splitlines() if not line.startswith("[think]")]
+    assert len(notices) == (thinking == "20000")
+
+
+def test_r036_an_older_claude_gets_a_budget(home: UserHome) -> None:
+    """R035 R036 R037: asked at Anthropic, by budget, with room for the answer beside it."""
+    with running_simulator("anthropic") as server:
+        home.use_simulators(server)
+        home.set_keys("anthropic", "openrouter")
+        assert main(["ask", "--model", "claude-opus-4.5", "--thinking", "2000", "Hi"]) == 0
+        body = server.requests[0].body
+    assert body["thinking"] == {"type": "enabled", "budget_tokens": 2000}
+    assert body["max_tokens"] > 2000
+
+
+def test_what_cannot_be_honoured_is_said_before_the_answer(deepseek: Simulator, capsys: Output) -> None:
+    assert main(["ask", "--model", MODEL, "--thinking", "4096", "How much?"]) == 0
+    out, err = capsys.readouterr()
+    assert out == f"{ANSWER}\n"
+    assert err.splitlines()[0].startswith("deepseek-v4-pro takes no budget at deepseek. It is asked for ")
+
+
+def test_thinking_that_is_not_to_be_had_is_an_error_or_a_warning(home: UserHome, capsys: Output) -> None:
+    """R046: an error by itself; going on without is chosen, and announced."""
+    with running_simulator("openai-responses") as server:
+        home.use_simulators(server)
+        home.set_keys("openai")
+        ask = ["ask", "--model", "openai/gpt-4o", "--thinking", "high", "Hi"]
+        assert main(ask) == 2
+        out, refused = capsys.readouterr()
+        assert (out, server.requests) == ("", [])
+        assert main([*ask, "--on-thinking-unavailable", "warn"]) == 0
+        out, warned = capsys.readouterr()
+    assert refused.removeprefix("thinkaloud: ").strip() in warned
+    assert "simulated answer" in out
+
+
+def test_nothing_is_sent_without_a_key(home: UserHome, capsys: Output) -> None:
+    """R035 R039: a missing key at the one provider that shows thinking is no reason to go elsewhere."""
+    with running_simulator("anthropic") as claude, running_simulator("openrouter") as other:
+        home.use_simulators(claude, other)
+        home.set_keys("openrouter")
+        assert main(["ask", "--model", "claude-opus-4.5", "--thinking", "high", "Hi"]) == 2
+        assert claude.requests == other.requests == []
+    assert "ANTHROPIC_API_KEY" in capsys.readouterr().err
+
+
+def test_a_wrong_key_is_told_and_never_shown(home: UserHome, capsys: Output) -> None:
+    with running_simulator("deepseek", key="another") as server:
+        home.use_simulators(server)
+        home.set_keys("deepseek")
+        assert main(["ask", "--model", MODEL, "Hi"]) == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "HTTP 401" in err
+    assert "Check the key (env:DEEPSEEK_API_KEY)" in err
+    assert KEY not in err
+
+
+@pytest.mark.parametrize("form", ["plain", "json", "ndjson"])
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"kind": "status", "status": 400},
+        {"kind": "status", "status": 429, "retry_after": 3600},
+        {"kind": "overload", "after_events": 3},
+        {"kind": "cut", "after_events": 4},
+        {"kind": "garbage"},
+        {"kind": "html", "status": 403},
+        {"kind": "empty", "times": 9},
+    ],
+    ids=lambda fault: fault["kind"] + str(fault.get("status", "")),
+)
+def test_the_key_is_never_printed(form: str, fault: dict[str, Any], home: UserHome, capsys: Output) -> None:
+    """Whatever goes wrong, it is told with exit code 1 and without the key."""
+    with running_simulator("deepseek", [{"thinking": THOUGHT, "text": ANSWER, "fault": fault}]) as server:
+        home.use_simulators(server)
+        home.set_keys("deepseek")
+        code = main(["ask", "--model", MODEL, "--format", form, "Hi"])
+    out, err = capsys.readouterr()
+    assert KEY not in out + err
+    assert (code, out + err != "") == (1, True)
+
+
+def test_a_rate_limit_says_how_long_to_wait(home: UserHome, capsys: Output) -> None:
+    fault = {"kind": "status", "status": 429, "retry_after": 3600}
+    with running_simulator("deepseek", [{"text": ANSWER, "fault": fault}]) as server:
+        home.use_simulators(server)
+        home.set_keys("deepseek")
+        assert main(["ask", "--model", MODEL, "Hi"]) == 1
+    assert "Wait 3600 s, then ask again." in capsys.readouterr().err
+
+
+def test_a_short_wait_is_waited_for(home: UserHome, capsys: Output) -> None:
+    fault = {"kind": "status", "status": 429, "retry_after": 0}
+    with running_simulator("deepseek", [{"text": ANSWER, "fault": fault}]) as server:
+        home.use_simulators(server)
+        home.set_keys("deepseek")
+        assert main(["ask", "--model", MODEL, "Hi"]) == 0
+        assert len(server.requests) == 2
+    assert capsys.readouterr().out == f"{ANSWER}\n"
+
+
+@pytest.mark.parametrize("form", ["plain", "json"])
+def test_a_cut_connection_keeps_what_was_said(form: str, home: UserHome, capsys: Output) -> None:
+    """The thought and the beginning of the answer stand, and the exit code says that it failed."""
+    script = [{"thinking": "Hm.", "text": "one two three four", "fault": {"kind": "cut", "after_events": 4}}]
+    with running_simulator("deepseek", script) as server:
+        home.use_simulators(server)
+        home.set_keys("deepseek")
+        assert main(["ask", "--model", MODEL, "--format", form, "Count."]) == 1
+    out, err = capsys.readouterr()
+    if form == "json":
+        body = json.loads(out)
+        assert body["reasoning_content"] == "Hm."
+        assert body["content"][0]["text"].startswith("one")
+        assert body["outcome"]["ending"] == "cut_off"
+    else:
+        assert out.startswith("one")
+        assert out.endswith("\n")
+        assert "[think] Hm.\n" in err
+        assert err.splitlines()[-1] == "The connection was lost before the answer was complete."
+
+
+def test_a_length_limit_is_told(home: UserHome, capsys: Output) -> None:
+    with running_simulator("deepseek", [{"text": "one two", "finish": "length"}]) as server:
+        home.use_simulators(server)
+        home.set_keys("deepseek")
+        assert main(["ask", "--model", MODEL, "Count."]) == 1
+    out, err = capsys.readouterr()
+    assert out == "one two\n"
+    assert "The length limit cut the answer off." in err
+
+
+@pytest.mark.parametrize("form", ["plain", "json", "ndjson"])
+def test_ctrl_c_cancels_cleanly(form: str, home: UserHome) -> None:
+    """What was said is kept, the turn ends as cancelled, and the provider sees it within a second."""
+    home.set_keys("deepseek")
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        (home.folder / "catalog.toml").write_text(f'[providers.deepseek]\nbase_url = "{url}"\n')
+        run = subprocess.Popen(
+            [*COMMAND, "ask", "--model", MODEL, "--format", form, "Go on."],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        listener.settimeout(10)
+        provider, _ = listener.accept()
+        with provider:
+            provider.recv(65536)
+            provider.sendall(STREAM + b"".join(STORY[:3]))
+            time.sleep(0.5)
+            run.send_signal(signal.SIGINT)
+            provider.settimeout(1)
+            assert provider.recv(1) == b"", "the connection was not closed within a second"
+        out, err = (body.decode() for body in run.communicate(timeout=60))
+    assert run.returncode == 130
+    match form:
+        case "plain":
+            assert out == "Fo\n"
+            assert err.startswith("[think] Two and two → ?\n")
+            assert err.endswith("\nStopped before the answer was complete.\n")
+        case "json":
+            body = json.loads(out)
+            assert (body["content"][0]["text"], body["outcome"]["ending"]) == ("Fo", "cancelled")
+        case "ndjson":
+            assert json.loads(out.splitlines()[-1])["event"]["finish"] == "cancelled"
+    assert "Traceback" not in err
+
+
+def test_ctrl_c_before_the_first_byte_says_nothing(home: UserHome) -> None:
+    script = [{"text": "late", "fault": {"kind": "stall", "seconds": 30}}]
+    with running_simulator("deepseek", script) as server:
+        home.use_simulators(server)
+        home.set_keys("deepseek")
+        run = subprocess.Popen(
+            [*COMMAND, "ask", "--model", MODEL, "--format", "json", "Hi"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        _wait_until(lambda: bool(server.requests))
+        time.sleep(0.2)
+        run.send_signal(signal.SIGINT)
+        assert run.communicate(timeout=60) == (b"", b"")
+    assert run.returncode == 130
+
+
+def test_escapes_of_a_model_never_reach_the_terminal(home: UserHome, capsys: Output) -> None:
+    with running_simulator("deepseek", [{"thinking": "\x1b]0;x\x07a", "text": "\x9b2Jb"}] * 3) as server:
+        home.use_simulators(server)
+        home.set_keys("deepseek")
+        for form in ("plain", "json", "ndjson"):
+            assert main(["ask", "--model", MODEL, "--format", form, "Hi"]) == 0
+    assert not set("".join(capsys.readouterr())) & set("\x1b\x07\x9b")
+
+
+def test_the_words_are_those_of_the_language(deepseek: Simulator, capsys: Output) -> None:
+    """R127: the label of a thought in Portuguese."""
+    assert main(["ask", "--model", MODEL, "--lang", "pt-BR", "--show-thinking", "summary", "Oi"]) == 0
+    assert "Pensou" in capsys.readouterr().err
+
+
+def _wait_until(true: Callable[[], bool], seconds: float = 10) -> None:
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.01)

@@ -1,0 +1,155 @@
+"""`thinkaloud models` and `thinkaloud route`: the table, a provider's own list, and the choice explained."""
+
+import os
+import pty
+import subprocess
+import sys
+
+import pytest
+from tests.cli.environment import CATALOG_ROWS, KEY, UserHome, running_simulator
+
+from thinkaloud.catalog import builtin_catalog
+from thinkaloud.cli import main
+
+Output = pytest.CaptureFixture[str]
+LISTED = sorted(name for name, row in CATALOG_ROWS.items() if builtin_catalog().providers[row].models_path)
+
+
+def test_r034_models_lists_every_row(home: UserHome, capsys: Output) -> None:
+    """R034: each model with whether it thinks, how it is asked, what one sees, and where it is."""
+    assert main(["models"]) == 0
+    head, *rows = capsys.readouterr().out.splitlines()
+    assert head.split() == ["model", "thinks", "asked", "by", "shows", "at"]
+    assert [row.split()[0] for row in rows] == list(builtin_catalog().models)
+    opus = next(row for row in rows if row.startswith("claude-opus-4.5 "))
+    assert " ".join(opus.split()) == (
+        "claude-opus-4.5 optional budget+effort low-high summary anthropic openrouter"
+    )
+    assert next(row for row in rows if row.startswith("gpt-4o ")).split()[1:4] == ["none", "-", "-"]
+
+
+def test_models_that_think(home: UserHome, capsys: Output) -> None:
+    assert main(["models", "--thinking"]) == 0
+    out = capsys.readouterr().out
+    assert "claude-opus-4.5 " in out
+    assert "gpt-4o " not in out
+
+
+def test_the_table_fits_a_hundred_columns_of_a_terminal(home: UserHome) -> None:
+    controller, terminal = pty.openpty()
+    subprocess.run([sys.executable, "-m", "thinkaloud", "models"], stdout=terminal, check=True, timeout=30)
+    os.close(terminal)
+    output = b""
+    try:
+        while piece := os.read(controller, 65536):
+            output += piece
+    except OSError:  # how a terminal says that nobody writes any more
+        os.close(controller)
+    lines = output.decode().splitlines()
+    assert len(lines) > 100
+    assert max(map(len, lines)) <= 100
+    assert next(line for line in lines if line.startswith("gpt-oss-20b ")).endswith(" ollama groq +5")
+
+
+def test_a_row_of_ones_own_is_listed_and_chosen(home: UserHome, capsys: Output) -> None:
+    """R034: the table is open to the user's own rows."""
+    mine = '[models.gpt-7]\nlike = "gpt-6-astra"\nat = { openai = "gpt-7" }\n'
+    home.use_simulators(extra=mine + '[models.gpt-5]\nat_with_thinking = ["openai"]\n')
+    assert main(["models"]) == 0
+    assert "gpt-7 " in capsys.readouterr().out
+    assert main(["route", "gpt-5", "--thinking", "high"]) == 0
+    assert "provider   openai," in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", LISTED)
+def test_refresh_reads_the_providers_own_list(name: str, home: UserHome, capsys: Output) -> None:
+    provider = CATALOG_ROWS[name]
+    with running_simulator(name) as server:
+        home.use_simulators(server)
+        if builtin_catalog().providers[provider].key:
+            home.set_keys(provider)
+        assert main(["models", "refresh", provider]) == 0
+        assert [request.method for request in server.requests] == ["GET"]
+        assert server.refusals == []
+    out, err = capsys.readouterr()
+    assert [line.partition(":")[0] for line in out.splitlines()[:2]] == [
+        f"new at {provider}",
+        f"gone at {provider}",
+    ]
+    assert KEY not in out + err
+
+
+def test_refresh_shows_what_is_said_differently(home: UserHome, capsys: Output) -> None:
+    with running_simulator("anthropic") as server:
+        home.use_simulators(server, extra='[models."claude-opus-4.5"]\nthinking = "none"\n')
+        home.set_keys("anthropic")
+        assert main(["models", "refresh", "anthropic"]) == 0
+    assert "thinking is yes there, no in our row claude-opus-4.5" in capsys.readouterr().out
+
+
+def test_r035_r039_a_thinking_claude_goes_to_anthropic(home: UserHome, capsys: Output) -> None:
+    """R035 R036 R039: directly, by its row, with the control it takes; a key elsewhere changes nothing."""
+    home.set_keys("openrouter")
+    assert main(["route", "claude-opus-4.5", "--thinking", "high"]) == 0
+    out = capsys.readouterr().out
+    assert "provider   anthropic, https://api.anthropic.com/v1\n" in out
+    assert "key        missing (env:ANTHROPIC_API_KEY | credentials:ai.claude.api_token)\n" in out
+    assert "thinking   mode enabled, budget 24576 tokens\n" in out
+    assert "why        With thinking on, the catalog sends claude-opus-4.5 to anthropic.\n" in out
+    assert main(["route", "claude-opus-4.8", "--thinking", "high"]) == 0
+    assert "thinking   mode adaptive, effort high, display summarized\n" in capsys.readouterr().out
+
+
+def test_r038_others_go_to_openrouter(home: UserHome, capsys: Output) -> None:
+    """R038: and the row says why."""
+    home.set_keys("openrouter", "openai")
+    assert main(["route", "gpt-5", "--thinking", "high"]) == 0
+    out = capsys.readouterr().out
+    assert "provider   openrouter," in out
+    assert "key        there (env:OPENROUTER_API_KEY)\n" in out
+    assert "why        With thinking on, the catalog sends gpt-5 to openrouter.\n" in out
+    assert KEY not in out
+
+
+def test_r037_claude_is_asked_so_that_its_blocks_come_in_order(home: UserHome, capsys: Output) -> None:
+    """R037: thought and text of the answer are told in the order in which they came."""
+    with running_simulator("anthropic", [{"thinking": ["First.", "Second."], "text": "Third."}]) as server:
+        home.use_simulators(server)
+        home.set_keys("anthropic")
+        assert (
+            main(["ask", "--model", "claude-opus-4.5", "--thinking", "low", "--format", "ndjson", "Hi"]) == 0
+        )
+    out = capsys.readouterr().out
+    assert out.index("First.") < out.index("Second.") < out.index("Third.")
+
+
+@pytest.mark.parametrize(
+    ("model", "thinking", "line_start"),
+    [
+        ("openai/gpt-5", "", "why        The name says openai."),
+        ("claude-3.7-sonnet:thinking", "", "why        The name ends in :thinking, so thinking is on."),
+        ("vllm/my-own", "", "why        my-own is not in the catalog:"),
+        ("gemini-3-pro", "off", "note       Thinking cannot be off: gemini-3-pro-preview always thinks."),
+        ("deepseek-r1", "", "goes back  no thoughts"),
+        ("deepseek-v4-pro", "", "goes back  thoughts of turns with tools, in reasoning_content"),
+        ("ollama/qwen3:8b", "", "key        none needed"),
+        ("vllm/qwen3-8b", "off", "thinking   enable_thinking=false"),
+        ("bedrock/some-model", "", "provider   bedrock, no address set"),
+        ("claude-opus-4.8", "", "as of      2"),
+    ],
+)
+def test_route_explains(model: str, thinking: str, line_start: str, home: UserHome, capsys: Output) -> None:
+    """R034: where, how and why, in lines that a terminal of 80 columns holds."""
+    assert main(["route", model, "--thinking", thinking]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert any(line.startswith(line_start) for line in lines), "\n".join(lines)
+    assert all(len(line) <= 80 or " " not in line.strip() for line in lines)
+
+
+def test_without_thinking_the_next_provider_with_a_key_is_taken(home: UserHome, capsys: Output) -> None:
+    """R034: and it is said."""
+    home.set_keys("openrouter")
+    assert main(["route", "claude-opus-4.5"]) == 0
+    out = capsys.readouterr().out
+    assert "provider   openrouter," in out
+    assert "why        There is no key for anthropic, so openrouter is next.\n" in out

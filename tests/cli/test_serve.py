@@ -1,0 +1,325 @@
+"""`thinkaloud serve` as a person starts it: what it says, where it is, what it refuses, and how it stops."""
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cli.environment import UserHome, running_simulator
+
+from thinkaloud.cli import main, settings
+
+COMMAND = [sys.executable, "-m", "thinkaloud"]
+TOKEN = re.compile(r"tka_[A-Za-z0-9_-]{43}")
+Output = pytest.CaptureFixture[str]
+Run = subprocess.Popen[str]
+
+
+@contextmanager
+def serving(*words: str, **environment: str) -> Iterator[tuple[Run, str]]:
+    """The gateway, and its address; it is killed if the test has not stopped it."""
+    with subprocess.Popen(
+        [*COMMAND, "serve", "--port", "0", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **environment},
+    ) as run:
+        assert run.stdout
+        try:
+            yield run, run.stdout.readline().strip()
+        finally:
+            if run.poll() is None:
+                run.kill()
+
+
+def stopped(run: Run, number: int = signal.SIGINT) -> tuple[int, str, str]:
+    run.send_signal(number)
+    out, err = run.communicate(timeout=60)
+    return run.returncode, out, err
+
+
+def run_command(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """A command that comes to its end by itself."""
+    return subprocess.run(
+        [*COMMAND, *words],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **environment},
+        timeout=20,
+        check=False,
+    )
+
+
+def ask(url: str, body: Any = None, *, token: str = "", method: str = "") -> tuple[int, Any]:
+    headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {token}"} if token else {})
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(url, data, headers, method=method or None)
+    try:
+        with urllib.request.urlopen(request, timeout=10) as response:
+            return response.status, json.loads(response.read() or b"null")
+    except urllib.error.HTTPError as error:
+        return error.code, json.loads(error.read())
+
+
+def test_it_says_where_it_is_and_needs_nothing(home: UserHome) -> None:
+    """No key, no other service, no token: an address on stdout, and the rest for whoever sits there."""
+    with serving("--log-format", "text") as (run, url):
+        assert re.fullmatch(r"http://127\.0\.0\.1:\d+", url)
+        assert ask(f"{url}/readyz") == (200, {"status": "ok"})
+        assert ask(f"{url}/api/sessions", {"title": "First"})[0] == 201
+        assert ask(f"{url}/api/sessions")[1]["items"][0]["title"] == "First"
+        code, out, err = stopped(run)
+    assert (code, out) == (0, "")
+    assert str(home.folder / "thinkaloud.db") in err
+    assert "builtin/solver answers" in err
+    assert "Ctrl-C stops" in err
+    assert len(TOKEN.findall(err)) == 1
+    assert "POST /api/sessions 201" in err
+    assert "Traceback" not in err
+
+
+def test_sessions_are_there_after_a_restart(home: UserHome) -> None:
+    with serving() as (run, url):
+        session = ask(f"{url}/api/sessions", {"title": "Kept"})[1]["id"]
+        stopped(run, signal.SIGTERM)
+    with serving() as (_, url):
+        assert ask(f"{url}/api/sessions/{session}")[1]["title"] == "Kept"
+
+
+def test_logs_are_json_where_no_terminal_is(home: UserHome) -> None:
+    with serving() as (run, url):
+        ask(f"{url}/healthz")
+        _, _, err = stopped(run)
+    lines = [json.loads(line) for line in err.splitlines() if line.startswith("{")]
+    assert [(line["method"], line["route"], line["status"]) for line in lines] == [("GET", "/healthz", 200)]
+
+
+def test_where_a_token_is_asked_for_the_printed_one_is_right(home: UserHome) -> None:
+    with serving("--auth", "token") as (run, url):
+        assert run.stderr
+        announcement = ""
+        while not TOKEN.search(announcement):
+            announcement += run.stderr.readline()
+        [token] = TOKEN.findall(announcement)
+        assert ask(f"{url}/api/sessions")[0] == 401
+        assert ask(f"{url}/api/sessions", token=token)[0] == 200
+        assert main(["users", "add", "ana"]) == 0
+        _, _, err = stopped(run)
+    assert token not in err
+
+
+def test_tokens_work_and_are_revoked_while_it_runs(home: UserHome, capsys: Output) -> None:
+    with serving("--auth", "token") as (_, url):
+        assert main(["users", "add", "ana"]) == 0
+        capsys.readouterr()
+        assert main(["tokens", "create", "ana", "--name", "laptop"]) == 0
+        secret = capsys.readouterr().out.strip()
+        assert ask(f"{url}/api/sessions", token=secret) == (200, {"items": [], "next": ""})
+        assert main(["tokens", "list", "ana"]) == 0
+        number = capsys.readouterr().out.split()[0]
+        assert main(["tokens", "revoke", number]) == 0
+        assert ask(f"{url}/api/sessions", token=secret)[0] == 401
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::"])
+def test_a_public_address_without_tokens_is_refused(host: str, home: UserHome, capsys: Output) -> None:
+    assert main(["serve", "--host", host, "--port", "0"]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "everybody there could read" in err
+    assert "--auth token" in err
+    assert not (home.folder / "thinkaloud.db").exists()
+
+
+def test_a_port_that_is_taken_is_told(home: UserHome, capsys: Output) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as busy_socket:
+        port = str(busy_socket.getsockname()[1])
+        assert main(["serve", "--port", port]) == 2
+    err = capsys.readouterr().err
+    assert f"Port {port}" in err
+    assert "--port 0" in err
+
+
+def test_a_second_gateway_on_the_same_files_is_refused(home: UserHome) -> None:
+    with serving() as (_, url):
+        second = run_command("serve", "--port", "0")
+        assert (second.returncode, second.stdout) == (2, "")
+        assert "in use by another gateway" in second.stderr
+        assert ask(f"{url}/healthz")[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--port", "70000"], "not a port"),
+        (["--grace", "-1"], "seconds"),
+        (["--grace", "nan"], "seconds"),
+        (["--allow-host", "http://example.org"], "without http://"),
+        (["--allow-host", "a b"], "not a name"),
+        (["--forget-timing-after", "0"], "one or more"),
+        (["--auth", "none"], "invalid choice"),
+    ],
+)
+def test_options_that_cannot_be_are_told(words: list[str], message: str, capsys: Output) -> None:
+    with pytest.raises(SystemExit):
+        main(["serve", *words])
+    assert message in capsys.readouterr().err
+
+
+def _slow_turn(home: UserHome, url: str) -> str:
+    session = ask(f"{url}/api/sessions", {"model": "vllm/qwen3-8b"})[1]["id"]
+    status, turn = ask(f"{url}/api/sessions/{session}/turns", {"prompt": "Go on."})
+    assert status == 202
+    return str(turn["id"])
+
+
+ENDLESS = [{"thinking": "again and " * 2000, "text": "never", "delay_ms": 20}]
+GRACE_S = 2.0
+
+
+def _until_thinking(url: str, turn: str) -> None:
+    until = time.monotonic() + 60
+    while not ask(f"{url}/api/turns/{turn}")[1]["reasoning_content"]:
+        assert time.monotonic() < until, "it does not begin"
+        time.sleep(0.02)
+
+
+def _until_stopping(url: str) -> None:
+    """Until it says that it is not ready, which it does while turns still run."""
+    while ask(f"{url}/readyz")[0] != 503:
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_stop_gives_live_turns_their_time_and_no_more(number: int, home: UserHome) -> None:
+    """Not ready at once, turns marked within the grace time, readers let go, what was said is kept."""
+    with running_simulator("vllm", ENDLESS) as model:
+        home.use_simulators(model)
+        with serving("--grace", str(GRACE_S)) as (run, url):
+            turn = _slow_turn(home, url)
+            _until_thinking(url, turn)
+            stream = urllib.request.urlopen(f"{url}/api/turns/{turn}/events", timeout=10)
+            run.send_signal(number)
+            started_turn = time.monotonic()
+            _until_stopping(url)
+            assert ask(f"{url}/healthz")[0] == 200
+            stderr_text = stream.read().decode()
+            _, err = run.communicate(timeout=60)
+            took = time.monotonic() - started_turn
+    assert (run.returncode, "Traceback" in err) == (0, False), err
+    assert took > 0.9 * GRACE_S
+    assert stderr_text.count("\nid: ") > 1
+    with serving() as (_, url):
+        stored_turn = ask(f"{url}/api/turns/{turn}")[1]
+    assert stored_turn["state"] == "interrupted"
+    assert stored_turn["reasoning_content"].startswith("again and ")
+
+
+def test_a_second_signal_stops_at_once(home: UserHome) -> None:
+    with running_simulator("vllm", ENDLESS) as model:
+        home.use_simulators(model)
+        with serving("--grace", "600") as (run, url):
+            turn = _slow_turn(home, url)
+            _until_thinking(url, turn)
+            run.send_signal(signal.SIGINT)
+            time.sleep(0.5)
+            assert run.poll() is None
+            code, _, err = stopped(run)
+    assert (code, "Traceback" in err) == (130, False), err
+    with serving() as (_, url):
+        assert ask(f"{url}/api/turns/{turn}")[1]["state"] == "interrupted"
+
+
+def test_a_stop_without_work_does_not_wait_for_its_grace(home: UserHome) -> None:
+    with serving("--grace", "600") as (run, url):
+        ask(f"{url}/healthz")
+        code, _, _ = stopped(run, signal.SIGTERM)
+    assert code == 0
+
+
+def test_without_the_extra_it_says_what_to_install(home: UserHome, tmp_path: Path) -> None:
+    """The other commands do not need it."""
+    (tmp_path / "uvicorn.py").write_text("raise ModuleNotFoundError('no uvicorn', name='uvicorn')")
+    (tmp_path / "sqlalchemy.py").write_text("raise ModuleNotFoundError('no sqlalchemy', name='sqlalchemy')")
+    for words in (["serve", "--port", "0"], ["users", "list"], ["tokens", "list", "local"]):
+        completed = run_command(*words, PYTHONPATH=str(tmp_path))
+        assert (completed.returncode, completed.stdout) == (2, "")
+        assert "pip install 'thinkaloud[server]'" in completed.stderr
+        assert "Traceback" not in completed.stderr
+    assert run_command("models", PYTHONPATH=str(tmp_path)).returncode == 0
+
+
+def test_without_the_fast_parts_it_serves_all_the_same(home: UserHome, tmp_path: Path) -> None:
+    """uvloop and httptools are not there on every platform; the limit of headers is."""
+    for name in ("uvloop", "httptools"):
+        (tmp_path / f"{name}.py").write_text(f"raise ModuleNotFoundError('no {name}', name='{name}')")
+    with serving(PYTHONPATH=str(tmp_path)) as (run, url):
+        assert ask(f"{url}/api/sessions", {"title": "Slow"})[0] == 201
+        port = int(url.rpartition(":")[2])
+        with socket.create_connection(("127.0.0.1", port), timeout=5) as connection:
+            connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: " + b"a" * 100_000)
+            assert connection.recv(100).startswith(b"HTTP/1.1 400 ")
+        assert stopped(run)[0] == 0
+
+
+def test_a_shared_gateway_says_that_it_does_not_encrypt(home: UserHome) -> None:
+    with serving("--host", "0.0.0.0", "--auth", "token") as (run, url):
+        assert re.fullmatch(r"http://127\.0\.0\.1:\d+", url)
+        assert ask(f"{url}/healthz")[0] == 200
+        assert ask(f"{url}/api/sessions")[0] == 401
+        _, _, err = stopped(run)
+    assert "not encrypted" in err
+
+
+@pytest.mark.parametrize("words", [["--help"], ["models"], ["serve", "--help"], ["users", "--help"]])
+def test_other_commands_stay_light(words: list[str], home: UserHome) -> None:
+    code = (
+        "import sys; from thinkaloud.cli import main\n"
+        "try: main(sys.argv[1:])\n"
+        "except SystemExit: pass\n"
+        "heavy = {'uvicorn', 'starlette', 'sqlalchemy', 'alembic', 'uvloop'} & set(sys.modules)\n"
+        "print(sorted(heavy), file=sys.stderr)"
+    )
+    completed = subprocess.run(
+        [sys.executable, "-c", code, *words], capture_output=True, text=True, check=True
+    )
+    assert completed.stderr == "[]\n"
+
+
+@pytest.mark.parametrize(
+    ("platform", "environment", "folder"),
+    [
+        ("linux", {}, "{home}/.local/share/thinkaloud"),
+        ("linux", {"XDG_DATA_HOME": "/data"}, "/data/thinkaloud"),
+        ("darwin", {"XDG_DATA_HOME": "/data"}, "{home}/Library/Application Support/thinkaloud"),
+        ("win32", {"LOCALAPPDATA": "/local"}, "/local/thinkaloud"),
+        ("win32", {}, "{home}/AppData/Local/thinkaloud"),
+        ("linux", {"THINKALOUD_HOME": "/mine", "XDG_DATA_HOME": "/data"}, "/mine"),
+        ("win32", {"THINKALOUD_HOME": "~/mine"}, "{home}/mine"),
+    ],
+)
+def test_files_are_where_the_platform_has_them(
+    platform: str,
+    environment: dict[str, str],
+    folder: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("THINKALOUD_HOME", "XDG_DATA_HOME", "LOCALAPPDATA"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in {"HOME": str(tmp_path), **environment}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(sys, "platform", platform)
+    assert settings.database_path() == Path(folder.format(home=tmp_path)) / "thinkaloud.db"

@@ -1,0 +1,95 @@
+"""`thinkaloud simulate`: it says where it is, serves, follows a script, and stops when it is told to."""
+
+import json
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from tests.cli.environment import UserHome
+
+from thinkaloud.cli import main
+
+COMMAND = [sys.executable, "-m", "thinkaloud"]
+GUIDE = Path(__file__).parents[2] / "docs/how-to/ask.md"
+Output = pytest.CaptureFixture[str]
+
+
+@contextmanager
+def simulating(*words: str) -> Iterator[str]:
+    """The command as a person starts it; its address."""
+    with subprocess.Popen(
+        [*COMMAND, "simulate", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as run:
+        assert run.stdout
+        try:
+            yield run.stdout.readline().strip()
+        finally:
+            run.send_signal(signal.SIGINT)
+            try:
+                out, err = run.communicate(timeout=60)
+            finally:
+                run.kill()
+    assert (run.returncode, out) == (0, "")
+    assert err == f"{words[0]} is simulated there; no model is asked. Ctrl-C stops it.\n"
+
+
+def test_it_announces_its_address_and_serves(home: UserHome, capsys: Output) -> None:
+    with simulating("vllm") as url:
+        assert re.fullmatch(r"http://127\.0\.0\.1:\d+", url)
+        _points_at(home, url)
+        assert main(["ask", "--model", "vllm/demo", "Hello?"]) == 0
+    out, err = capsys.readouterr()
+    assert out == "This is a simulated answer; no model was asked. The last message was: Hello?\n"
+    assert err.startswith("[think] A simulated thought: no model was asked.\n")
+
+
+def test_it_follows_a_script(home: UserHome, tmp_path: Path, capsys: Output) -> None:
+    script = tmp_path / "script.json"
+    script.write_text(json.dumps([{"thinking": "Easy.", "text": "Four."}]))
+    with simulating("vllm", "--script", str(script)) as url:
+        _points_at(home, url)
+        assert main(["ask", "--model", "vllm/demo", "2 + 2?"]) == 0
+    assert capsys.readouterr().out == "Four.\n"
+
+
+def test_a_port_that_is_taken_is_told(home: UserHome, capsys: Output) -> None:
+    with simulating("vllm") as url:
+        port = url.rpartition(":")[2]
+        assert main(["simulate", "vllm", "--port", port]) == 2
+    assert f"vllm cannot listen on port {port}: it is taken" in capsys.readouterr().err
+
+
+def test_an_unknown_name_is_told_with_the_known_ones(capsys: Output) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["simulate", "hal"])
+    assert stopped.value.code == 2
+    err = capsys.readouterr().err
+    assert "hal" in err
+    assert "anthropic" in err
+
+
+def test_the_tour_of_the_guide_works_without_a_key(home: UserHome) -> None:
+    """The two commands of the guide, run as they stand but for the port."""
+    lines = GUIDE.read_text("utf-8").splitlines()
+    serve = next(line for line in lines if line.startswith("thinkaloud simulate "))
+    ask = next(line for line in lines if line.startswith("thinkaloud ask --model vllm"))
+    name = serve.split()[2]
+    assert serve == "thinkaloud simulate vllm --port 8000 &"
+    with simulating(name) as url:
+        _points_at(home, url)
+        shell = ask.replace("thinkaloud", " ".join(COMMAND), 1)
+        completed = subprocess.run(
+            ["bash", "-c", shell], capture_output=True, text=True, check=True, timeout=30
+        )
+    at = lines.index(ask)
+    output = lines[at + 1 : lines.index("```", at)]
+    assert [f"# {line}" for line in (completed.stderr + completed.stdout).splitlines()] == output
+
+
+def _points_at(home: UserHome, url: str) -> None:
+    (home.folder / "catalog.toml").write_text(f'[providers.vllm]\nbase_url = "{url}/v1"\n')

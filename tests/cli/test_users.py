@@ -1,0 +1,107 @@
+"""`thinkaloud users` and `thinkaloud tokens`: scripts get ids and secrets on stdout, people get the rest."""
+
+import re
+from hashlib import sha256
+
+import pytest
+from tests.cli.environment import UserHome
+
+from thinkaloud.cli import main
+
+Output = pytest.CaptureFixture[str]
+
+
+def test_a_user_is_added_listed_and_removed(home: UserHome, capsys: Output) -> None:
+    assert main(["users", "add", "ana", "--workspace", "blue"]) == 0
+    out, err = capsys.readouterr()
+    assert re.fullmatch(r"usr_[A-Za-z0-9_-]{22}\n", out)
+    assert "workspace blue" in err
+    assert "thinkaloud tokens create ana" in err
+    assert main(["users", "list"]) == 0
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert [line[2] for line in lines] == ["local", "ana"]
+    assert lines[1][0] == out.strip()
+    assert main(["users", "remove", "ana", "--yes"]) == 0
+    assert capsys.readouterr() == ("", "ana is removed.\n")
+    assert main(["users", "list"]) == 0
+    assert "ana" not in capsys.readouterr().out
+
+
+def test_a_user_joins_another_workspace(home: UserHome, capsys: Output) -> None:
+    main(["users", "add", "ana", "--workspace", "blue"])
+    capsys.readouterr()
+    assert main(["users", "join", "ana", "--workspace", "red"]) == 0
+    out, err = capsys.readouterr()
+    assert re.fullmatch(r"wsp_[A-Za-z0-9_-]{22}\n", out)
+    assert err == "ana is in the workspace red.\n"
+    assert main(["users", "join", "ana", "--workspace", "red"]) == 0
+    assert capsys.readouterr().out == out, "again changes nothing"
+    assert main(["users", "join", "nobody", "--workspace", "red"]) == 2
+
+
+def test_a_removal_is_meant(home: UserHome, capsys: Output) -> None:
+    """What cannot be undone is not done by a slip."""
+    main(["users", "add", "ana"])
+    assert main(["users", "remove", "ana"]) == 2
+    assert "thinkaloud users remove ana --yes" in capsys.readouterr().err
+    main(["users", "list"])
+    assert "ana" in capsys.readouterr().out
+    assert main(["users", "remove", "local", "--yes"]) == 2
+    assert "cannot be removed" in capsys.readouterr().err
+
+
+def test_a_token_is_shown_once_and_kept_as_a_hash(home: UserHome, capsys: Output) -> None:
+    main(["users", "add", "ana"])
+    capsys.readouterr()
+    assert main(["tokens", "create", "ana", "--name", "laptop"]) == 0
+    out, err = capsys.readouterr()
+    assert re.fullmatch(r"tka_[A-Za-z0-9_-]{43}\n", out)
+    assert "shown once" in err
+    assert out.strip() not in err
+    main(["tokens", "list", "ana"])
+    listed = capsys.readouterr().out
+    assert re.fullmatch(r"tok_\S+  \d{4}-\d\d-\d\d  valid  laptop\n", listed)
+    assert out.strip() not in listed
+    stored = b"".join(file.read_bytes() for file in home.folder.iterdir())
+    assert b"laptop" in stored
+    assert out.strip().encode() not in stored
+    assert sha256(out.strip().encode()).digest() in stored
+
+
+def test_a_token_is_revoked_once(home: UserHome, capsys: Output) -> None:
+    main(["tokens", "create", "local"])
+    number = capsys.readouterr().err.split()[-1]
+    assert main(["tokens", "revoke", number]) == 0
+    assert capsys.readouterr() == ("", f"{number} is revoked.\n")
+    assert main(["tokens", "revoke", number]) == 2
+    assert "no valid token" in capsys.readouterr().err
+    main(["tokens", "list", "local"])
+    assert re.search(r"revoked \d{4}-\d\d-\d\d\n", capsys.readouterr().out)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["users", "add", "a b"], "cannot be the name"),
+        (["users", "add", "local"], "already"),
+        (["users", "add", "ana", "--workspace", "é"], "cannot be the name"),
+        (["users", "remove", "nobody", "--yes"], "no user called"),
+        (["tokens", "create", "nobody"], "no user called"),
+        (["tokens", "list", "nobody"], "no user called"),
+        (["tokens", "revoke", "tok_x"], "no valid token"),
+        (["tokens", "revoke", "' OR 1=1 --"], "no valid token"),
+    ],
+)
+def test_what_cannot_be_is_told(words: list[str], message: str, home: UserHome, capsys: Output) -> None:
+    assert main(words) == 2
+    out, err = capsys.readouterr()
+    assert (out, message in err) == ("", True), err
+
+
+def test_a_folder_that_cannot_be_is_told(
+    home: UserHome, capsys: Output, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (home.folder / "file").write_text("")
+    monkeypatch.setenv("THINKALOUD_HOME", str(home.folder / "file"))
+    assert main(["users", "list"]) == 2
+    assert "THINKALOUD_HOME" in capsys.readouterr().err

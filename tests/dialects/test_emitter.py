@@ -1,0 +1,147 @@
+"""The rules that no dialect can break, whatever it does with its blocks."""
+
+from collections.abc import Callable
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.dialects.turn_checks import assert_valid_turn
+
+from thinkaloud.canon import (
+    BlockEnded,
+    BlockGrew,
+    BlockReclassified,
+    BlockSealed,
+    BlockStarted,
+    Finish,
+    Kind,
+    Seal,
+    SealForm,
+    ToolFinished,
+    TurnEnded,
+    TurnFailed,
+    TurnStarted,
+    Usage,
+    UsageReported,
+)
+from thinkaloud.dialects.emitter import TurnEmitter
+
+KEYS = st.sampled_from(["a", "b", 3, ("tool", 1)])
+TEXTS = st.sampled_from(["", " ", "word", "字"])
+KINDS = st.sampled_from([Kind.REASONING, Kind.TEXT, Kind.TOOL_CALL])
+
+EmitterCall = Callable[[TurnEmitter], object]
+
+
+def emitter_calls() -> st.SearchStrategy[EmitterCall]:
+    """Anything that a dialect may do, in any order."""
+    return st.one_of(
+        st.builds(lambda model: lambda emitter: emitter.begin(model), TEXTS),
+        st.builds(lambda key, kind: lambda emitter: emitter.start(key, kind), KEYS, KINDS),
+        st.builds(lambda key, text: lambda emitter: emitter.grow(key, text), KEYS, TEXTS),
+        st.builds(lambda key, kind, text: lambda emitter: emitter.say(key, kind, text), KEYS, KINDS, TEXTS),
+        st.builds(lambda key, text: lambda emitter: emitter.seal(key, SealForm.SIGNATURE, text), KEYS, TEXTS),
+        st.builds(lambda key, text: lambda emitter: emitter.finish_tool(key, text, text), KEYS, TEXTS),
+        st.builds(lambda key, kind: lambda emitter: emitter.refile(key, kind), KEYS, KINDS),
+        st.builds(lambda key: lambda emitter: emitter.end(key), KEYS),
+        st.builds(lambda key: lambda emitter: emitter.end_all(but=key), KEYS),
+        st.builds(
+            lambda count: lambda emitter: emitter.report(Usage(output=count)), st.none() | st.integers(0, 9)
+        ),
+        st.builds(lambda text: lambda emitter: emitter.notice("note", text), TEXTS),
+        st.builds(lambda text: lambda emitter: emitter.finish(Finish.STOP, text, text), TEXTS),
+        st.builds(lambda text: lambda emitter: emitter.fail("broken", text), TEXTS),
+    )
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(emitter_calls(), max_size=20), st.booleans())
+def test_whatever_a_dialect_does_is_a_legal_turn(calls: list[EmitterCall], one_by_one: bool) -> None:
+    """R030: start before growth, end before the end of the turn, and exactly one end."""
+    emitter = TurnEmitter("dialect", "model")
+    events = []
+    for call in calls:
+        call(emitter)
+        if one_by_one:
+            events += emitter.drain()
+    emitter.fail_cut_off("its end")
+    assert_valid_turn(events + emitter.drain())
+    assert emitter.drain() == []
+
+
+def test_text_that_comes_together_is_told_together() -> None:
+    emitter = TurnEmitter("dialect")
+    for piece in ("a", "", "b"):
+        emitter.append_or_start("key", Kind.TEXT, piece)
+        emitter.append("key", "")
+    assert emitter.drain() == [TurnStarted("dialect"), BlockStarted(0, Kind.TEXT), BlockGrew(0, "ab")]
+    emitter.append("key", "c")
+    emitter.end_block("key")
+    assert emitter.drain() == [BlockGrew(0, "c"), BlockEnded(0)]
+
+
+def test_a_key_may_be_used_again_and_seals_go_to_its_newest_block() -> None:
+    emitter = TurnEmitter("dialect", "model")
+    for text in ("a", "b"):
+        emitter.append_or_start("key", Kind.REASONING, text)
+        emitter.end_block("key")
+    emitter.drain()
+    emitter.seal("key", SealForm.SIGNATURE, "s")
+    assert emitter.drain() == [BlockSealed(1, Seal("dialect", SealForm.SIGNATURE, "s", "model"))]
+    assert emitter.has_block("key")
+    assert not emitter.has_open("key")
+
+
+def test_the_last_words_of_a_block_may_move_to_a_new_one() -> None:
+    emitter = TurnEmitter("dialect")
+    emitter.append_or_start("key", Kind.REASONING, "thought, answer")
+    emitter.reclassify("key", Kind.TEXT, 6)
+    emitter.end_block("key")
+    emitter.append_or_start("next", Kind.TEXT, "!")
+    emitter.finish(Finish.STOP)
+    events = emitter.drain()
+    assert BlockReclassified(0, Kind.TEXT, 6, 1) in events
+    assert [block.text for block in assert_valid_turn(events).blocks] == ["thought, ", "answer", "!"]
+
+
+def test_nothing_is_told_of_what_never_was() -> None:
+    emitter = TurnEmitter("dialect")
+    emitter.append("key", "a")
+    emitter.seal("key", SealForm.SIGNATURE, "s")
+    emitter.finish_tool("key", "done")
+    emitter.reclassify("key", Kind.TEXT)
+    emitter.end_block("key")
+    emitter.report_usage(Usage())
+    assert emitter.drain() == []
+
+
+def test_after_the_end_nothing_is_told() -> None:
+    emitter = TurnEmitter("dialect")
+    emitter.start_block("key", Kind.TOOL_CALL)
+    emitter.finish(Finish.STOP)
+    assert isinstance(emitter.drain()[-1], TurnEnded)
+    emitter.start_block("other", Kind.TEXT)
+    emitter.append_or_start("other", Kind.TEXT, "a")
+    emitter.seal("key", SealForm.SIGNATURE, "s")
+    emitter.finish_tool("key", "done")
+    emitter.reclassify("key", Kind.TEXT)
+    emitter.report_usage(Usage(output=1))
+    emitter.add_notice("note", "late")
+    emitter.finish(Finish.STOP)
+    emitter.fail("broken", "late")
+    emitter.fail_cut_off("its end")
+    assert emitter.drain() == []
+
+
+def test_what_is_open_when_a_turn_breaks_was_interrupted() -> None:
+    emitter = TurnEmitter("dialect")
+    emitter.append_or_start("key", Kind.TOOL_CALL, "{")
+    emitter.finish_tool("key", "", "no such tool")
+    emitter.report_usage(Usage(output=1))
+    emitter.fail("broken", "It broke.")
+    assert emitter.drain()[2:] == [
+        BlockGrew(0, "{"),
+        ToolFinished(0, "", "no such tool"),
+        UsageReported(Usage(output=1)),
+        BlockEnded(0, interrupted=True),
+        TurnFailed("broken", "It broke."),
+    ]

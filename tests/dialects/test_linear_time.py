@@ -1,0 +1,134 @@
+"""Reading a turn takes time in proportion to its length, in every dialect and for every field that grows."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from tests.linear_time import assert_linear
+from tests.wire.aws_encoder import encode_event
+
+from thinkaloud import Reader
+
+SIZE = 500
+
+
+def sse(*values: Any) -> bytes:
+    return b"".join(b"data: %s\n\n" % json.dumps(value).encode() for value in values)
+
+
+def chat(delta: Any) -> bytes:
+    return sse({"choices": [{"delta": delta}]})
+
+
+def block(delta: Any) -> bytes:
+    return sse({"type": "content_block_delta", "index": 0, "delta": delta})
+
+
+def text_block(number: int) -> bytes:
+    start = {"type": "content_block_start", "index": number, "content_block": {"type": "text", "text": "a"}}
+    return sse(start, {"type": "content_block_stop", "index": number})
+
+
+def call_block(number: int) -> bytes:
+    call = {"type": "tool_use", "id": f"call_{number}", "name": "a", "input": {}}
+    start = {"type": "content_block_start", "index": number, "content_block": call}
+    return sse(start, {"type": "content_block_stop", "index": number})
+
+
+def summary_part(number: int) -> bytes:
+    delta = {"output_index": 0, "summary_index": number, "delta": "a"}
+    return sse({"type": "response.reasoning_summary_text.delta", **delta})
+
+
+def item(number: int) -> bytes:
+    reasoning_item = {
+        "type": "reasoning",
+        "id": f"rs_{number}",
+        "summary": [{"type": "summary_text", "text": "a"}],
+    }
+    return sse({"type": "response.output_item.done", "output_index": number, "item": reasoning_item})
+
+
+def part(content_part: Any) -> bytes:
+    return sse({"candidates": [{"content": {"parts": [content_part]}}]})
+
+
+def step(delta: Any) -> bytes:
+    return sse({"event_type": "step.delta", "index": 0, "delta": delta})
+
+
+def call_step(number: int) -> bytes:
+    function_call = {"type": "function_call", "id": f"call_{number}", "name": "a", "arguments": {}}
+    start = {"event_type": "step.start", "index": number, "step": function_call}
+    return sse(start, {"event_type": "step.stop", "index": number})
+
+
+def converse(delta: Any) -> bytes:
+    return encode_event("contentBlockDelta", json.dumps({"contentBlockIndex": 0, "delta": delta}).encode())
+
+
+def cohere(type_: str, number: int, message: Any) -> bytes:
+    return sse({"type": type_, "index": number, "delta": {"message": message}})
+
+
+def detail(text: str) -> Any:
+    return {"type": "reasoning.text", "text": text, "index": 0}
+
+
+def call(number: int) -> Any:
+    return {"index": number, "id": f"call_{number}", "function": {"name": "a", "arguments": "{}"}}
+
+
+THINKING_PART = {"type": "thinking", "thinking": [{"type": "text", "text": "a"}]}
+OPEN_STEP = sse({"event_type": "step.start", "index": 0, "step": {"type": "thought"}})
+
+PIECES: list[tuple[str, str, bytes, Callable[[int], bytes]]] = [
+    ("anthropic_messages", "thinking", b"", lambda _: block({"type": "thinking_delta", "thinking": "a"})),
+    ("anthropic_messages", "signature", b"", lambda _: block({"signature": "a"})),
+    ("anthropic_messages", "citations", b"", lambda _: block({"citation": {"url": "a"}})),
+    ("anthropic_messages", "blocks", b"", text_block),
+    ("anthropic_messages", "calls", b"", call_block),
+    ("bedrock_converse", "thinking", b"", lambda _: converse({"reasoningContent": {"text": "a"}})),
+    ("cohere_v2", "thinking", b"", lambda _: cohere("content-delta", 0, {"content": {"thinking": "a"}})),
+    (
+        "cohere_v2",
+        "calls",
+        b"",
+        lambda number: cohere("tool-call-start", number, {"tool_calls": {"id": "a"}}),
+    ),
+    ("gemini", "thoughts", b"", lambda _: part({"text": "a", "thought": True})),
+    ("gemini", "calls", b"", lambda _: part({"functionCall": {"name": "a"}, "thoughtSignature": "a"})),
+    ("gemini_interactions", "summary", OPEN_STEP, lambda _: step({"type": "thought_summary", "text": "a"})),
+    ("gemini_interactions", "calls", b"", call_step),
+    ("ollama", "thinking", b"", lambda _: b'{"message":{"thinking":"a"},"done":false}\n'),
+    ("ollama", "calls", b"", lambda _: b'{"message":{"tool_calls":[{}]},"done":false}\n'),
+    ("openai_chat", "reasoning_content", b"", lambda _: chat({"reasoning_content": "a"})),
+    ("openai_chat", "details", b"", lambda _: chat({"reasoning": "a", "reasoning_details": [detail("a")]})),
+    ("openai_chat", "signatures", b"", lambda _: chat({"reasoning_details": [{"signature": "a"}]})),
+    ("openai_chat", "parts", b"", lambda _: chat({"content": [THINKING_PART]})),
+    ("openai_chat", "content", b"", lambda _: chat({"content": "a <"})),
+    ("openai_chat", "turns", b"", lambda _: chat({"reasoning": "a"}) + chat({"content": "a"})),
+    ("openai_chat", "calls", b"", lambda number: chat({"tool_calls": [call(number)]})),
+    ("openai_responses", "summary parts", b"", summary_part),
+    ("openai_responses", "items", b"", item),
+    ("text", "thought", b"<think>", lambda _: b"a < b </ c\n"),
+]
+
+
+@pytest.mark.parametrize(
+    ("dialect", "head", "piece"),
+    [pytest.param(dialect, head, piece, id=f"{dialect}-{what}") for dialect, what, head, piece in PIECES],
+)
+def test_twice_as_much_takes_twice_as_long(dialect: str, head: bytes, piece: Callable[[int], bytes]) -> None:
+    def work(size: int) -> Callable[[], object]:
+        pieces = [head, *(piece(number) for number in range(size))]
+
+        def run() -> object:
+            reader = Reader(dialect)
+            event_counts = [len(reader.feed(data)) for data in pieces]
+            return event_counts, reader.close()
+
+        return run
+
+    assert_linear(work, SIZE)

@@ -1,0 +1,108 @@
+"""The canonical file: what goes in comes out, and what cannot be a session is refused with its place."""
+
+import json
+from collections.abc import Callable
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.export.sessions import RECORDS, session
+from tests.linear_time import assert_linear
+from tests.view.turns import STOP, answer_events, thought_events
+
+from thinkaloud.canon import BlockEnded, BlockGrew, BlockStarted, Entry, Kind, Refused, TurnStarted
+from thinkaloud.export import SessionRecord, read_json, write_json
+
+STORY = session(TurnStarted("text", "m"), *thought_events(0, "Hm."), *answer_events(1, "Yes."), STOP)
+
+
+@given(RECORDS)
+@settings(deadline=None)
+def test_every_entry_comes_back_as_it_was(record: SessionRecord) -> None:
+    """R050, R137: stamps, seals, pieces and order; the same bytes from the same record."""
+    written = write_json(record)
+    assert read_json(written) == record
+    assert write_json(read_json(written)) == written
+
+
+def test_the_file_is_one_object_that_says_what_it_is() -> None:
+    file = json.loads(write_json(STORY))
+    assert (file["thinkaloud"], file["title"], file["created_ms"]) == (1, "A talk", 5)
+    (exchange,) = file["exchanges"]
+    assert exchange["asked"] == [{"role": "user", "text": "Why?"}]
+    assert [entry["event"]["type"] for entry in exchange["entries"]][:2] == ["turn.started", "block.started"]
+    assert (exchange["model"], exchange["provider"], exchange["prefix"]) == ("m1", "acme", "abc")
+
+
+def changed(**fields: object) -> bytes:
+    return json.dumps(json.loads(write_json(STORY)) | fields).encode()
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "This is not a session of Thinkaloud"),
+        (b"hello", "This is not a session of Thinkaloud"),
+        (b'{"messages":[]}', "missing required field `thinkaloud`"),
+        (b'{"thinkaloud":1}', "missing required field `title`"),
+        (b'{"thinkaloud":1,"title":"\xff"}', "with `thinkaloud`, `title`, `created_ms` and `exchanges`"),
+        (b'{"thinkaloud":1,"deep":' + b"[" * 100_000, "This is not a session of Thinkaloud"),
+        (
+            changed(exchanges=[{"asked": [{"role": "robot"}], "entries": []}]),
+            r"exchanges\[0\].asked\[0\].role",
+        ),
+        (
+            changed(thinkaloud=2),
+            "version 2 of the format, and this Thinkaloud reads up to 1. Bring Thinkaloud",
+        ),
+        (changed(thinkaloud=2, exchanges="other"), "version 2"),
+    ],
+)
+def test_what_is_no_session_is_refused(data: bytes, message: str) -> None:
+    with pytest.raises(Refused, match=message):
+        read_json(data)
+
+
+@pytest.mark.parametrize(
+    ("entries", "message"),
+    [
+        ((Entry(0, BlockEnded(3)),), "entries of exchange 2 tell no story: block 3 has not started"),
+        (
+            (Entry(4, TurnStarted()), Entry(4, BlockGrew(0, "x"))),
+            "exchange 2 tell no story: entry 4 comes after entry 4",
+        ),
+        ((Entry(0, TurnStarted()),), "answer of exchange 2 has no end: .* Wait for it, or stop it"),
+        ((), "answer of exchange 2 has no end"),
+    ],
+)
+def test_an_exchange_that_tells_no_story_is_named(entries: tuple[Entry, ...], message: str) -> None:
+    broken = msgspec.structs.replace(STORY.exchanges[0], entries=entries)
+    record = msgspec.structs.replace(STORY, exchanges=(*STORY.exchanges, broken))
+    with pytest.raises(Refused, match=message):
+        read_json(changed(exchanges=json.loads(msgspec.json.encode(record.exchanges))))
+    with pytest.raises(Refused, match=message):
+        write_json(record)
+
+
+@given(st.binary(max_size=200) | st.tuples(st.integers(0, 2_000), st.binary(max_size=3)))
+def test_damage_is_refused_or_read_but_never_breaks_the_reader(damage: bytes | tuple[int, bytes]) -> None:
+    if isinstance(damage, tuple):
+        at, put = damage
+        whole = write_json(STORY)
+        at %= len(whole)
+        damage = whole[:at] + put + whole[at + 1 :]
+    try:
+        record = read_json(damage)
+    except Refused:
+        return
+    assert read_json(write_json(record)) == record
+
+
+def test_time_grows_with_size() -> None:
+    def work(size: int) -> Callable[[], object]:
+        pieces = [BlockGrew(0, "some words") for _ in range(size)]
+        record = session(TurnStarted(), BlockStarted(0, Kind.TEXT), *pieces, BlockEnded(0), STOP)
+        return lambda: read_json(write_json(record))
+
+    assert_linear(work, 10_000)

@@ -1,0 +1,52 @@
+"""A turn of one is no burden to others: the longest answer is kept without holding up a live stream."""
+
+import asyncio
+import time
+from pathlib import Path
+
+from tests.gateway.gateway_process import GatewayProcess, start_caller
+from tests.gateway.paced_provider import expected
+from tests.gateway.stream_record import StreamConnection, StreamRecord, follow, open_stream
+
+LONG = "r0-c1000-ms0-b1000zh"
+"""A million signs, each of which is a word to search for."""
+ORDINARY = "r9000-c1-ms10"
+MOST_OF_IT = 1 / 3
+"""A stream that waited for the other turn to be kept would wait for nearly all the time that it took."""
+TRIES = 3
+"""What holds up this reader may also be another program on the machine."""
+
+
+def test_a_long_answer_is_kept_without_holding_up_a_neighbour(tmp_path: Path, provider: str) -> None:
+    async def story() -> None:
+        gateway = GatewayProcess(tmp_path, provider)
+        async with start_caller(gateway) as caller:
+            neighbour, near = await caller.start_turn(ORDINARY), StreamRecord()
+            async with open_stream(gateway.url, neighbour, near) as stream:
+                while near.last < 5:
+                    assert await stream.read()
+                shares = []
+                for _ in range(TRIES):
+                    long = StreamRecord()
+                    keeping = asyncio.create_task(follow(gateway.url, await caller.start_turn(LONG), long))
+                    shares.append(await longest_wait(stream, keeping))
+                    await keeping
+                    assert (long.text, long.state) == (expected(LONG), "done")
+                    if shares[-1] < MOST_OF_IT:
+                        return
+            raise AssertionError(f"a neighbour waited for {min(shares):.0%} of the time, at best of {TRIES}")
+
+    asyncio.run(story())
+
+
+async def longest_wait(stream: StreamConnection, other: asyncio.Task[StreamConnection]) -> float:
+    """How much of the time until the other one is over passed between two words of this one, at worst."""
+    gap_s, begun_s = 0.0, time.monotonic()
+    before_s = begun_s
+    while not other.done():
+        assert await stream.read()
+        now_s = time.monotonic()
+        gap_s, before_s = max(gap_s, now_s - before_s), now_s
+    took_s = before_s - begun_s
+    print(f"kept within {took_s:.1f} s; a neighbour's next word took {gap_s * 1000:.0f} ms at worst")
+    return gap_s / took_s

@@ -1,0 +1,717 @@
+"""The body that each provider gets, written out once, to be compared with the provider's own pages."""
+
+import json
+import re
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.context.conversations import (
+    BEDROCK,
+    BOUND,
+    CHAT,
+    CLAUDE,
+    COHERE,
+    DEEPSEEK,
+    GEMINI,
+    GPT,
+    INTERACTIONS,
+    KIMI,
+    MINIMAX,
+    MISTRAL,
+    OLLAMA,
+    OPENROUTER,
+    ROUTES,
+    VLLM,
+    WEATHER,
+    CityCall,
+    answer_from,
+    conversation_of,
+    route,
+    tool_result,
+    user_message,
+)
+
+from thinkaloud.canon import Refused, UnknownDialect
+from thinkaloud.canon.requests import (
+    AssistantMessage,
+    Image,
+    Message,
+    Request,
+    ThinkingParameters,
+    ToolCall,
+    ToolDefinition,
+    ToolMessage,
+    UserMessage,
+)
+from thinkaloud.catalog import Route
+from thinkaloud.context import build
+from thinkaloud.dialects import DIALECTS, build_request
+from thinkaloud.dialects.request import set_at_path
+
+IMAGE = Image("image/png", "aGk=")
+CALL = ToolCall("c1", "get_weather", '{"city": "Lima"}')
+MESSAGES: tuple[Message, ...] = (
+    UserMessage("Look.", (IMAGE,)),
+    AssistantMessage("Checking.", (CALL,)),
+    ToolMessage("c1", "18 C", "get_weather"),
+    UserMessage("And now?"),
+)
+SCHEMA = json.loads(WEATHER.parameters)
+
+
+def json_body(destination: Route, request: Request) -> Any:
+    return json.loads(build_request(destination, request).body)
+
+
+def make_request(destination: Route, *messages: Message, **fields: Any) -> Request:
+    return Request(model=destination.model_id, messages=messages or MESSAGES, **fields)
+
+
+def full_body(destination: Route, **fields: Any) -> Any:
+    return json_body(
+        destination, make_request(destination, system="Be brief.", tools=(WEATHER,), max_tokens=900, **fields)
+    )
+
+
+def test_anthropic_messages() -> None:
+    sent_body = full_body(
+        CLAUDE,
+        ask=ThinkingParameters(mode="enabled", budget_tokens=2048, effort="high", display="summarized"),
+    )
+    assert sent_body == {
+        "model": "claude-opus-4-5",
+        "max_tokens": 900,
+        "system": "Be brief.",
+        "tools": [{"name": "get_weather", "description": "The weather in a city.", "input_schema": SCHEMA}],
+        "thinking": {"type": "enabled", "budget_tokens": 2048, "display": "summarized"},
+        "output_config": {"effort": "high"},
+        "stream": True,
+        "messages": [
+            {
+                "role": "user",
+                "content": [
+                    {
+                        "type": "image",
+                        "source": {"type": "base64", "media_type": "image/png", "data": "aGk="},
+                    },
+                    {"type": "text", "text": "Look."},
+                ],
+            },
+            {
+                "role": "assistant",
+                "content": [
+                    {"type": "text", "text": "Checking."},
+                    {"type": "tool_use", "id": "c1", "name": "get_weather", "input": {"city": "Lima"}},
+                ],
+            },
+            {
+                "role": "user",
+                "content": [
+                    {"type": "tool_result", "tool_use_id": "c1", "content": "18 C"},
+                    {"type": "text", "text": "And now?"},
+                ],
+            },
+        ],
+    }
+
+
+@pytest.mark.parametrize(
+    ("fields", "betas"),
+    [
+        ({"ask": ThinkingParameters(mode="enabled"), "tools": (WEATHER,)}, "interleaved-thinking-2025-05-14"),
+        ({"ask": ThinkingParameters(mode="enabled")}, None),
+        ({"ask": ThinkingParameters(mode="adaptive"), "tools": (WEATHER,)}, None),
+        (
+            {
+                "ask": ThinkingParameters(
+                    mode="adaptive", display="updates", template=(("block_binding", "drop_block"),)
+                )
+            },
+            "thinking-display-updates-2026-08-18,thinking-binding-controls-2026-08-01",
+        ),
+    ],
+)
+def test_anthropic_headers(fields: dict[str, Any], betas: str | None) -> None:
+    sent = build_request(BOUND, make_request(BOUND, **fields))
+    assert sent.path == "/messages"
+    assert sent.headers.get("anthropic-beta") == betas
+    assert (sent.headers["anthropic-version"], sent.headers["content-type"]) == (
+        "2023-06-01",
+        "application/json",
+    )
+
+
+def test_anthropic_binding_is_asked_for_where_a_row_or_caller_says_so() -> None:
+    thinking = ThinkingParameters(mode="adaptive", template=(("block_binding", "drop_block"),))
+    sent_body = json_body(BOUND, make_request(BOUND, ask=thinking))
+    assert sent_body["thinking"] == {
+        "type": "adaptive",
+        "block_binding": {"prefix_mismatch_behavior": "drop_block"},
+    }
+    assert sent_body["max_tokens"] == 16384
+    cloud = json_body(BEDROCK, make_request(BEDROCK, ask=thinking))
+    assert cloud["additionalModelRequestFields"] == {
+        "thinking": sent_body["thinking"],
+        "anthropic_beta": ["thinking-binding-controls-2026-08-01"],
+    }
+
+
+def test_anthropic_demands_a_number_of_tokens() -> None:
+    bare = msgspec.structs.replace(CLAUDE.provider, max_tokens=None, places={})
+    to = msgspec.structs.replace(CLAUDE, provider=bare)
+    assert json_body(to, make_request(to))["max_tokens"] == 8192
+    assert json_body(to, make_request(to, max_tokens=5))["max_tokens"] == 5
+    assert (
+        json_body(to, make_request(to, max_tokens=5, ask=ThinkingParameters(max_tokens=7)))["max_tokens"] == 7
+    )
+
+
+def test_openai_chat() -> None:
+    assert full_body(CHAT, ask=ThinkingParameters(effort="low"), stream=False) == {
+        "model": "gpt-4o",
+        "messages": [
+            {"role": "system", "content": "Be brief."},
+            {
+                "role": "user",
+                "content": [
+                    {"type": "text", "text": "Look."},
+                    {"type": "image_url", "image_url": {"url": "data:image/png;base64,aGk="}},
+                ],
+            },
+            {
+                "role": "assistant",
+                "content": "Checking.",
+                "tool_calls": [
+                    {
+                        "id": "c1",
+                        "type": "function",
+                        "function": {"name": "get_weather", "arguments": '{"city": "Lima"}'},
+                    }
+                ],
+            },
+            {"role": "tool", "tool_call_id": "c1", "content": "18 C"},
+            {"role": "user", "content": "And now?"},
+        ],
+        "tools": [
+            {
+                "type": "function",
+                "function": {
+                    "name": "get_weather",
+                    "description": "The weather in a city.",
+                    "parameters": SCHEMA,
+                },
+            }
+        ],
+        "reasoning_effort": "low",
+        "max_completion_tokens": 900,
+        "stream": False,
+    }
+
+
+@pytest.mark.parametrize(
+    ("to", "parameters", "told"),
+    [
+        (OPENROUTER, ThinkingParameters(budget_tokens=2000), {"reasoning": {"max_tokens": 2000}}),
+        (
+            OPENROUTER,
+            ThinkingParameters(effort="high", toggle=True),
+            {"reasoning": {"effort": "high", "enabled": True}},
+        ),
+        (
+            DEEPSEEK,
+            ThinkingParameters(mode="enabled", effort="max"),
+            {"thinking": {"type": "enabled"}, "reasoning_effort": "max"},
+        ),
+        (KIMI, ThinkingParameters(mode="disabled"), {"thinking": {"type": "disabled"}}),
+        (MINIMAX, ThinkingParameters(mode="disabled", effort="high"), {"thinking": {"type": "disabled"}}),
+        (
+            route("dashscope/qwen3-32b"),
+            ThinkingParameters(toggle=False, budget_tokens=0),
+            {"enable_thinking": False, "thinking_budget": 0},
+        ),
+        (
+            VLLM,
+            ThinkingParameters(template=(("enable_thinking", False),)),
+            {"chat_template_kwargs": {"enable_thinking": False}},
+        ),
+        (CHAT, ThinkingParameters(template=(("x", True),), level="low", notes=("said",)), {}),
+        (OLLAMA, ThinkingParameters(toggle=True), {"think": True}),
+        (OLLAMA, ThinkingParameters(effort="high"), {"think": "high"}),
+        (
+            COHERE,
+            ThinkingParameters(mode="enabled", budget_tokens=500),
+            {"thinking": {"type": "enabled", "token_budget": 500}},
+        ),
+    ],
+)
+def test_what_is_asked_goes_where_the_row_says(
+    to: Route, parameters: ThinkingParameters, expected: dict[str, Any]
+) -> None:
+    """R042, R043: each provider's own field, and nothing that it does not know."""
+    plain, thinking = json_body(to, make_request(to)), json_body(to, make_request(to, ask=parameters))
+    assert {name: value for name, value in thinking.items() if name not in plain} == expected
+
+
+def test_reasoning_goes_back_in_its_field() -> None:
+    """R059."""
+    turn = AssistantMessage("", (CALL,), "", "reasoning_content")
+    sent_body = json_body(DEEPSEEK, make_request(DEEPSEEK, UserMessage("Hi"), turn, ToolMessage("c1", "x")))
+    assert sent_body["messages"][1]["reasoning_content"] == ""
+    local = json_body(
+        OLLAMA, make_request(OLLAMA, UserMessage("Hi"), AssistantMessage("a", (), "Hm.", "thinking"))
+    )
+    assert local["messages"][1] == {"role": "assistant", "content": "a", "thinking": "Hm."}
+
+
+def test_mistral_counts_unasked_and_wants_short_ids() -> None:
+    sent_body = json_body(MISTRAL, make_request(MISTRAL))
+    assert "stream_options" not in sent_body
+    assert json_body(CHAT, make_request(CHAT))["stream_options"] == {"include_usage": True}
+    call_id = sent_body["messages"][1]["tool_calls"][0]["id"]
+    assert re.fullmatch("[a-z0-9]{9}", call_id)
+    assert sent_body["messages"][2]["tool_call_id"] == call_id
+
+
+def test_a_signature_travels_on_its_call_in_chat() -> None:
+    call = msgspec.structs.replace(CALL, signature="sig")
+    sent_body = json_body(CHAT, make_request(CHAT, UserMessage("Hi"), AssistantMessage("", (call,))))
+    assert sent_body["messages"][1]["tool_calls"][0]["extra_content"] == {
+        "google": {"thought_signature": "sig"}
+    }
+
+
+def test_openai_responses() -> None:
+    """R007, K11: nothing is stored there, and the payload of every thought is asked for."""
+    assert full_body(GPT, ask=ThinkingParameters(effort="high", display="auto"), tool_choice="auto") == {
+        "model": "gpt-5",
+        "input": [
+            {"role": "system", "content": "Be brief."},
+            {
+                "role": "user",
+                "content": [
+                    {"type": "input_text", "text": "Look."},
+                    {"type": "input_image", "image_url": "data:image/png;base64,aGk=", "detail": "auto"},
+                ],
+            },
+            {"role": "assistant", "content": "Checking."},
+            {
+                "type": "function_call",
+                "call_id": "c1",
+                "name": "get_weather",
+                "arguments": '{"city": "Lima"}',
+            },
+            {"type": "function_call_output", "call_id": "c1", "output": "18 C"},
+            {"role": "user", "content": "And now?"},
+        ],
+        "store": False,
+        "include": ["reasoning.encrypted_content"],
+        "tools": [
+            {
+                "type": "function",
+                "name": "get_weather",
+                "description": "The weather in a city.",
+                "parameters": SCHEMA,
+                "strict": False,
+            }
+        ],
+        "tool_choice": "auto",
+        "reasoning": {"effort": "high", "summary": "auto"},
+        "max_output_tokens": 900,
+        "stream": True,
+    }
+
+
+def test_gemini() -> None:
+    """R009."""
+    sent = build_request(
+        GEMINI,
+        make_request(
+            GEMINI,
+            system="Be brief.",
+            tools=(WEATHER,),
+            ask=ThinkingParameters(level="high", display="include"),
+        ),
+    )
+    assert sent.path == f"/models/{GEMINI.model_id}:streamGenerateContent?alt=sse"
+    assert json.loads(sent.body) == {
+        "systemInstruction": {"parts": [{"text": "Be brief."}]},
+        "tools": [
+            {
+                "functionDeclarations": [
+                    {
+                        "name": "get_weather",
+                        "description": "The weather in a city.",
+                        "parametersJsonSchema": SCHEMA,
+                    }
+                ]
+            }
+        ],
+        "generationConfig": {"thinkingConfig": {"thinkingLevel": "high", "includeThoughts": True}},
+        "contents": [
+            {
+                "role": "user",
+                "parts": [{"inlineData": {"mimeType": "image/png", "data": "aGk="}}, {"text": "Look."}],
+            },
+            {
+                "role": "model",
+                "parts": [
+                    {"text": "Checking."},
+                    {
+                        "functionCall": {"id": "c1", "name": "get_weather", "args": {"city": "Lima"}},
+                        "thoughtSignature": "skip_thought_signature_validator",
+                    },
+                ],
+            },
+            {
+                "role": "user",
+                "parts": [
+                    {
+                        "functionResponse": {
+                            "id": "c1",
+                            "name": "get_weather",
+                            "response": {"output": "18 C"},
+                        }
+                    },
+                    {"text": "And now?"},
+                ],
+            },
+        ],
+    }
+    unstreamed = build_request(GEMINI, make_request(GEMINI, stream=False, max_tokens=5))
+    assert unstreamed.path.endswith(":generateContent")
+    assert json.loads(unstreamed.body)["generationConfig"] == {"maxOutputTokens": 5}
+
+
+def test_gemini_marks_calls_that_no_signature_came_with() -> None:
+    """The first call of each step; one that came signed keeps its signature."""
+    other = ToolCall("c2", "get_weather", "{}")
+    signed = ToolCall("c3", "get_weather", "{}", "sig")
+    loop = (
+        UserMessage("Hi"),
+        AssistantMessage("", (CALL, other)),
+        ToolMessage("c1", "x", failed=True),
+        ToolMessage("", "y"),
+        AssistantMessage("", (signed,)),
+        ToolMessage("c3", "z"),
+        AssistantMessage(verbatim='{"role":"model","parts":[]}'),
+    )
+    contents = json_body(GEMINI, make_request(GEMINI, *loop))["contents"]
+    markers = [part.get("thoughtSignature") for content in contents for part in content["parts"]]
+    assert markers == [None, "skip_thought_signature_validator", None, None, None, "sig", None]
+    assert contents[2]["parts"][0]["functionResponse"]["response"] == {"error": "x"}
+    assert "id" not in contents[2]["parts"][1]["functionResponse"]
+    lax = msgspec.structs.replace(GEMINI, replay=MISTRAL.replay)
+    assert "skip_thought" not in json.dumps(json_body(lax, make_request(lax, *loop)))
+
+
+def test_gemini_interactions() -> None:
+    assert full_body(INTERACTIONS, tool_choice="required") == {
+        "model": GEMINI.model_id,
+        "system_instruction": "Be brief.",
+        "store": False,
+        "stream": True,
+        "generation_config": {"tool_choice": "any", "max_output_tokens": 900},
+        "tools": [
+            {
+                "type": "function",
+                "name": "get_weather",
+                "description": "The weather in a city.",
+                "parameters": SCHEMA,
+            }
+        ],
+        "input": [
+            {
+                "type": "user_input",
+                "content": [
+                    {"type": "image", "data": "aGk=", "mime_type": "image/png"},
+                    {"type": "text", "text": "Look."},
+                ],
+            },
+            {"type": "model_output", "content": [{"type": "text", "text": "Checking."}]},
+            {"type": "function_call", "id": "c1", "name": "get_weather", "arguments": {"city": "Lima"}},
+            {"type": "function_result", "call_id": "c1", "name": "get_weather", "result": "18 C"},
+            {"type": "user_input", "content": [{"type": "text", "text": "And now?"}]},
+        ],
+    }
+
+
+def test_ollama() -> None:
+    """R010."""
+    assert full_body(OLLAMA, ask=ThinkingParameters(toggle=True)) == {
+        "model": "qwen3:8b",
+        "messages": [
+            {"role": "system", "content": "Be brief."},
+            {"role": "user", "content": "Look.", "images": ["aGk="]},
+            {
+                "role": "assistant",
+                "content": "Checking.",
+                "tool_calls": [
+                    {"id": "c1", "function": {"name": "get_weather", "arguments": {"city": "Lima"}}}
+                ],
+            },
+            {"role": "tool", "tool_name": "get_weather", "content": "18 C", "tool_call_id": "c1"},
+            {"role": "user", "content": "And now?"},
+        ],
+        "tools": json_body(CHAT, make_request(CHAT, tools=(WEATHER,)))["tools"],
+        "think": True,
+        "options": {"num_predict": 900},
+        "stream": True,
+    }
+    assert "tools" not in full_body(OLLAMA, tool_choice="none")
+
+
+def test_bedrock_converse() -> None:
+    sent = build_request(
+        BEDROCK,
+        make_request(
+            BEDROCK,
+            system="Be brief.",
+            tools=(WEATHER,),
+            ask=ThinkingParameters(mode="enabled", budget_tokens=2048),
+        ),
+    )
+    assert sent.path == "/model/us.anthropic.claude-opus-4-5-20251101-v1%3A0/converse-stream"
+    assert json.loads(sent.body) == {
+        "system": [{"text": "Be brief."}],
+        "toolConfig": {
+            "tools": [
+                {
+                    "toolSpec": {
+                        "name": "get_weather",
+                        "description": "The weather in a city.",
+                        "inputSchema": {"json": SCHEMA},
+                    }
+                }
+            ]
+        },
+        "additionalModelRequestFields": {
+            "thinking": {"type": "enabled", "budget_tokens": 2048},
+            "anthropic_beta": ["interleaved-thinking-2025-05-14"],
+        },
+        "messages": [
+            {
+                "role": "user",
+                "content": [{"image": {"format": "png", "source": {"bytes": "aGk="}}}, {"text": "Look."}],
+            },
+            {
+                "role": "assistant",
+                "content": [
+                    {"text": "Checking."},
+                    {"toolUse": {"toolUseId": "c1", "name": "get_weather", "input": {"city": "Lima"}}},
+                ],
+            },
+            {
+                "role": "user",
+                "content": [
+                    {
+                        "toolResult": {
+                            "toolUseId": "c1",
+                            "content": [{"text": "18 C"}],
+                            "status": "success",
+                        }
+                    },
+                    {"text": "And now?"},
+                ],
+            },
+        ],
+    }
+    bare = make_request(
+        BEDROCK, UserMessage("Hi"), tools=(ToolDefinition("now"),), stream=False, max_tokens=5
+    )
+    assert build_request(BEDROCK, bare).path.endswith("/converse")
+    assert "description" not in json_body(BEDROCK, bare)["toolConfig"]["tools"][0]["toolSpec"]
+    assert json_body(BEDROCK, bare)["inferenceConfig"] == {"maxTokens": 5}
+
+
+def test_cohere_v2() -> None:
+    assert full_body(COHERE)["messages"] == [
+        {"role": "system", "content": "Be brief."},
+        {
+            "role": "user",
+            "content": [
+                {"type": "text", "text": "Look."},
+                {"type": "image_url", "image_url": {"url": "data:image/png;base64,aGk="}},
+            ],
+        },
+        {
+            "role": "assistant",
+            "content": "Checking.",
+            "tool_calls": [
+                {
+                    "id": "c1",
+                    "type": "function",
+                    "function": {"name": "get_weather", "arguments": '{"city": "Lima"}'},
+                }
+            ],
+        },
+        {"role": "tool", "tool_call_id": "c1", "content": "18 C"},
+        {"role": "user", "content": "And now?"},
+    ]
+    spoken = json_body(COHERE, make_request(COHERE, UserMessage("Hi"), AssistantMessage("Hello.")))
+    assert spoken["messages"][1] == {"role": "assistant", "content": "Hello."}
+    silent = json_body(COHERE, make_request(COHERE, UserMessage("Hi"), AssistantMessage("", (CALL,))))
+    assert "content" not in silent["messages"][1]
+
+
+@pytest.mark.parametrize(
+    ("to", "choice", "expected"),
+    [
+        (CLAUDE, "", None),
+        (CLAUDE, "auto", {"type": "auto"}),
+        (CLAUDE, "required", {"type": "any"}),
+        (CLAUDE, "get_weather", {"type": "tool", "name": "get_weather"}),
+        (CHAT, "", None),
+        (CHAT, "required", "required"),
+        (CHAT, "get_weather", {"type": "function", "function": {"name": "get_weather"}}),
+        (GPT, "", None),
+        (GPT, "none", "none"),
+        (GPT, "get_weather", {"type": "function", "name": "get_weather"}),
+        (COHERE, "auto", None),
+        (COHERE, "none", "NONE"),
+        (COHERE, "required", "REQUIRED"),
+    ],
+)
+def test_a_choice_of_tools(to: Route, choice: str, expected: object) -> None:
+    assert full_body(to, tool_choice=choice).get("tool_choice") == expected
+
+
+@pytest.mark.parametrize(
+    ("to", "place", "choice", "expected"),
+    [
+        (GEMINI, "toolConfig", "none", {"functionCallingConfig": {"mode": "NONE"}}),
+        (
+            GEMINI,
+            "toolConfig",
+            "get_weather",
+            {"functionCallingConfig": {"mode": "ANY", "allowedFunctionNames": ["get_weather"]}},
+        ),
+        (
+            INTERACTIONS,
+            "generation_config",
+            "get_weather",
+            {
+                "tool_choice": {"allowed_tools": {"mode": "any", "tools": ["get_weather"]}},
+                "max_output_tokens": 900,
+            },
+        ),
+    ],
+)
+def test_a_choice_of_tools_elsewhere(to: Route, place: str, choice: str, expected: object) -> None:
+    assert full_body(to, tool_choice=choice)[place] == expected
+
+
+def test_a_choice_of_tools_at_bedrock() -> None:
+    chosen = [full_body(BEDROCK, tool_choice=choice)["toolConfig"]["toolChoice"] for choice in ("auto", "t")]
+    assert chosen == [{"auto": {}}, {"tool": {"name": "t"}}]
+
+
+PDF = UserMessage("See.", (Image("application/pdf", "x"),))
+NO_OBJECT = AssistantMessage("", (ToolCall("c", "t", "{"),))
+
+
+@pytest.mark.parametrize(
+    ("to", "request_fields", "says"),
+    [
+        (OLLAMA, {"tool_choice": "required"}, "ollama cannot be made to call a tool"),
+        (COHERE, {"tool_choice": "t"}, "not 't' by name. Nothing was sent. Say \"required\""),
+        (BEDROCK, {"tool_choice": "none"}, "cannot be kept from calling the tools"),
+        (CLAUDE, {"messages": (PDF,)}, "takes no picture of type 'application/pdf'.*one of: jpeg, png"),
+        (BEDROCK, {"messages": (PDF,)}, "bedrock_converse takes no picture"),
+        (CLAUDE, {"messages": (NO_OBJECT,)}, "t is not JSON: '{'. Nothing was sent"),
+        (CHAT, {"messages": (AssistantMessage(verbatim="{"),)}, "own message is not JSON"),
+    ],
+)
+def test_what_cannot_be_said_is_refused(to: Route, request_fields: dict[str, Any], error_text: str) -> None:
+    fields = {"model": to.model_id, "messages": MESSAGES, "tools": (WEATHER,), **request_fields}
+    with pytest.raises(Refused, match=error_text):
+        build_request(to, Request(**fields))
+
+
+def test_raw_text_is_not_asked() -> None:
+    to = msgspec.structs.replace(CHAT, provider=msgspec.structs.replace(CHAT.provider, dialect="text"))
+    with pytest.raises(UnknownDialect, match=r"in the dialect 'text' of openai-chat. Use one of: anthropic"):
+        build_request(to, make_request(to))
+    assert sum(dialect.build_request is not None for dialect in DIALECTS.values()) == 8
+
+
+@pytest.mark.parametrize("to", ROUTES, ids=lambda to: f"{to.provider.name}-{to.provider.dialect}")
+def test_user_messages_in_a_row_are_one(to: Route) -> None:
+    sent_bytes = build_request(
+        to, make_request(to, UserMessage("One."), UserMessage("", (IMAGE,)), UserMessage("Two."))
+    ).body
+    assert b"One.\\n\\nTwo." in sent_bytes
+    assert sent_bytes.count(b'"user') == 1
+
+
+@pytest.mark.parametrize(
+    "to", [CLAUDE, BEDROCK, GEMINI, INTERACTIONS], ids=lambda to: str(to.provider.dialect)
+)
+def test_a_picture_needs_no_words(to: Route) -> None:
+    assert b'"text"' not in build_request(to, make_request(to, UserMessage("", (IMAGE,)))).body
+
+
+@pytest.mark.parametrize("to", [CHAT, GPT], ids=lambda to: str(to.provider.dialect))
+def test_a_picture_needs_no_words_in_parts(to: Route) -> None:
+    assert b"text" not in build_request(to, make_request(to, UserMessage("", (IMAGE,)), stream=False)).body
+
+
+@pytest.mark.parametrize("to", [CLAUDE, BEDROCK, INTERACTIONS], ids=lambda to: str(to.provider.dialect))
+def test_a_tool_that_failed_says_so(to: Route) -> None:
+    sent_bytes = build_request(
+        to, make_request(to, *MESSAGES[:2], ToolMessage("c1", "", "get_weather", failed=True))
+    ).body
+    assert b'"is_error":true' in sent_bytes or b'"status":"error"' in sent_bytes
+
+
+def test_ids_of_other_providers_are_made_to_fit() -> None:
+    """Kimi's ids hold dots and colons, which Claude refuses; call and result change together."""
+    call = ToolCall("functions.get_weather:0", "get_weather", "{}")
+    sent_body = json_body(
+        CLAUDE, make_request(CLAUDE, AssistantMessage("", (call,)), ToolMessage(call.call_id, "x"))
+    )
+    used, answered = (
+        sent_body["messages"][0]["content"][0]["id"],
+        sent_body["messages"][1]["content"][0]["tool_use_id"],
+    )
+    assert used == answered
+    assert re.fullmatch("[a-z0-9]{24}", used)
+    native = AssistantMessage(verbatim='{"role":"assistant","content":[]}')
+    native_body = json_body(CLAUDE, make_request(CLAUDE, native, ToolMessage(call.call_id, "x")))
+    assert native_body["messages"][1]["content"][0]["tool_use_id"] == call.call_id
+
+
+def test_a_place_that_is_taken_is_a_fault_of_the_row() -> None:
+    with pytest.raises(AssertionError, match=r"a of a\.b holds a value already"):
+        set_at_path({"a": 1}, "a.b", 2)
+
+
+strange = st.text(min_size=1)
+
+
+@given(st.sampled_from(ROUTES), strange, strange, st.text(), st.booleans())
+def test_any_text_makes_a_sound_body(to: Route, text: str, call_id: str, answered: str, stream: bool) -> None:
+    call = ToolCall(call_id, "t", json.dumps({"x": text}))
+    messages = (UserMessage(text), AssistantMessage(answered, (call,)), ToolMessage(call_id, text, "t"))
+    sent = build_request(to, make_request(to, *messages, system=text, stream=stream))
+    sent_body = json.loads(sent.body)
+    assert sent_body.get("stream", stream) is stream
+    assert {text, answered} - {""} <= strings(sent_body)
+
+
+def strings(value: object) -> set[str]:
+    if isinstance(value, dict):
+        return {text for inner in value.values() for text in strings(inner)}
+    if isinstance(value, list):
+        return {text for inner in value for text in strings(inner)}
+    return {value} if isinstance(value, str) else set()
+
+
+def test_a_turn_goes_out_as_it_came_in() -> None:
+    """The spaces and the order of keys that a provider chose are kept."""
+    turn = answer_from(CLAUDE, "Hm.", "Hi.", [CityCall("c1", "Lima")])
+    assert turn.turn.message is not None
+    sent = build_request(CLAUDE, build(conversation_of(user_message(), turn, tool_result()), CLAUDE).request)
+    assert turn.turn.message.payload.encode() in sent.body

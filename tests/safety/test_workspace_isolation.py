@@ -1,0 +1,54 @@
+"""Three users in two workspaces do everything over HTTP; nobody ever sees or changes what is not theirs."""
+
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis.stateful import run_state_machine_as_test as run_machine
+from tests.safety.gateway_under_test import GatewayUnderTest, run_gateway
+from tests.safety.workspace_machine import WorkspaceMachine
+
+
+@pytest.fixture(scope="module")
+def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GatewayUnderTest]:
+    with run_gateway(tmp_path_factory.mktemp("foreigners")) as gateway:
+        yield gateway
+
+
+OWN_OR_NOT = (
+    "rename",
+    "delete",
+    "ask",
+    "cancel",
+    "read a turn",
+    "read a session",
+    "export",
+    "change an agent",
+    "look at an agent",
+    "delete an agent",
+    "use an agent",
+)
+EXPECTED_ACTIONS = {
+    *(f"{name}, {ownership}" for name in OWN_OR_NOT for ownership in ("own", "foreign")),
+    *("bring a file", "found something", "go on with a cursor"),
+    *("call an agent, foreign", "go elsewhere, foreign"),
+}
+"""What the stories must have tried, all together, to prove anything."""
+LIMITS = settings(
+    max_examples=12,
+    stateful_step_count=30,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    phases=[Phase.generate],  # to make a failing story shorter takes minutes over HTTP
+    report_multiple_bugs=False,
+    suppress_health_check=list(HealthCheck),
+)
+
+
+def test_nobody_sees_or_changes_what_is_not_theirs(gateway: GatewayUnderTest) -> None:
+    """S6, S7: streams, sessions, turns, agents, search, files, preferences and cursors of three users."""
+    WorkspaceMachine.gateway = gateway
+    WorkspaceMachine.action_counts.clear()
+    run_machine(WorkspaceMachine, settings=LIMITS)
+    assert {name for name, times in WorkspaceMachine.action_counts.items() if times} == EXPECTED_ACTIONS

@@ -1,0 +1,443 @@
+"""Three users in two workspaces and all that they do over HTTP, beside a model of what must come of it.
+
+The model is plain Python: who made what, and where. Ids, cursors and files go from hand to hand; with those
+of somebody else one gets exactly what one gets with ids that never were. After each step everybody looks.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import count, cycle
+from typing import Any, ClassVar
+from urllib.parse import urlencode
+
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from tests.safety.gateway_under_test import (
+    CREDENTIAL_HEADERS,
+    ENDLESS_PROMPT,
+    JSON,
+    MODEL,
+    NOW_MS,
+    GatewayUnderTest,
+    HttpResponse,
+)
+
+from thinkaloud.store import ids, users
+
+USERS = ("ana", "ben", "eve")
+WORKSPACES = ("red", "blue")
+WORDS = ("plum", "pear", "quince", "medlar")
+MEMBERS = [
+    (user, workspace) for user in USERS for workspace in WORKSPACES if (user, workspace) != ("eve", "red")
+]
+"""Eve is in one of the workspaces only."""
+EVERYWHERE = "prompts,answers,tools,thoughts"
+SCOPE_BY_KIND = {"prompt": "prompts", "answer": "answers", "thought": "thoughts"}
+
+LIST_PATHS = ("/api/sessions?", "/api/agents?", f"/api/search?q={WORDS[0]}&scope={EVERYWHERE}&")
+
+Member = tuple[str, str]
+members = st.sampled_from(MEMBERS)
+Draw = Callable[[st.SearchStrategy[Any]], Any]
+words = st.sampled_from(WORDS)
+numbers = count()
+
+
+@dataclass
+class KnownSession:
+    """What the model knows of a session."""
+
+    owner: Member
+    title: str
+    turns: dict[str, str] = field(default_factory=dict)
+    """Ids and states."""
+    texts: set[tuple[str, str]] = field(default_factory=set)
+    """Kinds of text, and words in them."""
+
+    @property
+    def running(self) -> bool:
+        return "running" in self.turns.values()
+
+
+@dataclass
+class KnownAgent:
+    """What the model knows of an agent."""
+
+    owner: Member
+    name: str
+
+
+class WorkspaceMachine(RuleBasedStateMachine):
+    """Everybody's doings; `ground` is set by the test.
+
+    One rule draws what is done: rules of their own would each be switched off in some of the stories.
+    """
+
+    gateway: GatewayUnderTest
+    action_counts: ClassVar[Counter[str]] = Counter()
+    """What was done in all stories together: by the owner, and by somebody else."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sessions: dict[str, KnownSession] = {}
+        self.agents: dict[str, KnownAgent] = {}
+        self.languages: dict[Member, str] = {}
+        self.headers: dict[Member, list[tuple[str, str]]] = {}
+        self.sessions_seen: list[str] = []
+        self.turns_seen: list[str] = []
+        self.agents_seen: list[str] = []
+        self.files: list[bytes] = []
+        self._create_members()
+        for member, word in zip(MEMBERS, cycle(WORDS)):  # so that everybody has something to lose
+            self._import_texts(member, word, word, word)
+            self._create_agent(member, word)
+        path = f"/api/sessions/{self.sessions_seen[0]}/export?format=json"
+        self.files.append(self.request(MEMBERS[0], "GET", path).body)
+
+    @rule(data=st.data())
+    def step(self, data: st.DataObject) -> None:
+        name = data.draw(st.sampled_from(ACTIONS))
+        getattr(self, name)(data.draw)
+
+    def _create_members(self) -> None:
+        """New people each time, in a gateway that keeps those of the times before."""
+        number = next(numbers)
+        for user, form in zip(USERS, ("bearer", "x-api-key", "bearer"), strict=True):
+            first = next(workspace for name, workspace in MEMBERS if name == user)
+            person = self.gateway.create_person(f"{user}-{number}", f"{first}-{number}")
+            for workspace in (workspace for name, workspace in MEMBERS if name == user):
+                member = self._join_workspace(person.owner.user, f"{workspace}-{number}")
+                self.headers[user, workspace] = [
+                    CREDENTIAL_HEADERS[form](person.secret),
+                    ("Thinkaloud-Workspace", member),
+                ]
+
+    def _join_workspace(self, user: int, workspace: str) -> str:
+        return self.gateway.write(lambda conn: users.add_member(conn, user, workspace, NOW_MS)).id
+
+    def request(self, member: Member, method: str, path: str, body: Any = None) -> HttpResponse:
+        return self.gateway.request(method, path, body, self.headers[member])
+
+    def about(self, draw: Draw, names: list[str], action: str) -> tuple[Member, str, bool]:
+        """Somebody, an id that was seen, and whether it names something of theirs; half the time it does."""
+        name = draw(st.sampled_from(names))
+        known_session = self.sessions.get(name) or self._session_of_turn(name)
+        known_resource = known_session or self.agents.get(name)
+        member = known_resource.owner if known_resource is not None and draw(st.booleans()) else draw(members)
+        owned = known_resource is not None and known_resource.owner == member
+        self.action_counts[f"{action}, {'own' if owned else 'foreign'}"] += 1
+        return member, name, owned
+
+    def _session_of_turn(self, turn: str) -> KnownSession | None:
+        return next(
+            (known_session for known_session in self.sessions.values() if turn in known_session.turns), None
+        )
+
+    def check_refused(self, member: Member, method: str, path: str, name: str, body: Any = None) -> None:
+        """The answer about somebody else's is to the letter the one about what never was."""
+        response = self.request(member, method, path.format(name), body)
+        unknown_response = self.request(member, method, path.format(ids.new(name.partition("_")[0])), body)
+        assert (response.status, response.body) == (404, unknown_response.body)
+        assert response.headers | {"date": ""} == unknown_response.headers | {"date": ""}
+
+    def create(self, draw: Draw) -> None:
+        member, title = draw(members), draw(words)
+        response = self.request(member, "POST", "/api/sessions", {"title": title, "model": MODEL})
+        assert response.status == 201
+        self._add_session(response.json["id"], KnownSession(member, title))
+
+    def _add_session(self, session: str, known_session: KnownSession) -> None:
+        assert session not in self.sessions_seen
+        self.sessions[session] = known_session
+        self.sessions_seen.append(session)
+        self.turns_seen += known_session.turns
+
+    def rename(self, draw: Draw) -> None:
+        member, session, owned = self.about(draw, self.sessions_seen, "rename")
+        body = {"title": draw(words)}
+        if not owned:
+            return self.check_refused(member, "PATCH", "/api/sessions/{}", session, body)
+        assert self.request(member, "PATCH", f"/api/sessions/{session}", body).status == 200
+        self.sessions[session].title = body["title"]
+        return None
+
+    def delete(self, draw: Draw) -> None:
+        member, session, owned = self.about(draw, self.sessions_seen, "delete")
+        if not owned:
+            return self.check_refused(member, "DELETE", "/api/sessions/{}", session)
+        response = self.request(member, "DELETE", f"/api/sessions/{session}")
+        assert response.status == (409 if self.sessions[session].running else 204)
+        if response.status == 204:
+            del self.sessions[session]
+        return None
+
+    def ask_model(self, draw: Draw) -> None:
+        """A thought and an answer; or what goes on until somebody stops it."""
+        member, session, owned = self.about(draw, self.sessions_seen, "ask")
+        texts = draw(st.tuples(words, words) | st.none())
+        prompt = json.dumps({"thinking": texts[0], "text": texts[1]}) if texts else ENDLESS_PROMPT
+        body = {"prompt": prompt, "model": MODEL}
+        if not owned:
+            return self.check_refused(member, "POST", "/api/sessions/{}/turns", session, body)
+        known_session = self.sessions[session]
+        # The same keys in everybody's sessions: they lead to nobody else's turn.
+        sent_headers = [*self.headers[member], ("Idempotency-Key", f"key-{len(known_session.turns)}")]
+        response = self.gateway.request("POST", f"/api/sessions/{session}/turns", body, sent_headers)
+        assert response.status == (409 if known_session.running else 202)
+        if response.status == 202:
+            turn = str(response.json["id"])
+            self.turns_seen.append(turn)
+            known_session.turns[turn] = "done" if texts else "running"
+            if texts is not None:
+                assert b"event: end" in self.request(member, "GET", f"/api/turns/{turn}/events").body
+                known_session.texts |= {("prompt", word) for word in texts} | {
+                    ("thought", texts[0]),
+                    ("answer", texts[1]),
+                }
+        return None
+
+    def cancel(self, draw: Draw) -> None:
+        member, turn, owned = self.about(draw, self.turns_seen, "cancel")
+        if not owned:
+            return self.check_refused(member, "POST", "/api/turns/{}/cancel", turn)
+        known_session = self._session_of_turn(turn)
+        assert known_session is not None
+        response = self.request(member, "POST", f"/api/turns/{turn}/cancel")
+        assert response.status == (202 if known_session.turns[turn] == "running" else 200)
+        if response.status == 202:
+            known_session.turns[turn] = "cancelled"
+        return None
+
+    def read_turn(self, draw: Draw) -> None:
+        member, turn, owned = self.about(draw, self.turns_seen, "read a turn")
+        if not owned:
+            for path in ("/api/turns/{}", "/api/turns/{}/events", "/api/turns/{}/events?after=0"):
+                self.check_refused(member, "GET", path, turn)
+            return
+        known_session = self._session_of_turn(turn)
+        assert known_session is not None
+        assert self.request(member, "GET", f"/api/turns/{turn}").json["state"] == known_session.turns[turn]
+        if known_session.turns[turn] != "running":
+            assert b"event: end" in self.request(member, "GET", f"/api/turns/{turn}/events").body
+
+    def read_session(self, draw: Draw) -> None:
+        member, session, owned = self.about(draw, self.sessions_seen, "read a session")
+        if not owned:
+            self.check_refused(member, "GET", "/api/sessions/{}", session)
+            self.check_refused(member, "GET", "/api/sessions/{}/messages", session)
+            return
+        known_session = self.sessions[session]
+        session_body = self.request(member, "GET", f"/api/sessions/{session}").json
+        assert session_body["title"] == known_session.title
+        assert {turn["id"]: turn["state"] for turn in session_body["turns"]} == known_session.turns
+        messages = self.request(member, "GET", f"/api/sessions/{session}/messages").json["items"]
+        assert {message["turn"] for message in messages} == set(known_session.turns)
+
+    def export(self, draw: Draw) -> None:
+        member, session, owned = self.about(draw, self.sessions_seen, "export")
+        form = draw(st.sampled_from(["text", "markdown", "json"]))
+        if not owned:
+            return self.check_refused(member, "GET", "/api/sessions/{}/export?format=" + form, session)
+        response = self.request(member, "GET", f"/api/sessions/{session}/export?format={form}")
+        assert response.status == 200
+        if form == "json":
+            self.files.append(response.body)
+        return None
+
+    def import_texts(self, draw: Draw) -> None:
+        self._import_texts(draw(members), draw(words), draw(words), draw(words))
+
+    def _import_texts(self, member: Member, prompt: str, thought: str, answer: str) -> None:
+        session, turn = self.gateway.import_session(self.headers[member], "brought", prompt, thought, answer)
+        texts = {("prompt", prompt), ("thought", thought), ("answer", answer)}
+        self._add_session(session, KnownSession(member, "brought", {turn: "done"}, texts))
+
+    def import_file(self, draw: Draw) -> None:
+        """A file that another gave away makes a session of one's own, and leads back to nothing."""
+        self.action_counts["bring a file"] += 1
+        member, file_content = draw(members), draw(st.sampled_from(self.files))
+        response = self.gateway.request("POST", "/api/import", file_content, [*self.headers[member], JSON])
+        assert response.status == 201
+        session = str(response.json["id"])
+        turns = self.request(member, "GET", f"/api/sessions/{session}").json["turns"]
+        states = {str(turn["id"]): str(turn["state"]) for turn in turns}
+        assert not set(states).intersection(self.turns_seen)
+        self._add_session(
+            session,
+            KnownSession(
+                member, response.json["title"], states, _texts_of(json.loads(file_content)["exchanges"])
+            ),
+        )
+
+    def search(self, draw: Draw) -> None:
+        member, word, kind = draw(members), draw(words), draw(st.sampled_from(sorted(SCOPE_BY_KIND)))
+        query = urlencode({"q": word, "scope": SCOPE_BY_KIND[kind], "limit": 200})
+        hits = self.request(member, "GET", f"/api/search?{query}").json["items"]
+        expected = {
+            name
+            for name, known_session in self.sessions.items()
+            if known_session.owner == member and (kind, word) in known_session.texts
+        }
+        assert {hit["session"] for hit in hits} == expected
+        self.action_counts["found something"] += bool(expected)
+
+    def page(self, draw: Draw) -> None:
+        """With anybody's cursor one gets one's own, or is told that it is no cursor of this list."""
+        member, cursor_owner, path = draw(members), draw(members), draw(st.sampled_from(LIST_PATHS))
+        cursor = self.request(cursor_owner, "GET", f"{path}limit=1").json["next"]
+        self.action_counts["go on with a cursor"] += bool(cursor)
+        for list_path in LIST_PATHS:
+            response = self.request(member, "GET", f"{list_path}limit=200&after={cursor}")
+            assert response.status == 200 or (response.status == 422 and list_path != path)
+            if response.status == 200:
+                self._check_visible(member, response.json["items"])
+
+    def _check_visible(self, member: Member, items: list[dict[str, Any]]) -> None:
+        for item in items:
+            name = item.get("session") or item["id"]
+            known_session = self.sessions.get(name)
+            assert known_session.owner == member if known_session else self.agents[name].owner[1] == member[1]
+
+    def _in_workspace(self, member: Member, agent: str) -> bool:
+        return agent in self.agents and self.agents[agent].owner[1] == member[1]
+
+    def make_agent(self, draw: Draw) -> None:
+        """One that calls another: of the same workspace it may, and others there are none."""
+        member, called = draw(members), draw(st.sampled_from(self.agents_seen))
+        if self._in_workspace(member, called):
+            self._create_agent(member, draw(words), called)
+        else:
+            self.action_counts["call an agent, foreign"] += 1
+            body = {"name": draw(words), "model": MODEL, "assistants": [called]}
+            self._check_unknown(member, "POST", "/api/agents", body, "assistants")
+
+    def _create_agent(self, member: Member, name: str, *called: str) -> None:
+        agent_id = self.gateway.create_agent(self.headers[member], name, assistants=called)
+        self.agents[agent_id] = KnownAgent(member, name)
+        self.agents_seen.append(agent_id)
+
+    def _check_unknown(
+        self, member: Member, method: str, path: str, body: dict[str, Any], field: str
+    ) -> None:
+        """An id in a body that leads to somebody else's is as unknown as one that never was."""
+        agent_id = body[field] if isinstance(body[field], str) else body[field][0]
+        unknown_id = ids.new("agt")
+        response = self.request(member, method, path, body)
+        unknown_response = self.request(
+            member, method, path, body | {field: unknown_id if body[field] == agent_id else [unknown_id]}
+        )
+        assert response.status == unknown_response.status == 422
+        assert response.body.replace(agent_id.encode(), b"") == unknown_response.body.replace(
+            unknown_id.encode(), b""
+        )
+
+    def change_agent(self, draw: Draw) -> None:
+        member, agent, owned = self.about(draw, self.agents_seen, "change an agent")
+        body = {"name": draw(words), "model": MODEL}
+        if not owned:
+            return self.check_refused(member, "PUT", "/api/agents/{}", agent, body)
+        assert self.request(member, "PUT", f"/api/agents/{agent}", body).status == 200
+        self.agents[agent].name = body["name"]
+        return None
+
+    def read_agent(self, draw: Draw) -> None:
+        member, agent, owned = self.about(draw, self.agents_seen, "look at an agent")
+        if not self._in_workspace(member, agent):
+            return self.check_refused(member, "GET", "/api/agents/{}", agent)
+        agent_body = self.request(member, "GET", f"/api/agents/{agent}").json
+        assert (agent_body["name"], agent_body["yours"]) == (self.agents[agent].name, owned)
+        return None
+
+    def delete_agent(self, draw: Draw) -> None:
+        member, agent, owned = self.about(draw, self.agents_seen, "delete an agent")
+        if not owned:
+            return self.check_refused(member, "DELETE", "/api/agents/{}", agent)
+        response = self.request(member, "DELETE", f"/api/agents/{agent}")
+        assert response.status in (204, 422), "422 while another one calls it"
+        if response.status == 204:
+            del self.agents[agent]
+        return None
+
+    def use_agent(self, draw: Draw) -> None:
+        member, session, owned = self.about(draw, self.sessions_seen, "use an agent")
+        agent, path = draw(st.sampled_from(self.agents_seen)), f"/api/sessions/{session}"
+        if not owned:
+            self.check_refused(member, "PATCH", "/api/sessions/{}", session, {"agent": agent})
+        elif not self._in_workspace(member, agent):
+            self._check_unknown(member, "PATCH", path, {"agent": agent}, "agent")
+        else:
+            assert self.request(member, "PATCH", path, {"agent": agent}).json["agent"] == agent
+            assert self.request(member, "PATCH", path, {"agent": ""}).json["agent"] == ""
+
+    def prefer(self, draw: Draw) -> None:
+        member, language = draw(members), draw(st.sampled_from(["en-US", "pt-BR"]))
+        assert self.request(member, "PUT", "/api/preferences", {"language": language}).status == 200
+        self.languages[member] = language
+
+    def use_workspace(self, draw: Draw) -> None:
+        """A workspace that is not one's own is as little there as one that never was."""
+        user, workspace = draw(st.sampled_from(USERS)), draw(st.sampled_from(WORKSPACES))
+        credential = next(headers[0] for member, headers in self.headers.items() if member[0] == user)
+        workspace_header = next(
+            headers[1] for member, headers in self.headers.items() if member[1] == workspace
+        )
+        response = self.gateway.request("GET", "/api/sessions", headers=[credential, workspace_header])
+        if (user, workspace) in MEMBERS:
+            self._check_visible((user, workspace), response.json["items"])
+        else:
+            self.action_counts["go elsewhere, foreign"] += 1
+            unknown_response = self.gateway.request(
+                "GET", "/api/sessions", headers=[credential, (workspace_header[0], ids.new("wsp"))]
+            )
+            assert (response.status, response.body) == (404, unknown_response.body)
+
+    @invariant()
+    def each_member_sees_own_resources(self) -> None:
+        for member in self.headers:
+            items = self.request(member, "GET", "/api/sessions?limit=200").json["items"]
+            expected = {
+                name: known_session.title
+                for name, known_session in self.sessions.items()
+                if known_session.owner == member
+            }
+            assert {item["id"]: item["title"] for item in items} == expected
+            items = self.request(member, "GET", "/api/agents?limit=200").json["items"]
+            assert {item["id"]: (item["name"], item["yours"]) for item in items} == {
+                name: (agent.name, agent.owner == member)
+                for name, agent in self.agents.items()
+                if agent.owner[1] == member[1]
+            }
+            language = self.request(member, "GET", "/api/preferences").json["language"]
+            assert language == self.languages.get(member, "en-US")
+
+    def teardown(self) -> None:
+        for known_session in self.sessions.values():
+            for turn, state in known_session.turns.items():
+                if state == "running":
+                    assert (
+                        self.request(known_session.owner, "POST", f"/api/turns/{turn}/cancel").status == 202
+                    )
+
+
+def _texts_of(exchanges: list[dict[str, Any]]) -> set[tuple[str, str]]:
+    """Kinds and words of the texts in a file."""
+    texts: set[tuple[str, str]] = set()
+    for exchange in exchanges:
+        texts |= {("prompt", word) for word in WORDS if word in exchange["asked"][0]["text"]}
+        kinds: dict[int, str] = {}
+        for event in (entry["event"] for entry in exchange["entries"]):
+            if event["type"] == "block.started":
+                kinds[event["block"]] = {"reasoning": "thought", "text": "answer"}[event["kind"]]
+            elif event["type"] == "block.grew":
+                texts |= {(kinds[event["block"]], word) for word in WORDS if word in event["text"]}
+    return texts
+
+
+ACTIONS = [
+    name
+    for name, method in vars(WorkspaceMachine).items()
+    if "draw" in getattr(method, "__annotations__", {})
+]
+ACTIONS.remove("about")

@@ -1,0 +1,244 @@
+"""A gateway on a port, with a simulated provider behind it and an ordinary HTTP client before it."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import aiohttp
+import msgspec
+from tests.cli.environment import CATALOG_ROWS
+
+from thinkaloud.agents.builtin_tools import builtin_tools
+from thinkaloud.agents.toolbox import Toolbox
+from thinkaloud.agents.tools import Tool
+from thinkaloud.canon import Entry
+from thinkaloud.catalog import Catalog, builtin_catalog, builtin_texts, parse_catalog
+from thinkaloud.client import Client, RetryPolicy, Timeouts
+from thinkaloud.server.gateway import Gateway, Settings
+from thinkaloud.server.limits import GatewayLimits
+from thinkaloud.server.run import start_server
+from thinkaloud.simulators import Simulator, run_simulator
+from thinkaloud.store.sqlite import SqliteDatabase, open_database
+from thinkaloud.transcript import Turn, apply
+
+MODELS = {
+    "vllm": "vllm/qwen3-8b",
+    "anthropic": "anthropic/claude-opus-4-5",
+    "deepseek": "deepseek/deepseek-v4-pro",
+}
+THOUGHT = "17 times 3 is 51, and 51 minus 9 is 42."
+ANSWER = "It is 42."
+SCRIPT = [{"thinking": THOUGHT, "text": ANSWER}]
+SLOW_SCRIPT = [
+    {"thinking": "one two three four five six seven eight nine ten", "text": "Done.", "delay_ms": 60}
+]
+"""Half a second and more, a word at a time."""
+ENDLESS_SCRIPT = [{"thinking": "again and " * 2000, "text": "never", "delay_ms": 20}]
+
+_entry_decoder = msgspec.json.Decoder(Entry)
+
+
+@dataclass
+class StreamResult:
+    """What a stream said: its entries by id, everything else by name, in order."""
+
+    status: int = 200
+    entries: dict[int, Entry] = field(default_factory=dict)
+    events: list[tuple[str, Any]] = field(default_factory=list)
+    comments: int = 0
+    data: bytes = b""
+
+    @property
+    def turn(self) -> Turn:
+        """The fold of the entries."""
+        turn = Turn()
+        for entry in self.entries.values():
+            apply(turn, entry)
+        return turn
+
+    @property
+    def state(self) -> str:
+        """How the stream said that the turn came out."""
+        return str(dict(self.events)["end"]["state"])
+
+
+class Caller:
+    """Asks the gateway, as any program would."""
+
+    def __init__(
+        self,
+        url: str,
+        http: aiohttp.ClientSession,
+        gateway: Gateway,
+        simulator: Simulator,
+        database: SqliteDatabase,
+    ) -> None:
+        self.url = url
+        self.http = http
+        self.gateway = gateway
+        self.simulator = simulator
+        self.database = database
+        self.model = MODELS[simulator.api.name]
+
+    async def call(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        status: int = 200,
+        headers: dict[str, str] | None = None,
+    ) -> Any:
+        """The answer's JSON, after a look at its status."""
+        async with self.http.request(method, self.url + path, json=body, headers=headers) as response:
+            content = await response.read()
+            assert response.status == status, (response.status, content)
+            return msgspec.json.decode(content) if content else None
+
+    async def refusal_message(self, method: str, path: str, body: Any = None, *, status: int) -> str:
+        """The words of a refusal."""
+        error_body = await self.call(method, path, body, status=status)
+        assert error_body["error"]["code"]
+        return str(error_body["error"]["message"])
+
+    async def create_session(self, **body: Any) -> str:
+        """A new session's id."""
+        created = await self.call("POST", "/api/sessions", {"model": self.model, **body}, status=201)
+        return str(created["id"])
+
+    async def start_turn(self, session: str, prompt: str = "How much is 17 * 3 - 9?", **body: Any) -> str:
+        """The id of a turn that has begun."""
+        turn_body = {"prompt": prompt, **body} if prompt else body
+        started = await self.call("POST", f"/api/sessions/{session}/turns", turn_body, status=202)
+        assert started["state"] == "running"
+        assert started["events"] == f"/api/turns/{started['id']}/events"
+        return str(started["id"])
+
+    async def read_stream(self, turn: str, query: str = "", **headers: str) -> StreamResult:
+        """A turn's stream to its end."""
+        result = StreamResult()
+        async for _ in self.follow_stream(turn, result, query, **headers):
+            pass
+        return result
+
+    async def follow_stream(
+        self, turn: str, result: StreamResult, query: str = "", **headers: str
+    ) -> AsyncIterator[None]:
+        """A turn's stream, one event at a time; leaving the loop drops the connection."""
+        sent_headers = {name.replace("_", "-"): value for name, value in headers.items()}
+        async with self.http.get(
+            f"{self.url}/api/turns/{turn}/events{query}", headers=sent_headers
+        ) as response:
+            result.status = response.status
+            buffer = b""
+            async for chunk in response.content.iter_any():
+                result.data += chunk
+                *events, buffer = (buffer + chunk).split(b"\n\n")
+                for event in events:
+                    if _record_event(event, result):
+                        yield
+
+    async def wait_for_reasoning(self, turn: str, words: str) -> Any:
+        """A turn as it can be read, once its thought begins with these words."""
+        async with asyncio.timeout(30):
+            while True:
+                body = await self.call("GET", f"/api/turns/{turn}")
+                if (body["reasoning_content"] or "").startswith(words):
+                    return body
+                await asyncio.sleep(0.01)
+
+    async def set_read_only(self, on: bool) -> None:
+        """Let the disk take nothing, or take it again; as the engine sees it, at its next commit."""
+
+        def change() -> None:
+            with self.database._writer_engine.connect() as conn:
+                raw = conn.connection.driver_connection
+                assert raw is not None
+                raw.execute(f"PRAGMA query_only = {'ON' if on else 'OFF'}")
+
+        await asyncio.get_running_loop().run_in_executor(self.database._writer_pool, change)
+
+    async def run_turn(
+        self, session: str, prompt: str = "How much is 17 * 3 - 9?", **body: Any
+    ) -> StreamResult:
+        """A turn begun and read to its end."""
+        return await self.read_stream(await self.start_turn(session, prompt, **body))
+
+
+def _record_event(event: bytes, result: StreamResult) -> bool:
+    fields = dict(line.split(b": ", 1) for line in event.split(b"\n"))
+    if b"" in fields:
+        result.comments += 1
+    elif b"id" in fields:
+        number = int(fields[b"id"])
+        assert number not in result.entries, f"entry {number} came twice"
+        result.entries[number] = _entry_decoder.decode(fields[b"data"])
+        assert result.entries[number].seq == number
+    elif b"event" in fields:
+        result.events.append((fields[b"event"].decode(), msgspec.json.decode(fields[b"data"])))
+        if result.events[-1][0] == "reset":
+            result.entries.clear()
+    else:
+        return False
+    return True
+
+
+def catalog_with(*servers: Simulator, extra: str = "") -> Catalog:
+    """The catalog with these simulators in place of their providers."""
+    rows = [extra]
+    for server in servers:
+        row = builtin_catalog().providers[CATALOG_ROWS[server.api.name]]
+        rows.append(f'[providers.{row.name}]\nbase_url = "{server.url}{urlsplit(row.base_url).path}"\n')
+    return parse_catalog(*builtin_texts(), "\n".join(rows))
+
+
+@asynccontextmanager
+async def start_gateway(
+    folder: Path,
+    provider: str = "vllm",
+    script: list[Any] | None = None,
+    *,
+    settings: Settings | None = None,
+    client: Client | None = None,
+    extra: Sequence[Tool] | str = (),
+) -> AsyncIterator[Caller]:
+    """A caller of a gateway with its database in that folder, and more tools, or more rows of the catalog."""
+    rows, tools = (extra, ()) if isinstance(extra, str) else ("", extra)
+    async with AsyncExitStack() as stack:
+        simulator = await stack.enter_async_context(
+            run_simulator(provider, script=SCRIPT if script is None else script)
+        )
+        database = await stack.enter_async_context(open_database(folder / "thinkaloud.db"))
+        gateway = Gateway(
+            database,
+            catalog_with(simulator, extra=rows),
+            settings=settings or quick_settings(),
+            client=client or client_without_retries(),
+            toolbox=Toolbox(builtin_tools() | {tool.definition.name: tool for tool in tools}),
+        )
+        await stack.enter_async_context(gateway)
+        server = await stack.enter_async_context(start_server(gateway))
+        http = await stack.enter_async_context(aiohttp.ClientSession())
+        yield Caller(server.url, http, gateway, simulator, database)
+
+
+def client_without_retries(**timeouts: float) -> Client:
+    """A client that asks once."""
+    return Client(retries=RetryPolicy(max_retries=0), timeouts=Timeouts(**timeouts))
+
+
+def quick_settings(**values: Any) -> Settings:
+    """Settings for impatient tests."""
+    limits = {name: values.pop(name) for name in tuple(values) if name in GatewayLimits.__struct_fields__}
+    return Settings(limits=GatewayLimits(**limits), **({"grace_s": 0.2, "heartbeat_s": 5.0} | values))
+
+
+async def wait_until(condition: Any, seconds: float = 30.0) -> None:
+    """Wait until something is so."""
+    async with asyncio.timeout(seconds):
+        while not condition():
+            await asyncio.sleep(0.005)

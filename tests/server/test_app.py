@@ -1,0 +1,594 @@
+"""The door: the same checks in the same order for every request, and an answer to whatever happens inside."""
+
+import asyncio
+import gc
+import json
+import logging
+import select
+import socket
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import uvloop
+from tests.server.gateway_thread import JSON, TEST_ROUTES, GatewayThread, Headers, read_response, run_gateway
+
+from thinkaloud.catalog import builtin_catalog
+from thinkaloud.server.app import CSP, create_app
+from thinkaloud.server.auth import ListenConfig
+from thinkaloud.server.endpoint import ApiRoute, Grant
+from thinkaloud.server.gateway import Gateway, Settings
+from thinkaloud.server.http_limits import LimitedHttpProtocol
+from thinkaloud.server.limits import GatewayLimits
+from thinkaloud.store.sqlite import open_database
+
+MAX_BODY_BYTES = 20_000
+SMALL_LIMITS = GatewayLimits(body_bytes=MAX_BODY_BYTES, header_bytes=4096, head_s=0.4, body_s=0.4)
+
+
+@pytest.fixture(scope="module")
+def limited_gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GatewayThread]:
+    """A gateway of small limits."""
+    with run_gateway(tmp_path_factory.mktemp("small"), settings=Settings(limits=SMALL_LIMITS)) as gateway:
+        yield gateway
+
+
+CHUNKED = (
+    b"POST /say HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    b"Transfer-Encoding: chunked\r\n\r\n"
+)
+SECURITY_HEADERS = {
+    "content-security-policy": CSP,
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cache-control": "no-store",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+}
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/who", 200),
+        ("HEAD", "/who", 200),
+        ("OPTIONS", "/who", 204),
+        ("DELETE", "/end", 204),
+        ("GET", "/plain", 200),
+        ("GET", "/nowhere", 404),
+        ("PATCH", "/who", 405),
+        ("GET", "/boom", 500),
+        ("GET", "/who?x=1", 400),
+    ],
+)
+def test_every_answer_is_safe_to_have_in_a_browser(
+    method: str, path: str, status: int, limited_gateway: GatewayThread, caplog: pytest.LogCaptureFixture
+) -> None:
+    response = limited_gateway.request(path, method=method)
+    assert response.status == status
+    assert {name: response.headers.get(name) for name in SECURITY_HEADERS} == SECURITY_HEADERS
+    assert not [name for name in response.headers if name.startswith("access-control")]
+    assert "server" not in response.headers
+
+
+def test_the_policy_lets_nothing_in_from_elsewhere() -> None:
+    rules = dict(rule.strip().split(" ", 1) for rule in CSP.split(";"))
+    assert rules["default-src"] == rules["base-uri"] == rules["form-action"] == "'none'"
+    assert rules["frame-ancestors"] == "'none'"
+    assert rules["require-trusted-types-for"] == "'script'"
+    assert not [rule for rule in rules.values() if "unsafe" in rule or "*" in rule or "http" in rule]
+
+
+def test_unknown_paths_and_methods_are_told_apart(limited_gateway: GatewayThread) -> None:
+    assert limited_gateway.request("/nowhere").code == "not_found"
+    for path in ("/who/", "//who", "/who/x", "/WHO", "/who%2f", "/of/", "/of/a/b"):
+        assert limited_gateway.request(path).status == 404, path
+    response = limited_gateway.request("/who", method="PUT")
+    assert (response.status, response.code, response.headers["allow"]) == (
+        405,
+        "method_not_allowed",
+        "GET, HEAD, OPTIONS, POST",
+    )
+    assert limited_gateway.request("/end", method="OPTIONS").headers["allow"] == "DELETE, OPTIONS"
+
+
+def test_head_is_get_without_the_body(limited_gateway: GatewayThread) -> None:
+    got, headed = limited_gateway.request("/who"), limited_gateway.request("/plain", method="HEAD")
+    assert got.json["user"] == "local"
+    assert (headed.status, headed.headers["content-length"]) == (200, "4")
+    with limited_gateway.connect() as connection:
+        for method in ("HEAD", "GET"):
+            connection.sendall(f"{method} /plain HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        data = b""
+        while data.count(b"HTTP/1.1 200") < 2 or not data.endswith(b"text"):
+            data += connection.recv(65536)
+        assert data.count(b"text") == 1 + data.count(b"text/plain")
+
+
+def test_a_reply_keeps_its_own_headers(limited_gateway: GatewayThread) -> None:
+    response = limited_gateway.request("/plain")
+    assert (response.headers["x-note"], response.headers["content-type"]) == (
+        "kept",
+        "text/plain; charset=utf-8",
+    )
+    assert response.body == b"text"
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "words"),
+    [
+        ("/ask?q=a", 200, ""),
+        ("/ask?q=%C3%A9%20b&most=7", 200, ""),
+        ("/ask?q=", 200, ""),
+        ("/ask", 400, "q"),
+        ("/ask?most=3", 400, "q"),
+        ("/ask?q=a&most=x", 400, "most"),
+        ("/ask?q=a&most=1.5", 400, "most"),
+        ("/ask?q=a&q=a", 400, "twice"),
+        ("/ask?q=a&other=1", 400, "other"),
+        ("/ask?q=%ff", 400, "UTF-8"),
+        ("/ask?" + "&".join(f"x{number}=1" for number in range(30)), 400, "too long"),
+        ("/who?q=a", 400, "none"),
+    ],
+)
+def test_a_query_is_exactly_what_the_route_takes(
+    path: str, status: int, words: str, limited_gateway: GatewayThread
+) -> None:
+    response = limited_gateway.request(path)
+    assert response.status == status
+    assert words in response.body.decode()
+
+
+def test_a_query_is_typed(limited_gateway: GatewayThread) -> None:
+    assert limited_gateway.request("/ask?q=%C3%A9%20b&most=7").json == {"text": "é b", "count": 7}
+    assert limited_gateway.request("/ask?q=a+b").json == {"text": "a b", "count": 3}
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (b'{"text": "a", "count": 2}', 200),
+        (b"{}", 200),
+        (b"", 400),
+        (b"{", 400),
+        (b"[]", 422),
+        (b"null", 422),
+        (b'{"text": 1}', 422),
+        (b'{"count": "2"}', 422),
+        (b'{"text": "a", "more": 1}', 422),
+        (b'{"text": "\xff"}', 400),
+        (b'{"text": "a"} {}', 400),
+    ],
+)
+def test_a_body_is_exactly_what_the_route_takes(
+    body: bytes, status: int, limited_gateway: GatewayThread
+) -> None:
+    response = limited_gateway.request("/say", [JSON], method="POST", body=body)
+    assert response.status == status
+    if status >= 400:
+        assert response.code in ("bad_request", "unprocessable")
+
+
+@pytest.mark.parametrize("nested", [b"[" * 9000 + b"]" * 9000, b"[" * 9000, b'{"a":' * 3000])
+def test_what_is_nested_without_end_is_refused(nested: bytes, limited_gateway: GatewayThread) -> None:
+    response = limited_gateway.request("/any", [JSON], method="POST", body=b'{"value":' + nested + b"}")
+    assert (response.status, response.code) == (400, "bad_request")
+    assert limited_gateway.request("/any", [JSON], method="POST", body=b'{"value":[[{}]]}').status == 200
+
+
+@pytest.mark.parametrize(
+    ("body", "status"), [(None, 200), (b"", 200), (b"{}", 200), (b'{"a":1}', 422), (b"x", 400)]
+)
+def test_a_route_without_a_body_takes_none(
+    body: bytes | None, status: int, limited_gateway: GatewayThread
+) -> None:
+    assert limited_gateway.request("/who", [JSON], method="POST", body=body).status == status
+
+
+@pytest.mark.parametrize("path", ["/say", "/who"])
+@pytest.mark.parametrize(
+    "headers",
+    [
+        [],
+        [("Content-Type", "text/plain")],
+        [("Content-Type", "application/x-www-form-urlencoded")],
+        [("Content-Type", "multipart/form-data; boundary=x")],
+        [("Content-Type", "text/plain; application/json")],
+        [("Content-Type", "application/json-patch+json")],
+        [("Content-Type", "application/json; charset=utf-16")],
+        [("Content-Type", "application/json, text/plain")],
+        [("Content-Type", "*/*")],
+        [("Content-Type", "")],
+        [JSON, ("Content-Encoding", "gzip")],
+    ],
+)
+def test_a_body_says_that_it_is_json(path: str, headers: Headers, limited_gateway: GatewayThread) -> None:
+    """A form or a text can be sent by any page without asking; JSON cannot."""
+    response = limited_gateway.request(path, headers, method="POST", body=b"{}")
+    assert (response.status, response.code) == (415, "unsupported_media_type")
+
+
+@pytest.mark.parametrize(
+    "content_type",
+    [
+        "application/json",
+        "Application/JSON",
+        "application/json; charset=utf-8",
+        'application/json;charset="UTF-8"',
+    ],
+)
+def test_json_may_be_spelt_as_it_is_spelt(content_type: str, limited_gateway: GatewayThread) -> None:
+    assert (
+        limited_gateway.request("/say", [("Content-Type", content_type)], method="POST", body=b"{}").status
+        == 200
+    )
+
+
+def test_a_route_may_read_more_than_json(limited_gateway: GatewayThread) -> None:
+    response = limited_gateway.request(
+        "/take", [("Content-Type", "text/markdown")], method="POST", body="# é".encode()
+    )
+    assert response.json == {"text": "# é", "count": 4}
+    assert limited_gateway.request("/take", [JSON], method="POST", body=b"[1]").json == {
+        "text": "[1]",
+        "count": 3,
+    }
+    assert (
+        limited_gateway.request("/take", [("Content-Type", "text/html")], method="POST", body=b"x").status
+        == 415
+    )
+
+
+def _json_of(size: int) -> bytes:
+    return b'{"text":"' + b"x" * (size - 11) + b'"}'
+
+
+def _declaring(length: str) -> bytes:
+    """A head that says how long its body will be."""
+    head = "POST /say HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    return f"{head}Content-Length: {length}\r\n\r\n".encode()
+
+
+def _chunked(body: bytes, size: int) -> bytes:
+    pieces = [body[at : at + size] for at in range(0, len(body), size)]
+    return b"".join(b"%x\r\n%b\r\n" % (len(piece), piece) for piece in pieces) + b"0\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("size", "status"), [(MAX_BODY_BYTES - 1, 200), (MAX_BODY_BYTES, 200), (MAX_BODY_BYTES + 1, 413)]
+)
+def test_the_limit_of_a_body_is_exact(size: int, status: int, limited_gateway: GatewayThread) -> None:
+    assert limited_gateway.request("/say", [JSON], method="POST", body=_json_of(size)).status == status
+    for piece in (70, 4000, 40_000):
+        headers = [JSON, ("Transfer-Encoding", "chunked")]
+        response = limited_gateway.request(
+            "/say", headers, method="POST", body=_chunked(_json_of(size), piece)
+        )
+        assert response.status == status, piece
+
+
+def test_a_body_declared_too_large_is_not_read(limited_gateway: GatewayThread) -> None:
+    """The answer is there although not one byte of the body was sent."""
+    for length in (str(MAX_BODY_BYTES + 1), "99999999999", "9" * 18):
+        response = limited_gateway.send(_declaring(length))
+        assert (response.status, response.code) == (413, "too_large")
+
+
+def test_a_body_without_end_is_answered_at_the_limit(limited_gateway: GatewayThread) -> None:
+    with limited_gateway.connect() as connection:
+        connection.sendall(CHUNKED)
+        for _ in range(21):
+            connection.sendall(b"3e8\r\n" + b"x" * 1000 + b"\r\n")
+        assert read_response(connection).status == 413
+
+
+def test_expect_is_answered_only_where_the_body_is_wanted(limited_gateway: GatewayThread) -> None:
+    def head(length: int) -> bytes:
+        with limited_gateway.connect() as connection:
+            connection.sendall(_declaring(f"{length}\r\nExpect: 100-continue"))
+            return connection.recv(65536)
+
+    assert head(2) == b"HTTP/1.1 100 Continue\r\n\r\n"
+    assert head(MAX_BODY_BYTES + 1).startswith(b"HTTP/1.1 413 ")
+
+
+def test_a_body_that_does_not_come_is_given_up(limited_gateway: GatewayThread) -> None:
+    response = limited_gateway.send(_declaring("9") + b"{")
+    assert (response.status, response.code, response.headers["connection"]) == (408, "too_slow", "close")
+
+
+def test_who_was_refused_may_finish_sending_but_not_for_ever(limited_gateway: GatewayThread) -> None:
+    """The rest of a refused body is let pass, so that the answer is read; then the connection is free."""
+    head = _declaring("15000").replace(b"application/json", b"text/plain")
+    with limited_gateway.connect() as connection:
+        connection.sendall(head + b"x" * 10_000)
+        assert read_response(connection).status == 415
+        connection.sendall(b"x" * 5_000 + b"GET /who HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert read_response(connection).status == 200
+    with limited_gateway.connect() as connection:
+        connection.sendall(head + b"x")
+        assert read_response(connection).status == 415
+        started_s = time.monotonic()
+        assert connection.recv(10) == b""
+        assert time.monotonic() - started_s > 0.2
+
+
+def test_a_sender_who_leaves_costs_nothing(limited_gateway: GatewayThread) -> None:
+    with limited_gateway.connect() as connection:
+        connection.sendall(_declaring("9") + b"{")
+    assert limited_gateway.request("/who").status == 200
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ([("X-A", "a" * 100), ("X-A", "b")], 200),
+        ([("Cookie", "a=1"), ("Cookie", "b=2")], 200),
+        ([("Accept", "text/html, */*;q=0.1")], 200),
+        ([("X-Latin", "caf\xe9")], 200),
+        ([("X-Empty", "")], 200),
+        ([("X-Tab", "a\tb")], 200),
+        ([("Upgrade", "websocket"), ("Connection", "Upgrade")], 200),
+        ([("Upgrade", "h2c"), ("Connection", "Upgrade, HTTP2-Settings")], 200),
+        ([("Connection", "close")], 200),
+        ([("Range", "bytes=0-1")], 200),
+        ([("If-None-Match", "*")], 200),
+        ([("X-HTTP-Method-Override", "DELETE")], 200),
+        ([("X-Original-URL", "/boom"), ("X-Rewrite-URL", "/boom")], 200),
+        ([("Content-Type", "text/plain")], 200),
+        ([("Content-Length", "0")], 200),
+        ([("Host", "localhost")], 400),
+        ([("Origin", "http://localhost"), ("Origin", "http://localhost")], 400),
+        ([("Content-Type", "application/json"), ("Content-Type", "text/plain")], 400),
+        ([("Thinkaloud-Workspace", "a"), ("Thinkaloud-Workspace", "b")], 400),
+        ([("Idempotency-Key", "a"), ("Idempotency-Key", "b")], 400),
+        ([("Last-Event-ID", "1"), ("Last-Event-ID", "2")], 400),
+        ([("Content-Length", "0"), ("Content-Length", "1")], 400),
+        ([("Content-Length", "-1")], 400),
+        ([("Content-Length", "0x2")], 400),
+        ([("Content-Length", "+2")], 400),
+        ([("Content-Length", "1e3")], 400),
+        ([("Transfer-Encoding", "chunked"), ("Content-Length", "3")], 400),
+        ([("Transfer-Encoding", "gzip, chunked, identity")], 400),
+        ([("X Space", "a")], 400),
+        ([("X-Nul", "a\0b")], 400),
+        ([("X-Folded", "a\r\n b")], 400),
+        ([("X-Bare", "a\rb")], 400),
+        ([("", "a")], 400),
+        ([("X-Long", "a" * 4096)], 431),
+        ([(f"X-{number}", "a" * 90) for number in range(45)], 431),
+    ],
+    ids=lambda value: repr(value)[:60],
+)
+def test_headers_of_all_kinds(headers: Headers, status: int, limited_gateway: GatewayThread) -> None:
+    response = limited_gateway.request("/who", headers)
+    assert response.status == status
+    assert response.headers["content-security-policy"] == CSP
+
+
+@pytest.mark.parametrize("name", ["X-Pad", "Cookie"])
+def test_the_limit_of_headers_is_exact(name: str, limited_gateway: GatewayThread) -> None:
+    """The path and each name and value count, with the four characters around them."""
+    host = f"localhost:{limited_gateway.port}"
+    other_bytes = len("/who") + len("Host") + len(host) + 4 + len(name) + 4
+    for size, status in ((4095, 200), (4096, 200), (4097, 431)):
+        response = limited_gateway.request("/who", [(name, "a" * (size - other_bytes))])
+        assert response.status == status, size
+    assert limited_gateway.request("/ask?q=" + "a" * 4096).status == 431
+
+
+@pytest.mark.parametrize(
+    ("begun", "more"),
+    [
+        (b"GET /who HTTP/1.1\r\nHost: localhost\r\nX: ", b"a" * 1000),
+        (b"GET /", b"a" * 1000),
+        (b"GET /who HTTP/1.1\r\n", b"X: a\r\n" * 150),
+        (CHUNKED + b"2\r\n{}\r\n0\r\n", b"T: a\r\n" * 150),
+        (CHUNKED + b"2\r\n{}\r\n0\r\nT: ", b"a" * 1000),
+        (CHUNKED + b"2", b";a=" + b"b" * 1000),
+    ],
+    ids=["header", "path", "headers", "trailers", "trailer", "chunk extension"],
+)
+def test_what_comes_to_nothing_is_cut_off(begun: bytes, more: bytes, limited_gateway: GatewayThread) -> None:
+    """Headers, addresses, trailers and extensions without end do not fill the memory."""
+    with limited_gateway.connect() as connection:
+        connection.sendall(begun)
+        for _ in range(7):
+            connection.sendall(more)
+            if select.select([connection], [], [], 0.03)[0]:
+                break
+        else:
+            pytest.fail("it was all taken")
+        assert read_response(connection).status == 431
+
+
+def test_a_slow_head_is_given_up(limited_gateway: GatewayThread) -> None:
+    response = limited_gateway.send(b"GET /who HTTP/1.1\r\nHost: loc")
+    assert (response.status, response.code) == (408, "too_slow")
+    with limited_gateway.connect() as connection:
+        connection.sendall(b"GET /who HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert read_response(connection).status == 200
+        connection.sendall(b"GET /w")
+        assert read_response(connection).status == 408
+    with limited_gateway.connect() as connection:
+        assert read_response(connection).status == 408
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+        b"hello\r\n\r\n",
+        b"GET /who\r\n\r\n",
+        b"GET /who HTTP/9.9\r\n\r\n",
+        b"BREW /who HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b"GET /wh\xe9 HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b"CONNECT localhost:1 HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    ],
+)
+def test_what_is_not_http_is_refused_in_our_words(data: bytes, limited_gateway: GatewayThread) -> None:
+    response = limited_gateway.send(data)
+    assert (response.status, response.code) == (400, "bad_request")
+    assert response.headers["x-content-type-options"] == "nosniff"
+
+
+@pytest.mark.parametrize("new_loop", [asyncio.new_event_loop, uvloop.new_event_loop])
+def test_connections_are_kept_and_nothing_waits_for_more_to_send(
+    new_loop: Callable[[], asyncio.AbstractEventLoop], tmp_path: Path
+) -> None:
+    with run_gateway(tmp_path, loop_factory=new_loop) as gateway, gateway.connect() as connection:
+        for _ in range(3):
+            connection.sendall(b"GET /who HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert read_response(connection).status == 200
+        port = connection.getsockname()[1]
+        connections = [one for one in gc.get_objects() if isinstance(one, LimitedHttpProtocol)]
+        [protocol] = [one for one in connections if one.client == ("127.0.0.1", port)]
+        raw_socket = protocol.transport.get_extra_info("socket")
+        assert raw_socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
+def test_an_unexpected_error_is_told_once_and_shows_nothing_of_the_inside(
+    limited_gateway: GatewayThread, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.INFO, "thinkaloud"):
+        response = limited_gateway.request("/boom")
+    assert (response.status, response.code) == (500, "internal")
+    number = response.json["error"]["id"]
+    assert number in response.json["error"]["message"]
+    for inside in ("SELECT", "RuntimeError", "Traceback", "house.py", "tka_"):
+        assert inside not in response.body.decode()
+    [record] = [record for record in caplog.records if record.levelno >= logging.ERROR]
+    assert (getattr(record, "error_id", ""), record.exc_info is not None) == (number, True)
+    assert limited_gateway.request("/who").status == 200
+
+
+def test_one_line_per_request_without_paths_queries_or_secrets(
+    limited_gateway: GatewayThread, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.INFO, "thinkaloud.requests"):
+        limited_gateway.request(
+            "/ask?q=canary", [("Authorization", f"Bearer {limited_gateway.token}"), ("X-Note", "canary")]
+        )
+        limited_gateway.request("/canary")
+        limited_gateway.request("/of/canary")
+        lines = _lines(caplog, "/of/{session}")[-3:]
+    requests = [(line["method"], line["route"], line["status"], line["message"]) for line in lines]
+    assert requests == [
+        ("GET", "/ask", 200, "GET /ask 200"),
+        ("GET", "", 404, "unmatched 404"),
+        ("GET", "/of/{session}", 404, "GET /of/{session} 404"),
+    ]
+    assert lines[0]["user"].startswith("usr_")
+    assert all(line["ms"] > 0 for line in lines)
+    assert not [line for line in lines if "canary" in repr(line) or limited_gateway.token in repr(line)]
+    page = limited_gateway.gateway.metrics.text().decode()
+    assert 'thinkaloud_requests_total{route="unmatched",status="404"}' in page
+    assert "canary" not in page
+
+
+def _lines(caplog: pytest.LogCaptureFixture, last: str) -> list[dict[str, Any]]:
+    """The lines of requests, once the last one is there: it is written after the answer was sent."""
+    until = time.monotonic() + 30
+    while time.monotonic() < until:
+        lines = [vars(record) for record in caplog.records if record.name == "thinkaloud.requests"]
+        if lines and lines[-1]["route"] == last:
+            return lines
+        time.sleep(0.01)
+    raise AssertionError(f"no line for {last}")
+
+
+def test_a_table_that_would_take_unknown_fields_is_refused() -> None:
+    class Loose(msgspec.Struct, frozen=True):
+        text: str = ""
+
+    for fields in ({"body": Loose}, {"query": Loose}):
+        route = ApiRoute(method="POST", path="/loose", handler=None, summary="", **fields)  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match="Loose of /loose"):
+            create_app(_SettingsOnly(), ListenConfig(), (route,))  # type: ignore[arg-type]
+
+
+class _SettingsOnly:
+    """As much of a gateway as the door looks at before anybody comes."""
+
+    settings = Settings()
+
+
+AsgiMessages = list[dict[str, Any]]
+STREAM_ROUTE = ApiRoute(method="GET", path="/stream", handler=None, summary="")
+
+
+async def _call_app(path: Path, stream: Any, method: str = "GET", host: bytes = b"localhost") -> AsgiMessages:
+    """What the door sends for a stream, in the very process."""
+    messages: AsgiMessages = []
+
+    async def send(message: Any) -> None:
+        messages.append(dict(message))
+
+    async def receive() -> Any:
+        await asyncio.sleep(30)
+
+    async with open_database(path) as database, Gateway(database, builtin_catalog()) as gateway:
+        app = create_app(gateway, ListenConfig(), (STREAM_ROUTE,), stream)
+        scope = {
+            "type": "http",
+            "method": method,
+            "path": "/stream",
+            "raw_path": b"/stream",
+            "query_string": b"",
+            "headers": [(b"host", host)],
+            "client": ("127.0.0.1", 1),
+            "server": ("127.0.0.1", 1),
+        }
+        await app(scope, receive, send)
+    return messages
+
+
+async def _stream(gateway: Any, grant: Grant, query: Any, headers: Any, receive: Any, send: Any) -> None:
+    assert grant.user is not None
+    assert headers["host"] == "localhost"
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"cache-control", b"no-cache")]})
+    await send({"type": "http.response.body", "body": b"data: 1\n\n", "more_body": True})
+    await send({"type": "http.response.body", "body": b""})
+
+
+def test_a_stream_sends_itself_behind_the_same_checks(tmp_path: Path) -> None:
+    start, *body_messages = asyncio.run(_call_app(tmp_path / "a.db", _stream))
+    headers = dict(start["headers"])
+    assert (start["status"], headers[b"content-security-policy"]) == (200, CSP.encode())
+    assert headers[b"cache-control"] == b"no-cache"
+    assert [message["body"] for message in body_messages] == [b"data: 1\n\n", b""]
+    [refused, body] = asyncio.run(_call_app(tmp_path / "a.db", _stream, host=b"evil.example"))
+    assert refused["status"] == 421
+    assert json.loads(body["body"])["error"]["code"] == "misdirected"
+
+
+def test_head_of_a_stream_does_not_stream(tmp_path: Path) -> None:
+    start, body = asyncio.run(_call_app(tmp_path / "a.db", _stream, method="HEAD"))
+    assert dict(start["headers"])[b"content-type"] == b"text/event-stream; charset=utf-8"
+    assert body["body"] == b""
+
+
+def test_a_stream_that_breaks_ends_without_a_second_answer(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def break_stream(
+        gateway: Any, grant: Any, query: Any, headers: Any, receive: Any, send: Any
+    ) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        raise RuntimeError("in the middle")
+
+    messages = asyncio.run(_call_app(tmp_path / "a.db", break_stream))
+    assert [message["type"] for message in messages] == ["http.response.start"]
+    [record] = [record for record in caplog.records if record.levelno >= logging.ERROR]
+    assert record.exc_info is not None
+
+
+def test_only_http_is_served(tmp_path: Path) -> None:
+    app = create_app(_SettingsOnly(), ListenConfig(), TEST_ROUTES)  # type: ignore[arg-type]
+    for kind in ("websocket", "lifespan"):
+        with pytest.raises(ValueError, match=kind):
+            asyncio.run(app({"type": kind}, None, None))  # type: ignore[arg-type]

@@ -1,0 +1,475 @@
+"""The stream of a turn: whoever joins, resumes or replays ends where the first reader does."""
+
+import asyncio
+import socket
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from sqlalchemy import Connection, select
+from tests.server.caller import (
+    ANSWER,
+    ENDLESS_SCRIPT,
+    SLOW_SCRIPT,
+    THOUGHT,
+    Caller,
+    StreamResult,
+    client_without_retries,
+    quick_settings,
+    start_gateway,
+    wait_until,
+)
+
+from thinkaloud.canon import TurnFailed, TurnStarted
+from thinkaloud.canon.requests import UserMessage
+from thinkaloud.store import schema, sessions, turns
+from thinkaloud.store.finish import drop_timing
+from thinkaloud.store.log import LogConfig
+from thinkaloud.store.turns import TurnRequest
+from thinkaloud.transcript import BlockStatus, Ending
+
+STALLED = [{"thinking": "a b c", "text": "d", "fault": {"kind": "stall", "after_events": 2, "seconds": 30}}]
+
+
+async def first_entries(caller: Caller, turn: str, count: int) -> StreamResult:
+    """So many entries of a stream, and then the connection is dropped."""
+    result = StreamResult()
+    async for _ in caller.follow_stream(turn, result):
+        if len(result.entries) >= count:
+            break
+    return result
+
+
+def joined(*parts: StreamResult) -> StreamResult:
+    """Parts of one stream, read one after the other."""
+    whole = StreamResult()
+    for part in parts:
+        assert not whole.entries.keys() & part.entries.keys(), "an entry came twice"
+        whole.entries |= part.entries
+    return whole
+
+
+def test_r003_thoughts_and_answer_come_on_channels_of_their_own(tmp_path: Path) -> None:
+    """R003 R030: every delta says of which block it is, and the block of what kind."""
+
+    async def story() -> None:
+        async with start_gateway(tmp_path) as caller:
+            result = await caller.run_turn(await caller.create_session())
+            assert (result.turn.reasoning, result.turn.answer, result.state) == (THOUGHT, ANSWER, "done")
+            assert list(result.entries) == list(range(len(result.entries)))
+            assert result.data.startswith(b"retry: 1000\n\nid: 0\ndata: {")
+            assert result.data.endswith(b'event: end\ndata: {"state":"done"}\n\n')
+
+    asyncio.run(story())
+
+
+def test_two_tabs_a_late_joiner_and_a_replay_end_in_the_same_state(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with start_gateway(tmp_path, script=SLOW_SCRIPT) as caller:
+            turn = await caller.start_turn(await caller.create_session())
+            tabs = [asyncio.create_task(caller.read_stream(turn)) for _ in range(2)]
+            await wait_until(lambda: b"readers_live 2" in caller.gateway.metrics.text())
+            await caller.wait_for_reasoning(turn, "one two")
+            assert caller.gateway.turns.running_count == 1
+            late = asyncio.create_task(caller.read_stream(turn))
+            first, second, third = await asyncio.gather(*tabs, late)
+            after, replayed = await caller.read_stream(turn), await caller.read_stream(turn, "?speed=50")
+            for result in (second, third, after, replayed):
+                assert result.entries == first.entries
+                assert result.turn == first.turn
+                assert result.events == first.events == [("end", {"state": "done"})]
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize("count", [1, 2, 5, 9])
+def test_a_reader_that_was_cut_off_goes_on_where_it_was(tmp_path: Path, count: int) -> None:
+    async def story() -> None:
+        async with start_gateway(tmp_path, script=SLOW_SCRIPT) as caller:
+            turn = await caller.start_turn(await caller.create_session())
+            first_part = await first_entries(caller, turn, count)
+            last = max(first_part.entries)
+            by_header = asyncio.create_task(caller.read_stream(turn, Last_Event_ID=str(last)))
+            by_query = await caller.read_stream(turn, f"?after={last}")
+            whole = await caller.read_stream(turn)
+            assert by_query.entries == (await by_header).entries
+            assert joined(first_part, by_query).entries == whole.entries
+
+    asyncio.run(story())
+
+
+def test_a_browser_that_comes_back_brings_both_places(tmp_path: Path) -> None:
+    """It asks for the address it had, with its old `after`, and adds the newer id in a header."""
+
+    async def story() -> None:
+        async with start_gateway(tmp_path) as caller:
+            turn = await caller.start_turn(await caller.create_session())
+            whole = await caller.read_stream(turn)
+            back = await caller.read_stream(turn, "?after=1", Last_Event_ID="4")
+            assert list(back.entries) == list(whole.entries)[5:]
+            for header, query in (("1", "?after=4"), ("four", ""), ("-1", ""), ("9" * 40, "")):
+                assert (await caller.read_stream(turn, query, Last_Event_ID=header)).status == 400
+            for query in ("?after=x", "?after=-2", "?speed=0", "?speed=101", "?before=1"):
+                assert (await caller.read_stream(turn, query)).status == 400
+
+    asyncio.run(story())
+
+
+def test_an_id_that_is_not_in_the_log_is_answered_by_a_reset(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with start_gateway(tmp_path) as caller:
+            turn = await caller.start_turn(await caller.create_session())
+            whole = await caller.read_stream(turn)
+            last = max(whole.entries)
+            ahead = await caller.read_stream(turn, f"?after={last + 1}")
+            assert ahead.events == [("reset", {"reason": "unknown_id", "last": last}), *whole.events]
+            assert ahead.entries == whole.entries
+
+    asyncio.run(story())
+
+
+def test_ids_of_a_log_whose_timing_was_forgotten_are_not_taken_for_the_new_ones(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with start_gateway(tmp_path, script=SLOW_SCRIPT) as caller:
+            turn = await caller.start_turn(await caller.create_session())
+            whole = await caller.read_stream(turn)
+            forget = partial(drop_timing, before_ms=caller.gateway.now_ms() + 1)
+            assert await caller.gateway.database.write(forget) == 1
+            again = await caller.read_stream(turn, "?after=3")
+            assert again.events[0][0] == "reset"
+            assert again.events[0][1]["reason"] == "renumbered"
+            assert len(again.entries) < len(whole.entries)
+            assert (again.turn.reasoning, again.turn.answer) == (whole.turn.reasoning, whole.turn.answer)
+            assert (await caller.read_stream(turn, f"?after={max(again.entries)}")).status == 204
+
+    asyncio.run(story())
+
+
+def test_who_has_all_of_a_finished_turn_is_told_not_to_come_back(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with start_gateway(tmp_path) as caller:
+            turn = await caller.start_turn(await caller.create_session())
+            last = max((await caller.read_stream(turn)).entries)
+            for query, header in ((f"?after={last}", {}), ("", {"Last_Event_ID": str(last)})):
+                result = await caller.read_stream(turn, query, **header)
+                assert (result.status, result.data) == (204, b"")
+            assert (await caller.read_stream(turn, f"?after={last - 1}")).status == 200
+
+    asyncio.run(story())
+
+
+def test_a_silent_stream_says_that_it_lives(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with start_gateway(
+            tmp_path, script=STALLED, settings=quick_settings(heartbeat_s=0.05)
+        ) as caller:
+            turn = await caller.start_turn(await caller.create_session())
+            result = StreamResult()
+            async for _ in caller.follow_stream(turn, result):
+                if result.comments >= 3:
+                    break
+            assert result.data.count(b": alive\n\n") == result.comments
+            await caller.call("POST", f"/api/turns/{turn}/cancel", status=202)
+
+    asyncio.run(story())
+
+
+def test_a_turn_that_waits_for_its_first_word_has_an_empty_stream(tmp_path: Path) -> None:
+    script = [{"text": "x", "fault": {"kind": "stall", "after_events": 0, "seconds": 2.0}}]
+
+    async def story() -> None:
+        async with start_gateway(tmp_path, script=script) as caller:
+            turn = await caller.start_turn(await caller.create_session())
+            assert (await caller.call("GET", f"/api/turns/{turn}"))["state"] == "running"
+            async with caller.http.get(f"{caller.url}/api/turns/{turn}/events") as response:
+                assert response.headers["Content-Type"] == "text/event-stream"
+                assert await response.content.readany() == b"retry: 1000\n\n"
+            assert (await caller.read_stream(turn)).turn.answer == "x"
+
+    asyncio.run(story())
+
+
+def test_a_run_goes_on_when_its_readers_leave(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with start_gateway(tmp_path, script=SLOW_SCRIPT) as caller:
+            turn = await caller.start_turn(await caller.create_session())
+            await first_entries(caller, turn, 3)
+            await wait_until(lambda: caller.gateway.turns.running_count == 0)
+            assert (await caller.call("GET", f"/api/turns/{turn}"))["state"] == "done"
+
+    asyncio.run(story())
+
+
+Failing = tuple[Any, str, str]
+FAILING: Sequence[Failing] = (
+    ({"kind": "status", "status": 401}, "RateLimitError", ""),
+    ({"kind": "cut", "after_events": 4}, "cut_off", "one two"),
+    ({"kind": "stall", "after_events": 4, "seconds": 30}, "stalled", "one two"),
+    ({"kind": "html"}, "provider_error", ""),
+    ({"kind": "empty"}, "cut_off", ""),
+)
+
+
+@pytest.mark.parametrize(("fault", "code", "said"), FAILING, ids=[fault["kind"] for fault, _, _ in FAILING])
+def test_what_goes_wrong_upstream_ends_the_turn_and_keeps_what_was_said(
+    tmp_path: Path, fault: dict[str, Any], code: str, said: str
+) -> None:
+    """R046: the failure is shown; nothing is asked elsewhere, and nobody waits for ever."""
+
+    async def story() -> None:
+        script = [{**SLOW_SCRIPT[0], "fault": {**fault, "again": False}}]
+        async with start_gateway(
+            tmp_path, script=script, client=client_without_retries(idle_s=0.2)
+        ) as caller:
+            result = await caller.run_turn(await caller.create_session())
+            assert result.state == "failed"
+            outcome = result.turn.outcome
+            assert outcome is not None
+            assert outcome.ending in (Ending.FAILED, Ending.CUT_OFF)
+            assert outcome.message
+            assert outcome.cause == code or not said
+            assert result.turn.reasoning.startswith(said)
+            assert isinstance(result.entries[0].event, TurnStarted)
+            assert all(block.status is not BlockStatus.RUNNING for block in result.turn.blocks)
+            assert len(caller.simulator.requests) == 1
+
+    asyncio.run(story())
+
+
+def test_more_readers_than_the_limit_are_refused(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with start_gateway(
+            tmp_path, script=ENDLESS_SCRIPT, settings=quick_settings(readers_per_turn=2)
+        ) as caller:
+            turn = await caller.start_turn(await caller.create_session())
+            readers = [asyncio.create_task(caller.read_stream(turn)) for _ in range(2)]
+            await wait_until(lambda: b"readers_live 2" in caller.gateway.metrics.text())
+            refused = await caller.refusal_message("GET", f"/api/turns/{turn}/events", status=429)
+            assert "2 readers" in refused
+            await caller.call("POST", f"/api/turns/{turn}/cancel", status=202)
+            assert [result.state for result in await asyncio.gather(*readers)] == ["cancelled"] * 2
+            assert (await caller.read_stream(turn)).state == "cancelled"
+
+    asyncio.run(story())
+
+
+def test_a_reader_that_takes_nothing_is_given_up_and_holds_no_one_back(tmp_path: Path) -> None:
+    words = " ".join(["x" * 4000] * 1500)
+
+    async def story() -> None:
+        script = [{"text": words}]
+        async with start_gateway(
+            tmp_path, script=script, settings=quick_settings(send_timeout_s=0.3)
+        ) as caller:
+            turn = await caller.start_turn(await caller.create_session())
+            stuck = socket.create_connection(("127.0.0.1", int(caller.url.rpartition(":")[2])))
+            stuck.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            stuck.sendall(f"GET /api/turns/{turn}/events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
+            result = await caller.read_stream(turn)
+            assert result.turn.answer == words
+            await wait_until(lambda: b"readers_live 0" in caller.gateway.metrics.text())
+            stuck.close()
+
+    asyncio.run(story())
+
+
+def test_a_replay_keeps_the_gaps_and_a_faster_one_divides_them(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with start_gateway(tmp_path, script=SLOW_SCRIPT) as caller:
+            turn = await caller.start_turn(await caller.create_session())
+            stamps = [entry.at_ms for entry in (await caller.read_stream(turn)).entries.values()]
+            assert stamps[0] is not None
+            assert stamps[-1] is not None
+            took_s = (stamps[-1] - stamps[0]) / 1000
+            assert took_s > 0.4
+            clock = asyncio.get_running_loop().time
+
+            async def read(speed: str) -> float:
+                started_s = clock()
+                await caller.read_stream(turn, speed)
+                return clock() - started_s
+
+            usual_s = await read("?speed=1")
+            faster_s, at_once_s = [
+                # Of several readings the quickest, since others keep the machine busy too.
+                min([await read(speed) for _ in range(3)])
+                for speed in ("?speed=4", "")
+            ]
+            assert usual_s > took_s * 0.9
+            assert usual_s > faster_s > took_s / 4 * 0.9
+            assert usual_s > at_once_s
+
+    asyncio.run(story())
+
+
+def test_an_hour_of_silence_does_not_stall_a_replay(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with start_gateway(tmp_path, settings=quick_settings(heartbeat_s=0.02)) as caller:
+            session = await caller.create_session()
+            await caller.run_turn(session)
+            body = await caller.call("GET", f"/api/sessions/{session}/export?format=json")
+            for entry in body["exchanges"][0]["entries"][4:]:
+                entry["at_ms"] += 3_600_000
+            copied = await caller.call("POST", "/api/import", body, status=201)
+            turn = (await caller.call("GET", f"/api/sessions/{copied['id']}"))["turns"][0]["id"]
+            started_s = asyncio.get_running_loop().time()
+            async with asyncio.timeout(60):  # of the hour there would be three minutes
+                result = await caller.read_stream(turn, "?speed=20")
+            assert asyncio.get_running_loop().time() - started_s > 0.24
+            assert result.comments > 2, "a long pause has its signs of life too"
+
+    asyncio.run(story())
+
+
+SOON = LogConfig(retry_s=0.02)
+
+
+def test_what_is_not_on_disk_is_shown_and_said_to_be_unsaved(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with start_gateway(tmp_path, script=SLOW_SCRIPT, settings=quick_settings(pace=SOON)) as caller:
+            turn = await caller.start_turn(await caller.create_session())
+            reading = asyncio.create_task(caller.read_stream(turn))
+            await asyncio.sleep(0.1)
+            await caller.set_read_only(True)
+            await wait_until(lambda: not caller.gateway.log.saved)
+            assert (await caller.call("GET", "/readyz", status=503))["status"] == "not_saved"
+            await caller.call("POST", "/api/sessions", {}, status=503)
+            await caller.set_read_only(False)
+            result = await reading
+            assert result.events == [
+                ("storage", {"saved": False}),
+                ("storage", {"saved": True}),
+                ("end", {"state": "done"}),
+            ]
+            assert (await caller.read_stream(turn)).entries == result.entries
+            assert (await caller.call("GET", "/readyz"))["status"] == "ok"
+
+    asyncio.run(story())
+
+
+def test_a_turn_that_outgrows_the_memory_for_what_is_unsaved_ends_once_there_is_room(tmp_path: Path) -> None:
+    pace = LogConfig(retry_s=0.02, max_unsaved_bytes=2000)
+
+    async def story() -> None:
+        async with start_gateway(
+            tmp_path, script=ENDLESS_SCRIPT, settings=quick_settings(pace=pace)
+        ) as caller:
+            turn = await caller.start_turn(await caller.create_session())
+            reading = asyncio.create_task(caller.read_stream(turn))
+            await asyncio.sleep(0.1)
+            await caller.set_read_only(True)
+            await wait_until(lambda: caller.gateway.log.unsaved_bytes > 2000)
+            await asyncio.sleep(0.1)
+            await caller.set_read_only(False)
+            result = await reading
+            assert result.state == "failed"
+            outcome = result.turn.outcome
+            assert outcome is not None
+            assert outcome.cause == "not_saved"
+            assert list(result.entries) == list(range(len(result.entries)))
+            assert (await caller.read_stream(turn)).entries == result.entries
+
+    asyncio.run(story())
+
+
+def test_a_gateway_that_stops_ends_its_turns_and_lets_its_readers_go(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with start_gateway(tmp_path, script=[*SLOW_SCRIPT, *ENDLESS_SCRIPT]) as caller:
+            session = await caller.create_session()
+            finished = await caller.start_turn(session)
+            await caller.read_stream(finished)
+            turn = await caller.start_turn(session)
+            live = asyncio.create_task(caller.read_stream(turn))
+            replay = asyncio.create_task(caller.read_stream(finished, "?speed=0.01"))
+            await wait_until(lambda: b"readers_live 2" in caller.gateway.metrics.text())
+            await caller.wait_for_reasoning(turn, "again and again")
+            await caller.gateway.stop()
+            result = await live
+            assert result.state == "interrupted"
+            assert isinstance(result.entries[max(result.entries)].event, TurnFailed)
+            assert result.turn.reasoning.startswith("again and again")
+            assert (await replay).events == [], "who is not at the end comes back with the last id"
+            assert (await caller.call("GET", "/readyz", status=503))["status"] == "stopping"
+            await caller.refusal_message(
+                "POST", f"/api/sessions/{session}/turns", {"prompt": "More?"}, status=503
+            )
+            assert (await caller.read_stream(turn)).status == 503
+        async with start_gateway(tmp_path) as caller:
+            assert (await caller.read_stream(turn)).entries == result.entries
+
+    asyncio.run(story())
+
+
+def test_a_turn_that_was_left_behind_is_interrupted_at_the_next_start(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with start_gateway(tmp_path) as caller:
+            session = await caller.create_session()
+            owner, now_ms = caller.gateway.local_owner, caller.gateway.now_ms()
+
+            def leave(conn: Connection) -> str:
+                row = sessions.get(conn, owner, session)
+                assert row is not None
+                turn_request = TurnRequest(messages=(UserMessage("x"),), model="m")
+                return turns.start_turn(
+                    conn, row, turn_request, now_ms=now_ms, writer="gone", lease_until_ms=0
+                ).turn.id
+
+            turn = await caller.database.write(leave)
+        async with start_gateway(tmp_path) as caller:
+            result = await caller.read_stream(turn)
+            assert result.state == "interrupted"
+            assert (await caller.call("GET", f"/api/turns/{turn}"))["state"] == "interrupted"
+            assert (await caller.run_turn(session)).state == "done"
+
+    asyncio.run(story())
+
+
+def test_the_lease_on_a_live_turn_is_renewed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("thinkaloud.server.turns.LEASE_MS", 60)
+
+    async def story() -> None:
+        async with start_gateway(tmp_path, script=ENDLESS_SCRIPT) as caller:
+            turn = await caller.start_turn(await caller.create_session())
+
+            async def lease_ms() -> int:
+                column = schema.turns.c.lease_until_ms
+                query = select(column).where(schema.turns.c.id == turn)
+                return await caller.database.read(lambda conn: conn.scalars(query).one())
+
+            first = await lease_ms()
+            async with asyncio.timeout(30):
+                while await lease_ms() <= first + 60:
+                    await asyncio.sleep(0.02)
+
+    asyncio.run(story())
+
+
+def test_the_pace_of_old_turns_is_forgotten_where_that_is_wished(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with start_gateway(tmp_path, script=SLOW_SCRIPT) as caller:
+            turn = await caller.start_turn(await caller.create_session())
+            whole = await caller.read_stream(turn)
+        async with start_gateway(tmp_path, settings=quick_settings(forget_timing_after_days=0)) as caller:
+            async with asyncio.timeout(30):
+                while len((result := await caller.read_stream(turn)).entries) >= len(whole.entries):
+                    await asyncio.sleep(0.02)
+            assert result.turn.reasoning == whole.turn.reasoning
+
+    asyncio.run(story())
+
+
+def test_lines_go_out_as_they_are_kept(tmp_path: Path) -> None:
+    """Nothing is decoded on the way: the bytes of the stream are the bytes of the log."""
+
+    async def story() -> None:
+        async with start_gateway(tmp_path, script=[{"text": "\u2028 ü 💭 \r\n\n data: x"}]) as caller:
+            turn = await caller.start_turn(await caller.create_session())
+            result = await caller.read_stream(turn)
+            sent_lines = [line[6:] for line in result.data.split(b"\n") if line.startswith(b'data: {"seq"')]
+            assert sent_lines == [msgspec.json.encode(entry) for entry in result.entries.values()]
+            assert result.turn.answer == "\u2028 ü 💭 \r\n\n data: x"
+
+    asyncio.run(story())

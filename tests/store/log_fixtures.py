@@ -1,0 +1,84 @@
+"""A database in a folder, with turns to write to: what the tests of the log share."""
+
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from sqlalchemy import Connection
+
+from thinkaloud.canon import (
+    BlockEnded,
+    BlockGrew,
+    BlockStarted,
+    Entry,
+    Event,
+    Finish,
+    Kind,
+    TurnEnded,
+    TurnStarted,
+)
+from thinkaloud.canon.requests import UserMessage
+from thinkaloud.store import sessions, turns, users
+from thinkaloud.store.database import Database
+from thinkaloud.store.log import EventLog, LogWriter
+from thinkaloud.store.rows import Owner, TurnRow
+from thinkaloud.store.sqlite import SqliteDatabase, open_database
+from thinkaloud.store.turns import TurnRequest
+
+NOW_MS = 1_700_000_000_000
+TURN_REQUEST = TurnRequest(messages=(UserMessage("How much is 17 * 3?"),), model="demo")
+
+
+@asynccontextmanager
+async def temporary_database(folder: Path) -> AsyncIterator[SqliteDatabase]:
+    async with open_database(folder / "thinkaloud.db") as database:
+        yield database
+
+
+async def new_turn(database: Database, request: TurnRequest = TURN_REQUEST) -> TurnRow:
+    """A turn that has just been started, in a session of its own."""
+
+    def begin(conn: Connection) -> TurnRow:
+        owner: Owner = users.ensure_local(conn, NOW_MS)
+        session = sessions.create(conn, owner, now_ms=NOW_MS)
+        return turns.start_turn(
+            conn, session, request, now_ms=NOW_MS, writer="w", lease_until_ms=NOW_MS + 1
+        ).turn
+
+    return await database.write(begin)
+
+
+def entries(events: Iterable[Event], first: int = 0) -> list[Entry]:
+    return [Entry(seq, event, NOW_MS + seq) for seq, event in enumerate(events, first)]
+
+
+def turn_events(*texts: str, thought: str = "51") -> list[Event]:
+    """A turn that thinks once and then says these pieces."""
+    return [
+        TurnStarted("openai_chat", "demo"),
+        BlockStarted(0, Kind.REASONING),
+        BlockGrew(0, thought),
+        BlockEnded(0),
+        BlockStarted(1, Kind.TEXT),
+        *(BlockGrew(1, piece) for piece in texts),
+        BlockEnded(1),
+        TurnEnded(Finish.STOP),
+    ]
+
+
+def append_all(writer: LogWriter, new_entries: Iterable[Entry]) -> None:
+    for entry in new_entries:
+        writer.append(entry)
+
+
+async def read_all(log: EventLog, turn: int, after: int = -1) -> list[bytes]:
+    """What a reader gets who stays to the end."""
+    lines: list[bytes] = []
+    while True:
+        span = await log.read(turn, after)
+        assert span.first == after + 1
+        lines += span.lines
+        after = span.last
+        if span.ended:
+            return lines
+        await log.wait_for_change(turn, after)

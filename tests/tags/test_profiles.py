@@ -1,0 +1,118 @@
+"""Which marks a model writes: found by its name, never guessed from its text."""
+
+import pytest
+
+from thinkaloud.canon import Refused, UnknownProfile
+from thinkaloud.dialects.tags.harmony import HarmonySplitter
+from thinkaloud.dialects.tags.profiles import (
+    PROFILES,
+    find_profile,
+    may_become_marker,
+    profile_for_model,
+    starts_with_marker,
+)
+from thinkaloud.dialects.tags.splitter import ThinkTagSplitter, make_splitter
+
+# A model, the profile of what a server sends for it, and the profile of its own raw text.
+MODELS = [
+    ("openai/gpt-oss-120b", "harmony", "harmony"),
+    ("deepseek-ai/DeepSeek-R1-0528", "deepseek", "think_inside"),
+    ("deepseek-r1-distill-qwen-7b", "deepseek", "think_inside"),
+    ("deepseek-reasoner", "deepseek", "think_inside"),
+    ("deepseek-ai/DeepSeek-V3.2", "deepseek", "deepseek"),
+    ("deepseek-v4-flash", "deepseek", "deepseek"),
+    ("Qwen/QwQ-32B", "think_or_call", "think_or_call_inside"),
+    ("Qwen/Qwen3-235B-A22B-Thinking-2507", "think_or_call", "think_or_call_inside"),
+    ("Qwen/Qwen3.5-27B", "think_or_call", "think_or_call_inside"),
+    ("qwen-4-max", "think_or_call", "think_or_call_inside"),
+    ("Qwen/Qwen3-8B", "think_or_call", "think_or_call"),
+    ("qwen2.5-72b-instruct", "think_or_call", "think_or_call"),
+    ("zai-org/GLM-4.6", "think_or_call", "think_or_call"),
+    ("moonshotai/Kimi-K3", "kimi_k3", "kimi_k3_inside"),
+    ("moonshotai/Kimi-VL-A3B-Thinking", "kimi_vl", "kimi_vl"),
+    ("kimi-k1.5", "kimi_vl", "kimi_vl"),
+    ("moonshotai/Kimi-K2-Thinking", "think_or_call", "think_or_call_inside"),
+    ("kimi-k2.5", "think_or_call", "think_or_call_inside"),
+    ("MiniMaxAI/MiniMax-M3", "minimax_m3", "minimax_m3"),
+    ("MiniMaxAI/MiniMax-M2", "think", "think_inside"),
+    ("ByteDance-Seed/Seed-OSS-36B-Instruct", "seed", "seed"),
+    ("tencent/Hunyuan-A13B-Instruct", "hunyuan", "hunyuan"),
+    ("tencent/Hunyuan-v4", "hunyuan_suffix", "hunyuan_suffix"),
+    ("tencent/hy-v3", "hunyuan_suffix", "hunyuan_suffix"),
+    ("LLM360/K2-Horizon", "k2_horizon", "k2_horizon_inside"),
+    ("mistralai/Magistral-Small-2509", "mistral", "mistral"),
+    ("ministral-3-14b-reasoning", "mistral", "mistral"),
+    ("mistral-medium-latest", "mistral", "mistral"),
+    ("google/gemma-4-31b-it", "gemma", "gemma"),
+    ("muse-glimmer", "harmony", "harmony"),
+    ("thinkingmachines/inkling", "inkling", "inkling"),
+    ("CohereLabs/command-a-reasoning-08-2025", "cohere", "cohere_inside"),
+    ("command-r7b-12-2024", "cohere", "cohere_inside"),
+    ("swiss-ai/Apertus-70B-Instruct", "apertus", "apertus"),
+    ("pfnet/plamo-3-nict-31b", "plamo", "plamo"),
+    ("baidu/ERNIE-4.5-21B-A3B-Thinking", "think", "ernie"),
+    ("stepfun-ai/Step-3.5-Flash", "think", "think_inside"),
+    ("nvidia/Nemotron-3-Nano-30B", "think", "think"),
+    ("ibm-granite/granite-3.3-8b-instruct", "granite", "granite"),
+    ("allenai/OLMo-3-32B-Think", "think", "think"),
+    ("XiaomiMiMo/MiMo-7B-RL", "think", "think"),
+    ("some-model-of-tomorrow", "think", "think"),
+    ("", "think", "think"),
+]
+
+
+@pytest.mark.parametrize(("model", "served", "raw"), MODELS, ids=[model for model, _, _ in MODELS])
+def test_a_model_is_known_by_its_name(model: str, served: str, raw: str) -> None:
+    """R008, R010: what a server sends never counts as starting inside a thought; raw text may."""
+    assert profile_for_model(model, raw=False).name == served
+    assert profile_for_model(model, raw=True).name == raw
+    assert not profile_for_model(model, raw=False).starts_inside
+
+
+def test_a_profile_has_the_name_it_is_found_by() -> None:
+    assert all(find_profile(name).name == name for name in PROFILES)
+
+
+def test_an_unknown_profile_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(UnknownProfile, match=r"no tag profile 'thnik'\. Use one of: apertus, .* think, "):
+        find_profile("thnik")
+    assert issubclass(UnknownProfile, Refused)
+
+
+def test_channels_have_a_splitter_of_their_own() -> None:
+    assert isinstance(make_splitter(PROFILES["harmony"]), HarmonySplitter)
+    assert isinstance(make_splitter(PROFILES["think"]), ThinkTagSplitter)
+
+
+OPENINGS = sorted({pair[0].replace("*", "any") for known in PROFILES.values() for pair in known.pairs})
+
+
+@pytest.mark.parametrize("marker", [*OPENINGS, "<|channel|>analysis", "<|start|>assistant"])
+def test_a_text_is_a_models_when_it_begins_with_a_mark(marker: str) -> None:
+    assert starts_with_marker(f"{marker}a")
+    assert starts_with_marker(f" \n{marker}a")
+    assert not starts_with_marker(f"a{marker}")
+
+
+@pytest.mark.parametrize("text", ["", "Hello", "a<think>", "< think>", "<b>", "[1]", "data: {}", "to=self"])
+def test_no_other_text_is_taken_for_a_models(text: str) -> None:
+    assert not starts_with_marker(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "may"),
+    [
+        ("", True),
+        (" \n", True),
+        ("<", True),
+        (" <thin", True),
+        ("[THI", True),
+        ("Here is", True),
+        ("<think>", False),
+        ("<think>a", False),
+        ("<thing", False),
+        ("Hello", False),
+    ],
+)
+def test_a_text_may_become_a_models_while_it_is_the_beginning_of_a_mark(text: str, may: bool) -> None:
+    assert may_become_marker(text) is may

@@ -1,0 +1,117 @@
+"""Folding costs the same per entry, however long the turn has become."""
+
+from collections.abc import Callable
+
+import pytest
+from tests.linear_time import ATTEMPTS, Work, assert_linear, fastest_seconds
+from tests.transcript.turn_builders import SIGNATURE, block
+
+from thinkaloud.canon import (
+    BlockEnded,
+    BlockGrew,
+    BlockSealed,
+    BlockStarted,
+    Entry,
+    Event,
+    Finish,
+    Kind,
+    ToolFinished,
+    TurnEnded,
+    Usage,
+    UsageReported,
+)
+from thinkaloud.transcript import Callbacks, Turn, apply
+
+END = TurnEnded(Finish.STOP)
+
+
+def deltas(count: int) -> list[Event]:
+    return [BlockStarted(0, Kind.TEXT), *[BlockGrew(0, "word")] * count, BlockEnded(0), END]
+
+
+def small_blocks(count: int) -> list[Event]:
+    return [event for index in range(count) for event in block(index, Kind.TEXT, "a")] + [END]
+
+
+def blocks_that_stay_open(count: int) -> list[Event]:
+    starts = [
+        BlockStarted(index, Kind.TOOL_CALL, parent=index - 1 if index else None) for index in range(count)
+    ]
+    ends = [BlockEnded(index) for index in reversed(range(count))]
+    return [*starts, *ends, *(ToolFinished(index, "4") for index in range(count)), END]
+
+
+def seals(count: int) -> list[Event]:
+    return [BlockStarted(0, Kind.REASONING), *[BlockSealed(0, SIGNATURE)] * count, BlockEnded(0), END]
+
+
+def counts(count: int) -> list[Event]:
+    return [*[UsageReported(Usage(output=1))] * count, END]
+
+
+def folding(script: Callable[[int], list[Event]], turns: int = 1) -> Work:
+    def work(size: int) -> Callable[[], object]:
+        entries = [Entry(seq, event) for seq, event in enumerate(script(size))]
+
+        def run() -> None:
+            for _ in range(turns):
+                turn = Turn()
+                for entry in entries:
+                    apply(turn, entry)
+
+        return run
+
+    return work
+
+
+@pytest.mark.parametrize(
+    ("script", "size"),
+    [
+        pytest.param(deltas, 50_000, id="deltas"),
+        pytest.param(small_blocks, 10_000, id="small blocks"),
+        pytest.param(blocks_that_stay_open, 10_000, id="blocks that stay open"),
+        pytest.param(seals, 20_000, id="seals"),
+        pytest.param(counts, 10_000, id="counts"),
+    ],
+)
+def test_twice_the_entries_take_twice_the_time(script: Callable[[int], list[Event]], size: int) -> None:
+    assert_linear(folding(script), size)
+
+
+def test_a_delta_costs_the_same_at_the_end_of_a_long_turn() -> None:
+    """A hundred thousand deltas take as long in one turn as in ten or in a hundred."""
+    ratios = []
+    for _ in range(ATTEMPTS):
+        times = [fastest_seconds(folding(deltas, turns), 100_000 // turns) for turns in (1, 10, 100)]
+        ratios.append(max(times) / min(times))
+        if ratios[-1] < 1.5:
+            return
+    raise AssertionError(f"at best, the dearest delta costs {min(ratios):.2f} times the cheapest")
+
+
+class Deaf:
+    """Hears nothing."""
+
+    def on_text(self, text: str) -> None: ...
+    def on_reasoning(self, reasoning: str) -> None: ...
+    def on_reasoning_end(self) -> None: ...
+    def on_tool_start(self, name: str, arguments: str) -> None: ...
+    def on_tool_end(self, name: str, result: str, error: str) -> None: ...
+    def on_complete(self, result: Turn) -> None: ...
+
+
+@pytest.mark.parametrize("text", ["word", "\n"])
+def test_callbacks_cost_the_same_per_delta(text: str) -> None:
+    """White space waits for something to read, and may wait long."""
+
+    def work(size: int) -> Callable[[], object]:
+        callbacks = Callbacks(Deaf())
+        callbacks.feed(BlockStarted(0, Kind.REASONING))
+
+        def run() -> None:
+            for _ in range(size):
+                callbacks.feed(BlockGrew(0, text))
+
+        return run
+
+    assert_linear(work, 20_000)

@@ -1,0 +1,132 @@
+"""How long a turn thought, from stamps alone."""
+
+import pytest
+from tests.transcript.turn_builders import timed_turn
+
+from thinkaloud.canon import (
+    BlockEnded,
+    BlockStarted,
+    Event,
+    Finish,
+    Kind,
+    ToolFinished,
+    TurnEnded,
+    TurnStarted,
+)
+from thinkaloud.transcript import ThinkingTime, thinking_time
+
+Script = list[tuple[int | None, Event]]
+
+START, END = TurnStarted(), TurnEnded(Finish.STOP)
+
+
+def span(
+    number: int, kind: Kind, start_ms: int | None, end_ms: int | None, parent: int | None = None
+) -> Script:
+    return [(start_ms, BlockStarted(number, kind, parent=parent)), (end_ms, BlockEnded(number))]
+
+
+def thought(number: int, start_ms: int | None, end_ms: int | None) -> Script:
+    return span(number, Kind.REASONING, start_ms, end_ms)
+
+
+def answer(number: int, start_ms: int | None, end_ms: int | None) -> Script:
+    return span(number, Kind.TEXT, start_ms, end_ms)
+
+
+TOOL: Script = [*span(1, Kind.TOOL_CALL, 1500, 1600), (9000, ToolFinished(1, "4"))]
+ASSISTANT: Script = [
+    (2000, BlockStarted(1, Kind.ASSISTANT_CALL)),
+    *span(2, Kind.REASONING, 2000, 8000, parent=1),
+    (8000, BlockEnded(1)),
+]
+
+TABLE: dict[str, tuple[Script, ThinkingTime | None]] = {
+    "one thought": (
+        [(0, START), *thought(0, 800, 5000), *answer(1, 5000, 6000), (6000, END)],
+        ThinkingTime(4200),
+    ),
+    "thoughts are added up": (
+        [
+            (0, START),
+            *thought(0, 500, 1500),
+            *TOOL,
+            *thought(2, 9000, 9300),
+            *answer(3, 9300, 9900),
+            (9900, END),
+        ],
+        ThinkingTime(1300),
+    ),
+    "thoughts of assistants are theirs": (
+        [(0, START), *thought(0, 1000, 2000), *ASSISTANT, *answer(3, 8000, 9000), (9000, END)],
+        ThinkingTime(1000),
+    ),
+    "just long enough to be measured": (
+        [(0, START), *thought(0, 4000, 4050), *answer(1, 4050, 5000), (5000, END)],
+        ThinkingTime(50),
+    ),
+    "one burst counts from the request to the first text": (
+        [(0, START), *thought(0, 4000, 4049), *answer(1, 4049, 5000), (5000, END)],
+        ThinkingTime(4049, approximate=True),
+    ),
+    "several bursts are one": (
+        [(0, START), *thought(0, 4000, 4020), *thought(1, 4020, 4040), *answer(2, 4040, 5000), (5000, END)],
+        ThinkingTime(4040, approximate=True),
+    ),
+    "one burst before a call counts up to the call": (
+        [(0, START), *thought(0, 1480, 1500), *TOOL, *answer(2, 9000, 9500), (9500, END)],
+        ThinkingTime(1500, approximate=True),
+    ),
+    "one burst without text counts up to the end": (
+        [(0, START), *thought(0, 4000, 4000), (4010, END)],
+        ThinkingTime(4010, approximate=True),
+    ),
+    "a clock that goes back measures nothing": (
+        [(0, START), *thought(0, 800, 700), *answer(1, 900, 1000), (1000, END)],
+        ThinkingTime(900, approximate=True),
+    ),
+    "all at once is not known": ([(9, START), *thought(0, 9, 9), *answer(1, 9, 9), (9, END)], None),
+    "a burst without the moment of the request is not known": (
+        [*thought(0, 4000, 4010), *answer(1, 4010, 5000), (5000, END)],
+        None,
+    ),
+    "a burst without any later moment is not known": (
+        [(0, START), *thought(0, 4000, 4010), (None, END)],
+        None,
+    ),
+    "text without a stamp is passed over": (
+        [(0, START), *thought(0, 30, 40), *answer(1, None, None), (100, END)],
+        ThinkingTime(100, approximate=True),
+    ),
+    "no stamps": ([(None, START), *thought(0, None, None), (None, END)], None),
+    "no first stamp": ([(0, START), *thought(0, None, 5000), (5000, END)], None),
+    "no last stamp": ([(0, START), *thought(0, 800, None), (5000, END)], None),
+    "one of two thoughts without stamps": (
+        [(0, START), *thought(0, 800, 5000), *thought(1, None, None), (5000, END)],
+        None,
+    ),
+    "no thought": ([(0, START), *answer(0, 1, 2), (2, END)], None),
+    "nothing": ([], None),
+}
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_the_thinking_time_is_the_table(name: str) -> None:
+    """R079: thinking alone, without the time tools took, marked where it came in one burst."""
+    script, time = TABLE[name]
+    assert thinking_time(timed_turn(*script)) == time
+
+
+def test_a_live_thought_counts_up_to_now() -> None:
+    """R079: a running timer while the thought streams."""
+    turn = timed_turn((0, START), *thought(0, 100, 1100), (2000, BlockStarted(1, Kind.REASONING)))
+    assert thinking_time(turn, now_ms=2500) == ThinkingTime(1500)
+    assert thinking_time(turn, now_ms=1000) == ThinkingTime(1000)
+    assert thinking_time(turn) is None
+
+
+def test_a_live_turn_never_says_about() -> None:
+    """R079: while more may come, a short time is just short."""
+    turn = timed_turn((0, START), *thought(0, 4000, 4010))
+    assert thinking_time(turn) == ThinkingTime(10)
+    assert thinking_time(turn, now_ms=9000) == ThinkingTime(10)

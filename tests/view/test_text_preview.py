@@ -1,0 +1,148 @@
+"""Previews: first words, newest line, and how many words there are."""
+
+from time import process_time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from wcwidth import iter_graphemes
+
+from thinkaloud.view import columns_of, count_words, preview, tail
+from thinkaloud.view.text import plain_line
+
+MARKED = st.lists(
+    st.sampled_from(
+        [
+            "**",
+            "*",
+            "`",
+            "```py",
+            "# ",
+            "- ",
+            "> ",
+            "\n",
+            " ",
+            "a",
+            "B",
+            "2",
+            "[x](y)",
+            "[",
+            "]",
+            "(",
+            ")",
+            "漢",
+            "👩‍💻",
+        ]
+    ),
+    max_size=60,
+).map("".join)
+ANY_TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=300)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Let me analyze this step by step. First, I need to", "Let me analyze this step by step…"),
+        ("Short thought", "Short thought"),
+        ("  \n\n  spread\n over\t lines ", "spread over lines"),
+        ("**Bold** and *thin* and `code`", "Bold and thin and code"),
+        ("## Plan\n\n- first\n- second", "Plan first second"),
+        ("> quoted\n1. kept", "quoted 1. kept"),
+        ("```python\nprint(1)\n```", "print(1)"),
+        ("see [the page](https://example.org) now", "see the page now"),
+        ("2**10 and 2 * 3 and snake_case", "2**10 and 2 * 3 and snake_case"),
+        ("**太字**の説明", "太字の説明"),
+        ("a\n---\nb", "a b"),
+        ("bell\x07 and \x1b[31mred", "bell and [31mred"),
+        ("left\u202eright", "leftright"),
+        ("", ""),
+        (" \n ", ""),
+    ],
+)
+def test_the_first_words_in_one_plain_line(text: str, expected: str) -> None:
+    """R069, R090: first words, about forty columns, without marks."""
+    assert preview(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("first line\nsecond line", "second line"),
+        ("first line\nsecond line\n\n", "second line"),
+        ("first\n```\n", "first"),
+        ("- an item\n- **another** item", "another item"),
+        ("a rather long line whose end matters", "…whose end matters"),
+        ("", ""),
+    ],
+)
+def test_the_newest_line_by_its_end(text: str, expected: str) -> None:
+    """What is being thought right now."""
+    assert tail(text, 20) == expected
+
+
+def test_the_newest_line_may_begin_before_the_window() -> None:
+    assert tail("word " * 10_000, 20) == "…word word word word"
+    assert tail("漢" * 10_000, 9) == "…漢漢漢漢"
+
+
+@given(MARKED | ANY_TEXT, st.integers(0, 60))
+def test_a_preview_fits_is_one_line_and_repeats_itself(text: str, columns: int) -> None:
+    """R090: never wider than asked, and the preview of a preview is itself."""
+    for short in (preview, tail):
+        line = short(text, columns)
+        assert columns_of(line) <= columns
+        assert len(line.splitlines()) <= 1
+        assert short(line, columns) == line
+
+
+@given(st.lists(st.sampled_from(["👨‍👩‍👧‍👦", "🇧🇷", "e\u0301", "漢", "ab", " "]), max_size=80).map("".join))
+def test_a_preview_never_splits_a_character(text: str) -> None:
+    whole = list(iter_graphemes(" ".join(text.split())))
+    start = list(iter_graphemes(preview(text, 12).removesuffix("…")))
+    end = list(iter_graphemes(tail(text, 12).removeprefix("…")))
+    assert start == whole[: len(start)]
+    assert end == whole[len(whole) - len(end) :]
+
+
+@given(MARKED)
+def test_plain_is_plain_the_second_time(text: str) -> None:
+    assert plain_line(plain_line(text)) == plain_line(text)
+
+
+@pytest.mark.parametrize("short", [preview, tail])
+@pytest.mark.parametrize("piece", ["word ", "x", "\n", "*", "[", "漢", "`a`\n"])
+def test_the_work_does_not_grow_with_the_text(short: object, piece: str) -> None:
+    assert callable(short)
+    small, large = piece * 2_000, piece * 400_000
+    assert _seconds(short, large) < 20 * _seconds(short, small) + 0.005
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", 0),
+        (" \n\t", 0),
+        ("one", 1),
+        ("I need to find recent docs.", 6),
+        ("well-known don't e.g. 4.2s", 4),
+        ("a — b … c", 3),
+        ("- item\n# 1", 2),
+        ("漢字かな", 4),
+        ("使用 Python 语言。", 5),
+        ("안녕 세상", 2),
+        ("não é só isso", 4),
+    ],
+)
+def test_words_as_a_person_counts_them(text: str, words: int) -> None:
+    """R080, R128: words; in scripts without spaces each character is one."""
+    assert count_words(text) == words
+
+
+def _seconds(short: object, text: str) -> float:
+    assert callable(short)
+    took = []
+    for _ in range(5):
+        start = process_time()
+        short(text, 40)
+        took.append(process_time() - start)
+    return min(took)

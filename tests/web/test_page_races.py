@@ -1,0 +1,609 @@
+"""The chat page on a bad day: a slow network, hasty hands, two windows, and a browser that keeps nothing."""
+
+import json
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, Route
+from tests.web.chat_page import (
+    PUZZLE,
+    QUICK_QUESTION,
+    SLOW_PUZZLE,
+    GatewayProcess,
+    PageVisit,
+    ask,
+    gateway_at,
+    open_visit,
+    wait_for_answers,
+)
+
+FORBIDDEN = """
+for (const name of ["localStorage", "sessionStorage"])
+  Object.defineProperty(window, name, {get() { throw new DOMException("no", "SecurityError"); }});
+"""
+FULL = 'Storage.prototype.setItem = () => { throw new DOMException("full", "QuotaExceededError"); };'
+
+
+class DelayedRequests:
+    """Requests that are on their way until they are let go."""
+
+    def __init__(self, page: Page, url_pattern: str, method: str = "GET") -> None:
+        self.routes: list[Route] = []
+        self.delaying = True
+        self._page = page
+        self._method = method
+        page.route(url_pattern, self._delay)
+
+    def _delay(self, route: Route) -> None:
+        if self.delaying and route.request.method == self._method:
+            self.routes.append(route)
+        else:
+            route.fallback()
+
+    def wait(self, count: int = 1) -> None:
+        """Until so many are on their way."""
+        wait_for(self._page, lambda: len(self.routes) >= count)
+
+    def release(self) -> None:
+        """Let them go, until all are answered and the page has seen it."""
+        self.delaying = False
+        for route in self.routes:
+            route.continue_()
+        for route in self.routes:
+            if response := route.request.response():
+                response.finished()
+        self._page.evaluate("() => new Promise(done => requestAnimationFrame(done))")
+
+
+def wait_for(page: Page, so: Callable[[], bool]) -> None:
+    """Let the browser work until something is so."""
+    for _ in range(600):
+        if so():
+            return
+        page.wait_for_timeout(25)
+    raise AssertionError("it did not come to be so")
+
+
+def over(gateway: GatewayProcess, turn: str) -> bool:
+    """Whether a turn has come to its end."""
+    return bool(gateway.call(f"/api/turns/{turn}")["state"] == "done")
+
+
+def keep_session(gateway: GatewayProcess, title: str, *texts: tuple[str, str, str]) -> str:
+    """A session in which the solver answers what is asked next."""
+    session = gateway.import_exchanges(title, *texts)
+    gateway.call(f"/api/sessions/{session}", {"model": ""}, "PATCH")
+    return session
+
+
+def stir(page: Page, session: str) -> None:
+    """Tell the page, as another window does, that there is something new."""
+    page.evaluate("id => new BroadcastChannel('thinkaloud').postMessage({session: id})", session)
+
+
+def exchanges(page: Page, count: int) -> None:
+    page.wait_for_function(
+        "count => document.querySelectorAll('.exchange:not(.sending)').length === count", arg=count
+    )
+
+
+@pytest.mark.parametrize("broken", [FORBIDDEN, FULL], ids=["forbidden", "full"])
+def test_a_browser_that_keeps_nothing_still_shows_everything(
+    browser: Browser, gateway: GatewayProcess, broken: str
+) -> None:
+    with open_visit(browser, gateway.url) as visit:
+        visit.context.add_init_script(broken)
+        page = visit.open()
+        ask(page, QUICK_QUESTION)
+        wait_for_answers(page)
+        page.keyboard.press("Alt+N")
+        page.wait_for_selector(".welcome")
+
+
+def test_a_token_holds_for_the_visit_where_nothing_can_be_kept(browser: Browser, tmp_path: Path) -> None:
+    with gateway_at(tmp_path, "--auth", "token") as gateway, open_visit(browser, gateway.url) as visit:
+        visit.context.add_init_script(FULL)
+        token = next(word for word in gateway.log_path.read_text().split() if word.startswith("tka_"))
+        page = visit.open()
+        page.fill("dialog input", token)
+        page.keyboard.press("Enter")
+        page.wait_for_selector("dialog", state="detached")
+        ask(page, QUICK_QUESTION)
+        wait_for_answers(page)
+
+
+def test_what_can_be_no_token_is_asked_for_again(browser: Browser, tmp_path: Path) -> None:
+    with gateway_at(tmp_path, "--auth", "token") as gateway, open_visit(browser, gateway.url) as visit:
+        token = next(word for word in gateway.log_path.read_text().split() if word.startswith("tka_"))
+        page = visit.open()
+        page.fill("dialog input", "“smart” quotes")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("dialog >> text=is not known")
+        page.fill("dialog input", token)
+        page.keyboard.press("Enter")
+        page.wait_for_selector("dialog", state="detached")
+        ask(page, QUICK_QUESTION)
+        wait_for_answers(page)
+
+
+def test_what_is_written_while_a_question_is_on_its_way_stays(visit: PageVisit) -> None:
+    page = visit.open()
+    delayed = DelayedRequests(page, "**/turns", "POST")
+    ask(page, QUICK_QUESTION)
+    delayed.wait()
+    page.fill("#message", "and the next")
+    delayed.release()
+    wait_for_answers(page)
+    assert page.input_value("#message") == "and the next"
+    page.keyboard.press("Alt+N")
+    page.wait_for_selector(".welcome")
+    assert page.input_value("#message") == ""
+
+
+def test_a_question_that_fails_is_given_back_before_what_was_written_meanwhile(visit: PageVisit) -> None:
+    page = visit.open()
+    delayed = DelayedRequests(page, "**/turns", "POST")
+    ask(page, "the first")
+    delayed.wait()
+    page.fill("#message", "the second")
+    for route in delayed.routes:
+        route.fulfill(status=500)
+    page.wait_for_selector(".toast.bad")
+    assert page.input_value("#message") == "the first\n\nthe second"
+
+
+def test_a_question_that_fails_is_given_back_where_it_was_asked(
+    visit: PageVisit, gateway: GatewayProcess
+) -> None:
+    first_session = keep_session(gateway, "Here", ("one", "", "1"))
+    second_session = keep_session(gateway, "There", ("two", "", "2"))
+    page = visit.open(first_session)
+    exchanges(page, 1)
+    delayed = DelayedRequests(page, "**/turns", "POST")
+    ask(page, "only here")
+    delayed.wait()
+    page.click(f"a[href='#{second_session}']")
+    page.wait_for_selector(".answer >> text=2")
+    for route in delayed.routes:
+        route.fulfill(status=500)
+    page.wait_for_selector(".toast.bad")
+    assert page.input_value("#message") == ""
+    page.click(f"a[href='#{first_session}']")
+    page.wait_for_selector(".answer >> text=1")
+    assert page.input_value("#message") == "only here"
+
+
+def test_a_question_asked_while_a_conversation_loads_goes_there(
+    visit: PageVisit, gateway: GatewayProcess
+) -> None:
+    session = keep_session(gateway, "Slow to come", ("one", "", "1"))
+    page = visit.open()
+    delayed = DelayedRequests(page, f"**/{session}/messages*")
+    page.click(f"a[href='#{session}']")
+    delayed.wait()
+    ask(page, QUICK_QUESTION)
+    delayed.release()
+    exchanges(page, 2)
+    wait_for_answers(page, 2)
+    assert page.url.endswith(session)
+    assert len(gateway.call(f"/api/sessions/{session}/messages")["items"]) == 4
+
+
+def test_what_is_written_while_a_conversation_loads_stays(visit: PageVisit, gateway: GatewayProcess) -> None:
+    session = keep_session(gateway, "Slow to come", ("one", "", "1"))
+    page = visit.open()
+    page.fill("#message", "for a new one")
+    delayed = DelayedRequests(page, f"**/{session}/messages*")
+    page.click(f"a[href='#{session}']")
+    delayed.wait()
+    assert page.input_value("#message") == ""
+    page.fill("#message", "for this one")
+    delayed.release()
+    page.wait_for_selector(".answer >> text=1")
+    assert page.input_value("#message") == "for this one"
+    page.keyboard.press("Alt+N")
+    page.wait_for_selector(".welcome")
+    assert page.input_value("#message") == "for a new one"
+
+
+def test_a_late_try_for_a_conversation_that_was_left_changes_nothing(
+    visit: PageVisit, gateway: GatewayProcess
+) -> None:
+    first_session = keep_session(gateway, "Left", ("left", "", "the answer of the one that was left"))
+    second_session = keep_session(gateway, "Wanted", ("wanted", "", "the answer of the one that is wanted"))
+    page = visit.open()
+    tries: list[Route] = []
+
+    def fail_first(route: Route) -> None:
+        tries.append(route)
+        if len(tries) == 1:
+            route.abort()
+        else:
+            route.fallback()
+
+    page.route(f"**/{first_session}/messages*", fail_first)
+    page.clock.install()
+    page.click(f"a[href='#{first_session}']")
+    wait_for(page, lambda: len(tries) == 1)
+    page.click(f"a[href='#{second_session}']")
+    page.wait_for_selector(".answer >> text=is wanted")
+    page.clock.run_for(20_000)
+    assert page.locator(".answer").all_inner_texts() == ["the answer of the one that is wanted"]
+    assert len(tries) == 1
+
+
+def test_a_conversation_that_did_not_come_is_opened_by_another_click(
+    visit: PageVisit, gateway: GatewayProcess
+) -> None:
+    session = keep_session(gateway, "Slow to come", ("one", "", "the answer"))
+    page = visit.open()
+    away = DelayedRequests(page, f"**/{session}/messages*")
+    page.clock.install()
+    page.click(f"a[href='#{session}']")
+    for at in range(5):
+        while len(away.routes) <= at:
+            page.clock.run_for(500)
+            page.wait_for_timeout(10)
+        away.routes[at].abort()
+    page.wait_for_selector(".status-line >> text=does not answer")
+    away.delaying = False
+    page.click(f"a[href='#{session}']")
+    page.wait_for_selector(".answer >> text=the answer")
+
+
+def test_a_name_that_comes_late_does_not_move_the_reader(visit: PageVisit, gateway: GatewayProcess) -> None:
+    first_session = keep_session(gateway, "Here", ("one", "", "1"))
+    second_session = keep_session(gateway, "There", ("two", "", "2"))
+    page = visit.open(first_session)
+    page.wait_for_selector(".answer >> text=1")
+    delayed = DelayedRequests(page, f"**/{first_session}", "PATCH")
+    page.get_by_role("button", name="Actions for this conversation").click()
+    page.get_by_role("button", name="Rename").click()
+    page.fill("dialog input", "Another name")
+    page.keyboard.press("Enter")
+    delayed.wait()
+    page.click(f"a[href='#{second_session}']")
+    page.wait_for_selector(".answer >> text=2")
+    with page.expect_response("**/api/sessions?limit=40"):
+        delayed.release()
+    page.wait_for_selector(".sessions a >> text=Another name")
+    assert page.inner_text("h1") == "There"
+    ask(page, QUICK_QUESTION)
+    wait_for_answers(page, 2)
+    assert len(gateway.call(f"/api/sessions/{first_session}/messages")["items"]) == 2
+
+
+def test_two_clicks_for_later_messages_show_each_question_once(
+    visit: PageVisit, gateway: GatewayProcess
+) -> None:
+    question_answers = [(f"question {n}", "", f"answer {n}") for n in range(30)]
+    session = keep_session(gateway, "Long", *question_answers)
+    turn = gateway.call(f"/api/sessions/{session}/messages?limit=2")["items"][0]["turn"]
+    page = visit.open(f"{session}/{turn}")
+    page.wait_for_selector(".answer >> text=answer 0")
+    delayed = DelayedRequests(page, "**/messages*after=*")
+    later = page.get_by_role("button", name="Show later messages")
+    later.dblclick()
+    delayed.wait()
+    delayed.release()
+    page.wait_for_selector(".bubble >> text=question 12")
+    questions = page.locator(".bubble p").all_text_contents()
+    assert len(questions) == len(set(questions))
+
+
+def test_earlier_messages_come_also_when_something_stirs_meanwhile(
+    visit: PageVisit, gateway: GatewayProcess
+) -> None:
+    question_answers = [(f"question {n}", "", f"answer {n}") for n in range(30)]
+    session = keep_session(gateway, "Long", *question_answers)
+    page = visit.open()
+    delayed = DelayedRequests(page, "**/messages*after=*")
+    page.click(f"a[href='#{session}']")
+    page.wait_for_selector(".answer >> text=answer 29")
+    page.evaluate("() => document.querySelector('.scroll').scrollTop = 0")
+    delayed.wait()
+    gateway.call(f"/api/sessions/{session}", {"title": "Long, and renamed"}, "PATCH")
+    stir(page, session)
+    page.wait_for_selector("h1 >> text=renamed")
+    delayed.release()
+    page.wait_for_selector(".bubble >> text=question 5", state="attached")
+
+
+def test_what_came_in_an_absence_has_no_gap(visit: PageVisit, gateway: GatewayProcess) -> None:
+    session = keep_session(gateway, "Busy", ("the first", "", "1"))
+    page = visit.open(session)
+    page.wait_for_selector(".answer >> text=1")
+    for n in range(6):
+        turn = gateway.call(f"/api/sessions/{session}/turns", {"prompt": f"how much is {n} + 1"})["id"]
+        wait_for(page, partial(over, gateway, turn))
+    stir(page, session)
+    page.wait_for_selector(".bubble >> text=5 + 1")
+    questions = page.locator(".bubble p").all_text_contents()
+    assert questions == ["the first", *(f"how much is {n} + 1" for n in range(6))]
+
+
+def test_a_question_is_shown_once_when_the_list_knew_of_it_first(
+    visit: PageVisit, gateway: GatewayProcess
+) -> None:
+    session = keep_session(gateway, "Here", ("one", "", "1"))
+    page = visit.open(session)
+    page.wait_for_selector(".answer >> text=1")
+    delayed = DelayedRequests(page, "**/turns", "POST")
+    ask(page, QUICK_QUESTION)
+    delayed.wait()
+    response = delayed.routes[0].fetch()  # it got through, and the answer is on its way
+    stir(page, session)
+    exchanges(page, 2)
+    delayed.routes[0].fulfill(response=response)
+    page.wait_for_selector(".sending", state="detached")
+    wait_for_answers(page, 2)
+    assert page.locator(".bubble p").all_text_contents() == ["one", QUICK_QUESTION]
+
+
+def test_a_conversation_deleted_elsewhere_while_it_streams(visit: PageVisit, gateway: GatewayProcess) -> None:
+    page = visit.open()
+    ask(page, SLOW_PUZZLE)
+    page.wait_for_selector("thinking-block[status=streaming]")
+    session = page.url.partition("#")[2]
+    second_page = visit.open(session)
+    second_page.wait_for_selector("thinking-block[status=streaming]")
+    second_page.get_by_role("button", name="Actions for this conversation").click()
+    second_page.get_by_role("button", name="Delete").click()
+    second_page.locator("dialog .danger").click()
+    second_page.wait_for_selector(".welcome")
+    page.wait_for_selector(".status-line >> text=not there any more")
+    assert page.locator(".status-line").evaluate("node => node.checkVisibility()")
+    assert page.get_by_role("button", name="Send", exact=True).is_visible()
+    assert page.locator(".exchange[aria-busy]").count() == 0
+
+
+def test_asking_again_twice_asks_once(visit: PageVisit, gateway: GatewayProcess) -> None:
+    session = keep_session(gateway, "Here", (PUZZLE, "", "1"))
+    page = visit.open(session)
+    page.wait_for_selector(".answer >> text=1")
+    delayed = DelayedRequests(page, "**/turns", "POST")
+    page.get_by_role("button", name="Ask again").dblclick()
+    delayed.wait()
+    delayed.release()
+    wait_for_answers(page, 2)
+    assert page.locator(".toast.bad").count() == 0
+    assert len(gateway.call(f"/api/sessions/{session}/messages")["items"]) == 4
+
+
+def test_a_puzzle_clicked_twice_is_asked_once_and_leaves_no_draft(visit: PageVisit) -> None:
+    page = visit.open()
+    delayed = DelayedRequests(page, "**/turns", "POST")
+    page.dblclick(".puzzle >> nth=0")
+    delayed.wait()
+    delayed.release()
+    wait_for_answers(page)
+    assert page.locator(".exchange").count() == 1
+    assert page.input_value("#message") == ""
+    page.keyboard.press("Alt+N")
+    page.wait_for_selector(".welcome")
+    assert page.input_value("#message") == ""
+
+
+def test_what_is_said_at_the_end_of_a_dialog_is_seen(visit: PageVisit) -> None:
+    page = visit.open()
+    ask(page, SLOW_PUZZLE)
+    page.wait_for_selector("thinking-block[status=streaming]")
+    page.get_by_role("button", name="Actions for this conversation").click()
+    page.get_by_role("button", name="Export").click()
+    with page.expect_download():
+        page.get_by_role("button", name="Download").click()
+    page.wait_for_selector("dialog", state="detached")
+    assert page.locator(".toast >> text=was left out").is_visible()
+
+
+@pytest.mark.parametrize("name", ["Settings", "Agents"])
+def test_two_clicks_open_one_dialog(visit: PageVisit, name: str) -> None:
+    page = visit.open()
+    delayed = DelayedRequests(page, "**/api/workspaces" if name == "Settings" else "**/api/agents*")
+    page.get_by_role("button", name=name).click(click_count=2)
+    delayed.wait(2)
+    delayed.release()
+    page.wait_for_selector("dialog")
+    assert page.locator("dialog").count() == 1
+    page.keyboard.press("Escape")
+    page.wait_for_selector("dialog", state="detached")
+    assert page.evaluate("() => document.activeElement.textContent") == name
+
+
+@pytest.mark.parametrize("how", ["{isComposing: true}", "{keyCode: 229}"], ids=["composing", "safari"])
+def test_enter_that_chooses_a_character_sends_nothing(
+    visit: PageVisit, gateway: GatewayProcess, how: str
+) -> None:
+    """One browser says so of the event, another one only by its number."""
+    keep_session(gateway, "Japanese", ("日本", "", "東京"))
+    page = visit.open()
+    event_init = f"{{key: 'Enter', bubbles: true, cancelable: true, ...{how}}}"
+    enter = f"field => field.dispatchEvent(new KeyboardEvent('keydown', {event_init}))"
+    page.fill("#message", "にほん")
+    page.locator("#message").evaluate(enter)
+    assert page.input_value("#message") == "にほん"
+    page.keyboard.press("Control+K")
+    page.fill("dialog input[type=search]", "日本")
+    page.wait_for_selector(".hit")
+    page.locator("dialog input[type=search]").evaluate(enter)
+    assert page.locator("dialog").count() == 1
+
+
+def test_finding_begins_anew_in_another_conversation(visit: PageVisit, gateway: GatewayProcess) -> None:
+    first_session = keep_session(gateway, "Here", ("one", "a needle and a needle", "1"))
+    second_session = keep_session(gateway, "There", ("two", "no such thing", "2"))
+    page = visit.open(first_session)
+    page.wait_for_selector(".answer >> text=1")
+    page.get_by_role("button", name="Find in thinking").click()
+    page.fill(".finder input", "needle")
+    page.wait_for_selector(".finder >> text=1 of 2")
+    page.click(f"a[href='#{second_session}']")
+    page.wait_for_selector(".answer >> text=2")
+    assert page.locator(".finder >> text=of 2").count() == 0
+
+
+def test_finding_marks_what_was_sought(visit: PageVisit, gateway: GatewayProcess) -> None:
+    """Also after letters that are longer when they are small, and where one place runs into the next."""
+    session = keep_session(gateway, "Here", ("one", "İİİİ then (x*[y) and haha haha.", "1"))
+    page = visit.open(session)
+    page.wait_for_selector(".answer >> text=1")
+    page.get_by_role("button", name="Find in thinking").click()
+    marked = "() => [...(CSS.highlights.get('found-thought') ?? [])].map(String).join()"
+    page.fill(".finder input", "(X*[")
+    page.wait_for_function(f"() => ({marked})() === '(x*['")
+    page.fill(".finder input", "haha")
+    page.wait_for_selector(".finder >> text=1 of 2")
+    start = "() => [...CSS.highlights.get('found-thought')][0].startOffset"
+    page.wait_for_function(f"() => ({marked})() === 'haha'")
+    start_before = page.evaluate(start)
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".finder >> text=2 of 2")
+    page.wait_for_function(f"before => ({start})() === before + 5", arg=start_before)
+
+
+def test_closing_a_replay_gives_the_focus_back(visit: PageVisit, gateway: GatewayProcess) -> None:
+    session = keep_session(gateway, "Here", ("one", "a thought", "1"))
+    page = visit.open(session)
+    page.get_by_role("button", name="Replay").click()
+    page.get_by_role("button", name="End replay").click()
+    assert page.evaluate("() => document.activeElement.title") == "Replay"
+
+
+def test_stopping_twice_is_no_mistake(visit: PageVisit) -> None:
+    page = visit.open()
+    ask(page, SLOW_PUZZLE)
+    page.wait_for_selector("thinking-block[status=streaming]")
+    page.get_by_role("button", name="Stop", exact=True).dblclick()
+    wait_for_answers(page)
+    assert page.locator(".toast.bad").count() == 0
+
+
+def test_answer_now_twice_is_no_mistake(visit: PageVisit) -> None:
+    page = visit.open()
+    ask(page, SLOW_PUZZLE)
+    page.wait_for_selector("thinking-block[status=streaming]")
+    delayed = DelayedRequests(page, "**/answer-now", "POST")
+    page.locator(".composer").get_by_role("button", name="Answer now").dblclick()
+    delayed.wait()
+    wait_for_answers(page)
+    assert len(delayed.routes) == 1
+
+
+def test_a_question_from_two_windows_is_refused_in_plain_words(
+    visit: PageVisit, gateway: GatewayProcess
+) -> None:
+    session = keep_session(gateway, "Here", ("one", "", "1"))
+    page = visit.open(session)
+    page.wait_for_selector(".answer >> text=1")
+    refusal = {"code": "turn_running", "message": "Turn trn_1 of session ses_1 is still running."}
+    page.route("**/turns", lambda route: route.fulfill(status=409, json={"error": refusal}))
+    ask(page, QUICK_QUESTION)
+    page.wait_for_selector(".toast.bad")
+    assert "An answer is still on its way" in page.inner_text(".toast.bad")
+    assert "ses_" not in page.inner_text(".toast.bad")
+    assert page.input_value("#message") == QUICK_QUESTION
+
+
+@pytest.mark.parametrize(
+    ("title", "name"),
+    [
+        ("Ação, já!", "ação-já.md"),
+        ("日本語 / 東京", "日本語-東京.md"),
+        ("../../etc", "etc.md"),
+        ("😀", "session.md"),
+    ],
+)
+def test_a_file_is_called_as_the_conversation_in_any_language(
+    visit: PageVisit, gateway: GatewayProcess, title: str, name: str
+) -> None:
+    page = visit.open(keep_session(gateway, title, ("one", "", "1")))
+    page.wait_for_selector(".answer >> text=1")
+    page.get_by_role("button", name="Actions for this conversation").click()
+    page.get_by_role("button", name="Export").click()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download").click()
+    assert download.value.suggested_filename == name
+
+
+def test_two_settings_in_a_row_are_both_kept(visit: PageVisit, gateway: GatewayProcess) -> None:
+    preferences_before = gateway.call("/api/preferences")
+    page = visit.open()
+    page.get_by_role("button", name="Settings").click()
+    page.wait_for_selector("dialog")
+    delayed = DelayedRequests(page, "**/api/preferences", "PUT")
+    page.locator("[data-key=rest] select").select_option("expanded")
+    page.locator("[data-key=live] select").select_option("expanded")
+    delayed.wait(2)
+    delayed.release()
+    gateway.call("/api/preferences", preferences_before, "PUT")
+    sent = [json.loads(route.request.post_data or "")["display"] for route in delayed.routes]
+    assert [
+        (sent_settings["after_complete"], sent_settings["while_streaming"]) for sent_settings in sent
+    ] == [
+        ("expanded", preferences_before["display"]["while_streaming"]),
+        ("expanded", "expanded"),
+    ]
+
+
+def test_deleting_is_not_one_enter_away(visit: PageVisit, gateway: GatewayProcess) -> None:
+    page = visit.open(keep_session(gateway, "Here", ("one", "", "1")))
+    page.wait_for_selector(".answer >> text=1")
+    page.get_by_role("button", name="Actions for this conversation").click()
+    page.get_by_role("button", name="Delete").click()
+    page.wait_for_selector("dialog")
+    assert page.evaluate("() => document.activeElement.textContent") == "Cancel"
+    page.keyboard.press("Enter")
+    page.wait_for_selector("dialog", state="detached")
+    assert page.locator(".answer").count() == 1
+
+
+def test_arrows_go_through_what_was_found(visit: PageVisit, gateway: GatewayProcess) -> None:
+    keep_session(gateway, "Ferns", ("bracken one", "", "1"), ("bracken two", "", "2"))
+    page = visit.open()
+    page.keyboard.press("Control+K")
+    page.fill("dialog input[type=search]", "bracken")
+    page.wait_for_selector(".hit >> nth=1")
+    place = "() => [...document.querySelectorAll('.hit')].indexOf(document.activeElement)"
+    places = []
+    for key in ("ArrowDown", "ArrowDown", "ArrowUp", "ArrowUp"):
+        page.keyboard.press(key)
+        places.append(page.evaluate(place))
+    assert places == [0, 1, 0, -1]
+    assert page.evaluate("() => document.activeElement.type") == "search"
+
+
+def test_an_agent_is_called_by_its_name_when_the_list_knew_of_it_first(
+    browser: Browser, gateway: GatewayProcess
+) -> None:
+    """Also in a browser that never chose it."""
+    agent = gateway.call("/api/agents", {"name": "Botanist", "model": "builtin/solver"})["id"]
+    session = gateway.call("/api/sessions", {"agent": agent})["id"]
+    turn = gateway.call(f"/api/sessions/{session}/turns", {"prompt": QUICK_QUESTION})["id"]
+    with open_visit(browser, gateway.url) as visit:
+        page = visit.open()
+        wait_for(page, lambda: bool(gateway.call(f"/api/turns/{turn}")["state"] == "done"))
+        delayed = DelayedRequests(page, f"**/{session}/messages*")
+        page.click(f"a[href='#{session}']")
+        delayed.wait()
+        delayed.release()
+        wait_for_answers(page)
+        page.wait_for_selector(".composer .chip >> text=Botanist")
+
+
+def test_the_answer_is_followed_after_the_thinking_above_it_closed(
+    visit: PageVisit, gateway: GatewayProcess
+) -> None:
+    """What becomes shorter takes the reader along to the end, and leaves the page at it."""
+    gateway.call("/api/preferences", {"display": {"preset": "preview"}}, "PUT")
+    session = keep_session(gateway, "Tall", *((f"question {n}", "", "word " * 300) for n in range(4)))
+    page = visit.open(session)
+    page.wait_for_selector(".answer >> text=word")
+    ask(page, PUZZLE)
+    wait_for_answers(page, 5)
+    gateway.call("/api/preferences", {}, "PUT")
+    page.wait_for_function(
+        "() => { const {scrollHeight, scrollTop, clientHeight} = document.querySelector('.scroll'); "
+        "return scrollHeight - scrollTop - clientHeight < 2; }"
+    )
