@@ -29,7 +29,7 @@ MAX_STREAM_SECONDS = {"reasoning_content": 6.0, "content": 2.0}
 Json = dict[str, Any]
 
 
-class OfferedTool(msgspec.Struct):
+class CompletionTool(msgspec.Struct):
     """A tool that the client offers."""
 
     function: ToolFunction | None = None
@@ -40,7 +40,7 @@ class CompletionRequest(msgspec.Struct):
 
     messages: list[InputMessage]
     model: str = MODEL
-    tools: list[OfferedTool] | None = None
+    tools: list[CompletionTool] | None = None
     tool_choice: str | dict[str, Any] | None = None
     stream: bool | None = None
     reasoning_effort: str | None = None
