@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from tests.chunking import one_by_one
+from tests.chunks import one_by_one
 from tests.dialects.recordings import RECORDINGS
 from tests.wire.aws_encoder import encode_event
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.chunking import SPLIT_POINTS, split_at
+from tests.chunks import SPLIT_POINTS, split_at
 from tests.dialects.recordings import RECORDINGS, complete_story, seals_of, turn_as_story
 from tests.recordings.make_eventstreams import streams
 

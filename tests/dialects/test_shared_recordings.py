@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings
-from tests.chunking import SPLIT_POINTS, split_at
+from tests.chunks import SPLIT_POINTS, split_at
 from tests.dialects.recordings import (
     MISSING_REASON,
     REAL_BY_NAME,

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.chunking import SPLIT_POINTS, all_splits, split_at
+from tests.chunks import SPLIT_POINTS, all_splits, split_at
 from tests.tags.cases import CASES, Case
 from tests.tags.text_runs import TextRuns, split_text
 

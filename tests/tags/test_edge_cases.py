@@ -1,7 +1,7 @@
 """The edge cases that every reader of `<think>` tags gets wrong once."""
 
 import pytest
-from tests.chunking import all_splits
+from tests.chunks import all_splits
 from tests.tags.text_runs import TextRuns, answer, join_pieces, split_text, thought
 
 import thinkaloud

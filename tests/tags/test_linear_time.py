@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import pytest
-from tests.chunking import one_by_one
+from tests.chunks import one_by_one
 from tests.linear_time import assert_linear
 
 from thinkaloud.dialects.tags.profiles import PROFILES

@@ -5,7 +5,7 @@ import re
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.chunking import SPLIT_POINTS, one_by_one, split_at
+from tests.chunks import SPLIT_POINTS, one_by_one, split_at
 from tests.tags.text_runs import TextRuns, answer, split_text, thought
 
 from thinkaloud.dialects.tags.profiles import PROFILES, TagProfile

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.chunking import one_by_one
+from tests.chunks import one_by_one
 from tests.tags.text_runs import split_text
 
 from thinkaloud.dialects.tags.profiles import PROFILES

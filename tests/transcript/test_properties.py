@@ -5,7 +5,7 @@ from typing import NamedTuple
 import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.chunking import SPLIT_POINTS, split_at
+from tests.chunks import SPLIT_POINTS, split_at
 from tests.transcript.turn_builders import SIGNATURE, with_joined_text
 
 from thinkaloud.canon import (

@@ -5,7 +5,7 @@ import struct
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.chunking import SPLIT_POINTS, all_splits, split_at
+from tests.chunks import SPLIT_POINTS, all_splits, split_at
 from tests.wire.aws_encoder import (
     encode_event,
     encode_header,

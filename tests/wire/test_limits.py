@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.chunking import SPLIT_POINTS, all_splits, split_at
+from tests.chunks import SPLIT_POINTS, all_splits, split_at
 from tests.wire.aws_encoder import encode_message
 from tests.wire.decode import Decoded, decode_all, expected_frames
 

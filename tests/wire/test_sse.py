@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.chunking import SPLIT_POINTS, all_splits, split_at
+from tests.chunks import SPLIT_POINTS, all_splits, split_at
 from tests.wire.decode import Decoded, decode_all, expected_frames
 
 from thinkaloud.wire import Frame, SseDecoder
