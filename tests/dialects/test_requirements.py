@@ -60,7 +60,7 @@ def test_self_hosted() -> None:
 
 
 def test_openrouter_details() -> None:
-    """R012, R013, R014: text and summary are reasoning, encrypted data is a seal, other details are ignored."""
+    """R012, R013, R014: text and summary are reasoning, encrypted data is a seal, the rest is ignored."""
     for number in ("R012", "R013", "R014"):
         examples(number)
     thought = turn_of("openai_chat/openrouter_summary_and_encrypted").blocks[0]

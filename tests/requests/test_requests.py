@@ -1,4 +1,4 @@
-"""The body that each provider gets, written out once, to be compared with the provider's own pages."""
+"""The complete request body of each dialect, to compare with the provider's documentation."""
 
 import json
 import re
@@ -144,7 +144,7 @@ def test_anthropic_headers(fields: dict[str, Any], betas: str | None) -> None:
     )
 
 
-def test_anthropic_binding_is_asked_for_where_a_row_or_caller_says_so() -> None:
+def test_anthropic_block_binding() -> None:
     thinking = ThinkingParameters(mode="adaptive", template=(("block_binding", "drop_block"),))
     sent_body = json_body(BOUND, make_request(BOUND, ask=thinking))
     assert sent_body["thinking"] == {
@@ -159,7 +159,7 @@ def test_anthropic_binding_is_asked_for_where_a_row_or_caller_says_so() -> None:
     }
 
 
-def test_anthropic_demands_a_number_of_tokens() -> None:
+def test_anthropic_default_max_tokens() -> None:
     bare = msgspec.structs.replace(CLAUDE.provider, max_tokens=None, places={})
     to = msgspec.structs.replace(CLAUDE, provider=bare)
     assert json_body(to, make_request(to))["max_tokens"] == 8192
@@ -247,15 +247,15 @@ def test_openai_chat() -> None:
         ),
     ],
 )
-def test_what_is_asked_goes_where_the_row_says(
+def test_thinking_fields_use_the_paths_of_the_provider_row(
     to: Route, parameters: ThinkingParameters, expected: dict[str, Any]
 ) -> None:
-    """R042, R043: each provider's own field, and nothing that it does not know."""
+    """R042, R043: each provider gets its own field and no unknown one."""
     plain, thinking = json_body(to, make_request(to)), json_body(to, make_request(to, ask=parameters))
     assert {name: value for name, value in thinking.items() if name not in plain} == expected
 
 
-def test_reasoning_goes_back_in_its_field() -> None:
+def test_reasoning_is_sent_in_its_field() -> None:
     """R059."""
     turn = AssistantMessage("", (CALL,), "", "reasoning_content")
     sent_body = json_body(DEEPSEEK, make_request(DEEPSEEK, UserMessage("Hi"), turn, ToolMessage("c1", "x")))
@@ -266,7 +266,7 @@ def test_reasoning_goes_back_in_its_field() -> None:
     assert local["messages"][1] == {"role": "assistant", "content": "a", "thinking": "Hm."}
 
 
-def test_mistral_counts_unasked_and_wants_short_ids() -> None:
+def test_mistral_needs_short_call_ids_and_no_usage_option() -> None:
     sent_body = json_body(MISTRAL, make_request(MISTRAL))
     assert "stream_options" not in sent_body
     assert json_body(CHAT, make_request(CHAT))["stream_options"] == {"include_usage": True}
@@ -275,7 +275,7 @@ def test_mistral_counts_unasked_and_wants_short_ids() -> None:
     assert sent_body["messages"][2]["tool_call_id"] == call_id
 
 
-def test_a_signature_travels_on_its_call_in_chat() -> None:
+def test_openai_chat_sends_call_signature() -> None:
     call = msgspec.structs.replace(CALL, signature="sig")
     sent_body = json_body(CHAT, make_request(CHAT, UserMessage("Hi"), AssistantMessage("", (call,))))
     assert sent_body["messages"][1]["tool_calls"][0]["extra_content"] == {
@@ -284,7 +284,7 @@ def test_a_signature_travels_on_its_call_in_chat() -> None:
 
 
 def test_openai_responses() -> None:
-    """R007, K11: nothing is stored there, and the payload of every thought is asked for."""
+    """R007, K11: nothing is stored at the provider, and encrypted reasoning is requested."""
     assert full_body(GPT, ask=ThinkingParameters(effort="high", display="auto"), tool_choice="auto") == {
         "model": "gpt-5",
         "input": [
@@ -385,8 +385,8 @@ def test_gemini() -> None:
     assert json.loads(unstreamed.body)["generationConfig"] == {"maxOutputTokens": 5}
 
 
-def test_gemini_marks_calls_that_no_signature_came_with() -> None:
-    """The first call of each step; one that came signed keeps its signature."""
+def test_gemini_adds_placeholder_signatures() -> None:
+    """The first call of each step gets the placeholder; a signed call keeps its signature."""
     other = ToolCall("c2", "get_weather", "{}")
     signed = ToolCall("c3", "get_weather", "{}", "sig")
     loop = (
@@ -574,7 +574,7 @@ def test_cohere_v2() -> None:
         (COHERE, "required", "REQUIRED"),
     ],
 )
-def test_a_choice_of_tools(to: Route, choice: str, expected: object) -> None:
+def test_tool_choice(to: Route, choice: str, expected: object) -> None:
     assert full_body(to, tool_choice=choice).get("tool_choice") == expected
 
 
@@ -599,11 +599,11 @@ def test_a_choice_of_tools(to: Route, choice: str, expected: object) -> None:
         ),
     ],
 )
-def test_a_choice_of_tools_elsewhere(to: Route, place: str, choice: str, expected: object) -> None:
+def test_tool_choice_of_google(to: Route, place: str, choice: str, expected: object) -> None:
     assert full_body(to, tool_choice=choice)[place] == expected
 
 
-def test_a_choice_of_tools_at_bedrock() -> None:
+def test_tool_choice_of_bedrock() -> None:
     chosen = [full_body(BEDROCK, tool_choice=choice)["toolConfig"]["toolChoice"] for choice in ("auto", "t")]
     assert chosen == [{"auto": {}}, {"tool": {"name": "t"}}]
 
@@ -613,32 +613,36 @@ NO_OBJECT = AssistantMessage("", (ToolCall("c", "t", "{"),))
 
 
 @pytest.mark.parametrize(
-    ("to", "request_fields", "says"),
+    ("to", "request_fields", "error_text"),
     [
-        (OLLAMA, {"tool_choice": "required"}, "ollama cannot be made to call a tool"),
-        (COHERE, {"tool_choice": "t"}, "not 't' by name. Nothing was sent. Say \"required\""),
-        (BEDROCK, {"tool_choice": "none"}, "cannot be kept from calling the tools"),
-        (CLAUDE, {"messages": (PDF,)}, "takes no picture of type 'application/pdf'.*one of: jpeg, png"),
-        (BEDROCK, {"messages": (PDF,)}, "bedrock_converse takes no picture"),
-        (CLAUDE, {"messages": (NO_OBJECT,)}, "t is not JSON: '{'. Nothing was sent"),
-        (CHAT, {"messages": (AssistantMessage(verbatim="{"),)}, "own message is not JSON"),
+        (OLLAMA, {"tool_choice": "required"}, "ollama cannot force a tool call"),
+        (COHERE, {"tool_choice": "t"}, "tool 't' by name. Nothing was sent. Set tool_choice to \"required\""),
+        (BEDROCK, {"tool_choice": "none"}, "bedrock_converse cannot forbid tool calls"),
+        (CLAUDE, {"messages": (PDF,)}, "not accept images of type 'application/pdf'.*one of: jpeg, png"),
+        (BEDROCK, {"messages": (PDF,)}, "bedrock_converse does not accept images"),
+        (CLAUDE, {"messages": (NO_OBJECT,)}, "call of 't' is not valid JSON: '{'. Nothing was sent"),
+        (CHAT, {"messages": (AssistantMessage(verbatim="{"),)}, "assistant message is not valid JSON"),
     ],
 )
-def test_what_cannot_be_said_is_refused(to: Route, request_fields: dict[str, Any], error_text: str) -> None:
+def test_request_that_cannot_be_encoded_is_refused(
+    to: Route, request_fields: dict[str, Any], error_text: str
+) -> None:
     fields = {"model": to.model_id, "messages": MESSAGES, "tools": (WEATHER,), **request_fields}
     with pytest.raises(Refused, match=error_text):
         build_request(to, Request(**fields))
 
 
-def test_raw_text_is_not_asked() -> None:
+def test_text_dialect_cannot_send_requests() -> None:
     to = msgspec.structs.replace(CHAT, provider=msgspec.structs.replace(CHAT.provider, dialect="text"))
-    with pytest.raises(UnknownDialect, match=r"in the dialect 'text' of openai-chat. Use one of: anthropic"):
+    with pytest.raises(
+        UnknownDialect, match=r"'text' of openai-chat cannot send requests. Use one of: anthropic"
+    ):
         build_request(to, make_request(to))
     assert sum(dialect.build_request is not None for dialect in DIALECTS.values()) == 8
 
 
 @pytest.mark.parametrize("to", ROUTES, ids=lambda to: f"{to.provider.name}-{to.provider.dialect}")
-def test_user_messages_in_a_row_are_one(to: Route) -> None:
+def test_consecutive_user_messages_are_joined(to: Route) -> None:
     sent_bytes = build_request(
         to, make_request(to, UserMessage("One."), UserMessage("", (IMAGE,)), UserMessage("Two."))
     ).body
@@ -649,25 +653,25 @@ def test_user_messages_in_a_row_are_one(to: Route) -> None:
 @pytest.mark.parametrize(
     "to", [CLAUDE, BEDROCK, GEMINI, INTERACTIONS], ids=lambda to: str(to.provider.dialect)
 )
-def test_a_picture_needs_no_words(to: Route) -> None:
+def test_image_without_text(to: Route) -> None:
     assert b'"text"' not in build_request(to, make_request(to, UserMessage("", (IMAGE,)))).body
 
 
 @pytest.mark.parametrize("to", [CHAT, GPT], ids=lambda to: str(to.provider.dialect))
-def test_a_picture_needs_no_words_in_parts(to: Route) -> None:
+def test_image_without_text_in_parts(to: Route) -> None:
     assert b"text" not in build_request(to, make_request(to, UserMessage("", (IMAGE,)), stream=False)).body
 
 
 @pytest.mark.parametrize("to", [CLAUDE, BEDROCK, INTERACTIONS], ids=lambda to: str(to.provider.dialect))
-def test_a_tool_that_failed_says_so(to: Route) -> None:
+def test_failed_tool_result_is_marked(to: Route) -> None:
     sent_bytes = build_request(
         to, make_request(to, *MESSAGES[:2], ToolMessage("c1", "", "get_weather", failed=True))
     ).body
     assert b'"is_error":true' in sent_bytes or b'"status":"error"' in sent_bytes
 
 
-def test_ids_of_other_providers_are_made_to_fit() -> None:
-    """Kimi's ids hold dots and colons, which Claude refuses; call and result change together."""
+def test_call_ids_of_other_providers_are_replaced() -> None:
+    """Kimi's ids contain dots and colons, which Claude rejects; call and result get the same new id."""
     call = ToolCall("functions.get_weather:0", "get_weather", "{}")
     sent_body = json_body(
         CLAUDE, make_request(CLAUDE, AssistantMessage("", (call,)), ToolMessage(call.call_id, "x"))
@@ -683,7 +687,7 @@ def test_ids_of_other_providers_are_made_to_fit() -> None:
     assert native_body["messages"][1]["content"][0]["tool_use_id"] == call.call_id
 
 
-def test_a_place_that_is_taken_is_a_fault_of_the_row() -> None:
+def test_set_at_path_refuses_a_path_through_a_value() -> None:
     with pytest.raises(AssertionError, match=r"a of a\.b holds a value already"):
         set_at_path({"a": 1}, "a.b", 2)
 
@@ -692,7 +696,7 @@ strange = st.text(min_size=1)
 
 
 @given(st.sampled_from(ROUTES), strange, strange, st.text(), st.booleans())
-def test_any_text_makes_a_sound_body(to: Route, text: str, call_id: str, answered: str, stream: bool) -> None:
+def test_any_text_gives_a_valid_body(to: Route, text: str, call_id: str, answered: str, stream: bool) -> None:
     call = ToolCall(call_id, "t", json.dumps({"x": text}))
     messages = (UserMessage(text), AssistantMessage(answered, (call,)), ToolMessage(call_id, text, "t"))
     sent = build_request(to, make_request(to, *messages, system=text, stream=stream))
@@ -709,8 +713,8 @@ def strings(value: object) -> set[str]:
     return {value} if isinstance(value, str) else set()
 
 
-def test_a_turn_goes_out_as_it_came_in() -> None:
-    """The spaces and the order of keys that a provider chose are kept."""
+def test_verbatim_message_is_sent_byte_for_byte() -> None:
+    """The provider's white space and order of keys are kept."""
     turn = answer_from(CLAUDE, "Hm.", "Hi.", [CityCall("c1", "Lima")])
     assert turn.turn.message is not None
     sent = build_request(CLAUDE, build(conversation_of(user_message(), turn, tool_result()), CLAUDE).request)
