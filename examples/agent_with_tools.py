@@ -1,4 +1,4 @@
-"""Run an agent that has a Python function as a tool and another agent as an assistant; no API key is needed."""
+"""Run an agent with a Python function as a tool and another agent as an assistant; no API key is needed."""
 
 import asyncio
 import re

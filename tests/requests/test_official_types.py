@@ -46,9 +46,9 @@ def conversation(destination: Route) -> Conversation:
 
 
 def json_body(destination: Route, thinking: ThinkingParameters, choice: str = "auto") -> Any:
-    terms = BuildOptions(ask=thinking, max_tokens=4096, tool_choice=choice)
+    options = BuildOptions(ask=thinking, max_tokens=4096, tool_choice=choice)
     return json.loads(
-        build_request(destination, build(conversation(destination), destination, terms).request).body
+        build_request(destination, build(conversation(destination), destination, options).request).body
     )
 
 
