@@ -1,7 +1,8 @@
-"""Thinkaloud: any provider's bytes become one exact story of a turn, and any model is asked the way it takes.
+"""Thinkaloud reads the responses of any model provider and sends requests to it.
 
-`read` takes a whole body or a streamed one and gives a `Turn`; `Reader` does the same piece by piece.
-`ask` and `stream` send a prompt or a conversation; what they need is imported when they are first used.
+`read` turns a response body, whole or streamed, into a `Turn`; `Reader` does the same chunk by chunk.
+`ask` and `stream` send a prompt or a conversation. They are imported on first use, so that reading alone does
+not load the HTTP client.
 """
 
 from typing import TYPE_CHECKING
@@ -45,7 +46,7 @@ _LAZY_NAMES = ("Conversation", "Options", "ask", "ask_sync", "stream", "stream_s
 def read(data: bytes, dialect: str = AUTO, *, model: str = "", tags: str = "") -> Turn:
     """Read a response body, whole or streamed, into a turn.
 
-    Raises `NotAResponse` when "auto" finds no dialect that the bytes could be in.
+    Raises `NotAResponse` if `dialect` is "auto" and the bytes match no known dialect.
     """
     reader = Reader(dialect, model=model, tags=tags)
     return fold([*reader.feed(data), *reader.close()])

@@ -486,7 +486,7 @@ def test_ctrl_c_while_a_tool_is_at_work_leaves_nothing_running(form: str, agents
     if form == "json":
         body = json.loads(out)
         assert body["outcome"]["ending"] == "cancelled"
-        assert body["thinking"]["steps"][-1]["toolResult"] == "It was stopped before it came back."
+        assert body["thinking"]["steps"][-1]["toolResult"] == "The call was stopped before it returned a result."
     else:
         assert err.endswith("Stopped before the answer was complete.\n")
 
