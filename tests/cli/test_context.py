@@ -74,7 +74,10 @@ def test_modes_change_what_goes_back(home: UserHome, capsys: Output) -> None:
 
 def test_notes_stand_below_the_report(home: UserHome, capsys: Output) -> None:
     assert main(["context", str(FILE), "--model", "deepseek/deepseek-v4-pro", "--thinking", "5000"]) == 0
-    assert "note: deepseek-v4-pro takes no budget at deepseek." in capsys.readouterr().err.splitlines()[-1]
+    assert (
+        "note: deepseek-v4-pro does not accept a budget at deepseek."
+        in capsys.readouterr().err.splitlines()[-1]
+    )
 
 
 def test_a_conversation_comes_from_a_pipe_and_the_model_from_the_environment(

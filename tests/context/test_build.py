@@ -364,7 +364,7 @@ def test_a_change_inside_an_open_loop_sends_the_thought_to_be_dropped() -> None:
         mode="adaptive", template=(("block_binding", "drop_block"),)
     )
     assert built.report.notes[0].startswith("The provider is told to drop thoughts")
-    off = build(steps, BOUND, BuildOptions(ask=ThinkingParameters(mode="disabled")))
+    off = build(steps, BOUND, BuildOptions(thinking=ThinkingParameters(mode="disabled")))
     assert (assistant_messages(off)[0].verbatim, off.request.thinking) == (
         "",
         ThinkingParameters(mode="disabled"),
@@ -573,7 +573,7 @@ def test_without_the_providers_message_signatures_travel_on_the_calls() -> None:
 
 def test_a_budget_is_not_asked_for_in_a_loop_that_another_model_began() -> None:
     """With a budget the first message of a loop must begin with a thought, and a foreign one cannot."""
-    budget = BuildOptions(ask=ThinkingParameters(mode="enabled", budget_tokens=2048, display="summarized"))
+    budget = BuildOptions(thinking=ThinkingParameters(mode="enabled", budget_tokens=2048, display="summarized"))
     steps = conversation_of(user_message(), answer_from(DEEPSEEK, "Hm.", "", [LIMA]), tool_result())
     built = build(steps, CLAUDE, budget)
     assert built.request.thinking == ThinkingParameters(mode="disabled")
@@ -661,7 +661,7 @@ def test_tokens_are_told_where_a_turn_has_one_thought() -> None:
 
 def test_terms_reach_the_request() -> None:
     build_options = BuildOptions(
-        ask=ThinkingParameters(effort="high"), max_tokens=99, tool_choice="required", stream=False
+        thinking=ThinkingParameters(effort="high"), max_tokens=99, tool_choice="required", stream=False
     )
     request = build(conversation_of(user_message()), CLAUDE, build_options).request
     assert (request.thinking.effort, request.max_tokens, request.tool_choice, request.stream) == (

@@ -133,7 +133,7 @@ def build(conversation: Conversation, route: Route, options: BuildOptions | None
     options = options or BuildOptions()
     builder = _RequestBuilder(conversation, route, options)
     builder.run()
-    ask, notes = _fit_open_loop(options.ask, route, builder)
+    ask, notes = _fit_open_loop(options.thinking, route, builder)
     request = Request(
         model=route.model_id,
         messages=tuple(builder.messages),
@@ -154,7 +154,7 @@ class _RequestBuilder:
         self._steps = conversation.steps
         self._route = route
         self._unsupported = options.unsupported
-        self._mode = options.ask.mode
+        self._mode = options.thinking.mode
         self._history = analyse(self._steps, self._requires_thought)
         self.loop = self._history.open_loop
         self.replay_rules = ReplayRules(route, options, self.loop)

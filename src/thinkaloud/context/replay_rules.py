@@ -49,7 +49,7 @@ class BuildOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     mode: ContextMode = ContextMode.PROVIDER_DEFAULT
     unsupported: UnsupportedThoughts = UnsupportedThoughts.METADATA
-    ask: ThinkingParameters = ThinkingParameters()
+    thinking: ThinkingParameters = ThinkingParameters()
     max_tokens: int | None = None
     tool_choice: str = ""
     stream: bool = True
@@ -142,7 +142,7 @@ class ReplayRules:
         self._route = route
         self._rule = route.replay
         self._mode = options.mode
-        self._thinks = options.ask.mode != "disabled"
+        self._thinks = options.thinking.mode != "disabled"
         self._scope = replay_scope(route.replay, options.mode)
         self._loop = loop
         self._prefix_changed = False
