@@ -66,8 +66,8 @@ REFUSED = [
     ),
     (
         ["context", str(ROOT / "LICENSE"), "--model", MODEL],
-        "This is not a conversation: JSON is malformed: invalid character (byte 0). It needs an object with "
-        "`messages`, each with the role user, assistant or tool.",
+        "This is not a conversation: JSON is malformed: invalid character (byte 0). Use a JSON "
+        "object with `messages`, each with the role user, assistant or tool.",
     ),
     (
         ["simulate", "vllm", "--script", "no-such-file"],
