@@ -98,7 +98,9 @@ class SimulatedConversation:
         if target is R1:
             conversation = msgspec.structs.replace(conversation, tools=())
         built = build(
-            conversation, target, msgspec.structs.replace(self.build_options, ask=thinking, stream=stream)
+            conversation,
+            target,
+            msgspec.structs.replace(self.build_options, thinking=thinking, stream=stream),
         )
         http_request = build_request(target, built.request)
         path, _, query = (server.base + http_request.path).partition("?")

@@ -583,8 +583,8 @@ def test_no_thinking_budget_in_a_loop_that_another_model_began() -> None:
     native = build(
         conversation_of(user_message(), answer_from(CLAUDE, "Hm.", "", [LIMA]), tool_result()), CLAUDE, budget
     )
-    assert (native.request.thinking, native.report.notes) == (budget.ask, ())
-    assert build(conversation_of(user_message()), CLAUDE, budget).request.thinking == budget.ask
+    assert (native.request.thinking, native.report.notes) == (budget.thinking, ())
+    assert build(conversation_of(user_message()), CLAUDE, budget).request.thinking == budget.thinking
 
 
 def test_an_empty_model_name_belongs_to_no_family() -> None:
