@@ -191,7 +191,7 @@ def test_what_cannot_be_honoured_is_said_before_the_answer(deepseek: Simulator, 
     assert main(["ask", "--model", MODEL, "--thinking", "4096", "How much?"]) == 0
     out, err = capsys.readouterr()
     assert out == f"{ANSWER}\n"
-    assert err.splitlines()[0].startswith("deepseek-v4-pro takes no budget at deepseek. It is asked for ")
+    assert err.splitlines()[0].startswith("deepseek-v4-pro does not accept a budget at deepseek. ")
 
 
 def test_thinking_that_is_not_to_be_had_is_an_error_or_a_warning(home: UserHome, capsys: Output) -> None:
@@ -262,7 +262,7 @@ def test_a_rate_limit_says_how_long_to_wait(home: UserHome, capsys: Output) -> N
         home.use_simulators(server)
         home.set_keys("deepseek")
         assert main(["ask", "--model", MODEL, "Hi"]) == 1
-    assert "Wait 3600 s, then ask again." in capsys.readouterr().err
+    assert "Wait 3600 s, then retry." in capsys.readouterr().err
 
 
 def test_a_short_wait_is_waited_for(home: UserHome, capsys: Output) -> None:
