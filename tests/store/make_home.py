@@ -69,14 +69,14 @@ def call(url: str, body: object = None, method: str = "") -> Any:
 def ask(url: str, session: str, *, state: str = "done", **body: object) -> None:
     """Start a turn and wait until it is in this state."""
     turn = call(f"{url}/api/sessions/{session}/turns", body)["id"]
-    for _ in range(600):
+    deadline_s = time.monotonic() + 60
+    while True:
         row = call(f"{url}/api/turns/{turn}")
         if row["state"] == state and (state == "done" or row["reasoning_content"]):
             return
-        if row["state"] != "running":
-            break
+        if row["state"] != "running" or time.monotonic() > deadline_s:
+            raise SystemExit(f"The turn {turn} is not {state}: {row}")
         time.sleep(0.1)
-    raise SystemExit(f"The turn {turn} is not {state}: {row}")
 
 
 def fill(url: str) -> Any:
