@@ -236,5 +236,7 @@ def test_stored_running_turn_is_recovered_as_interrupted(home: str, tmp_path: Pa
             assert asked["content"] == "Think until the process is killed."
             assert (interrupted["state"], interrupted["content"]) == ("interrupted", "")
             assert interrupted["thinking"].startswith("This ")
+            hits = (await caller.call("GET", "/api/search?q=killed"))["items"]
+            assert [hit["kind"] for hit in hits] == ["prompt"]  # it was indexed already when the turn began
 
     asyncio.run(scenario())

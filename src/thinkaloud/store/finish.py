@@ -7,7 +7,7 @@ everybody who wants one of the two and must never see the other.
 from collections.abc import Iterable
 
 import msgspec
-from sqlalchemy import Connection, bindparam, select, update
+from sqlalchemy import Connection, bindparam, exists, select, update
 
 from thinkaloud.canon import Entry, Event, Finish, TurnEnded, TurnFailed
 from thinkaloud.store import search, sessions, turns
@@ -21,7 +21,7 @@ from thinkaloud.store.archive import (
 )
 from thinkaloud.store.messages import write_message
 from thinkaloud.store.rows import Session, TurnRow, TurnState
-from thinkaloud.store.schema import messages
+from thinkaloud.store.schema import messages, search_rows
 from thinkaloud.store.schema import turns as turn_rows
 from thinkaloud.store.search_normalize import normalize_text
 from thinkaloud.store.turns import TurnRequest
@@ -33,7 +33,10 @@ INTERRUPTED = "interrupted"
 
 
 _SELECT_STATE = select(turn_rows.c.state, turn_rows.c.session).where(turn_rows.c.key == bindparam("of"))
-_SELECT_MESSAGES = select(messages.c.key).where(messages.c.turn == bindparam("of"))
+# Earlier versions indexed a prompt when its turn began: such a turn must not be indexed twice.
+_SELECT_UNINDEXED = select(messages.c.key).where(
+    messages.c.turn == bindparam("of"), ~exists().where(search_rows.c.message == messages.c.key)
+)
 _UPDATE_END = update(turn_rows).where(turn_rows.c.key == bindparam("of"))
 
 
@@ -84,7 +87,7 @@ def save_finished(conn: Connection, key: int, finished: FinishedTurn) -> None:
     turn = finished.turn
     write_message(conn, key, turn)
     # The prompt is indexed here as well, so that nothing stands between a request and its first thought.
-    keys = conn.execute(_SELECT_MESSAGES, {"of": key}).scalars().all()
+    keys = conn.execute(_SELECT_UNINDEXED, {"of": key}).scalars().all()
     search.index_messages(conn, keys, finished.normalized_texts)
     replace_log(conn, key, finished.chunks)
     values = {"of": key, "state": finished.state, "ended_ms": turn.ended_ms, "lease_until_ms": None}
