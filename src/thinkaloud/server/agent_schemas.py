@@ -1,13 +1,11 @@
-"""What goes in and out over HTTP about agents; all else is in `server.bodies`."""
+"""HTTP bodies of agents. All other bodies are in `server.schemas`."""
 
 from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
 
-from thinkaloud.canon.requests import ThinkingLevel
-from thinkaloud.context import ContextMode
-from thinkaloud.server.schemas import MIB, Budget, Id, ModelName
+from thinkaloud.store.rows import AgentSettings
 
 
 class ToolBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -19,31 +17,11 @@ class ToolBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """JSON Schema of the arguments."""
 
 
-class NewAgent(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How an agent is set up; a level or a budget goes only with thinking on."""
+class NewAgent(AgentSettings, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The settings of an agent. A level or a budget is valid only with thinking on."""
 
-    name: Annotated[str, Meta(min_length=1, max_length=64)]
-    model: Annotated[ModelName, Meta(min_length=1)]
-    description: Annotated[str, Meta(max_length=2_000)] = ""
-    """What it is good for, told to agents that may call it."""
-    system: Annotated[str, Meta(max_length=MIB)] = ""
-    thinking: bool = False
-    level: ThinkingLevel | None = None
-    budget_tokens: Budget | None = None
     tools: Annotated[tuple[ToolBody, ...], Meta(max_length=200)] = ()
-    """Tools that whoever asks runs: a turn that calls one ends, and its result begins the next."""
-    uses: Annotated[tuple[Annotated[str, Meta(max_length=130)], ...], Meta(max_length=200)] = ()
-    """Tools that the gateway runs, by their names."""
-    assistants: Annotated[tuple[Id, ...], Meta(max_length=32)] = ()
-    """Agents of the same workspace that this one may call."""
-    most_replies: Annotated[int, Meta(ge=1, le=1000)] | None = None
-    most_output_tokens: Budget | None = None
-    most_seconds: Annotated[float, Meta(gt=0, le=86_400)] | None = None
-    most_usd: Annotated[float, Meta(gt=0, le=100_000)] | None = None
-    summary_model: ModelName = ""
-    """A small model that may write one line on what is being thought, where the provider has no titles."""
-    preset: Annotated[str, Meta(max_length=40)] = "default"
-    context_mode: ContextMode = ContextMode.PROVIDER_DEFAULT
+    """Tools that the caller runs: a turn that calls one ends, and the next turn begins with its result."""
 
 
 class AgentBody(NewAgent, frozen=True, kw_only=True):

@@ -19,10 +19,10 @@ from sqlalchemy import Connection
 from thinkaloud.agents.builtin_tools import search_sessions
 from thinkaloud.agents.config import SEARCH_SESSIONS, AgentConfig, agent_from_config
 from thinkaloud.agents.prepare import prepare_reply
-from thinkaloud.agents.spec import Agent, RunLimits, assemble, bare_model
+from thinkaloud.agents.spec import Agent, agent_from_spec, assemble, bare_model
 from thinkaloud.agents.tools import Tool
 from thinkaloud.canon import Refused
-from thinkaloud.canon.requests import Image, ThinkingLevel, ToolMessage, UserMessage
+from thinkaloud.canon.requests import Image, ToolMessage, UserMessage
 from thinkaloud.catalog import Catalog
 from thinkaloud.client.prepare import PreparedRequest
 from thinkaloud.context import REASONS, AnsweredTurn, ContextMode, SendStatus, Step, steps_of
@@ -74,32 +74,10 @@ def _agent_without_tools(
 ) -> tuple[Agent, tuple[str, ...], tuple[str, ...]]:
     """An agent without tools and assistants, and the names of both."""
     if spec is not None:
-        return _agent_from_spec(name, spec), spec.uses, spec.assistants
+        return agent_from_spec(name, spec), spec.uses, spec.assistants
     if row is not None:
         return agent_from_config(name, row), row.tools, row.assistants
     raise Refused(f"There is no agent {name!r} in this workspace. Name another one, or none.")
-
-
-def _agent_from_spec(agent_id: str, spec: AgentSpec) -> Agent:
-    return Agent(
-        name=spec.name,
-        id=agent_id,
-        description=spec.description,
-        model=spec.model,
-        system=spec.system,
-        thinking=thinking_setting(spec),
-        context_mode=spec.context_mode,
-        client_tools=spec.tools,
-        limits=_agent_limits(spec),
-        summary_model=spec.summary_model,
-    )
-
-
-def thinking_setting(spec: AgentSpec) -> str | int | None:
-    """How hard an agent is to think, as `prepare` takes it."""
-    if not spec.thinking:
-        return ThinkingLevel.OFF
-    return spec.budget_tokens or spec.level or ThinkingLevel.MEDIUM
 
 
 def available_tools(gateway: "Gateway") -> tuple[str, ...]:
@@ -133,16 +111,6 @@ def _search_tool(gateway: "Gateway", owner: Owner) -> Tool:
         return "\n".join(hits) or "Nothing was found."
 
     return search_sessions(search_text)
-
-
-def _agent_limits(spec: AgentSpec) -> RunLimits:
-    defaults = RunLimits()
-    return RunLimits(
-        replies=spec.most_replies or defaults.replies,
-        output_tokens=spec.most_output_tokens,
-        seconds=spec.most_seconds or defaults.seconds,
-        usd=spec.most_usd,
-    )
 
 
 _TURNS_PER_PAGE = 200

@@ -15,6 +15,9 @@ from thinkaloud.catalog import ThinkingControl, ThinkingSupport, ThinkingVisibil
 from thinkaloud.context import ContextMode
 from thinkaloud.store.rows import (
     DEFAULT_EXPAND_KEY,
+    Budget,
+    Id,
+    ModelName,
     RenderMode,
     Role,
     SearchHit,
@@ -39,12 +42,7 @@ from thinkaloud.view import (
 MAX_PER_PAGE = 200
 MIB = 1024 * 1024
 
-Id = Annotated[str, Meta(max_length=64, description="An id, as it was given out.")]
 Title = Annotated[str, Meta(max_length=200, description="One line for people.")]
-ModelName = Annotated[
-    str, Meta(max_length=200, description="`provider/model`, or the name of a model of the catalog.")
-]
-Budget = Annotated[int, Meta(ge=1, le=10_000_000, description="A number of tokens.")]
 Limit = Annotated[int, Meta(ge=1, le=MAX_PER_PAGE, description="How many, at the most.")]
 Cursor = Annotated[str, Meta(max_length=200, description="`next` of the page before; empty for the first.")]
 
