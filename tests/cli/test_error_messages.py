@@ -16,8 +16,7 @@ Output = pytest.CaptureFixture[str]
 REFUSED = [
     (
         ["ask", "--model", MODEL, " "],
-        "The prompt is empty, so nothing was asked. Write it in quotes, or pipe it in and use - in "
-        "its place.",
+        "The prompt is empty, so nothing was sent. Give it in quotes, or use - to read standard input.",
     ),
     (
         ["ask", "--model", MODEL, "Hi"],
@@ -61,8 +60,8 @@ REFUSED = [
     ),
     (
         ["context", "no-such-file", "--model", MODEL],
-        "no-such-file cannot be read: No such file or directory. Name a conversation as JSON, or "
-        "- for a pipe.",
+        "Cannot read no-such-file: No such file or directory. Give a conversation as JSON, or - for standard "
+        "input.",
     ),
     (
         ["context", str(ROOT / "LICENSE"), "--model", MODEL],
@@ -71,11 +70,11 @@ REFUSED = [
     ),
     (
         ["simulate", "vllm", "--script", "no-such-file"],
-        "no-such-file cannot be read: No such file or directory. Name a file with a JSON list of turns.",
+        "Cannot read no-such-file: No such file or directory. Give a file with a JSON list of turns.",
     ),
     (
         ["simulate", "vllm", "--script", TALK],
-        f"{TALK} is no script: Expected `array`, got `object`. Write a JSON list of turns, such as "
+        f"{TALK} is not a valid script: Expected `array`, got `object`. Write a JSON list of turns, such as "
         '[{"thinking": "Easy.", "text": "Four."}].',
     ),
     (
@@ -95,12 +94,12 @@ def test_what_cannot_be_carried_out(words: list[str], message: str, home: UserHo
 
 def test_whose_list_must_be_said(home: UserHome, capsys: Output) -> None:
     for words, message in (
-        ([], "Nobody was named whose list to read."),
-        (["hal"], "No list of models is known for 'hal'."),
+        ([], "`models refresh` needs a provider."),
+        (["hal"], "'hal' has no list of models."),
     ):
         assert main(["models", "refresh", *words]) == 2
         err = capsys.readouterr().err
-        assert err.startswith(f"thinkaloud: {message} Name one of: anthropic, ")
+        assert err.startswith(f"thinkaloud: {message} Use one of: anthropic, ")
 
 
 @pytest.mark.parametrize(
@@ -112,7 +111,7 @@ def test_whose_list_must_be_said(home: UserHome, capsys: Output) -> None:
             b"[models.gpt-5]\nthinks = true\n",
             "[models.gpt-5]: Object contains unknown field `thinks`. Correct the field; ",
         ),
-        (b"\xff\xfe", "cannot be read: it is not UTF-8 text. Correct it, or move it away."),
+        (b"\xff\xfe", "it is not UTF-8 text. Correct the file, or move it away."),
     ],
 )
 @pytest.mark.parametrize("words", [["models"], ["route", "gpt-5"], ["ask", "--model", "gpt-5", "Hi"]])

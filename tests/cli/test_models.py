@@ -84,7 +84,7 @@ def test_refresh_shows_what_is_said_differently(home: UserHome, capsys: Output) 
         home.use_simulators(server, extra='[models."claude-opus-4.5"]\nthinking = "none"\n')
         home.set_keys("anthropic")
         assert main(["models", "refresh", "anthropic"]) == 0
-    assert "thinking is yes there, no in our row claude-opus-4.5" in capsys.readouterr().out
+    assert "thinking is yes at anthropic, no in the catalog row claude-opus-4.5" in capsys.readouterr().out
 
 
 def test_r035_r039_a_thinking_claude_goes_to_anthropic(home: UserHome, capsys: Output) -> None:

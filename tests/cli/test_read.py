@@ -12,7 +12,7 @@ import pytest
 
 from thinkaloud.cli import main
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 RESPONSES = ROOT / "examples/responses"
 DEEPSEEK = str(RESPONSES / "deepseek.sse")
 CLAUDE = str(RESPONSES / "claude.sse")

@@ -83,8 +83,8 @@ def test_it_says_where_it_is_and_needs_nothing(home: UserHome) -> None:
         code, out, err = stopped(run)
     assert (code, out) == (0, "")
     assert str(home.folder / "thinkaloud.db") in err
-    assert "builtin/solver answers" in err
-    assert "Ctrl-C stops" in err
+    assert "Default model: builtin/solver" in err
+    assert "Press Ctrl-C to stop" in err
     assert len(TOKEN.findall(err)) == 1
     assert "POST /api/sessions 201" in err
     assert "Traceback" not in err
@@ -167,8 +167,8 @@ def test_a_second_gateway_on_the_same_files_is_refused(home: UserHome) -> None:
         (["--grace", "-1"], "seconds"),
         (["--grace", "nan"], "seconds"),
         (["--allow-host", "http://example.org"], "without http://"),
-        (["--allow-host", "a b"], "not a name"),
-        (["--forget-timing-after", "0"], "one or more"),
+        (["--allow-host", "a b"], "not a host name"),
+        (["--forget-timing-after", "0"], "1 or more"),
         (["--auth", "none"], "invalid choice"),
     ],
 )

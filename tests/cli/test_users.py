@@ -22,7 +22,7 @@ def test_a_user_is_added_listed_and_removed(home: UserHome, capsys: Output) -> N
     assert [line[2] for line in lines] == ["local", "ana"]
     assert lines[1][0] == out.strip()
     assert main(["users", "remove", "ana", "--yes"]) == 0
-    assert capsys.readouterr() == ("", "ana is removed.\n")
+    assert capsys.readouterr() == ("", "Removed ana.\n")
     assert main(["users", "list"]) == 0
     assert "ana" not in capsys.readouterr().out
 
@@ -33,7 +33,7 @@ def test_a_user_joins_another_workspace(home: UserHome, capsys: Output) -> None:
     assert main(["users", "join", "ana", "--workspace", "red"]) == 0
     out, err = capsys.readouterr()
     assert re.fullmatch(r"wsp_[A-Za-z0-9_-]{22}\n", out)
-    assert err == "ana is in the workspace red.\n"
+    assert err == "ana is a member of the workspace red.\n"
     assert main(["users", "join", "ana", "--workspace", "red"]) == 0
     assert capsys.readouterr().out == out, "again changes nothing"
     assert main(["users", "join", "nobody", "--workspace", "red"]) == 2
@@ -72,7 +72,7 @@ def test_a_token_is_revoked_once(home: UserHome, capsys: Output) -> None:
     main(["tokens", "create", "local"])
     number = capsys.readouterr().err.split()[-1]
     assert main(["tokens", "revoke", number]) == 0
-    assert capsys.readouterr() == ("", f"{number} is revoked.\n")
+    assert capsys.readouterr() == ("", f"Revoked {number}.\n")
     assert main(["tokens", "revoke", number]) == 2
     assert "no valid token" in capsys.readouterr().err
     main(["tokens", "list", "local"])

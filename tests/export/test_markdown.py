@@ -417,16 +417,16 @@ WHOLE = write_markdown(
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "not a session of Thinkaloud: .* Import a file as it was exported"),
-        ("# Notes\n\nBuy milk.\n", "not a session of Thinkaloud"),
-        ("<!-- thinkaloud -->", "not a session of Thinkaloud"),
-        (WHOLE[10:], "not a session of Thinkaloud"),
+        ("", "not a Thinkaloud session: .* Import an exported file"),
+        ("# Notes\n\nBuy milk.\n", "not a Thinkaloud session"),
+        ("<!-- thinkaloud -->", "not a Thinkaloud session"),
+        (WHOLE[10:], "not a Thinkaloud session"),
         ("<!-- thinkaloud ta1 {} -->", "damaged at line 1: the comment cannot be read .*`version`"),
         ('<!-- thinkaloud ta1 {"version":1} -->', "damaged at line 1: the comment cannot be read"),
         ('<!-- thinkaloud ta1 {"version":2,"new":1} -->', "version 2 of the format"),
         (
             WHOLE.replace('"exchanges":2', '"exchanges":3'),
-            "3 exchanges belong here, as the first line says, and not 2",
+            "the first line announces 3 exchanges, but the file has 2",
         ),
         (
             WHOLE.replace("````\n\n</details>", "</details>", 1),
@@ -438,7 +438,7 @@ WHOLE = write_markdown(
         ),
         (
             WHOLE.replace(" -->\n\n## m1", "\n\n## m1", 1),
-            "damaged at line 11: the comment does not end in this line",
+            "damaged at line 11: the comment does not end on this line",
         ),
         (
             WHOLE.replace('{"is":"turn"', '{"is":"turn","deep":' + "[" * 9_999, 1),
@@ -446,24 +446,24 @@ WHOLE = write_markdown(
         ),
         (
             WHOLE.replace('"asked":1', '"asked":2', 1),
-            "damaged at line 11: 2 messages belong before this answer",
+            "damaged at line 11: this answer needs 2 messages before it",
         ),
-        (WHOLE.replace('"blocks":3', '"blocks":4', 1), "4 blocks with all they came back with belong before"),
-        (WHOLE.replace('"number":0', '"number":1', 1), "block 1 is here twice"),
+        (WHOLE.replace('"blocks":3', '"blocks":4', 1), "needs 4 blocks with all their results"),
+        (WHOLE.replace('"number":0', '"number":1', 1), "block 1 is duplicated"),
         (
             WHOLE.replace('"returns":1', '"returns":2', 1),
-            "3 blocks with all they came back with belong before",
+            "needs 3 blocks with all their results",
         ),
         (
             WHOLE.replace('"return","block":1', '"return","block":9', 1),
-            "block 9 is here twice, or not before",
+            "block 9 is duplicated, or its result comes before it",
         ),
         (
             WHOLE.replace('"parent":0', '"parent":4'),
-            "entries of exchange 2 tell no story: block 4 has not started",
+            "entries of exchange 2 are not a valid turn: block 4 has not started",
         ),
         (WHOLE.replace('"started_ms":0,', '"summary":"x","summary_by":"me",', 1), "Invalid enum value 'me'"),
-        (WHOLE + "\ud800", "half a character at position .* Read the file as UTF-8"),
+        (WHOLE + "\ud800", "unpaired surrogate at position .* Decode the file as UTF-8"),
     ],
 )
 def test_what_cannot_be_read_is_refused_with_its_place(text: str, message: str) -> None:
@@ -572,7 +572,7 @@ def test_a_thousand_levels_come_back() -> None:
 
 
 def test_a_turn_that_goes_on_is_not_written() -> None:
-    with pytest.raises(Refused, match="answer of exchange 1 has no end"):
+    with pytest.raises(Refused, match="answer of exchange 1 has not ended"):
         write_markdown(session(TurnStarted()))
 
 

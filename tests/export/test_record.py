@@ -42,12 +42,12 @@ def changed(**fields: object) -> bytes:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"", "This is not a session of Thinkaloud"),
-        (b"hello", "This is not a session of Thinkaloud"),
+        (b"", "This is not a Thinkaloud session"),
+        (b"hello", "This is not a Thinkaloud session"),
         (b'{"messages":[]}', "missing required field `thinkaloud`"),
         (b'{"thinkaloud":1}', "missing required field `title`"),
         (b'{"thinkaloud":1,"title":"\xff"}', "with `thinkaloud`, `title`, `created_ms` and `exchanges`"),
-        (b'{"thinkaloud":1,"deep":' + b"[" * 100_000, "This is not a session of Thinkaloud"),
+        (b'{"thinkaloud":1,"deep":' + b"[" * 100_000, "This is not a Thinkaloud session"),
         (
             changed(exchanges=[{"asked": [{"role": "robot"}], "entries": []}]),
             r"exchanges\[0\].asked\[0\].role",
@@ -67,13 +67,13 @@ def test_what_is_no_session_is_refused(data: bytes, message: str) -> None:
 @pytest.mark.parametrize(
     ("entries", "message"),
     [
-        ((Entry(0, BlockEnded(3)),), "entries of exchange 2 tell no story: block 3 has not started"),
+        ((Entry(0, BlockEnded(3)),), "entries of exchange 2 are not a valid turn: block 3 has not started"),
         (
             (Entry(4, TurnStarted()), Entry(4, BlockGrew(0, "x"))),
-            "exchange 2 tell no story: entry 4 comes after entry 4",
+            "exchange 2 are not a valid turn: entry 4 comes after entry 4",
         ),
-        ((Entry(0, TurnStarted()),), "answer of exchange 2 has no end: .* Wait for it, or stop it"),
-        ((), "answer of exchange 2 has no end"),
+        ((Entry(0, TurnStarted()),), "answer of exchange 2 has not ended.* Wait for its end, stop it"),
+        ((), "answer of exchange 2 has not ended"),
     ],
 )
 def test_an_exchange_that_tells_no_story_is_named(entries: tuple[Entry, ...], message: str) -> None:

@@ -13,6 +13,10 @@ from collections.abc import Sequence
 
 from thinkaloud import __version__
 
+TYPE_CHECKING = False  # not from `typing`, which is slow to import
+if TYPE_CHECKING:
+    from typing import NoReturn
+
 _VERSION = f"thinkaloud {__version__}"
 _COMMANDS = {
     "read": (
@@ -107,9 +111,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return EXIT_OK
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser, also of each command, whose errors say where to find help."""
+
+    def error(self, message: str) -> "NoReturn":
+        self.print_usage(sys.stderr)
+        self.exit(2, f"{self.prog}: error: {message}. Run `{self.prog} --help` for help.\n")
+
+
 def _parser(command: str) -> argparse.ArgumentParser:
     """Return the parser with all commands by name, and the options of the given command only."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="thinkaloud",
         description="Ask any model, and show its thoughts, tool calls and answer separately.",
     )
