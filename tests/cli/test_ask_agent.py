@@ -216,11 +216,11 @@ REFUSED = [
     ),
     (
         ["--agent", "clerk", "--approve", "hammer", "Hi"],
-        "--approve hammer: Clerk has no such tool. It has: note; or say all.",
+        "Invalid value for --approve: Clerk has no tool 'hammer'. Its tools: note. Use one of them, or all.",
     ),
     (
         ["--approve", "note", "Hi"],
-        "--approve lets a tool of an agent run, and no agent was named. Add --agent NAME.",
+        "--approve needs an agent, because only agents have tools. Add --agent NAME.",
     ),
 ]
 
@@ -236,7 +236,7 @@ def test_what_cannot_be_asked_is_refused(
 def test_only_the_gateway_keeps_sessions(home: UserHome, capsys: Output) -> None:
     (home.folder / "agents.toml").write_text('[agents.planner]\ntools = ["search_sessions"]\n', "utf-8")
     assert main(["ask", "--agent", "planner", "Hi"]) == 2
-    assert "uses search_sessions, and only the gateway keeps sessions." in capsys.readouterr().err
+    assert "uses the tool search_sessions, which works only in the gateway." in capsys.readouterr().err
 
 
 def test_a_file_that_is_wrong_is_told_in_one_line(home: UserHome, capsys: Output) -> None:
@@ -307,7 +307,7 @@ def test_agents_are_listed_with_their_tools(agents: UserHome, capsys: Output) ->
         "note             function notes_for_tests:note  yes",
         f"shop             MCP server, {Path(sys.executable).name:<18} yes",
     ]
-    assert err == f"Yours go into {agents.folder}/agents.toml\n"
+    assert err == f"Add your own agents and tools to {agents.folder}/agents.toml\n"
     assert "notes_for_tests" not in sys.modules
 
 

@@ -50,7 +50,7 @@ def user_catalog() -> Catalog:
         rows = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = (isinstance(error, OSError) and error.strerror) or "it is not UTF-8 text"
-        raise BadCatalog(f"Cannot read {path}: {reason}. Correct the file, or move it away.") from None
+        raise BadCatalog(f"{path} cannot be read: {reason}. Correct the file, or move it away.") from None
     return parse_catalog(*builtin_texts(), rows, names=(*FILES, str(path)))
 
 
