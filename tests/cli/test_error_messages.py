@@ -86,13 +86,13 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("words", "message"), REFUSED, ids=[" ".join(words)[:40] for words, _ in REFUSED])
-def test_what_cannot_be_carried_out(words: list[str], message: str, home: UserHome, capsys: Output) -> None:
+def test_command_error_messages(words: list[str], message: str, home: UserHome, capsys: Output) -> None:
     """R046: one line, exit code 2, nothing on stdout, nothing sent."""
     assert main(words) == 2
     assert capsys.readouterr() == ("", f"thinkaloud: {message}\n")
 
 
-def test_whose_list_must_be_said(home: UserHome, capsys: Output) -> None:
+def test_models_refresh_error_lists_the_providers(home: UserHome, capsys: Output) -> None:
     for words, message in (
         ([], "`models refresh` needs a provider."),
         (["hal"], "'hal' has no list of models."),
@@ -115,7 +115,7 @@ def test_whose_list_must_be_said(home: UserHome, capsys: Output) -> None:
     ],
 )
 @pytest.mark.parametrize("words", [["models"], ["route", "gpt-5"], ["ask", "--model", "gpt-5", "Hi"]])
-def test_a_catalog_of_ones_own_that_is_wrong(
+def test_invalid_user_catalog_error(
     text: bytes, message: str, words: list[str], home: UserHome, capsys: Output
 ) -> None:
     mine = home.folder / "catalog.toml"
@@ -151,7 +151,7 @@ FAULTS: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("fault", "message"), FAULTS, ids=[str(fault) for fault, _ in FAULTS])
-def test_what_a_provider_does(fault: dict[str, Any], message: str, home: UserHome, capsys: Output) -> None:
+def test_provider_fault_messages(fault: dict[str, Any], message: str, home: UserHome, capsys: Output) -> None:
     """Exit code 1, and the last line says it."""
     with running_simulator("deepseek", [{"thinking": "Hm.", "text": "one two", "fault": fault}]) as server:
         home.use_simulators(server)
@@ -160,7 +160,7 @@ def test_what_a_provider_does(fault: dict[str, Any], message: str, home: UserHom
     assert capsys.readouterr().err.splitlines()[-1].endswith(message)
 
 
-def test_a_wrong_key(home: UserHome, capsys: Output) -> None:
+def test_wrong_key_message(home: UserHome, capsys: Output) -> None:
     with running_simulator("deepseek", key="another") as server:
         home.use_simulators(server)
         home.set_keys("deepseek")
@@ -171,7 +171,7 @@ def test_a_wrong_key(home: UserHome, capsys: Output) -> None:
     assert KEY not in err
 
 
-def test_nobody_there(home: UserHome, capsys: Output) -> None:
+def test_unreachable_provider_message(home: UserHome, capsys: Output) -> None:
     with running_simulator("vllm") as server:
         home.use_simulators(server)
     assert main(["ask", "--model", "vllm/demo", "Hi"]) == 1
