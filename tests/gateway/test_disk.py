@@ -83,7 +83,7 @@ def test_a_disk_that_refuses_is_said_and_recovers(
 ) -> None:
     async def story() -> None:
         settings, rows = (
-            quick_settings(pace=LogConfig(retry_s=0.05), grace_s=0.0),
+            quick_settings(log_config=LogConfig(retry_s=0.05), grace_s=0.0),
             CATALOG_ROW.format(url=provider),
         )
         async with calling_in_process(tmp_path, settings=settings, extra=rows) as caller:

@@ -329,7 +329,7 @@ SOON = LogConfig(retry_s=0.02)
 
 def test_what_is_not_on_disk_is_shown_and_said_to_be_unsaved(tmp_path: Path) -> None:
     async def story() -> None:
-        async with start_gateway(tmp_path, script=SLOW_SCRIPT, settings=quick_settings(pace=SOON)) as caller:
+        async with start_gateway(tmp_path, script=SLOW_SCRIPT, settings=quick_settings(log_config=SOON)) as caller:
             turn = await caller.start_turn(await caller.create_session())
             reading = asyncio.create_task(caller.read_stream(turn))
             await asyncio.sleep(0.1)
@@ -355,7 +355,7 @@ def test_a_turn_that_outgrows_the_memory_for_what_is_unsaved_ends_once_there_is_
 
     async def story() -> None:
         async with start_gateway(
-            tmp_path, script=ENDLESS_SCRIPT, settings=quick_settings(pace=pace)
+            tmp_path, script=ENDLESS_SCRIPT, settings=quick_settings(log_config=log_config)
         ) as caller:
             turn = await caller.start_turn(await caller.create_session())
             reading = asyncio.create_task(caller.read_stream(turn))
