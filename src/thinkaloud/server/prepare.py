@@ -9,6 +9,7 @@ What cannot be asked is refused here, before anything is kept. Settings of the t
 its agent, of its session, of its owner's preferences.
 """
 
+import asyncio
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
@@ -145,6 +146,8 @@ def _agent_limits(spec: AgentSpec) -> RunLimits:
 
 
 _TURNS_PER_PAGE = 200
+_STEPS_PREPARED_INLINE = 40
+"""A short conversation takes less time to prepare than a thread takes to start on it."""
 _images_decoder = msgspec.json.Decoder(tuple[Image, ...])
 
 
@@ -257,11 +260,14 @@ async def resolve_agent(gateway: "Gateway", body: NewTurn, context: SessionConte
     )
 
 
-def prepare_request(
+async def prepare_request(
     agent: Agent, steps: tuple[Step, ...], first_new_step: int, catalog: Catalog
 ) -> PreparedRequest:
-    """The request, ready to go, or refused. What is asked now begins at step `first`."""
-    request = prepare_reply(agent, steps, catalog=catalog)
+    """Build the request, or refuse it. The new messages begin at step `first_new_step`."""
+    if len(steps) < _STEPS_PREPARED_INLINE:
+        request = prepare_reply(agent, steps, catalog=catalog)
+    else:
+        request = await asyncio.to_thread(prepare_reply, agent, steps, catalog=catalog)
     _refuse_unsent_results(request, steps, first_new_step)
     return request
 

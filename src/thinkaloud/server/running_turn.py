@@ -64,7 +64,7 @@ class RunningTurn:
         self._clock = monotonic_clock()
         self._started_ms = self._clock()
         context = RunContext(catalog=gateway.catalog, client=gateway.client, clock=self._clock)
-        self._supervise = Run(
+        self._run = Run(
             plan.agent,
             plan.steps,
             context=context,
@@ -77,46 +77,46 @@ class RunningTurn:
         self._error: Exception | None = None
         self._state = TurnState.INTERRUPTED
         self._suspended = False
-        self._running = asyncio.create_task(
-            self._supervise.execute(self._write), name=f"thinkaloud-run-{row.id}"
+        self._run_task = asyncio.create_task(
+            self._run.execute(self._write), name=f"thinkaloud-run-{row.id}"
         )
-        self.task = asyncio.create_task(self._until_saved(), name=f"thinkaloud-turn-{row.id}")
+        self.task = asyncio.create_task(self._supervise(), name=f"thinkaloud-turn-{row.id}")
 
     @property
     def awaits_approval(self) -> bool:
         """Whether it waits for a person to let a call run."""
-        return waits_for_approval(self._supervise.turn)
+        return waits_for_approval(self._run.turn)
 
     def end(self, end: TurnEnded | TurnFailed) -> None:
         """Bring the turn to this end, unless it has one."""
-        if self._end is None and self._supervise.turn.live:
+        if self._end is None and self._run.turn.live:
             self._end = end
-            self._running.cancel()
+            self._run_task.cancel()
 
     def suspend(self) -> None:
         """Let a turn that waits go, without an end."""
         self._suspended = True
-        self._running.cancel()
+        self._run_task.cancel()
 
     def decide(self, block: int, *, granted: bool, by: str) -> None:
         """Let a call run that waits for it, or not."""
-        self._supervise.decide(block, granted=granted, by=by)
+        self._run.decide(block, granted=granted, by=by)
 
     def answer_now(self) -> None:
         """Stop thinking, and answer with what there is."""
-        self._supervise.answer_now()
+        self._run.answer_now()
 
-    async def _until_saved(self) -> None:
+    async def _supervise(self) -> None:
         self._gateway.metrics.turn_started()
         try:
             with turn_span(model=self._route.model_id, provider=self._route.provider.name) as span:
-                await asyncio.wait((self._running,))
+                await asyncio.wait((self._run_task,))
                 if self._suspended:
                     self._state = TurnState.RUNNING
                 else:
                     await self._write_end()
-                span.record_end(self._supervise.turn)
-            await (self._writer.release() if self._suspended else self._writer.close())
+                span.record_end(self._run.turn)
+            await (self._writer.release() if self._suspended else self._writer.close(self._run.turn))
         except Exception:
             logger.exception("what turn %s came to could not be kept", self.row.id)
         finally:
@@ -133,15 +133,15 @@ class RunningTurn:
                 self._check_length(event)
         except (NotSaved, LimitExceeded) as error:
             self._error = error
-        if not self._supervise.turn.live:
+        if not self._run.turn.live:
             self._state = state_of(event)
         if self._error is not None or self._writer.taken_over:
-            self._running.cancel()
+            self._run_task.cancel()
 
     def _check_length(self, event: BlockGrew | ToolFinished) -> None:
         limits = self._limits
         size = len(event.text if isinstance(event, BlockGrew) else event.result)
-        if isinstance(event, BlockGrew) and self._supervise.turn.blocks[event.block].kind is Kind.REASONING:
+        if isinstance(event, BlockGrew) and self._run.turn.blocks[event.block].kind is Kind.REASONING:
             reasoning_chars = self._reasoning_chars[event.block] = (
                 self._reasoning_chars.get(event.block, 0) + size
             )
@@ -155,21 +155,21 @@ class RunningTurn:
 
     async def _write_end(self) -> None:
         """Write the one end, where the provider has not told one."""
-        error = self._error or (None if self._running.cancelled() else self._running.exception())
+        error = self._error or (None if self._run_task.cancelled() else self._run_task.exception())
         if self._error is not None:
             # The run went on for a moment after its log had ended: the turn goes on from the log.
             self._error = None
             await self._writer.flush()
-            self._supervise.turn = await visible_turn(self._gateway.log, self.row.key)
-        turn = self._supervise.turn
+            self._run.turn = await visible_turn(self._gateway.log, self.row.key)
+        turn = self._run.turn
         if self._writer.taken_over or not turn.live:
             return
         events = events_to_end_turn(turn, self._end or self._failure(error))
         if turn.seq < 0:
             turn_started = TurnStarted(self._route.provider.dialect, self._route.model_id)
-            self._supervise.append(turn_started, self._started_ms)
+            self._run.append(turn_started, self._started_ms)
         for event in events:
-            self._supervise.append(event)
+            self._run.append(event)
 
     def _failure(self, error: BaseException | None) -> TurnFailed:
         match error:

@@ -71,19 +71,19 @@ class TurnRegistry:
         gateway, digest = self._gateway, hashlib.sha256(_encode_sorted(body)).digest()
         messages = request_messages(body, gateway.settings.limits)
         async with self._session_locks.setdefault(session.key, asyncio.Lock()):
-            existing_turn = await gateway.database.read(
-                lambda conn: turns.find_repeated(conn, session, idempotency_key, digest)
+            context = await gateway.database.read(
+                lambda conn: (
+                    turns.find_repeated(conn, session, idempotency_key, digest)
+                    or load_context(conn, session, body.agent)
+                )
             )
-            if existing_turn is not None:
-                return StartedTurn(existing_turn, new=False)
+            if isinstance(context, TurnRow):
+                return StartedTurn(context, new=False)
             if not gateway.ready:
                 raise ServiceUnavailable("The gateway is stopping and begins no turn. Ask again in a moment.")
-            context = await gateway.database.read(lambda conn: load_context(conn, session, body.agent))
             agent = await resolve_agent(gateway, body, context)
             steps = (*context.steps, *messages)
-            prepared_request = await asyncio.to_thread(
-                prepare_request, agent, steps, len(context.steps), gateway.catalog
-            )
+            prepared_request = await prepare_request(agent, steps, len(context.steps), gateway.catalog)
             turn_request = TurnRequest(
                 messages=messages,
                 model=agent.model,
@@ -129,7 +129,7 @@ class TurnRegistry:
         context = await gateway.database.read(lambda conn: load_context(conn, session, row.agent, until=row))
         messages = await gateway.database.read(lambda conn: turns.request_messages(conn, session.owner, row))
         agent, steps = await resolve_agent(gateway, body, context), (*context.steps, *messages)
-        prepared_request = await asyncio.to_thread(prepare_request, agent, steps, len(steps), gateway.catalog)
+        prepared_request = await prepare_request(agent, steps, len(steps), gateway.catalog)
         return TurnPlan(agent, steps, prepared_request, await entries_so_far(gateway.log, row.key))
 
     async def cancel(self, turn: TurnRow) -> bool:

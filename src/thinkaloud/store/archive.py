@@ -17,7 +17,10 @@ _ROWS_AT_ONCE = 256
 
 _DELETE_LOG = delete(log).where(log.c.turn == bindparam("of"))
 _INSERT_LOG = insert(log)
-_entry_decoder = msgspec.json.Decoder(Entry)
+_SELECT_LOG = (
+    select(log.c.packed, log.c.entries).where(log.c.turn == bindparam("of")).order_by(log.c.first_seq)
+)
+decode_entry = msgspec.json.Decoder(Entry).decode
 _encode = msgspec.json.Encoder().encode
 
 
@@ -54,13 +57,14 @@ def read_log(conn: Connection, turn: int, after: int = -1) -> LogSpan:
 
 
 def log_entries(conn: Connection, turn: int) -> Iterator[Entry]:
-    """All entries of a turn."""
-    rows = conn.execute(
-        select(log.c.packed, log.c.entries).where(log.c.turn == turn).order_by(log.c.first_seq)
-    )
-    for packed, entries in rows:
-        for line in _decompressed_lines(entries, packed):
-            yield _entry_decoder.decode(line)
+    """Yield all entries of a turn."""
+    return map(decode_entry, log_lines(conn, turn))
+
+
+def log_lines(conn: Connection, turn: int) -> Iterator[bytes]:
+    """Yield all entries of a turn as lines of JSON, the first with number 0."""
+    for packed, entries in conn.execute(_SELECT_LOG, {"of": turn}):
+        yield from _decompressed_lines(entries, packed)
 
 
 def replace_log(conn: Connection, turn: int, chunks: Iterable[LogChunk]) -> None:
@@ -71,20 +75,22 @@ def replace_log(conn: Connection, turn: int, chunks: Iterable[LogChunk]) -> None
 
 
 def compress_entries(entries: Iterable[Entry]) -> Iterator[LogChunk]:
-    """Entries as compressed rows, each of about a span's size."""
-    lines: list[bytes] = []
-    size = first = last = 0
-    for entry in entries:
-        if not lines:
-            first = entry.seq
-        last = entry.seq
-        lines.append(_encode(entry))
-        size += len(lines[-1])
+    """Compress entries, which begin with number 0, into rows."""
+    return compress_lines(map(_encode, entries))
+
+
+def compress_lines(lines: Iterable[bytes]) -> Iterator[LogChunk]:
+    """Compress a whole log into rows, each of about a span's size."""
+    chunk: list[bytes] = []
+    size = first = 0
+    for line in lines:
+        chunk.append(line)
+        size += len(line)
         if size >= LOG_SPAN_BYTES:
-            yield LogChunk(first, last, zlib.compress(b"\n".join(lines)))
-            lines, size = [], 0
-    if lines:
-        yield LogChunk(first, last, zlib.compress(b"\n".join(lines)))
+            yield LogChunk(first, first + len(chunk) - 1, zlib.compress(b"\n".join(chunk)))
+            first, chunk, size = first + len(chunk), [], 0
+    if chunk:
+        yield LogChunk(first, first + len(chunk) - 1, zlib.compress(b"\n".join(chunk)))
 
 
 def _decompressed_lines(entries: bytes, packed: bool) -> list[bytes]:

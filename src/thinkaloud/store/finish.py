@@ -11,9 +11,17 @@ from sqlalchemy import Connection, bindparam, select, update
 
 from thinkaloud.canon import Entry, Event, Finish, TurnEnded, TurnFailed
 from thinkaloud.store import search, sessions, turns
-from thinkaloud.store.archive import LogChunk, compress_entries, log_entries, replace_log
+from thinkaloud.store.archive import (
+    LogChunk,
+    compress_entries,
+    compress_lines,
+    decode_entry,
+    log_lines,
+    replace_log,
+)
 from thinkaloud.store.messages import write_message
 from thinkaloud.store.rows import Session, TurnRow, TurnState
+from thinkaloud.store.schema import messages
 from thinkaloud.store.schema import turns as turn_rows
 from thinkaloud.store.search_normalize import normalize_text
 from thinkaloud.store.turns import TurnRequest
@@ -25,6 +33,7 @@ INTERRUPTED = "interrupted"
 
 
 _SELECT_STATE = select(turn_rows.c.state, turn_rows.c.session).where(turn_rows.c.key == bindparam("of"))
+_SELECT_MESSAGES = select(messages.c.key).where(messages.c.turn == bindparam("of"))
 _UPDATE_END = update(turn_rows).where(turn_rows.c.key == bindparam("of"))
 
 
@@ -38,19 +47,33 @@ class FinishedTurn(msgspec.Struct, frozen=True):
     """Its texts as search has them: folding takes long, and nobody may write meanwhile."""
 
 
-def finished_from_log(conn: Connection, turn: int) -> FinishedTurn:
-    """What the log of a turn that is over comes to; the work of it, apart from the writing."""
-    return finished_from_entries(list(log_entries(conn, turn)))
+def finished_from_log(conn: Connection, key: int, turn: Turn | None = None) -> FinishedTurn:
+    """Return what is saved of a turn that is over: all the work but the writing.
+
+    `turn` is what the log folds to, where the caller has it. Lines go into the archive as they are.
+    """
+    lines = list(log_lines(conn, key))
+    if turn is None:
+        turn = _fold(map(decode_entry, lines))
+    return _finished(turn, decode_entry(lines[-1]), tuple(compress_lines(lines)))
 
 
 def finished_from_entries(entries: list[Entry]) -> FinishedTurn:
-    """What these entries come to."""
+    """Return what is saved of a turn with these entries."""
+    return _finished(_fold(entries), entries[-1], tuple(compress_entries(entries)))
+
+
+def _fold(entries: Iterable[Entry]) -> Turn:
     turn = Turn()
     for entry in entries:
         apply(turn, entry)
+    return turn
+
+
+def _finished(turn: Turn, last: Entry, chunks: tuple[LogChunk, ...]) -> FinishedTurn:
     texts = (text for block in turn.blocks for text in (block.text, block.result, block.error) if text)
     normalized_texts = {text: normalize_text(text) for text in texts}
-    return FinishedTurn(turn, state_of(entries[-1].event), tuple(compress_entries(entries)), normalized_texts)
+    return FinishedTurn(turn, state_of(last.event), chunks, normalized_texts)
 
 
 def save_finished(conn: Connection, key: int, finished: FinishedTurn) -> None:
@@ -59,7 +82,10 @@ def save_finished(conn: Connection, key: int, finished: FinishedTurn) -> None:
     if row is None or row.state != TurnState.RUNNING:
         return
     turn = finished.turn
-    search.index_messages(conn, [write_message(conn, key, turn)], finished.normalized_texts)
+    write_message(conn, key, turn)
+    # The prompt is indexed here as well, so that nothing stands between a request and its first thought.
+    keys = conn.execute(_SELECT_MESSAGES, {"of": key}).scalars().all()
+    search.index_messages(conn, keys, finished.normalized_texts)
     replace_log(conn, key, finished.chunks)
     values = {"of": key, "state": finished.state, "ended_ms": turn.ended_ms, "lease_until_ms": None}
     conn.execute(_UPDATE_END, values)

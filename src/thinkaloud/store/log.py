@@ -155,12 +155,15 @@ class EventLog:
         while not live.taken_over and live.saved < live.last:
             await live.change_event.wait()
 
-    async def close(self, live: LiveLog) -> Turn | None:
-        """Fold a turn that is over, and let go of it; who still reads goes on in the database."""
+    async def close(self, live: LiveLog, turn: Turn | None = None) -> Turn | None:
+        """Save a turn that is over and stop tracking it; readers go on in the database.
+
+        `turn` is what the log folds to; without it the log is folded here.
+        """
         assert live.ended, "a turn is closed by its last entry"
         try:
             await self.flush(live)
-            return None if live.taken_over else await self._save_finished(live.turn)
+            return None if live.taken_over else await self._save_finished(live.turn, turn)
         finally:
             del self._live_logs[live.turn]
             live.notify()
@@ -173,11 +176,11 @@ class EventLog:
             del self._live_logs[live.turn]
             live.notify()
 
-    async def _save_finished(self, turn: int) -> Turn:
-        finished = await self._database.read(lambda conn: finished_from_log(conn, turn))
+    async def _save_finished(self, key: int, turn: Turn | None) -> Turn:
+        finished = await self._database.read(lambda conn: finished_from_log(conn, key, turn))
         while True:
             try:
-                await self._database.write(lambda conn: save_finished(conn, turn, finished))
+                await self._database.write(lambda conn: save_finished(conn, key, finished))
             except Exception as error:  # nobody may wait for ever because of rows that were refused once
                 if not isinstance(error, NotSaved):
                     logger.exception("what a turn came to could not be kept; it is tried again")
@@ -280,9 +283,9 @@ class LogWriter:
         """Let go of a turn that goes on some other time."""
         await self._log.release(self._live)
 
-    async def close(self) -> Turn | None:
-        """Keep what stays of a turn that is over, however long the disk takes; None where it is another's."""
-        return await self._log.close(self._live)
+    async def close(self, turn: Turn | None = None) -> Turn | None:
+        """Save a turn that is over, however long the disk takes; None if another writer has taken it over."""
+        return await self._log.close(self._live, turn)
 
 
 _encode = msgspec.json.Encoder().encode

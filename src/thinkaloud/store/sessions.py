@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, insert, select, tuple_, update
+from sqlalchemy import ColumnElement, Connection, Row, bindparam, insert, select, tuple_, update
 from sqlalchemy import delete as delete_rows
 
 from thinkaloud.canon import Refused
@@ -13,6 +13,19 @@ from thinkaloud.store.schema import messages, sessions, turns
 from thinkaloud.store.texts import bounded_text, storable
 
 MAX_TITLE_CHARACTERS = 200
+
+_LOCK_SESSION = (
+    select(sessions.c.key)
+    .where(
+        sessions.c.user == bindparam("owner"),
+        sessions.c.workspace == bindparam("place"),
+        sessions.c.key == bindparam("of"),
+    )
+    .with_for_update()
+)
+_RUNNING_TURN = select(turns.c.id).where(
+    turns.c.session == bindparam("of"), turns.c.state == TurnState.RUNNING
+)
 
 
 class SessionGone(Refused):
@@ -150,14 +163,14 @@ def lock_session(conn: Connection, session: Session) -> bool:
 
     SQLite has one writer at a time and needs no lock; there this only looks.
     """
-    row = select(sessions.c.key).where(owned_by(session.owner), sessions.c.key == session.key)
-    return conn.scalar(row.with_for_update()) is not None
+    owner = session.owner
+    values = {"of": session.key, "owner": owner.user, "place": owner.workspace}
+    return conn.execute(_LOCK_SESSION, values).scalar() is not None
 
 
 def refuse_while_running(conn: Connection, session: Session) -> None:
     """Raise `TurnRunning` when a turn in this session is not over yet."""
-    query = select(turns.c.id).where(turns.c.session == session.key, turns.c.state == TurnState.RUNNING)
-    if running := conn.scalar(query):
+    if running := conn.execute(_RUNNING_TURN, {"of": session.key}).scalar():
         raise TurnRunning(
             f"Turn {running} of session {session.id} is still running. Wait until it is over, or cancel it."
         )

@@ -7,11 +7,11 @@ import re
 from typing import Any
 
 import msgspec
-from sqlalchemy import Connection, Row, func, insert, select, update
+from sqlalchemy import Connection, Row, bindparam, func, insert, select, update
 
 from thinkaloud.canon import Refused
 from thinkaloud.canon.requests import Image, ToolMessage, UserMessage
-from thinkaloud.store import ids, search
+from thinkaloud.store import ids
 from thinkaloud.store.pages import SortKey, make_page, rows_to_fetch, sort_key_after
 from thinkaloud.store.rows import Owner, Page, Role, Session, TurnRow, TurnState
 from thinkaloud.store.schema import messages, sessions, turns
@@ -26,6 +26,20 @@ from thinkaloud.store.sessions import (
 from thinkaloud.store.texts import json_text, storable
 
 _IDEMPOTENCY_KEY = re.compile(r"[!-~]{1,255}")
+# Statements on the way to the first thought are built once: building one costs more than running it.
+_NEXT_POSITION = select(func.coalesce(func.max(turns.c.position), -1) + 1).where(
+    turns.c.session == bindparam("of")
+)
+_INSERT_TURN = insert(turns).returning(turns)
+_INSERT_MESSAGE = insert(messages)
+_TOUCH_SESSION = (
+    update(sessions).where(sessions.c.key == bindparam("of")).values(updated_ms=bindparam("now_ms"))
+)
+_COUNT_RUNNING = (
+    select(func.count())
+    .select_from(turns.join(sessions))
+    .where(sessions.c.user == bindparam("of"), turns.c.state == TurnState.RUNNING)
+)
 _images_decoder = msgspec.json.Decoder(tuple[Image, ...])
 
 
@@ -63,11 +77,10 @@ def start_turn(
     if (existing := find_repeated(conn, session, request.idempotency_key, request.request_hash)) is not None:
         return StartedTurn(existing, new=False)
     refuse_while_running(conn, session)
-    last = select(func.coalesce(func.max(turns.c.position), -1)).where(turns.c.session == session.key)
     values = {
         "id": ids.new("trn"),
         "session": session.key,
-        "position": conn.scalars(last).one() + 1,
+        "position": conn.execute(_NEXT_POSITION, {"of": session.key}).scalar_one(),
         "state": TurnState.RUNNING,
         "agent": storable(request.agent),
         "model": storable(request.model),
@@ -80,10 +93,11 @@ def start_turn(
         "writer": writer,
         "lease_until_ms": lease_until_ms,
     }
-    turn = _turn_from_row(conn.execute(insert(turns).values(values).returning(turns)).one())
-    _write_request(conn, turn.key, request)
-    statement = update(sessions).where(owned_by(session.owner), sessions.c.key == session.key)
-    conn.execute(statement.values(updated_ms=now_ms))
+    turn = _turn_from_row(conn.execute(_INSERT_TURN, values).one())
+    if request.messages:
+        rows = enumerate(map(_message_values, request.messages))
+        conn.execute(_INSERT_MESSAGE, [{"turn": turn.key, "position": at, **row} for at, row in rows])
+    conn.execute(_TOUCH_SESSION, {"of": session.key, "now_ms": now_ms})
     return StartedTurn(turn, new=True)
 
 
@@ -158,8 +172,7 @@ def _turn_page(
 
 def running_of(conn: Connection, user: int) -> int:
     """How many turns of a user run at this moment, in all workspaces together."""
-    running = select(func.count()).select_from(turns.join(sessions))
-    return conn.scalars(running.where(sessions.c.user == user, turns.c.state == TurnState.RUNNING)).one()
+    return conn.execute(_COUNT_RUNNING, {"of": user}).scalar_one()
 
 
 def request_messages(conn: Connection, owner: Owner, turn: TurnRow) -> tuple[UserMessage | ToolMessage, ...]:
@@ -167,16 +180,6 @@ def request_messages(conn: Connection, owner: Owner, turn: TurnRow) -> tuple[Use
     conditions = (owned_by(owner), messages.c.turn == turn.key, messages.c.role != Role.ASSISTANT)
     query = select(messages).select_from(messages.join(turns).join(sessions)).where(*conditions)
     return tuple(map(_message_from_row, conn.execute(query.order_by(messages.c.position))))
-
-
-def _write_request(conn: Connection, turn: int, request: TurnRequest) -> None:
-    rows = [
-        {"turn": turn, "position": position, **_message_values(message)}
-        for position, message in enumerate(request.messages)
-    ]
-    if rows:
-        conn.execute(insert(messages), rows)
-        search.index_messages(conn, conn.scalars(select(messages.c.key).where(messages.c.turn == turn)).all())
 
 
 def _message_values(message: UserMessage | ToolMessage) -> dict[str, str | bool]:
