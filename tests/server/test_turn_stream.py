@@ -351,7 +351,7 @@ def test_what_is_not_on_disk_is_shown_and_said_to_be_unsaved(tmp_path: Path) -> 
 
 
 def test_a_turn_that_outgrows_the_memory_for_what_is_unsaved_ends_once_there_is_room(tmp_path: Path) -> None:
-    pace = LogConfig(retry_s=0.02, max_unsaved_bytes=2000)
+    log_config = LogConfig(retry_s=0.02, max_unsaved_bytes=2000)
 
     async def story() -> None:
         async with start_gateway(

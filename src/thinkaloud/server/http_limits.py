@@ -66,7 +66,9 @@ class LimitedHttpProtocol(HttpToolsProtocol):
         self._in_headers, self._progressed = False, True
         self._cancel_timeout()
         if not self._host_matches():
-            self._refuse(BadRequest("The URL and the Host header name different hosts. Send the same in both."))
+            self._refuse(
+                BadRequest("The URL and the Host header name different hosts. Send the same in both.")
+            )
             return
         super().on_headers_complete()
         self.scope["extensions"] = {ABORT_EXTENSION: {"now": self.transport.abort}}

@@ -77,9 +77,7 @@ class RunningTurn:
         self._error: Exception | None = None
         self._state = TurnState.INTERRUPTED
         self._suspended = False
-        self._run_task = asyncio.create_task(
-            self._run.execute(self._write), name=f"thinkaloud-run-{row.id}"
-        )
+        self._run_task = asyncio.create_task(self._run.execute(self._write), name=f"thinkaloud-run-{row.id}")
         self.task = asyncio.create_task(self._supervise(), name=f"thinkaloud-turn-{row.id}")
 
     @property
