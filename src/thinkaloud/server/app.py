@@ -1,8 +1,8 @@
 """The ASGI application: every request passes the same checks in the same order.
 
-The order is: header size, host, origin, route, content type, authentication, authorization, body, query, handler.
-Ordinary routes respond through Starlette; streams are plain ASGI. Every exception becomes an error response, so
-no request can end the process.
+The order is: header size, host, origin, route, content type, authentication, authorization, body, query,
+handler. Ordinary routes respond through Starlette; streams are plain ASGI. Every exception becomes an error
+response, so no request can end the process.
 """
 
 import asyncio
@@ -68,12 +68,12 @@ SECURITY_HEADERS = (
 
 UNMATCHED = "unmatched"
 CLIENT_CLOSED_REQUEST = 499
-"""The status logged for a request whose client disconnected before the response. No client ever receives it."""
+"""The status logged for a request whose client disconnected before the response. It is never sent."""
 _CONTEXT_KEY = "thinkaloud.context"
 _ENCODED_SLASHES = re.compile(rb"%2f|%5c|%00|\\", re.IGNORECASE)
 """Encoded slashes, backslashes and NUL. A proxy in front may decode them and route the path differently."""
 _SIMPLE_CONTENT_TYPES = ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data")
-"""Types that a page may send to another site without a CORS preflight. They are refused even with an empty body."""
+"""Types that a page may send to another site without a CORS preflight. Refused even with an empty body."""
 _METHODS_WITHOUT_BODY = ("GET", "HEAD", "OPTIONS")
 _SINGLE_HEADERS = frozenset(
     b"authorization content-encoding content-length content-type host idempotency-key last-event-id origin "
@@ -302,7 +302,8 @@ class _Endpoint:
         parameters = dict(pairs)
         if unknown := sorted(parameters.keys() - self._parameters):
             raise BadRequest(
-                f"Unknown query parameter {unknown[0][:40]!r}. Known parameters: {_join_names(self._parameters)}."
+                f"Unknown query parameter {unknown[0][:40]!r}. "
+                f"Known parameters: {_join_names(self._parameters)}."
             )
         if len(parameters) != len(pairs):
             raise BadRequest("A query parameter was sent twice. Send each parameter once.")
@@ -331,7 +332,7 @@ class _Endpoint:
 
 
 def _read_headers(scope: Scope, limits: GatewayLimits) -> dict[bytes, bytes]:
-    """Return the headers by name, after checking their size. For a header that may repeat, the last one wins."""
+    """Return the headers by name and check their size. Of a header that may repeat, the last one counts."""
     size = len(scope.get("raw_path") or b"") + len(scope["query_string"])
     headers: dict[bytes, bytes] = {}
     repeated_name = b""

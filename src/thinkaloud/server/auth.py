@@ -1,8 +1,8 @@
 """Authentication and authorization: Host and Origin checks, tokens, and access to resources.
 
-One `Authenticator` reads every form of credentials, and every route goes through `authorize`: a handler cannot
-run without the `Grant` that only `authorize` creates. Nothing is cached between requests, so a revoked token stops
-working at once.
+One `Authenticator` reads every form of credentials, and every route goes through `authorize`: a handler
+cannot run without the `Grant` that only `authorize` creates. Nothing is cached between requests, so a
+revoked token stops working at once.
 """
 
 import hashlib

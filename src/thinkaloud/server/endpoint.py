@@ -1,7 +1,8 @@
-"""The definition of a route. The router, the authorization and the OpenAPI document are built from its fields.
+"""The definition of a route. Router, authorization and the OpenAPI document are built from its fields.
 
-A handler takes a `RouteRequest`: the caller is authenticated, the resource in the path is loaded and belongs to the
-caller, and query and body are typed values. It returns a value to encode, and raises what it refuses.
+A handler takes a `RouteRequest`: the caller is authenticated, the resource in the path is loaded and
+belongs to the caller, and query and body are typed values. It returns a value to encode, and raises what it
+refuses.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -26,7 +27,7 @@ class Access(StrEnum):
 
 
 class Resource(StrEnum):
-    """The resource whose id is in the path. It is loaded before the handler runs; if missing, the response is 404."""
+    """The resource whose id is in the path. It is loaded before the handler runs; a missing one gives 404."""
 
     NONE = ""
     SESSION = "session"

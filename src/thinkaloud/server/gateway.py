@@ -1,7 +1,8 @@
 """The gateway object: database, log, running turns, readers, catalog and client, opened and closed in order.
 
-Before the gateway is ready, every turn that an earlier process left unfinished is ended. On stop, running turns get
-a grace period, then they are ended, and readers are disconnected so that they reconnect to the next process.
+Before the gateway is ready, every turn that an earlier process left unfinished is ended. On stop, running
+turns get a grace period, then they are ended, and readers are disconnected so that they reconnect to the
+next process.
 """
 
 import asyncio

@@ -1,7 +1,8 @@
-"""uvicorn's HTTP protocol with limits. uvicorn itself accepts headers and trailers of any length, for any time.
+"""uvicorn's HTTP protocol with limits. By itself it accepts headers and trailers of any length and time.
 
-Only bytes without progress are counted: bytes that complete no headers, no body chunk and no message. A request
-that is refused here never reaches the application, so its response is written to the transport as bytes.
+Only bytes without progress are counted: bytes that complete no headers, no body chunk and no message. A
+request that is refused here never reaches the application, so its response is written to the transport as
+bytes.
 """
 
 import asyncio

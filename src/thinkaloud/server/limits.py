@@ -20,13 +20,13 @@ class GatewayLimits(msgspec.Struct, frozen=True, kw_only=True):
     query_parameters: int = 20
     """More than any route has."""
     reasoning_chars_per_block: int = 2 * MIB
-    """About 500,000 tokens, four times the longest reasoning of any model. It bounds the memory of a running turn."""
+    """About 500,000 tokens, four times the longest reasoning of any model. Bounds the memory of a turn."""
     said_chars_per_turn: int = 8 * MIB
     """All blocks of a turn together, tool results included."""
     prompt_chars: int = 4 * MIB
     """About a million tokens, the largest context window of current models."""
     readers_per_turn: int = 100
-    """Enough for a whole class that watches one turn. More readers suggest a client that reconnects in a loop."""
+    """Enough for a class that watches one turn. More readers suggest a client that reconnects in a loop."""
     running_turns_per_user: int = 200
     """What one machine runs with ease. An application that serves many people counts as one user."""
     page: int = 200

@@ -1,7 +1,7 @@
 """Log formatters: one line per record on stderr, as JSON or as text.
 
-Only the fields in `FIELDS` are written. Headers, bodies, queries, prompts and reasoning are never logged. As a second
-defence, anything that looks like a secret in a message or a traceback is masked.
+Only the fields in `FIELDS` are written. Headers, bodies, queries, prompts and reasoning are never logged.
+As a second defence, anything that looks like a secret in a message or a traceback is masked.
 """
 
 import logging

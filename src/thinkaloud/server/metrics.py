@@ -1,8 +1,8 @@
 """The metrics of the gateway, for Prometheus.
 
-Each gateway has a registry of its own, so two gateways in one process do not share counts, and no metric of the
-process or of other libraries appears. Label values come from closed sets (route templates, states, statuses), so that
-no caller can add time series without bound.
+Each gateway has a registry of its own, so two gateways in one process do not share counts, and no metric of
+the process or of other libraries appears. Label values come from closed sets (route templates, states,
+statuses), so that no caller can add time series without bound.
 """
 
 from collections.abc import Callable, Iterable

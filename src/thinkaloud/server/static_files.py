@@ -1,7 +1,7 @@
 """The chat page: files built from `web/`, held in memory and served unchanged.
 
-Every file but the index has a content hash in its name, so browsers cache it forever. A link on another site may
-navigate to the page; every other request from another site is refused.
+Every file but the index has a content hash in its name, so browsers cache it forever. A link on another
+site may navigate to the page; every other request from another site is refused.
 """
 
 import gzip
@@ -94,8 +94,8 @@ def _load_file(path: Path) -> StaticFile:
         content = path.read_bytes()
     except FileNotFoundError:
         raise NotFound(
-            "The chat page is not built. Run `make page` (needs Node.js), or install a released package, which "
-            "includes it."
+            "The chat page is not built. Run `make page` (needs Node.js), or install a released package, "
+            "which includes it."
         ) from None
     digest = hashlib.sha256(content).hexdigest()[:16]
     return StaticFile(content, gzip.compress(content, 9, mtime=0), f'"{digest}"')

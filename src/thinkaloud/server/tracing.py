@@ -1,7 +1,8 @@
 """An OpenTelemetry span for every turn, with the `gen_ai.*` attributes, if the process uses OpenTelemetry.
 
-OpenTelemetry is looked up in `sys.modules` and never imported: a process that set up a tracer has imported it
-already. A span holds the model, token counts, duration and outcome, and never any prompt, reasoning or answer.
+OpenTelemetry is looked up in `sys.modules` and never imported: a process that set up a tracer has imported
+it already. A span holds the model, token counts, duration and outcome, and never any prompt, reasoning or
+answer.
 """
 
 import sys
@@ -36,7 +37,7 @@ def turn_span(*, model: str, provider: str) -> Iterator[TurnSpan]:
     request_attributes = {
         "gen_ai.operation.name": "chat",
         "gen_ai.provider.name": provider,
-        "gen_ai.system": provider,  # the deprecated name of gen_ai.provider.name, which most collectors still read
+        "gen_ai.system": provider,  # the older name of gen_ai.provider.name; most collectors still read it
         "gen_ai.request.model": model,
     }
     tracer = trace.get_tracer(TRACER_NAME)
