@@ -8,7 +8,7 @@ from tests.server.caller import start_gateway
 from thinkaloud.server.routes import ROUTES
 
 
-def test_a_gateway_says_how_it_is(tmp_path: Path) -> None:
+def test_healthz_and_readyz(tmp_path: Path) -> None:
     async def story() -> None:
         async with start_gateway(tmp_path) as caller:
             assert await caller.call("GET", "/healthz") == {"status": "ok"}
@@ -19,7 +19,7 @@ def test_a_gateway_says_how_it_is(tmp_path: Path) -> None:
     asyncio.run(story())
 
 
-def test_what_happened_is_counted(tmp_path: Path) -> None:
+def test_metrics_count_turns_and_requests(tmp_path: Path) -> None:
     async def story() -> None:
         async with start_gateway(tmp_path) as caller:
             await caller.run_turn(await caller.create_session())
@@ -37,7 +37,7 @@ def test_what_happened_is_counted(tmp_path: Path) -> None:
     asyncio.run(story())
 
 
-def test_every_route_is_in_the_document(tmp_path: Path) -> None:
+def test_openapi_document_lists_every_route(tmp_path: Path) -> None:
     async def story() -> None:
         async with start_gateway(tmp_path) as caller:
             paths = (await caller.call("GET", "/api/openapi.json"))["paths"]

@@ -163,7 +163,7 @@ def _last_seen_id(query: EventsQuery, headers: Mapping[str, str]) -> int:
         )
     if query.after is not None and int(header) < query.after:
         raise BadRequest(
-            f"Last-Event-ID ({header}) is smaller than `after` ({query.after}), so the position is ambiguous. "
+            f"Last-Event-ID ({header}) is smaller than `after` ({query.after}). The position is ambiguous. "
             "Send only one of them."
         )
     return int(header)
