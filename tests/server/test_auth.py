@@ -210,7 +210,7 @@ def test_start_token_authenticates_the_local_user(
         assert response.json == {
             "user": "local",
             "workspace": gateway.gateway.local_owner.workspace,
-            "found": "",
+            "resource": "",
         }
 
 
@@ -395,7 +395,7 @@ def stranger(shared_gateway: GatewayThread) -> OwnedResources:
 
 def test_owner_finds_own_resources(shared_gateway: GatewayThread, owner: OwnedResources) -> None:
     for path, number in owner.paths.items():
-        assert shared_gateway.request(path + number, [bearer(owner.secret)]).json["found"] == number
+        assert shared_gateway.request(path + number, [bearer(owner.secret)]).json["resource"] == number
     assert shared_gateway.request("/agent/" + owner.agent, [bearer(owner.secret)], method="PUT").status == 200
 
 
@@ -419,7 +419,8 @@ def test_foreign_resource_gives_the_same_404_as_a_missing_one(
         response = shared_gateway.request("/agent/" + owner.agent, [form(other_user.secret)], method="PUT")
         assert (response.status, response.body) == (404, missing.body)
     assert (
-        shared_gateway.request("/agent/" + owner.agent, [form(neighbour.secret)]).json["found"] == owner.agent
+        shared_gateway.request("/agent/" + owner.agent, [form(neighbour.secret)]).json["resource"]
+        == owner.agent
     )
     for path, number in owner.paths.items():
         assert shared_gateway.request(path + number).status == 401
@@ -446,7 +447,7 @@ def test_loopback_addresses_need_no_tokens() -> None:
 
 def test_unknown_bind_address_is_reported() -> None:
     with (
-        pytest.raises(Refused, match="no address of this machine"),
+        pytest.raises(Refused, match="not an address of this machine"),
         bind_socket(ServeOptions(host="no.such.invalid")),
     ):
         pytest.fail("it was bound")
@@ -456,7 +457,7 @@ def test_port_in_use_is_reported() -> None:
     with bind_socket(ServeOptions()) as sock:
         sock.listen()
         port = sock.getsockname()[1]
-        with pytest.raises(Refused, match=f"Port {port} .* --port 0"), bind_socket(ServeOptions(port=port)):
+        with pytest.raises(Refused, match=f"port {port} .* --port 0"), bind_socket(ServeOptions(port=port)):
             pytest.fail("it was bound")
 
 

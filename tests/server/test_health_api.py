@@ -26,11 +26,11 @@ def test_metrics_count_turns_and_requests(tmp_path: Path) -> None:
             async with caller.http.get(f"{caller.url}/metrics") as response:
                 lines = (await response.text()).splitlines()
             for line in (
-                "thinkaloud_turns_started_total 1",
-                'thinkaloud_turns_ended_total{state="done"} 1',
-                "thinkaloud_turns_live 0",
-                "thinkaloud_readers_live 0",
-                "thinkaloud_unsaved_bytes 0",
+                "thinkaloud_turns_started_total 1.0",
+                'thinkaloud_turns_ended_total{state="done"} 1.0',
+                "thinkaloud_turns_live 0.0",
+                "thinkaloud_readers_live 0.0",
+                "thinkaloud_unsaved_bytes 0.0",
             ):
                 assert line in lines
 

@@ -21,7 +21,7 @@ def test_r041_thinking_toggle_only_for_models_that_can_think(tmp_path: Path) -> 
                 told_of = models[row.id]
                 assert told_of["thinking_toggle"] == (row.thinking is not ThinkingSupport.NONE)
                 assert bool(told_of["reason"]) == (row.thinking is not ThinkingSupport.OPTIONAL)
-            assert "does not think" in models["gpt-4o"]["reason"]
+            assert "does not support thinking" in models["gpt-4o"]["reason"]
 
     asyncio.run(story())
 

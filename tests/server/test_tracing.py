@@ -133,7 +133,7 @@ import sys
 from thinkaloud import Turn
 from thinkaloud.server.tracing import turn_span
 with turn_span(model="m", provider="p") as span:
-    span.ended(Turn())
+    span.record_end(Turn())
 print([name for name in sys.modules if name.startswith("opentelemetry")])
 """
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -153,7 +153,9 @@ def test_tool_results_without_a_call_are_refused(tmp_path: Path) -> None:
             called = await caller.run_turn(session)
             ids = [block.call_id for block in called.turn.own_blocks(Kind.TOOL_CALL)]
             one_result = {"tool_results": [{"call_id": ids[0], "result": "18 °C"}]}
-            assert "Answer every call" in await caller.refusal_message("POST", path, one_result, status=422)
+            assert "Send one result for every call" in await caller.refusal_message(
+                "POST", path, one_result, status=422
+            )
             all_results = [{"call_id": one, "result": "18 °C"} for one in ids]
             assert (await caller.run_turn(session, "", tool_results=all_results)).turn.answer == SAY_IT[
                 "text"
@@ -172,7 +174,7 @@ REFUSED = {
     ),
     "nothing": ({}, "neither a prompt nor"),
     "blanks": ({"prompt": " \n"}, "neither a prompt nor"),
-    "an unknown agent": ({"prompt": "x", "agent": "agt_" + "x" * 22}, "There is no agent"),
+    "an unknown agent": ({"prompt": "x", "agent": "agt_" + "x" * 22}, "No agent"),
     "an unknown level": ({"prompt": "x", "thinking": "lots"}, "thinking"),
     "an unknown field": ({"prompt": "x", "temperature": 2}, "temperature"),
     "no picture": ({"prompt": "x", "images": [{"media_type": "image/png", "data": "%"}]}, "data"),
