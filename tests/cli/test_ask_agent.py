@@ -60,7 +60,9 @@ def note(text: str) -> str:
 @pytest.fixture
 def fast(monkeypatch: pytest.MonkeyPatch) -> None:
     """The built-in model does not wait for anybody to read."""
-    monkeypatch.setattr(thinkaloud.builtin, "running", functools.partial(thinkaloud.builtin.running, pace=0))
+    monkeypatch.setattr(
+        thinkaloud.builtin, "run_solver", functools.partial(thinkaloud.builtin.run_solver, pace=0)
+    )
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ from zoneinfo import ZoneInfo
 from msgspec import Meta
 
 from thinkaloud.agents.tools import Tool, ToolFault, from_function
-from thinkaloud.builtin.evaluation import evaluated
-from thinkaloud.builtin.language import exact_text
+from thinkaloud.builtin.arithmetic import evaluate
+from thinkaloud.builtin.words import exact_text
 
 _ROUNDING = Context(prec=12)
 _Expression = Annotated[str, Meta(min_length=1, max_length=1000)]
@@ -30,7 +30,7 @@ async def calculator(expression: _Expression) -> str:
         expression: Numbers with + - * / ^ and brackets, such as (2 + 3) * 4 / 7; a point before decimals.
     """
     try:
-        value = evaluated(expression.replace("**", "^"))[-1]
+        value = evaluate(expression.replace("**", "^"))[-1]
     except ValueError as error:
         raise ToolFault(
             f"That cannot be worked out: {error}. Write only numbers, + - * / ^ and brackets, "
