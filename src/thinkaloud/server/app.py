@@ -7,7 +7,6 @@ response, so no request can end the process.
 
 import asyncio
 import logging
-import re
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
@@ -32,16 +31,13 @@ from thinkaloud.server.endpoint import (
 )
 from thinkaloud.server.errors import (
     BadRequest,
-    HeadersTooLarge,
     MethodNotAllowed,
     NotFound,
-    PayloadTooLarge,
-    RequestTimeout,
     Unprocessable,
     UnsupportedMediaType,
     error_response,
 )
-from thinkaloud.server.limits import GatewayLimits
+from thinkaloud.server.request_parts import has_chunked_body, read_body, read_headers
 from thinkaloud.server.routes import ROUTES
 from thinkaloud.server.turn_stream import stream_events
 
@@ -70,16 +66,9 @@ UNMATCHED = "unmatched"
 CLIENT_CLOSED_REQUEST = 499
 """The status logged for a request whose client disconnected before the response. It is never sent."""
 _CONTEXT_KEY = "thinkaloud.context"
-_ENCODED_SLASHES = re.compile(rb"%2f|%5c|%00|\\", re.IGNORECASE)
-"""Encoded slashes, backslashes and NUL. A proxy in front may decode them and route the path differently."""
 _SIMPLE_CONTENT_TYPES = ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data")
 """Types that a page may send to another site without a CORS preflight. Refused even with an empty body."""
 _METHODS_WITHOUT_BODY = ("GET", "HEAD", "OPTIONS")
-_SINGLE_HEADERS = frozenset(
-    b"authorization content-encoding content-length content-type host idempotency-key last-event-id origin "
-    b"sec-fetch-site thinkaloud-workspace transfer-encoding x-api-key".split()
-)
-"""Headers that decide something. Sent twice, a proxy and the gateway could each read a different value."""
 
 
 class StreamHandler(Protocol):
@@ -162,7 +151,7 @@ class GatewayApp:
             return send(message)
 
         try:
-            context.headers = _read_headers(scope, self._limits)
+            context.headers = read_headers(scope, self._limits)
             checked_headers = static_files.headers_to_check(scope["method"], scope["path"], context.headers)
             context.caller = self._authenticator.check_caller(
                 checked_headers, scope.get("client"), scope.get("server")
@@ -240,7 +229,7 @@ class _Endpoint:
             self._route, context.caller, scope["path_params"]
         )
         raw_body = (
-            await _read_body(receive, context.headers, self._gateway.settings.limits) if media_type else b""
+            await read_body(receive, context.headers, self._gateway.settings.limits) if media_type else b""
         )
         query = self._query(scope["query_string"])
         body = self._body(media_type, raw_body)
@@ -266,7 +255,7 @@ class _Endpoint:
 
     def _media_type(self, method: str, headers: Mapping[bytes, bytes]) -> str:
         """Return the media type of the body, or an empty string without a body. Refuse types not accepted."""
-        has_no_body = headers.get(b"content-length", b"0") == b"0" and not _has_chunked_body(headers)
+        has_no_body = headers.get(b"content-length", b"0") == b"0" and not has_chunked_body(headers)
         value, _, parameters = headers.get(b"content-type", b"").decode("latin-1").lower().partition(";")
         media_type, charset = value.strip(), parameters.replace(" ", "").replace('"', "")
         if method in _METHODS_WITHOUT_BODY or (has_no_body and media_type not in _SIMPLE_CONTENT_TYPES):
@@ -329,60 +318,6 @@ class _Endpoint:
     @staticmethod
     def _has_required_field(query: type[msgspec.Struct]) -> bool:
         return any(field.required for field in msgspec.structs.fields(query))
-
-
-def _read_headers(scope: Scope, limits: GatewayLimits) -> dict[bytes, bytes]:
-    """Return the headers by name and check their size. Of a header that may repeat, the last one counts."""
-    size = len(scope.get("raw_path") or b"") + len(scope["query_string"])
-    headers: dict[bytes, bytes] = {}
-    repeated_name = b""
-    for name, value in scope["headers"]:
-        size += len(name) + len(value) + 4  # ": " and the line end
-        if name in headers and name in _SINGLE_HEADERS:
-            repeated_name = name
-        headers[name] = value
-    if size > limits.header_bytes:
-        raise HeadersTooLarge(
-            f"The URL and the headers together are larger than {limits.header_bytes:,} bytes. Send less."
-        )
-    if _ENCODED_SLASHES.search(scope.get("raw_path") or b""):
-        raise NotFound("No such path: encoded slashes and backslashes are not accepted. Use plain slashes.")
-    if repeated_name:
-        raise BadRequest(f"The header {repeated_name.decode()} was sent twice. Send it once.")
-    return headers
-
-
-def _has_chunked_body(headers: Mapping[bytes, bytes]) -> bool:
-    return b"transfer-encoding" in headers
-
-
-async def _read_body(receive: Receive, headers: Mapping[bytes, bytes], limits: GatewayLimits) -> bytes:
-    """Read the whole body. Refuse one that is too large as soon as its size is known."""
-    declared_length = headers.get(b"content-length", b"0")
-    if not declared_length.isdigit():
-        raise BadRequest("Content-Length is not a number. Correct it.")
-    too_large = PayloadTooLarge(f"The body is larger than {limits.body_bytes:,} bytes. Send a smaller one.")
-    # Compare lengths first: converting a number of thousands of digits is slow.
-    if len(declared_length) > len(str(limits.body_bytes)) or int(declared_length) > limits.body_bytes:
-        raise too_large
-    chunks: list[bytes] = []
-    size, more_body = 0, True
-    try:
-        async with asyncio.timeout(limits.body_s):
-            while more_body:
-                message = await receive()
-                if message["type"] == "http.disconnect":
-                    raise ClientGone
-                chunks.append(message.get("body", b""))
-                size += len(chunks[-1])
-                more_body = message.get("more_body", False)
-                if size > limits.body_bytes:
-                    raise too_large
-    except TimeoutError as error:
-        raise RequestTimeout(
-            f"The body did not arrive within {limits.body_s:g} s. Send the request again."
-        ) from error
-    return b"".join(chunks)
 
 
 def _build_response(result: msgspec.Struct | RouteResponse | None, status: int) -> Response:
