@@ -482,7 +482,9 @@ def test_ctrl_c_stops_running_tools(form: str, agents: UserHome) -> None:
     if form == "json":
         body = json.loads(out)
         assert body["outcome"]["ending"] == "cancelled"
-        assert body["thinking"]["steps"][-1]["toolResult"] == "The call was stopped before it returned a result."
+        assert (
+            body["thinking"]["steps"][-1]["toolResult"] == "The call was stopped before it returned a result."
+        )
     else:
         assert err.endswith("Stopped before the answer was complete.\n")
 

@@ -10,7 +10,7 @@ from tests.gateway.gateway_process import GatewayProcess
 ROOT = Path(__file__).parents[2]
 
 
-def test_the_example_loses_its_connection_and_nothing_else(tmp_path: Path) -> None:
+def test_resume_a_stream_example(tmp_path: Path) -> None:
     async def run_example() -> str:
         gateway = GatewayProcess(tmp_path / "home", "http://127.0.0.1:9")
         await gateway.start()
