@@ -42,11 +42,9 @@ behaviour: .venv/.ready ## fill in which tests prove which line of docs/behaviou
 	$(BIN)/python -m tests.behaviour --write
 
 lock: .venv-lock/.ready ## pin all dependencies with hashes (UPGRADE=--upgrade takes the newest)
-	for group in dev bench; do \
-	  .venv-lock/bin/uv pip compile pyproject.toml --quiet --group $$group --extra server --extra telemetry --extra agents --output-file requirements/$$group.lock \
-	    --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
-	    --custom-compile-command "make lock" $(UPGRADE) || exit 1; \
-	done
+	$(call pin,run,--group build --extra server --extra agents)
+	$(call pin,dev,--group dev --extra server --extra agents --extra telemetry --constraint requirements/run.lock)
+	$(call pin,bench,--group bench --extra server --extra agents --extra telemetry --constraint requirements/run.lock)
 
 clean: ## remove all that these targets made
 	rm -rf .venv .venv-bench .venv-lock .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
@@ -95,4 +93,11 @@ define need_python
 $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
   echo "Thinkaloud needs Python 3.11 or newer, and $(PYTHON) is not. Name another: make PYTHON=python3.12 ..." >&2; \
   exit 1; }
+endef
+
+# The larger locks are constrained by the one for running, so that each package has one version everywhere.
+define pin
+.venv-lock/bin/uv pip compile pyproject.toml --quiet $(2) --output-file requirements/$(1).lock \
+  --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
+  --custom-compile-command "make lock" $(UPGRADE)
 endef
