@@ -22,7 +22,7 @@ collect_ignore_glob = [] if find_spec("playwright") else ["test_*.py"]
 @pytest.fixture(scope="session")
 def site() -> Iterator[Site]:
     if not (WEB / "dist" / "thinking-block.js").is_file():
-        pytest.skip("the element is not built: npm ci && npm run build in web/")
+        pytest.skip("the element is not built: make element")
     served = Site()
     yield served
     served.close()

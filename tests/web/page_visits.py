@@ -56,7 +56,7 @@ window.__ran = 0;
 
 def built() -> None:
     """The page must be there before it can be visited."""
-    assert (FOLDER / "index.html").is_file(), "the page is not built: npm ci && npm run page in web/"
+    assert (FOLDER / "index.html").is_file(), "the page is not built: make page"
 
 
 class Gateway:
