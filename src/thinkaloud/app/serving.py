@@ -109,6 +109,8 @@ async def _opened(settings: "Settings", form: "Form | None") -> AsyncIterator["G
 
 
 def _announce(place: "Listening", address: "Address") -> None:
+    from thinkaloud.server import page
+
     print(place.url, flush=True)
     who = (
         "Everybody needs a token, as `Authorization: Bearer TOKEN`. One for this start:"
@@ -123,6 +125,8 @@ def _announce(place: "Listening", address: "Address") -> None:
     ]
     if place.public:
         told.append("What it sends over the network is not encrypted: put a proxy that speaks TLS before it.")
+    if not page.built():
+        told.append(page.NOT_BUILT)
     print(*told, sep="\n", file=sys.stderr, flush=True)
 
 

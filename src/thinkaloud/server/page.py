@@ -26,6 +26,10 @@ MEDIA_TYPES = {
     ".txt": "text/plain; charset=utf-8",
 }
 """What the page is made of; a file of another kind in the folder is not served."""
+NOT_BUILT = (
+    "The chat page is not in this installation: it was not built. `make page` builds it, with Node.js; "
+    "packages of Thinkaloud have it."
+)
 
 _NOT_MODIFIED = 304
 _FOREVER = "public, max-age=31536000, immutable"
@@ -39,6 +43,11 @@ class File(msgspec.Struct, frozen=True):
     content: bytes
     zipped: bytes
     tag: str
+
+
+def built(folder: Path = FOLDER) -> bool:
+    """Whether the page is there to be served."""
+    return (folder / INDEX).is_file()
 
 
 def routes(folder: Path = FOLDER) -> tuple[Route, ...]:
@@ -89,9 +98,6 @@ def _loaded(path: Path) -> File:
     try:
         content = path.read_bytes()
     except FileNotFoundError:
-        raise NotFound(
-            "The chat page is not in this installation: it was not built. `make page` builds it, with "
-            "Node.js; packages of Thinkaloud have it."
-        ) from None
+        raise NotFound(NOT_BUILT) from None
     tag = hashlib.sha256(content).hexdigest()[:16]
     return File(content, gzip.compress(content, 9, mtime=0), f'"{tag}"')
