@@ -12,6 +12,7 @@ from itertools import count
 from typing import Any, TypeVar
 
 from tests.client.upstream import STREAM, Naps, Seen, answer, delta, event, serving
+from tests.patience import PATIENCE_S
 
 from thinkaloud.agents.agent import Agent
 from thinkaloud.agents.limits import Limits
@@ -26,8 +27,6 @@ from thinkaloud.client.retrying import Retries
 from thinkaloud.context import Step
 
 PROMPT = "What is it like in Lima?"
-MOST_S = 20.0
-"""No story here takes longer."""
 T = TypeVar("T")
 
 
@@ -262,7 +261,7 @@ async def told_until(run: Run, wanted: Callable[[Event], bool]) -> list[Entry]:
 
 def act_out(story: Coroutine[Any, Any, T]) -> T:
     """Run a test's story."""
-    return asyncio.run(asyncio.wait_for(story, MOST_S))
+    return asyncio.run(asyncio.wait_for(story, PATIENCE_S))
 
 
 class _Clockwork(asyncio.SelectorEventLoop):

@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.agents.legal_tree import CANCELLED, assert_comes_back, assert_legal
 from tests.context.talk import BEDROCK, CLAUDE, DEEPSEEK, GEMINI, GPT, KIMI, VLLM
+from tests.patience import PATIENCE_S
 from tests.view.sessions import content
 
 from thinkaloud.agents.agent import Agent
@@ -284,7 +285,7 @@ def _folded(entries: list[Entry]) -> Turn:
 def run(plan: Plan, moments: list[Moment]) -> list[Entry]:
     """The whole log; nothing, where the first reply could not be had."""
     try:
-        return asyncio.run(asyncio.wait_for(_steered(plan, moments), 20))
+        return asyncio.run(asyncio.wait_for(_steered(plan, moments), PATIENCE_S))
     except Out:
         assert plan.replies[0].end == "refused"
         return []

@@ -27,6 +27,7 @@ from tests.agents.stage import (
     told,
     tool,
 )
+from tests.patience import PATIENCE_S
 
 from thinkaloud.agents.agent import Agent
 from thinkaloud.agents.functions import from_function
@@ -36,9 +37,6 @@ from thinkaloud.canon import Entry, TurnEnded, TurnFailed, TurnStarted
 from thinkaloud.canon.requests import UserMessage
 from thinkaloud.transcript import Turn, apply, stopped
 from thinkaloud.transcript.stopping import STOPPED
-
-WITHIN_S = 1.0
-"""So soon all must be over."""
 
 
 @dataclass(frozen=True)
@@ -200,7 +198,7 @@ def ours() -> set[asyncio.Task[Any]]:
 
 async def assert_nothing_goes_on(stage: Stage, before: set[asyncio.Task[Any]]) -> None:
     """No task is left, and every connection was closed by our side."""
-    async with asyncio.timeout(WITHIN_S):
+    async with asyncio.timeout(PATIENCE_S):
         while ours() - before:
             await asyncio.sleep(0.005)
         for seen in stage.seen:
@@ -329,7 +327,7 @@ def test_a_tool_that_does_not_care_is_left_to_itself(depth: int, caplog: pytest.
             listening = asyncio.create_task(listen())
             await there.wait()
             listening.cancel()
-            async with asyncio.timeout(2 * WITHIN_S):
+            async with asyncio.timeout(PATIENCE_S):
                 await asyncio.wait([listening])
             (left,) = ours() - before
             assert not left.done()

@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from tests.patience import PATIENCE_S
 
 from thinkaloud.catalog import Provider, builtin
 from thinkaloud.simulators import Simulator, running
@@ -42,12 +43,12 @@ def simulated(name: str, script: list[Any] | None = None, key: str | None = None
 
     thread = threading.Thread(target=lambda: asyncio.run(serve()), daemon=True)
     thread.start()
-    assert listening.wait(10), f"{name} does not listen"
+    assert listening.wait(PATIENCE_S), f"{name} does not listen"
     try:
         yield found[0]
     finally:
         over.set()
-        thread.join(10)
+        thread.join(PATIENCE_S)
 
 
 def _variable(provider: Provider) -> str:

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from tests.agents.mcp_servers import WORKSHOP
 from tests.app.serving import Home, simulated
+from tests.patience import PATIENCE_S
 
 import thinkaloud.builtin
 from thinkaloud.app import main
@@ -357,7 +358,7 @@ class Terminal:
             self._run.stdin.close()
         self.seen = ""
 
-    def until(self, text: str, seconds: float = 20) -> None:
+    def until(self, text: str, seconds: float = PATIENCE_S) -> None:
         end = time.monotonic() + seconds
         while text not in self.seen:
             assert time.monotonic() < end, self.seen
@@ -370,7 +371,7 @@ class Terminal:
         os.write(self._screen, text.encode())
 
     def code(self) -> int:
-        code = self._run.wait(20)
+        code = self._run.wait(PATIENCE_S)
         try:
             while more := os.read(self._screen, 4096):
                 self.seen += more.decode().replace("\r\n", "\n")
@@ -469,7 +470,7 @@ def test_ctrl_c_while_a_tool_is_at_work_leaves_nothing_running(form: str, agents
         children = Path(f"/proc/{run.pid}/task/{run.pid}/children").read_text().split()
         time.sleep(0.5)
         run.send_signal(signal.SIGINT)
-        out, err = (told.decode() for told in run.communicate(timeout=60))
+        out, err = (told.decode() for told in run.communicate(timeout=PATIENCE_S))
     assert (run.returncode, "Traceback" in err) == (130, False)
     assert len(children) == 1
     assert not [pid for pid in children if Path(f"/proc/{pid}").exists()]
@@ -481,7 +482,7 @@ def test_ctrl_c_while_a_tool_is_at_work_leaves_nothing_running(form: str, agents
         assert err.endswith("Stopped before the answer was complete.\n")
 
 
-def _wait_until(true: Callable[[], bool], seconds: float = 20) -> None:
+def _wait_until(true: Callable[[], bool], seconds: float = PATIENCE_S) -> None:
     end = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < end

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 from tests.app.serving import KEY, ROWS, Home, simulated
+from tests.patience import PATIENCE_S
 
 from thinkaloud.app import main
 from thinkaloud.catalog import builtin
@@ -37,7 +38,9 @@ def test_models_that_think(home: Home, capsys: Output) -> None:
 
 def test_the_table_fits_a_hundred_columns_of_a_terminal(home: Home) -> None:
     above, below = pty.openpty()
-    subprocess.run([sys.executable, "-m", "thinkaloud", "models"], stdout=below, check=True, timeout=30)
+    subprocess.run(
+        [sys.executable, "-m", "thinkaloud", "models"], stdout=below, check=True, timeout=PATIENCE_S
+    )
     os.close(below)
     told = b""
     try:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.app.serving import Home
+from tests.patience import PATIENCE_S
 
 from thinkaloud.app import main
 
@@ -31,7 +32,7 @@ def simulating(*words: str) -> Iterator[str]:
         finally:
             run.send_signal(signal.SIGINT)
             try:
-                out, err = run.communicate(timeout=60)
+                out, err = run.communicate(timeout=PATIENCE_S)
             finally:
                 run.kill()
     assert (run.returncode, out) == (0, "")
@@ -83,7 +84,9 @@ def test_the_tour_of_the_guide_works_without_a_key(home: Home) -> None:
     with simulating(name) as url:
         _points_at(home, url)
         shell = ask.replace("thinkaloud", " ".join(COMMAND), 1)
-        ran = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, check=True, timeout=30)
+        ran = subprocess.run(
+            ["bash", "-c", shell], capture_output=True, text=True, check=True, timeout=PATIENCE_S
+        )
     at = lines.index(ask)
     told = lines[at + 1 : lines.index("```", at)]
     assert [f"# {line}" for line in (ran.stderr + ran.stdout).splitlines()] == told

@@ -24,6 +24,7 @@ from tests.client.upstream import (
     serving,
     write,
 )
+from tests.patience import PATIENCE_S
 
 from thinkaloud.canon import BlockGrew, Event, TurnFailed
 from thinkaloud.client import Caps, Client, Timeouts, asking, stream
@@ -69,7 +70,9 @@ def test_a_connection_that_breaks_keeps_what_was_said(upto: int, how: str) -> No
 
     async def breaks(seen: Seen) -> None:
         await seen.send(CHUNKED, chunk(ENTIRE[:upto]))
-        await asyncio.wait_for(read.wait(), 20)  # a reset throws away what the other side has not read yet
+        await asyncio.wait_for(
+            read.wait(), PATIENCE_S
+        )  # a reset throws away what the other side has not read yet
         if how == "reset":
             seen.reset()
         else:
@@ -123,20 +126,20 @@ def test_a_slow_reader_loses_nothing_when_the_connection_breaks() -> None:
 @pytest.mark.parametrize("head", [STREAM, CHUNKED + b"400\r\n"], ids=["until the end", "chunked"])
 def test_silence_ends_the_turn_at_the_idle_timeout(head: bytes) -> None:
     async def stalls(seen: Seen) -> None:
-        await seen.send(head, *STORY[:3], pause_s=0.1)
+        await seen.send(head, *STORY[:3])
         await seen.gone()
 
     start = time.monotonic()
-    turn = heard(stalls, client(timeouts=Timeouts(5, 5, 0.5)))
-    assert time.monotonic() - start >= 0.5
+    turn = heard(stalls, client(timeouts=Timeouts(idle_s=1.0)))
+    assert time.monotonic() - start >= 1.0
     assert (turn.reasoning, turn.answer, code(turn)) == ("Two and two → ?", "Fo", "stalled")
 
 
 def test_a_steady_stream_may_take_longer_than_the_idle_timeout() -> None:
     async def steady(seen: Seen) -> None:
-        await seen.send(STREAM, *STORY, pause_s=0.1)
+        await seen.send(STREAM, *STORY, pause_s=0.25)
 
-    assert heard(steady, client(timeouts=Timeouts(5, 5, 0.5))).answer == "Four."
+    assert heard(steady, client(timeouts=Timeouts(idle_s=1.0))).answer == "Four."
 
 
 def test_a_reader_that_takes_its_time_is_not_a_silent_provider() -> None:
@@ -144,11 +147,11 @@ def test_a_reader_that_takes_its_time_is_not_a_silent_provider() -> None:
         await seen.send(STREAM, *STORY, pause_s=0.02)
 
     async def story() -> list[Event]:
-        async with serving(steady) as upstream, client(timeouts=Timeouts(5, 5, 0.2)) as own:
+        async with serving(steady) as upstream, client(timeouts=Timeouts(idle_s=1.0)) as own:
             events = []
             async for event in stream(REQUEST, upstream.route(), client=own, write=write):
                 events.append(event)
-                await asyncio.sleep(0.3 if len(events) == 2 else 0)
+                await asyncio.sleep(1.2 if len(events) == 2 else 0)
             return events
 
     assert fold(run(story())).answer == "Four."
@@ -282,7 +285,7 @@ def test_a_reader_that_stops_reading_holds_the_sender_up() -> None:
 
 
 @pytest.mark.parametrize("when", ["before the head", "before the first byte", "in the stream"])
-def test_cancelling_drops_the_connection_within_a_second(when: str) -> None:
+def test_cancelling_drops_the_connection(when: str) -> None:
     reached = asyncio.Event()
     gone = asyncio.Event()
 
@@ -303,7 +306,7 @@ def test_cancelling_drops_the_connection_within_a_second(when: str) -> None:
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
-            await asyncio.wait_for(gone.wait(), 20)
+            await asyncio.wait_for(gone.wait(), PATIENCE_S)
 
     run(story())
 
@@ -336,7 +339,7 @@ def test_cancelling_drops_a_request_that_nobody_takes() -> None:
             with pytest.raises(asyncio.CancelledError):
                 await task
             transport.resume_reading()
-            await asyncio.wait_for(lost, 20)
+            await asyncio.wait_for(lost, PATIENCE_S)
             server.close()
 
     run(story())

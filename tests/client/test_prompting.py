@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
+from tests.patience import PATIENCE_S
 
 from thinkaloud.canon import (
     Entry,
@@ -168,7 +169,7 @@ def test_notices_follow_the_start_and_places_go_on() -> None:
 @pytest.mark.usefixtures("key")
 def test_an_answer_is_a_turn_with_true_times() -> None:
     async def answered() -> Any:
-        async with simulated([{"thinking": "a b c d e", "text": "51", "delay_ms": 60}]) as (_, options):
+        async with simulated([{"thinking": "a b c d e", "text": "51", "delay_ms": 200}]) as (_, options):
             return await ask(QUESTION, model=MODEL, options=options)
 
     begun = time.monotonic()
@@ -229,4 +230,4 @@ def test_leaving_the_loop_ends_the_request() -> None:
             await told.aclose()
             return count
 
-    assert asyncio.run(asyncio.wait_for(left(), 9)) == 4
+    assert asyncio.run(asyncio.wait_for(left(), PATIENCE_S)) == 4

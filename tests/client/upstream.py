@@ -11,6 +11,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from tests.patience import PATIENCE_S
+
 from thinkaloud.canon.requests import Request, UserMessage
 from thinkaloud.catalog.rows import Auth, Capability, Fact, Model, Provider, Replay, ReplayForm, Route
 from thinkaloud.client import Client, Retries, Shell, Timeouts
@@ -197,9 +199,13 @@ def client(
         chance=lambda: 0.5,
         now_s=lambda: 1_700_000_000.0,
     )
-    return Client(timeouts=timeouts or Timeouts(5, 5, 5), retries=retries or Retries(), shell=shell)
+    return Client(
+        timeouts=timeouts or Timeouts(PATIENCE_S, PATIENCE_S, PATIENCE_S),
+        retries=retries or Retries(),
+        shell=shell,
+    )
 
 
 def run(story: Coroutine[Any, Any, T]) -> T:
     """Run a test's story; no story here takes longer than this."""
-    return asyncio.run(asyncio.wait_for(story, 30))
+    return asyncio.run(asyncio.wait_for(story, PATIENCE_S))

@@ -8,6 +8,7 @@ from typing import Any
 from tests.agents.legal_tree import assert_legal
 from tests.gateway.gateway_process import Caller, GatewayProcess, calling
 from tests.gateway.reading import Tape, follow
+from tests.patience import PATIENCE_S
 
 from thinkaloud.canon import Kind
 from thinkaloud.simulators import running
@@ -130,7 +131,7 @@ def test_killed_while_it_waits_a_run_goes_on_with_the_approval(tmp_path: Path) -
 
 
 async def _waiting(caller: Caller, turn: str) -> int:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE_S):
         while True:
             body: dict[str, Any] = await caller.call("GET", f"/api/turns/{turn}")
             if body["waiting"]:

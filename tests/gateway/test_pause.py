@@ -9,6 +9,7 @@ from pathlib import Path
 from tests.gateway.gateway_process import GatewayProcess, calling
 from tests.gateway.providing import ROOT, expected
 from tests.gateway.reading import Tape, follow
+from tests.patience import PATIENCE_S
 
 COUNT = 15
 MODEL = "r150-c150-ms10"
@@ -22,7 +23,7 @@ def second_gateway() -> subprocess.CompletedProcess[str]:
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=PATIENCE_S,
         check=False,
     )
 
@@ -47,7 +48,7 @@ def test_a_pause_under_load_loses_nothing(tmp_path: Path, provider: str) -> None
                 asyncio.create_task(follow(gateway.url, turn, tape))
                 for turn, tape in zip(turns, tapes, strict=True)
             ]
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(PATIENCE_S):
                 while not all(tape.lines for tape in tapes):
                     await asyncio.sleep(0.005)
             gateway.send(signal.SIGSTOP)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from tests.client.upstream import CHUNKED, STORY, STREAM, Act, Seen, answer, chunk, delta, serving
 from tests.gateway.reading import Tape, follow
+from tests.patience import PATIENCE_S
 from tests.server.calling import Caller, calling, quick
 
 from thinkaloud.canon import TurnStarted
@@ -33,7 +34,7 @@ RETRIES = Retries(most=2, first_s=0.01)
 
 @asynccontextmanager
 async def asking(
-    folder: Path, *acts: Act, idle_s: float = 20, **given: Any
+    folder: Path, *acts: Act, idle_s: float = PATIENCE_S, **given: Any
 ) -> AsyncIterator[tuple[Caller, list[Seen]]]:
     """A gateway before a provider that does this; what the provider has seen."""
     client = Client(retries=RETRIES, timeouts=Timeouts(idle_s=idle_s))
@@ -55,7 +56,7 @@ async def told(caller: Caller) -> Tape:
 
 
 async def until(true: Callable[[], bool]) -> None:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE_S):
         while not true():
             await asyncio.sleep(0.002)
 
@@ -143,15 +144,15 @@ def test_a_provider_that_falls_silent_is_hung_up_on_with_signs_of_life_meanwhile
         left.set()
 
     async def story() -> None:
-        async with asking(tmp_path, act, idle_s=1.0, heartbeat_s=0.1) as (caller, seen):
+        async with asking(tmp_path, act, idle_s=2.0, heartbeat_s=0.1) as (caller, seen):
             begun_s = time.monotonic()
             tape = await told(caller)
             took_s = time.monotonic() - begun_s
             check_end(tape, "failed", "stalled")
             assert tape.text == ("Two and two → ?", "")
             assert tape.comments >= 3
-            assert took_s > 1.0
-            await asyncio.wait_for(left.wait(), 30)
+            assert took_s > 2.0
+            await asyncio.wait_for(left.wait(), PATIENCE_S)
             assert len(seen) == 1
 
     asyncio.run(story())
@@ -273,7 +274,7 @@ def test_what_has_no_end_is_given_one(tmp_path: Path, talk: Act, limits: dict[st
         async with asking(tmp_path, act, **limits) as (caller, seen):
             tape = await told(caller)
             assert (tape.state, tape.ends) == ("failed", 1)
-            await asyncio.wait_for(left.wait(), 30)
+            await asyncio.wait_for(left.wait(), PATIENCE_S)
             assert len(seen) == 1
             outcome = tape.turn.outcome
             assert outcome is not None

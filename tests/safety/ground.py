@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 from sqlalchemy import Connection, select
+from tests.patience import PATIENCE_S
 from tests.server.calling import impatient, pointing_at, quick
 
 from thinkaloud.server.gateway import Gateway, Settings
@@ -38,8 +39,7 @@ NOW_MS = 1_700_000_000_000
 MODEL = "vllm/qwen3-8b"
 SHARED = Address(token_required=True)
 """Everybody needs a token, as on a server that several people use."""
-WAIT_S = 30
-"""Longer than anything takes, also where other work keeps the machine busy."""
+WAIT_S = PATIENCE_S
 FORMS: Mapping[str, Callable[[str], tuple[str, str]]] = {
     "bearer": lambda secret: ("Authorization", f"Bearer {secret}"),
     "x-api-key": lambda secret: ("X-Api-Key", secret),

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+from tests.patience import PATIENCE_S
+
 DIALECTS = {
     "parrot-chat": ("openai_chat", "bearer"),
     "parrot-messages": ("anthropic_messages", "x-api-key"),
@@ -166,7 +168,7 @@ def parrot() -> Iterator[str]:
         thread.start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
-        thread.join(10)
+        thread.join(PATIENCE_S)
 
 
 def rows(url: str, keys: dict[str, str]) -> str:

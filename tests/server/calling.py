@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import aiohttp
 import msgspec
 from tests.app.serving import ROWS
+from tests.patience import PATIENCE_S
 
 from thinkaloud.agents.builtin_tools import builtin_tools
 from thinkaloud.agents.toolbox import Toolbox
@@ -35,6 +36,15 @@ ANSWER = "It is 42."
 SCRIPT = [{"thinking": THOUGHT, "text": ANSWER}]
 SLOW = [{"thinking": "one two three four five six seven eight nine ten", "text": "Done.", "delay_ms": 60}]
 """Half a second and more, a word at a time."""
+ACME = """
+[providers.acme]
+dialect = "openai_chat"
+base_url = "{url}"
+replay = "none"
+local = true
+fact = {{ as_of = "2026-01-01", source = "a test" }}
+"""
+"""A row for a provider that a test plays itself, as `acme/m-1`."""
 ENDLESS = [{"thinking": "again and " * 2000, "text": "never", "delay_ms": 20}]
 
 _entry = msgspec.json.Decoder(Entry)
@@ -138,7 +148,7 @@ class Caller:
 
     async def thinking(self, turn: str, words: str) -> Any:
         """A turn as it can be read, once its thought begins with these words."""
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE_S):
             while True:
                 told = await self.call("GET", f"/api/turns/{turn}")
                 if (told["reasoning_content"] or "").startswith(words):
@@ -229,7 +239,7 @@ def quick(**given: Any) -> Settings:
     return Settings(limits=Limits(**limits), **({"grace_s": 0.2, "heartbeat_s": 5.0} | given))
 
 
-async def eventually(true: Any, seconds: float = 30.0) -> None:
+async def eventually(true: Any, seconds: float = PATIENCE_S) -> None:
     """Wait until something is so."""
     async with asyncio.timeout(seconds):
         while not true():

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 from sqlalchemy import Connection
+from tests.patience import PATIENCE_S
 
 from thinkaloud.catalog import builtin
 from thinkaloud.server.gateway import Gateway, Settings
@@ -165,13 +166,13 @@ class House:
 
     @contextmanager
     def connected(self) -> Iterator[socket.socket]:
-        with socket.create_connection(("127.0.0.1", self.port), timeout=30) as connection:
+        with socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE_S) as connection:
             yield connection
 
     def write(self, change: Callable[[Connection], T]) -> T:
         """Change something in the database."""
         done = asyncio.run_coroutine_threadsafe(self.gateway.database.write(change), self._loop)
-        return done.result(30)
+        return done.result(PATIENCE_S)
 
 
 def read(connection: socket.socket, *, bodiless: bool = False) -> Answer:
@@ -226,13 +227,13 @@ def house(
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
-    assert ready.wait(20), "the gateway does not listen"
+    assert ready.wait(PATIENCE_S), "the gateway does not listen"
     assert not failed, failed
     try:
         yield found[0]
     finally:
         over.set()
-        thread.join(20)
+        thread.join(PATIENCE_S)
     assert not thread.is_alive(), "the gateway does not stop"
 
 

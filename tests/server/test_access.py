@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import Connection
+from tests.patience import PATIENCE_S
 from tests.server.house import JSON, NOW_MS, House, api_key, bearer, house
 
 from thinkaloud.canon import Refused
@@ -411,7 +412,7 @@ def test_on_all_addresses_the_one_that_was_used_is_a_name(tmp_path: Path) -> Non
         assert found.ask("/who", token, host="192.0.2.7").status == 421
         assert found.ask("/who", token, host=f"0.0.0.0:{found.port}").status == 421
         assert found.ask("/who", host=f"127.0.0.1:{found.port}").status == 401
-        with socket.create_connection(("127.0.0.2", found.port), timeout=5) as connection:
+        with socket.create_connection(("127.0.0.2", found.port), timeout=PATIENCE_S) as connection:
             head = (
                 f"GET /who HTTP/1.1\r\nHost: 127.0.0.2:{found.port}\r\n{token[0][0]}: {token[0][1]}\r\n\r\n"
             )

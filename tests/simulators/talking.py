@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 import aiohttp
+from tests.patience import PATIENCE_S
 
 from thinkaloud.simulators import Simulator, running
 
@@ -35,7 +36,7 @@ class Told(NamedTuple):
 async def post(server: Simulator, path: str, body: object, headers: Mapping[str, str] | None = None) -> Told:
     sent = body if isinstance(body, bytes) else json.dumps(body).encode()
     async with (
-        aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=10)) as session,
+        aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=PATIENCE_S)) as session,
         session.post(server.url + path, data=sent, headers=KEY if headers is None else headers) as response,
     ):
         return Told(response.status, await response.read(), response.headers)

@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from sqlalchemy import update
+from tests.patience import PATIENCE_S
 from tests.store.keeping import a_turn, entries, kept, read_all, say, story
 
 from thinkaloud.canon import BlockGrew, BlockStarted, Event, Kind, OutOfOrder, TurnStarted
@@ -28,7 +29,7 @@ START: list[Event] = [TurnStarted("openai_chat", "demo"), BlockStarted(0, Kind.R
 def run(story: Callable[[Sqlite], Awaitable[None]], folder: Path) -> None:
     async def whole() -> None:
         async with kept(folder) as database:
-            await asyncio.wait_for(story(database), 30)
+            await asyncio.wait_for(story(database), PATIENCE_S)
 
     asyncio.run(whole())
 

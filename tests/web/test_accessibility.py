@@ -156,7 +156,7 @@ def test_few_words_are_announced_over_a_long_stream(page: Page) -> None:
         }"""
     )
     tell(page, answered(9000))
-    page.wait_for_timeout(1500)
+    page.wait_for_function("() => said.some(text => text.startsWith('Thought'))")
     said = [text for text in page.evaluate("() => said") if text]
     assert said == ["Thinking...", "Thought for 9 seconds"]
     page.wait_for_timeout(5000)
