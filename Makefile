@@ -44,8 +44,14 @@ format: .venv/.dev ## put style in order
 bench: .venv-bench/.bench $(if $(NPM),element page benchmarks/web/dist/.ready) ## measure speed, beside peers
 	.venv-bench/bin/python -m benchmarks
 
+docs: .venv/.dev ## build the documentation site in build/site, and check its links
+	$(BIN)/python scripts/docs.py
+
 behaviour: .venv/.dev ## fill in which tests prove which line of docs/behaviour.md
 	$(BIN)/python -m tests.behaviour --write
+
+release: .venv/.dev element page ## build both packages in dist/ and check them
+	scripts/release
 
 # The larger locks are constrained by the one for running, so that each package has one version everywhere.
 lock: ## pin all dependencies with hashes (UPGRADE=--upgrade takes the newest)
