@@ -113,6 +113,15 @@ def test_the_wheel_and_the_sdist_have_the_page(packages: Path) -> None:
     ]
 
 
+def test_the_readme_of_the_package_has_no_link_into_the_checkout(packages: Path) -> None:
+    with ZipFile(next(packages.glob("*.whl"))) as wheel:
+        [name] = [name for name in wheel.namelist() if name.endswith("/METADATA")]
+        text = wheel.read(name).decode("utf-8")
+    links = re.findall(r"\]\(([^)\s]+)\)", text)
+    assert links
+    assert [link for link in links if not link.startswith(("https://", "#"))] == []
+
+
 def test_an_installed_wheel_serves_the_page_without_node(installed: Installed, tmp_path: Path) -> None:
     with serving(installed, tmp_path) as gateway:
         page = fetched(gateway.url)
@@ -145,6 +154,10 @@ def test_there_is_one_version() -> None:
     lock = json.loads((ROOT / "web/package-lock.json").read_bytes())
     versions = {web["version"], lock["version"], lock["packages"][""]["version"]}
     assert versions == {thinkaloud.__version__}, "scripts/version sets it everywhere"
+
+
+def test_the_npm_package_has_the_licence_too() -> None:
+    assert (ROOT / "web/LICENSE").read_text("utf-8") == (ROOT / "LICENSE").read_text("utf-8")
 
 
 def test_a_package_of_the_lock_for_running_has_the_same_version_in_the_others() -> None:
