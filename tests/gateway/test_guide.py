@@ -33,7 +33,7 @@ def commands(page: str) -> str:
                 "event: end",
                 '"reasoning_content": "From 4 7 8 8',
                 "8 × (7 + 4 − 8) = 24",
-                "pt-BR",
+                "trace",
                 "thought in ses_",
                 "tka_",
             ),
