@@ -1,10 +1,10 @@
 /** Dialogs: the browser's own, so that focus, Escape and the background are what people know. */
 
 import { button, type Child, h } from "./dom.js";
-import { learnMore } from "./more-words.js";
+import { addDialogWords } from "./dialog-words.js";
 import { t } from "./words.js";
 
-learnMore();
+addDialogWords();
 
 export interface Open {
   dialog: HTMLDialogElement;

@@ -1,15 +1,15 @@
 /** Who answers: every agent and every model, with what its thinking can do. */
 
 import type { Agent, Model, OwnAgent } from "./api.js";
-import { loadAgents, loadModels, modelNamed, standardName } from "./composer.js";
+import { builtIn, loadAgents, loadModels, modelTitle } from "./catalog.js";
 import { arrows, open } from "./dialogs.js";
 import { composing, h, icon } from "./dom.js";
-import { learnMore } from "./more-words.js";
-import { type Choice, NOBODY } from "./prefs.js";
-import { page } from "./shell.js";
-import { known, t } from "./words.js";
+import { addDialogWords } from "./dialog-words.js";
+import { type Choice, DEFAULT_CHOICE } from "./preferences.js";
+import type { PageContext } from "./page-context.js";
+import { hasWords, t } from "./words.js";
 
-learnMore();
+addDialogWords();
 
 interface Row {
   group: string;
@@ -17,7 +17,8 @@ interface Row {
   about: string;
 }
 
-export async function pick(): Promise<void> {
+/** Opens the dialog that chooses who answers. */
+export async function pickAnswerer(page: PageContext): Promise<void> {
   const [models, { items, own }] = await Promise.all([loadModels(true), loadAgents()]);
   page.composer.refresh();
   const rows = rowsOf(models, items, own);
@@ -53,21 +54,21 @@ function option({ choice, about }: Row, chosen: Choice, take: (choice: Choice) =
   return h(
     "button",
     { type: "button", class: "option", "aria-pressed": String(same), onclick: () => take({ ...choice, thinking: same ? chosen.thinking : "" }) },
-    h("span", { class: "option-name", dir: "auto" }, choice.name || standardName()),
+    h("span", { class: "option-name", dir: "auto" }, choice.name || modelTitle("")),
     h("span", { class: "option-about" }, about),
     same && icon("check"),
   );
 }
 
 function rowsOf(models: Model[], agents: Agent[], own: OwnAgent[]): Row[] {
-  const one = (choice: Partial<Choice>): Choice => ({ ...NOBODY, ...choice });
-  const solver = modelNamed("builtin/solver");
+  const one = (choice: Partial<Choice>): Choice => ({ ...DEFAULT_CHOICE, ...choice });
+  const solver = models.find(builtIn);
   return [
-    { group: "", choice: NOBODY, about: solver ? `${t("picker.default")} · ${ability(solver)}` : t("picker.default") },
+    { group: "", choice: DEFAULT_CHOICE, about: solver ? `${t("picker.default")} · ${ability(solver)}` : t("picker.default") },
     ...agents.map(({ id, name, model }) => ({ group: t("picker.agents"), choice: one({ agent: id, name }), about: model })),
     ...own.map(({ id, name, description, model }) => ({ group: t("picker.house"), choice: one({ agent: id, name }), about: description || model })),
     ...models
-      .filter(({ id }) => id !== "solver")
+      .filter((model) => !builtIn(model))
       .sort((a, b) => rank(a) - rank(b))
       .map((model) => ({
         group: t(`picker.${model.ready || "nokey"}`),
@@ -87,6 +88,6 @@ export function ability({ thinking, control, visible }: Model): string {
   const facts = [t(`can.${thinking}`)];
   if (control.includes("budget")) facts.push(t("can.budget"));
   else if (control.some((one) => one !== "toggle")) facts.push(t("can.effort"));
-  if (known(`see.${visible}`)) facts.push(t(`see.${visible}`));
+  if (hasWords(`see.${visible}`)) facts.push(t(`see.${visible}`));
   return facts.join(" · ");
 }

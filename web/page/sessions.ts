@@ -1,8 +1,8 @@
 /** The list of conversations, the last used first, by day. */
 
-import { call, type Paged, type Session } from "./api.js";
+import { requestJson, type Paged, type Session } from "./api.js";
 import { button, h, show } from "./dom.js";
-import { complain } from "./saying.js";
+import { showError } from "./toasts.js";
 import { t } from "./words.js";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -11,7 +11,7 @@ export class Sessions {
   readonly node: HTMLElement;
   items: Session[] = [];
   private list = h("div", { class: "session-list" });
-  private more = button(t("more"), null, () => void this.extend().catch(complain), { class: "plain more", hidden: true });
+  private more = button(t("more"), null, () => void this.extend().catch(showError), { class: "plain more", hidden: true });
   private next = "";
   private current = "";
   private hints = new Map<string, string>();
@@ -22,7 +22,7 @@ export class Sessions {
 
   /** The first page anew; what was read beyond it is kept. */
   async refresh(): Promise<void> {
-    const page = await call<Paged<Session>>("/api/sessions?limit=40");
+    const page = await requestJson<Paged<Session>>("/api/sessions?limit=40");
     const rest = this.items.filter(({ id }) => !page.items.some((one) => one.id === id));
     const beyond = page.next ? rest.filter(({ updated_ms }) => updated_ms <= (page.items[page.items.length - 1]?.updated_ms ?? 0)) : [];
     if (!beyond[0]) this.next = page.next;
@@ -46,7 +46,7 @@ export class Sessions {
   }
 
   private async extend(): Promise<void> {
-    const page = await call<Paged<Session>>(`/api/sessions?limit=40&after=${this.next}`);
+    const page = await requestJson<Paged<Session>>(`/api/sessions?limit=40&after=${this.next}`);
     this.next = page.next;
     this.items.push(...page.items.filter(({ id }) => !this.items.some((one) => one.id === id)));
     this.draw();

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from thinkaloud.agents.prices import Cost
-from thinkaloud.canon import Kind, NoticeGiven, Provenance, SealForm, Usage
+from thinkaloud.canon import Entry, Kind, NoticeGiven, Provenance, SealForm, Usage
 from thinkaloud.canon.requests import Image, Level
 from thinkaloud.catalog import Capability, Control, Visibility
 from thinkaloud.context import ContextMode
@@ -53,6 +53,8 @@ class MessagesQuery(PageQuery, frozen=True, kw_only=True, forbid_unknown_fields=
     order: Literal["oldest", "newest"] = "oldest"
     turn: Id = ""
     """Begin with this turn, instead of with the first or the last."""
+    entries: bool = False
+    """Give the blocks of a message as entries that fold to its turn, and not as parts."""
 
 
 class NewSession(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -227,6 +229,9 @@ class MessageBody(msgspec.Struct, frozen=True, kw_only=True):
     summary: str
     notices: tuple[NoticeGiven, ...]
     parts: tuple[Part, ...]
+    """Its blocks; none where entries were asked for."""
+    entries: tuple[Entry, ...]
+    """Entries that fold to the turn of an assistant's message; none unless they were asked for."""
 
 
 class MessagePage(msgspec.Struct, frozen=True):

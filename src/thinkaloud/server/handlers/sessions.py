@@ -18,6 +18,7 @@ from thinkaloud.server.bodies import (
     SessionWithTurns,
     TurnBrief,
 )
+from thinkaloud.server.message_entries import message_entries
 from thinkaloud.server.preparing import images_of
 from thinkaloud.server.refusals import NotFound
 from thinkaloud.server.routing import Call, Reply
@@ -138,7 +139,7 @@ async def messages(call: Call) -> MessagePage:
         told = messages_of(conn, [row.key for row in page.items])
         names = _agent_names(conn, call, {row.agent for row in page.items})
         items = (
-            message_body(message, row, names.get(row.agent, ""))
+            message_body(message, row, names.get(row.agent, ""), entries=query.entries)
             for row in page.items
             for message in told.get(row.key, ())
         )
@@ -168,7 +169,9 @@ def _agent_names(conn: Connection, call: Call, wanted: set[str]) -> dict[str, st
     return names
 
 
-def message_body(message: Message, row: TurnRow, agent_name: str) -> MessageBody:
+def message_body(
+    message: Message, row: TurnRow, agent_name: str, *, entries: bool = False
+) -> MessageBody:
     """A message as it is told; what was thought is in a field of its own (R053)."""
     return MessageBody(
         turn=row.id,
@@ -189,7 +192,8 @@ def message_body(message: Message, row: TurnRow, agent_name: str) -> MessageBody
         stamps=message.stamps,
         summary=message.summary,
         notices=message.notices,
-        parts=tuple(map(_part, message.parts)),
+        parts=() if entries else tuple(map(_part, message.parts)),
+        entries=message_entries(message) if entries else (),
     )
 
 
