@@ -5,6 +5,8 @@ folds the same script elsewhere must skip the same events.
 """
 
 import enum
+from collections.abc import Callable
+from random import Random
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import msgspec
@@ -22,74 +24,75 @@ CODES = ["cut_off", "overloaded", "repeating", "pause_turn", "stop", ""]
 _ENDS = (canon.TurnEnded, canon.TurnFailed)
 _COMMON = [canon.BlockStarted, canon.BlockGrew, canon.BlockGrew, canon.BlockEnded, canon.ToolFinished]
 """Most of what happens in a turn; without more of it, little is said in a random one."""
-_MIDDLE = [*_COMMON * 3, *(kind for kind in EVENTS if kind not in _ENDS)]
+_MIDDLE = [*_COMMON * 2, *(kind for kind in EVENTS if kind not in _ENDS)]
 
-_seals = st.builds(Seal, st.just("d"), st.sampled_from(SealForm), st.just("x"))
-_counts = st.none() | st.integers(0, 50)
-_usages = st.builds(Usage, _counts, _counts, _counts, _counts, _counts)
-Script = list[tuple[int | None, Event]]
+Script = list[tuple[int, Event]]
 """Events in their order, each with its moment."""
 
 
-@st.composite
-def scripts(draw: st.DrawFn, *, legal: bool = False) -> Script:
-    """The events of a turn, perhaps not to its end; `legal` leaves out those that do not fit."""
-    turn, script = Turn(), list[tuple[int | None, Event]]()
+def scripts() -> st.SearchStrategy[Script]:
+    """The events of a turn, perhaps not to its end; a failing script is cut to its first events."""
+    return st.builds(random_script, st.integers(0, 2**32), st.integers(0, 40))
+
+
+def random_script(seed: int, size: int) -> Script:
+    """The first events of the script of a seed."""
+    random, turn, script = Random(seed), Turn(), list[tuple[int, Event]]()
+    ends_at = random.choice([10, 20, 30, 99])
     now_ms = 0
-
-    def add(event: Event) -> None:
-        if _fits(turn, event, now_ms) or not legal:
-            script.append((now_ms, event))
-
-    for kind in draw(st.lists(st.sampled_from(_MIDDLE), max_size=30)):
-        now_ms += draw(st.sampled_from([0, 1, 60, 1500]))
-        add(draw(_events(kind, turn)))
-    if draw(st.booleans()):
-        for block in [block.number for block in turn.blocks if block.status == "running"]:
-            add(canon.BlockEnded(block, draw(st.booleans())))
-        # What comes after the end does not fit, whatever it is.
-        for kind in [draw(st.sampled_from(_ENDS)), *draw(st.lists(st.sampled_from(EVENTS), max_size=2))]:
-            add(draw(_events(kind, turn)))
+    while len(script) < size:
+        now_ms += random.choice([0, 1, 60, 1500])
+        event = _next_event(random, turn, ending=len(script) >= ends_at)
+        script.append((now_ms, event))
+        _fits(turn, event, now_ms, turn.seq + 1)
     return script
 
 
 def fold_script(script: Script) -> tuple[Turn, list[int]]:
     """The turn of a script, and which of its events did not fit."""
-    turn, refused = Turn(), list[int]()
-    for seq, (at_ms, event) in enumerate(script):
-        if not _fits(turn, event, at_ms, seq):
-            refused.append(seq)
+    turn = Turn()
+    refused = [seq for seq, (at_ms, event) in enumerate(script) if not _fits(turn, event, at_ms, seq)]
     return turn, refused
 
 
-def _fits(turn: Turn, event: Event, at_ms: int | None, seq: int | None = None) -> bool:
+def _fits(turn: Turn, event: Event, at_ms: int, seq: int) -> bool:
     try:
-        apply(turn, Entry(turn.seq + 1 if seq is None else seq, event, at_ms))
+        apply(turn, Entry(seq, event, at_ms))
     except OutOfOrder:
         return False
     return True
 
 
-def _events(kind: type[Any], turn: Turn) -> st.SearchStrategy[Event]:
-    """Any event of this kind, with blocks that are likely to be there."""
+def _next_event(random: Random, turn: Turn, *, ending: bool) -> Event:
+    running = [block.number for block in turn.blocks if block.status == "running"]
+    if ending and running:
+        return canon.BlockEnded(running[-1], random.choice([True, False]))
+    kind = random.choice(_ENDS if ending else _MIDDLE)
     hints = get_type_hints(kind)
-    fields = {field.name: _values(field.name, hints[field.name], turn) for field in msgspec.structs.fields(kind)}
-    likely = _likely_blocks(kind, turn)
-    if likely and "block" in fields:
-        fields["block"] = st.sampled_from(likely * 3) | fields["block"]
-    return st.builds(kind, **fields)
+    fields = msgspec.structs.fields(kind)
+    values = {field.name: _value(random, kind, field.name, hints[field.name], turn) for field in fields}
+    event: Event = kind(**values)
+    return event
 
 
-def _values(name: str, hint: Any, turn: Turn) -> st.SearchStrategy[Any]:
-    if name in _BLOCKS:
-        return _BLOCKS[name](turn)
+def _value(random: Random, kind: type[Any], name: str, hint: Any, turn: Turn) -> Any:
+    if name == "block":
+        likely = _likely_blocks(kind, turn)
+        return random.choice(likely if likely and random.random() < 0.9 else range(len(turn.blocks) + 1))
     if get_origin(hint) is Literal:
-        return st.sampled_from(get_args(hint))
+        return random.choice(get_args(hint))
     if isinstance(hint, type) and issubclass(hint, enum.Enum):
-        return st.sampled_from(hint)
-    texts = st.sampled_from(CODES if name in ("code", "said") else TEXTS)
-    by_type = {str: texts, bool: st.booleans(), Seal: _seals, Usage: _usages, Seal | None: st.none() | _seals}
-    return by_type[hint]
+        return random.choice(list(hint))
+    if name in _VALUES:
+        return _VALUES[name](random, turn)
+    by_type: dict[Any, Callable[[], Any]] = {
+        str: lambda: random.choice(TEXTS),
+        bool: lambda: random.choice([True, False]),
+        Seal: lambda: Seal("d", random.choice(list(SealForm)), "x"),
+        Seal | None: lambda: random.choice([None, Seal("d", SealForm.MESSAGE, "x")]),
+        Usage: lambda: Usage(*(random.choice([None, 0, 7, 40]) for _ in Usage.__struct_fields__)),
+    }
+    return by_type[hint]()
 
 
 def _likely_blocks(kind: type[Any], turn: Turn) -> list[int]:
@@ -100,22 +103,20 @@ def _likely_blocks(kind: type[Any], turn: Turn) -> list[int]:
         return [block.number for block in turn.blocks if block.status == "running"]
     if kind is canon.ApprovalSettled:
         return [block.number for block in turn.blocks if block.approval == "asked"]
-    return [block.number for block in turn.blocks if block.awaited]
+    if kind in (canon.ApprovalAsked, canon.ToolFinished):
+        return [block.number for block in turn.blocks if block.awaited]
+    return [block.number for block in turn.blocks]
 
 
-def _numbers(turn: Turn) -> st.SearchStrategy[int]:
-    """Any block, and now and then one that is not there."""
-    return st.integers(0, len(turn.blocks))
-
-
-def _parents(turn: Turn) -> st.SearchStrategy[int | None]:
+def _parent(random: Random, turn: Turn) -> int | None:
     calls = [block.number for block in turn.blocks if block.kind.value.endswith("call")]
-    return st.sampled_from([None, None, *calls])
+    return random.choice([None, None, *calls])
 
 
-_BLOCKS: dict[str, Any] = {
-    "block": _numbers,
-    "parent": _parents,
-    "into": lambda turn: st.sampled_from([None, len(turn.blocks)]),
-    "tail": lambda turn: st.sampled_from([None, 1, 3]),
+_VALUES: dict[str, Callable[[Random, Turn], Any]] = {
+    "parent": _parent,
+    "into": lambda random, turn: random.choice([None, len(turn.blocks), len(turn.blocks)]),
+    "tail": lambda random, turn: random.choice([None, 1, 3]),
+    "code": lambda random, turn: random.choice(CODES),
+    "said": lambda random, turn: random.choice(CODES),
 }

@@ -7,10 +7,10 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from playwright.sync_api import Page
-from tests.transcript.any_turn import EVENTS, Script, fold_script, scripts
+from tests.transcript.any_turn import EVENTS, Script, fold_script, random_script, scripts
 from tests.web.generate_core import CORE, generated
 from tests.web.site import WEB, Site
 
@@ -92,15 +92,13 @@ def test_generated_files_match_python(name: str) -> None:
 
 
 def test_every_kind_of_event_is_generated() -> None:
-    seen: set[type[Any]] = set()
-
-    @settings(SLOW, max_examples=150, database=None, derandomize=True, phases=[Phase.generate])
-    @given(scripts(legal=True))
-    def collect(script: Script) -> None:
-        seen.update(type(event) for _, event in script)
-
-    collect()
-    assert seen == set(EVENTS)
+    """And fits where it comes, at least now and then."""
+    fitting: set[type[Any]] = set()
+    for seed in range(100):
+        script = random_script(seed, 40)
+        _, refused = fold_script(script)
+        fitting.update(type(event) for seq, (_, event) in enumerate(script) if seq not in refused)
+    assert fitting == set(EVENTS)
 
 
 @settings(SLOW, max_examples=400)
@@ -115,7 +113,7 @@ def test_any_turn_is_folded_and_shown_alike(
     core: CoreProcess, script: Script, name: str, locale: str, choices: dict[int, bool], later: int
 ) -> None:
     turn, refused = fold_script(script)
-    now = (script[-1][0] or 0) if script else 0
+    now = script[-1][0] if script else 0
     entries = [msgspec.to_builtins(Entry(seq, event, at_ms)) for seq, (at_ms, event) in enumerate(script)]
     folded = core.fold(
         entries=entries,

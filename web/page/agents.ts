@@ -1,14 +1,14 @@
 /** Agents: those of the workspace, and a form that offers thinking only where the model can think. */
 
-import { type Agent, requestJson, type Model, type NewAgent, type OwnAgent } from "./api.js";
+import { type Agent, type Model, type NewAgent, type OwnAgent, requestJson } from "./api.js";
 import { builtIn, builtInName, findModel, levelsOf, loadAgents, loadModels } from "./catalog.js";
+import { addDialogWords } from "./dialog-words.js";
 import { confirmed, open } from "./dialogs.js";
 import { button, h, say, show } from "./dom.js";
-import { ability } from "./picker.js";
-import { addDialogWords } from "./dialog-words.js";
-import { DEFAULT_CHOICE } from "./preferences.js";
-import { showError, notify } from "./toasts.js";
 import type { PageContext } from "./page-context.js";
+import { ability } from "./picker.js";
+import { DEFAULT_CHOICE } from "./preferences.js";
+import { notify, showError } from "./toasts.js";
 import { t } from "./words.js";
 
 addDialogWords();
@@ -21,11 +21,19 @@ export async function openAgents(page: PageContext): Promise<void> {
     page.choose({ ...DEFAULT_CHOICE, agent: id, name });
     close();
   };
-  const again = (): void => (close(), void openAgents(page).catch(showError));
+  const again = (): void => {
+    close();
+    void openAgents(page).catch(showError);
+  };
   const edit = (agent: Agent | null) => () => openForm(page, agent, models, again);
   body.append(
     h("p", { class: "muted" }, t("agents.about")),
-    h("ul", { class: "cards" }, ...items.map((agent) => card(agent, () => use(agent), agent.yours ? edit(agent) : null)), ...own.map((agent) => card(agent, () => use(agent), null))),
+    h(
+      "ul",
+      { class: "cards" },
+      ...items.map((agent) => card(agent, () => use(agent), agent.yours ? edit(agent) : null)),
+      ...own.map((agent) => card(agent, () => use(agent), null)),
+    ),
     items[0] || own[0] ? "" : h("p", { class: "muted pad" }, t("agents.none")),
     h("footer", { class: "dialog-foot" }, button(t("agents.new"), "plus", edit(null), { class: "primary" })),
   );
@@ -36,15 +44,31 @@ function card(agent: Agent | OwnAgent, use: () => void, edit: (() => void) | nul
   return h(
     "li",
     { class: "card" },
-    h("div", { class: "card-text" }, h("strong", { dir: "auto" }, agent.name), h("span", { class: "muted small" }, about)),
+    h(
+      "div",
+      { class: "card-text" },
+      h("strong", { dir: "auto" }, agent.name),
+      h("span", { class: "muted small" }, about),
+    ),
     edit && button(t("agents.edit_one", { name: agent.name }), "pencil", edit, { bare: true, class: "quiet" }),
-    h("button", { type: "button", class: "plain", "aria-label": t("agents.use_one", { name: agent.name }), onclick: use }, t("agents.use")),
+    h(
+      "button",
+      { type: "button", class: "plain", "aria-label": t("agents.use_one", { name: agent.name }), onclick: use },
+      t("agents.use"),
+    ),
   );
 }
 
 function openForm(page: PageContext, agent: Agent | null, models: Model[], done: () => void): void {
   const name = h("input", { class: "input", required: true, maxlength: 64, autocomplete: "off" });
-  const model = h("input", { class: "input", required: true, maxlength: 200, list: "agent-models", autocomplete: "off", spellcheck: "false" });
+  const model = h("input", {
+    class: "input",
+    required: true,
+    maxlength: 200,
+    list: "agent-models",
+    autocomplete: "off",
+    spellcheck: "false",
+  });
   const system = h("textarea", { class: "input", rows: 4, "aria-describedby": "agent-system-hint" });
   const thinking = h("input", { type: "checkbox" });
   const depth = h("select", { class: "input" });
@@ -64,11 +88,28 @@ function openForm(page: PageContext, agent: Agent | null, models: Model[], done:
     const row = findModel(model.value.trim());
     const can = !row || row.thinking_toggle;
     show(toggle, can);
-    say(reason, !row ? t("agent.unknown") : row.thinking === "optional" ? ability(row) : t(`reason.${row.thinking}`, { name: row.id }));
-    const depths = ["", ...levelsOf(row).filter((level) => level !== "off"), ...(!row || row.control.includes("budget") ? ["budget"] : [])];
+    say(
+      reason,
+      !row
+        ? t("agent.unknown")
+        : row.thinking === "optional"
+          ? ability(row)
+          : t(`reason.${row.thinking}`, { name: row.id }),
+    );
+    const depths = [
+      "",
+      ...levelsOf(row).filter((level) => level !== "off"),
+      ...(!row || row.control.includes("budget") ? ["budget"] : []),
+    ];
     if (!depths.includes(wanted)) wanted = "";
     depth.replaceChildren(
-      ...depths.map((one) => h("option", { value: one, selected: one === wanted }, t(one === "budget" ? "agent.depth.budget" : one ? `agent.level.${one}` : "agent.depth.default"))),
+      ...depths.map((one) =>
+        h(
+          "option",
+          { value: one, selected: one === wanted },
+          t(one === "budget" ? "agent.depth.budget" : one ? `agent.level.${one}` : "agent.depth.default"),
+        ),
+      ),
     );
     show(depthField, can && thinking.checked && depths.length > 1);
     show(budgetField, can && thinking.checked && wanted === "budget");
@@ -76,7 +117,10 @@ function openForm(page: PageContext, agent: Agent | null, models: Model[], done:
   };
   model.addEventListener("input", draw);
   thinking.addEventListener("change", draw);
-  depth.addEventListener("change", () => ((wanted = depth.value), draw()));
+  depth.addEventListener("change", () => {
+    wanted = depth.value;
+    draw();
+  });
 
   const save = button(t("save"), null, () => undefined, { class: "primary", type: "submit" });
   const node = h(
@@ -84,10 +128,34 @@ function openForm(page: PageContext, agent: Agent | null, models: Model[], done:
     { class: "stack" },
     h("label", { class: "field" }, h("span", null, t("agent.name")), name),
     h("label", { class: "field" }, h("span", null, t("agent.model")), model),
-    h("datalist", { id: "agent-models" }, ...models.map((model) => h("option", { value: builtIn(model) ? builtInName() : model.id }))),
-    h("div", { class: "field" }, h("label", { class: "field" }, h("span", null, t("agent.system")), system), h("span", { id: "agent-system-hint", class: "muted small" }, t("agent.system.hint"))),
-    h("fieldset", { class: "stack" }, h("legend", null, t("think")), toggle, reason, depthField, budgetField, h("p", { class: "muted small" }, t("agent.display"))),
-    h("footer", { class: "dialog-foot" }, agent && button(t("delete"), "trash", () => void remove().catch(showError), { class: "danger quiet-danger" }), h("span", { class: "grow" }), save),
+    h(
+      "datalist",
+      { id: "agent-models" },
+      ...models.map((model) => h("option", { value: builtIn(model) ? builtInName() : model.id })),
+    ),
+    h(
+      "div",
+      { class: "field" },
+      h("label", { class: "field" }, h("span", null, t("agent.system")), system),
+      h("span", { id: "agent-system-hint", class: "muted small" }, t("agent.system.hint")),
+    ),
+    h(
+      "fieldset",
+      { class: "stack" },
+      h("legend", null, t("think")),
+      toggle,
+      reason,
+      depthField,
+      budgetField,
+      h("p", { class: "muted small" }, t("agent.display")),
+    ),
+    h(
+      "footer",
+      { class: "dialog-foot" },
+      agent && button(t("delete"), "trash", () => void remove().catch(showError), { class: "danger quiet-danger" }),
+      h("span", { class: "grow" }),
+      save,
+    ),
   );
   const { close } = open(agent ? t("agents.edit") : t("agents.new"), "", node);
   const remove = async (): Promise<void> => {

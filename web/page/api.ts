@@ -6,7 +6,7 @@
 
 import type { Entry, Usage } from "../src/core/events.js";
 import type { Policy } from "../src/core/policy.js";
-import { writeStored, readStored } from "./storage.js";
+import { readStored, writeStored } from "./storage.js";
 import { hasWords, t } from "./words.js";
 
 export interface Session {

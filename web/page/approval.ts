@@ -2,8 +2,8 @@
 
 import type { Block } from "../src/core/turn.js";
 import { requestJson } from "./api.js";
-import { button, h, icon } from "./dom.js";
 import { addDialogWords } from "./dialog-words.js";
+import { button, h, icon } from "./dom.js";
 import { showError, tellScreenReader } from "./toasts.js";
 import { t } from "./words.js";
 
@@ -38,10 +38,12 @@ export function approvalCard(turn: string, block: Block, afterwards: () => void)
 
 /** The arguments of the call, each by its name; what is no JSON object, as it is. */
 function argumentsOf(text: string): HTMLElement {
-  const shown = (value: unknown): HTMLElement => h("pre", { tabindex: 0, dir: "auto" }, typeof value === "string" ? value : JSON.stringify(value, null, 2));
+  const shown = (value: unknown): HTMLElement =>
+    h("pre", { tabindex: 0, dir: "auto" }, typeof value === "string" ? value : JSON.stringify(value, null, 2));
   try {
     const values = Object.entries(JSON.parse(text) as Record<string, unknown>);
-    if (values[0]) return h("dl", null, ...values.flatMap(([name, value]) => [h("dt", null, name), h("dd", null, shown(value))]));
+    if (values[0])
+      return h("dl", null, ...values.flatMap(([name, value]) => [h("dt", null, name), h("dd", null, shown(value))]));
   } catch {
     // Not every model writes JSON.
   }

@@ -1,10 +1,11 @@
 // Builds the chat page into the Python package: scripts and styles named by their content, and the page that names them.
-import { build } from "esbuild";
+
 import { createHash } from "node:crypto";
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
+import { build } from "esbuild";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const out = process.env.PAGE_OUT ?? join(here, "../../src/thinkaloud/server/static");
@@ -37,7 +38,10 @@ await writeFile(join(out, iconName), icon);
 
 const names = { css: named("page"), beforePaint: named("before-paint"), main: named("main"), icon: iconName };
 const template = await readFile(join(here, "index.html"), "utf8");
-await writeFile(join(out, "index.html"), template.replace(/%(\w+)%/g, (_, key) => `/static/${names[key]}`));
+await writeFile(
+  join(out, "index.html"),
+  template.replace(/%(\w+)%/g, (_, key) => `/static/${names[key]}`),
+);
 await writeFile(join(out, "licenses.txt"), await licenses(["marked", "highlight.js", "katex"]));
 
 // The first load is every script that runs before anybody clicks: the entries and what they import at once.

@@ -12,7 +12,12 @@ interface MessagesQuery {
 }
 
 /** One page of a session's messages, each with the entries of its turn. */
-export function loadMessages(session: string, limit: number, query: MessagesQuery, signal?: AbortSignal): Promise<Paged<Message>> {
+export function loadMessages(
+  session: string,
+  limit: number,
+  query: MessagesQuery,
+  signal?: AbortSignal,
+): Promise<Paged<Message>> {
   const parameters = new URLSearchParams({ limit: String(limit), entries: "true" });
   for (const [name, value] of Object.entries(query)) if (value) parameters.set(name, value);
   return requestJson(`/api/sessions/${session}/messages?${parameters}`, signal ? { signal } : {});

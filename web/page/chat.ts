@@ -47,8 +47,14 @@ export class Chat {
   private list = h("div", { class: "exchanges" });
   private scroller: HTMLElement;
   private scroll: ScrollFollow;
-  private earlierButton = button(t("earlier"), "up", () => void this.showEarlier().catch(showError), { class: "plain more", hidden: true });
-  private laterButton = button(t("later"), "down", () => void this.showLater().catch(showError), { class: "plain more", hidden: true });
+  private earlierButton = button(t("earlier"), "up", () => void this.showEarlier().catch(showError), {
+    class: "plain more",
+    hidden: true,
+  });
+  private laterButton = button(t("later"), "down", () => void this.showLater().catch(showError), {
+    class: "plain more",
+    hidden: true,
+  });
   private latestButton = button(t("to_latest"), "down", () => void this.toLatest(), { class: "latest", hidden: true });
   private status = new StatusLine();
   private opening = new AbortController();
@@ -62,7 +68,14 @@ export class Chat {
     this.scroller = h(
       "div",
       { class: "scroll", tabindex: -1 },
-      h("section", { class: "column", "aria-label": t("transcript") }, this.earlierButton, this.status.node, this.list, this.laterButton),
+      h(
+        "section",
+        { class: "column", "aria-label": t("transcript") },
+        this.earlierButton,
+        this.status.node,
+        this.list,
+        this.laterButton,
+      ),
     );
     this.node = h("div", { class: "chat" }, this.scroller, this.latestButton);
     this.scroll = new ScrollFollow(this.scroller, (nearEnd) =>
@@ -118,8 +131,11 @@ export class Chat {
     const { opening } = this;
     const { signal } = opening;
     this.status.show(t("loading"), LOADING_AFTER_MS);
-    const load = (): Promise<[Session, void]> =>
-      Promise.all([requestJson<Session>(`/api/sessions/${session}?limit=1`, { signal }), this.load(turn, session, opening)]);
+    const load = () =>
+      Promise.all([
+        requestJson<Session>(`/api/sessions/${session}?limit=1`, { signal }),
+        this.load(turn, session, opening),
+      ]);
     try {
       const [loaded] = await retryTemporary(load, signal);
       if (signal.aborted) return;
@@ -326,10 +342,12 @@ export class Chat {
     const { earlier, session } = this;
     if (!earlier || !session) return;
     this.earlier = "";
-    const page = await loadMessages(session.id, TURNS_PER_PAGE, { order: "newest", after: earlier }).catch((error: unknown) => {
-      this.earlier = earlier;
-      throw error;
-    });
+    const page = await loadMessages(session.id, TURNS_PER_PAGE, { order: "newest", after: earlier }).catch(
+      (error: unknown) => {
+        this.earlier = earlier;
+        throw error;
+      },
+    );
     if (this.session?.id !== session.id) return;
     const { scrollTop, scrollHeight } = this.scroller;
     const fresh = this.createExchanges(page.items);
@@ -403,5 +421,10 @@ export class Chat {
 /** What is shown for a question on its way. */
 function sendingNode(prompt: string): HTMLElement {
   const bubble = h("div", { class: "bubble", dir: "auto" }, h("p", null, prompt));
-  return h("article", { class: "exchange sending" }, h("div", { class: "asked" }, bubble), h("p", { class: "link-state" }, t("sending")));
+  return h(
+    "article",
+    { class: "exchange sending" },
+    h("div", { class: "asked" }, bubble),
+    h("p", { class: "link-state" }, t("sending")),
+  );
 }

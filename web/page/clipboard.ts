@@ -1,9 +1,9 @@
 /** Copying, also where the page is not served over an encrypted connection. */
 
 import { ApiError } from "./api.js";
-import { h } from "./dom.js";
 import { addDialogWords } from "./dialog-words.js";
-import { showError, notify } from "./toasts.js";
+import { h } from "./dom.js";
+import { notify, showError } from "./toasts.js";
 import { t } from "./words.js";
 
 addDialogWords();

@@ -25,7 +25,22 @@ interface Branch {
 /** Longer code than this is left as it is: colouring it would hold the page up. */
 const LONGEST = 50_000;
 
-for (const [name, language] of Object.entries({ bash, cpp, css, diff, go, java, javascript, json, python, rust, sql, typescript, xml, yaml }))
+for (const [name, language] of Object.entries({
+  bash,
+  cpp,
+  css,
+  diff,
+  go,
+  java,
+  javascript,
+  json,
+  python,
+  rust,
+  sql,
+  typescript,
+  xml,
+  yaml,
+}))
   hljs.registerLanguage(name, language);
 
 /** Colour the text of a node, where its language is known. */
@@ -36,7 +51,8 @@ export function colour(node: HTMLElement, language: string): void {
   const tree = (result as unknown as { _emitter: { rootNode: Branch } })._emitter.rootNode;
   const nodes = tree.children.map(made);
   // Whatever the library does, what is shown is what was written.
-  if (nodes.map((one) => (typeof one === "string" ? one : one.textContent)).join("") === text) node.replaceChildren(...nodes);
+  if (nodes.map((one) => (typeof one === "string" ? one : one.textContent)).join("") === text)
+    node.replaceChildren(...nodes);
 }
 
 function made(branch: Branch | string): Node | string {

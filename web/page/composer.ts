@@ -3,8 +3,8 @@
 import type { Session } from "./api.js";
 import { findModel, levelsOf, modelTitle } from "./catalog.js";
 import { button, composing, h, icon, say, show } from "./dom.js";
-import { writeStored, readStored } from "./storage.js";
-import { type Choice, localSettings, DEFAULT_CHOICE, saveLocalSettings } from "./preferences.js";
+import { type Choice, DEFAULT_CHOICE, localSettings, saveLocalSettings } from "./preferences.js";
+import { readStored, writeStored } from "./storage.js";
 import { showError } from "./toasts.js";
 import { t } from "./words.js";
 
@@ -24,7 +24,15 @@ const THINKING_COMMAND = /^[/:](?:toggle )?thinking$/i;
 
 export class Composer {
   readonly node: HTMLElement;
-  readonly area = h("textarea", { id: "message", rows: 1, placeholder: t("ask"), "aria-label": t("ask.label"), "aria-describedby": "hint", enterkeyhint: "send", autocomplete: "off" });
+  readonly area = h("textarea", {
+    id: "message",
+    rows: 1,
+    placeholder: t("ask"),
+    "aria-label": t("ask.label"),
+    "aria-describedby": "hint",
+    enterkeyhint: "send",
+    autocomplete: "off",
+  });
   choice: Choice = DEFAULT_CHOICE;
   /** Whether a question is on its way. */
   busy = false;
@@ -48,10 +56,28 @@ export class Composer {
     this.node = h(
       "form",
       { class: "composer" },
-      h("div", { class: "composer-box" }, this.area, h("div", { class: "composer-row" }, this.answerer, this.depth, this.thinksNotNote, h("span", { class: "grow" }), this.answerNow, this.stop, this.send)),
+      h(
+        "div",
+        { class: "composer-box" },
+        this.area,
+        h(
+          "div",
+          { class: "composer-row" },
+          this.answerer,
+          this.depth,
+          this.thinksNotNote,
+          h("span", { class: "grow" }),
+          this.answerNow,
+          this.stop,
+          this.send,
+        ),
+      ),
       h("p", { id: "hint", class: "hint" }, t("hint")),
     );
-    this.node.addEventListener("submit", (event) => (event.preventDefault(), void this.submit()));
+    this.node.addEventListener("submit", (event) => {
+      event.preventDefault();
+      void this.submit();
+    });
     this.draw();
     this.typed();
   }
@@ -60,7 +86,10 @@ export class Composer {
   choose(choice: Choice): void {
     this.choice = choice;
     this.choiceKnown = true;
-    saveLocalSettings({ choice, ...(choice.agent ? { names: { ...localSettings().names, [choice.agent]: choice.name } } : {}) });
+    saveLocalSettings({
+      choice,
+      ...(choice.agent ? { names: { ...localSettings().names, [choice.agent]: choice.name } } : {}),
+    });
     this.draw();
   }
 
@@ -78,8 +107,15 @@ export class Composer {
     this.choiceKnown = sure;
     const { agent = "", model = "" } = session ?? {};
     const own = agent || model;
-    if (session && own) this.choice = { ...DEFAULT_CHOICE, agent, model: agent ? "" : model, name: localSettings().names?.[own] ?? ((agent && agentName) || own) };
-    else if (id) this.choice = { ...DEFAULT_CHOICE, thinking: this.choice.agent || this.choice.model ? "" : this.choice.thinking };
+    if (session && own)
+      this.choice = {
+        ...DEFAULT_CHOICE,
+        agent,
+        model: agent ? "" : model,
+        name: localSettings().names?.[own] ?? ((agent && agentName) || own),
+      };
+    else if (id)
+      this.choice = { ...DEFAULT_CHOICE, thinking: this.choice.agent || this.choice.model ? "" : this.choice.thinking };
     else this.choice = localSettings().choice ?? DEFAULT_CHOICE;
     this.draw();
   }
@@ -114,7 +150,10 @@ export class Composer {
     if (!prompt || this.busy || !this.stop.hidden) return;
     const { sessionId } = this;
     this.put("");
-    await this.ask(prompt).catch((error: unknown) => (showError(error), this.giveBack(prompt, sessionId ?? "")));
+    await this.ask(prompt).catch((error: unknown) => {
+      showError(error);
+      this.giveBack(prompt, sessionId ?? "");
+    });
   }
 
   /** Have something asked; one thing at a time. */
@@ -131,7 +170,9 @@ export class Composer {
 
   /** What did not get through goes back to where it was asked, before what was written there since. */
   private giveBack(prompt: string, sessionId: string): void {
-    const all = [prompt, sessionId === this.sessionId ? this.area.value : draftOf(sessionId)].filter(Boolean).join("\n\n");
+    const all = [prompt, sessionId === this.sessionId ? this.area.value : draftOf(sessionId)]
+      .filter(Boolean)
+      .join("\n\n");
     if (sessionId === this.sessionId) this.put(all);
     else writeStored(`${DRAFT}:${sessionId}`, all, "sessionStorage");
   }
@@ -161,10 +202,13 @@ export class Composer {
     say(this.thinksNotNote, t("think.none"));
     const levels = levelsOf(model);
     // Where there is little room, the sign beside it says what it is about.
-    const levelText = (level: string): string => t(`think.${level || "default"}`).slice(SMALL.matches ? t("think").length + 2 : 0);
+    const levelText = (level: string): string =>
+      t(`think.${level || "default"}`).slice(SMALL.matches ? t("think").length + 2 : 0);
     if (this.choice.thinking && !levels.includes(this.choice.thinking)) this.choice = { ...this.choice, thinking: "" };
     this.level.replaceChildren(
-      ...["", ...levels].map((level) => h("option", { value: level, selected: level === this.choice.thinking }, levelText(level))),
+      ...["", ...levels].map((level) =>
+        h("option", { value: level, selected: level === this.choice.thinking }, levelText(level)),
+      ),
     );
   }
 

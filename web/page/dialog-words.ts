@@ -2,7 +2,7 @@
 
 import { addWords, type Table } from "./words.js";
 
-// prettier-ignore
+// biome-ignore format: a word per line, both languages side by side
 const MORE: Table = {
   "cancel": ["Cancel", "Cancelar"],
   "saved": ["Saved", "Salvo"],

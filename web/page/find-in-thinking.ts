@@ -1,8 +1,8 @@
 /** Find in thinking: every place in the thoughts of the open conversation, one after the other, n of m. */
 
+import { addDialogWords } from "./dialog-words.js";
 import { button, composing, h, say } from "./dom.js";
 import type { Exchange } from "./exchange.js";
-import { addDialogWords } from "./dialog-words.js";
 import type { PageContext } from "./page-context.js";
 import { showError } from "./toasts.js";
 import { t } from "./words.js";
@@ -21,7 +21,14 @@ let sheet: CSSStyleSheet | undefined;
 
 /** The search bar above the conversation. */
 export function createFinder(page: PageContext): { node: HTMLElement; close(): void } {
-  const words = h("input", { class: "input", type: "search", "aria-label": t("find"), placeholder: t("find"), autocomplete: "off", spellcheck: "false" });
+  const words = h("input", {
+    class: "input",
+    type: "search",
+    "aria-label": t("find"),
+    placeholder: t("find"),
+    autocomplete: "off",
+    spellcheck: "false",
+  });
   const count = h("span", { class: "muted small count", role: "status" });
   let found: Found[] = [];
   let at = -1;
@@ -102,7 +109,8 @@ async function show({ exchange, block, nth }: Found, sought: string): Promise<vo
   if (!range) return element.scrollIntoView({ block: "center" });
   range.startContainer.parentElement?.scrollIntoView({ block: "nearest" });
   const body = root.querySelector<HTMLElement>(".body");
-  if (body) body.scrollTop += range.getBoundingClientRect().top - body.getBoundingClientRect().top - body.clientHeight / 2;
+  if (body)
+    body.scrollTop += range.getBoundingClientRect().top - body.getBoundingClientRect().top - body.clientHeight / 2;
   if (!CSS.highlights) return;
   if (!sheet) {
     sheet = new CSSStyleSheet();
@@ -122,7 +130,10 @@ function nthRange(home: Node, sought: string, nth: number): Range | null {
     text += small((node as Text).data);
   }
   let at = -sought.length;
-  for (let count = 0; count <= nth; count++) if ((at = text.indexOf(sought, at + sought.length)) < 0) return null;
+  for (let count = 0; count <= nth; count++) {
+    at = text.indexOf(sought, at + sought.length);
+    if (at < 0) return null;
+  }
   const range = document.createRange();
   let before = 0;
   for (const node of nodes) {

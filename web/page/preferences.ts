@@ -6,8 +6,8 @@
 import { readPolicy } from "../src/core/open-rule.js";
 import type { Policy } from "../src/core/policy.js";
 import { namesPortuguese } from "../src/core/words.js";
-import { requestJson, type Preferences, workspace } from "./api.js";
-import { writeStored, readStored } from "./storage.js";
+import { type Preferences, requestJson, workspace } from "./api.js";
+import { readStored, writeStored } from "./storage.js";
 import { setLanguage } from "./words.js";
 
 export interface LocalSettings {
@@ -70,7 +70,8 @@ export async function loadPreferences(): Promise<boolean> {
   const before = JSON.stringify(preferences);
   const firstVisit = !localSettings().language;
   preferences = await requestJson<Preferences>("/api/preferences");
-  const unset = preferences.language === "en-US" && JSON.stringify(preferences.display) === JSON.stringify(readPolicy());
+  const unset =
+    preferences.language === "en-US" && JSON.stringify(preferences.display) === JSON.stringify(readPolicy());
   if (firstVisit && unset && namesPortuguese(navigator.language)) {
     await changePreferences({ language: "pt-BR" });
     return true;

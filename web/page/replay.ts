@@ -6,9 +6,9 @@
 
 import { Answer } from "./answer.js";
 import { type Entry, request } from "./api.js";
+import { addDialogWords } from "./dialog-words.js";
 import { button, h, icon, say } from "./dom.js";
 import type { Exchange } from "./exchange.js";
-import { addDialogWords } from "./dialog-words.js";
 import { notify } from "./toasts.js";
 import { eventParser } from "./turn-stream.js";
 import { formatClock, t } from "./words.js";
@@ -73,12 +73,30 @@ class Player {
     this.block.removeAttribute("block-id"); // what is opened here is not what is opened there
     this.block.clock = () => this.gatewayTime();
     this.slider = h("input", { type: "range", min: 0, max: total, step: 50, "aria-label": t("replay.place") });
-    this.toggle = button(t("replay.pause"), "pause", () => this.run(!this.playing), { bare: true, class: "primary round" });
-    const speed = h("select", { class: "chip", "aria-label": t("replay.speed") }, ...SPEEDS.map((one) => h("option", { value: one, selected: one === 1 }, `${one}×`)));
+    this.toggle = button(t("replay.pause"), "pause", () => this.run(!this.playing), {
+      bare: true,
+      class: "primary round",
+    });
+    const speed = h(
+      "select",
+      { class: "chip", "aria-label": t("replay.speed") },
+      ...SPEEDS.map((one) => h("option", { value: one, selected: one === 1 }, `${one}×`)),
+    );
     speed.addEventListener("change", () => (this.speed = Number(speed.value)));
-    this.slider.addEventListener("input", () => (this.run(false), this.seek(Number(this.slider.value))));
+    this.slider.addEventListener("input", () => {
+      this.run(false);
+      this.seek(Number(this.slider.value));
+    });
     const close = button(t("replay.close"), "close", () => this.close(), { bare: true, class: "quiet" });
-    const deck = h("div", { class: "replay", role: "group", "aria-label": t("replay.label") }, this.toggle, this.slider, this.time, speed, close);
+    const deck = h(
+      "div",
+      { class: "replay", role: "group", "aria-label": t("replay.label") },
+      this.toggle,
+      this.slider,
+      this.time,
+      speed,
+      close,
+    );
     this.end = exchange.replaceReply(deck, this.block, this.answer.node);
   }
 

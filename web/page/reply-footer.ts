@@ -2,9 +2,9 @@
 
 import { requestJson, type TurnBody } from "./api.js";
 import { copyText } from "./clipboard.js";
+import { addDialogWords } from "./dialog-words.js";
 import { button, h } from "./dom.js";
 import type { Exchange } from "./exchange.js";
-import { addDialogWords } from "./dialog-words.js";
 import { showError } from "./toasts.js";
 import { currentLanguage, t } from "./words.js";
 
@@ -39,12 +39,27 @@ export class ReplyFooter {
     const { turn, thoughts, prompt, host } = exchange;
     const plain = { class: "quiet", bare: true };
     const actions = [
-      button(t("replay"), "replay", () => void import("./replay.js").then(({ openReplay }) => openReplay(exchange)).catch(showError), plain),
+      button(
+        t("replay"),
+        "replay",
+        () => void import("./replay.js").then(({ openReplay }) => openReplay(exchange)).catch(showError),
+        plain,
+      ),
       button(t("again"), "retry", () => host.askAgain(prompt), plain),
     ];
     if (exchange.block.state.view)
-      actions.push(button(t("link"), "link", () => void import("./step-links.js").then(({ openStepLinks }) => openStepLinks(exchange)).catch(showError), plain));
-    if (turn.answer && thoughts[0]) actions.unshift(button(t("copy.with"), "thought", () => void copyText(exchange.block.toMarkdown({ thinking: true })), plain));
+      actions.push(
+        button(
+          t("link"),
+          "link",
+          () => void import("./step-links.js").then(({ openStepLinks }) => openStepLinks(exchange)).catch(showError),
+          plain,
+        ),
+      );
+    if (turn.answer && thoughts[0])
+      actions.unshift(
+        button(t("copy.with"), "thought", () => void copyText(exchange.block.toMarkdown({ thinking: true })), plain),
+      );
     if (turn.answer) actions.unshift(button(t("copy.label"), "copy", () => void copyText(turn.answer), plain));
     return actions;
   }
@@ -52,7 +67,8 @@ export class ReplyFooter {
   /** How to go on from a turn that thought and did not answer, or that broke off. */
   private nextSteps(): HTMLElement[] {
     const { turn, thoughts, prompt, host, state } = this.exchange;
-    const step = (name: string, act: () => void, kind = "plain"): HTMLElement => button(name, null, act, { class: kind });
+    const step = (name: string, act: () => void, kind = "plain"): HTMLElement =>
+      button(name, null, act, { class: kind });
     if (turn.outcome?.ending === "reasoning_only")
       return [
         step(t("retry"), () => host.askAgain(prompt), "primary"),
@@ -94,5 +110,10 @@ export class ReplyFooter {
 /** Where the thinking had got to: its last paragraph, or all of it where there is but one. */
 function lastParagraph(thoughts: string[]): string {
   const paragraphs = thoughts.join("\n\n").split(/\n\s*\n/);
-  return paragraphs.map((one) => one.trim()).filter(Boolean).pop() ?? "";
+  return (
+    paragraphs
+      .map((one) => one.trim())
+      .filter(Boolean)
+      .pop() ?? ""
+  );
 }

@@ -5,7 +5,8 @@ import type { Exchange } from "./exchange.js";
 /** Open a step and what it lies in, and scroll to it; what lies too deep opens beside the conversation. */
 export async function revealStep({ turn, block: element }: Exchange, step: number): Promise<void> {
   const path: number[] = [];
-  for (let number: number | null = step; number !== null; number = turn.blocks[number]?.parent ?? null) path.unshift(number);
+  for (let number: number | null = step; number !== null; number = turn.blocks[number]?.parent ?? null)
+    path.unshift(number);
   for (const number of path) element.choose(number, true, "find");
   element.refresh();
   await element.ready; // what is behind the header may still be on its way

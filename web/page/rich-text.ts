@@ -8,8 +8,8 @@
 
 import { Marked, type Token, type Tokens, type TokensList } from "marked";
 import { textNodes } from "../src/element/dom.js";
-import { button, h } from "./dom.js";
 import { copyText } from "./clipboard.js";
+import { button, h } from "./dom.js";
 import { t } from "./words.js";
 
 interface Maths extends Tokens.Generic {
@@ -74,7 +74,9 @@ export class RichText {
     const last = live ? lastWord(tokens) : tokens.length;
     const settled: Node[] = [];
     tokens.forEach((token, at) => {
-      const nodes = block(token).map((node) => (typeof node === "string" ? document.createTextNode(node) : this.inOrder(node)));
+      const nodes = block(token).map((node) =>
+        typeof node === "string" ? document.createTextNode(node) : this.inOrder(node),
+      );
       this.root.append(...nodes);
       if (at < last) this.done += token.raw.length;
       (at < last ? settled : this.tail).push(...nodes);
@@ -85,7 +87,8 @@ export class RichText {
   /** A heading goes one level below the one before it at the most, as those need who are read a list of them. */
   private inOrder(node: Node): Node {
     if (!(node instanceof HTMLHeadingElement)) return node;
-    const before = [...this.root.children].reverse().find((one) => one instanceof HTMLHeadingElement)?.localName ?? "h2";
+    const before =
+      [...this.root.children].reverse().find((one) => one instanceof HTMLHeadingElement)?.localName ?? "h2";
     const most = `h${Number(before[1]) + 1}` as "h3";
     return node.localName <= most ? node : h(most, { dir: "auto" }, ...node.childNodes);
   }
@@ -142,7 +145,9 @@ function blockOf(token: Token): (Node | string)[] {
     case "def":
       return [];
     case "heading":
-      return [h(`h${Math.min(6, (token as Tokens.Heading).depth + 2)}` as "h3", { dir: "auto" }, ...inline(token.tokens))];
+      return [
+        h(`h${Math.min(6, (token as Tokens.Heading).depth + 2)}` as "h3", { dir: "auto" }, ...inline(token.tokens)),
+      ];
     case "paragraph":
       return [h("p", { dir: "auto" }, ...inline(token.tokens))];
     case "text":
@@ -223,7 +228,12 @@ function code({ text, lang }: Tokens.Code): HTMLElement {
   return h(
     "div",
     { class: "code" },
-    h("div", { class: "code-head" }, h("span", null, name), button(t("copy.code"), "copy", () => void copyText(text), { bare: true, class: "quiet" })),
+    h(
+      "div",
+      { class: "code-head" },
+      h("span", null, name),
+      button(t("copy.code"), "copy", () => void copyText(text), { bare: true, class: "quiet" }),
+    ),
     h("pre", { dir: "ltr", tabindex: 0, role: "group", "aria-label": name || "code" }, body),
   );
 }
@@ -236,7 +246,9 @@ function list({ ordered, start, items, loose }: Tokens.List): HTMLElement {
     const children = tokens.flatMap((token) =>
       loose && token.type === "text" ? [h("p", { dir: "auto" }, ...inline(token.tokens))] : block(token),
     );
-    const box = item.task && h("input", { type: "checkbox", disabled: true, checked: !!item.checked, "aria-label": item.text.slice(0, 100) });
+    const box =
+      item.task &&
+      h("input", { type: "checkbox", disabled: true, checked: !!item.checked, "aria-label": item.text.slice(0, 100) });
     node.append(h("li", { class: item.task ? "task" : null, dir: "auto" }, box, ...children));
   }
   return node;
@@ -244,26 +256,77 @@ function list({ ordered, start, items, loose }: Tokens.List): HTMLElement {
 
 function table({ header, rows, align }: Tokens.Table): HTMLElement {
   const cell = (tag: "th" | "td", { tokens }: Tokens.TableCell, at: number): HTMLElement =>
-    h(tag, { class: align[at] ? `to-${align[at]}` : null, scope: tag === "th" ? "col" : null, dir: "auto" }, ...inline(tokens));
+    h(
+      tag,
+      { class: align[at] ? `to-${align[at]}` : null, scope: tag === "th" ? "col" : null, dir: "auto" },
+      ...inline(tokens),
+    );
   const head = h("thead", null, h("tr", null, ...header.map((one, at) => cell("th", one, at))));
   const body = h("tbody", null, ...rows.map((row) => h("tr", null, ...row.map((one, at) => cell("td", one, at)))));
-  return h("div", { class: "table", tabindex: 0, role: "group", "aria-label": header.map(({ text }) => text).join(", ").slice(0, 100) || "table" }, h("table", null, head, body));
+  return h(
+    "div",
+    {
+      class: "table",
+      tabindex: 0,
+      role: "group",
+      "aria-label":
+        header
+          .map(({ text }) => text)
+          .join(", ")
+          .slice(0, 100) || "table",
+    },
+    h("table", null, head, body),
+  );
 }
 
 function formula({ text, display }: Maths): HTMLElement {
-  return h(display ? "div" : "span", { class: display ? "math display" : "math", dir: "ltr", "data-math": display ? "display" : "inline" }, text);
+  return h(
+    display ? "div" : "span",
+    { class: display ? "math display" : "math", dir: "ltr", "data-math": display ? "display" : "inline" },
+    text,
+  );
 }
 
 const NAMED: Record<string, string> = {
-  amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: "\u00a0", copy: "©", reg: "®", trade: "™", hellip: "…", mdash: "—", ndash: "–",
-  lsquo: "‘", rsquo: "’", ldquo: "“", rdquo: "”", times: "×", divide: "÷", deg: "°", plusmn: "±", rarr: "→", larr: "←", le: "≤", ge: "≥", ne: "≠", infin: "∞", euro: "€",
+  amp: "&",
+  lt: "<",
+  gt: ">",
+  quot: '"',
+  apos: "'",
+  nbsp: "\u00a0",
+  copy: "©",
+  reg: "®",
+  trade: "™",
+  hellip: "…",
+  mdash: "—",
+  ndash: "–",
+  lsquo: "‘",
+  rsquo: "’",
+  ldquo: "“",
+  rdquo: "”",
+  times: "×",
+  divide: "÷",
+  deg: "°",
+  plusmn: "±",
+  rarr: "→",
+  larr: "←",
+  le: "≤",
+  ge: "≥",
+  ne: "≠",
+  infin: "∞",
+  euro: "€",
 };
 
 /** Characters that were written by name or number. */
 function characters(text: string): string {
-  return text.replace(/&(?:#(\d{1,7})|#x([\da-f]{1,6})|(\w{2,8}));/gi, (all, decimal?: string, hex?: string, name?: string) => {
-    if (name) return Object.hasOwn(NAMED, name) ? (NAMED[name] as string) : all;
-    const point = decimal ? Number(decimal) : parseInt(hex as string, 16);
-    return point > 0 && point <= 0x10ffff && (point < 0xd800 || point > 0xdfff) ? String.fromCodePoint(point) : "\ufffd";
-  });
+  return text.replace(
+    /&(?:#(\d{1,7})|#x([\da-f]{1,6})|(\w{2,8}));/gi,
+    (all, decimal?: string, hex?: string, name?: string) => {
+      if (name) return Object.hasOwn(NAMED, name) ? (NAMED[name] as string) : all;
+      const point = decimal ? Number(decimal) : parseInt(hex as string, 16);
+      return point > 0 && point <= 0x10ffff && (point < 0xd800 || point > 0xdfff)
+        ? String.fromCodePoint(point)
+        : "\ufffd";
+    },
+  );
 }

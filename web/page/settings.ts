@@ -2,15 +2,15 @@
 
 import { readPolicy } from "../src/core/open-rule.js";
 import type { Policy } from "../src/core/policy.js";
-import { requestJson, switchWorkspace, type Preferences, type Workspaces } from "./api.js";
+import { type Preferences, requestJson, switchWorkspace, type Workspaces } from "./api.js";
+import { addDialogWords } from "./dialog-words.js";
 import { open, select } from "./dialogs.js";
 import { h } from "./dom.js";
-import { addDialogWords } from "./dialog-words.js";
-import { changePreferences, applyTheme, currentPreferences, currentTheme } from "./preferences.js";
-import { showError, notify } from "./toasts.js";
 import type { PageContext } from "./page-context.js";
-import { tellOtherTabs } from "./tabs.js";
+import { applyTheme, changePreferences, currentPreferences, currentTheme } from "./preferences.js";
 import { shortcuts } from "./shortcuts.js";
+import { tellOtherTabs } from "./tabs.js";
+import { notify, showError } from "./toasts.js";
 import { LANGUAGES, t } from "./words.js";
 
 addDialogWords();
@@ -18,8 +18,12 @@ addDialogWords();
 /** Keeps some of one's currentPreferences(). */
 export type Keep = (more: Partial<Preferences>) => void;
 
-const options = (group: string, ...names: string[]): [string, string][] => names.map((name) => [name, t(`${group}.${name}`)]);
-const keyed = (key: string, node: HTMLElement): HTMLElement => ((node.dataset.key = key), node);
+const options = (group: string, ...names: string[]): [string, string][] =>
+  names.map((name) => [name, t(`${group}.${name}`)]);
+const keyed = (key: string, node: HTMLElement): HTMLElement => {
+  node.dataset.key = key;
+  return node;
+};
 
 /** Opens the settings dialog. */
 export async function openSettings(page: PageContext): Promise<void> {
@@ -55,7 +59,12 @@ function place({ items, current }: Workspaces): HTMLElement {
   const row = items[1]
     ? select(t("settings.workspace"), named, current, (id) => switchWorkspace(id === items[0]?.id ? "" : id))
     : h("p", { class: "field row" }, h("span", null, t("settings.workspace")), h("strong", null, name));
-  return h("section", { class: "stack" }, keyed("workspace", row), h("p", { class: "muted small" }, t("settings.workspace.about")));
+  return h(
+    "section",
+    { class: "stack" },
+    keyed("workspace", row),
+    h("p", { class: "muted small" }, t("settings.workspace.about")),
+  );
 }
 
 function shown(keep: Keep): HTMLElement {
@@ -67,11 +76,43 @@ function shown(keep: Keep): HTMLElement {
     { class: "stack" },
     h("h3", null, t("settings.thinking")),
     h("p", { class: "muted small" }, t("settings.thinking.about")),
-    keyed("preset", select(t("settings.preset"), options("preset", "default", "koder", "preview", "toggle", "agent", "trace"), display.preset, (preset) => keep({ display: readPolicy({ preset }) }))),
-    keyed("live", select(t("settings.live"), options("open", "peek", "collapsed", "expanded", "hidden"), display.while_streaming, (value) => show({ while_streaming: value as Policy["while_streaming"] }))),
-    keyed("rest", select(t("settings.rest"), options("open", "collapsed", "expanded", "hidden"), display.show_thinking ? display.after_complete : "hidden", (value) => show({ after_complete: value as Policy["after_complete"], show_thinking: true }))),
-    keyed("render", select(t("settings.render"), options("render", "markdown", "plain"), render, (value) => keep({ render: value }))),
-    keyed("voice", select(t("settings.voice"), options("voice", "status", "content", "off"), display.live_region, (value) => show({ live_region: value as Policy["live_region"] }))),
+    keyed(
+      "preset",
+      select(
+        t("settings.preset"),
+        options("preset", "default", "koder", "preview", "toggle", "agent", "trace"),
+        display.preset,
+        (preset) => keep({ display: readPolicy({ preset }) }),
+      ),
+    ),
+    keyed(
+      "live",
+      select(
+        t("settings.live"),
+        options("open", "peek", "collapsed", "expanded", "hidden"),
+        display.while_streaming,
+        (value) => show({ while_streaming: value as Policy["while_streaming"] }),
+      ),
+    ),
+    keyed(
+      "rest",
+      select(
+        t("settings.rest"),
+        options("open", "collapsed", "expanded", "hidden"),
+        display.show_thinking ? display.after_complete : "hidden",
+        (value) => show({ after_complete: value as Policy["after_complete"], show_thinking: true }),
+      ),
+    ),
+    keyed(
+      "render",
+      select(t("settings.render"), options("render", "markdown", "plain"), render, (value) => keep({ render: value })),
+    ),
+    keyed(
+      "voice",
+      select(t("settings.voice"), options("voice", "status", "content", "off"), display.live_region, (value) =>
+        show({ live_region: value as Policy["live_region"] }),
+      ),
+    ),
   );
 }
 
@@ -80,8 +121,26 @@ function general(keep: Keep): HTMLElement {
     "section",
     { class: "stack" },
     h("h3", null, t("settings.general")),
-    keyed("language", select(t("settings.language"), Object.entries(LANGUAGES), currentPreferences().language, (language) => keep({ language }))),
-    keyed("theme", select(t("settings.theme"), options("theme", "system", "light", "dark"), currentTheme(), (value) => applyTheme(value))),
-    keyed("context", select(t("settings.context"), options("context", "provider_default", "keep", "strip"), currentPreferences().context_mode, (context_mode) => keep({ context_mode }))),
+    keyed(
+      "language",
+      select(t("settings.language"), Object.entries(LANGUAGES), currentPreferences().language, (language) =>
+        keep({ language }),
+      ),
+    ),
+    keyed(
+      "theme",
+      select(t("settings.theme"), options("theme", "system", "light", "dark"), currentTheme(), (value) =>
+        applyTheme(value),
+      ),
+    ),
+    keyed(
+      "context",
+      select(
+        t("settings.context"),
+        options("context", "provider_default", "keep", "strip"),
+        currentPreferences().context_mode,
+        (context_mode) => keep({ context_mode }),
+      ),
+    ),
   );
 }

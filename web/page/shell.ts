@@ -8,12 +8,12 @@ import { ApiError, requestJson, type Session, type TurnBrief } from "./api.js";
 import { Chat, type Place } from "./chat.js";
 import { Composer } from "./composer.js";
 import { button, h, icon, say, show } from "./dom.js";
-import { changePreferences, type Choice, currentPreferences } from "./preferences.js";
-import { showError, notify } from "./toasts.js";
-import { Sessions } from "./sessions.js";
-import { welcome } from "./welcome.js";
 import type { PageContext } from "./page-context.js";
+import { type Choice, changePreferences, currentPreferences } from "./preferences.js";
+import { Sessions } from "./sessions.js";
 import { tellOtherTabs } from "./tabs.js";
+import { notify, showError } from "./toasts.js";
+import { welcome } from "./welcome.js";
 import { t } from "./words.js";
 
 export const NARROW = matchMedia("(max-width: 52rem)");
@@ -50,8 +50,15 @@ export class Shell implements PageContext {
       toggleThinking: () => void this.toggleThinking().catch(showError),
       pickAnswerer: () => void import("./picker.js").then(({ pickAnswerer }) => pickAnswerer(this)).catch(showError),
     });
-    this.opener = button(t("menu"), "menu", () => this.slide(true), { bare: true, class: "quiet opener", "aria-expanded": "false" });
-    this.eye = button(t("toggle"), "eye", () => void this.toggleThinking().catch(showError), { bare: true, class: "quiet wide" });
+    this.opener = button(t("menu"), "menu", () => this.slide(true), {
+      bare: true,
+      class: "quiet opener",
+      "aria-expanded": "false",
+    });
+    this.eye = button(t("toggle"), "eye", () => void this.toggleThinking().catch(showError), {
+      bare: true,
+      class: "quiet wide",
+    });
     this.sessions.node.addEventListener("click", ({ target }) => {
       const link = (target as Element).closest("a");
       if (!link) return;
@@ -66,7 +73,18 @@ export class Shell implements PageContext {
 
   /** Put it on the screen. */
   mount(): void {
-    const skip = h("a", { class: "skip", href: "#message", onclick: (event: Event) => (event.preventDefault(), this.composer.area.focus()) }, t("skip"));
+    const skip = h(
+      "a",
+      {
+        class: "skip",
+        href: "#message",
+        onclick: (event: Event) => {
+          event.preventDefault();
+          this.composer.area.focus();
+        },
+      },
+      t("skip"),
+    );
     document.body.replaceChildren(skip, this.side, this.shade, this.main);
     this.slide(false);
     this.showConnection();
@@ -113,7 +131,10 @@ export class Shell implements PageContext {
     this.composer.choose(choice);
     const { session } = this.chat;
     if (!session) return;
-    void requestJson<Session>(`/api/sessions/${session.id}`, { method: "PATCH", body: { agent: choice.agent, model: choice.agent ? "" : choice.model } })
+    void requestJson<Session>(`/api/sessions/${session.id}`, {
+      method: "PATCH",
+      body: { agent: choice.agent, model: choice.agent ? "" : choice.model },
+    })
       .then((changed) => this.keep(changed))
       .catch(showError);
   }
@@ -192,7 +213,8 @@ export class Shell implements PageContext {
     for (const node of this.bar.querySelectorAll<HTMLElement>("[data-needs=session]")) show(node, !!this.chat.session);
     this.composer.showSession(id, session, !id || !!this.chat.session, [...this.chat.exchanges.values()].pop()?.agent);
     this.composer.running(!!running);
-    const hidden = !currentPreferences().display.show_thinking || currentPreferences().display.after_complete === "hidden";
+    const hidden =
+      !currentPreferences().display.show_thinking || currentPreferences().display.after_complete === "hidden";
     this.eye.replaceChildren(icon(hidden ? "eyeOff" : "eye"));
     this.eye.setAttribute("aria-pressed", String(!hidden));
   }
@@ -203,11 +225,16 @@ export class Shell implements PageContext {
       if (NARROW.matches) this.slide(false);
       work().catch(showError);
     };
-    const file = h("input", { type: "file", accept: ".md,.json,.markdown,text/markdown,application/json", hidden: true });
+    const file = h("input", {
+      type: "file",
+      accept: ".md,.json,.markdown,text/markdown,application/json",
+      hidden: true,
+    });
     file.addEventListener("change", () => {
       const [chosen] = file.files ?? [];
       file.value = "";
-      if (chosen) void import("./export-import.js").then(({ importSession }) => importSession(this, chosen)).catch(showError);
+      if (chosen)
+        void import("./export-import.js").then(({ importSession }) => importSession(this, chosen)).catch(showError);
     });
     return h(
       "aside",
@@ -225,9 +252,19 @@ export class Shell implements PageContext {
       h(
         "div",
         { class: "side-foot" },
-        button(t("agents"), "agents", lazily(() => import("./agents.js").then(({ openAgents }) => openAgents(this))), item),
+        button(
+          t("agents"),
+          "agents",
+          lazily(() => import("./agents.js").then(({ openAgents }) => openAgents(this))),
+          item,
+        ),
         button(t("import"), "upload", () => file.click(), item),
-        button(t("settings"), "settings", lazily(() => import("./settings.js").then(({ openSettings }) => openSettings(this))), item),
+        button(
+          t("settings"),
+          "settings",
+          lazily(() => import("./settings.js").then(({ openSettings }) => openSettings(this))),
+          item,
+        ),
         file,
       ),
     );
@@ -235,9 +272,23 @@ export class Shell implements PageContext {
 
   private toolbar(): HTMLElement {
     const quiet = { bare: true, class: "quiet wide", "data-needs": "session" };
-    const menu = h("div", { popover: "auto", id: "actions", class: "popover", role: "group", "aria-label": t("actions") });
+    const menu = h("div", {
+      popover: "auto",
+      id: "actions",
+      class: "popover",
+      role: "group",
+      "aria-label": t("actions"),
+    });
     const item = (name: string, look: Parameters<typeof icon>[0], work: () => unknown, more = {}): HTMLElement =>
-      button(name, look, () => (menu.hidePopover(), void work()), { class: "menu-item", ...more });
+      button(
+        name,
+        look,
+        () => {
+          menu.hidePopover();
+          void work();
+        },
+        { class: "menu-item", ...more },
+      );
     const narrow = { class: "menu-item narrow" };
     menu.append(
       item(t("find"), "search", () => this.find(), narrow),
@@ -245,7 +296,11 @@ export class Shell implements PageContext {
       item(t("collapse"), "collapse", () => this.chat.collapseAll(), narrow),
       item(t("toggle"), "eye", () => void this.toggleThinking().catch(showError), narrow),
       item(t("rename"), "pencil", () => void this.rename().catch(showError)),
-      item(t("export"), "download", () => void import("./export-import.js").then(({ exportSession }) => exportSession(this)).catch(showError)),
+      item(
+        t("export"),
+        "download",
+        () => void import("./export-import.js").then(({ exportSession }) => exportSession(this)).catch(showError),
+      ),
       item(t("delete"), "trash", () => void this.remove().catch(showError), { class: "menu-item bad" }),
     );
     return h(
@@ -260,7 +315,18 @@ export class Shell implements PageContext {
         button(t("expand"), "expand", () => this.chat.expandAll(), quiet),
         button(t("collapse"), "collapse", () => this.chat.collapseAll(), quiet),
         this.eye,
-        h("button", { type: "button", class: "quiet", "data-needs": "session", popovertarget: "actions", "aria-label": t("actions"), title: t("actions") }, icon("more")),
+        h(
+          "button",
+          {
+            type: "button",
+            class: "quiet",
+            "data-needs": "session",
+            popovertarget: "actions",
+            "aria-label": t("actions"),
+            title: t("actions"),
+          },
+          icon("more"),
+        ),
       ),
       menu,
     );

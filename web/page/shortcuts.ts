@@ -1,11 +1,11 @@
 /** The keys of the page, and others for the one that can be changed. */
 
-import { h, say } from "./dom.js";
-import { currentPreferences } from "./preferences.js";
-import { showError } from "./toasts.js";
 import { ApiError } from "./api.js";
-import type { Keep } from "./settings.js";
+import { h, say } from "./dom.js";
 import { keysOf } from "./keys.js";
+import { currentPreferences } from "./preferences.js";
+import type { Keep } from "./settings.js";
+import { showError } from "./toasts.js";
 import { t } from "./words.js";
 
 const FIXED: [keys: string, name: string][] = [
@@ -17,13 +17,22 @@ const ALONE = /^F\d{1,2}$/;
 const MODIFIER = /^(?:Control|Alt|Shift|Meta|OS)/;
 
 export function shortcuts(keep: Keep): HTMLElement {
-  const rows = FIXED.flatMap(([keys, name]) => [h("dt", null, h("kbd", null, displayKeys(keys))), h("dd", null, t(name))]);
+  const rows = FIXED.flatMap(([keys, name]) => [
+    h("dt", null, h("kbd", null, displayKeys(keys))),
+    h("dd", null, t(name)),
+  ]);
   const hint = h("p", { class: "muted small", id: "keys-hint", hidden: true }, t("keys.hint"));
   return h(
     "section",
     { class: "stack" },
     h("h3", null, t("settings.keys")),
-    h("dl", { class: "keys" }, h("dt", { "data-key": "keys" }, changer(keep, hint)), h("dd", null, t("keys.expand")), ...rows),
+    h(
+      "dl",
+      { class: "keys" },
+      h("dt", { "data-key": "keys" }, changer(keep, hint)),
+      h("dd", null, t("keys.expand")),
+      ...rows,
+    ),
     hint,
   );
 }
@@ -49,7 +58,10 @@ function changer(keep: Keep, hint: HTMLElement): HTMLElement {
     const keys = keysOf(event);
     if (event.key === "Escape") return listen(false);
     if (event.key === "Delete" || event.key === "Backspace") return keep({ expand_key: "" });
-    if (!usable(keys)) return showError(new ApiError(0, "keys", t(FIXED.some(([taken]) => taken === keys) ? "keys.taken" : "keys.hint")));
+    if (!usable(keys))
+      return showError(
+        new ApiError(0, "keys", t(FIXED.some(([taken]) => taken === keys) ? "keys.taken" : "keys.hint")),
+      );
     keep({ expand_key: keys });
   });
   label();

@@ -5,9 +5,9 @@
 
 import type { Entry, Event } from "../src/core/events.js";
 import { Answer } from "./answer.js";
+import { addDialogWords } from "./dialog-words.js";
 import { button, h, icon } from "./dom.js";
 import type { Exchange } from "./exchange.js";
-import { addDialogWords } from "./dialog-words.js";
 import { showError } from "./toasts.js";
 import { followTurn } from "./turn-stream.js";
 import { t } from "./words.js";
@@ -31,7 +31,10 @@ export function openSidePanel(exchange: Exchange, root: number): void {
       branch.take(entry);
       if (branch.result) answer.set(branch.result, false);
     },
-    reset: () => (branch.reset(), block.reset()),
+    reset: () => {
+      branch.reset();
+      block.reset();
+    },
     end: () => undefined,
     connected: () => undefined,
     lost: showError,
@@ -47,10 +50,26 @@ export function openSidePanel(exchange: Exchange, root: number): void {
   const node = h(
     "aside",
     { class: "aside", "aria-label": t("aside", { name }) },
-    h("header", { class: "dialog-head" }, h("h2", { tabindex: -1 }, icon("agents"), name), button(t("close"), "close", close, { bare: true, class: "quiet" })),
-    h("div", { class: "aside-body" }, h("p", { class: "muted small" }, pathOf(exchange, root)), call?.text ? h("pre", { class: "given", tabindex: 0 }, call.text) : null, block, answer.node),
+    h(
+      "header",
+      { class: "dialog-head" },
+      h("h2", { tabindex: -1 }, icon("agents"), name),
+      button(t("close"), "close", close, { bare: true, class: "quiet" }),
+    ),
+    h(
+      "div",
+      { class: "aside-body" },
+      h("p", { class: "muted small" }, pathOf(exchange, root)),
+      call?.text ? h("pre", { class: "given", tabindex: 0 }, call.text) : null,
+      block,
+      answer.node,
+    ),
   );
-  node.addEventListener("keydown", (event) => event.key === "Escape" && (event.stopPropagation(), close()));
+  node.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    event.stopPropagation();
+    close();
+  });
   addEventListener("hashchange", close);
   closeCurrent = close;
   document.body.append(node);
@@ -96,7 +115,8 @@ class Branch {
 
   take({ event, at_ms }: Entry): void {
     if (this.ended) return;
-    const events = event.type === "tool.finished" && event.block === this.root ? this.finished(event) : [this.within(event)];
+    const events =
+      event.type === "tool.finished" && event.block === this.root ? this.finished(event) : [this.within(event)];
     for (const one of events) if (one) this.emit({ seq: this.seq++, event: one, at_ms: at_ms ?? null });
   }
 
@@ -116,7 +136,8 @@ class Branch {
 
   private within(event: Event): Event | null {
     if (event.type === "turn.ended" || event.type === "turn.failed") return this.end(event);
-    if (event.type === "block.started") return event.block === this.root ? { type: "turn.started" } : this.started(event);
+    if (event.type === "block.started")
+      return event.block === this.root ? { type: "turn.started" } : this.started(event);
     if (!("block" in event)) return null;
     const block = this.numbers.get(event.block ?? -1);
     if (block === undefined) return null;

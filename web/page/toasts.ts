@@ -2,7 +2,7 @@
 
 import { announce } from "../src/element/announcer.js";
 import { ApiError } from "./api.js";
-import { button, h, icon, type IconName } from "./dom.js";
+import { button, h, type IconName, icon } from "./dom.js";
 import { currentPreferences } from "./preferences.js";
 import { t } from "./words.js";
 

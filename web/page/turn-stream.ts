@@ -5,7 +5,7 @@
  * again after the last entry that came. Nothing is told twice, and nothing is left out.
  */
 
-import { type Entry, ApiError, request, type State } from "./api.js";
+import { ApiError, type Entry, request, type State } from "./api.js";
 
 /** Who is told of what comes in the stream. */
 export interface TurnListener {
@@ -71,7 +71,9 @@ class Follower {
       const response = await request(path, { signal });
       if (response.status === 204) return this.finish("done");
       this.listener.connected(true);
-      const reader = (response.body as ReadableStream<Uint8Array<ArrayBuffer>>).pipeThrough(new TextDecoderStream()).getReader();
+      const reader = (response.body as ReadableStream<Uint8Array<ArrayBuffer>>)
+        .pipeThrough(new TextDecoderStream())
+        .getReader();
       const parse = eventParser((name, data) => this.take(name, data));
       for (let step = await reader.read(); !step.done; step = await reader.read()) {
         clearTimeout(watch);

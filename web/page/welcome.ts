@@ -2,8 +2,8 @@
 
 import { loadModels } from "./catalog.js";
 import { button, h, icon } from "./dom.js";
-import { DEFAULT_CHOICE } from "./preferences.js";
 import type { PageContext } from "./page-context.js";
+import { DEFAULT_CHOICE } from "./preferences.js";
 import { t } from "./words.js";
 
 export function welcome(page: PageContext): HTMLElement {
@@ -44,9 +44,30 @@ export function welcome(page: PageContext): HTMLElement {
       "section",
       { class: "connect" },
       h("h3", null, icon("key"), t("connect.title")),
-      h("p", null, `${t("connect.key")} `, h("code", null, "ANTHROPIC_API_KEY"), ", ", h("code", null, "OPENAI_API_KEY"), ", ", h("code", null, "OPENROUTER_API_KEY"), ", ", t("connect.local")),
+      h(
+        "p",
+        null,
+        `${t("connect.key")} `,
+        h("code", null, "ANTHROPIC_API_KEY"),
+        ", ",
+        h("code", null, "OPENAI_API_KEY"),
+        ", ",
+        h("code", null, "OPENROUTER_API_KEY"),
+        ", ",
+        t("connect.local"),
+      ),
       h("p", { class: "muted small" }, t("connect.safe")),
-      h("div", { class: "row" }, button(t("connect.choose"), null, () => void import("./picker.js").then(({ pickAnswerer }) => pickAnswerer(page)), { class: "plain" }), ready),
+      h(
+        "div",
+        { class: "row" },
+        button(
+          t("connect.choose"),
+          null,
+          () => void import("./picker.js").then(({ pickAnswerer }) => pickAnswerer(page)),
+          { class: "plain" },
+        ),
+        ready,
+      ),
     ),
   );
 }

@@ -8,7 +8,7 @@ import { namesPortuguese } from "../src/core/words.js";
 
 export type Table = Record<string, [en: string, pt: string]>;
 
-// prettier-ignore
+// biome-ignore format: a word per line, both languages side by side
 const WORDS: Table = {
   "sessions": ["Conversations", "Conversas"],
   "new": ["New conversation", "Nova conversa"],

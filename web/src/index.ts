@@ -1,8 +1,8 @@
 /** Registers `<thinking-block>`, also under its other name `<koder-thinking-block>`. */
 
-import { ThinkingBlockElement } from "./element/element.js";
 import type { BlockStatus } from "./core/state.js";
 import type { ToggledBy } from "./element/disclosure.js";
+import { ThinkingBlockElement } from "./element/element.js";
 
 /** The same element under its other name; a class can be registered only once. */
 export class KoderThinkingBlockElement extends ThinkingBlockElement {}
@@ -12,14 +12,14 @@ if (!customElements.get("thinking-block")) {
   customElements.define("koder-thinking-block", KoderThinkingBlockElement);
 }
 
-export { ThinkingBlockElement };
-export type { ThinkingView } from "./element/drawn-block.js";
 export type { Entry, Event } from "./core/events.js";
-export type { BlockStatus } from "./core/state.js";
-export type { Renderer } from "./element/markdown.js";
 export type { Policy } from "./core/policy.js";
-export type { Source } from "./sources/source.js";
+export type { BlockStatus } from "./core/state.js";
+export type { ThinkingView } from "./element/drawn-block.js";
+export type { Renderer } from "./element/markdown.js";
 export type { ThinkingBlock, ThinkingStep } from "./sources/records.js";
+export type { Source } from "./sources/source.js";
+export { ThinkingBlockElement };
 
 /** The events of the element and their details. All of them bubble; what a person does can be cancelled. */
 export interface ThinkingEvents {

@@ -19,7 +19,12 @@ function foldScript({ entries, policy, locale, now, choices }) {
   }
   const words = new core.Words(core.findLocale(locale));
   const view = core.view(turn, core.readPolicy(policy), words, now, new Map(choices));
-  const blocks = turn.blocks.map((block) => ({ ...block, text: block.text, blank: block.blank, awaited: block.awaited }));
+  const blocks = turn.blocks.map((block) => ({
+    ...block,
+    text: block.text,
+    blank: block.blank,
+    awaited: block.awaited,
+  }));
   return { turn: { ...turn, blocks, answer: turn.answer, live: turn.live }, view, refused };
 }
 

@@ -45,8 +45,7 @@ export function viewContext(
   const unfinished = endedWithoutAnswer(turn) ? thoughts[thoughts.length - 1] : undefined;
   // The step that was running when the turn was interrupted, whatever its provider said of it.
   const interrupted = state === "interrupted" ? interruptedStep(turn) : null;
-  const stateOf = (block: Block): ThinkingState =>
-    block === interrupted ? state : stepState(block, turn.live, state);
+  const stateOf = (block: Block): ThinkingState => (block === interrupted ? state : stepState(block, turn.live, state));
   return {
     turn,
     policy,

@@ -16,7 +16,7 @@ const SPACES = new RegExp(`[${SPACE}]+`, "g");
 const VISIBLE = new RegExp(`[^${SPACE}]`);
 /** What takes two columns. */
 const WIDE =
-  /^(?:[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97c\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}|[\u{17000}-\u{18cff}\u{1b000}-\u{1b2fb}\u{20000}-\u{3fffd}]|[^]\ufe0f)/u;
+  /^(?:[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97c\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}|[\u{17000}-\u{18cff}\u{1b000}-\u{1b2fb}\u{20000}-\u{3fffd}]|[\s\S]\ufe0f)/u;
 /** What takes no column. */
 const ZERO_WIDTH = /^(?:\p{C}|\p{M}|[\u2028\u2029])/u;
 

@@ -15,7 +15,7 @@ export const ENDING_WORDS: Partial<Record<Ending, string>> = { cut_off: "cut_by_
 
 /** How long, marked when it is the best that can be said; nothing when nobody knows. */
 export function timeText(words: Words, time: ThinkingTime | null): string {
-  const duration = words.duration(time && time.ms);
+  const duration = words.duration(time?.ms ?? null);
   return time?.approximate ? words.say("approximate", { duration }) : duration;
 }
 

@@ -16,7 +16,8 @@ export const PANEL = -1;
 export function readPolicy(settings: Partial<Policy> = {}): Policy {
   const preset = settings.preset ?? "default";
   const start = Object.hasOwn(PRESETS, preset) ? PRESETS[preset] : null;
-  if (!start) throw new RangeError(`There is no preset "${preset}". Choose one of: ${Object.keys(PRESETS).join(", ")}.`);
+  if (!start)
+    throw new RangeError(`There is no preset "${preset}". Choose one of: ${Object.keys(PRESETS).join(", ")}.`);
   return { ...DEFAULT_POLICY, ...start, ...settings, preset };
 }
 

@@ -156,7 +156,9 @@ function callsAreLeft({ blocks, replies }: Turn): boolean {
 /** The events that bring a live turn to this end: what was still open was interrupted. */
 export function closingEvents(turn: Turn, end: TurnEnded | TurnFailed): Event[] {
   if (turn.outcome) return [];
-  const ended = runningBlocks(turn).map(({ number }): Event => ({ type: "block.ended", block: number, interrupted: true }));
+  const ended = runningBlocks(turn).map(
+    ({ number }): Event => ({ type: "block.ended", block: number, interrupted: true }),
+  );
   return [...ended, end];
 }
 

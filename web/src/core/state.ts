@@ -26,6 +26,18 @@ export function shown(block: Block): boolean {
   return block.call || (block.kind === "reasoning" && (!!block.seals[0] || !block.blank));
 }
 
+/** Whether a block is a step with no other step above it; what belongs to a block that is not shown moves up. */
+export function rootStep(turn: Turn, block: Block): boolean {
+  if (!shown(block)) return false;
+  let { parent } = block;
+  while (parent !== null) {
+    const above = turn.blocks[parent] as Block;
+    if (shown(above)) return false;
+    parent = above.parent;
+  }
+  return true;
+}
+
 /** Why there is nothing to read in a sealed thought; null for one that can be read. */
 export function hiddenReason({ seals, blank }: Block): HiddenReason | null {
   if (!seals[0] || !blank) return null;

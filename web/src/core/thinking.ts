@@ -11,7 +11,7 @@ import { notice } from "./notices.js";
 import { chosenPanel, openState } from "./open-rule.js";
 import type { Open, Policy } from "./policy.js";
 import { peek, preview, wordCount } from "./preview.js";
-import { type BlockStatus, connectionLost, hiddenReason, type ThinkingState } from "./state.js";
+import { type BlockStatus, connectionLost, hiddenReason, rootStep, type ThinkingState } from "./state.js";
 import { type FindSentence, type SummaryBy, summaryLine, writtenSummary } from "./summary.js";
 import { Block } from "./turn.js";
 
@@ -65,7 +65,7 @@ export function panelView(context: ViewContext, findSentence?: FindSentence): Pa
     text: headerText(policy, firstWords, summary, summary_by),
     open,
     duration: timeText(words, time),
-    duration_ms: time && time.ms,
+    duration_ms: time?.ms ?? null,
     words: count,
     words_text: countText(words, "words", count),
     tokens,
@@ -118,8 +118,10 @@ function headerText({ header }: Policy, firstWords: string, summary: string, by:
 
 /** What is going on right now: the newest line of a thought, else who is at work. */
 function currentLine(context: ViewContext): string {
-  const running = context.top.filter((block) => context.stateOf(block) === "thinking").reverse();
-  const line = (block: Block): string => (block.call ? "" : peek(block));
-  const newest = running.map(line).find(Boolean);
-  return newest ?? (running[0] ? stepLabel(context, running[0]) : "");
+  const { turn, thoughts } = context;
+  const thinking = (block: Block): boolean => context.stateOf(block) === "thinking";
+  const line = thoughts.filter(thinking).map(peek).findLast(Boolean);
+  if (line) return line;
+  const step = turn.blocks.findLast((block) => rootStep(turn, block) && thinking(block));
+  return step ? stepLabel(context, step) : "";
 }

@@ -33,8 +33,7 @@ export function thinkingTime(turn: Turn, now: number | null): ThinkingTime | nul
 /** How long it took until the first thing that is not a thought. */
 function waitingTime(turn: Turn): ThinkingTime | null {
   const starts: number[] = [];
-  for (const { kind, startedMs } of turn.top())
-    if (kind !== "reasoning" && startedMs !== null) starts.push(startedMs);
+  for (const { kind, startedMs } of turn.top()) if (kind !== "reasoning" && startedMs !== null) starts.push(startedMs);
   const firstMs = starts[0] === undefined ? turn.endedMs : Math.min(...starts);
   if (turn.startedMs === null || firstMs === null || firstMs <= turn.startedMs) return null;
   return { ms: firstMs - turn.startedMs, approximate: true };

@@ -106,7 +106,8 @@ export class Block {
   /** At least the last `size` units of the text, or all of it. */
   last(size: number): string {
     let text = "";
-    for (let index = this.pieces.length - 1; index >= 0 && text.length < size; index--) text = this.pieces[index] + text;
+    for (let index = this.pieces.length - 1; index >= 0 && text.length < size; index--)
+      text = this.pieces[index] + text;
     return text;
   }
 

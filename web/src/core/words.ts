@@ -29,7 +29,9 @@ export class Words {
     const { words, ones } = this.locale;
     const [one = "", other = one] = (words[key] ?? EN_US.words[key] ?? key).split("|");
     const text = ones.includes(gaps.n as number) ? one : other;
-    return text.replace(/\{(\w+)\}/g, (_, gap: keyof Gaps) => (gap === "n" ? this.count(gaps.n as number) : (gaps[gap] ?? "")));
+    return text.replace(/\{(\w+)\}/g, (_, gap: keyof Gaps) =>
+      gap === "n" ? this.count(gaps.n as number) : (gaps[gap] ?? ""),
+    );
   }
 
   /** Whether there are words for a key. */
@@ -57,7 +59,13 @@ export class Words {
     const seconds = Math.round(ms / 100) < 600 ? Math.round(ms / 100) / 10 : Math.round(ms / 1000);
     return [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60, seconds % 60]
       .flatMap((amount, at) =>
-        amount ? amount.toLocaleString(this.locale.name.replace("_", "-"), { style: "unit", unit: UNITS[at], unitDisplay: "long" }) : [],
+        amount
+          ? amount.toLocaleString(this.locale.name.replace("_", "-"), {
+              style: "unit",
+              unit: UNITS[at],
+              unitDisplay: "long",
+            })
+          : [],
       )
       .join(" ");
   }

@@ -130,7 +130,9 @@ export function createBody({ root, details, summary, notice, content }: Panel, a
     readerPlace() {
       // Chromium tells the shadow root what is selected in it, others tell whoever names the shadow root.
       const own = tree.getSelection?.();
-      const range = own?.anchorNode ? own.getRangeAt(0) : document.getSelection()?.getComposedRanges?.(tree as never)[0];
+      const range = own?.anchorNode
+        ? own.getRangeAt(0)
+        : document.getSelection()?.getComposedRanges?.(tree as never)[0];
       const focused = tree.activeElement === summary ? null : tree.activeElement;
       const place = focused ?? (!range?.collapsed && range?.startContainer);
       if (!place || !details.contains(place)) return null;

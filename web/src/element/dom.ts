@@ -21,7 +21,9 @@ export function make<Tag extends keyof HTMLElementTagNameMap>(
   return node;
 }
 
-type SpanFor<Parts extends string> = Parts extends `${string} ${infer Rest}` ? [HTMLElement, ...SpanFor<Rest>] : [HTMLElement];
+type SpanFor<Parts extends string> = Parts extends `${string} ${infer Rest}`
+  ? [HTMLElement, ...SpanFor<Rest>]
+  : [HTMLElement];
 
 /** One span for each part, each with the direction of its own text. */
 export function spans<Parts extends string>(parts: Parts): SpanFor<Parts> {

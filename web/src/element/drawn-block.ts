@@ -91,7 +91,8 @@ export abstract class DrawnBlock extends HTMLElement {
     // Another place in the page may have another language.
     this.#language.forget();
     this.#loadChoices();
-    if (document.readyState === "loading") addEventListener("DOMContentLoaded", () => this.#adoptText(), { once: true });
+    if (document.readyState === "loading")
+      addEventListener("DOMContentLoaded", () => this.#adoptText(), { once: true });
     else this.#adoptText();
     this.refresh();
   }
@@ -169,8 +170,7 @@ export abstract class DrawnBlock extends HTMLElement {
   protected manualBlock(): Block {
     const first = !this.turnFeed.turn.blocks[0];
     const block = this.turnFeed.manualBlock(startedAt(this));
-    if (first)
-      for (const name of BLOCK_ATTRIBUTES) applyAttribute(this.turnFeed, this, name, this.getAttribute(name));
+    if (first) for (const name of BLOCK_ATTRIBUTES) applyAttribute(this.turnFeed, this, name, this.getAttribute(name));
     return block;
   }
 

@@ -111,7 +111,7 @@ function draw(root: Element, say: Say, start: Leaf | null): Renderer {
   function feed(text: string): void {
     if (grown(text)) return;
     // Take the last line back, draw what is whole now, and try the new last line out.
-    drawn?.forEach((node) => node.remove());
+    for (const node of drawn ?? []) node.remove();
     drawn = null;
     at = before;
     pending += text;
@@ -131,7 +131,8 @@ function draw(root: Element, say: Say, start: Leaf | null): Renderer {
   function grown(text: string): boolean {
     const last = drawn?.at(-1);
     const size = pending.length + text.length;
-    const simple = /^(?:p|code)$/.test(at.leaf?.kind ?? "") && QUIET.test(text) && SETTLED.test(pending) && !WITHIN.test(pending);
+    const simple =
+      /^(?:p|code)$/.test(at.leaf?.kind ?? "") && QUIET.test(text) && SETTLED.test(pending) && !WITHIN.test(pending);
     // What may be the beginning of a link is in the last text, for a link that is whole has nodes of its own.
     if (!simple || size > LONG || !(last instanceof Text) || last.data.includes("[")) return false;
     last.appendData(text);
@@ -280,7 +281,10 @@ function draw(root: Element, say: Say, start: Leaf | null): Renderer {
   }
 
   function row(table: Element, line: string, tag: "th" | "td"): void {
-    const cells = line.trim().replace(/^\||\|$/g, "").split("|");
+    const cells = line
+      .trim()
+      .replace(/^\||\|$/g, "")
+      .split("|");
     append(table, make("tr", "", ...cells.map((cell) => make(tag, "", ...inline(cell.trim())))));
   }
 
@@ -290,7 +294,8 @@ function draw(root: Element, say: Say, start: Leaf | null): Renderer {
   }
 
   function open(kind: Leaf["kind"], node: Element): Leaf {
-    return (at.leaf = { node: append(home(), node), kind, size: 0, first: "", close: null, cut: 0 });
+    at.leaf = { node: append(home(), node), kind, size: 0, first: "", close: null, cut: 0 };
+    return at.leaf;
   }
 
   /** Where the next block goes: into the innermost box, or into the section at hand. */
@@ -338,7 +343,13 @@ function draw(root: Element, say: Say, start: Leaf | null): Renderer {
     if (escaped) return [escaped];
     if (code !== undefined) return [make("code", "", ...textNodes(code.replace(/^ (.*[^ ].*) $/s, "$1")))];
     if (address === undefined)
-      return [make(strong ?? strong2 ? "strong" : struck ? "s" : "em", "", ...inline((strong ?? strong2 ?? em ?? em2 ?? struck) as string, depth))];
+      return [
+        make(
+          (strong ?? strong2) ? "strong" : struck ? "s" : "em",
+          "",
+          ...inline((strong ?? strong2 ?? em ?? em2 ?? struck) as string, depth),
+        ),
+      ];
     const { host = "", href = "", protocol = "" } = parsed(address);
     if (image) return [make("span", "image", ...textNodes([say("image"), label, host].filter(Boolean).join(" · ")))];
     // Only these lead anywhere; a relative address is none.

@@ -22,7 +22,11 @@ export function anchorScroll(node: HTMLElement, shrinks: number): (() => void) |
 
 /** The nearest ancestor that scrolls, also through shadow roots. */
 function scrollerOf(node: Node): Element {
-  for (let ancestor: Node | null = node; ancestor; ancestor = ancestor.parentNode ?? (ancestor as ShadowRoot).host ?? null) {
+  for (
+    let ancestor: Node | null = node;
+    ancestor;
+    ancestor = ancestor.parentNode ?? (ancestor as ShadowRoot).host ?? null
+  ) {
     if (!(ancestor instanceof Element) || ancestor.scrollHeight <= ancestor.clientHeight) continue;
     const { overflowY } = getComputedStyle(ancestor);
     if (overflowY === "auto" || overflowY === "scroll") return ancestor;

@@ -66,7 +66,9 @@ export function stepList(): StepList {
       return list;
     },
     drawSingle: (step, options) => nodeOf(step, options).drawThought(step, options),
-    grow: () => nodes.forEach((node) => node.grow()),
+    grow() {
+      for (const node of nodes.values()) node.grow();
+    },
   };
 }
 

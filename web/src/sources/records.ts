@@ -74,7 +74,7 @@ export function recordReader(target: FeedTarget): (record: StepRecord) => void {
   }
 
   function upsertAll(steps: ThinkingStep[], parent: number | null, running: boolean): void {
-    steps.forEach((step, index) => upsert(step, parent, running && index === steps.length - 1));
+    for (const step of steps) upsert(step, parent, running && step === steps.at(-1));
   }
 
   return (record) => {
