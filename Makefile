@@ -9,7 +9,7 @@ PAGE := src/thinkaloud/server/static/index.html
 PIP_INSTALL = $(@D)/bin/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help run page test lint format bench behaviour lock clean
+.PHONY: help run page test lint format core bench behaviour lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -22,6 +22,7 @@ page: $(PAGE) ## build the element and the chat page, with Node.js
 # The tests start many programs: whatever the shell says, these are compiled only once.
 test: export PYTHONDONTWRITEBYTECODE :=
 test: lint page .chromium ## lint, then run all tests with the coverage of the core
+	cd web && npm test --silent
 	$(BIN)/pytest --cov --cov-report=term --hypothesis-profile=ci $(PYTEST_ARGS)
 
 lint: .venv/.ready web/node_modules/.ready ## check style, types and the direction of imports
@@ -31,9 +32,13 @@ lint: .venv/.ready web/node_modules/.ready ## check style, types and the directi
 	$(BIN)/lint-imports --no-logo
 	cd web && npm run --silent check
 
-format: .venv/.ready ## put style in order
+format: .venv/.ready web/node_modules/.ready ## put style in order
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
+	cd web && npm run --silent format
+
+core: .venv/.ready ## write the parts of web/src/core that repeat what Python defines
+	$(BIN)/python -m tests.web.generate_core
 
 bench: .venv-bench/.ready $(if $(shell command -v npm),page benchmarks/web/dist/.ready) ## measure speed, beside peers
 	.venv-bench/bin/python -m benchmarks

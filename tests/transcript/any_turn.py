@@ -1,7 +1,7 @@
-"""Random turns, made from the registry of events: every kind of event there is, with any values of its fields.
+"""Random turns, made from the registry of events: every kind of event, with any values of its fields.
 
-An event that does not fit where it comes is left in the script: `fold_script` skips it, and tells where. Whoever
-folds the same script elsewhere must skip the same events.
+An event that does not fit where it comes is left in the script: `fold_script` skips it, and tells where.
+Whoever folds the same script elsewhere must skip the same events.
 """
 
 import enum

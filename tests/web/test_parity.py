@@ -62,7 +62,11 @@ class CoreProcess:
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(
-            ["node", "test/fold-scripts.mjs"], cwd=WEB, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            ["node", "test/fold-scripts.mjs"],
+            cwd=WEB,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
         )
 
     def fold(self, **script: Any) -> dict[str, Any]:
@@ -159,7 +163,23 @@ def test_the_words_are_the_same(page: Page) -> None:
 
 @pytest.mark.parametrize("locale", ["en-US", "pt-BR"])
 def test_numbers_and_times_are_written_alike(page: Page, locale: str) -> None:
-    times = [None, -1, 0, 1, 999, 1000, 1049, 1050, 4200, 59_949, 59_950, 80_000, 3_599_499, 3_599_500, 3_720_000]
+    times = [
+        None,
+        -1,
+        0,
+        1,
+        999,
+        1000,
+        1049,
+        1050,
+        4200,
+        59_949,
+        59_950,
+        80_000,
+        3_599_499,
+        3_599_500,
+        3_720_000,
+    ]
     counts = [0, 1, 2, 999, 1000, 1_234_567]
     words = Words(locale)
     assert page.evaluate(
@@ -206,7 +226,8 @@ REPLY_DEFAULTS = {"finish": "unknown", "parent": None, "until": 0, "calls": []}
 def _turn_facts(turn: dict[str, Any]) -> dict[str, Any]:
     """A turn of the page, in the names of Python."""
     blocks = [
-        {own: block[name] for name, own in BLOCK_FIELDS.items()} | {"forms": [one["form"] for one in block["seals"]]}
+        {own: block[name] for name, own in BLOCK_FIELDS.items()}
+        | {"forms": [one["form"] for one in block["seals"]]}
         for block in turn["blocks"]
     ]
     replies = [
@@ -218,13 +239,20 @@ def _turn_facts(turn: dict[str, Any]) -> dict[str, Any]:
     facts = {own: turn[name] for name, own in TURN_FIELDS.items()}
     notices = [(given["code"], given.get("text", ""), given.get("block")) for given in turn["notices"]]
     usage = _known(turn["usage"])
-    return facts | {"blocks": blocks, "replies": replies, "outcome": outcome, "notices": notices, "usage": usage}
+    return facts | {
+        "blocks": blocks,
+        "replies": replies,
+        "outcome": outcome,
+        "notices": notices,
+        "usage": usage,
+    }
 
 
 def _python_turn(turn: Turn) -> dict[str, Any]:
     """The same facts of a turn of Python."""
     blocks = [
-        {own: getattr(block, own) for own in BLOCK_FIELDS.values()} | {"forms": [one.form for one in block.seals]}
+        {own: getattr(block, own) for own in BLOCK_FIELDS.values()}
+        | {"forms": [one.form for one in block.seals]}
         for block in turn.blocks
     ]
     replies = [
@@ -236,7 +264,13 @@ def _python_turn(turn: Turn) -> dict[str, Any]:
     facts = {own: getattr(turn, own) for own in TURN_FIELDS.values()}
     notices = [(given.code, given.text, given.block) for given in turn.notices]
     usage = _known(msgspec.structs.asdict(turn.usage))
-    return facts | {"blocks": blocks, "replies": replies, "outcome": outcome, "notices": notices, "usage": usage}
+    return facts | {
+        "blocks": blocks,
+        "replies": replies,
+        "outcome": outcome,
+        "notices": notices,
+        "usage": usage,
+    }
 
 
 def _known(usage: dict[str, Any]) -> dict[str, Any]:

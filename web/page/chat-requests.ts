@@ -1,6 +1,6 @@
 /** What a conversation asks of the gateway. */
 
-import { type Message, type Paged, requestJson, type TurnBrief } from "./api.js";
+import { type Message, type Paged, requestJson, type Session, type TurnBrief } from "./api.js";
 import type { Choice } from "./preferences.js";
 import { retryTemporary } from "./retry.js";
 
@@ -9,6 +9,20 @@ interface MessagesQuery {
   order?: "newest";
   turn?: string;
   after?: string;
+}
+
+export function loadSession(id: string, signal?: AbortSignal): Promise<Session> {
+  return requestJson(`/api/sessions/${id}?limit=1`, signal ? { signal } : {});
+}
+
+export function createSession({ agent, model }: Choice): Promise<Session> {
+  const body = { agent, model: agent ? "" : model };
+  return retryTemporary(() => requestJson<Session>("/api/sessions", { body }));
+}
+
+/** Deletes a session that nobody needs; where that fails, it stays. */
+export function deleteSession(id: string): void {
+  void requestJson(`/api/sessions/${id}`, { method: "DELETE" }).catch(() => undefined);
 }
 
 /** One page of a session's messages, each with the entries of its turn. */

@@ -3,22 +3,17 @@
  * along only for a reader who is at the end.
  */
 
-import { ApiError, type Message, requestJson, type Session, type TurnBrief } from "./api.js";
-import { loadMessages, startTurn } from "./chat-requests.js";
+import { ApiError, type Message, type Session, type TurnBrief } from "./api.js";
+import { createSession, deleteSession, loadMessages, loadSession, startTurn } from "./chat-requests.js";
 import { button, h, show } from "./dom.js";
-import { Exchange, type ExchangeHost } from "./exchange.js";
+import { Exchange, type ExchangeHost, sendingNode } from "./exchange.js";
+import type { Place } from "./place.js";
 import type { Choice } from "./preferences.js";
 import { retryTemporary } from "./retry.js";
-import { ScrollFollow } from "./scroll-follow.js";
+import { ScrollFollow, whenNear } from "./scroll-follow.js";
 import { StatusLine } from "./status-line.js";
 import { showError } from "./toasts.js";
 import { t } from "./words.js";
-
-export interface Place {
-  session: string;
-  turn: string;
-  block: number | null;
-}
 
 /** What the conversation tells the page around it, and asks of it. */
 export interface ChatHost extends Pick<ExchangeHost, "askAgain" | "draft" | "focusComposer"> {
@@ -88,13 +83,9 @@ export class Chat {
     this.list.addEventListener("thinking-toggle", opened);
     this.list.addEventListener("thinking-step-toggle", opened);
     new ResizeObserver(() => this.scroll.update(!!this.later)).observe(this.list);
-    const nearTop = new IntersectionObserver(
-      (changes) => {
-        if (changes.some((change) => change.isIntersecting) && this.earlier) void this.showEarlier().catch(showError);
-      },
-      { root: this.scroller, rootMargin: "400px" },
-    );
-    nearTop.observe(this.earlierButton);
+    whenNear(this.scroller, this.earlierButton, () => {
+      if (this.earlier) void this.showEarlier().catch(showError);
+    });
   }
 
   /** The exchange that runs, if one does. */
@@ -131,11 +122,7 @@ export class Chat {
     const { opening } = this;
     const { signal } = opening;
     this.status.show(t("loading"), LOADING_AFTER_MS);
-    const load = () =>
-      Promise.all([
-        requestJson<Session>(`/api/sessions/${session}?limit=1`, { signal }),
-        this.load(turn, session, opening),
-      ]);
+    const load = () => Promise.all([loadSession(session, signal), this.load(turn, session, opening)]);
     try {
       const [loaded] = await retryTemporary(load, signal);
       if (signal.aborted) return;
@@ -165,15 +152,10 @@ export class Chat {
       this.toEnd();
     }, SENDING_AFTER_MS);
     try {
-      const { agent, model } = choice;
-      const newSession = { agent, model: agent ? "" : model };
-      const created = sessionId
-        ? null
-        : await retryTemporary(() => requestJson<Session>("/api/sessions", { body: newSession }));
+      const created = sessionId ? null : await createSession(choice);
       const id = created?.id ?? sessionId;
       const turn = await startTurn(id, prompt, choice).catch((error: unknown) => {
-        // Nothing was said in the new session.
-        if (created) void requestJson(`/api/sessions/${id}`, { method: "DELETE" }).catch(() => undefined);
+        if (created) deleteSession(id); // nothing was said in it
         throw error;
       });
       if (!signal.aborted) await this.loading; // what was asked before stands above it
@@ -181,7 +163,7 @@ export class Chat {
       if (signal.aborted) return this.host.sessionChanged(id);
       if (this.failed) return await this.open({ session: id, turn: "", block: null });
       if (created) this.sessionCreated(created);
-      this.showAsked(turn, prompt, agent && choice.name);
+      this.showAsked(turn, prompt, choice.agent && choice.name);
       this.host.sessionChanged(id);
     } finally {
       clearTimeout(sendingTimer);
@@ -212,10 +194,7 @@ export class Chat {
   async refresh(): Promise<void> {
     const { session } = this;
     if (!session || this.later) return;
-    const newest = await Promise.all([
-      requestJson<Session>(`/api/sessions/${session.id}?limit=1`),
-      this.loadNewest(session.id),
-    ]).catch((error: unknown) => {
+    const newest = await Promise.all([loadSession(session.id), this.loadNewest(session.id)]).catch((error: unknown) => {
       if (error instanceof ApiError && error.status === 404) return null;
       throw error;
     });
@@ -416,15 +395,4 @@ export class Chat {
     this.exchanges.set(id, exchange);
     return exchange;
   }
-}
-
-/** What is shown for a question on its way. */
-function sendingNode(prompt: string): HTMLElement {
-  const bubble = h("div", { class: "bubble", dir: "auto" }, h("p", null, prompt));
-  return h(
-    "article",
-    { class: "exchange sending" },
-    h("div", { class: "asked" }, bubble),
-    h("p", { class: "link-state" }, t("sending")),
-  );
 }

@@ -343,3 +343,14 @@ export class Exchange {
       .catch(showError);
   }
 }
+
+/** What is shown for a question on its way. */
+export function sendingNode(prompt: string): HTMLElement {
+  const bubble = h("div", { class: "bubble", dir: "auto" }, h("p", null, prompt));
+  return h(
+    "article",
+    { class: "exchange sending" },
+    h("div", { class: "asked" }, bubble),
+    h("p", { class: "link-state" }, t("sending")),
+  );
+}

@@ -1,7 +1,8 @@
 /** What the dialogs and other parts of the page may ask of the page as a whole. */
 
-import type { Chat, Place } from "./chat.js";
+import type { Chat } from "./chat.js";
 import type { Composer } from "./composer.js";
+import type { Place } from "./place.js";
 import type { Choice } from "./preferences.js";
 
 export interface PageContext {

@@ -44,3 +44,17 @@ export class ScrollFollow {
     this.moved(near);
   }
 }
+
+/** How far ahead of the reader something is loaded. */
+const AHEAD = "400px";
+
+/** Acts whenever a node comes near what is in sight. */
+export function whenNear(scroller: HTMLElement, node: Element, act: () => void): void {
+  const observer = new IntersectionObserver(
+    (changes) => {
+      if (changes.some((change) => change.isIntersecting)) act();
+    },
+    { root: scroller, rootMargin: AHEAD },
+  );
+  observer.observe(node);
+}

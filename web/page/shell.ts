@@ -4,11 +4,12 @@
  */
 
 import { toggled } from "../src/core/open-rule.js";
-import { ApiError, requestJson, type Session, type TurnBrief } from "./api.js";
-import { Chat, type Place } from "./chat.js";
+import { requestJson, type Session } from "./api.js";
+import { Chat } from "./chat.js";
 import { Composer } from "./composer.js";
 import { button, h, icon, say, show } from "./dom.js";
 import type { PageContext } from "./page-context.js";
+import { type Place, placeOf } from "./place.js";
 import { type Choice, changePreferences, currentPreferences } from "./preferences.js";
 import { Sessions } from "./sessions.js";
 import { tellOtherTabs } from "./tabs.js";
@@ -365,18 +366,4 @@ export class Shell implements PageContext {
     if (!this.chat.id || this.chat.id === session.id) this.go({}); // else the reader has gone elsewhere
     this.sessionChanged(session.id);
   }
-}
-
-/** The place that an address names: a session, a turn and a block in it, or a step alone; null if it is gone. */
-async function placeOf(hash: string): Promise<Place | null> {
-  const [, step, at] = /^think-(trn_[\w-]+)-(\d+)$/.exec(hash) ?? [];
-  if (step) {
-    const found = await requestJson<TurnBrief>(`/api/turns/${step}`).catch((error: unknown) => {
-      if (error instanceof ApiError && error.status === 404) return null;
-      throw error;
-    });
-    return found && { session: found.session, turn: step, block: Number(at) };
-  }
-  const [, session = "", turn = "", block] = /^(ses_[\w-]+)(?:\/(trn_[\w-]+)(?:\/(\d+))?)?/.exec(hash) ?? [];
-  return { session, turn, block: block === undefined ? null : Number(block) };
 }

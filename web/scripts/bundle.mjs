@@ -14,10 +14,12 @@ const CHUNKS = {
   "element/body": [
     "core/steps",
     "core/excerpts",
+    "element/auto-close",
+    "element/body-icons",
     "element/body-styles",
     "element/button",
+    "element/draw-options",
     "element/markdown",
-    "element/markdown-inline",
     "element/scroll-anchor",
     "element/step-list",
   ],
@@ -92,7 +94,8 @@ async function bundleAll() {
     const chunk = await bundle(entry, { names, plugins: [separateChunks(ownModules)] });
     await save(basename(entry), chunk.code);
   }
-  await build({ ...common, entryPoints: ["src/core.ts"], outfile: "dist/core.js" });
+  const { outputFiles } = await build({ ...common, entryPoints: ["src/core.ts"], write: false });
+  await save("core", outputFiles[0].text);
 }
 
 if (process.argv[1] === new URL(import.meta.url).pathname) await bundleAll();

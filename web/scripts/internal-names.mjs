@@ -7,9 +7,9 @@ const NAMES = `
   since hasAnswer until calls live thoughts unfinished stateOf openOf timeOf choices
   turn lastMessageAt emit startBlock manualBlock changes applyStatus atMs arrivedAt skew
   drawClosed waitText tokenBudget requestToggle templates drawSingle drawThought setOpen setTimer
-  anchorScroll readerPlace
-  createTree afterConnect turnFeed currentPolicy customRenderer noteChoice setPolicy customize redraw look fire markChanged drawSoon
-  nextFrame nextGrowth kept mustWait closeLater allowClosing announceState forget
+  autoClose beforeClosing closes stateChanged pauseClosing
+  createTree afterConnect turnFeed currentPolicy customRenderer noteChoice setPolicy customize redraw look markChanged drawSoon
+  nextFrame nextGrowth kept allowClosing announceState forget
   boxes leaf filled within need quote
 `
   .trim()

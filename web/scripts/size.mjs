@@ -9,14 +9,14 @@ import { bundleScript } from "./bundle.mjs";
 
 const GOAL = 10 * 1024;
 const GATES = {
-  "thinking-block.js": 14_600,
-  "body.js": 6_900,
+  "thinking-block.js": 14_650,
+  "body.js": 7_500,
   "messages.js": 500,
   "other-formats.js": 1_900,
   "portuguese.js": 950,
   "sentence.js": 600,
-  "thinking-block.global.js": 23_500,
-  "core.js": 11_800,
+  "thinking-block.global.js": 24_200,
+  "core.js": 11_950,
 };
 
 const compressedSize = (code) => gzipSync(code, { level: 9 }).length;

@@ -1,4 +1,4 @@
-// Folds the scripts that come on standard input, one JSON object per line, and writes what each comes to: the turn, its
+// Not a test itself: folds the scripts that come on standard input, one JSON object per line, and writes what each comes to: the turn, its
 // view, and the entries that were refused. The tests compare it with what Python makes of the same scripts.
 import { createInterface } from "node:readline";
 import * as core from "../dist/core.js";

@@ -1,4 +1,4 @@
-/** What the attributes of the element mean. */
+/** What the attributes and the text inside the element mean. */
 
 import type { Open, Policy } from "../core/policy.js";
 import type { BlockStatus } from "../core/state.js";
@@ -23,6 +23,12 @@ export function policySettings(element: Element, settings: Partial<Policy>): Par
   };
   for (const name in all) if (all[name] == null) delete all[name];
   return all;
+}
+
+/** The text that a page wrote inside the element, without that of its child elements. */
+export function ownText(element: Element): string {
+  const texts = Array.from(element.childNodes, (node) => (node instanceof Text ? node.data : ""));
+  return texts.join("").trim();
 }
 
 export function startedAt(element: Element): number | null {

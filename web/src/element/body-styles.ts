@@ -7,7 +7,9 @@ const CSS = `
 [open]::details-content{block-size:auto;opacity:1}
 .instant ::details-content{transition:none}
 .footer,.status,.placeholder,.actions,.code-bar{display:flex;align-items:center;gap:.25rem var(--g)}
-.footer,.footer button,.outside,.code-bar,blockquote,.placeholder,.provenance,.step-notice,.io,li::marker{color:var(--m)}
+.image{border:1px dashed;border-radius:.25rem;padding:0 .25rem;font-size:.85em;unicode-bidi:isolate}
+.status,.tokens,.waited,.step-index,.step-state{white-space:nowrap;font-variant-numeric:tabular-nums}
+.image,.footer,.footer button,.outside,.code-bar,blockquote,.placeholder,.provenance,.step-notice,.io,li::marker{color:var(--m)}
 .footer,.outside,.notice button,.code-bar,.provenance,.io{font-size:.8125rem}
 .footer>:not(:first-child,.actions,.budget)::before{content:"·"/"";margin-inline-end:var(--g)}
 .footer svg{inline-size:.875rem}

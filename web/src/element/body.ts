@@ -4,58 +4,62 @@
  */
 
 import type { ViewContext } from "../core/context.js";
-import { PANEL } from "../core/open-rule.js";
+import { type Choices, PANEL } from "../core/open-rule.js";
 import { type BodyView, bodyView } from "../core/steps.js";
 import type { PanelView } from "../core/thinking.js";
+import { AutoClose } from "./auto-close.js";
+import { bodyIcon } from "./body-icons.js";
 import { bodyStyles } from "./body-styles.js";
 import { button } from "./button.js";
-import { hide, make, mark, put, slot, spans } from "./dom.js";
-import { icon } from "./icons.js";
+import { fireEvent, hide, make, mark, put, slot, spans } from "./dom.js";
+import { type BlockElement, type CreateRenderer, type DrawOptions, drawOptions } from "./draw-options.js";
+
 import type { Panel } from "./panel.js";
 import { anchorScroll } from "./scroll-anchor.js";
-import { type DrawOptions, type StepList, stepList } from "./step-list.js";
+import { type StepList, stepList } from "./step-list.js";
 
-export { markdown, plain } from "./markdown.js";
 export { bodyView };
 
 /** A reader who is this close to the end of the text follows it. */
 const NEAR_PX = 8;
 
-/** What a person can do by a button. */
-export type Action = "copy" | "close" | "retry" | "answer-now" | "reset";
-
 export interface Body {
-  draw(context: ViewContext, view: PanelView, options: DrawOptions): void;
+  /** `drawClosed` draws closed steps as well; `renderer` is a page's own. */
+  draw(context: ViewContext, view: PanelView, drawClosed: boolean, renderer: CreateRenderer | null): void;
   /** Shows new text, where nothing but text was added. */
   grow(): void;
   /** Removes everything that was drawn. */
   clear(): void;
-  /** Prepares to close without moving what the reader looks at; false where that is impossible. */
-  anchorScroll(): (() => void) | false;
-  /** Where in the body the reader is, by focus or selection: a step's number, or PANEL outside of any; else null. */
-  readerPlace(): number | null;
+  autoClose: AutoClose;
 }
 
 /** Fills a panel with a body. */
-export function createBody({ root, details, summary, notice, content }: Panel, act: (action: Action) => unknown): Body {
+export function createBody({ root, details, summary, notice, content }: Panel, element: BlockElement): Body {
   const facts = spans("status waited tokens");
   const [status, waited, tokens] = facts;
   const budget = make("meter", "budget");
-  const actionButton = (action: Action): HTMLElement => button(action, () => act(action));
-  const retry = actionButton("retry");
-  const answerNow = actionButton("answer-now");
-  const copy = actionButton("copy");
-  const reset = actionButton("reset");
-  const close = actionButton("close");
-  const actions = make("span", "actions", slot("actions"), copy, reset, close);
+  const retry = button("retry", () => fireEvent(element, "retry"));
+  const answerNow = button("answer-now", () => fireEvent(element, "answer-now"));
+  const copy = button("copy", () => element.copy());
+  const reset = button("reset", () => {
+    summary.focus();
+    choices.clear();
+    element.choose(null, null);
+  });
+  const close = button("close", () => {
+    element.choose(null, false);
+    summary.focus();
+  });
+  const actionsNode = make("span", "actions", slot("actions"), copy, reset, close);
   const outside = make("div", "outside");
   const tree = root.getRootNode() as ShadowRoot & { getSelection?: () => Selection };
+  let choices: Choices;
   let list: StepList;
   let follows: boolean;
   let live = false;
   let lastScrollTop = 0;
 
-  details.append(make("div", "footer", ...facts, budget, actions));
+  details.append(make("div", "footer", ...facts, budget, actionsNode));
   details.after(outside);
   tree.adoptedStyleSheets.push(bodyStyles());
   content.onscroll = () => {
@@ -72,7 +76,9 @@ export function createBody({ root, details, summary, notice, content }: Panel, a
     follows = true;
   }
 
-  function draw(context: ViewContext, view: PanelView, options: DrawOptions): void {
+  function draw(context: ViewContext, view: PanelView, drawClosed: boolean, renderer: CreateRenderer | null): void {
+    const options = drawOptions(context, element, drawClosed, renderer);
+    choices = context.choices;
     drawFooter(view, options);
     live = view.status === "thinking";
     if (view.open !== "expanded" && !options.drawClosed) return;
@@ -83,7 +89,7 @@ export function createBody({ root, details, summary, notice, content }: Panel, a
   function drawFooter(view: PanelView, { words, actions: offered, waitText, tokenBudget }: DrawOptions): void {
     const { status: state, tokens: used } = view;
     put(status, state === "interrupted" ? view.label : words.say(`status.${state}`));
-    if (!status.firstElementChild) status.prepend(icon(state));
+    if (!status.firstElementChild) status.prepend(bodyIcon(state));
     put(waited, waitText);
     const ofBudget = used && tokenBudget ? words.say("tokens_of", { n: used, of: words.count(tokenBudget) }) : "";
     put(tokens, ofBudget || view.tokens_text);
@@ -102,9 +108,9 @@ export function createBody({ root, details, summary, notice, content }: Panel, a
     offer(reset, offered.includes("reset"));
     offer(close, true);
     // Nobody has to open the block to press this one.
-    const place = view.open === "expanded" ? actions : outside;
+    const place = view.open === "expanded" ? actionsNode : outside;
     if (answerNow.parentNode !== place) place.prepend(answerNow);
-    hide(outside, place === actions || answerNow.hidden);
+    hide(outside, place === actionsNode || answerNow.hidden);
   }
 
   function drawSteps({ steps }: BodyView, options: DrawOptions): void {
@@ -119,6 +125,18 @@ export function createBody({ root, details, summary, notice, content }: Panel, a
     if (live && follows && details.open) content.scrollTop = content.scrollHeight;
   }
 
+  /** Where in the body the reader is, by focus or selection. */
+  function readerPlace(): number | null {
+    // Chromium tells the shadow root what is selected in it, others tell whoever names the shadow root.
+    const own = tree.getSelection?.();
+    const range = own?.anchorNode ? own.getRangeAt(0) : document.getSelection()?.getComposedRanges?.(tree as never)[0];
+    const focused = tree.activeElement === summary ? null : tree.activeElement;
+    const place = focused ?? (!range?.collapsed && range?.startContainer);
+    if (!place || !details.contains(place)) return null;
+    const step = (place instanceof Element ? place : place.parentElement)?.closest(".step-body");
+    return step ? Number(step.closest<HTMLElement>(".step")?.dataset.block) : PANEL;
+  }
+
   return {
     clear,
     draw,
@@ -126,18 +144,6 @@ export function createBody({ root, details, summary, notice, content }: Panel, a
       list.grow();
       scrollToEnd();
     },
-    anchorScroll: () => anchorScroll(root, details.offsetHeight - summary.offsetHeight),
-    readerPlace() {
-      // Chromium tells the shadow root what is selected in it, others tell whoever names the shadow root.
-      const own = tree.getSelection?.();
-      const range = own?.anchorNode
-        ? own.getRangeAt(0)
-        : document.getSelection()?.getComposedRanges?.(tree as never)[0];
-      const focused = tree.activeElement === summary ? null : tree.activeElement;
-      const place = focused ?? (!range?.collapsed && range?.startContainer);
-      if (!place || !details.contains(place)) return null;
-      const step = (place instanceof Element ? place : place.parentElement)?.closest(".step-body");
-      return step ? Number(step.closest<HTMLElement>(".step")?.dataset.block) : PANEL;
-    },
+    autoClose: new AutoClose(readerPlace, () => anchorScroll(root, details.offsetHeight - summary.offsetHeight)),
   };
 }

@@ -71,3 +71,9 @@ export function textNodes(text: string): (ChildNode | string)[] {
 function codePointOf(character: string): string {
   return `U+${character.charCodeAt(0).toString(16).toUpperCase()}`;
 }
+
+/** Dispatches one of the element's events; false where the page cancelled it. */
+export function fireEvent(element: HTMLElement, name: string, detail: unknown = null): boolean {
+  const event = new CustomEvent(`thinking-${name}`, { detail, bubbles: true, composed: true, cancelable: true });
+  return element.dispatchEvent(event);
+}

@@ -18,19 +18,17 @@ import { blockStatus, type PanelView, panelView, waitingView } from "../core/thi
 import type { Block } from "../core/turn.js";
 import type { Formatters, Words } from "../core/words.js";
 import { setText, TurnFeed } from "../sources/turn-feed.js";
-import { applyAttribute, BLOCK_ATTRIBUTES, policySettings, startedAt } from "./attributes.js";
-import { AutoClose } from "./auto-close.js";
-import type { Action, Body } from "./body.js";
+import { applyAttribute, BLOCK_ATTRIBUTES, ownText, policySettings, startedAt } from "./attributes.js";
+import type { Body } from "./body.js";
 import { loadChoices, saveChoices } from "./choice-storage.js";
 import type { ToggledBy } from "./disclosure.js";
-import { hide, mark, slot } from "./dom.js";
+import { fireEvent, hide, mark, slot } from "./dom.js";
 import { DrawSchedule, whenIdle } from "./draw-schedule.js";
 import { headerStyles } from "./header-styles.js";
 import { Language } from "./language.js";
 import type { Renderer } from "./markdown.js";
 import { createPanel, type Panel } from "./panel.js";
 import { StatusAnnouncer } from "./status-announcer.js";
-import type { DrawOptions } from "./step-list.js";
 
 /** More text than this is not drawn ahead for the browser's own search. */
 const DRAW_AHEAD_LIMIT = 200_000;
@@ -69,7 +67,6 @@ export abstract class DrawnBlock extends HTMLElement {
   #drawClosed = false;
   #requested = new Set<string>();
   #schedule = new DrawSchedule(() => this.#drawFrame());
-  #autoClose = new AutoClose();
   #announcer = new StatusAnnouncer();
 
   /** Opens or closes a block, or all of it (null), in the person's name; null gives the choice back. */
@@ -100,7 +97,7 @@ export abstract class DrawnBlock extends HTMLElement {
   disconnectedCallback(): void {
     this.#schedule.clear();
     this.#announcer.clear();
-    this.#autoClose.pause();
+    this.#body?.autoClose.pauseClosing();
   }
 
   attributeChangedCallback(name: string, old: string | null, value: string | null): void {
@@ -148,7 +145,7 @@ export abstract class DrawnBlock extends HTMLElement {
     this.turnFeed.clock = clock;
     this.#announcer.state = "";
     this.#drawClosed = false;
-    this.#autoClose.allowClosing();
+    this.#body?.autoClose.allowClosing();
     this.#body?.clear();
     this.refresh();
   }
@@ -157,9 +154,10 @@ export abstract class DrawnBlock extends HTMLElement {
   protected noteChoice(block: number | null, open: boolean | null, by: ToggledBy): boolean {
     const key = block ?? PANEL;
     if (open === null) this.choices.delete(key);
-    else if (this.fire(block === null ? "toggle" : "step-toggle", { open, by, block })) this.choices.set(key, open);
+    else if (fireEvent(this, block === null ? "toggle" : "step-toggle", { open, by, block }))
+      this.choices.set(key, open);
     else return false;
-    if (block === null) this.#autoClose.allowClosing();
+    if (block === null) this.#body?.autoClose.allowClosing();
     const id = this.getAttribute("block-id");
     if (id) saveChoices(id, this.choices, this.currentPolicy.remember);
     this.refresh();
@@ -196,19 +194,13 @@ export abstract class DrawnBlock extends HTMLElement {
     const { turn } = this.turnFeed;
     const context = viewContext(turn, this.currentPolicy, this.#words(), this.turnFeed.now(), this.choices);
     const view = panelView(context, findSentence);
-    if (view && this.#autoClose.kept && !this.choices.has(PANEL)) view.open = "expanded";
+    if (view && this.#body?.autoClose.kept && !this.choices.has(PANEL)) view.open = "expanded";
     if (view && !view.summary && !findSentence && this.currentPolicy.header === "summary")
       this.#load("sentence", async () => {
         findSentence = (await import("../core/sentence.js")).firstSentence;
       });
     const waits = !view && this.getAttribute("status") === "pending" && !turn.blocks[0] && turn.live;
     return [context, waits ? waitingView(context) : view];
-  }
-
-  /** Dispatches one of the element's events; false where the page cancelled it. */
-  protected fire(name: string, detail: unknown = null): boolean {
-    const event = new CustomEvent(`thinking-${name}`, { detail, bubbles: true, composed: true, cancelable: true });
-    return this.dispatchEvent(event);
   }
 
   /** Something changed that may change any word. */
@@ -242,8 +234,7 @@ export abstract class DrawnBlock extends HTMLElement {
 
   /** Takes the text that a page wrote inside the element for readers without script. */
   #adoptText(): void {
-    const nodes = Array.from(this.childNodes, (node) => (node instanceof Text ? node.data : ""));
-    const text = nodes.join("").trim();
+    const text = ownText(this);
     if (!text || this.turnFeed.turn.blocks[0]) return;
     this.text = text;
     if (!this.hasAttribute("status")) applyAttribute(this.turnFeed, this, "status", "done");
@@ -309,10 +300,10 @@ export abstract class DrawnBlock extends HTMLElement {
       else this.#show(context, view);
       if (restoreScroll) restoreScroll();
       if (timed || view.status !== this.#announcer.state) panel.setTimer(this.#timerText(view));
-      if (first) this.fire("first-paint");
+      if (first) fireEvent(this, "first-paint");
       // A person's act was told before it was done.
       else if (wasOpen !== this.open && !this.choices.has(PANEL))
-        this.fire("toggle", { open: !wasOpen, by: "policy", block: null });
+        fireEvent(this, "toggle", { open: !wasOpen, by: "policy", block: null });
     }
     this.#reflect(context, view);
     this.#announcer.announceState(view, this.currentPolicy);
@@ -324,7 +315,7 @@ export abstract class DrawnBlock extends HTMLElement {
     const expanded = view.open === "expanded";
     draw(view, this.currentPolicy, this.#words());
     if (expanded || this.#drawClosed || this.hasAttribute("actions")) this.#createBody();
-    if (this.#body) this.#body.draw(context, view, this.#drawOptions(context));
+    if (this.#body) this.#body.draw(context, view, this.#drawClosed, this.customRenderer);
     else if (expanded) content.textContent = this.text;
     const lines = this.getAttribute("max-lines");
     content.style.maxBlockSize = lines ? `calc(${Number(lines)}lh + .875rem)` : "";
@@ -333,51 +324,25 @@ export abstract class DrawnBlock extends HTMLElement {
 
   /** Until the chunk of the body is loaded, the text stands there as it is. */
   #createBody(): void {
-    const act = (action: Action): unknown => this.#act(action);
-    if (bodyChunk) this.#body ??= bodyChunk.createBody(this.#panel as Panel, act);
+    if (bodyChunk) this.#body ??= bodyChunk.createBody(this.#panel as Panel, this);
     else
       this.#load("body", async () => {
         bodyChunk = await import("./body.js");
       });
   }
 
-  /** Keeps open what is about to close by itself where it must; the returned function restores the page's scroll position. */
+  /** Asks the body whether it may close now; the returned function restores the page's scroll position. */
   #beforeClosing(): (() => void) | false {
     if (!this.open || !this.#body) return false;
     const [context, view] = this.look();
     if (!view) return false;
-    const closes = view.open !== "expanded" && !this.choices.has(PANEL);
-    const place = closes || context.state !== this.#announcer.state ? this.#body.readerPlace() : null;
-    const delay = Number(this.getAttribute("auto-close-delay"));
-    const waits = closes && this.#autoClose.mustWait(delay);
-    const restoreScroll = closes && place === null && !waits && this.#body.anchorScroll();
-    // The step that the focus or a selection is in counts as opened by the person.
-    if (place !== null && place !== PANEL && !this.choices.has(place)) this.choices.set(place, true);
-    if (place !== null || (closes && !restoreScroll)) this.#autoClose.kept = true;
-    if (waits && place === null) this.#autoClose.closeLater(delay, () => this.refresh());
-    return restoreScroll;
-  }
-
-  #drawOptions({ turn, state, words }: ViewContext): DrawOptions {
-    const attribute = (name: string): string => this.getAttribute(name) ?? "";
-    const waitedMs = (turn.blocks[0]?.startedMs ?? 0) - (turn.startedMs ?? Infinity);
-    const { markdown, plain } = bodyChunk as NonNullable<typeof bodyChunk>;
-    const ownRenderer = (root: HTMLElement): Renderer =>
-      attribute("render") === "plain" ? plain(root) : markdown(root, (key) => words.say(key));
-    const actions = attribute("actions").split(" ");
-    if (this.hasAttribute("no-copy")) actions.push("no-copy");
-    if (this.choices.size) actions.push("reset");
-    return {
-      words,
-      drawClosed: this.#drawClosed && state !== "thinking",
-      actions,
-      notices: new Map(turn.notices.map(({ block, text, code }) => [block ?? PANEL, text || code])),
-      waitText: waitedMs < 1000 ? "" : words.say("waited", { duration: words.duration(waitedMs) }),
-      tokenBudget: Number(attribute("token-budget")) || 0,
-      requestToggle: (number) => (open, by) => this.choose(number, open, by),
-      renderer: this.customRenderer ?? ownRenderer,
-      templates: new Map(Array.from(this.querySelectorAll("template"), (template) => [template.slot, template])),
-    };
+    return this.#body.autoClose.beforeClosing({
+      closes: view.open !== "expanded" && !this.choices.has(PANEL),
+      stateChanged: context.state !== this.#announcer.state,
+      delay: Number(this.getAttribute("auto-close-delay")),
+      choices: this.choices,
+      refresh: () => this.refresh(),
+    });
   }
 
   /** The time beside the label: whole seconds while it runs; at rest the label says it. */
@@ -422,20 +387,6 @@ export abstract class DrawnBlock extends HTMLElement {
     this.#reflecting = true;
     mark(this, "status", to || null);
     this.#reflecting = false;
-    this.fire("status", { from, to });
-  }
-
-  #act(action: Action): unknown {
-    const { summary } = this.#panel as Panel;
-    if (action === "copy") return this.copy();
-    if (action === "close") {
-      this.choose(null, false);
-      summary.focus();
-    } else if (action === "reset") {
-      summary.focus();
-      this.choices.clear();
-      this.choose(null, null);
-    } else this.fire(action);
-    return undefined;
+    fireEvent(this, "status", { from, to });
   }
 }

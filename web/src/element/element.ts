@@ -14,6 +14,7 @@ import type { Formatters } from "../core/words.js";
 import type { ThinkingBlock, ThinkingStep } from "../sources/records.js";
 import type { Source } from "../sources/source.js";
 import type { ToggledBy } from "./disclosure.js";
+import { fireEvent } from "./dom.js";
 import { DrawnBlock } from "./drawn-block.js";
 import { turnMarkdown } from "./export-markdown.js";
 import type { Renderer } from "./markdown.js";
@@ -266,7 +267,7 @@ export class ThinkingBlockElement extends DrawnBlock {
   /** Copies the thoughts as they were written. */
   async copy(): Promise<void> {
     const { text } = this;
-    if (this.fire("copy", { text })) await navigator.clipboard.writeText(text);
+    if (fireEvent(this, "copy", { text })) await navigator.clipboard.writeText(text);
   }
 
   /** The answer as markdown; with its thinking before it, folded, if `thinking` is set. */

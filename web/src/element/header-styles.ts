@@ -17,8 +17,8 @@ summary{display:flex;align-items:center;gap:.25rem var(--g);min-block-size:2.5re
 svg{inline-size:var(--thinking-icon-size,1rem);flex:none;fill:none;stroke:currentColor;stroke-width:1.4;stroke-linecap:round;stroke-linejoin:round}
 .icon,.chevron{display:grid;place-items:center;min-inline-size:1.25rem}
 .label{font-weight:550;color:var(--c)}
-.label,.timer,.meta,.preview,.badge,.status,.tokens,.waited,.step-index,.step-state{white-space:nowrap;font-variant-numeric:tabular-nums}
-summary,.bidi,.image,.marker,.notice{color:var(--m)}
+.label,.timer,.meta,.preview,.badge{white-space:nowrap;font-variant-numeric:tabular-nums}
+summary,.bidi,.marker,.notice{color:var(--m)}
 .badge,.marker{font-size:.8125rem}
 .meta::before{content:"·"/"";margin-inline-end:var(--g)}
 [data-header=auto]:not([data-open=peek]) .summary>.preview::before{content:"— "/""}
@@ -40,7 +40,7 @@ summary,.bidi,.image,.marker,.notice{color:var(--m)}
 .body,.notice{border-block-start:var(--l)}
 .body{max-block-size:var(--thinking-max-block-size,20rem);overflow:auto;overscroll-behavior:contain;overflow-anchor:none;padding:.375rem .75rem .5rem;scrollbar-width:thin}
 p,.body{white-space:pre-wrap;overflow-wrap:anywhere;unicode-bidi:plaintext}
-.bidi,.image{border:1px dashed;border-radius:.25rem;padding:0 .25rem;font-size:.85em;unicode-bidi:isolate}
+.bidi{border:1px dashed;border-radius:.25rem;padding:0 .25rem;font-size:.85em;unicode-bidi:isolate}
 .marker,.notice{margin:0;padding:.5rem .75rem}
 .sr{position:absolute;inline-size:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
 @media (max-width:30rem){[data-header=auto] .summary,[data-header=summary] .summary{flex-wrap:wrap}[data-header=auto] .summary>.preview{order:2;flex-basis:100%;padding-inline-start:var(--i)}[data-header=auto][data-header] .summary>.preview::before{content:none}[data-header=auto] .summary>.badge{order:1;margin-inline-start:var(--i)}[data-header=summary] .summary>.preview{flex-basis:calc(100% - 5rem)}[data-header=summary] .summary>.chevron{order:-1}[data-header=summary] .summary>.label{margin-inline-start:var(--i)}.root:is([data-status=error],[data-status=interrupted]) .summary>.meta,.step .meta,.step:not([data-kind=tool_call])>*>summary>.preview{display:none}}

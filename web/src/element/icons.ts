@@ -7,21 +7,22 @@ const PATHS = {
   chevron: "m6 3.5 4.5 4.5L6 12.5",
   tool_call:
     "M10.2 2.4a3.4 3.4 0 0 0-3.5 4.5L2.3 11.3a1.5 1.5 0 0 0 2.1 2.1l4.5-4.4a3.4 3.4 0 0 0 4.5-4.4L11.3 6.7 9.1 4.5Z",
-  assistant_call: "M8 2v2M3.5 4h9v7.5h-9ZM6 7.2v1M10 7.2v1M5.5 14h5",
   error: "M8 2.5 14 13H2ZM8 6.5v3M8 11.3h.01",
   interrupted: "M4 4h8v8H4Z",
-  done: "m3.5 8.5 3 3 6-7",
-  lock: "M4 7.5h8v6H4ZM5.8 7.5v-2a2.2 2.2 0 0 1 4.4 0v2",
 };
 
 /** The icon of a kind or a status; for `thinking`, and for whatever has none, it is the breathing dot. */
 export function icon(name: string): ChildNode {
-  if (!Object.hasOwn(PATHS, name)) return dot();
-  const svg = shape("svg");
-  const path = shape("path");
+  return Object.hasOwn(PATHS, name) ? drawIcon(PATHS[name as keyof typeof PATHS]) : dot();
+}
+
+/** A line icon with this path. */
+export function drawIcon(shape: string): ChildNode {
+  const svg = svgElement("svg");
+  const path = svgElement("path");
   mark(svg, "viewBox", "0 0 16 16");
   mark(svg, "aria-hidden", "true");
-  mark(path, "d", PATHS[name as keyof typeof PATHS]);
+  mark(path, "d", shape);
   svg.append(path);
   return svg;
 }
@@ -37,6 +38,6 @@ function dot(): HTMLElement {
   return node;
 }
 
-function shape(tag: string): Element {
+function svgElement(tag: string): Element {
   return document.createElementNS("http://www.w3.org/2000/svg", tag);
 }

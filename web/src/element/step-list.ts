@@ -10,32 +10,15 @@ import { preview } from "../core/preview.js";
 import type { StepView } from "../core/steps.js";
 import type { Block } from "../core/turn.js";
 import type { Words } from "../core/words.js";
-import { disclosure, type RequestToggle } from "./disclosure.js";
+import { bodyIcon } from "./body-icons.js";
+import { disclosure } from "./disclosure.js";
 import { hide, make, mark, put, spans, textNodes } from "./dom.js";
-import { icon } from "./icons.js";
+import type { DrawOptions } from "./draw-options.js";
+
 import type { Renderer } from "./markdown.js";
 
 /** Characters of a call's arguments that its step shows. */
 const ARGUMENTS_LIMIT = 4000;
-
-/** What drawing needs from the element. */
-export interface DrawOptions {
-  words: Words;
-  /** Whether to draw closed steps as well. */
-  drawClosed: boolean;
-  /** What was noticed about a step, by its number. */
-  notices: Map<number, string>;
-  /** What the footer offers, or `no-copy`. */
-  actions: string[];
-  /** How long it took until the first thought, in words. */
-  waitText: string;
-  /** How many tokens it may take; 0 where nobody says. */
-  tokenBudget: number;
-  requestToggle(number: number): RequestToggle;
-  renderer(root: HTMLElement): Renderer;
-  /** What a page adds to every step of a kind. */
-  templates: Map<string, HTMLTemplateElement>;
-}
 
 /** A list of steps whose nodes are reused from one drawing to the next. */
 export interface StepList {
@@ -105,7 +88,7 @@ function stepNode(number: number, options: DrawOptions): StepNode {
     mark(item, "data-kind", kind);
     mark(item, "data-status", status);
     mark(item, "data-open", open);
-    if (drawnIcon !== iconName) sign.replaceChildren(icon(iconName));
+    if (drawnIcon !== iconName) sign.replaceChildren(bodyIcon(iconName));
     drawnIcon = iconName;
     const added = extra.firstChild ? null : options.templates.get(`step-${kind}`)?.content.cloneNode(true);
     if (added) extra.append(added);
@@ -136,7 +119,7 @@ function stepNode(number: number, options: DrawOptions): StepNode {
     const { source, thought } = step;
     if (source.blank && source.seals[0]) {
       const { text } = step;
-      if (content.textContent !== text) content.replaceChildren(make("p", "placeholder", icon("lock"), text));
+      if (content.textContent !== text) content.replaceChildren(make("p", "placeholder", bodyIcon("lock"), text));
       renderer = null;
       return content;
     }

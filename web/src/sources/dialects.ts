@@ -6,7 +6,6 @@
  */
 
 import type { Event, Finish, Kind } from "../core/events.js";
-import type { Block } from "../core/turn.js";
 import type { FeedTarget } from "./turn-feed.js";
 
 /** A message of another dialect; every field may be missing. */
@@ -85,13 +84,13 @@ class DialectReader {
     const key = `tool_call ${String(message.toolCallId)}`;
     const block = this.#numbers.get(key);
     if (block === undefined) return;
-    const { approval } = this.#target.turn.blocks[block] as Block;
+    const approval = this.#target.turn.blocks[block]?.approval;
     if (type === "tool-approval-request") {
       this.#end(key, message);
       if (!approval) this.#emit({ type: "approval.asked", block }, message);
     } else if (type === "tool-output-denied") {
       if (approval === "asked") this.#emit({ type: "approval.settled", block, granted: false }, message);
-    } else if (type.endsWith("RESULT") || type === "tool-result" || type === "tool-output-available") {
+    } else if (type === "TOOL_CALL_RESULT" || type === "tool-output-available") {
       this.#emit({ type: "tool.finished", block, result: textOf(message.content ?? message.output) }, message);
     } else if (type.endsWith("error")) {
       this.#end(key, message);

@@ -169,9 +169,7 @@ def _agent_names(conn: Connection, call: Call, wanted: set[str]) -> dict[str, st
     return names
 
 
-def message_body(
-    message: Message, row: TurnRow, agent_name: str, *, entries: bool = False
-) -> MessageBody:
+def message_body(message: Message, row: TurnRow, agent_name: str, *, entries: bool = False) -> MessageBody:
     """A message as it is told; what was thought is in a field of its own (R053)."""
     return MessageBody(
         turn=row.id,
