@@ -21,10 +21,10 @@ EVENTS: tuple[type[Any], ...] = get_args(canon.Event)
 
 TEXTS = ["Hm. ", "\n", " ", "", "**Plan**\n\n", "漢字", "👩‍💻", "{}", "\r\n", "word", "It is 42."]
 CODES = ["cut_off", "overloaded", "repeating", "pause_turn", "stop", ""]
-_ENDS = (canon.TurnEnded, canon.TurnFailed)
+_ENDS: list[type[Any]] = [canon.TurnEnded, canon.TurnFailed]
 _COMMON = [canon.BlockStarted, canon.BlockGrew, canon.BlockGrew, canon.BlockEnded, canon.ToolFinished]
 """Most of what happens in a turn; without more of it, little is said in a random one."""
-_MIDDLE = [*_COMMON * 2, *(kind for kind in EVENTS if kind not in _ENDS)]
+_MIDDLE: list[type[Any]] = [*_COMMON * 2, *(kind for kind in EVENTS if kind not in _ENDS)]
 
 Script = list[tuple[int, Event]]
 """Events in their order, each with its moment."""
@@ -67,7 +67,7 @@ def _next_event(random: Random, turn: Turn, *, ending: bool) -> Event:
     running = [block.number for block in turn.blocks if block.status == "running"]
     if ending and running:
         return canon.BlockEnded(running[-1], random.choice([True, False]))
-    kind = random.choice(_ENDS if ending else _MIDDLE)
+    kind: type[Any] = random.choice(_ENDS if ending else _MIDDLE)
     hints = get_type_hints(kind)
     fields = msgspec.structs.fields(kind)
     values = {field.name: _value(random, kind, field.name, hints[field.name], turn) for field in fields}

@@ -220,7 +220,7 @@ TURN_FIELDS = {
     "endedMs": "ended_ms",
 }
 REPLY_FIELDS = ("finish", "said", "dialect", "model", "provider", "prefix", "parent", "until", "calls")
-REPLY_DEFAULTS = {"finish": "unknown", "parent": None, "until": 0, "calls": []}
+REPLY_DEFAULTS: dict[str, Any] = {"finish": "unknown", "parent": None, "until": 0, "calls": []}
 
 
 def _turn_facts(turn: dict[str, Any]) -> dict[str, Any]:

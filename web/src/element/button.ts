@@ -6,6 +6,12 @@ import { make } from "./dom.js";
 export function button(part: string, act: () => unknown): HTMLButtonElement {
   const node = make("button", part);
   node.type = "button";
-  node.onclick = () => void (act() as Promise<unknown> | undefined)?.catch(() => undefined);
+  node.onclick = async () => {
+    try {
+      await act();
+    } catch {
+      // The clipboard refused.
+    }
+  };
   return node;
 }
