@@ -12,7 +12,7 @@ NPM := $(shell command -v npm)
 NPM_CI = npm ci --silent --no-audit --no-fund
 
 .DEFAULT_GOAL := help
-.PHONY: help run page element test lint format docs bench behaviour lock release clean
+.PHONY: help run page element test lint format core docs bench behaviour lock release clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,6 +28,7 @@ element: $(ELEMENT) ## build the <thinking-block> element, its types and its man
 # The tests start many programs: whatever the shell says, these are compiled only once.
 test: export PYTHONDONTWRITEBYTECODE :=
 test: lint element page .chromium ## lint, then run all tests with the coverage of the core
+	cd web && npm test --silent
 	$(BIN)/pytest --cov --cov-report=term --hypothesis-profile=ci $(PYTEST_ARGS)
 
 lint: .venv/.dev web/node_modules/.all ## check style, types and the direction of imports
@@ -37,9 +38,13 @@ lint: .venv/.dev web/node_modules/.all ## check style, types and the direction o
 	$(BIN)/lint-imports --no-logo
 	cd web && npm run --silent check
 
-format: .venv/.dev ## put style in order
+format: .venv/.dev web/node_modules/.all ## format the code
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
+	cd web && npm run --silent format
+
+core: .venv/.dev ## write the parts of web/src/core that repeat what Python defines
+	$(BIN)/python -m tests.web.generate_core
 
 bench: .venv-bench/.bench $(if $(NPM),element page benchmarks/web/dist/.ready) ## measure speed, beside peers
 	.venv-bench/bin/python -m benchmarks
