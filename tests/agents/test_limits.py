@@ -35,8 +35,8 @@ from thinkaloud.transcript import Reply as Spent
 def limit_message(*, name: str, limit: str, what: str) -> str:
     number, unit = limit.split(" ", 1)
     return (
-        f"{name} was stopped by its limit on {unit}, {number} (limits.{what}). What was said until then "
-        "stands; raise the limit to let it go further."
+        f"{name} was stopped by its limit on {unit}, {number} (limits.{what}). The answer so far is kept. "
+        "Raise the limit to let it continue."
     )
 
 

@@ -6,18 +6,25 @@ import sys
 from pathlib import Path
 
 from tests.gateway.gateway_process import GatewayProcess
+from tests.patience import PATIENCE_S
 
 ROOT = Path(__file__).parents[2]
 
 
-def test_the_example_loses_its_connection_and_nothing_else(tmp_path: Path) -> None:
+def test_resume_a_stream_example(tmp_path: Path) -> None:
     async def run_example() -> str:
         gateway = GatewayProcess(tmp_path / "home", "http://127.0.0.1:9")
         await gateway.start()
         try:
             command = [sys.executable, "-W", "error", "examples/resume_a_stream.py", gateway.url]
             ran = await asyncio.to_thread(
-                subprocess.run, command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
+                subprocess.run,
+                command,
+                cwd=ROOT,
+                capture_output=True,
+                text=True,
+                timeout=PATIENCE_S,
+                check=False,
             )
         finally:
             await gateway.stop()

@@ -46,7 +46,7 @@ def conversation(destination: Route) -> Conversation:
 
 
 def json_body(destination: Route, thinking: ThinkingParameters, choice: str = "auto") -> Any:
-    options = BuildOptions(ask=thinking, max_tokens=4096, tool_choice=choice)
+    options = BuildOptions(thinking=thinking, max_tokens=4096, tool_choice=choice)
     return json.loads(
         build_request(destination, build(conversation(destination), destination, options).request).body
     )

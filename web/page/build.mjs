@@ -53,9 +53,7 @@ walk(names.early);
 const zipped = async (name) => gzipSync(await readFile(join(out, name)), { level: 9 }).length;
 let size = 0;
 for (const name of first) size += await zipped(name);
-for (const name of (await readdir(out)).sort())
-  console.log(`${String(await zipped(name)).padStart(7)}  ${first.has(name) ? "*" : " "} ${name}`);
-console.log(`first load: ${size} bytes of script, gzip; at most ${MOST_FIRST_LOAD}`);
+console.log(`Built the page: ${size} bytes of script on first load (gzip), at most ${MOST_FIRST_LOAD}`);
 if (size > MOST_FIRST_LOAD) process.exit(1);
 
 async function licenses(packages) {

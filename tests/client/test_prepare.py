@@ -1,4 +1,4 @@
-"""From a prompt and a model's name to an answer: settings, routes, notes, notices and stamps."""
+"""Prepare and ask: thinking settings, routes, notes, notices and stamps."""
 
 import asyncio
 import time
@@ -32,7 +32,7 @@ MODEL = "deepseek/deepseek-v4-pro"
 
 
 def any_key(provider: Provider) -> bool:
-    """Everybody has a key."""
+    """Claim that every provider has a key."""
     return True
 
 
@@ -54,7 +54,7 @@ def key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "meant"),
+    ("thinking", "setting"),
     [
         (None, ThinkingSetting()),
         ("", ThinkingSetting()),
@@ -63,16 +63,16 @@ def key(monkeypatch: pytest.MonkeyPatch) -> None:
         ("4096", ThinkingSetting(budget_tokens=4096)),
     ],
 )
-def test_what_a_person_writes_is_a_setting(said: str | int | None, meant: ThinkingSetting) -> None:
-    assert parse_thinking(said) == meant
+def test_parse_thinking(thinking: str | int | None, setting: ThinkingSetting) -> None:
+    assert parse_thinking(thinking) == setting
 
 
-@pytest.mark.parametrize("said", ["lots", "High", "-5", "4k", "4.5"])
-def test_what_is_no_way_to_think_is_refused(said: str) -> None:
+@pytest.mark.parametrize("thinking", ["lots", "High", "-5", "4k", "4.5"])
+def test_an_invalid_thinking_level_is_refused(thinking: str) -> None:
     with pytest.raises(
         Refused, match=r"Invalid thinking level: .*\. Use one of off, low, medium, high, max, or"
     ):
-        parse_thinking(said)
+        parse_thinking(thinking)
 
 
 @pytest.mark.parametrize(
@@ -88,23 +88,23 @@ def test_what_is_no_way_to_think_is_refused(said: str) -> None:
         ("deepseek-r1", "low", "deepseek", "deepseek-reasoner", 1),
     ],
 )
-def test_a_request_is_prepared(
+def test_prepare_chooses_a_route_and_notes(
     model: str, thinking: str | int, provider: str, model_id: str, notes: int
 ) -> None:
-    """R034-R036 R038: where to, and what could not be honoured."""
+    """R034-R036 R038: the route, and the settings that could not be honoured."""
     prepared = prepare(QUESTION, model=model, thinking=thinking, have_key=any_key)
     assert (prepared.route.provider.name, prepared.route.model_id) == (provider, model_id)
     assert len(prepared.notes) == notes, prepared.notes
     assert prepared.request.messages == (UserMessage(QUESTION),)
 
 
-def test_the_suffix_asks_for_thinking_as_a_setting_does() -> None:
+def test_the_thinking_suffix_turns_thinking_on() -> None:
     prepared = prepare(QUESTION, model="claude-3.7-sonnet:thinking", have_key=any_key)
     assert prepared.request.thinking.budget_tokens == 8192
 
 
-def test_thinking_that_cannot_be_had_is_refused_or_noted() -> None:
-    """R046: by the caller's own wish only."""
+def test_unavailable_thinking_is_refused_or_noted() -> None:
+    """R046: a request without thinking is sent only if the caller allows it."""
     with pytest.raises(ThinkingNotOffered):
         prepare(QUESTION, model="gpt-4o", thinking="low", have_key=any_key)
     warned = prepare(
@@ -114,7 +114,7 @@ def test_thinking_that_cannot_be_had_is_refused_or_noted() -> None:
         options=Options(on_thinking_unavailable="warn"),
         have_key=any_key,
     )
-    assert "gpt-4o does not think" in warned.notes[0]
+    assert "gpt-4o does not support thinking" in warned.notes[0]
 
 
 def test_options_reach_the_request() -> None:
@@ -133,7 +133,7 @@ def test_options_reach_the_request() -> None:
     assert request.messages == (UserMessage(QUESTION, (image,)),)
 
 
-def test_a_conversation_brings_its_own_system_and_tools() -> None:
+def test_a_conversation_has_its_own_system_and_tools() -> None:
     conversation = Conversation(
         (UserMessage("One"), UserMessage("Two")), "Be brief.", (ToolDefinition("get_weather"),)
     )
@@ -141,7 +141,7 @@ def test_a_conversation_brings_its_own_system_and_tools() -> None:
     assert (request.system, request.tools) == ("Be brief.", conversation.tools)
 
 
-def test_whether_there_is_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_has_key(monkeypatch: pytest.MonkeyPatch) -> None:
     providers = prepare("", model="vllm/x").route.provider, prepare("", model=MODEL).route.provider
     monkeypatch.delenv("DEEPSEEK_API_KEY", raising=False)
     assert [has_key(provider) for provider in providers] == [True, False]
@@ -150,8 +150,8 @@ def test_whether_there_is_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("key")
-def test_notices_follow_the_start_and_places_go_on() -> None:
-    """What could not be honoured is told first, and no place is taken twice."""
+def test_notices_follow_the_start_and_sequence_numbers_continue() -> None:
+    """Notices come right after the start, and no sequence number is used twice."""
 
     async def read_entries() -> list[Entry]:
         async with run_simulated() as (_, options):
@@ -170,7 +170,7 @@ def test_notices_follow_the_start_and_places_go_on() -> None:
 
 
 @pytest.mark.usefixtures("key")
-def test_an_answer_is_a_turn_with_true_times() -> None:
+def test_ask_returns_a_turn_with_the_times_of_arrival() -> None:
     async def read_turn() -> Any:
         async with run_simulated([{"thinking": "a b c d e", "text": "51", "delay_ms": 60}]) as (_, options):
             return await ask(QUESTION, model=MODEL, options=options)
@@ -186,7 +186,7 @@ def test_an_answer_is_a_turn_with_true_times() -> None:
 
 @pytest.mark.usefixtures("key")
 @pytest.mark.parametrize("whole", [True, False])
-def test_r048_streamed_and_whole_tell_the_same(whole: bool) -> None:
+def test_r048_streamed_and_whole_responses_are_equal(whole: bool) -> None:
     """R048: the same thought either way."""
 
     async def read_events() -> list[Event]:
@@ -202,7 +202,7 @@ def test_without_a_key_nothing_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
 
     async def refused() -> list[Any]:
         async with run_simulated() as (server, options):
-            with pytest.raises(KeyMissing, match="env:DEEPSEEK_API_KEY leads to nothing"):
+            with pytest.raises(KeyMissing, match="Set DEEPSEEK_API_KEY"):
                 await ask(QUESTION, model=MODEL, options=options)
             return server.requests
 
@@ -210,7 +210,7 @@ def test_without_a_key_nothing_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("key")
-def test_a_client_of_ones_own_is_used_and_stays_open() -> None:
+def test_a_client_passed_by_the_caller_stays_open() -> None:
     async def ask_once() -> tuple[bool, str]:
         shell = ClientEnvironment(environ={"DEEPSEEK_API_KEY": "mine"})
         async with run_simulator("deepseek", script=SCRIPT) as server, Client(environment=shell) as client:

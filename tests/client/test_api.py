@@ -1,4 +1,4 @@
-"""Asking: bytes become events, entries and turns; one connection serves many requests."""
+"""Asking a model: bytes become events, entries and turns; one connection serves many requests."""
 
 import asyncio
 from contextlib import aclosing
@@ -42,7 +42,7 @@ def summary(turn: Turn) -> tuple[str, str, Ending | None]:
 SUMMARY = ("Two and two → ?", "Four.", Ending.ANSWERED)
 
 
-def test_a_stream_is_told_as_events() -> None:
+def test_stream_yields_events() -> None:
     async def scenario() -> list[Event]:
         async with serve_upstream(send_story) as upstream, make_client() as http_client:
             return [
@@ -56,7 +56,7 @@ def test_a_stream_is_told_as_events() -> None:
     assert summary(fold(events)) == SUMMARY
 
 
-def test_a_whole_response_takes_the_same_way() -> None:
+def test_a_whole_response_gives_the_same_events() -> None:
     async def whole(request: UpstreamRequest) -> None:
         await request.send(http_response("200 OK", WHOLE, Content_Type="application/json"))
 
@@ -81,7 +81,7 @@ def test_deltas_that_arrive_together_are_one_event() -> None:
     assert [event.text for event in run(scenario()) if isinstance(event, BlockGrew)] == list(SUMMARY[:2])
 
 
-def test_a_turn_starts_when_its_request_went_out() -> None:
+def test_a_turn_starts_when_its_request_was_sent() -> None:
     async def slow(request: UpstreamRequest) -> None:
         await asyncio.sleep(0.2)
         await request.send(STREAM, *STORY)
@@ -99,7 +99,7 @@ def test_a_turn_starts_when_its_request_went_out() -> None:
     assert {entry.at_ms for entry in stamped_entries[1:]} == {10_000}
 
 
-def test_the_clock_is_near_the_time_of_day_and_never_goes_back() -> None:
+def test_monotonic_clock_is_near_the_time_of_day_and_never_goes_back() -> None:
     now_ms = monotonic_clock()
     first, second = now_ms(), now_ms()
     assert 1_600_000_000_000 < first <= second
@@ -120,7 +120,7 @@ def test_a_connection_is_kept_for_the_next_request() -> None:
     assert run(scenario()) == [1, 1, 1]
 
 
-def test_a_turn_that_is_over_is_not_held_up_by_a_connection_that_is_not() -> None:
+def test_an_ended_turn_does_not_wait_for_its_connection() -> None:
     async def no_end(request: UpstreamRequest) -> None:
         await request.send(CHUNKED, *map(http_chunk, STORY))
         await request.wait_closed()
@@ -143,7 +143,7 @@ def test_a_turn_that_is_over_is_not_held_up_by_a_connection_that_is_not() -> Non
         (AuthScheme.NONE, None),
     ],
 )
-def test_the_key_goes_into_the_header_that_the_row_names(auth: AuthScheme, shown: str | None) -> None:
+def test_the_key_is_sent_in_the_header_of_the_auth_scheme(auth: AuthScheme, shown: str | None) -> None:
     async def scenario() -> str:
         async with serve_upstream(send_story) as upstream, make_client() as http_client:
             await http_client.read_all(upstream.provider(auth=auth), write_request(upstream.route(), REQUEST))
@@ -157,7 +157,7 @@ def test_the_key_goes_into_the_header_that_the_row_names(auth: AuthScheme, shown
     assert "cookie" not in head
 
 
-def test_what_is_at_a_path_can_be_fetched() -> None:
+def test_fetch_returns_what_is_at_a_path() -> None:
     async def models(request: UpstreamRequest) -> None:
         await request.send(
             http_response("200 OK", b'{"data":[]}', Content_Type="application/json", Set_Cookie="a=b")
@@ -174,8 +174,8 @@ def test_what_is_at_a_path_can_be_fetched() -> None:
     assert "ookie" not in head
 
 
-def test_scripts_wait_in_an_ordinary_loop() -> None:
-    """The server needs a loop of its own, so it runs in a thread here."""
+def test_ask_sync_and_stream_sync() -> None:
+    """The server runs in a thread, because it needs its own event loop."""
     with asyncio.Runner() as runner:
         serve = serve_upstream(send_story)
         upstream = runner.run(serve.__aenter__())
@@ -199,7 +199,7 @@ def test_scripts_wait_in_an_ordinary_loop() -> None:
     assert isinstance(first, TurnStarted)
 
 
-def test_scripts_are_told_when_a_loop_is_running() -> None:
+def test_sync_functions_refuse_a_running_event_loop() -> None:
     async def scenario() -> None:
         async with serve_upstream(send_story) as upstream:
             with pytest.raises(Refused, match="await ask"):
@@ -216,7 +216,7 @@ def test_a_client_is_opened_once_and_before_it_sends() -> None:
             with pytest.raises(Refused, match="not open"):
                 await make_client().read_all(upstream.provider(), write_request(upstream.route(), REQUEST))
             async with make_client() as http_client:
-                with pytest.raises(Refused, match="open already"):
+                with pytest.raises(Refused, match="already open"):
                     await http_client.__aenter__()
 
     run(scenario())
