@@ -92,7 +92,7 @@ def test_read_continues_after_a_failed_file(tmp_path: Path, capsys: Output) -> N
     assert out == "17 × 3 − 9 = 42\n"
     refused, missing, *_ = err.splitlines()
     assert refused.startswith(f"thinkaloud: {prose}: This is not a model's response")
-    assert "it begins with 'Dear diary,'" in refused
+    assert "it starts with 'Dear diary,'" in refused
     assert "No such file" in missing
 
 
