@@ -1,6 +1,6 @@
-"""Which tests prove which number of docs/behaviour.md.
+"""Finds which tests prove which number of docs/behaviour.md.
 
-`python -m tests.behaviour` says whether the page's last column is up to date; `--write` brings it up to date.
+`python -m tests.behaviour` checks the page's last column; `--write` updates it.
 """
 
 import ast
@@ -17,6 +17,7 @@ PAGE = ROOT / "docs" / "behaviour.md"
 ROW = re.compile(r"^\| (?P<number>[RT]\d+) \| (?P<says>.+?) \| (?P<state>.+?) \|.*\|$", re.MULTILINE)
 NUMBER = re.compile(r"\b(?:R\d{3}|T[1-9])\b")
 NUMBER_RANGE = re.compile(r"\bR(\d{3}) ?[-–] ?R(\d{3})\b")
+LEADING_NUMBERS = re.compile(r"(?:Proves )?(?:(?:R\d{3}|T[1-9])(?:,? and |, | ?[-–] ?|; | )?)+")
 NUMBER_IN_NAME = re.compile(r"_(r\d{3}|t[1-9])(?=_|$)", re.IGNORECASE)
 
 
@@ -38,39 +39,74 @@ def numbers_in(docstring: str) -> set[str]:
     return {*NUMBER.findall(docstring), *(f"R{number:03}" for run in runs for number in run)}
 
 
-def named_by_tests(root: Path) -> Iterator[tuple[str, str]]:
-    """A number, and a link to a test that names it."""
+class Link(NamedTuple):
+    """A test or a story, and whether it fails when the promise breaks."""
+
+    number: str
+    text: str
+    proof: bool
+
+
+def links_from_tests(root: Path) -> Iterator[Link]:
+    """Yield the numbers that tests name.
+
+    A number in a test's name, or at the beginning of its docstring, is what the test proves. Elsewhere in a
+    docstring it is only mentioned, and so is every number of a test that needs recordings from outside.
+    """
     for path in sorted((root / "tests").rglob("test_*.py")):
         place = path.relative_to(root).as_posix()
+        needs_shared = path.name.startswith("test_shared_")
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_"):
-                named = {number.upper() for number in NUMBER_IN_NAME.findall(node.name)}
-                for number in named | numbers_in(ast.get_docstring(node) or ""):
-                    yield number, f"[{path.name}::{node.name}](../{place})"
+            if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or not node.name.startswith(
+                "test_"
+            ):
+                continue
+            docstring = ast.get_docstring(node) or ""
+            leading = LEADING_NUMBERS.match(docstring)
+            proved = {number.upper() for number in NUMBER_IN_NAME.findall(node.name)}
+            proved |= numbers_in(leading[0]) if leading else set()
+            for number in proved | numbers_in(docstring):
+                text = f"[{path.name}::{node.name}](../{place})"
+                yield Link(number, text, number in proved and not needs_shared)
 
 
-def named_by_stories(root: Path) -> Iterator[tuple[str, str]]:
-    """A number, and a link to a story that plays it on every surface."""
+def links_from_stories(root: Path) -> Iterator[Link]:
+    """Yield the numbers that stories prove on every surface."""
     for path in sorted((root / "stories").rglob("*.json")):
         story = json.loads(path.read_text("utf-8"))
         place = path.relative_to(root).as_posix()
         for number in story.get("proves", []) if isinstance(story, dict) else []:
-            yield number, f"[{place}](../{place})"
+            yield Link(number, f"[{place}](../{place})", proof=True)
 
 
-def proofs(root: Path = ROOT) -> dict[str, list[str]]:
-    """Each number that is named anywhere, with links to all that name it."""
-    links_by_number: dict[str, set[str]] = {}
-    for number, link in (*named_by_tests(root), *named_by_stories(root)):
-        links_by_number.setdefault(number, set()).add(link)
-    return {number: sorted(links) for number, links in sorted(links_by_number.items())}
+class Evidence(NamedTuple):
+    """Links to what proves a number, and to what only mentions it."""
+
+    proofs: list[str]
+    mentions: list[str]
+
+    def cell(self) -> str:
+        """Return the text of the page's last column."""
+        proofs, mentions = ", ".join(self.proofs), ", ".join(self.mentions)
+        return "; ".join(filter(None, (proofs, mentions and f"mentioned in {mentions}")))
 
 
-def fill_page(page: str, proof_links: dict[str, list[str]]) -> str:
-    """The page with its last column written anew."""
+def evidence(root: Path = ROOT) -> dict[str, Evidence]:
+    """Return the evidence for each number that is named anywhere."""
+    links = sorted({*links_from_tests(root), *links_from_stories(root)})
+    found: dict[str, Evidence] = {}
+    for link in links:
+        row = found.setdefault(link.number, Evidence([], []))
+        (row.proofs if link.proof else row.mentions).append(link.text)
+    return found
+
+
+def fill_page(page: str, evidence_by_number: dict[str, Evidence]) -> str:
+    """Return the page with its last column written anew."""
 
     def row(match: re.Match[str]) -> str:
-        tests = ", ".join(proof_links.get(match["number"], []))
+        evidence = evidence_by_number.get(match["number"])
+        tests = evidence.cell() if evidence else ""
         return f"| {match['number']} | {match['says']} | {match['state']} | {tests}{' ' if tests else ''}|"
 
     return ROW.sub(row, page)
@@ -78,7 +114,7 @@ def fill_page(page: str, proof_links: dict[str, list[str]]) -> str:
 
 def main() -> int:
     page = PAGE.read_text("utf-8")
-    now = fill_page(page, proofs())
+    now = fill_page(page, evidence())
     if now == page:
         print("docs/behaviour.md is up to date")
         return 0
@@ -86,7 +122,7 @@ def main() -> int:
         print("docs/behaviour.md is out of date: run `make behaviour`")
         return 1
     PAGE.write_text(now, "utf-8")
-    print("docs/behaviour.md was brought up to date")
+    print("docs/behaviour.md was updated")
     return 0
 
 

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from tests.behaviour import PAGE, fill_page, numbers_in, proofs, rows
+from tests.behaviour import PAGE, Evidence, evidence, fill_page, numbers_in, rows
 
 TEXT = PAGE.read_text("utf-8")
 ROWS = rows(TEXT)
@@ -21,48 +21,59 @@ def test_every_state_names_known_rooms() -> None:
 
 
 def test_what_is_done_is_proved() -> None:
-    proved = proofs()
-    unproved = [row.number for row in ROWS if row.state.startswith("done") and row.number not in proved]
-    assert not unproved, f"called done, and no test or story names it: {', '.join(unproved)}"
+    known = evidence()
+    unproved = [
+        row.number
+        for row in ROWS
+        if row.state.startswith("done") and not known.get(row.number, Evidence([], [])).proofs
+    ]
+    assert not unproved, f"called done, and no test or story proves it: {', '.join(unproved)}"
 
 
 def test_tests_name_only_numbers_of_the_page() -> None:
-    strangers = {number: links for number, links in proofs().items() if number not in EXPECTED}
-    assert not strangers
+    unknown = {number: links for number, links in evidence().items() if number not in EXPECTED}
+    assert not unknown
 
 
 def test_the_page_is_up_to_date() -> None:
-    assert fill_page(TEXT, proofs()) == TEXT, "run `make behaviour`"
+    assert fill_page(TEXT, evidence()) == TEXT, "run `make behaviour`"
 
 
-def test_numbers_are_found_in_names_docstrings_and_stories(tmp_path: Path) -> None:
+def test_names_and_leading_numbers_prove_and_others_are_mentioned(tmp_path: Path) -> None:
     (tmp_path / "tests" / "deep").mkdir(parents=True)
     (tmp_path / "stories").mkdir()
     (tmp_path / "tests/deep/test_tags.py").write_text(
         "def test_r018_and_T2(): ...\n"
-        "async def test_cuts():\n    '''Proves R019 and R021–R023; DeepSeek R1 is no number.'''\n"
-        "def help_me():\n    '''R024'''\n"
+        "async def test_cuts():\n    '''R019 and R021–R023: any cut. See R024; DeepSeek R1 is no number.'''\n"
+        "def help_me():\n    '''R025'''\n"
     )
+    (tmp_path / "tests/deep/test_shared_tags.py").write_text("def test_r018(): ...\n")
     (tmp_path / "stories/late.json").write_text('{"proves": ["R018"]}')
     (tmp_path / "stories/list.json").write_text("[]")
-    cuts = ["[test_tags.py::test_cuts](../tests/deep/test_tags.py)"]
+    cuts = "[test_tags.py::test_cuts](../tests/deep/test_tags.py)"
     named = "[test_tags.py::test_r018_and_T2](../tests/deep/test_tags.py)"
-    assert proofs(tmp_path) == {
-        "R018": ["[stories/late.json](../stories/late.json)", named],
-        "R019": cuts,
-        "R021": cuts,
-        "R022": cuts,
-        "R023": cuts,
-        "T2": [named],
+    shared = "[test_shared_tags.py::test_r018](../tests/deep/test_shared_tags.py)"
+    assert evidence(tmp_path) == {
+        "R018": Evidence(["[stories/late.json](../stories/late.json)", named], [shared]),
+        "R019": Evidence([cuts], []),
+        "R021": Evidence([cuts], []),
+        "R022": Evidence([cuts], []),
+        "R023": Evidence([cuts], []),
+        "R024": Evidence([], [cuts]),
+        "T2": Evidence([named], []),
     }
 
 
-def test_numbers_may_stand_in_a_run() -> None:
+def test_number_ranges_are_expanded() -> None:
     assert numbers_in("R120-R122, R004") == {"R004", "R120", "R121", "R122"}
 
 
-def test_filling_in_keeps_the_words_and_can_be_repeated() -> None:
+def test_filling_in_keeps_the_promises_and_can_be_repeated() -> None:
     page = "| R001 | Says `a`. | done | old |\n| R002 | More. | to come: web | |\n"
-    once = fill_page(page, {"R001": ["[x](y)"]})
-    assert once == "| R001 | Says `a`. | done | [x](y) |\n| R002 | More. | to come: web | |\n"
-    assert fill_page(once, {"R001": ["[x](y)"]}) == once
+    found = {"R001": Evidence(["[x](y)"], ["[m](n)"])}
+    once = fill_page(page, found)
+    assert (
+        once
+        == "| R001 | Says `a`. | done | [x](y); mentioned in [m](n) |\n| R002 | More. | to come: web | |\n"
+    )
+    assert fill_page(once, found) == once

@@ -194,7 +194,9 @@ def three_level_agent(tools: tuple[Tool, ...]) -> Agent:
 
 def own_tasks() -> set[asyncio.Task[Any]]:
     """All tasks but those of the server."""
-    return {task for task in asyncio.all_tasks() if not task.get_coro().__qualname__.startswith("serving")}  # type: ignore[union-attr]
+    return {
+        task for task in asyncio.all_tasks() if not task.get_coro().__qualname__.startswith("serve_upstream")
+    }  # type: ignore[union-attr]
 
 
 async def assert_nothing_running(provider: ScriptedProvider, tasks_before: set[asyncio.Task[Any]]) -> None:

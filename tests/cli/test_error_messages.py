@@ -16,8 +16,7 @@ Output = pytest.CaptureFixture[str]
 REFUSED = [
     (
         ["ask", "--model", MODEL, " "],
-        "The prompt is empty, so nothing was asked. Write it in quotes, or pipe it in and use - in "
-        "its place.",
+        "The prompt is empty, so nothing was sent. Give it in quotes, or use - to read standard input.",
     ),
     (
         ["ask", "--model", MODEL, "Hi"],
@@ -61,8 +60,8 @@ REFUSED = [
     ),
     (
         ["context", "no-such-file", "--model", MODEL],
-        "no-such-file cannot be read: No such file or directory. Name a conversation as JSON, or "
-        "- for a pipe.",
+        "Cannot read no-such-file: No such file or directory. Give a conversation as JSON, or - for standard "
+        "input.",
     ),
     (
         ["context", str(ROOT / "LICENSE"), "--model", MODEL],
@@ -71,11 +70,11 @@ REFUSED = [
     ),
     (
         ["simulate", "vllm", "--script", "no-such-file"],
-        "no-such-file cannot be read: No such file or directory. Name a file with a JSON list of turns.",
+        "Cannot read no-such-file: No such file or directory. Give a file with a JSON list of turns.",
     ),
     (
         ["simulate", "vllm", "--script", TALK],
-        f"{TALK} is no script: Expected `array`, got `object`. Write a JSON list of turns, such as "
+        f"{TALK} is not a valid script: Expected `array`, got `object`. Write a JSON list of turns, such as "
         '[{"thinking": "Easy.", "text": "Four."}].',
     ),
     (
@@ -86,20 +85,20 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("words", "message"), REFUSED, ids=[" ".join(words)[:40] for words, _ in REFUSED])
-def test_what_cannot_be_carried_out(words: list[str], message: str, home: UserHome, capsys: Output) -> None:
+def test_command_error_messages(words: list[str], message: str, home: UserHome, capsys: Output) -> None:
     """R046: one line, exit code 2, nothing on stdout, nothing sent."""
     assert main(words) == 2
     assert capsys.readouterr() == ("", f"thinkaloud: {message}\n")
 
 
-def test_whose_list_must_be_said(home: UserHome, capsys: Output) -> None:
+def test_models_refresh_error_lists_the_providers(home: UserHome, capsys: Output) -> None:
     for words, message in (
-        ([], "Nobody was named whose list to read."),
-        (["hal"], "No list of models is known for 'hal'."),
+        ([], "`models refresh` needs a provider."),
+        (["hal"], "'hal' has no list of models."),
     ):
         assert main(["models", "refresh", *words]) == 2
         err = capsys.readouterr().err
-        assert err.startswith(f"thinkaloud: {message} Name one of: anthropic, ")
+        assert err.startswith(f"thinkaloud: {message} Use one of: anthropic, ")
 
 
 @pytest.mark.parametrize(
@@ -111,11 +110,11 @@ def test_whose_list_must_be_said(home: UserHome, capsys: Output) -> None:
             b"[models.gpt-5]\nthinks = true\n",
             "[models.gpt-5]: Object contains unknown field `thinks`. Correct the field. ",
         ),
-        (b"\xff\xfe", "cannot be read: it is not UTF-8 text. Correct it, or move it away."),
+        (b"\xff\xfe", "it is not UTF-8 text. Correct the file, or move it away."),
     ],
 )
 @pytest.mark.parametrize("words", [["models"], ["route", "gpt-5"], ["ask", "--model", "gpt-5", "Hi"]])
-def test_a_catalog_of_ones_own_that_is_wrong(
+def test_invalid_user_catalog_error(
     text: bytes, message: str, words: list[str], home: UserHome, capsys: Output
 ) -> None:
     mine = home.folder / "catalog.toml"
@@ -151,7 +150,7 @@ FAULTS: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("fault", "message"), FAULTS, ids=[str(fault) for fault, _ in FAULTS])
-def test_what_a_provider_does(fault: dict[str, Any], message: str, home: UserHome, capsys: Output) -> None:
+def test_provider_fault_messages(fault: dict[str, Any], message: str, home: UserHome, capsys: Output) -> None:
     """Exit code 1, and the last line says it."""
     with running_simulator("deepseek", [{"thinking": "Hm.", "text": "one two", "fault": fault}]) as server:
         home.use_simulators(server)
@@ -160,7 +159,7 @@ def test_what_a_provider_does(fault: dict[str, Any], message: str, home: UserHom
     assert capsys.readouterr().err.splitlines()[-1].endswith(message)
 
 
-def test_a_wrong_key(home: UserHome, capsys: Output) -> None:
+def test_wrong_key_message(home: UserHome, capsys: Output) -> None:
     with running_simulator("deepseek", key="another") as server:
         home.use_simulators(server)
         home.set_keys("deepseek")
@@ -171,7 +170,7 @@ def test_a_wrong_key(home: UserHome, capsys: Output) -> None:
     assert KEY not in err
 
 
-def test_nobody_there(home: UserHome, capsys: Output) -> None:
+def test_unreachable_provider_message(home: UserHome, capsys: Output) -> None:
     with running_simulator("vllm") as server:
         home.use_simulators(server)
     assert main(["ask", "--model", "vllm/demo", "Hi"]) == 1

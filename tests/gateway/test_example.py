@@ -10,7 +10,7 @@ from tests.gateway.gateway_process import GatewayProcess
 ROOT = Path(__file__).parents[2]
 
 
-def test_the_example_loses_its_connection_and_nothing_else(tmp_path: Path) -> None:
+def test_resume_a_stream_example(tmp_path: Path) -> None:
     async def run_example() -> str:
         gateway = GatewayProcess(tmp_path / "home", "http://127.0.0.1:9")
         await gateway.start()
@@ -25,6 +25,6 @@ def test_the_example_loses_its_connection_and_nothing_else(tmp_path: Path) -> No
         return ran.stdout
 
     lines = asyncio.run(run_example()).splitlines()
-    assert lines[0].startswith("--- cut off after entry 20: ")
+    assert lines[0].startswith("--- disconnected after entry 20: ")
     assert lines[1] == "From 4 7 8 8, each used once, I want 24. Fractions on the way are fine."
-    assert lines[-2:] == ["8 × (7 + 4 − 8) = 24", "--- the same as what the gateway keeps"]
+    assert lines[-2:] == ["8 × (7 + 4 − 8) = 24", "--- identical to the stored turn"]

@@ -40,7 +40,7 @@ def commands(page: str) -> str:
         ("README.md", ("event: end", '"assistantResult": "Right. 8 × (7 + 4 − 8) gives 24."', '"usd": "0"')),
     ],
 )
-def test_a_page_works_as_it_is_written(tmp_path: Path, page: str, shown: tuple[str, ...]) -> None:
+def test_commands_of_the_guide_work(tmp_path: Path, page: str, shown: tuple[str, ...]) -> None:
     async def typed() -> str:
         gateway = GatewayProcess(tmp_path / "home", "http://127.0.0.1:9")
         await gateway.start()

@@ -9,8 +9,8 @@ from pathlib import Path
 
 SERVE = """
 import sys
-from thinkaloud.simulators import run
-run("deepseek", script_path=sys.argv[1], announce=lambda url: print(url, flush=True))
+from thinkaloud.simulators import serve_simulator
+serve_simulator("deepseek", script_path=sys.argv[1], announce=lambda url: print(url, flush=True))
 """
 
 

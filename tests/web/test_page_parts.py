@@ -176,7 +176,7 @@ def test_a_file_that_is_none_is_refused_in_plain_words(visit: PageVisit, tmp_pat
     (tmp_path / "other.json").write_text('{"hello": 1}')
     page.set_input_files("input[type=file]", tmp_path / "other.json")
     page.wait_for_selector(".toast.bad")
-    assert "not a session of Thinkaloud" in page.inner_text(".toast.bad")
+    assert "not a Thinkaloud session" in page.inner_text(".toast.bad")
 
 
 def test_an_agent_offers_thinking_only_where_the_model_can(visit: PageVisit, gateway: GatewayProcess) -> None:

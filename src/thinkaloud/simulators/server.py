@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from aiohttp import web
 
+from thinkaloud import loopback
 from thinkaloud.simulators import faults
 from thinkaloud.simulators.api import (
     ApiError,
@@ -28,7 +29,6 @@ from thinkaloud.simulators.api import (
 from thinkaloud.simulators.script import Fault, Script, ScriptedAnswer
 from thinkaloud.simulators.seals import SigningKey
 
-HOST = "127.0.0.1"
 MAX_BODY_BYTES = 32 * 1024 * 1024
 
 
@@ -71,7 +71,7 @@ class Simulator:
     @property
     def url(self) -> str:
         """The URL of the server."""
-        return f"http://{HOST}:{self.port}"
+        return loopback.url_of(self.port)
 
     @property
     def base_url(self) -> str:
@@ -195,19 +195,9 @@ def to_script(source: Script | str | bytes | list[Any] | None) -> Script:
 
 @asynccontextmanager
 async def listen(simulator: Simulator, port: int = 0) -> AsyncIterator[Simulator]:
-    """Listen on the loopback address until the block ends. Port 0 selects a free port."""
-    app = web.Application(client_max_size=MAX_BODY_BYTES)
-    app.router.add_route("*", "/{path:.*}", simulator.handle)
-    options: dict[str, Any] = {"handle_signals": False, "handler_cancellation": True, "shutdown_timeout": 0.1}
-    runner = web.AppRunner(app, access_log=None, **options)
-    await runner.setup()
-    try:
-        site = web.TCPSite(runner, HOST, port)
-        await site.start()
-        simulator.port = runner.addresses[0][1]
+    """Listen on the loopback address until the block ends; port 0 takes any free one."""
+    async with loopback.listen(simulator.handle, port=port, max_body_bytes=MAX_BODY_BYTES) as simulator.port:
         yield simulator
-    finally:
-        await runner.cleanup()
 
 
 async def serve(simulator: Simulator, port: int, announce: Callable[[str], None]) -> None:

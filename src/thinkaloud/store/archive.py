@@ -1,4 +1,4 @@
-"""The log of a turn as the database has it: rows of lines, compressed once the turn is over."""
+"""The log of a turn in the database: rows of JSON lines, compressed when the turn has ended."""
 
 import zlib
 from collections.abc import Iterable, Iterator
@@ -12,17 +12,20 @@ from thinkaloud.store.rows import TurnState
 from thinkaloud.store.schema import log, turns
 
 LOG_SPAN_BYTES = 64 * 1024
-"""So much is read for one reader at a time, and compressed into one row."""
+"""The size of one read, and of one compressed row."""
 _ROWS_AT_ONCE = 256
 
 _DELETE_LOG = delete(log).where(log.c.turn == bindparam("of"))
 _INSERT_LOG = insert(log)
-_entry_decoder = msgspec.json.Decoder(Entry)
+_SELECT_LOG = (
+    select(log.c.packed, log.c.entries).where(log.c.turn == bindparam("of")).order_by(log.c.first_seq)
+)
+decode_entry = msgspec.json.Decoder(Entry).decode
 _encode = msgspec.json.Encoder().encode
 
 
 class LogChunk(msgspec.Struct, frozen=True):
-    """One row of a finished log: where it begins and ends, and its lines, compressed."""
+    """One row of a finished log: its first and last entry, and its lines, compressed."""
 
     first_seq: int
     last_seq: int
@@ -30,7 +33,7 @@ class LogChunk(msgspec.Struct, frozen=True):
 
 
 def read_log(conn: Connection, turn: int, after: int = -1) -> LogSpan:
-    """Entries after this place, as far as one span reaches."""
+    """Read the entries after this number, up to the size of one span."""
     state = conn.scalar(select(turns.c.state).where(turns.c.key == turn))
     start = select(func.max(log.c.first_seq)).where(log.c.turn == turn, log.c.first_seq <= after + 1)
     rows = conn.execute(
@@ -54,37 +57,40 @@ def read_log(conn: Connection, turn: int, after: int = -1) -> LogSpan:
 
 
 def log_entries(conn: Connection, turn: int) -> Iterator[Entry]:
-    """All entries of a turn."""
-    rows = conn.execute(
-        select(log.c.packed, log.c.entries).where(log.c.turn == turn).order_by(log.c.first_seq)
-    )
-    for packed, entries in rows:
-        for line in _decompressed_lines(entries, packed):
-            yield _entry_decoder.decode(line)
+    """Yield all entries of a turn."""
+    return map(decode_entry, log_lines(conn, turn))
+
+
+def log_lines(conn: Connection, turn: int) -> Iterator[bytes]:
+    """Yield all entries of a turn as lines of JSON, the first with number 0."""
+    for packed, entries in conn.execute(_SELECT_LOG, {"of": turn}):
+        yield from _decompressed_lines(entries, packed)
 
 
 def replace_log(conn: Connection, turn: int, chunks: Iterable[LogChunk]) -> None:
-    """Make these the log of a turn that is over."""
+    """Replace the log of a turn that has ended."""
     conn.execute(_DELETE_LOG, {"of": turn})
     rows = [{"turn": turn, "packed": True, **msgspec.structs.asdict(row)} for row in chunks]
     conn.execute(_INSERT_LOG, rows)
 
 
 def compress_entries(entries: Iterable[Entry]) -> Iterator[LogChunk]:
-    """Entries as compressed rows, each of about a span's size."""
-    lines: list[bytes] = []
-    size = first = last = 0
-    for entry in entries:
-        if not lines:
-            first = entry.seq
-        last = entry.seq
-        lines.append(_encode(entry))
-        size += len(lines[-1])
+    """Compress entries, which begin with number 0, into rows."""
+    return compress_lines(map(_encode, entries))
+
+
+def compress_lines(lines: Iterable[bytes]) -> Iterator[LogChunk]:
+    """Compress a whole log into rows, each of about a span's size."""
+    chunk: list[bytes] = []
+    size = first = 0
+    for line in lines:
+        chunk.append(line)
+        size += len(line)
         if size >= LOG_SPAN_BYTES:
-            yield LogChunk(first, last, zlib.compress(b"\n".join(lines)))
-            lines, size = [], 0
-    if lines:
-        yield LogChunk(first, last, zlib.compress(b"\n".join(lines)))
+            yield LogChunk(first, first + len(chunk) - 1, zlib.compress(b"\n".join(chunk)))
+            first, chunk, size = first + len(chunk), [], 0
+    if chunk:
+        yield LogChunk(first, first + len(chunk) - 1, zlib.compress(b"\n".join(chunk)))
 
 
 def _decompressed_lines(entries: bytes, packed: bool) -> list[bytes]:

@@ -1,4 +1,4 @@
-"""Cutting what is fed, since no reader may care where one piece ends and the next begins."""
+"""Splits input into chunks, for tests that the result does not depend on the chunking."""
 
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
@@ -7,22 +7,22 @@ from typing import AnyStr
 from hypothesis import strategies as st
 
 SPLIT_POINTS = st.lists(st.integers(0, 2_000), max_size=12)
-"""Where to cut, for `cut`."""
+"""Positions for `split_at`."""
 
 
 def split_at(data: AnyStr, points: Iterable[int]) -> list[AnyStr]:
-    """The pieces between these places, which are counted round and round so that any number is one."""
+    """Split at these positions, taken modulo the length so that every number is valid."""
     positions: list[int] = sorted(point % (len(data) + 1) for point in points)
     return [data[start:end] for start, end in pairwise([0, *positions, len(data)])]
 
 
 def one_by_one(data: AnyStr) -> list[AnyStr]:
-    """Every byte or character by itself."""
+    """Split into single bytes or characters."""
     return [data[index : index + 1] for index in range(len(data))]
 
 
 def all_splits(data: AnyStr) -> Iterator[list[AnyStr]]:
-    """Whole, with nothing before and after it, one by one, and in two at every place."""
+    """Yield the data whole, between empty chunks, one by one, and split in two at every position."""
     empty = data[:0]
     yield [data]
     yield [empty, data, empty]
