@@ -76,7 +76,7 @@ class Run:
         first_request: PreparedRequest | None = None,
         turn: Turn | None = None,
     ) -> None:
-        """Start a turn after `history`, or resume `turn`. `first_request` is a request prepared by the caller."""
+        """Start a turn after `history`, or resume `turn`. The caller may have prepared `first_request`."""
         self.turn = turn or Turn()
         self._context = context or RunContext()
         self._loop = AgentLoop(self, agent, history, first_request=first_request)
@@ -265,8 +265,8 @@ def _blocks_awaiting_approval(turn: Turn) -> list[int]:
 def events_to_resume(turn: Turn, client_tools: Collection[str] = ()) -> list[Event]:
     """Return the events to append before a turn can be resumed whose process has stopped.
 
-    An incomplete reply is ended and requested again. A tool that was running may have had its effect, so it is
-    not run again: its call gets an error for the model. An assistant continues, a call that waits for an
+    An incomplete reply is ended and requested again. A tool that was running may have had its effect, so it
+    is not run again: its call gets an error for the model. An assistant continues, a call that waits for an
     approval keeps waiting, and calls of `client_tools` are left to the client.
     """
     if turn.seq < 0 or not turn.live:
