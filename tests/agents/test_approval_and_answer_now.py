@@ -74,7 +74,7 @@ def test_a_call_waits_until_a_person_has_decided(granted: bool) -> None:
                     assert waits_for_approval(run.turn)
                     assert done == []
                     run.decide(entry.event.block, granted=granted, by="Bo")
-                    with pytest.raises(Refused, match="does not wait for an approval, or does no more"):
+                    with pytest.raises(Refused, match="does not wait for an approval, or no longer"):
                         run.decide(entry.event.block, granted=not granted)
 
             turn = assert_legal(await run_with_callback(run, steer))
@@ -183,7 +183,7 @@ class AnswerNowOn:
         if not self.done and self._condition(entry.event):
             self.done = True
             self._run.answer_now()
-            with pytest.raises(Refused, match="answering already"):
+            with pytest.raises(Refused, match="already answering"):
                 self._run.answer_now()
 
 
@@ -201,7 +201,7 @@ def run_with_answer_now(
             assert turn.notices.count(ANSWER_NOW) == 1
             assert len(set(turn.notices)) == len(turn.notices)
             assert provider.bodies_of(PROMPT)[-1].get("chat_template_kwargs") == {"enable_thinking": False}
-            with pytest.raises(Refused, match="Nothing is under way"):
+            with pytest.raises(Refused, match="The turn is not running"):
                 run.answer_now()
             return turn, provider
 
@@ -230,7 +230,7 @@ def test_an_answer_now_is_asked_for_once() -> None:
             def steer(entry: Entry) -> None:
                 hurry(entry)
                 if isinstance(entry.event, BlockGrew) and entry.event.text == "Still":
-                    with pytest.raises(Refused, match="answering already"):
+                    with pytest.raises(Refused, match="already answering"):
                         run.answer_now()
                     again.gate.set()
 
@@ -339,7 +339,7 @@ def test_an_answer_that_has_begun_is_waited_for() -> None:
             def steer(entry: Entry) -> None:
                 nonlocal refused
                 if entry.event == BlockGrew(1, "It is"):
-                    with pytest.raises(Refused, match="The model is answering already"):
+                    with pytest.raises(Refused, match="The model is already answering"):
                         run.answer_now()
                     refused += 1
                     hold.gate.set()
@@ -459,7 +459,7 @@ def test_a_tool_that_does_not_care_comes_back_to_nobody() -> None:
 def test_nothing_can_be_hurried_before_it_began() -> None:
     async def story() -> None:
         async with scripted_provider({}) as provider:
-            with pytest.raises(Refused, match="Nothing is under way"):
+            with pytest.raises(Refused, match="The turn is not running"):
                 run_of(provider, agent()).answer_now()
 
     run_story(story())

@@ -56,8 +56,8 @@ def test_the_calculator_is_exact(expression: str, value: str) -> None:
 )
 def test_what_the_calculator_cannot_do_it_says(expression: str) -> None:
     error = calculator_outcome(expression).error
-    assert error.startswith("That cannot be worked out: ")
-    assert error.endswith("nothing between thousands.")
+    assert error.startswith("The expression is not valid: ")
+    assert error.endswith("no thousands separators.")
 
 
 @pytest.mark.parametrize("expression", ["", "1+" * 500 + "1"])

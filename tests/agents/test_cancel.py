@@ -341,7 +341,7 @@ def test_a_tool_that_does_not_care_is_left_to_itself(depth: int, caplog: pytest.
 
     run_story(story())
     assert {record.message for record in caplog.records} == {
-        "a tool goes on after it was stopped, and is left to itself"
+        "a tool ignored its cancellation and is still running"
     }
 
 

@@ -177,10 +177,10 @@ def test_a_file_beside_the_agents_hides_nothing_that_is_installed(home: Path) ->
         ("greetings_for_tests:nobody", "has no attribute 'nobody'"),
         ("breaks_for_tests:greet", "ZeroDivisionError: division by zero"),
         ("leaves_for_tests:greet", "SystemExit: 3"),
-        ("greetings_for_tests:anything", "a model gives arguments by name, but *words takes none"),
+        ("greetings_for_tests:anything", "models pass arguments by name, which *words does not allow"),
         ("greetings_for_tests:NOT_A_FUNCTION", "cannot be a tool"),
-        ("greetings_for_tests", 'does not say which function. Write from = "module:function".'),
-        (":greet", "does not say which function"),
+        ("greetings_for_tests", 'does not name a function. Write from = "module:function".'),
+        (":greet", "does not name a function"),
     ],
 )
 def test_a_function_that_cannot_be_a_tool_says_why(source: str, why: str, home: Path) -> None:
@@ -195,20 +195,20 @@ def test_a_function_that_cannot_be_a_tool_says_why(source: str, why: str, home: 
 
 
 REFUSED = [
-    ("[agents", " is not TOML: "),
-    ("[tools.x]", ": there is no section [tools]. Use [agents.NAME], [mcp.NAME] and [functions]."),
+    ("[agents", " is not valid TOML: "),
+    ("[tools.x]", ": unknown section [tools]. Use [agents.NAME], [mcp.NAME] and [functions]."),
     (
         'agents = "planner"',
-        ": [agents] holds rows and nothing else. Write a table with a name, [agents.NAME].",
+        ": [agents] may contain only tables. Write [agents.NAME].",
     ),
     (
         "[functions]\nx = 3",
-        ": [functions] holds rows and nothing else. Write a table with a name, [functions.NAME].",
+        ": [functions] may contain only tables. Write [functions.NAME].",
     ),
     ("[agents.x]", ": [agents.x]: Object missing required field `model`. Correct the field."),
     (
         '[agents.x]\nmodel = "m"\ntool = ["calculator"]',
-        ": [agents.x]: there is no field 'tool'. A row may have: model, name, description, system, thinking, "
+        ": [agents.x]: unknown field 'tool'. The fields are: model, name, description, system, thinking, "
         "max_tokens, summary_model, tools, assistants, limits.",
     ),
     (
@@ -217,7 +217,7 @@ REFUSED = [
     ),
     (
         '[agents.x]\nmodel = "m"\ntools = ["hammer"]',
-        ": [agents.x]: there is no tool 'hammer'. There are: calculator, current_time, search_sessions; and "
+        ": [agents.x]: there is no tool 'hammer'. Available: calculator, current_time, search_sessions, and "
         "SERVER/TOOL for a single tool of an MCP server. Add others in [functions] or [mcp.NAME].",
     ),
     (
@@ -226,15 +226,15 @@ REFUSED = [
     ),
     (
         '[agents.x]\nmodel = "m"\nassistants = ["nobody"]',
-        ": [agents.x]: there is no agent 'nobody' to assist it. There are: planner, checker, x.",
+        ": [agents.x]: there is no agent 'nobody' for `assistants`. Available: planner, checker, x.",
     ),
     (
         '[agents.x]\nmodel = "m"\nassistants = ["y"]\n[agents.y]\nmodel = "m"\nassistants = ["x"]',
-        ": [agents.x]: These agents call each other in a circle: x → y → x. Take one of the calls out.",
+        ": [agents.x]: These agents call each other in a cycle: x → y → x. Remove one of the calls.",
     ),
     (
         '[agents.checker]\nassistants = ["planner"]',
-        ": [agents.checker]: These agents call each other in a circle: checker → planner → checker.",
+        ": [agents.checker]: These agents call each other in a cycle: checker → planner → checker.",
     ),
     (
         '[agents.x]\nmodel = "m"\nassistants = ["a", "b"]\n[agents.a]\nmodel = "m"\nname = "Two Words"\n'
@@ -248,40 +248,40 @@ REFUSED = [
     ('[agents.x]\nmodel = ""', ": [agents.x]: Expected `str` of length >= 1 - at `$.model`."),
     (
         '[agents.x]\nmodel = "m"\nlimits.reply = 3',
-        ": [agents.x.limits]: there is no field 'reply'. A row may have: replies, output_tokens, seconds, ",
+        ": [agents.x.limits]: unknown field 'reply'. The fields are: replies, output_tokens, seconds, ",
     ),
     (
         '[agents.x]\nmodel = "m"\nlimits.replies = 0',
-        ": [agents.x]: limits.replies leaves room for nothing. Make it more than 0.",
+        ": [agents.x]: limits.replies must be greater than 0. Correct it.",
     ),
     (
         '[agents.x]\nmodel = "m"\nlimits.seconds = nan',
-        ": [agents.x]: limits.seconds leaves room for nothing.",
+        ": [agents.x]: limits.seconds must be greater than 0.",
     ),
     (
         '[functions]\ncalculator = "m:f"',
-        ": [functions.calculator]: another tool is called calculator already. Choose another name.",
+        ": [functions.calculator]: there is another tool called calculator. Choose another name.",
     ),
     (
         '[functions]\nx = "m:f"\n[mcp.x]\nurl = "https://x"',
-        ": [mcp.x]: another tool is called x already. Choose another name.",
+        ": [mcp.x]: there is another tool called x. Choose another name.",
     ),
-    ('[functions]\n"a b" = "m:f"', ": [functions.a b]: that cannot be a tool's name. Use 1 to 64 letters"),
-    ('[mcp."a/b"]\nurl = "https://x"', ": [mcp.a/b]: that cannot be a tool's name."),
+    ('[functions]\n"a b" = "m:f"', ": [functions.a b]: not a valid tool name. Use 1 to 64 letters"),
+    ('[mcp."a/b"]\nurl = "https://x"', ": [mcp.a/b]: not a valid tool name."),
     (
         '[mcp.x]\ncommand = ["a"]\nurl = "https://x"',
-        ": [mcp.x]: a server has either a command that starts it or the url where it is. Write one of "
-        'the two: command = ["program", "argument"], or url = "https://...".',
+        ": [mcp.x]: a server needs either a command or a url. Write "
+        'command = ["program", "argument"], or url = "https://...".',
     ),
-    ("[mcp.x]", ": [mcp.x]: a server has either a command that starts it or the url where it is."),
+    ("[mcp.x]", ": [mcp.x]: a server needs either a command or a url."),
     (
         '[mcp.x]\nurl = "https://x"\nname = "y"',
-        ": [mcp.x]: there is no field 'name'. A row may have: command, url, env, headers, approval, ",
+        ": [mcp.x]: unknown field 'name'. The fields are: command, url, env, headers, approval, ",
     ),
     ('[mcp.x]\nurl = "https://x"\ntimeout_s = 0', ": [mcp.x]: Expected `float` > 0.0 - at `$.timeout_s`."),
     (
         '[functions.x]\nfrom = "m:f"\nmodule = "m"',
-        ": [functions.x]: there is no field 'module'. A row may have: from, approval, timeout_s.",
+        ": [functions.x]: unknown field 'module'. The fields are: from, approval, timeout_s.",
     ),
 ]
 
@@ -301,9 +301,10 @@ def test_an_agent_that_nobody_knows_is_refused_with_those_there_are(tmp_path: Pa
     with pytest.raises(Refused) as caught:
         read_agents(tmp_path / "agents.toml").row("painter")
     assert str(caught.value) == (
-        f"There is no agent 'painter'. There are: planner, checker. Yours go into {tmp_path / 'agents.toml'}."
+        "There is no agent 'painter'. Available: planner, checker. "
+        f"Add your own in {tmp_path / 'agents.toml'}."
     )
-    with pytest.raises(Refused, match=r"There is no agent 'painter'\. There are: planner, checker\.$"):
+    with pytest.raises(Refused, match=r"There is no agent 'painter'\. Available: planner, checker\.$"):
         build_agent(builtin_agents(), "painter", {})
 
 

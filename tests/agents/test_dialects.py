@@ -124,9 +124,10 @@ def agent(player: ModelCase, name: str = "Planner", **parts: Any) -> Agent:
 
 
 def _catalog(servers: dict[str, Simulator]) -> Catalog:
+    providers = builtin_catalog().providers
     rows = [
-        f'[providers.{name}]\nbase_url = "{server.url}{urlsplit(builtin_catalog().providers[name].base_url).path}"\n'
-        + (f'key = "env:{KEY_NAME}"\n' if builtin_catalog().providers[name].key else "")
+        f'[providers.{name}]\nbase_url = "{server.url}{urlsplit(providers[name].base_url).path}"\n'
+        + (f'key = "env:{KEY_NAME}"\n' if providers[name].key else "")
         for name, server in servers.items()
     ]
     return parse_catalog(*builtin_texts(), "".join(rows))

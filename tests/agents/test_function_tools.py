@@ -149,7 +149,7 @@ def test_defaults_are_the_functions_own() -> None:
 )
 def test_arguments_that_do_not_fit_are_named(arguments: dict[str, Any], why: str) -> None:
     assert tool_outcome(from_function(weather), **arguments).error == (
-        f"The arguments do not fit weather: {why}. Its arguments are: town, days, unit. "
+        f"The arguments are not valid for weather: {why}. Its arguments are: town, days, unit. "
         "Correct them and call again."
     )
 
@@ -405,16 +405,25 @@ def unclear(town: list[int] | tuple[str, ...]) -> None: ...
     ("function", "why"),
     [
         (bare, "bare cannot be a tool: town has no type. Annotate it."),
-        (listed, "listed cannot be a tool: a model gives arguments by name, but *towns: 'str' takes none."),
-        (named, "named cannot be a tool: a model gives arguments by name, but **towns: 'str' takes none."),
-        (by_place, "by_place cannot be a tool: a model gives arguments by name, but town: 'str' takes none."),
+        (
+            listed,
+            "listed cannot be a tool: models pass arguments by name, which *towns: 'str' does not allow.",
+        ),
+        (
+            named,
+            "named cannot be a tool: models pass arguments by name, which **towns: 'str' does not allow.",
+        ),
+        (
+            by_place,
+            "by_place cannot be a tool: models pass arguments by name, which town: 'str' does not allow.",
+        ),
         (unknown, "unknown cannot be a tool: name 'Iterator' is not defined. Use a function with types"),
         (opaque, "opaque cannot be a tool: type <class 'threading.Event'> is not supported. Use types"),
-        (recursive, "recursive cannot be a tool: its arguments need a type that contains itself."),
+        (recursive, "recursive cannot be a tool: its arguments need a recursive type."),
         (unclear, "unclear cannot be a tool: Type unions may not contain more than one array-like"),
         (print, "print cannot be a tool: "),
-        (lambda: "", "A tool cannot be called '<lambda>'. Give it a name= of 1 to 64 letters"),
-        (Counter(), "A tool cannot be called ''."),
+        (lambda: "", "'<lambda>' is not a valid tool name. Pass a name= of 1 to 64 ASCII letters"),
+        (Counter(), "'' is not a valid tool name."),
     ],
 )
 def test_what_cannot_be_a_tool_is_refused(function: Callable[..., Any], why: str) -> None:
@@ -423,7 +432,7 @@ def test_what_cannot_be_a_tool_is_refused(function: Callable[..., Any], why: str
 
 @pytest.mark.parametrize("name", ["a b", "é", "x" * 65, "a.b", "a\n"])
 def test_a_name_that_some_provider_refuses_is_refused(name: str) -> None:
-    assert refusal(weather, name).startswith("A tool cannot be called")
+    assert refusal(weather, name).startswith(f"{name!r} is not a valid tool name")
 
 
 def test_references_are_written_out_where_they_are_schemas() -> None:
@@ -455,9 +464,9 @@ def test_references_are_written_out_where_they_are_schemas() -> None:
 @pytest.mark.parametrize(
     ("bad", "why"),
     [
-        ({"$ref": "#"}, "a type that contains itself"),
-        ({"items": {"$ref": "#/items"}}, "a type that contains itself"),
-        ({"$ref": "#/$defs/none"}, "a reference to '#/$defs/none', which is not in it"),
+        ({"$ref": "#"}, "a recursive type"),
+        ({"items": {"$ref": "#/items"}}, "a recursive type"),
+        ({"$ref": "#/$defs/none"}, "a reference to '#/$defs/none', which the schema does not contain"),
         ({"$ref": "https://acme.invalid/schema"}, "a reference to 'https://acme.invalid/schema'"),
         ({"$ref": 3}, "a reference to '3'"),
         ({"enum": [1], "items": [{}] * MAX_SCHEMA_NODES}, "a schema of more than 5,000 parts"),

@@ -238,7 +238,7 @@ def test_assistants_three_levels_deep() -> None:
 def test_a_tool_that_nobody_has() -> None:
     top_agent = agent(tools=(tool("weather"),), assistants=(agent("Checker"),))
     turn, provider = run_agent(top_agent, {PROMPT: [(Call("wether"),), (Say("Never mind."),)]})
-    assert only_block(turn).error == "There is no tool called 'wether'. Those there are: weather, checker."
+    assert only_block(turn).error == "There is no tool 'wether'. Use one of these: weather, checker."
     assert only_block(turn).status is Standing.ERROR
     assert messages_of(provider.bodies[1], "tool")[0]["content"] == only_block(turn).error
     assert ending(turn) == (Ending.ANSWERED, "stop")
@@ -246,7 +246,7 @@ def test_a_tool_that_nobody_has() -> None:
 
 def test_an_agent_without_tools_says_so() -> None:
     turn, _ = run_agent(agent(), {PROMPT: [(Call("weather"),), (Say("Never mind."),)]})
-    assert only_block(turn).error == "There is no tool called 'weather'. Those there are: none."
+    assert only_block(turn).error == "There is no tool 'weather'. Use one of these: none."
 
 
 async def faulty(arguments: str) -> str:
@@ -279,7 +279,7 @@ async def cancelled_inside(arguments: str) -> str:
     [
         (faulty, "The city is unknown; name its country too."),
         (broken, "weather failed with ZeroDivisionError: division by zero"),
-        (slow, "weather did not finish within 0.05 s and was given up."),
+        (slow, "weather did not finish within 0.05 s and was stopped."),
         (large, f"The result of weather is {MAX_RESULT_CHARS + 1:,} characters long"),
         (cancelled_inside, "weather"),
     ],
@@ -500,7 +500,7 @@ def test_an_assistant_has_no_tools_of_the_client() -> None:
         "check": [(Call("their_map"),), (Say("Checked."),)],
     }
     turn, provider = run_agent(top_agent, lines)
-    assert only_block(turn).error == "There is no tool called 'their_map'. Those there are: none."
+    assert only_block(turn).error == "There is no tool 'their_map'. Use one of these: none."
     assert "tools" not in provider.bodies_of("check")[0]
 
 
@@ -559,7 +559,7 @@ def test_agents_are_assembled_with_their_assistants() -> None:
 
 
 @pytest.mark.parametrize(
-    ("book", "circle"),
+    ("book", "cycle"),
     [
         (by_name(agent_with_assistants("a", "a")), "a → a"),
         (
@@ -580,8 +580,8 @@ def test_agents_are_assembled_with_their_assistants() -> None:
         ),
     ],
 )
-def test_circles_are_refused(book: dict[str, tuple[Agent, tuple[str, ...]]], circle: str) -> None:
-    with pytest.raises(Refused, match=f"in a circle: {circle}\\."):
+def test_cycles_of_assistants_are_refused(book: dict[str, tuple[Agent, tuple[str, ...]]], cycle: str) -> None:
+    with pytest.raises(Refused, match=f"in a cycle: {cycle}\\."):
         assemble("a", book.__getitem__)
 
 
@@ -610,7 +610,7 @@ def test_circles_are_refused(book: dict[str, tuple[Agent, tuple[str, ...]]], cir
     ],
 )
 def test_names_that_clash_are_refused(book: dict[str, tuple[Agent, tuple[str, ...]]], name: str) -> None:
-    with pytest.raises(Refused, match=f"more than one tool or assistant called {name},"):
+    with pytest.raises(Refused, match=f"more than one tool or assistant called {name}\\."):
         assemble("a", book.__getitem__)
 
 
@@ -631,9 +631,7 @@ def test_too_many_levels_are_refused() -> None:
         == MAX_ASSISTANT_DEPTH + 1
     )
     for length in (MAX_ASSISTANT_DEPTH + 1, 5000):
-        with pytest.raises(
-            Refused, match=f"^a0 → a1 .* leads more than {MAX_ASSISTANT_DEPTH} assistants away"
-        ):
+        with pytest.raises(Refused, match=f"^a0 → a1 .* nested more than {MAX_ASSISTANT_DEPTH} levels deep"):
             assemble("a0", chain(length).__getitem__)
 
 
@@ -641,7 +639,7 @@ def test_an_assistant_that_is_near_one_way_and_too_far_another_is_refused() -> N
     book = chain(MAX_ASSISTANT_DEPTH) | by_name(
         agent_with_assistants("b", f"a{MAX_ASSISTANT_DEPTH - 1}", "a0")
     )
-    with pytest.raises(Refused, match=f"^b → a0 .* leads more than {MAX_ASSISTANT_DEPTH} assistants away"):
+    with pytest.raises(Refused, match=f"^b → a0 .* nested more than {MAX_ASSISTANT_DEPTH} levels deep"):
         assemble("b", book.__getitem__)
 
 

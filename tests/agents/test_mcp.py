@@ -33,7 +33,7 @@ from thinkaloud.agents.mcp import McpServer, connect
 from thinkaloud.agents.tools import Tool, ToolOutcome, call_tool
 from thinkaloud.canon import Refused
 
-SERVER_GONE = ToolOutcome(error="The MCP server shop is gone. Go on without its tools.")
+SERVER_GONE = ToolOutcome(error="The MCP server shop has disconnected. Continue without its tools.")
 PLAIN: dict[str, Any] = {"type": "object", "properties": {}}
 
 
@@ -162,7 +162,7 @@ def test_a_place_that_goes_away_is_gone_and_the_caller_goes_on(caplog: pytest.Lo
                 assert await call_tool(add, '{"a": 1}') == SERVER_GONE
 
     asyncio.run(story())
-    assert "The MCP server shop went away: ConnectError" in caplog.text
+    assert "The MCP server shop disconnected: ConnectError" in caplog.text
 
 
 def listing(*tools: types.Tool, pages: int = 1) -> ASGIApp:
@@ -208,7 +208,7 @@ def test_what_cannot_be_shown_is_told(caplog: pytest.LogCaptureFixture) -> None:
             assert await call_tool(look, "") == ToolOutcome('{"n":1}')
             assert await call_tool(look, "") == ToolOutcome("one")
             assert await call_tool(look, "") == ToolOutcome(error="No such thing.")
-            assert await call_tool(look, "") == ToolOutcome(error="shop_look failed and did not say why.")
+            assert await call_tool(look, "") == ToolOutcome(error="shop_look failed without a reason.")
             assert (await call_tool(look, "")).error  # the server itself fails
 
     run_with_server(app, story)
@@ -257,7 +257,9 @@ def test_a_tool_that_no_model_can_be_told_is_left_out_or_refused(caplog: pytest.
         async with connect(mcp_server(url=url)) as tools:
             assert list(tools_by_name(tools)) == ["shop_good"]
         for name in BAD:
-            message = f"The tool {name} of the MCP server shop has arguments that no model can be told: "
+            message = (
+                f"The tool {name} of the MCP server shop has an argument schema that models do not accept: "
+            )
             assert message in caplog.text
             assert (await refusal(mcp_server(name, url=url))).startswith(message)
 
@@ -268,8 +270,8 @@ def test_a_tool_that_no_model_can_be_told_is_left_out_or_refused(caplog: pytest.
 def test_a_list_that_breaks_the_protocol_is_refused() -> None:
     async def story(url: str) -> None:
         message = await refusal(mcp_server(url=url))
-        assert message.startswith("The MCP server shop cannot be used: it breaks the protocol (")
-        assert message.endswith("). Report it to its makers.")
+        assert message.startswith("The MCP server shop cannot be used: it violates the protocol (")
+        assert message.endswith("). Report it to its authors.")
 
     run_with_server(canned_app({"tools/list": {"tools": [{"name": "look", "inputSchema": "none"}]}}), story)
 
@@ -287,13 +289,12 @@ def test_an_answer_that_breaks_the_protocol_is_a_fault_of_the_call() -> None:
 def test_only_the_tools_that_are_wanted_and_only_so_many() -> None:
     async def story(url: str) -> None:
         assert await refusal(mcp_server(url=url)) == (
-            "The MCP server shop has 3,000 tools; a model takes 128 at most. "
-            "Name the ones you want in its tools."
+            "The MCP server shop has 3,000 tools; the maximum is 128. List the ones you need in its `tools`."
         )
         async with connect(mcp_server("t7", "t2999", url=url)) as tools:
             assert list(tools_by_name(tools)) == ["shop_t7", "shop_t2999"]
         assert re.fullmatch(
-            r"The MCP server shop has no tool t3000\. It has: t0, t1, .{900,1000}\. Correct its tools\.",
+            r"The MCP server shop has no tool t3000\. It has: t0, t1, .{900,1000}\. Correct its `tools`\.",
             await refusal(mcp_server("t7", "t3000", url=url)),
         )
 
@@ -318,7 +319,7 @@ def test_a_list_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         (("/nowhere/at/all",), "/nowhere/at/all cannot be started (No such file or directory)"),
         (("/",), "/ cannot be started (Permission denied)"),
         ((sys.executable, "\0"), "ValueError: embedded null byte"),
-        ((sys.executable, "-c", "pass"), "it ended before it answered"),
+        ((sys.executable, "-c", "pass"), "it exited before it responded"),
     ],
 )
 def test_a_program_that_cannot_be_started_is_refused(command: tuple[str, ...], why: str) -> None:
@@ -330,8 +331,8 @@ def test_a_program_that_cannot_be_started_is_refused(command: tuple[str, ...], w
 def test_the_last_words_of_a_program_are_told_without_its_keys() -> None:
     server = McpServer(name="shop", command=FAILING_COMMAND, env={"LICENSE": "lic-canary-1"})
     message = asyncio.run(refusal(server))
-    assert message.endswith("it ended before it answered. Run its command by hand to see what it needs. "
-                         "Its last words: \ufffd[1mno license for ***")  # fmt: skip
+    assert message.endswith("it exited before it responded. Run its command by hand to see what it needs. "
+                         "Its error output: \ufffd[1mno license for ***")  # fmt: skip
     assert repr(server) == "McpServer('shop')"
 
 
@@ -354,7 +355,7 @@ def test_a_program_that_does_not_answer_is_refused_and_ended(
 
     async def story() -> None:
         assert await refusal(unresponsive_server(tmp_path / "pid", monkeypatch)) == (
-            "The MCP server shop cannot be used: it did not answer within 2 s. "
+            "The MCP server shop cannot be used: it did not respond within 2 s. "
             "Run its command by hand to see what it needs."
         )
         with pytest.raises(ChildProcessError):
@@ -442,16 +443,16 @@ def test_what_is_raised_within_comes_out_as_it_is() -> None:
 @pytest.mark.parametrize(
     ("app", "why"),
     [
-        (PlainTextResponse("Hello"), "it answered 'Unexpected content type: text/plain"),
-        (Response(status_code=404), "it answered 'Not Found'"),
-        (Response(status_code=401), "it answered 'Server returned an error response'"),
+        (PlainTextResponse("Hello"), "it responded 'Unexpected content type: text/plain"),
+        (Response(status_code=404), "it responded 'Not Found'"),
+        (Response(status_code=401), "it responded 'Server returned an error response'"),
     ],
 )
 def test_a_place_that_is_no_server_is_refused(app: ASGIApp, why: str) -> None:
     async def story(url: str) -> None:
         message = await refusal(mcp_server(url=url))
         assert message.startswith(f"The MCP server shop cannot be used: {why}")
-        assert message.endswith(". See that it runs, and that its url is right.")
+        assert message.endswith(". Check that it runs and that its url is correct.")
 
     run_with_server(app, story)
 
@@ -460,7 +461,7 @@ def test_a_place_that_does_not_answer_is_refused(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(mcp_module, "START_TIMEOUT_S", 0.3)
 
     async def story(url: str) -> None:
-        assert "it did not answer within 0.3 s. See that it runs" in await refusal(mcp_server(url=url))
+        assert "it did not respond within 0.3 s. Check that it runs" in await refusal(mcp_server(url=url))
 
     run_with_server(unresponsive_app, story)
 
@@ -468,7 +469,7 @@ def test_a_place_that_does_not_answer_is_refused(monkeypatch: pytest.MonkeyPatch
 def test_a_place_where_nobody_is_is_refused() -> None:
     assert asyncio.run(refusal(mcp_server(url="http://127.0.0.1:1/mcp"))) == (
         "The MCP server shop cannot be used: ConnectError: All connection attempts failed. "
-        "See that it runs, and that its url is right."
+        "Check that it runs and that its url is correct."
     )
 
 
@@ -481,9 +482,11 @@ def test_a_place_where_nobody_is_is_refused() -> None:
     ],
 )
 def test_a_server_is_a_program_or_a_place(server: McpServer) -> None:
-    assert "needs either a command that starts it or the URL" in asyncio.run(refusal(server))
+    assert "needs either a command or a URL" in asyncio.run(refusal(server))
 
 
 def test_the_package_is_named_where_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mcp", None)
-    assert asyncio.run(refusal(mcp_server())).endswith("needs a package: pip install 'thinkaloud[agents]'")
+    assert asyncio.run(refusal(mcp_server())).endswith(
+        "needs the MCP package. Run: pip install 'thinkaloud[agents]'"
+    )

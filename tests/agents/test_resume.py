@@ -313,7 +313,7 @@ def test_an_assistant_that_is_there_no_more_is_an_error_step() -> None:
             async with resume_run(provider, agent(tools=(SEND,)), log) as run:
                 run.decide(1, granted=True)
             turn = assert_answered(assert_legal(log.entries))
-            assert turn.blocks[0].error == "There is no assistant called 'Finder' any more. Go on without it."
+            assert turn.blocks[0].error == "The assistant 'Finder' no longer exists. Continue without it."
 
     run_story(story())
 

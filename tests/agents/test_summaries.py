@@ -253,7 +253,7 @@ def test_a_call_that_fails_is_logged_without_what_it_said_and_the_next_may_succe
     lines = Summaries(write=FakeWriter(RuntimeError("key sk-123 refused"), "Adding"))
     with caplog.at_level(logging.WARNING):
         assert ask(lines, thinking()) is None
-    assert caplog.messages == ["no summary was written (RuntimeError); the turn goes on without it"]
+    assert caplog.messages == ["the summary failed (RuntimeError); the turn continues without it"]
     assert ask(lines, thinking(LONG * 3), 5_000) == model("Adding")
 
 

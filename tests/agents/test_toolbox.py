@@ -13,6 +13,7 @@ from tests.agents.mcp_servers import FAILING_COMMAND, SERVER_COMMAND, serve_app,
 
 from thinkaloud.agents import McpServer, Tool, Toolbox, toolbox
 from thinkaloud.agents.builtin_tools import builtin_tools
+from thinkaloud.agents.mcp import ServerDisconnected
 from thinkaloud.agents.tools import ToolFault, ToolOutcome, call_tool
 from thinkaloud.canon import KeyMissing, Refused
 from thinkaloud.canon import requests as canon
@@ -62,7 +63,9 @@ class FakeServers:
 
         async def run(arguments: str) -> str:
             if self.server_gone:
-                raise ToolFault(f"The MCP server {server.name} is gone. Go on without its tools.")
+                raise ServerDisconnected(
+                    f"The MCP server {server.name} has disconnected. Continue without its tools."
+                )
             if arguments == '{"fail":true}':
                 raise ToolFault("That did not work.")
             return "done"
@@ -102,7 +105,7 @@ def test_unknown_names_are_refused_with_those_there_are() -> None:
             with pytest.raises(Refused) as caught:
                 await box.find(["calculator", "hammer"])
             assert str(caught.value) == (
-                "There is no tool 'hammer'. There are: calculator, current_time, shop; and SERVER/TOOL for a "
+                "There is no tool 'hammer'. Available: calculator, current_time, shop. Use SERVER/TOOL for a "
                 "single tool of an MCP server."
             )
             with pytest.raises(Refused) as caught:
@@ -129,10 +132,10 @@ def test_a_server_that_died_is_started_again() -> None:
             first = await pid_of(box)
             (add,) = await box.find(["shop/add"])
             os.kill(first, signal.SIGKILL)
-            assert "is gone" in (await call_tool(add, '{"a": 1}')).error
+            assert "has disconnected" in (await call_tool(add, '{"a": 1}')).error
             second = await pid_of(box)
             assert second != first
-            assert "is gone" in (await call_tool(add, '{"a": 1}')).error
+            assert "has disconnected" in (await call_tool(add, '{"a": 1}')).error
             assert await pid_of(box) == second, "an old tool that fails says nothing about the new server"
             (add,) = await box.find(["shop/add"])
             assert await call_tool(add, '{"a": 1}') == ToolOutcome("3")
@@ -199,11 +202,11 @@ def test_servers_start_only_within_the_toolbox(stub: FakeServers) -> None:
     async def story() -> None:
         box = Toolbox(builtin_tools(), [mcp_server()])
         assert names(await box.find(["calculator"])) == ["calculator"]
-        with pytest.raises(RuntimeError, match="within `async with`"):
+        with pytest.raises(RuntimeError, match="inside its `async with`"):
             await box.find(["shop"])
         async with box:
             await box.find(["shop"])
-        with pytest.raises(RuntimeError, match="within `async with`"):
+        with pytest.raises(RuntimeError, match="inside its `async with`"):
             await box.find(["shop"])
 
     asyncio.run(story())
@@ -219,7 +222,7 @@ def test_one_that_is_still_starting_is_ended_too(caplog: pytest.LogCaptureFixtur
 
     with caplog.at_level(logging.WARNING):
         asyncio.run(story())
-    assert "had not ended" not in caplog.text
+    assert "did not stop" not in caplog.text
 
 
 def test_ending_takes_no_longer_than_it_may(
@@ -237,7 +240,7 @@ def test_ending_takes_no_longer_than_it_may(
 
     with caplog.at_level(logging.WARNING):
         asyncio.run(story())
-    assert "1 MCP servers had not ended after 0.05 s" in caplog.text
+    assert "1 MCP servers did not stop within 0.05 s" in caplog.text
 
 
 def test_env_holds_references_and_a_missing_key_is_named(
@@ -290,5 +293,5 @@ def test_a_key_is_blackened_in_what_a_server_says_of_it(monkeypatch: pytest.Monk
         return str(caught.value)
 
     message = asyncio.run(story())
-    assert message.startswith("The MCP server shop cannot be used: it ended before it answered.")
+    assert message.startswith("The MCP server shop cannot be used: it exited before it responded.")
     assert CANARY not in message

@@ -47,7 +47,7 @@ def test_no_arguments_are_an_empty_object(arguments: str) -> None:
 @pytest.mark.parametrize("arguments", ["[1]", "3", "null", '"{}"'])
 def test_json_that_is_no_object_never_reaches_the_tool(arguments: str) -> None:
     assert tool_outcome(raising(AssertionError()), arguments).error == (
-        "lookup was not called: its arguments are JSON, but no object. "
+        "lookup was not called: its arguments are JSON, but not an object. "
         "Write its arguments as one JSON object."
     )
 
@@ -73,7 +73,7 @@ def test_a_fault_is_told_in_its_own_words() -> None:
     assert (
         tool_outcome(raising(ToolFault("No such city. Give another."))).error == "No such city. Give another."
     )
-    assert tool_outcome(raising(ToolFault())).error == "lookup failed and did not say why."
+    assert tool_outcome(raising(ToolFault())).error == "lookup failed without a reason."
 
 
 def test_an_exception_is_told_without_its_traceback_and_logged_with_it(
@@ -82,7 +82,7 @@ def test_an_exception_is_told_without_its_traceback_and_logged_with_it(
     with caplog.at_level(logging.ERROR, "thinkaloud.agents.tools"):
         outcome = tool_outcome(raising(KeyError("town")))
     assert outcome == ToolOutcome(
-        error="lookup failed with KeyError: 'town'\nTry other arguments, or go on without it."
+        error="lookup failed with KeyError: 'town'\nTry other arguments, or continue without it."
     )
     assert "Traceback" in caplog.text
 
@@ -98,7 +98,9 @@ class UnprintableError(Exception):
 
 
 def test_an_exception_that_cannot_be_told_is_told_by_its_name() -> None:
-    assert tool_outcome(raising(UnprintableError())).error.startswith("lookup failed with Unspeakable: \n")
+    assert tool_outcome(raising(UnprintableError())).error.startswith(
+        "lookup failed with UnprintableError: \n"
+    )
 
 
 def test_a_tool_that_takes_too_long_is_given_up() -> None:
@@ -107,7 +109,7 @@ def test_a_tool_that_takes_too_long_is_given_up() -> None:
         return arguments
 
     assert tool_outcome(slow, timeout_s=0.01).error == (
-        "lookup did not finish within 0.01 s and was given up. Ask it for less, or go on without it."
+        "lookup did not finish within 0.01 s and was stopped. Ask it for less, or continue without it."
     )
 
 

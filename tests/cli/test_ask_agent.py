@@ -213,7 +213,7 @@ def test_an_assistant_on_the_built_in_model_is_reached(agents: UserHome, capsys:
 REFUSED = [
     (
         ["--agent", "painter", "Hi"],
-        "There is no agent 'painter'. There are: planner, checker, clerk, smith. Yours go into "
+        "There is no agent 'painter'. There are: planner, checker, clerk, smith. Add your own in "
         "{home}/agents.toml.",
     ),
     (
@@ -309,7 +309,7 @@ def test_agents_are_listed_with_their_tools(agents: UserHome, capsys: Output) ->
         "note             function notes_for_tests:note  yes",
         f"shop             MCP server, {Path(sys.executable).name:<18} yes",
     ]
-    assert err == f"Yours go into {agents.folder}/agents.toml\n"
+    assert err == f"Add your own in {agents.folder}/agents.toml\n"
     assert "notes_for_tests" not in sys.modules
 
 

@@ -42,9 +42,9 @@ def test_users_share_a_workspace_and_may_be_in_several(conn: Connection) -> None
 
 @pytest.mark.parametrize("name", ["", "a b", "a/b", "á", "a" * 65, "a\n", "a\x00", "\ud800"])
 def test_a_bad_name_is_refused_and_says_what_a_name_is(conn: Connection, name: str) -> None:
-    with pytest.raises(Refused, match="name of a user. Use 1 to 64 letters"):
+    with pytest.raises(Refused, match=r"name of a user\. Use 1 to 64 letters"):
         users.add_user(conn, name, NOW_MS)
-    with pytest.raises(Refused, match="name of a workspace. Use 1 to 64 letters"):
+    with pytest.raises(Refused, match=r"name of a workspace\. Use 1 to 64 letters"):
         users.add_user(conn, "fine", NOW_MS, name)
 
 
