@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from thinkaloud.canon import Kind, Usage, add_usage
+from thinkaloud.canon import Kind, Usage
 from thinkaloud.transcript import Block, Reply, Turn
 
 _PRICE_PROVIDER_IDS = {
@@ -131,7 +131,7 @@ def _assistant_costs(turn: Turn, priced: Sequence[_PricedReply]) -> dict[int, Co
             nested = [entry for entry in priced if turn.within(entry.reply.parent, call.number)]
             usage = nested[0].reply.usage if nested else Usage()
             for entry in nested[1:]:
-                usage = add_usage(usage, entry.reply.usage)
+                usage = usage.add(entry.reply.usage)
             spent[call.number] = _consumption(nested, usage, _seconds(call.started_ms, call.ended_ms))
     return spent
 

@@ -33,7 +33,6 @@ from thinkaloud.canon import (
     TurnStarted,
     Usage,
     UsageReported,
-    merge_usage,
 )
 from thinkaloud.client.api import EventBatch
 from thinkaloud.client.prepare import PreparedRequest
@@ -85,7 +84,7 @@ class ReplyMapper:
             case TurnStarted():
                 self.started = event
             case UsageReported():
-                self.usage = merge_usage(self.usage, event.usage)
+                self.usage = self.usage.merge(event.usage)
             case TurnEnded() | TurnFailed():
                 self.end = event
             case NoticeGiven() if self._parent is not None and event.block is None:

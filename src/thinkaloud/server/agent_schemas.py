@@ -9,7 +9,7 @@ from thinkaloud.store.rows import AgentSettings
 
 
 class ToolBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A function the model may call."""
+    """A tool that the model may call."""
 
     name: Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
     description: Annotated[str, Meta(max_length=10_000)] = ""
@@ -25,7 +25,7 @@ class NewAgent(AgentSettings, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class AgentBody(NewAgent, frozen=True, kw_only=True):
-    """An agent of the workspace; only whoever made it may change it."""
+    """An agent of the workspace. Only its creator may change it."""
 
     id: str
     yours: bool
@@ -34,7 +34,7 @@ class AgentBody(NewAgent, frozen=True, kw_only=True):
 
 
 class GatewayAgent(msgspec.Struct, frozen=True, kw_only=True):
-    """An agent of whoever runs the gateway: everybody may name it, and nobody changes it here."""
+    """An agent that the operator of the gateway configured. All users may use it; none may change it."""
 
     id: str
     name: str
@@ -45,7 +45,7 @@ class GatewayAgent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AgentPage(msgspec.Struct, frozen=True):
-    """Agents of the workspace; with the first page those of the gateway, and the tools that it has."""
+    """Agents of the workspace. The first page also lists the gateway's own agents and its tools."""
 
     items: tuple[AgentBody, ...]
     next: str = ""
