@@ -388,10 +388,10 @@ def test_the_page_says_how_often_it_is_wrong() -> None:
     healthy = [(stream.family, at) for stream, at in labelled_samples() if stream.onset is None]
     promised = [at for family, at in looping if family not in HARD]
     missed = sum(at is None for _, at in looping)
-    assert f"{len(looping)} that go round in {len({family for family, _ in looping})} ways" in PAGE
-    assert f"{len(healthy)} healthy ones of {len({family for family, _ in healthy})} kinds" in PAGE
+    assert f"{len(looping)} loops of {len({family for family, _ in looping})}\nkinds" in PAGE
+    assert f"{len(healthy)} healthy streams of {len({family for family, _ in healthy})} kinds" in PAGE
     assert f"| false alarms, healthy streams | 0 | {len(healthy)} |" in PAGE
-    assert f"that it promises to see | {promised.count(None)} | {len(promised)} |" in PAGE
+    assert f"that should be detected | {promised.count(None)} | {len(promised)} |" in PAGE
     assert f"| loops missed, all | {missed} | {len(looping)} |" in PAGE
 
 
