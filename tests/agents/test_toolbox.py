@@ -84,7 +84,7 @@ def stub(monkeypatch: pytest.MonkeyPatch) -> FakeServers:
     return servers
 
 
-def test_a_tool_a_server_and_one_tool_of_a_server_are_found_by_name() -> None:
+def test_toolbox_finds_tools_servers_and_single_server_tools() -> None:
     async def story() -> None:
         async with Toolbox(builtin_tools(), [mcp_server()]) as box:
             assert box.names == ("calculator", "current_time", "shop")
@@ -99,7 +99,7 @@ def test_a_tool_a_server_and_one_tool_of_a_server_are_found_by_name() -> None:
     asyncio.run(story())
 
 
-def test_unknown_names_are_refused_with_those_there_are() -> None:
+def test_toolbox_refuses_unknown_names() -> None:
     async def story() -> None:
         async with Toolbox(builtin_tools(), [mcp_server(tools=("add", "whoami"))]) as box:
             with pytest.raises(Refused) as caught:
@@ -115,7 +115,7 @@ def test_unknown_names_are_refused_with_those_there_are() -> None:
     asyncio.run(story())
 
 
-def test_a_server_starts_when_it_is_needed_and_ends_with_the_toolbox() -> None:
+def test_server_starts_when_needed_and_stops_with_the_toolbox() -> None:
     async def story() -> int:
         async with Toolbox({}, [mcp_server(), McpServer(name="unused", command=("/nowhere",))]) as box:
             first = await pid_of(box)
@@ -126,7 +126,7 @@ def test_a_server_starts_when_it_is_needed_and_ends_with_the_toolbox() -> None:
     assert not alive(asyncio.run(story()))
 
 
-def test_a_server_that_died_is_started_again() -> None:
+def test_server_that_exited_is_restarted() -> None:
     async def story() -> None:
         async with Toolbox({}, [mcp_server()]) as box:
             first = await pid_of(box)
@@ -144,7 +144,7 @@ def test_a_server_that_died_is_started_again() -> None:
     asyncio.run(story())
 
 
-def test_finds_at_the_same_time_start_one_server_once(stub: FakeServers) -> None:
+def test_concurrent_finds_start_a_server_once(stub: FakeServers) -> None:
     async def story() -> None:
         async with Toolbox({}, [mcp_server(), McpServer(name="other", url="https://x")]) as box:
             tool_groups = await asyncio.gather(*(box.find(["shop", "other"]) for _ in range(20)))
@@ -154,7 +154,7 @@ def test_finds_at_the_same_time_start_one_server_once(stub: FakeServers) -> None
     asyncio.run(story())
 
 
-def test_whoever_stops_waiting_does_not_stop_the_others(stub: FakeServers) -> None:
+def test_cancelled_find_does_not_cancel_others(stub: FakeServers) -> None:
     async def story() -> None:
         async with Toolbox({}, [mcp_server()]) as box:
             impatient = asyncio.create_task(box.find(["shop"]))
@@ -167,7 +167,7 @@ def test_whoever_stops_waiting_does_not_stop_the_others(stub: FakeServers) -> No
     asyncio.run(story())
 
 
-def test_a_start_that_failed_is_tried_again(stub: FakeServers) -> None:
+def test_failed_server_start_is_retried(stub: FakeServers) -> None:
     async def story() -> None:
         async with Toolbox({}, [mcp_server()]) as box:
             stub.refuse = "It did not start."
@@ -181,7 +181,7 @@ def test_a_start_that_failed_is_tried_again(stub: FakeServers) -> None:
     asyncio.run(story())
 
 
-def test_only_a_server_that_is_gone_is_started_again(stub: FakeServers) -> None:
+def test_only_a_disconnected_server_is_restarted(stub: FakeServers) -> None:
     async def story() -> None:
         async with Toolbox({}, [mcp_server()]) as box:
             (work,) = await box.find(["shop"])
@@ -198,7 +198,7 @@ def test_only_a_server_that_is_gone_is_started_again(stub: FakeServers) -> None:
     asyncio.run(story())
 
 
-def test_servers_start_only_within_the_toolbox(stub: FakeServers) -> None:
+def test_servers_start_only_inside_the_toolbox_context(stub: FakeServers) -> None:
     async def story() -> None:
         box = Toolbox(builtin_tools(), [mcp_server()])
         assert names(await box.find(["calculator"])) == ["calculator"]
@@ -212,7 +212,7 @@ def test_servers_start_only_within_the_toolbox(stub: FakeServers) -> None:
     asyncio.run(story())
 
 
-def test_one_that_is_still_starting_is_ended_too(caplog: pytest.LogCaptureFixture) -> None:
+def test_starting_server_is_stopped_with_the_toolbox(caplog: pytest.LogCaptureFixture) -> None:
     async def story() -> None:
         async with Toolbox({}, [mcp_server()]) as box:
             finding = asyncio.create_task(box.find(["shop"]))
@@ -225,7 +225,7 @@ def test_one_that_is_still_starting_is_ended_too(caplog: pytest.LogCaptureFixtur
     assert "did not stop" not in caplog.text
 
 
-def test_ending_takes_no_longer_than_it_may(
+def test_closing_the_toolbox_is_bounded_in_time(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     slow = FakeServers(ending_s=0.5)
@@ -243,9 +243,7 @@ def test_ending_takes_no_longer_than_it_may(
     assert "1 MCP servers did not stop within 0.05 s" in caplog.text
 
 
-def test_env_holds_references_and_a_missing_key_is_named(
-    stub: FakeServers, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_key_in_env_reference_is_named(stub: FakeServers, monkeypatch: pytest.MonkeyPatch) -> None:
     async def story() -> None:
         async with Toolbox({}, [mcp_server(env={"TOKEN": "env:SHOP_TOKEN", "LEVEL": "3"})]) as box:
             with pytest.raises(KeyMissing) as caught:
@@ -262,7 +260,7 @@ def test_env_holds_references_and_a_missing_key_is_named(
     asyncio.run(story())
 
 
-def test_a_token_goes_to_a_place_on_the_web_as_a_header(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_token_reference_is_sent_as_header(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SHOP_TOKEN", CANARY)
     seen: set[str | None] = set()
     inside = tool_server().streamable_http_app()
@@ -282,7 +280,7 @@ def test_a_token_goes_to_a_place_on_the_web_as_a_header(monkeypatch: pytest.Monk
     assert seen == {f"Bearer {CANARY}"}
 
 
-def test_a_key_is_blackened_in_what_a_server_says_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_key_is_masked_in_server_errors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SHOP_LICENSE", CANARY)
     broken = McpServer(name="shop", command=FAILING_COMMAND, env={"LICENSE": "env:SHOP_LICENSE"})
 

@@ -190,7 +190,9 @@ def test_invalid_cursor_is_refused(conn: Connection, ana: Owner, after: str) -> 
         search.find(conn, ana, "plum", kinds=DEFAULT, limit=0)
 
 
-def test_search_pages_are_not_shortened_by_other_users_texts(conn: Connection, ana: Owner, session: Session) -> None:
+def test_search_pages_are_not_shortened_by_other_users_texts(
+    conn: Connection, ana: Owner, session: Session
+) -> None:
     """The engine itself stays within the scope, however much newer there is beyond it."""
     mine = [exchange(conn, session, "plum", "plum", "pear").id for _ in range(2)]
     lab = Owner(ana.user, users.add_member(conn, ana.user, "lab", NOW_MS).key)
@@ -273,7 +275,9 @@ def test_messages_without_words_can_be_indexed(conn: Connection, ana: Owner, ses
 
 
 @pytest.mark.parametrize("typed", HOSTILE_TEXTS)
-def test_hostile_queries_are_answered_or_refused(conn: Connection, ana: Owner, session: Session, typed: str) -> None:
+def test_hostile_queries_are_answered_or_refused(
+    conn: Connection, ana: Owner, session: Session, typed: str
+) -> None:
     """S10: no operator of the engine can be typed, and nothing foreign is found by any."""
     ben = new_session(conn, new_owner(conn, "ben"))
     stored_text = storable(typed)  # no provider can say half of a surrogate pair: its JSON would be none

@@ -66,7 +66,9 @@ def test_session_pages_list_all_most_recently_used_first(conn: Connection, ana: 
 
 @settings(deadline=None)
 @given(st.lists(st.integers(0, 3), max_size=12), st.lists(st.integers(0, 5), max_size=6), st.integers(1, 4))
-def test_session_pages_are_stable_while_sessions_are_added(old: list[int], new: list[int], limit: int) -> None:
+def test_session_pages_are_stable_while_sessions_are_added(
+    old: list[int], new: list[int], limit: int
+) -> None:
     with memory_database() as conn:
         owner = new_owner(conn, "ana")
         ids_before = {new_session(conn, owner, NOW_MS + at).id for at in old}

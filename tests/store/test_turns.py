@@ -106,7 +106,9 @@ def test_repeated_idempotency_key_starts_one_turn(conn: Connection, session: Ses
     assert len(conn.execute(select(messages).where(messages.c.role == "user")).all()) == 1
 
 
-def test_idempotency_key_of_another_request_is_refused(conn: Connection, ana: Owner, session: Session) -> None:
+def test_idempotency_key_of_another_request_is_refused(
+    conn: Connection, ana: Owner, session: Session
+) -> None:
     ask(conn, session, "One", key="k-1")
     with pytest.raises(IdempotencyConflict, match="a different request"):
         ask(conn, session, "Two", key="k-1")
@@ -124,7 +126,9 @@ def test_requests_without_idempotency_key_are_always_new(conn: Connection, sessi
     assert ask(conn, session, "One").new
 
 
-def test_turn_makes_its_session_the_most_recently_used(conn: Connection, ana: Owner, session: Session) -> None:
+def test_turn_makes_its_session_the_most_recently_used(
+    conn: Connection, ana: Owner, session: Session
+) -> None:
     ask(conn, session, "One", now_ms=NOW_MS + 7)
     used = sessions.get(conn, ana, session.id)
     assert used is not None
@@ -154,7 +158,9 @@ def test_turn_pages_are_in_order(conn: Connection, ana: Owner, session: Session)
 
 
 @pytest.mark.parametrize("text", HOSTILE_TEXTS)
-def test_hostile_texts_are_stored_or_refused(conn: Connection, ana: Owner, session: Session, text: str) -> None:
+def test_hostile_texts_are_stored_or_refused(
+    conn: Connection, ana: Owner, session: Session, text: str
+) -> None:
     """S10."""
     ask(conn, new_session(conn, new_owner(conn, "ben")), "secret")
     stored_text = text.replace("\x00", "\ufffd").replace("\ud800", "\ufffd").replace("\udfff", "\ufffd")
