@@ -59,7 +59,7 @@ def note(text: str) -> str:
 
 @pytest.fixture
 def fast(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The built-in model does not wait for anybody to read."""
+    """Make the built-in model answer without pauses."""
     monkeypatch.setattr(thinkaloud.builtin, "running", functools.partial(thinkaloud.builtin.running, pace=0))
 
 
@@ -90,7 +90,7 @@ NOTED = ({"thinking": "Write it down.", **call("note", {"text": "milk"})}, {"tex
 
 @pytest.mark.usefixtures("fast", "home")
 def test_ask_planner_uses_a_tool_and_an_assistant(capsys: Output) -> None:
-    """R102 R114: thoughts, a tool, an assistant with its thoughts below it; the answer alone on stdout."""
+    """R102 R114: thoughts, a tool, an assistant with nested thoughts; only the answer on stdout."""
     assert main(["ask", "--agent", "planner", PUZZLE]) == 0
     out, err = capsys.readouterr()
     assert out == "8 × (7 + 4 − 8) = 24\n\nThe calculator agrees. The checker agrees.\n"
@@ -140,7 +140,7 @@ def test_ask_agent_ndjson_can_be_replayed(tmp_path: Path, capsys: Output) -> Non
 
 
 def test_ask_options_override_the_agents_settings(agents: UserHome, capsys: Output) -> None:
-    """Model, thinking, system and limit of the agent, unless they are given."""
+    """Model, thinking, system prompt and token limit come from the agent unless given as options."""
     with deepseek(agents, {"text": "One."}, {"text": "Two."}) as server:
         assert main(["ask", "--agent", "smith", "Hi"]) == 0
         arguments = ["--system", "Be brief.", "--max-tokens", "900", "--thinking", "off"]
@@ -184,7 +184,7 @@ def test_approval_is_denied_without_a_terminal(agents: UserHome, capsys: Output)
 
 @pytest.mark.parametrize("allowed", [["shop"], ["shop/add", "shop_whoami"]])
 def test_approve_option_runs_mcp_tools(allowed: list[str], agents: UserHome, capsys: Output) -> None:
-    """Allowed all at once, by the name that the file has for a tool, or by the one that the model calls."""
+    """Approved as `all`, by the tool's name in the file, or by the name that the model calls."""
     script = (call("shop_add", {"a": 40}), call("shop_whoami"), {"text": "42."})
     with deepseek(agents, *script):
         words = [word for name in allowed for word in ("--approve", name)]
@@ -245,7 +245,7 @@ def test_invalid_agents_file_error_is_one_line(home: UserHome, capsys: Output) -
 
 
 def test_thinking_unavailable_warning_appears_once(home: UserHome, capsys: Output) -> None:
-    """R046: the second request of an agent does not fail for what the first was let off."""
+    """R046: the second request of an agent does not fail after the first one was sent with a warning."""
     home.set_keys("openai")
     (home.folder / "agents.toml").write_text(
         '[agents.old]\nmodel = "openai/gpt-4o"\nthinking = "high"\ntools = ["calculator"]\n', "utf-8"
@@ -339,7 +339,7 @@ def test_agent_modules_are_imported_only_for_agents() -> None:
 
 
 class PtyTerminal:
-    """A command on a terminal of its own, as a person has it."""
+    """A command that runs on a pseudo-terminal."""
 
     def __init__(self, words: list[str], stdin: bytes | None = None) -> None:
         own = "import fcntl, os, sys, termios; fcntl.ioctl(2, termios.TIOCSCTTY, 0); "
@@ -419,7 +419,7 @@ def test_approval_ignores_earlier_input(agents: UserHome) -> None:
 
 
 def test_approval_question_escapes_arguments(agents: UserHome) -> None:
-    """They are shown as what they are."""
+    """They are shown as \\u escapes."""
     with deepseek(agents, call("note", {"text": "\x1b[2J\u202emilk"}), NOTED[1]):
         terminal = PtyTerminal(["ask", "--agent", "clerk", "Buy milk"])
         terminal.until(r'Run note with {"text":"\u001b[2J\u202emilk"}? [y/N] ')
