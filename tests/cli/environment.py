@@ -2,7 +2,8 @@
 
 import asyncio
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,18 @@ CATALOG_ROWS = {
 """The catalog row for each simulator."""
 
 
+WAIT_S = 60
+"""How long a test waits for a process to start; a loaded machine needs more than ten seconds."""
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    """Wait until a condition holds, or fail after `WAIT_S`."""
+    end = time.monotonic() + WAIT_S
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
 @contextmanager
 def running_simulator(
     name: str, script: list[Any] | None = None, key: str | None = None
@@ -44,7 +57,7 @@ def running_simulator(
 
     thread = threading.Thread(target=lambda: asyncio.run(serve()), daemon=True)
     thread.start()
-    assert listening.wait(10), f"{name} does not listen"
+    assert listening.wait(WAIT_S), f"{name} does not listen"
     try:
         yield servers[0]
     finally:

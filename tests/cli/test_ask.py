@@ -7,13 +7,12 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.cli.conftest import ANSWER, THOUGHT
-from tests.cli.environment import CATALOG_ROWS, KEY, UserHome, running_simulator
+from tests.cli.environment import CATALOG_ROWS, KEY, WAIT_S, UserHome, running_simulator, wait_until
 from tests.client.upstream import STORY, STREAM
 
 from thinkaloud.cli import main
@@ -318,7 +317,7 @@ def test_ask_ctrl_c_cancels_the_turn(form: str, home: UserHome) -> None:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
-        listener.settimeout(10)
+        listener.settimeout(WAIT_S)
         provider, _ = listener.accept()
         with provider:
             provider.recv(65536)
@@ -352,7 +351,7 @@ def test_ask_ctrl_c_before_the_first_byte_prints_nothing(home: UserHome) -> None
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
-        _wait_until(lambda: bool(server.requests))
+        wait_until(lambda: bool(server.requests))
         time.sleep(0.2)
         run.send_signal(signal.SIGINT)
         assert run.communicate(timeout=60) == (b"", b"")
@@ -372,10 +371,3 @@ def test_ask_lang_portuguese(deepseek: Simulator, capsys: Output) -> None:
     """R127: the label of a thought in Portuguese."""
     assert main(["ask", "--model", MODEL, "--lang", "pt-BR", "--show-thinking", "summary", "Oi"]) == 0
     assert "Pensou" in capsys.readouterr().err
-
-
-def _wait_until(true: Callable[[], bool], seconds: float = 10) -> None:
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end
-        time.sleep(0.01)

@@ -8,14 +8,14 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.agents.mcp_servers import SERVER_COMMAND
-from tests.cli.environment import UserHome, running_simulator
+from tests.cli.environment import UserHome, running_simulator, wait_until
 
 import thinkaloud.builtin
 from thinkaloud.cli import main
@@ -469,7 +469,7 @@ def test_ctrl_c_stops_running_tools(form: str, agents: UserHome) -> None:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
-        _wait_until(lambda: len(server.requests) == 2)
+        wait_until(lambda: len(server.requests) == 2)
         children = Path(f"/proc/{run.pid}/task/{run.pid}/children").read_text().split()
         time.sleep(0.5)
         run.send_signal(signal.SIGINT)
@@ -483,10 +483,3 @@ def test_ctrl_c_stops_running_tools(form: str, agents: UserHome) -> None:
         assert body["thinking"]["steps"][-1]["toolResult"] == "It was stopped before it came back."
     else:
         assert err.endswith("Stopped before the answer was complete.\n")
-
-
-def _wait_until(true: Callable[[], bool], seconds: float = 20) -> None:
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end
-        time.sleep(0.01)

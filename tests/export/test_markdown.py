@@ -423,14 +423,14 @@ WHOLE = write_markdown(
         (WHOLE[10:], "not a Thinkaloud session"),
         ("<!-- thinkaloud ta1 {} -->", "damaged at line 1: the comment cannot be read .*`version`"),
         ('<!-- thinkaloud ta1 {"version":1} -->', "damaged at line 1: the comment cannot be read"),
-        ('<!-- thinkaloud ta1 {"version":2,"new":1} -->', "version 2 of the format"),
+        ('<!-- thinkaloud ta1 {"version":2,"new":1} -->', "format version 2"),
         (
             WHOLE.replace('"exchanges":2', '"exchanges":3'),
             "the first line announces 3 exchanges, but the file has 2",
         ),
         (
             WHOLE.replace("````\n\n</details>", "</details>", 1),
-            "damaged at line 15: the fence of its text does not",
+            "damaged at line 15: the fence around its text has no start",
         ),
         (
             WHOLE.replace('{"is":"turn"', '{"is":"tern"', 1),
@@ -481,7 +481,7 @@ def test_markdown_callout_has_no_trailing_spaces() -> None:
 
 def test_markdown_import_refuses_missing_callout() -> None:
     text = write_markdown(session(*STORY), thinking=ThinkingStyle.CALLOUT)
-    with pytest.raises(Refused, match="damaged at line 15: the quote of its text does not begin"):
+    with pytest.raises(Refused, match="damaged at line 15: the quote around its text has no start"):
         read_markdown("\n".join(line for line in text.split("\n") if not line.startswith(">")))
 
 

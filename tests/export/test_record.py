@@ -54,7 +54,7 @@ def changed(**fields: object) -> bytes:
         ),
         (
             changed(thinkaloud=2),
-            "version 2 of the format, and this Thinkaloud reads up to 1. Bring Thinkaloud",
+            "format version 2, but this Thinkaloud reads only up to version 1. Update Thinkaloud",
         ),
         (changed(thinkaloud=2, exchanges="other"), "version 2"),
     ],
