@@ -1,10 +1,10 @@
-"""An agent with a Python function as a tool and another agent to help it; the built-in model needs no key."""
+"""Run an agent with a Python function as a tool and another agent as an assistant; no API key is needed."""
 
 import asyncio
 import re
 
 from thinkaloud.agents import Agent, Run, RunContext, from_function
-from thinkaloud.builtin import running
+from thinkaloud.builtin import run_solver
 from thinkaloud.canon import BlockEnded, ToolFinished
 from thinkaloud.canon.requests import UserMessage
 from thinkaloud.catalog import builtin_catalog
@@ -29,7 +29,7 @@ puzzler = Agent(
 
 
 async def main() -> None:
-    async with running(pace=0) as solver:
+    async with run_solver(pace=0) as solver:
         context = RunContext(catalog=builtin_catalog().with_base_url("builtin", solver.base_url))
         run = Run(puzzler, (UserMessage("make 24 from 4 7 8 8"),), context=context)
         async for entry in run.entries():

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from thinkaloud.agents.builtin_tools import builtin_tools, search_sessions
 from thinkaloud.agents.tools import Tool, ToolOutcome, call_tool
 from thinkaloud.builtin import conversation
-from thinkaloud.builtin.conversation import Called, Function, Message, reply_to
+from thinkaloud.builtin.conversation import InputMessage, PastCall, ToolFunction, reply_to
 
 TOOLS = builtin_tools()
 
@@ -75,13 +75,13 @@ def test_the_built_in_model_reads_the_exact_value(value: Fraction) -> None:
 @pytest.mark.parametrize("question", ["What is 2/3 + 1/7?", "What is 12 * 34 - 5?", "Quanto é 10 / 4?"])
 def test_the_built_in_model_and_the_calculator_agree(question: str) -> None:
     definition = TOOLS["calculator"].definition
-    offered = {definition.name: Function(definition.name, msgspec.json.decode(definition.parameters))}
-    messages = [Message("user", question)]
+    offered = {definition.name: ToolFunction(definition.name, msgspec.json.decode(definition.parameters))}
+    messages = [InputMessage("user", question)]
     (tool_call,) = reply_to(messages, offered).calls
     result = asyncio.run(call_tool(TOOLS[tool_call.name], tool_call.arguments)).result
     messages += [
-        Message("assistant", tool_calls=[Called(tool_call.id, Function(tool_call.name))]),
-        Message("tool", result, tool_call_id=tool_call.id),
+        InputMessage("assistant", tool_calls=[PastCall(tool_call.id, ToolFunction(tool_call.name))]),
+        InputMessage("tool", result, tool_call_id=tool_call.id),
     ]
     answer = reply_to(messages, offered).answer
     assert "The calculator agrees." in answer or "A calculadora concorda." in answer

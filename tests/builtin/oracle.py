@@ -1,4 +1,4 @@
-"""Slow and simple second opinions, apart from the solver: what numbers can make, and who may be what."""
+"""A slow and simple oracle, independent of the solver: what numbers can make, and who may be what."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -43,7 +43,7 @@ def exact(a: Fraction, b: Fraction) -> Iterator[Fraction]:
 
 @cache
 def whole_of_all(numbers: Numbers) -> frozenset[int]:
-    """Every positive whole number that all of these make by way of positive whole numbers."""
+    """Every positive whole number that all of these make through positive whole numbers."""
     if len(numbers) == 1:
         return frozenset(numbers)
     pairs = (
@@ -61,7 +61,7 @@ def whole(high: int, low: int) -> Iterator[int]:
 
 
 def reachable(numbers: Numbers, target: int) -> bool:
-    """Whether some of the numbers make the target the countdown way."""
+    """Whether some of the numbers make the target in a countdown puzzle."""
     parts = {
         tuple(sorted(some)) for size in range(1, len(numbers) + 1) for some in combinations(numbers, size)
     }
@@ -69,7 +69,7 @@ def reachable(numbers: Numbers, target: int) -> bool:
 
 
 def splits(numbers: Numbers) -> set[tuple[Numbers, Numbers]]:
-    """Every way to part the numbers in two."""
+    """Every split of the numbers in two."""
     places = range(len(numbers))
     halves = (half for size in range(1, len(numbers) // 2 + 1) for half in combinations(places, size))
     return {
@@ -81,7 +81,7 @@ def splits(numbers: Numbers) -> set[tuple[Numbers, Numbers]]:
     }
 
 
-class Saying(NamedTuple):
+class SpokenClaim(NamedTuple):
     """A statement in both languages, and what it means, written as Python."""
 
     english: str
@@ -89,55 +89,55 @@ class Saying(NamedTuple):
     true: Callable[[Knights], bool]
 
 
-def plain_sayings(me: str, people: list[str], random: Random) -> list[Saying]:
+def simple_claims(me: str, people: list[str], random: Random) -> list[SpokenClaim]:
     """One statement of each simple kind, about people drawn at random."""
     x, y = random.sample(people, 2)
     count = random.randint(1, len(people))
     return [
-        Saying(f"{x} is a knave", f"{x} é patife", lambda who: not who[x]),
-        Saying(f"{x} is not a knave", f"{x} não é mentiroso", lambda who: who[x]),
-        Saying("I am a knight", "eu sou cavaleiro", lambda who: who[me]),
-        Saying("I'm a liar", "sou mentiroso", lambda who: not who[me]),
-        Saying(f"{x} and {y} are knights", f"{x} e {y} são cavaleiros", lambda who: who[x] and who[y]),
-        Saying(
+        SpokenClaim(f"{x} is a knave", f"{x} é patife", lambda who: not who[x]),
+        SpokenClaim(f"{x} is not a knave", f"{x} não é mentiroso", lambda who: who[x]),
+        SpokenClaim("I am a knight", "eu sou cavaleiro", lambda who: who[me]),
+        SpokenClaim("I'm a liar", "sou mentiroso", lambda who: not who[me]),
+        SpokenClaim(f"{x} and {y} are knights", f"{x} e {y} são cavaleiros", lambda who: who[x] and who[y]),
+        SpokenClaim(
             f"neither {x} nor {y} is a knight",
             f"nem {x} nem {y} é cavaleiro",
             lambda who: not who[x] and not who[y],
         ),
-        Saying(f"{x} and {y} are the same", f"{x} e {y} são iguais", lambda who: who[x] == who[y]),
-        Saying(f"{x} and {y} are different", f"{x} e {y} são diferentes", lambda who: who[x] != who[y]),
-        Saying("we are all knaves", "somos todos patifes", lambda who: not any(who.values())),
-        Saying(
+        SpokenClaim(f"{x} and {y} are the same", f"{x} e {y} são iguais", lambda who: who[x] == who[y]),
+        SpokenClaim(f"{x} and {y} are different", f"{x} e {y} são diferentes", lambda who: who[x] != who[y]),
+        SpokenClaim("we are all knaves", "somos todos patifes", lambda who: not any(who.values())),
+        SpokenClaim(
             f"at least {count} of us are knights",
             f"pelo menos {count} de nós são cavaleiros",
             lambda who: sum(who.values()) >= count,
         ),
-        Saying(
+        SpokenClaim(
             f"at most {count} of us are knaves",
             f"no máximo {count} de nós são patifes",
             lambda who: sum(not knight for knight in who.values()) <= count,
         ),
-        Saying(
+        SpokenClaim(
             f"exactly {count} of us are knaves",
             f"exatamente {count} de nós são patifes",
             lambda who: sum(not knight for knight in who.values()) == count,
         ),
-        Saying("none of us is a knave", "nenhum de nós é patife", lambda who: all(who.values())),
-        Saying(
+        SpokenClaim("none of us is a knave", "nenhum de nós é patife", lambda who: all(who.values())),
+        SpokenClaim(
             f"one of {x} and {y} is a knight", f"um de {x} e {y} é cavaleiro", lambda who: who[x] != who[y]
         ),
     ]
 
 
-def joined(first: Saying, second: Saying, how: int) -> Saying:
+def joined(first: SpokenClaim, second: SpokenClaim, how: int) -> SpokenClaim:
     """Two statements as one."""
     (a, c, one), (b, d, two) = first, second
     return [
-        Saying(f"{a} and {b}", f"{c} e {d}", lambda who: one(who) and two(who)),
-        Saying(f"{a} or {b}", f"{c} ou {d}", lambda who: one(who) or two(who)),
-        Saying(f"if {a}, then {b}", f"se {c}, então {d}", lambda who: not one(who) or two(who)),
-        Saying(f"{a} if and only if {b}", f"{c} se e somente se {d}", lambda who: one(who) == two(who)),
-        Saying(f"it is not true that {a}", f"não é verdade que {c}", lambda who: not one(who)),
+        SpokenClaim(f"{a} and {b}", f"{c} e {d}", lambda who: one(who) and two(who)),
+        SpokenClaim(f"{a} or {b}", f"{c} ou {d}", lambda who: one(who) or two(who)),
+        SpokenClaim(f"if {a}, then {b}", f"se {c}, então {d}", lambda who: not one(who) or two(who)),
+        SpokenClaim(f"{a} if and only if {b}", f"{c} se e somente se {d}", lambda who: one(who) == two(who)),
+        SpokenClaim(f"it is not true that {a}", f"não é verdade que {c}", lambda who: not one(who)),
     ][how]
 
 
@@ -151,20 +151,20 @@ class Village(NamedTuple):
 
 
 def village(random: Random) -> Village:
-    """A random one; everybody speaks, so that everybody is known to be there."""
+    """A random village; everybody speaks, so that everybody is counted."""
     people = ["A", "B", "C", "D"][: random.randint(2, 4)]
-    said = []
+    statements = []
     for me in people:
-        saying = random.choice(plain_sayings(me, people, random))
+        claim = random.choice(simple_claims(me, people, random))
         if random.random() < 0.5:
-            saying = joined(saying, random.choice(plain_sayings(me, people, random)), random.randrange(5))
-        said.append((me, saying))
+            claim = joined(claim, random.choice(simple_claims(me, people, random)), random.randrange(5))
+        statements.append((me, claim))
     every = [dict(zip(people, kinds, strict=True)) for kinds in product((True, False), repeat=len(people))]
     return Village(
         "Knights tell the truth and knaves lie. "
-        + " ".join(f"{me} says {saying.english}." for me, saying in said),
+        + " ".join(f"{me} says {claim.english}." for me, claim in statements),
         "Cavaleiros dizem a verdade e patifes mentem. "
-        + " ".join(f"{me} diz que {saying.portuguese}." for me, saying in said),
+        + " ".join(f"{me} diz que {claim.portuguese}." for me, claim in statements),
         people,
-        [who for who in every if all(saying.true(who) == who[me] for me, saying in said)],
+        [who for who in every if all(claim.true(who) == who[me] for me, claim in statements)],
     )

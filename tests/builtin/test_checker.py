@@ -1,10 +1,11 @@
-"""The checker: right answers pass however they are put, wrong ones are told why."""
+"""The checker: right answers pass in any wording, wrong ones get a reason."""
 
 import pytest
 
 from thinkaloud.builtin import check, solve
-from thinkaloud.builtin.recounting import reachable
-from thinkaloud.builtin.understanding import understand
+from thinkaloud.builtin.checker import reachable
+from thinkaloud.builtin.parse import parse
+from thinkaloud.builtin.search import NumberPuzzle
 
 RIGHT = [
     ("make 24 from 4 7 8 8", "(7 - 8/8) * 4"),
@@ -59,11 +60,11 @@ def test_right_answers_pass(question: str, answer: str) -> None:
     assert check(question, answer).right, check(question, answer)
 
 
-@pytest.mark.parametrize(("question", "answer", "why"), WRONG)
-def test_wrong_answers_are_told_why(question: str, answer: str, why: str) -> None:
+@pytest.mark.parametrize(("question", "answer", "reason"), WRONG)
+def test_wrong_answers_get_a_reason(question: str, answer: str, reason: str) -> None:
     verdict = check(question, answer)
     assert not verdict.right
-    assert why in verdict.why
+    assert reason in verdict.reason
 
 
 @pytest.mark.parametrize(
@@ -75,13 +76,14 @@ def test_wrong_answers_are_told_why(question: str, answer: str, why: str) -> Non
         ("Confira esta resposta.\nPergunta: quanto é 2 + 2?\nResposta: 5", "Errado. "),
     ],
 )
-def test_a_task_to_check_is_a_question_too(task: str, verdict: str) -> None:
-    """So that an assistant who runs on this solver can be asked to check another's answer."""
+def test_a_check_task_is_a_question(task: str, verdict: str) -> None:
+    """An agent that runs on this solver can be asked to check another's answer."""
     assert solve(task).answer.startswith(verdict)
 
 
 @pytest.mark.parametrize("numbers", ["2 0 5", "0 0 3"])
-def test_a_target_of_zero_is_made_with_a_zero(numbers: str) -> None:
-    puzzle = understand(f"make 0 from {numbers}").asked
-    assert reachable(puzzle)  # type: ignore[arg-type]
+def test_target_zero_is_reachable_with_a_zero(numbers: str) -> None:
+    puzzle = parse(f"make 0 from {numbers}").question
+    assert isinstance(puzzle, NumberPuzzle)
+    assert reachable(puzzle)
     assert solve(f"make 0 from {numbers}").answer.endswith("= 0")

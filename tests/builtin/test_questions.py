@@ -1,4 +1,4 @@
-"""What is understood, what is refused and why, and that anything at all gets a plain answer."""
+"""Parsing: what is understood, what is refused with a reason, and that any text gets a plain answer."""
 
 import string
 from datetime import date
@@ -7,28 +7,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from thinkaloud.builtin import Reply, check, solve
-from thinkaloud.builtin.concluding import Conclusion
-from thinkaloud.builtin.language import Language
-from thinkaloud.builtin.questions import (
-    Asked,
-    Calculation,
-    DaysAway,
-    DaysBetween,
-    Heard,
-    Malformed,
-    NotUnderstood,
-    NumberPuzzle,
-    WeekdayOf,
-)
-from thinkaloud.builtin.solver import trusted
-from thinkaloud.builtin.understanding import understand
-from thinkaloud.builtin.words import WORDS
+from thinkaloud.builtin import SolverReply, check, solve
+from thinkaloud.builtin.arithmetic import Calculation
+from thinkaloud.builtin.dates import DaysAway, DaysBetween, WeekdayOf
+from thinkaloud.builtin.narrate import Conclusion
+from thinkaloud.builtin.parse import Malformed, NotUnderstood, ParsedQuestion, Question, parse
+from thinkaloud.builtin.search import NumberPuzzle
+from thinkaloud.builtin.solver import verified
+from thinkaloud.builtin.words import PHRASES, Language
 
 EN, PT = Language.EN, Language.PT
 NEW_YEAR, TODAY = date(2026, 1, 1), date(2026, 11, 15)
 
-READ: list[tuple[str, Language, Asked]] = [
+READ: list[tuple[str, Language, Question]] = [
     ("make 24 from 4 7 8 8", EN, NumberPuzzle(24, (4, 7, 8, 8), True)),
     ("Please use 3, 3, 8 and 8 to get 24.", EN, NumberPuzzle(24, (3, 3, 8, 8), True)),
     ("Using 1 2 3, make 6!", EN, NumberPuzzle(6, (1, 2, 3), True)),
@@ -62,9 +53,9 @@ READ: list[tuple[str, Language, Asked]] = [
 ]
 
 
-@pytest.mark.parametrize(("question", "language", "asked"), READ)
-def test_questions_are_read(question: str, language: Language, asked: Asked) -> None:
-    assert understand(question) == Heard(language, asked)
+@pytest.mark.parametrize(("text", "language", "question"), READ)
+def test_questions_are_parsed(text: str, language: Language, question: Question) -> None:
+    assert parse(text) == ParsedQuestion(language, question)
 
 
 REFUSED = [
@@ -89,12 +80,12 @@ REFUSED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("question", "why", "words"), REFUSED)
-def test_what_cannot_be_solved_is_refused_with_its_limit(question: str, why: str, words: str) -> None:
-    asked = understand(question).asked
-    assert isinstance(asked, Malformed)
-    assert asked.why == why
-    assert words in solve(question).answer
+@pytest.mark.parametrize(("text", "reason", "words"), REFUSED)
+def test_malformed_questions_are_refused_with_their_limit(text: str, reason: str, words: str) -> None:
+    question = parse(text).question
+    assert isinstance(question, Malformed)
+    assert question.reason == reason
+    assert words in solve(text).answer
 
 
 @pytest.mark.parametrize(
@@ -113,11 +104,11 @@ def test_what_cannot_be_solved_is_refused_with_its_limit(question: str, why: str
         (".5+4", "missing or left over"),
     ],
 )
-def test_sums_without_a_value_say_why(sum_: str, words: str) -> None:
+def test_arithmetic_without_a_value_gets_a_reason(sum_: str, words: str) -> None:
     assert words in solve(f"what is {sum_}?").answer
 
 
-def test_the_solver_says_what_it_is_and_how_to_get_a_model() -> None:
+def test_about_text_names_the_solver_and_how_to_connect_a_model() -> None:
     english, portuguese = (
         solve("Write me a poem about the sea").answer,
         solve("Escreva um poema para mim").answer,
@@ -129,17 +120,17 @@ def test_the_solver_says_what_it_is_and_how_to_get_a_model() -> None:
     assert "Não sou um modelo de linguagem" in portuguese
 
 
-def test_every_example_that_it_offers_is_solved() -> None:
+def test_every_example_of_the_about_text_is_solved() -> None:
     for language in Language:
-        offered = [line[2:] for line in WORDS[language]["about"].splitlines() if line.startswith("- ")]
-        assert len(offered) == 7
-        for question in offered:
+        examples = [line[2:] for line in PHRASES[language]["about"].splitlines() if line.startswith("- ")]
+        assert len(examples) == 7
+        for question in examples:
             reply = solve(question)
-            assert understand(question).language is language
+            assert parse(question).language is language
             assert check(question, reply.answer).right, (question, reply)
 
 
-def test_local_servers_are_offered_by_name_and_never_taken_silently() -> None:
+def test_local_servers_are_named_in_the_about_text_only() -> None:
     answer = solve("Hello?", local_servers=("Ollama", "vLLM")).answer
     assert answer.endswith(
         "Found on this machine: Ollama, vLLM. Name one of their models to use it; I never switch by myself."
@@ -148,16 +139,16 @@ def test_local_servers_are_offered_by_name_and_never_taken_silently() -> None:
     assert "Ollama" not in solve("make 24 from 4 7 8 8", local_servers=("Ollama",)).answer
 
 
-def test_an_answer_that_fails_its_check_is_not_said() -> None:
-    heard = understand("make 24 from 4 7 8 8")
+def test_an_answer_that_fails_its_check_is_not_given() -> None:
+    parsed = parse("make 24 from 4 7 8 8")
     good, bad = Conclusion("8 × (7 + 4 − 8) = 24"), Conclusion("8 × (7 + 4 − 8) = 25 or 8 × (7 + 4 − 8) + 1")
-    assert trusted(heard, good) == good
-    refused = trusted(heard, bad)
+    assert verified(parsed, good) == good
+    refused = verified(parsed, bad)
     assert refused.answer.startswith("I do not trust my own result")
     assert not refused.known
 
 
-def plainly(question: str) -> Reply:
+def plain_reply(question: str) -> SolverReply:
     reply = solve(question)
     assert reply.answer.strip()
     assert reply.thinking
@@ -169,12 +160,12 @@ def plainly(question: str) -> Reply:
 
 @given(st.text(max_size=300))
 def test_any_text_gets_a_plain_answer(text: str) -> None:
-    plainly(text)
+    plain_reply(text)
 
 
 @given(st.sampled_from([question for question, _, _ in READ]), st.text(max_size=100))
 def test_any_answer_gets_a_verdict(question: str, answer: str) -> None:
-    assert check(question, answer).why
+    assert check(question, answer).reason
 
 
 VOCABULARY = """make reach use from with 24 4 7 8 100 0 -3 1.5 2,5 A B Ana says diz que is a are é são knight
@@ -186,21 +177,21 @@ convert to em km miles celsius gb what is quanto + - * / ^ ( ) . , : ; ? ! check
 @settings(max_examples=400)
 @given(st.lists(st.sampled_from([*VOCABULARY.split(), "\n"]), max_size=25).map(" ".join))
 def test_any_mix_of_known_words_gets_a_plain_answer(text: str) -> None:
-    """Near misses are where a grammar breaks: what is answered is checked, what is not is said."""
-    plainly(text)
+    """Near misses are where a grammar breaks."""
+    plain_reply(text)
 
 
 @given(st.text(st.sampled_from("0123456789+-*/^(). "), min_size=1, max_size=60))
-def test_any_sum_gets_a_plain_answer(text: str) -> None:
-    plainly(f"what is {text}")
+def test_any_arithmetic_gets_a_plain_answer(text: str) -> None:
+    plain_reply(f"what is {text}")
 
 
-def gaps(text: str) -> set[str]:
+def fields(text: str) -> set[str]:
     return {name for _, name, _, _ in string.Formatter().parse(text) if name}
 
 
-def test_both_languages_have_the_same_words() -> None:
-    english, portuguese = WORDS[EN], WORDS[PT]
+def test_both_languages_have_the_same_phrases() -> None:
+    english, portuguese = PHRASES[EN], PHRASES[PT]
     assert list(english) == list(portuguese)
     for key in english:
-        assert gaps(english[key]) == gaps(portuguese[key]), key
+        assert fields(english[key]) == fields(portuguese[key]), key

@@ -1,4 +1,4 @@
-"""The solver as a provider: asked over HTTP like any other, with thinking, tools and plain refusals."""
+"""The solver as a provider over HTTP: thinking, tools and errors."""
 
 import asyncio
 import json
@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import thinkaloud
-from thinkaloud.builtin import Server, running, solve
+from thinkaloud.builtin import SolverServer, run_solver, solve
 from thinkaloud.canon import Finish, Kind, TurnEnded
 from thinkaloud.canon.requests import ToolDefinition, ToolMessage, UserMessage
 from thinkaloud.catalog import Catalog, builtin_texts, parse_catalog
@@ -29,7 +29,7 @@ CALCULATOR = ToolDefinition("calculator", "Works out an expression")
 CHECKER = ToolDefinition("checker", "Checks an answer")
 
 
-def row(server: Server) -> Catalog:
+def row(server: SolverServer) -> Catalog:
     """The solver as a row of the catalog."""
     text = f"""
     [providers.solver]
@@ -48,15 +48,15 @@ def row(server: Server) -> Catalog:
     return parse_catalog(*builtin_texts(), text)
 
 
-def with_server(talk: Callable[[Server], Awaitable[T]], **options: Any) -> T:
+def with_server(talk: Callable[[SolverServer], Awaitable[T]], **options: Any) -> T:
     async def held() -> T:
-        async with running(**{"pace": 0, **options}) as server:
+        async with run_solver(**{"pace": 0, **options}) as server:
             return await talk(server)
 
     return asyncio.run(held())
 
 
-async def post(server: Server, body: object, path: str = "/v1/chat/completions") -> tuple[int, bytes]:
+async def post(server: SolverServer, body: object, path: str = "/v1/chat/completions") -> tuple[int, bytes]:
     sent = body if isinstance(body, bytes) else json.dumps(body).encode()
     async with (
         aiohttp.ClientSession() as session,
@@ -70,7 +70,7 @@ def completion(question: str, **fields: Any) -> Json:
 
 
 def asked(question: str, *, stream: bool = True, thinking: str | None = None) -> Turn:
-    async def talk(server: Server) -> Turn:
+    async def talk(server: SolverServer) -> Turn:
         options = Options(catalog=row(server), stream=stream)
         return await ask(question, model="solver/solver", thinking=thinking, options=options)
 
@@ -78,19 +78,19 @@ def asked(question: str, *, stream: bool = True, thinking: str | None = None) ->
 
 
 @pytest.mark.parametrize("question", [PUZZLE, "Quem descobriu o Brasil?", "quanto é 2 + 2?"])
-def test_streamed_and_whole_say_the_same(question: str) -> None:
+def test_streamed_and_whole_replies_are_the_same(question: str) -> None:
     streamed, whole = asked(question), asked(question, stream=False)
-    told = solve(question)
+    reply = solve(question)
     for turn in (streamed, whole):
         assert [block.kind for block in turn.blocks] == [Kind.REASONING, Kind.TEXT]
-        assert turn.reasoning == "\n".join(told.thinking)
-        assert turn.answer == told.answer
+        assert turn.reasoning == "\n".join(reply.thinking)
+        assert turn.answer == reply.answer
         assert turn.outcome is not None
         assert turn.outcome.ending is Ending.ANSWERED
 
 
-def test_the_reader_knows_the_dialect_by_itself_and_no_usage_is_made_up() -> None:
-    async def talk(server: Server) -> list[bytes]:
+def test_dialect_is_detected_and_usage_is_not_reported() -> None:
+    async def talk(server: SolverServer) -> list[bytes]:
         return [(await post(server, completion(PUZZLE, stream=stream)))[1] for stream in (True, False)]
 
     for body in with_server(talk):
@@ -106,10 +106,10 @@ def test_thinking_can_be_switched_off() -> None:
     assert turn.answer == ANSWER
 
 
-def test_a_question_that_was_stopped_is_no_part_of_the_next() -> None:
-    """What a stopped turn was asked goes along, and only the last question is answered."""
+def test_a_stopped_question_is_not_answered_later() -> None:
+    """The messages hold the question of the stopped turn too; only the last question is answered."""
 
-    async def talk(server: Server) -> Turn:
+    async def talk(server: SolverServer) -> Turn:
         book = parse_catalog(*builtin_texts(), f'[providers.builtin]\nbase_url = "{server.base_url}"')
         stopped = AnsweredTurn(fold([TurnEnded(Finish.CANCELLED)]))
         steps = (UserMessage("reach 952 from 25 50 75 100 3 6"), stopped, UserMessage(PUZZLE))
@@ -123,7 +123,7 @@ def test_a_question_that_was_stopped_is_no_part_of_the_next() -> None:
 def talked(answers: dict[str, str], *tools: ToolDefinition, stream: bool = True) -> list[Turn]:
     """A puzzle, and the tools' answers to whatever is called, until there is an answer."""
 
-    async def talk(server: Server) -> list[Turn]:
+    async def talk(server: SolverServer) -> list[Turn]:
         options = Options(catalog=row(server), stream=stream, tools=tools)
         conversation = Conversation(tools=tools, steps=(UserMessage(PUZZLE),))
         turns: list[Turn] = []
@@ -143,7 +143,7 @@ def talked(answers: dict[str, str], *tools: ToolDefinition, stream: bool = True)
 
 
 @pytest.mark.parametrize("stream", [True, False])
-def test_tools_check_the_answer_before_it_is_said(stream: bool) -> None:
+def test_tools_check_the_answer_before_it_is_given(stream: bool) -> None:
     """The calculator works the expression out, the checker judges the answer, and the answer names both."""
     called, judged, answered = talked(
         {"calculator": "24", "checker": "Right."}, CALCULATOR, CHECKER, stream=stream
@@ -160,14 +160,14 @@ def test_tools_check_the_answer_before_it_is_said(stream: bool) -> None:
     assert answered.answer == f"{ANSWER}\n\nThe calculator agrees. The checker agrees."
 
 
-def test_the_checkers_task_can_be_answered_by_the_solver_itself() -> None:
+def test_the_solver_can_answer_the_checker_task() -> None:
     _, judged, _ = talked({"calculator": "24", "checker": "Right."}, CALCULATOR, CHECKER)
     task = json.loads(judged.own_blocks(Kind.TOOL_CALL)[0].text)["task"]
     assert solve(task).answer == "Right. 8 × (7 + 4 − 8) gives 24."
 
 
 @pytest.mark.parametrize(
-    ("calculator", "checker", "said"),
+    ("calculator", "checker", "remark"),
     [
         ("24.0", '{"right": true}', "The calculator agrees. The checker agrees."),
         ('{"result": 24}', "Correct!", "The calculator agrees. The checker agrees."),
@@ -181,17 +181,17 @@ def test_the_checkers_task_can_be_answered_by_the_solver_itself() -> None:
         ("24", "Hm, who knows?", "I cannot read as yes or no: “Hm, who knows?”"),
     ],
 )
-def test_what_tools_come_back_with_is_said_as_it_is(calculator: str, checker: str, said: str) -> None:
+def test_tool_results_are_reported_in_the_answer(calculator: str, checker: str, remark: str) -> None:
     answer = talked({"calculator": calculator, "checker": checker}, CALCULATOR, CHECKER)[-1].answer
     assert answer.startswith(ANSWER)
-    assert said in answer
+    assert remark in answer
 
 
-def test_only_tools_that_are_known_and_allowed_are_called() -> None:
+def test_only_known_and_allowed_tools_are_called() -> None:
     assert len(talked({}, ToolDefinition("get_weather"))) == 1
     assert len(talked({"checker": "Right."}, CHECKER)) == 2
 
-    async def talk(server: Server) -> Json:
+    async def talk(server: SolverServer) -> Json:
         tools = [{"type": "function", "function": {"name": "calculator"}}]
         body = completion(PUZZLE, tools=tools, tool_choice="none")
         return dict(json.loads((await post(server, body))[1])["choices"][0])
@@ -199,25 +199,25 @@ def test_only_tools_that_are_known_and_allowed_are_called() -> None:
     assert with_server(talk)["finish_reason"] == "stop"
 
 
-def test_a_tool_that_names_its_argument_otherwise_is_called_its_way() -> None:
+def test_a_tool_is_called_with_its_own_parameter_name() -> None:
     schema = '{"type":"object","properties":{"formula":{"type":"string"}}}'
     called, _ = talked({"calculator": "24"}, ToolDefinition("calculator", "", schema))
     assert json.loads(called.own_blocks(Kind.TOOL_CALL)[0].text) == {"formula": "8 * (7 + 4 - 8)"}
 
 
-def test_a_call_without_a_result_is_not_made_again() -> None:
-    async def talk(server: Server) -> str:
+def test_a_tool_call_without_a_result_is_not_repeated() -> None:
+    async def talk(server: SolverServer) -> str:
         call = {"id": "1", "type": "function", "function": {"name": "calculator", "arguments": "{}"}}
         messages = [{"role": "user", "content": PUZZLE}, {"role": "assistant", "tool_calls": [call]}]
         tools = [{"type": "function", "function": {"name": "calculator"}}]
-        _, told = await post(server, {"messages": messages, "tools": tools})
-        return str(json.loads(told)["choices"][0]["message"]["content"])
+        _, body = await post(server, {"messages": messages, "tools": tools})
+        return str(json.loads(body)["choices"][0]["message"]["content"])
 
     assert with_server(talk) == f"{ANSWER}\n\nThe tool “calculator” never came back with a result."
 
 
-def test_only_the_last_thing_the_user_said_is_answered() -> None:
-    async def talk(server: Server) -> str:
+def test_only_the_last_user_message_is_answered() -> None:
+    async def talk(server: SolverServer) -> str:
         messages = [
             {"role": "system", "content": "make 10 from 5 5"},
             {"role": "user", "content": "make 24 from 3 3 8 8"},
@@ -227,8 +227,8 @@ def test_only_the_last_thing_the_user_said_is_answered() -> None:
                 "content": [{"type": "text", "text": "make 24 "}, {"type": "text", "text": "from 4 7 8 8"}],
             },
         ]
-        _, told = await post(server, {"model": "solver", "messages": messages})
-        return str(json.loads(told)["choices"][0]["message"]["content"])
+        _, body = await post(server, {"model": "solver", "messages": messages})
+        return str(json.loads(body)["choices"][0]["message"]["content"])
 
     assert with_server(talk) == ANSWER
 
@@ -252,13 +252,13 @@ BAD: list[tuple[object, int]] = [
 ]
 
 
-def test_bad_bodies_are_refused_in_openais_shape() -> None:
-    async def talk(server: Server) -> list[tuple[int, bytes]]:
+def test_bad_requests_get_an_openai_error() -> None:
+    async def talk(server: SolverServer) -> list[tuple[int, bytes]]:
         return [await post(server, body) for body, _ in BAD]
 
-    for (body, due), (status, told) in zip(BAD, with_server(talk), strict=True):
-        assert status == due, (body, told)
-        error = json.loads(told)["error"]
+    for (body, expected), (status, response) in zip(BAD, with_server(talk), strict=True):
+        assert status == expected, (body, response)
+        error = json.loads(response)["error"]
         assert error["message"]
         assert error["type"] == "invalid_request_error"
         assert set(error) == {"message", "type", "param", "code"}
@@ -275,21 +275,21 @@ FIELDS = st.sampled_from(["model", "messages", "tools", "tool_choice", "stream",
 @settings(max_examples=25)
 @given(st.lists(st.dictionaries(FIELDS, JSON, max_size=3), min_size=4, max_size=4))
 def test_no_body_breaks_the_server(bodies: list[Json]) -> None:
-    async def talk(server: Server) -> list[int]:
-        told = [await post(server, completion(PUZZLE) | body) for body in bodies]
-        return [status for status, _ in told]
+    async def talk(server: SolverServer) -> list[int]:
+        responses = [await post(server, completion(PUZZLE) | body) for body in bodies]
+        return [status for status, _ in responses]
 
     assert set(with_server(talk)) <= {200, 400, 404}
 
 
-def test_the_models_are_listed_and_other_places_are_not_there() -> None:
-    async def talk(server: Server) -> list[tuple[int, Json]]:
+def test_models_are_listed_and_other_paths_are_404() -> None:
+    async def talk(server: SolverServer) -> list[tuple[int, Json]]:
         async with aiohttp.ClientSession() as session:
-            told = []
+            responses = []
             for path in ("/v1/models", "/v1/models/solver", "/v1/models/gpt-6", "/v1/chat/completions"):
                 async with session.get(server.url + path) as response:
-                    told.append((response.status, await response.json()))
-            return told
+                    responses.append((response.status, await response.json()))
+            return responses
 
     listed, one, other, wrong = with_server(talk)
     assert [model["id"] for model in listed[1]["data"]] == ["solver"]
@@ -300,7 +300,7 @@ def test_the_models_are_listed_and_other_places_are_not_there() -> None:
 def test_thinking_is_paced() -> None:
     """At 50 pieces a second ten words take a fifth of a second at least."""
 
-    async def took(server: Server, question: str) -> float:
+    async def took(server: SolverServer, question: str) -> float:
         start = time.monotonic()
         await post(server, completion(question, stream=True))
         return time.monotonic() - start
@@ -310,10 +310,10 @@ def test_thinking_is_paced() -> None:
     assert paced >= words / 50
 
 
-def test_a_search_does_not_hold_up_others() -> None:
+def test_a_long_search_does_not_block_other_requests() -> None:
     """While the hardest puzzle is searched, the loop still turns."""
 
-    async def talk(server: Server) -> int:
+    async def talk(server: SolverServer) -> int:
         hard = asyncio.create_task(post(server, completion("make 9973 from 3 7 11 13 17")))
         rounds = 0
         while not hard.done():
@@ -325,8 +325,8 @@ def test_a_search_does_not_hold_up_others() -> None:
     assert with_server(talk) > 20
 
 
-def test_a_reader_that_goes_away_stops_the_telling() -> None:
-    async def talk(server: Server) -> int:
+def test_a_client_that_disconnects_stops_the_stream() -> None:
+    async def talk(server: SolverServer) -> int:
         async with aiohttp.ClientSession() as session:
             async with session.post(
                 f"{server.base_url}/chat/completions", json=completion(PUZZLE, stream=True)

@@ -188,7 +188,7 @@ def test_ask_notes_are_shown_before_the_answer(deepseek: Simulator, capsys: Outp
     assert main(["ask", "--model", MODEL, "--thinking", "4096", "How much?"]) == 0
     out, err = capsys.readouterr()
     assert out == f"{ANSWER}\n"
-    assert err.splitlines()[0].startswith("deepseek-v4-pro takes no budget at deepseek. It is asked for ")
+    assert err.splitlines()[0].startswith("deepseek-v4-pro does not accept a budget at deepseek. ")
 
 
 def test_ask_thinking_unavailable_is_an_error_or_a_warning(home: UserHome, capsys: Output) -> None:
@@ -261,7 +261,7 @@ def test_ask_rate_limit_error_gives_the_wait(home: UserHome, capsys: Output) -> 
         home.use_simulators(server)
         home.set_keys("deepseek")
         assert main(["ask", "--model", MODEL, "Hi"]) == 1
-    assert "Wait 3600 s, then ask again." in capsys.readouterr().err
+    assert "Wait 3600 s, then retry." in capsys.readouterr().err
 
 
 def test_ask_retries_after_a_short_wait(home: UserHome, capsys: Output) -> None:

@@ -60,7 +60,9 @@ def note(text: str) -> str:
 @pytest.fixture
 def fast(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make the built-in model answer without pauses."""
-    monkeypatch.setattr(thinkaloud.builtin, "running", functools.partial(thinkaloud.builtin.running, pace=0))
+    monkeypatch.setattr(
+        thinkaloud.builtin, "run_solver", functools.partial(thinkaloud.builtin.run_solver, pace=0)
+    )
 
 
 @pytest.fixture
@@ -480,6 +482,8 @@ def test_ctrl_c_stops_running_tools(form: str, agents: UserHome) -> None:
     if form == "json":
         body = json.loads(out)
         assert body["outcome"]["ending"] == "cancelled"
-        assert body["thinking"]["steps"][-1]["toolResult"] == "It was stopped before it came back."
+        assert (
+            body["thinking"]["steps"][-1]["toolResult"] == "The call was stopped before it returned a result."
+        )
     else:
         assert err.endswith("Stopped before the answer was complete.\n")

@@ -54,9 +54,9 @@ def test_context_report_has_a_line_for_every_block(home: UserHome, capsys: Outpu
     out, err = capsys.readouterr()
     assert err.splitlines() == [
         "to deepseek-v4-pro at deepseek",
-        "withheld    step 1, block 0: reasoning. Another model thought this; it is kept here and not sent.",
-        "sent        step 1, block 1: tool_call. It is sent in plain form, which every model can read.",
-        "sent        step 3, block 0: text. It is sent in plain form, which every model can read.",
+        "withheld    step 1, block 0: reasoning. This thought of another model is kept here and not sent.",
+        "sent        step 1, block 1: tool_call. Sent in plain form, which every model can read.",
+        "sent        step 3, block 0: text. Sent in plain form, which every model can read.",
         "blocks: 2 sent, 1 withheld, 0 transformed",
     ]
     assert "I need the weather first." not in out
@@ -74,7 +74,10 @@ def test_context_modes_change_what_is_sent(home: UserHome, capsys: Output) -> No
 
 def test_context_notes_follow_the_report(home: UserHome, capsys: Output) -> None:
     assert main(["context", str(FILE), "--model", "deepseek/deepseek-v4-pro", "--thinking", "5000"]) == 0
-    assert "note: deepseek-v4-pro takes no budget at deepseek." in capsys.readouterr().err.splitlines()[-1]
+    assert (
+        "note: deepseek-v4-pro does not accept a budget at deepseek."
+        in capsys.readouterr().err.splitlines()[-1]
+    )
 
 
 def test_context_reads_a_pipe_and_thinkaloud_model(home: UserHome, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -126,10 +126,14 @@ def test_r037_claude_blocks_arrive_in_order(home: UserHome, capsys: Output) -> N
 @pytest.mark.parametrize(
     ("model", "thinking", "line_start"),
     [
-        ("openai/gpt-5", "", "why        The name says openai."),
+        ("openai/gpt-5", "", "why        The name specifies openai."),
         ("claude-3.7-sonnet:thinking", "", "why        The name ends in :thinking, so thinking is on."),
-        ("vllm/my-own", "", "why        my-own is not in the catalog:"),
-        ("gemini-3-pro", "off", "note       Thinking cannot be off: gemini-3-pro-preview always thinks."),
+        ("vllm/my-own", "", "why        my-own is not in the catalog."),
+        (
+            "gemini-3-pro",
+            "off",
+            "note       Thinking cannot be turned off: gemini-3-pro-preview always thinks.",
+        ),
         ("deepseek-r1", "", "goes back  no thoughts"),
         ("deepseek-v4-pro", "", "goes back  thoughts of turns with tools, in reasoning_content"),
         ("ollama/qwen3:8b", "", "key        none needed"),
@@ -152,4 +156,4 @@ def test_route_without_thinking_uses_the_next_provider_with_a_key(home: UserHome
     assert main(["route", "claude-opus-4.5"]) == 0
     out = capsys.readouterr().out
     assert "provider   openrouter," in out
-    assert "why        There is no key for anthropic, so openrouter is next.\n" in out
+    assert "why        No key found for anthropic, so openrouter is used.\n" in out

@@ -15,7 +15,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import platformdirs
 import pytest
+from platformdirs.api import PlatformDirsABC
+from platformdirs.macos import MacOS
+from platformdirs.unix import Unix
 from tests.cli.environment import UserHome, running_simulator
 
 from thinkaloud.cli import main, settings
@@ -301,25 +305,23 @@ def test_commands_import_no_server_packages(words: list[str], home: UserHome) ->
 @pytest.mark.parametrize(
     ("platform", "environment", "folder"),
     [
-        ("linux", {}, "{home}/.local/share/thinkaloud"),
-        ("linux", {"XDG_DATA_HOME": "/data"}, "/data/thinkaloud"),
-        ("darwin", {"XDG_DATA_HOME": "/data"}, "{home}/Library/Application Support/thinkaloud"),
-        ("win32", {"LOCALAPPDATA": "/local"}, "/local/thinkaloud"),
-        ("win32", {}, "{home}/AppData/Local/thinkaloud"),
-        ("linux", {"THINKALOUD_HOME": "/mine", "XDG_DATA_HOME": "/data"}, "/mine"),
-        ("win32", {"THINKALOUD_HOME": "~/mine"}, "{home}/mine"),
+        (Unix, {}, "{home}/.local/share/thinkaloud"),
+        (Unix, {"XDG_DATA_HOME": "/data"}, "/data/thinkaloud"),
+        (MacOS, {}, "{home}/Library/Application Support/thinkaloud"),
+        (Unix, {"THINKALOUD_HOME": "/mine", "XDG_DATA_HOME": "/data"}, "/mine"),
+        (MacOS, {"THINKALOUD_HOME": "~/mine"}, "{home}/mine"),
     ],
 )
 def test_data_folder_of_each_platform(
-    platform: str,
+    platform: type[PlatformDirsABC],
     environment: dict[str, str],
     folder: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    for name in ("THINKALOUD_HOME", "XDG_DATA_HOME", "LOCALAPPDATA"):
+    for name in ("THINKALOUD_HOME", "XDG_DATA_HOME"):
         monkeypatch.delenv(name, raising=False)
     for name, value in {"HOME": str(tmp_path), **environment}.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setattr(sys, "platform", platform)
+    monkeypatch.setattr(platformdirs, "PlatformDirs", platform)
     assert settings.database_path() == Path(folder.format(home=tmp_path)) / "thinkaloud.db"

@@ -82,12 +82,12 @@ def test_tokens_revoke_works_once(home: UserHome, capsys: Output) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["users", "add", "a b"], "cannot be the name"),
+        (["users", "add", "a b"], "not a valid name"),
         (["users", "add", "local"], "already"),
-        (["users", "add", "ana", "--workspace", "é"], "cannot be the name"),
-        (["users", "remove", "nobody", "--yes"], "no user called"),
-        (["tokens", "create", "nobody"], "no user called"),
-        (["tokens", "list", "nobody"], "no user called"),
+        (["users", "add", "ana", "--workspace", "é"], "not a valid name"),
+        (["users", "remove", "nobody", "--yes"], "no user 'nobody'"),
+        (["tokens", "create", "nobody"], "no user 'nobody'"),
+        (["tokens", "list", "nobody"], "no user 'nobody'"),
         (["tokens", "revoke", "tok_x"], "no valid token"),
         (["tokens", "revoke", "' OR 1=1 --"], "no valid token"),
     ],

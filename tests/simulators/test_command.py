@@ -1,4 +1,4 @@
-"""`run` serves until it is interrupted."""
+"""`serve_simulator` serves until it is interrupted."""
 
 import json
 import signal
@@ -9,12 +9,12 @@ from pathlib import Path
 
 SERVE = """
 import sys
-from thinkaloud.simulators import run
-run("deepseek", script_path=sys.argv[1], announce=lambda url: print(url, flush=True))
+from thinkaloud.simulators import serve_simulator
+serve_simulator("deepseek", script_path=sys.argv[1], announce=lambda url: print(url, flush=True))
 """
 
 
-def test_run_announces_its_url_answers_and_ends_on_an_interrupt(tmp_path: Path) -> None:
+def test_serve_simulator_announces_its_url_and_stops_on_an_interrupt(tmp_path: Path) -> None:
     script = tmp_path / "script.json"
     script.write_text('[{"thinking": "Two and two.", "text": "Four."}]')
     command = [sys.executable, "-c", SERVE, str(script)]

@@ -1,47 +1,75 @@
-"""Plain arithmetic, exactly: an expression is read once and every operation on the way is a step.
+"""Exact arithmetic on text, twice: `calculate` narrates every operation, `evaluate` is the independent check.
 
-Nothing is evaluated by Python itself, and everything is bounded: the length of the text, the depth of
-brackets, exponents and the size of every result.
+They share no parser: one is recursive descent, the other the shunting-yard algorithm. Neither lets Python
+evaluate anything, and both bound the length, the depth and the size of every value.
 """
 
+import operator
 import re
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
+from datetime import date
 from fractions import Fraction
 
-from thinkaloud.builtin.language import exact_text
-from thinkaloud.builtin.trace import Reckoned
+import msgspec
 
-LONGEST = 200
-DEEPEST = 30
-LARGEST_EXPONENT = 1000
-LARGEST_BITS = 3000
+from thinkaloud.builtin.words import Unsolvable, exact_text
+
+MAX_EXPRESSION_CHARACTERS = 200
+MAX_NESTING = 30
+MAX_EXPONENT = 1000
+MAX_BITS = 3000
 """About 900 digits."""
+_MAX_CHECKED_BITS = 10_000
+"""Of a value in `evaluate`: more than `calculate` allows, and still few enough digits to write."""
 
-_TOKEN = re.compile(r"\d+(?:\.\d+)?|[-+*/^()]")
-
-Steps = Generator[Reckoned, None, Fraction]
-
-
-class CannotReckon(Exception):
-    """Why there is no value: `why` is a key of the words."""
-
-    def __init__(self, why: str) -> None:
-        super().__init__(why)
-        self.why = why
+_OPERATORS: dict[str, Callable[[Fraction, Fraction], Fraction]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+}
 
 
-def reckon(expression: str) -> Steps:
-    """Work an expression out, a step for every operation; the value is what the generator returns."""
-    tokens = _TOKEN.findall(expression)
-    reading = _Reading(tokens)
-    value = yield from reading.sum()
-    if reading.next or "".join(tokens) != expression.replace(" ", ""):
-        raise CannotReckon("not_arithmetic")
+class Calculated(msgspec.Struct, frozen=True):
+    """A step: an expression and its value. `label` is a key of the phrases, `day` the date it is about."""
+
+    label: str
+    expression: str
+    value: int | Fraction
+    day: date | None = None
+
+
+Steps = Generator[Calculated, None, Fraction]
+"""The steps of a calculation; the generator returns its value."""
+
+
+class Calculation(msgspec.Struct, frozen=True):
+    """The puzzle: the value of an arithmetic expression, written in digits and signs."""
+
+    expression: str
+
+    def steps(self) -> Iterator[Calculated]:
+        """Calculates the value; the last step is the whole expression. Raises `Unsolvable`."""
+        value = yield from calculate(self.expression)
+        yield Calculated("total", self.expression, value)
+
+
+class NotAnExpression(ValueError):
+    """The text is not arithmetic, or has no value that can be given."""
+
+
+def calculate(expression: str) -> Steps:
+    """Calculates an expression, with one step for every operation. Raises `Unsolvable`."""
+    tokens = re.findall(r"\d+(?:\.\d+)?|[-+*/^()]", expression)
+    parser = _Parser(tokens)
+    value = yield from parser.sum()
+    if parser.next or "".join(tokens) != expression.replace(" ", ""):
+        raise Unsolvable("not_arithmetic")
     return value
 
 
-class _Reading:
-    """Tokens being read: sums of products of powers."""
+class _Parser:
+    """A recursive descent parser that calculates while it parses: sums of products of powers."""
 
     def __init__(self, tokens: list[str]) -> None:
         self._tokens = tokens[::-1]
@@ -57,82 +85,153 @@ class _Reading:
     def _product(self) -> Steps:
         return (yield from self._chain("*/", self._negation))
 
-    def _chain(self, signs: str, part: Callable[[], Steps]) -> Steps:
-        value = yield from part()
+    def _chain(self, signs: str, operand: Callable[[], Steps]) -> Steps:
+        value = yield from operand()
         while self.next and self.next in signs:
             sign = self._tokens.pop()
-            value = yield from _step(value, sign, (yield from part()))
+            value = yield from _operation(value, sign, (yield from operand()))
         return value
 
     def _negation(self) -> Steps:
-        minus = False
+        negative = False
         while self.next == "-":
             self._tokens.pop()
-            minus = not minus
+            negative = not negative
         value = yield from self._power()
-        return -value if minus else value
+        return -value if negative else value
 
     def _power(self) -> Steps:
         base = yield from self._atom()
         if self.next != "^":
             return base
         self._tokens.pop()
-        return (yield from _step(base, "^", (yield from self._deeper(self._negation))))
+        return (yield from _operation(base, "^", (yield from self._nested(self._negation))))
 
     def _atom(self) -> Steps:
         token = self._tokens.pop() if self._tokens else ""
         if token == "(":
-            value = yield from self._deeper(self.sum)
+            value = yield from self._nested(self.sum)
             token = self._tokens.pop() if self._tokens else ""
             if token == ")":
                 return value
         elif token[:1].isdigit():
             return Fraction(token)
-        raise CannotReckon("not_arithmetic")
+        raise Unsolvable("not_arithmetic")
 
-    def _deeper(self, part: Callable[[], Steps]) -> Steps:
+    def _nested(self, part: Callable[[], Steps]) -> Steps:
         self._depth += 1
-        if self._depth > DEEPEST:
-            raise CannotReckon("too_deep")
+        if self._depth > MAX_NESTING:
+            raise Unsolvable("too_deep")
         value = yield from part()
         self._depth -= 1
         return value
 
 
-def _step(left: Fraction, sign: str, right: Fraction) -> Steps:
-    value = _result(left, sign, right)
-    if max(value.numerator.bit_length(), value.denominator.bit_length()) > LARGEST_BITS:
-        raise CannotReckon("too_large")
-    yield Reckoned("step", f"{_operand(left)} {sign} {_operand(right)}", value)
+def _operation(left: Fraction, sign: str, right: Fraction) -> Steps:
+    if sign == "/" and right == 0:
+        raise Unsolvable("by_zero")
+    value = _power(left, right) if sign == "^" else _OPERATORS[sign](left, right)
+    if _bits(value) > MAX_BITS:
+        raise Unsolvable("too_large")
+    yield Calculated("operation", f"{_operand(left)} {sign} {_operand(right)}", value)
     return value
 
 
 def _operand(value: Fraction) -> str:
-    words = exact_text(value)
-    return f"({words})" if value < 0 or "/" in words else words
+    text = exact_text(value)
+    return f"({text})" if value < 0 or "/" in text else text
 
 
-def _result(left: Fraction, sign: str, right: Fraction) -> Fraction:
-    match sign:
-        case "+":
-            return left + right
-        case "-":
-            return left - right
-        case "*":
-            return left * right
-        case "/":
-            if right == 0:
-                raise CannotReckon("by_zero")
-            return left / right
-    return _raised(left, right)
-
-
-def _raised(base: Fraction, exponent: Fraction) -> Fraction:
+def _power(base: Fraction, exponent: Fraction) -> Fraction:
     if exponent.denominator != 1:
-        raise CannotReckon("root")
+        raise Unsolvable("root")
     if base == 0 and exponent < 0:
-        raise CannotReckon("by_zero")
-    bits = max(base.numerator.bit_length(), base.denominator.bit_length())
-    if abs(exponent) > LARGEST_EXPONENT or (abs(base) != 1 and bits * abs(exponent) > 2 * LARGEST_BITS):
-        raise CannotReckon("too_large")
-    return base ** int(exponent)
+        raise Unsolvable("by_zero")
+    too_many_bits = abs(base) != 1 and _bits(base) * abs(exponent) > 2 * MAX_BITS
+    if abs(exponent) > MAX_EXPONENT or too_many_bits:
+        raise Unsolvable("too_large")
+    return Fraction(base ** int(exponent))
+
+
+def _bits(value: Fraction) -> int:
+    return max(value.numerator.bit_length(), value.denominator.bit_length())
+
+
+_TOKEN = re.compile(r"\s*(?:(\d+(?:\.\d+)?)|([-+*/^()−×÷]))")
+_TYPED = {"−": "-", "×": "*", "÷": "/"}
+_NEGATE = "~"
+_PRECEDENCE = {"+": 1, "-": 1, "*": 2, "/": 2, _NEGATE: 3, "^": 4}
+
+
+def evaluate(text: str) -> list[Fraction]:
+    """Returns the value of each operation in order; the last one is the value of the expression."""
+    values: list[Fraction] = []
+    pending: list[str] = []
+    results: list[Fraction] = []
+    for token in _tokens(text):
+        if token == "(":
+            pending.append(token)
+        elif token == ")":
+            while pending and pending[-1] != "(":
+                results.append(_apply(pending.pop(), values))
+            if not pending:
+                raise NotAnExpression("a bracket closes that was never opened")
+            pending.pop()
+        elif token in _PRECEDENCE:
+            while pending and _binds_first(pending[-1], token):
+                results.append(_apply(pending.pop(), values))
+            pending.append(token)
+        else:
+            values.append(Fraction(token))
+    while pending:
+        results.append(_apply(pending.pop(), values))
+    if len(values) != 1:
+        raise NotAnExpression("the expression has no single value")
+    return results or values
+
+
+def _tokens(text: str) -> Iterator[str]:
+    """Splits the text; a minus sign where an operand is expected becomes the negation."""
+    index, operand_expected = 0, True
+    text = text.strip()
+    while index < len(text):
+        match = _TOKEN.match(text, index)
+        if not match:
+            raise NotAnExpression(f"{text[index:][:20]!r} is no arithmetic")
+        index = match.end()
+        token = match[1] or _TYPED.get(match[2], match[2])
+        negation = operand_expected and token == "-"
+        if not negation and (token not in ")+-*/^") != operand_expected:
+            raise NotAnExpression(f"{token!r} stands where it cannot")
+        yield _NEGATE if negation else token
+        operand_expected = token == "(" or token in _PRECEDENCE
+
+
+def _binds_first(pending: str, token: str) -> bool:
+    if pending == "(" or token == _NEGATE:
+        return False
+    difference = _PRECEDENCE[pending] - _PRECEDENCE[token]
+    return difference > 0 or (difference == 0 and token != "^")
+
+
+def _apply(sign: str, values: list[Fraction]) -> Fraction:
+    if sign == "(" or len(values) < 1 + (sign != _NEGATE):
+        raise NotAnExpression("a bracket or a sign is left over")
+    right = values.pop()
+    value = -right if sign == _NEGATE else _checked_value(values.pop(), sign, right)
+    values.append(value)
+    return value
+
+
+def _checked_value(left: Fraction, sign: str, right: Fraction) -> Fraction:
+    if sign == "/" and right == 0:
+        raise NotAnExpression("division by zero")
+    if sign == "^":
+        too_large = _bits(left) * abs(right) > _MAX_CHECKED_BITS
+        if right.denominator != 1 or too_large or (left == 0 and right < 0):
+            raise NotAnExpression("a power that is not to be had")
+        return Fraction(left ** int(right))
+    value = _OPERATORS[sign](left, right)
+    if _bits(value) > _MAX_CHECKED_BITS:
+        raise NotAnExpression("a value that is too large")
+    return value

@@ -1,7 +1,7 @@
-"""What to say next in a conversation, from its messages alone: nothing is remembered between requests.
+"""Replies to a conversation, from its messages alone: nothing is remembered between requests.
 
-The last thing the user said is the question. Where a tool named `calculator` is offered it works out the
-final expression again, then one named `checker` judges the answer; what they came back with is said as it is.
+The last message of the user is the question. Where a tool named `calculator` is offered, it calculates the
+final expression again; then one named `checker` judges the answer. The answer reports what they returned.
 """
 
 import re
@@ -11,96 +11,99 @@ from typing import Any
 
 import msgspec
 
-from thinkaloud.builtin.language import exact_text
-from thinkaloud.builtin.solver import Reply, ToolCall, Worked, work
-from thinkaloud.builtin.telling import shown
-from thinkaloud.builtin.words import WORDS
+from thinkaloud.builtin.solver import Solution, SolverReply, SolverToolCall, find_solution
+from thinkaloud.builtin.words import exact_text, expression_text, phrase
 
 CALCULATOR = "calculator"
 CHECKER = "checker"
-_QUOTED = 300
-_LONGEST_RESULT = 2000
-_CLOSE_ENOUGH = Fraction(1, 10**9)
-"""Calculators that work in floating point are right to about this much of the value."""
+_MAX_QUOTE_CHARACTERS = 300
+_MAX_RESULT_CHARACTERS = 2000
+_TOLERANCE = Fraction(1, 10**9)
+"""A calculator that works in floating point is right to about this part of the value."""
 _NUMBER = re.compile(r"(?:.*=)?\s*([-−]?\d+(?:\.\d+)?(?:e[-+]?\d{1,3})?)(?:\s*/\s*(\d+))?\s*\.?", re.I | re.S)
+_VERDICT = re.compile(r"\W*(?:(right|correct|certo|correto)|(wrong|incorrect|errado|incorreto))\b")
+
+_CHECKER_KEYS = {True: "tool.checker_agrees", False: "tool.checker_disagrees", None: "tool.checker_unclear"}
 
 
-class Part(msgspec.Struct):
+class InputPart(msgspec.Struct):
     """A part of a message; only text is read."""
 
     type: str = ""
     text: str | None = None
 
 
-class Function(msgspec.Struct):
-    """A function that is called, or offered."""
+class ToolFunction(msgspec.Struct):
+    """A function that is offered, or was called."""
 
     name: str
     parameters: dict[str, Any] | None = None
 
 
-class Called(msgspec.Struct):
-    """A call that was made before."""
+class PastCall(msgspec.Struct):
+    """A tool call in an earlier message."""
 
     id: str
-    function: Function
+    function: ToolFunction
 
 
-class Message(msgspec.Struct):
+class InputMessage(msgspec.Struct):
     """A message of the conversation."""
 
     role: str
-    content: str | list[Part] | None = None
-    tool_calls: list[Called] | None = None
+    content: str | list[InputPart] | None = None
+    tool_calls: list[PastCall] | None = None
     tool_call_id: str | None = None
     name: str | None = None
 
     @property
     def text(self) -> str:
-        """What was said, as one text."""
+        """The content as one text."""
         if isinstance(self.content, list):
             return "".join(part.text or "" for part in self.content)
         return self.content or ""
 
 
-Results = Mapping[str, str | None]
-"""What each tool came back with; None where it was called and never did."""
+ToolResults = Mapping[str, str | None]
+"""The result of each tool that was called; None where it returned none."""
 
 
 def reply_to(
-    messages: Sequence[Message], offered: Mapping[str, Function], *, local_servers: Sequence[str] = ()
-) -> Reply:
-    """The next reply; there must be a message of the user."""
-    asked = max(at for at, message in enumerate(messages) if message.role == "user")
-    question = messages[asked].text
-    results = _results(messages[asked + 1 :])
-    worked = work(question, local_servers)
-    checks = _Checks(worked, results)
-    wanted = checks.wanted(question, offered)
-    if wanted is None:
-        return Reply(checks.thinking(), answer=checks.answer())
-    tool, what = wanted
-    line = WORDS[worked.language]["think.calling"].format(tool=tool.name, what=what.splitlines()[-1])
-    arguments = msgspec.json.encode({_argument(tool): what}).decode()
-    call = ToolCall(f"call_{len(messages)}_{tool.name}", tool.name, arguments)
-    return Reply((*checks.thinking(), line), (call,))
+    messages: Sequence[InputMessage],
+    tools: Mapping[str, ToolFunction],
+    *,
+    local_servers: Sequence[str] = (),
+) -> SolverReply:
+    """Returns the next reply; there must be a message of the user."""
+    index = max(index for index, message in enumerate(messages) if message.role == "user")
+    question = messages[index].text
+    solution = find_solution(question, local_servers)
+    checks = _ToolChecks(solution, _tool_results(messages[index + 1 :]))
+    call = checks.next_call(question, tools)
+    if call is None:
+        return SolverReply(checks.thinking(), answer=checks.answer())
+    tool, task = call
+    line = phrase(solution.language, "think.tool_call", tool=tool.name, task=task.splitlines()[-1])
+    arguments = msgspec.json.encode({_parameter(tool): task}).decode()
+    tool_call = SolverToolCall(f"call_{len(messages)}_{tool.name}", tool.name, arguments)
+    return SolverReply((*checks.thinking(), line), (tool_call,))
 
 
-def _results(messages: Sequence[Message]) -> Results:
-    called: dict[str, str] = {}
+def _tool_results(messages: Sequence[InputMessage]) -> ToolResults:
+    names: dict[str, str] = {}
     results: dict[str, str | None] = {}
     for message in messages:
         for call in message.tool_calls or ():
-            called[call.id] = call.function.name
+            names[call.id] = call.function.name
             results.setdefault(call.function.name, None)
         if message.role == "tool":
-            name = called.get(message.tool_call_id or "", message.name or "")
-            results[name] = message.text[:_LONGEST_RESULT]
+            name = names.get(message.tool_call_id or "", message.name or "")
+            results[name] = message.text[:_MAX_RESULT_CHARACTERS]
     return results
 
 
-def _argument(tool: Function) -> str:
-    """What the tool calls the one thing it is given."""
+def _parameter(tool: ToolFunction) -> str:
+    """Returns the name of the one parameter that the tool is given."""
     usual = "expression" if tool.name == CALCULATOR else "task"
     properties = (tool.parameters or {}).get("properties")
     if not isinstance(properties, dict) or not properties or usual in properties:
@@ -108,98 +111,84 @@ def _argument(tool: Function) -> str:
     return str(next(iter(properties)))
 
 
-class _Checks:
-    """Where the checks of one answer stand."""
+class _ToolChecks:
+    """The tool calls about a solution, and their results."""
 
-    def __init__(self, worked: Worked, results: Results) -> None:
-        self._worked = worked
+    def __init__(self, solution: Solution, results: ToolResults) -> None:
+        self._language = solution.language
+        self._thinking = solution.thinking
+        self._conclusion = solution.conclusion
         self._results = results
-        self._words = WORDS[worked.language]
 
-    def wanted(self, question: str, offered: Mapping[str, Function]) -> tuple[Function, str] | None:
-        """The tool to call next, and what to give it."""
-        conclusion = self._worked.conclusion
-        if CALCULATOR in offered and CALCULATOR not in self._results and conclusion.expression:
-            return offered[CALCULATOR], conclusion.expression
-        if CHECKER in offered and CHECKER not in self._results and conclusion.known:
-            task = self._words["check.task"].format(question=question, answer=conclusion.answer)
-            return offered[CHECKER], task
+    def next_call(self, question: str, tools: Mapping[str, ToolFunction]) -> tuple[ToolFunction, str] | None:
+        """Returns the tool to call next, and the task to give it."""
+        conclusion = self._conclusion
+        if CALCULATOR in tools and CALCULATOR not in self._results and conclusion.expression:
+            return tools[CALCULATOR], conclusion.expression
+        if CHECKER in tools and CHECKER not in self._results and conclusion.known:
+            task = phrase(self._language, "check.task", question=question, answer=conclusion.answer)
+            return tools[CHECKER], task
         return None
 
     def thinking(self) -> tuple[str, ...]:
-        """The search, or, once it was told, what came of the last tool."""
-        if CHECKER in self._results:
-            return (self._heard(CHECKER),)
-        if CALCULATOR in self._results:
-            return (self._heard(CALCULATOR),)
-        return self._worked.thinking
+        """Returns the thinking about the question, or after a tool call about its result."""
+        tool = next((tool for tool in (CHECKER, CALCULATOR) if tool in self._results), None)
+        if tool is None:
+            return self._thinking
+        agrees = tool == CALCULATOR and self._agrees(_number_in(self._results[tool]))
+        return (self._phrase("think.tool_agrees" if agrees else "think.tool_result", tool),)
 
     def answer(self) -> str:
-        """The answer with what the tools had to say of it."""
-        remarks = (
-            [self._calculated()] if CALCULATOR in self._results and self._worked.conclusion.expression else []
-        )
-        remarks += [self._judged()] if CHECKER in self._results else []
-        return "\n\n".join([self._worked.conclusion.answer, *([" ".join(remarks)] if remarks else [])])
+        """Returns the answer, with what the tools returned."""
+        remarks = []
+        if CALCULATOR in self._results and self._conclusion.expression:
+            remarks.append(self._phrase(self._calculator_key(), CALCULATOR))
+        if CHECKER in self._results:
+            remarks.append(self._phrase(_CHECKER_KEYS[_verdict_in(self._results[CHECKER])], CHECKER))
+        return "\n\n".join([self._conclusion.answer, *([" ".join(remarks)] if remarks else [])])
 
-    def _heard(self, tool: str) -> str:
-        result = self._results[tool]
-        if result is None:
-            return self._words["tool.silent"].format(tool=tool)
-        agrees = tool == CALCULATOR and self._agrees(_number_in(result))
-        return self._words["think.same" if agrees else "think.result"].format(
-            tool=tool, result=result[:_QUOTED]
-        )
-
-    def _calculated(self) -> str:
-        result = self._results[CALCULATOR]
-        if result is None:
-            return self._words["tool.silent"].format(tool=CALCULATOR)
-        number = _number_in(result)
+    def _calculator_key(self) -> str:
+        number = _number_in(self._results[CALCULATOR])
         if number is None:
-            return self._words["tool.no_number"].format(result=result[:_QUOTED])
-        if self._agrees(number):
-            return self._words["tool.agreed"]
-        value = shown(exact_text(self._worked.conclusion.value), self._worked.language)
-        return self._words["tool.differs"].format(result=result[:_QUOTED], value=value)
+            return "tool.calculator_failed"
+        return "tool.calculator_agrees" if self._agrees(number) else "tool.calculator_differs"
 
     def _agrees(self, number: Fraction | None) -> bool:
-        value = self._worked.conclusion.value
-        return number is not None and abs(number - value) <= _CLOSE_ENOUGH * abs(value)
+        value = self._conclusion.value
+        return number is not None and abs(number - value) <= _TOLERANCE * abs(value)
 
-    def _judged(self) -> str:
-        result = self._results[CHECKER]
+    def _phrase(self, key: str, tool: str) -> str:
+        """Returns a phrase about the result of a tool; another where it returned none."""
+        result = self._results[tool]
         if result is None:
-            return self._words["tool.silent"].format(tool=CHECKER)
-        key = {True: "tool.right", False: "tool.wrong", None: "tool.unclear"}[_verdict_in(result)]
-        return self._words[key].format(result=result[:_QUOTED])
+            return phrase(self._language, "tool.no_result", tool=tool)
+        value = expression_text(exact_text(self._conclusion.value), self._language)
+        return phrase(self._language, key, tool=tool, result=result[:_MAX_QUOTE_CHARACTERS], value=value)
 
 
-def _number_in(result: str) -> Fraction | None:
-    """The number that a calculator came back with: alone, after a sign of equality, or in JSON."""
-    # As JSON a plain number would go through floating point, and come out as another.
-    told = result if _NUMBER.fullmatch(result) else _decoded(result)
-    if isinstance(told, dict):
-        told = next((told[name] for name in ("result", "value", "answer") if name in told), None)
-    found = _NUMBER.fullmatch(str(told))
-    if not found or (found[2] and not int(found[2])):
+def _number_in(result: str | None) -> Fraction | None:
+    """Reads the number that a calculator returned: alone, after a sign of equality, or in JSON."""
+    # As JSON a plain number would pass through floating point and change.
+    value = result if result is None or _NUMBER.fullmatch(result) else _decoded(result)
+    if isinstance(value, dict):
+        value = next((value[name] for name in ("result", "value", "answer") if name in value), None)
+    match = _NUMBER.fullmatch(str(value))
+    if not match or (match[2] and not int(match[2])):
         return None
-    return Fraction(found[1].replace("−", "-")) / int(found[2] or 1)
+    return Fraction(match[1].replace("−", "-")) / int(match[2] or 1)
 
 
-def _verdict_in(result: str) -> bool | None:
-    """Whether a checker said right or wrong, in its first word or in JSON."""
-    told = _decoded(result)
-    if isinstance(told, dict) and isinstance(told.get("right"), bool):
-        return bool(told["right"])
-    said = re.match(
-        r"\W*(?:(right|correct|certo|correto)|(wrong|incorrect|errado|incorreto))\b", result.lower()
-    )
-    return bool(said[1]) if said else None
+def _verdict_in(result: str | None) -> bool | None:
+    """Reads the verdict of a checker, in its first word or in JSON."""
+    value = _decoded(result or "")
+    if isinstance(value, dict) and isinstance(value.get("right"), bool):
+        return bool(value["right"])
+    match = _VERDICT.match((result or "").lower())
+    return bool(match[1]) if match else None
 
 
 def _decoded(result: str) -> Any:
-    """A result that is JSON, decoded; any other as it is."""
+    """Decodes a result that is JSON; any other stays as it is."""
     try:
         return msgspec.json.decode(result)
     except (msgspec.DecodeError, RecursionError):

@@ -1,22 +1,22 @@
-"""Reads knights and knaves. What is said of somebody is one of these, or `and`, `or`, `if` and `not` of them:
+"""Parses puzzles of knights and knaves. A claim is one of these, or `and`, `or`, `if` and `not` of them:
 
     I am a knave · B is not a knight · B and C are knaves · neither B nor C is a knight · we are both knights
     at least, at most or exactly two of us are knaves · one of B and C is a knight · B and I are the same
 
-Portuguese says the same: "B é patife", "somos ambos cavaleiros", "exatamente um de nós é mentiroso".
+Portuguese has the same claims: "B é patife", "somos ambos cavaleiros", "exatamente um de nós é mentiroso".
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
+from itertools import zip_longest
 
-from thinkaloud.builtin.claims import And, Claim, Count, Not, Or, Same, people_in
-from thinkaloud.builtin.language import plain
-from thinkaloud.builtin.questions import Island, Malformed, Told
+from thinkaloud.builtin.logic import Claim, Connective, Count, Island, Joined, Not, Statement, people_in
+from thinkaloud.builtin.words import Unsolvable, normalize
 
-MOST_PEOPLE = 8
-LONGEST_STATEMENT = 300
-MOST_JOINED = 6
-"""How many times `and`, `or` and their like may join one statement."""
+MAX_PEOPLE = 8
+MAX_STATEMENT_CHARACTERS = 300
+MAX_CONNECTIVES = 6
+"""How many times `and` and `or` may join one statement."""
 
 _KNIGHT = r"(?:knights?|truth[- ]?tellers?|cavaleir[oa]s?)"
 _KNAVE = r"(?:knaves?|liars?|patifes?|mentiros[oa]s?)"
@@ -45,47 +45,21 @@ _SAYS = re.compile(
 )
 _TWO_OF_US = re.compile(r"\b(?:we are both|both of us|nos dois|somos ambos|ambos somos)\b")
 _MYSELF = ("i", "me", "myself", "eu")
-_NO_NAMES = """he she it they we you us them who what everyone everybody someone nobody none neither both all
+_PRONOUNS = """he she it they we you us them who what everyone everybody someone nobody none neither both all
     that this there not if one ele ela eles elas nos quem todos alguem ninguem nenhum ambos nao se um"""
-_NOBODY = frozenset(_NO_NAMES.split())
-
+_NO_NAMES = frozenset(_PRONOUNS.split())
 _DIFFERENT = r"(?:different|tipos diferentes|diferentes)(?: kinds?| types?)?"
 
-Bounds = tuple[int, int]
-Bound = Callable[[re.Match[str], int], Bounds]
-
-
-def _everybody(_: re.Match[str], people: int) -> Bounds:
-    return people, people
-
-
-def _nobody(_: re.Match[str], people: int) -> Bounds:
-    return 0, 0
-
-
-def _so_many(found: re.Match[str], people: int) -> Bounds:
-    count = _COUNTS[found["count"]]
-    match found["bound"]:
-        case "at least" | "pelo menos" | "ao menos":
-            return count, people
-        case "at most" | "no maximo":
-            return 0, count
-    return count, count
-
-
-def _mixed(_: re.Match[str], people: int) -> Bounds:
-    return 1, people - 1
-
-
-_LEAVES: tuple[tuple[re.Pattern[str], Bound], ...] = (
-    (re.compile(rf"(?:neither|nem) {_GROUP} {_BE} {_KIND}"), _nobody),
-    (re.compile(rf"(?:neither|none|nenhum){_OF_THEM} {_BE} {_KIND}"), _nobody),
-    (re.compile(rf"{_GROUP} (?:{_BE} not|nao {_BE}) {_KIND}"), _nobody),
-    (re.compile(rf"{_BOUND}{_COUNT}{_OF_THEM} {_BE} {_KIND}"), _so_many),
-    (re.compile(rf"{_WE} {_ALL}{_KIND}"), _everybody),
-    (re.compile(rf"{_GROUP} {_BE} {_ALL}{_KIND}"), _everybody),
-    (re.compile(rf"(?:{_GROUP} {_BE}|{_WE}) (?:of |de )?{_DIFFERENT}"), _mixed),
+_SIMPLE_CLAIMS = (
+    (re.compile(rf"(?:neither|nem) {_GROUP} {_BE} {_KIND}"), "none"),
+    (re.compile(rf"(?:neither|none|nenhum){_OF_THEM} {_BE} {_KIND}"), "none"),
+    (re.compile(rf"{_GROUP} (?:{_BE} not|nao {_BE}) {_KIND}"), "none"),
+    (re.compile(rf"{_BOUND}{_COUNT}{_OF_THEM} {_BE} {_KIND}"), "count"),
+    (re.compile(rf"{_WE} {_ALL}{_KIND}"), "all"),
+    (re.compile(rf"{_GROUP} {_BE} {_ALL}{_KIND}"), "all"),
+    (re.compile(rf"(?:{_GROUP} {_BE}|{_WE}) (?:of |de )?{_DIFFERENT}"), "mixed"),
 )
+"""Patterns, and how many of the people they are about are of the kind."""
 _ALIKE = re.compile(
     rf"(?:{_GROUP} {_BE}|{_WE}) (?:of |do )?(?:the )?(?:same|mesmo|iguais)(?: kind| type| tipo)?"
 )
@@ -99,122 +73,136 @@ _OR = re.compile(r",? (?:or|ou) ")
 _AND = re.compile(r",? (?:and|e) ")
 
 
-class Unread(Exception):
-    """A statement that the grammar does not have."""
-
-
-def read_island(text: str) -> Island | Malformed | None:
-    """The puzzle, what is wrong with it, or None where nobody says anything of knights or knaves."""
-    told = plain(text)
-    if not _SAYS.search(told) or not _EITHER.search(told):
+def parse_island(text: str) -> Island | None:
+    """Parses the puzzle; None where nobody speaks of knights or knaves. Raises `Unsolvable`."""
+    normalized = normalize(text)
+    if not _SAYS.search(normalized) or not _EITHER.search(normalized):
         return None
-    try:
-        first = _read(text, ())
-        people = first.people
-        if not any(told.speaker for told in first.told):
-            return None
-        if len(people) > MOST_PEOPLE:
-            return Malformed("many_people", limit=MOST_PEOPLE)
-        if len(people) != 2 and _TWO_OF_US.search(told):
-            return Malformed("not_two", said=str(len(people)))
-        return _read(text, people)  # a second time, for who "we" are is known only at the end
-    except Unread as unread:
-        return Malformed("unread", said=str(unread))
+    island = _parse(text, ())
+    if not any(statement.speaker for statement in island.statements):
+        return None
+    if len(island.people) > MAX_PEOPLE:
+        raise Unsolvable("many_people", limit=MAX_PEOPLE)
+    if len(island.people) != 2 and _TWO_OF_US.search(normalized):
+        raise Unsolvable("not_two", str(len(island.people)))
+    return _parse(text, island.people)  # once more, because who "we" are is known only at the end
 
 
-def _read(text: str, everyone: tuple[str, ...]) -> Island:
-    spelled = sorted(re.findall(_NAME, text), key=lambda word: word[0].isupper())
-    names = {plain(word): word for word in spelled}  # with a capital letter, if it ever has one
-    speakers = [found[1] for found in _SAYS.finditer(text)]
-    told = []
-    for said_by, words, sentence in _statements(text):
-        speaker = names.get(plain(said_by), said_by)
-        try:
-            claim = _Reading(speaker, everyone, names).read(words)
-        except Unread:
-            if speaker or _speaks_of(sentence, speakers):
-                raise Unread(words[:LONGEST_STATEMENT]) from None
-            continue  # "On an island live …" says nothing of these people
-        told.append(Told(speaker, claim, words))
-    named = [person for one in told for person in (one.speaker, *people_in(one.claim)) if person]
-    return Island(tuple(dict.fromkeys(named)), tuple(told))
+def _parse(text: str, everyone: tuple[str, ...]) -> Island:
+    spellings = sorted(re.findall(_NAME, text), key=lambda word: word[0].isupper())
+    names = {normalize(word): word for word in spellings}  # with a capital letter, if it ever has one
+    speakers = [match[1] for match in _SAYS.finditer(text)]
+    statements = []
+    for name, words, sentence in _split(text):
+        speaker = names.get(normalize(name), name)
+        claim = _ClaimParser(speaker, everyone, names).parse(words)
+        if claim is not None:
+            statements.append(Statement(speaker, claim, words))
+        elif speaker or _describes(sentence, speakers):  # unlike "On an island live …"
+            raise Unsolvable("unread", words[:MAX_STATEMENT_CHARACTERS])
+    people = [name for one in statements for name in (one.speaker, *people_in(one.claim)) if name]
+    return Island(tuple(dict.fromkeys(people)), tuple(statements))
 
 
-def _statements(text: str) -> Iterator[tuple[str, str, str]]:
-    """Who says what, and the sentence it stands in; questions say nothing."""
+def _split(text: str) -> Iterator[tuple[str, str, str]]:
+    """Yields speaker, words and sentence of each statement; questions are left out."""
     for sentence in re.findall(r"[^.;!?\n]+[.;!?\n]?", text):
-        said = " ".join(re.sub(r'["“”.;!]', " ", sentence).split())
-        if not said or sentence.endswith("?"):
+        line = " ".join(re.sub(r'["“”.;!]', " ", sentence).split())
+        if not line or sentence.endswith("?"):
             continue
-        marks = list(_SAYS.finditer(said))
-        if not marks:
-            yield "", said, sentence
-        for at, mark in enumerate(marks):
-            words = said[mark.end() : marks[at + 1].start() if mark is not marks[-1] else None]
-            yield mark[1], re.sub(r"[ ,]*(?: (?:and|while|but|e|enquanto|mas))?[ ,]*$", "", words), sentence
+        matches = list(_SAYS.finditer(line))
+        if not matches:
+            yield "", line, sentence
+        for match, following in zip_longest(matches, matches[1:]):
+            words = line[match.end() : following.start() if following else None]
+            yield match[1], re.sub(r"[ ,]*(?: (?:and|while|but|e|enquanto|mas))?[ ,]*$", "", words), sentence
 
 
-def _speaks_of(sentence: str, people: list[str]) -> bool:
-    """Whether a sentence says of somebody what they are; "A knight never lies" is not about A."""
+def _describes(sentence: str, people: list[str]) -> bool:
+    """Tells whether a sentence says what somebody is; "A knight never lies" is not about A."""
     named = any(re.search(rf"\b{person}\b(?! (?:{_KNIGHT}|{_KNAVE}))", sentence) for person in people)
-    return named and bool(_EITHER.search(plain(sentence)))
+    return named and bool(_EITHER.search(normalize(sentence)))
 
 
-class _Reading:
-    """One statement: who says it, who "we" are, and how the names it has are written."""
+class _ClaimParser:
+    """Parses one statement, given its speaker, who "we" are, and how names are spelled."""
 
     def __init__(self, speaker: str, everyone: tuple[str, ...], names: dict[str, str]) -> None:
         self._speaker = speaker
         self._everyone = everyone
         self._names = names
 
-    def read(self, words: str) -> Claim:
-        said = plain(re.sub(r"\b[éÉ]\b", "eh", words))
-        if len(_OR.findall(said)) + len(_AND.findall(said)) > MOST_JOINED or len(said) > LONGEST_STATEMENT:
-            raise Unread(words)
-        said = said.replace("i'm ", "i am ").replace("we're ", "we are ").replace("n't ", " not ")
-        return self._claim(re.sub(r"\b(?<!eu )(?<!nao )((?:nao )?sou) ", r"eu \1 ", said))
+    def parse(self, words: str) -> Claim | None:
+        text = normalize(re.sub(r"\b[éÉ]\b", "eh", words))
+        if (
+            len(_OR.findall(text)) + len(_AND.findall(text)) > MAX_CONNECTIVES
+            or len(text) > MAX_STATEMENT_CHARACTERS
+        ):
+            return None
+        text = text.replace("i'm ", "i am ").replace("we're ", "we are ").replace("n't ", " not ")
+        return self._claim(re.sub(r"\b(?<!eu )(?<!nao )((?:nao )?sou) ", r"eu \1 ", text))
 
-    def _claim(self, words: str) -> Claim:
-        if found := _SAME.fullmatch(words):
-            return Same(self._claim(found[1]), self._claim(found[2]))
-        if found := _IF.fullmatch(words):
-            return Or(Not(self._claim(found[1])), self._claim(found[2]))
-        claim = self._leaf(words) or self._joined(re.sub(r"^(?:either|ou) ", "", words))
-        if claim is None and (found := _UNTRUE.fullmatch(words)):
-            claim = Not(self._claim(found[1]))
-        if claim is None:
-            raise Unread(words)
+    def _claim(self, text: str) -> Claim | None:
+        if match := _SAME.fullmatch(text):
+            return self._pair("same", match[1], match[2])
+        if match := _IF.fullmatch(text):
+            both = self._pair("or", match[1], match[2])
+            return both and Joined("or", Not(both.first), both.second)
+        claim = self._simple(text) or self._joined(re.sub(r"^(?:either|ou) ", "", text))
+        if claim is None and (match := _UNTRUE.fullmatch(text)):
+            denied = self._claim(match[1])
+            return denied and Not(denied)
         return claim
 
-    def _joined(self, words: str) -> Claim | None:
-        """Split at a word that joins, the weakest first, where both sides can be read."""
-        for word, join in ((_OR, Or), (_AND, And)):
-            for found in word.finditer(words):
-                try:
-                    return join(self._claim(words[: found.start()]), self._claim(words[found.end() :]))
-                except Unread:
-                    continue
+    def _joined(self, text: str) -> Claim | None:
+        """Splits at a connective, the weakest first, where both sides can be parsed."""
+        connectives: tuple[tuple[re.Pattern[str], Connective], ...] = ((_OR, "or"), (_AND, "and"))
+        for pattern, connective in connectives:
+            for match in pattern.finditer(text):
+                if claim := self._pair(connective, text[: match.start()], text[match.end() :]):
+                    return claim
         return None
 
-    def _leaf(self, words: str) -> Claim | None:
-        for pattern, bound in _LEAVES:
-            if claim := self._counted(pattern.fullmatch(words), bound):
-                return claim
-        mixed = self._counted(_ALIKE.fullmatch(words), _mixed)
-        return None if mixed is None else Not(mixed)
+    def _pair(self, connective: Connective, first_text: str, second_text: str) -> Joined | None:
+        first = self._claim(first_text)
+        second = self._claim(second_text) if first else None
+        return Joined(connective, first, second) if first and second else None
 
-    def _counted(self, found: re.Match[str] | None, bound: Bound) -> Count | None:
-        people = None if found is None else self._people(found.groupdict().get("group"))
-        if found is None or people is None:
+    def _simple(self, text: str) -> Claim | None:
+        for pattern, quantity in _SIMPLE_CLAIMS:
+            if claim := self._count(pattern.fullmatch(text), quantity):
+                return claim
+        mixed = self._count(_ALIKE.fullmatch(text), "mixed")
+        return mixed and Not(mixed)
+
+    def _count(self, match: re.Match[str] | None, quantity: str) -> Count | None:
+        groups = match.groupdict() if match else {}
+        people = self._people(groups.get("group"))
+        if match is None or people is None:
             return None
-        kind = found.groupdict().get("kind", "knight")
-        return Count(people, bool(re.fullmatch(_KNIGHT, kind)), *bound(found, len(people)))
+        knights = bool(re.fullmatch(_KNIGHT, groups.get("kind", "knight")))
+        return Count(people, knights, *_bounds(quantity, groups, len(people)))
 
     def _people(self, group: str | None) -> tuple[str, ...] | None:
         if group is None:
             return self._everyone
-        named = re.split(_BETWEEN_NAMES, group)
-        people = [self._speaker if name in _MYSELF else self._names.get(name, name) for name in named]
-        strange = any(name in _NOBODY or _EITHER.fullmatch(name) for name in named)
-        return None if strange or "" in people else tuple(dict.fromkeys(people))
+        names = re.split(_BETWEEN_NAMES, group)
+        if any(name in _NO_NAMES or _EITHER.fullmatch(name) for name in names):
+            return None
+        people = [self._speaker if name in _MYSELF else self._names.get(name, name) for name in names]
+        return None if "" in people else tuple(dict.fromkeys(people))
+
+
+def _bounds(quantity: str, groups: Mapping[str, str], people: int) -> tuple[int, int]:
+    """Returns the least and the most of the people who are of the kind."""
+    match quantity:
+        case "none":
+            return 0, 0
+        case "all":
+            return people, people
+        case "mixed":
+            return 1, people - 1
+    count = _COUNTS[groups["count"]]
+    if groups["bound"] in ("at least", "pelo menos", "ao menos"):
+        return count, people
+    return (0 if groups["bound"] in ("at most", "no maximo") else count), count

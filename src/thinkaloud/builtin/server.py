@@ -1,6 +1,6 @@
-"""The solver behind OpenAI's Chat Completions on a loopback port: it is reached like any other provider.
+"""Serves the solver as OpenAI Chat Completions on a loopback port, so that it is a provider like any other.
 
-It has no tokens, so it reports no usage. Thinking comes in small pieces, at a pace that can be followed.
+It has no tokens, so it reports no usage. Thinking is sent in small pieces, at a pace that can be followed.
 """
 
 import asyncio
@@ -15,45 +15,45 @@ from typing import Any
 import msgspec
 from aiohttp import web
 
-from thinkaloud.builtin.conversation import Function, Message, reply_to
-from thinkaloud.builtin.solver import Reply
+from thinkaloud import loopback
+from thinkaloud.builtin.conversation import InputMessage, ToolFunction, reply_to
+from thinkaloud.builtin.solver import SolverReply
 
-HOST = "127.0.0.1"
 MODEL = "solver"
 PACE = 30.0
-"""Pieces a second: about as fast as one reads."""
-LARGEST_BODY = 1024 * 1024
-LONGEST_THINKING_S = 6.0
-LONGEST_ANSWER_S = 2.0
+"""Pieces per second: about as fast as people read."""
+MAX_BODY_BYTES = 1024 * 1024
+MAX_STREAM_SECONDS = {"reasoning_content": 6.0, "content": 2.0}
+"""The longest time that a field of the message is streamed; a long text is sent in larger pieces."""
 
 Json = dict[str, Any]
 
 
-class Tool(msgspec.Struct):
-    """A tool that is offered."""
+class CompletionTool(msgspec.Struct):
+    """A tool that the client offers."""
 
-    function: Function | None = None
+    function: ToolFunction | None = None
 
 
-class Body(msgspec.Struct):
-    """What is read of a request; the rest is for models that have weights."""
+class CompletionRequest(msgspec.Struct):
+    """The fields of a request that are read; the others are for models that have weights."""
 
-    messages: list[Message]
+    messages: list[InputMessage]
     model: str = MODEL
-    tools: list[Tool] | None = None
+    tools: list[CompletionTool] | None = None
     tool_choice: str | dict[str, Any] | None = None
     stream: bool | None = None
     reasoning_effort: str | None = None
 
     @property
-    def offered(self) -> dict[str, Function]:
+    def callable_tools(self) -> dict[str, ToolFunction]:
         """The tools that may be called, by name."""
         tools = [] if self.tool_choice == "none" else self.tools or []
         return {tool.function.name: tool.function for tool in tools if tool.function}
 
 
-class Refusal(Exception):
-    """A request that cannot be answered, and what is wrong with it."""
+class BadCompletionRequest(Exception):
+    """The request cannot be answered; the message says what is wrong with it."""
 
     def __init__(self, message: str, status: int = 400, code: str | None = None) -> None:
         super().__init__(message)
@@ -61,51 +61,52 @@ class Refusal(Exception):
         self.code = code
 
 
-_body = msgspec.json.Decoder(Body)
+_decoder = msgspec.json.Decoder(CompletionRequest)
 
 
-class Server:
-    """The solver on a port; `pace` is pieces a second, and 0 is as fast as they are taken."""
+class SolverServer:
+    """The solver on a port; `pace` is in pieces per second, and 0 is as fast as the client reads."""
 
     def __init__(self, pace: float = PACE, local_servers: Sequence[str] = ()) -> None:
         self.port = 0
         self._pace = pace
         self._local_servers = tuple(local_servers)
-        self._numbers = count(1)
+        self._ids = count(1)
 
     @property
     def url(self) -> str:
-        """Where it listens."""
-        return f"http://{HOST}:{self.port}"
+        """The address of the server."""
+        return loopback.url_of(self.port)
 
     @property
     def base_url(self) -> str:
-        """What a client of OpenAI's takes as its base URL."""
+        """The base URL for a client of OpenAI's API."""
         return f"{self.url}/v1"
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
-        """Answer any request."""
+        """Answers any request."""
         try:
             match request.method, request.path:
                 case "POST", "/v1/chat/completions":
-                    return await self._converse(request, await _read(request))
+                    return await self._complete(request, await _read_request(request))
                 case "GET", "/v1/models":
                     return web.json_response({"object": "list", "data": [_model()]})
                 case "GET", "/v1/models/solver":
                     return web.json_response(_model())
-            raise Refusal(f"There is nothing at {request.method} {request.path}.", 404, "not_found")
-        except Refusal as refusal:
-            return _refused(refusal)
+            place = f"{request.method} {request.path}"
+            raise BadCompletionRequest(f"There is nothing at {place}.", 404, "not_found")
+        except BadCompletionRequest as error:
+            return _error_response(error)
 
-    async def _converse(self, request: web.Request, body: Body) -> web.StreamResponse:
-        head = {"id": f"chatcmpl-solver-{next(self._numbers)}", "created": int(time.time()), "model": MODEL}
+    async def _complete(self, request: web.Request, body: CompletionRequest) -> web.StreamResponse:
+        head = {"id": f"chatcmpl-solver-{next(self._ids)}", "created": int(time.time()), "model": MODEL}
         if body.stream:
             return await self._stream(request, body, head)
         message = _message(await self._reply(body))
-        choice = {"index": 0, "message": message, "finish_reason": _finish(message)}
+        choice = {"index": 0, "message": message, "finish_reason": _finish_reason(message)}
         return web.json_response({**head, "object": "chat.completion", "choices": [choice]})
 
-    async def _stream(self, request: web.Request, body: Body, head: Json) -> web.StreamResponse:
+    async def _stream(self, request: web.Request, body: CompletionRequest, head: Json) -> web.StreamResponse:
         response = web.StreamResponse(
             headers={"content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache"}
         )
@@ -116,69 +117,65 @@ class Server:
             chunk = {**head, "object": "chat.completion.chunk", "choices": [choice]}
             await response.write(b"data: " + msgspec.json.encode(chunk) + b"\n\n")
 
-        with suppress(ConnectionError):  # the other side went away: there is nobody to tell
+        with suppress(ConnectionError):  # the client went away
             await send({"role": "assistant"})
             message = _message(await self._reply(body))
-            for field, longest_s in (
-                ("reasoning_content", LONGEST_THINKING_S),
-                ("content", LONGEST_ANSWER_S),
-            ):
-                async for piece in self._paced(message.get(field) or "", longest_s):
+            for field, max_seconds in MAX_STREAM_SECONDS.items():
+                async for piece in self._paced(message.get(field) or "", max_seconds):
                     await send({field: piece})
             if calls := message.get("tool_calls"):
-                await send({"tool_calls": [{"index": at, **call} for at, call in enumerate(calls)]})
-            await send({}, _finish(message))
+                await send({"tool_calls": [{"index": index, **call} for index, call in enumerate(calls)]})
+            await send({}, _finish_reason(message))
             await response.write(b"data: [DONE]\n\n")
             await response.write_eof()
         return response
 
-    async def _reply(self, body: Body) -> Reply:
-        """The reply, worked out in a thread of its own: a search takes time that others need not wait for."""
+    async def _reply(self, body: CompletionRequest) -> SolverReply:
+        """Solves in a thread, so that a long search does not block the other requests."""
         reply = await asyncio.to_thread(
-            reply_to, body.messages, body.offered, local_servers=self._local_servers
+            reply_to, body.messages, body.callable_tools, local_servers=self._local_servers
         )
         return msgspec.structs.replace(reply, thinking=()) if body.reasoning_effort == "none" else reply
 
-    async def _paced(self, text: str, longest_s: float) -> AsyncIterator[str]:
-        """The text word by word, or by more words at a time where it would take too long."""
+    async def _paced(self, text: str, max_seconds: float) -> AsyncIterator[str]:
+        """Yields the text word by word, or several words at a time where that would take too long."""
         words = re.findall(r"\s*\S+|\s+$", text)
-        together = max(1, math.ceil(len(words) / (self._pace * longest_s))) if self._pace else 1
-        for at in range(0, len(words), together):
-            yield "".join(words[at : at + together])
+        words_per_piece = max(1, math.ceil(len(words) / (self._pace * max_seconds))) if self._pace else 1
+        for index in range(0, len(words), words_per_piece):
+            yield "".join(words[index : index + words_per_piece])
             await asyncio.sleep(1 / self._pace if self._pace else 0)
 
 
 @asynccontextmanager
-async def listening(server: Server, port: int = 0) -> AsyncIterator[Server]:
-    """Listen on the loopback address until the block ends; port 0 takes any free one."""
-    app = web.Application(client_max_size=LARGEST_BODY)
-    app.router.add_route("*", "/{path:.*}", server.handle)
-    options: Json = {"handle_signals": False, "handler_cancellation": True, "shutdown_timeout": 0.1}
-    runner = web.AppRunner(app, access_log=None, **options)
-    await runner.setup()
-    try:
-        await web.TCPSite(runner, HOST, port).start()
-        server.port = runner.addresses[0][1]
+async def run_solver(
+    *, pace: float = PACE, port: int = 0, local_servers: Sequence[str] = ()
+) -> AsyncIterator[SolverServer]:
+    """Serves the solver on the loopback address until the block ends; port 0 takes any free port.
+
+    `pace` is how many pieces of thinking are sent per second. `local_servers` are names of model servers
+    found on this machine; the answer to a question that the solver cannot read names them.
+    """
+    server = SolverServer(pace, local_servers)
+    async with loopback.listen(server.handle, port=port, max_body_bytes=MAX_BODY_BYTES) as server.port:
         yield server
-    finally:
-        await runner.cleanup()
 
 
-async def _read(request: web.Request) -> Body:
+async def _read_request(request: web.Request) -> CompletionRequest:
     try:
-        body = _body.decode(await request.read())
+        body = _decoder.decode(await request.read())
     except web.HTTPRequestEntityTooLarge:
-        raise Refusal(f"The body is larger than {LARGEST_BODY} bytes.", 413, "too_large") from None
+        message = f"The body is larger than {MAX_BODY_BYTES} bytes."
+        raise BadCompletionRequest(message, 413, "too_large") from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise Refusal(f"The body is not a chat completion request: {error}") from None
+        raise BadCompletionRequest(f"The body is not a chat completion request: {error}") from None
     if body.model != MODEL:
-        raise Refusal(f"The only model here is {MODEL!r}.", 404, "model_not_found")
+        raise BadCompletionRequest(f"The only model here is {MODEL!r}.", 404, "model_not_found")
     if not any(message.role == "user" for message in body.messages):
-        raise Refusal("There is no message with the role 'user' to answer.")
+        raise BadCompletionRequest("There is no message with the role 'user' to answer.")
     return body
 
 
-def _message(reply: Reply) -> Json:
+def _message(reply: SolverReply) -> Json:
     message: Json = {"role": "assistant", "content": reply.answer or None}
     if reply.thinking:
         message["reasoning_content"] = "\n".join(reply.thinking)
@@ -190,7 +187,7 @@ def _message(reply: Reply) -> Json:
     return message
 
 
-def _finish(message: Json) -> str:
+def _finish_reason(message: Json) -> str:
     return "tool_calls" if "tool_calls" in message else "stop"
 
 
@@ -198,6 +195,6 @@ def _model() -> Json:
     return {"id": MODEL, "object": "model", "created": 0, "owned_by": "thinkaloud"}
 
 
-def _refused(refusal: Refusal) -> web.Response:
-    error = {"message": str(refusal), "type": "invalid_request_error", "param": None, "code": refusal.code}
-    return web.json_response({"error": error}, status=refusal.status)
+def _error_response(error: BadCompletionRequest) -> web.Response:
+    fields = {"message": str(error), "type": "invalid_request_error", "param": None, "code": error.code}
+    return web.json_response({"error": fields}, status=error.status)

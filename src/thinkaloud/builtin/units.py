@@ -1,18 +1,21 @@
-"""Units as rows: dimension, factor to the dimension's first unit, names in both languages, other spellings.
+"""Units of measure, and conversions through the reference unit of their dimension.
 
-Factors are exact. Gallons, quarts, pints and cups are those of the United States; kB is 1000 bytes and
-KiB 1024. A temperature has a zero of its own: degrees Celsius are (degrees − zero) × factor.
+A row is: dimension, factor to the reference unit, names in both languages, other spellings, zero point.
+Factors are exact. Gallons, quarts, pints and cups are those of the United States; kB is 1000 bytes and KiB
+1024. A temperature has a zero point: degrees Celsius are (degrees − zero) × factor.
 """
 
+from collections.abc import Iterator
 from fractions import Fraction
 
 import msgspec
 
-from thinkaloud.builtin.language import Language, plain
+from thinkaloud.builtin.arithmetic import Calculated
+from thinkaloud.builtin.words import Language, exact_text, normalize
 
 
 class Unit(msgspec.Struct, frozen=True):
-    """A unit with its names, singular/plural; it is (amount − zero) × factor of its dimension's first."""
+    """A unit with its names, singular/plural; in the reference unit it is (amount − zero) × factor."""
 
     dimension: str
     factor: str
@@ -21,16 +24,16 @@ class Unit(msgspec.Struct, frozen=True):
     zero: str = "0"
 
     def name(self, language: Language, amount: Fraction | None = None) -> str:
-        """What so much of it is called; in the plural where no amount is given."""
-        one, more = (self.portuguese if language is Language.PT else self.english).split("/")
-        return one if amount == 1 else more
+        """Returns the name for an amount; the plural where no amount is given."""
+        singular, plural = (self.portuguese if language is Language.PT else self.english).split("/")
+        return singular if amount == 1 else plural
 
-    def to_first(self, amount: Fraction) -> Fraction:
-        """So much of it, in the first unit of its dimension."""
+    def to_reference(self, amount: Fraction) -> Fraction:
+        """Converts an amount of this unit to the reference unit."""
         return (amount - Fraction(self.zero)) * Fraction(self.factor)
 
-    def from_first(self, amount: Fraction) -> Fraction:
-        """So much of the first unit, in this one."""
+    def from_reference(self, amount: Fraction) -> Fraction:
+        """Converts an amount of the reference unit to this unit."""
         return amount / Fraction(self.factor) + Fraction(self.zero)
 
 
@@ -88,20 +91,58 @@ data | 1099511627776 | tebibyte/tebibytes | tebibyte/tebibytes | tib
 """
 
 
-def _spelled() -> dict[str, Unit]:
-    found = {}
+def _units_by_name() -> dict[str, Unit]:
+    units = {}
     for row in _ROWS.strip().splitlines():
         dimension, factor, english, portuguese, spellings, *zero = (cell.strip() for cell in row.split("|"))
         unit = Unit(dimension, factor, english, portuguese, *zero)
         for name in (*english.split("/"), *portuguese.split("/"), *spellings.split(",")):
-            found[plain(name)] = unit
-    return {name: unit for name, unit in found.items() if name}
+            units[normalize(name)] = unit
+    return {name: unit for name, unit in units.items() if name}
 
 
-UNITS = _spelled()
-"""Every unit by each of its spellings."""
+UNITS = _units_by_name()
+"""Every unit by each of its spellings, normalized."""
 
 
-def first_of(dimension: str) -> Unit:
-    """The unit that the factors of a dimension are in."""
+def reference_unit(dimension: str) -> Unit:
+    """Returns the unit that the factors of a dimension are in: the first of its rows."""
     return next(unit for unit in UNITS.values() if unit.dimension == dimension)
+
+
+class Conversion(msgspec.Struct, frozen=True):
+    """The puzzle: an amount of one unit in another of the same dimension."""
+
+    amount: Fraction
+    source: Unit
+    target: Unit
+
+    def steps(self) -> Iterator[Calculated]:
+        """Converts to the reference unit and from it; a step that changes nothing is left out."""
+        reference = reference_unit(self.source.dimension)
+        amount = self.source.to_reference(self.amount)
+        if self.source != reference:
+            yield Calculated("to_reference", self._to_reference, amount)
+        if self.target != reference or amount == self.amount:
+            expression = self._from_reference(_bracketed(exact_text(amount)))
+            yield Calculated("from_reference", expression, self.target.from_reference(amount))
+
+    @property
+    def expression(self) -> str:
+        """The whole conversion as one expression."""
+        return self._from_reference(f"({self._to_reference})")
+
+    @property
+    def _to_reference(self) -> str:
+        amount, factor, zero = exact_text(self.amount), self.source.factor, self.source.zero
+        shifted = _bracketed(amount) if zero == "0" else f"({amount} − {zero})"
+        return shifted if factor == "1" else f"{shifted} × {factor}"
+
+    def _from_reference(self, amount: str) -> str:
+        factor, zero = self.target.factor, self.target.zero
+        scaled = amount if factor == "1" else f"{amount} ÷ {_bracketed(factor)}"
+        return scaled if zero == "0" else f"{scaled} + {zero}"
+
+
+def _bracketed(text: str) -> str:
+    return f"({text})" if "/" in text or text.startswith("-") else text

@@ -30,9 +30,9 @@ def names_builtin_model(model: str) -> bool:
 @asynccontextmanager
 async def with_builtin_model(catalog: Catalog) -> AsyncIterator[Catalog]:
     """Run the built-in model and yield the catalog with its address."""
-    from thinkaloud.builtin import running
+    from thinkaloud.builtin import run_solver
 
-    async with running() as server:
+    async with run_solver() as server:
         yield catalog.with_base_url(BUILTIN_PROVIDER, server.base_url)
 
 

@@ -1,11 +1,10 @@
-"""The solver's words in American English."""
+"""Phrases in American English."""
 
 EN_US = {
-    # Who is speaking
+    # Introduction
     "about": (
-        "I am Thinkaloud's built-in solver: a small program that runs on this machine and solves a few "
-        "kinds of "
-        "puzzle by search. I am not a language model, and I did not understand this question.\n\n"
+        "I am Thinkaloud's built-in solver: a small program that runs on this machine and solves a few kinds "
+        "of puzzle by search. I am not a language model, and I did not understand this question.\n\n"
         "I can solve, for example:\n"
         "- make 24 from 4 7 8 8\n"
         "- reach 952 from 25 50 75 100 3 6\n"
@@ -16,47 +15,45 @@ EN_US = {
         "- how much is 17 * 3 - 9\n\n"
         "For anything else, connect a real model: set a key such as ANTHROPIC_API_KEY, OPENAI_API_KEY, "
         "GEMINI_API_KEY or OPENROUTER_API_KEY and name the model, or run Ollama, llama.cpp, vLLM or LM "
-        "Studio "
-        "on this machine."
+        "Studio on this machine."
     ),
-    "about.found": (
+    "about.local_servers": (
         "Found on this machine: {servers}. Name one of their models to use it; I never switch by myself."
     ),
     "think.not_understood": (
-        "This is not a number puzzle, an island of knights and knaves, a date, a conversion or a sum "
-        "that I can read."
+        "This is not a number puzzle, an island of knights and knaves, a date, a conversion or a sum that I "
+        "can read."
     ),
-    # What is wrong with a question
+    # Questions that cannot be solved
     "malformed": "I understood what kind of question this is, but it is not one I can work on.",
     "too_long": "The question is too long: I read at most {limit} characters.",
-    "many_numbers": "That is {said} numbers. To reach a target with any of them I take at most {limit}.",
+    "many_numbers": "That is {text} numbers. To reach a target with any of them I take at most {limit}.",
     "many_numbers_all_used": (
-        "That is {said} numbers. To make a target with all of them I take at most {limit}; "
-        'with "reach" instead of "make" not all need be used, and I take 6.'
+        'That is {text} numbers. To make a target with all of them I take at most {limit}; with "reach" '
+        'instead of "make" not all need be used, and I take 6.'
     ),
-    "large_number": "{said} is too large: I take numbers up to {limit}.",
-    "large_target": "{said} is too large: I take targets up to {limit}.",
+    "large_number": "{text} is too large: I take numbers up to {limit}.",
+    "large_target": "{text} is too large: I take targets up to {limit}.",
     "zero": "To reach a target, I work with positive whole numbers only, and there is a 0 in this one.",
     "many_people": "That is too many islanders: I take at most {limit}.",
     "not_two": (
-        '"Both of us" needs exactly two islanders, and here I count {said}. Say "all of us", or name them.'
+        '"Both of us" needs exactly two islanders, and here I count {text}. Say "all of us", or name them.'
     ),
     "unread": (
-        "I could not read this part: “{said}”. I read statements such as “B is a knave”, “we are both "
-        "knights”, "
-        "“at least one of us is a knave”, “B and C are the same”, joined by and, or, not, if … then."
+        "I could not read this part: “{text}”. I read statements such as “B is a knave”, “we are both "
+        "knights”, “at least one of us is a knave”, “B and C are the same”, joined by and, or, not, if … "
+        "then."
     ),
     "ambiguous_date": (
-        "{said} could be two different days. Write it as 2026-04-03, or with the month's name: 3 April 2026."
+        "{text} could be two different days. Write it as 2026-04-03, or with the month's name: 3 April 2026."
     ),
-    "no_such_date": "There is no such date: {said}.",
+    "no_such_date": "There is no such date: {text}.",
     "out_of_calendar": "That date lies outside the years 1 to 9999, which are all I have.",
     "unknown_unit": (
-        "I do not know the unit “{said}”. I know common units of length, mass, volume, temperature, time, "
-        "speed "
-        "and data."
+        "I do not know the unit “{text}”. I know common units of length, mass, volume, temperature, time, "
+        "speed and data."
     ),
-    "unlike_units": "These do not measure the same thing: {said}.",
+    "unlike_units": "These do not measure the same thing: {text}.",
     "too_cold": "That is below absolute zero.",
     "long_amount": "The amount is too long: I take at most {limit} characters.",
     "long_sum": "The expression is too long: I take at most {limit} characters.",
@@ -67,7 +64,7 @@ EN_US = {
     "too_large": "The result is too large for me: I stop at about 900 digits, and at exponents of 1000.",
     "by_zero": "Nothing can be divided by zero.",
     "root": "I take whole exponents only.",
-    # The search
+    # Number puzzles
     "think.all_used": "From {numbers}, each used once, I want {target}. Fractions on the way are fine.",
     "think.any_used": (
         "From {numbers}, each used at most once, I want {target}. On the way: positive whole numbers."
@@ -83,32 +80,32 @@ EN_US = {
     "think.found": "Found: {expression} = {target}. Combinations tried: {tried}.",
     "think.exhausted": "That was everything: {tried} combinations, and none gives {target}.",
     "think.stopped": "I stop here, after {tried} combinations.",
-    "think.untold": "… {n} more steps, not told here …",
+    "think.omitted": "… {n} more steps, not told here …",
     # Knights and knaves
-    "think.said": "{person} says: “{words}”.",
-    "think.fact": "Given: “{words}”.",
+    "think.statement": "{person} says: “{text}”.",
+    "think.fact": "Given: “{text}”.",
     "knight": "a knight",
     "knave": "a knave",
     "is": "{person} is {kind}",
     "and": " and ",
-    "think.suppose": "Suppose {person} is {kind}.",
-    "think.knight_lies": "Then {person}'s “{words}” would be false, but a knight tells the truth: no.",
-    "think.knave_tells": "Then {person}'s “{words}” would be true, but a knave lies: no.",
-    "think.fact_fails": "Then the given “{words}” would be false: no.",
-    "think.fits": "Everything fits: {people}.",
+    "think.assume": "Suppose {person} is {kind}.",
+    "think.knight_lying": "Then {person}'s “{text}” would be false, but a knight tells the truth: no.",
+    "think.knave_truthful": "Then {person}'s “{text}” would be true, but a knave lies: no.",
+    "think.fact_false": "Then the given “{text}” would be false: no.",
+    "think.consistent": "Everything fits: {people}.",
     # Calculations
-    "reckon.step": "{expression} = {value}.",
-    "reckon.whole": "So {expression} = {value}.",
-    "reckon.leap_days": "Leap days before the year of {day}: {expression} = {value}.",
-    "reckon.day_of_year": "Day of the year, for {day}: {expression} = {value}.",
-    "reckon.day_number": "Days since the calendar's start, with {day}: {expression} = {value}.",
-    "reckon.between": "The difference: {expression} = {value}.",
-    "reckon.weekday": (
+    "step.operation": "{expression} = {value}.",
+    "step.total": "So {expression} = {value}.",
+    "step.leap_days": "Leap days before the year of {day}: {expression} = {value}.",
+    "step.day_of_year": "Day of the year, for {day}: {expression} = {value}.",
+    "step.day_number": "Days since the calendar's start, with {day}: {expression} = {value}.",
+    "step.between": "The difference: {expression} = {value}.",
+    "step.weekday": (
         "Day 1 was a Monday, and whole weeks change nothing: {expression} = {value} days past Monday."
     ),
-    "reckon.away": "Count on: {expression} = {value}.",
-    "reckon.to_first": "{amount_unit}, in {first}: {expression} = {value}.",
-    "reckon.from_first": "In {target}: {expression} = {value}.",
+    "step.away": "Count on: {expression} = {value}.",
+    "step.to_reference": "{amount_unit}, in {reference}: {expression} = {value}.",
+    "step.from_reference": "In {target}: {expression} = {value}.",
     # Answers
     "answer.expression": "{expression} = {target}",
     "answer.impossible": (
@@ -120,52 +117,50 @@ EN_US = {
     ),
     "answer.people": "{people}.",
     "answer.contradiction": "This cannot be: no arrangement of knights and knaves fits what was said.",
-    "answer.unsettled": "This does not settle it: {n} arrangements fit.",
+    "answer.undecided": "This does not settle it: {n} arrangements fit.",
     "answer.certain": "Certain is only this: {people}.",
     "answer.between": "From {first} to {last} there are {n} days.",
-    "answer.between_one": "From {first} to {last} there is 1 day.",
+    "answer.between_one_day": "From {first} to {last} there is 1 day.",
     "answer.weekday": "{day} is a {weekday}.",
     "answer.after": "{n} days after {day} is {result}.",
     "answer.before": "{n} days before {day} is {result}.",
-    "answer.converted": "{amount} {source} = {value} {target}",
-    "answer.converted_about": "{amount} {source} ≈ {value} {target} (rounded)",
+    "answer.converted": "{amount_unit} = {value} {target}",
+    "answer.converted_about": "{amount_unit} ≈ {value} {target} (rounded)",
     "answer.value": "{expression} = {value}",
     "answer.value_about": "{expression} = {exact} ≈ {value} (rounded)",
-    "answer.disagrees": (
-        "I do not trust my own result, so I do not give it: checked a second way, it failed. {why}"
+    "answer.unverified": (
+        "I do not trust my own result, so I do not give it: checked a second way, it failed. {reason}"
     ),
     "weekdays": "Monday Tuesday Wednesday Thursday Friday Saturday Sunday",
     # Checks
     "check.task": "Check this answer.\nQuestion: {question}\nAnswer: {answer}",
-    "check.right": "Right. {why}",
-    "check.wrong": "Wrong. {why}",
+    "check.right": "Right. {reason}",
+    "check.wrong": "Wrong. {reason}",
     "check.unreadable": "I can only check answers to questions that I can read, and this is none.",
     "check.no_expression": "The answer has no expression that I could work out.",
-    "check.bad_expression": "“{said}” is not an expression that I can work out.",
+    "check.bad_expression": "“{text}” is not an expression that I can work out.",
     "check.gives": "{expression} gives {value}.",
     "check.wanted": "{expression} gives {value}, and {target} was wanted.",
-    "check.uses_others": "{expression} does not use the given numbers as the puzzle asks.",
+    "check.other_numbers": "{expression} does not use the given numbers as the puzzle asks.",
     "check.not_whole": "{expression} passes through {value}, which is not a positive whole number.",
-    "check.can_be_reached": (
+    "check.reachable": (
         "It can be done: worked out from all parts of the numbers, {target} is among what they make."
     ),
-    "check.cannot_be_reached": (
-        "Worked out from all parts of the numbers, {target} is not among what they make."
-    ),
-    "check.models": "Of all arrangements, {n} fit.",
+    "check.unreachable": "Worked out from all parts of the numbers, {target} is not among what they make.",
+    "check.arrangements": "Of all arrangements, {n} fit.",
     "check.expected": "Worked out another way, it is {expected}.",
     "think.check": "I work it out again, another way than a search would.",
     # Tools
-    "think.calling": "I let the tool “{tool}” check this: {what}",
-    "think.same": "“{tool}” gives {result}, as I have it.",
-    "think.result": "“{tool}” says: {result}",
-    "tool.agreed": "The calculator agrees.",
-    "tool.right": "The checker agrees.",
-    "tool.differs": (
+    "think.tool_call": "I let the tool “{tool}” check this: {task}",
+    "think.tool_agrees": "“{tool}” gives {result}, as I have it.",
+    "think.tool_result": "“{tool}” says: {result}",
+    "tool.calculator_agrees": "The calculator agrees.",
+    "tool.checker_agrees": "The checker agrees.",
+    "tool.calculator_differs": (
         "But the calculator gives {result}, where I have {value}. One of us is wrong; I checked mine twice."
     ),
-    "tool.no_number": "The calculator was no help: it came back with “{result}”.",
-    "tool.wrong": "But the checker does not agree: “{result}”",
-    "tool.unclear": "What the checker said I cannot read as yes or no: “{result}”",
-    "tool.silent": "The tool “{tool}” never came back with a result.",
+    "tool.calculator_failed": "The calculator was no help: it came back with “{result}”.",
+    "tool.checker_disagrees": "But the checker does not agree: “{result}”",
+    "tool.checker_unclear": "What the checker said I cannot read as yes or no: “{result}”",
+    "tool.no_result": "The tool “{tool}” never came back with a result.",
 }
