@@ -34,7 +34,7 @@ ai.thinking.complete_unknown | Thought                | Pensou
 
 @pytest.mark.parametrize("row", FIXED.strip().splitlines())
 def test_fixed_strings_are_verbatim(row: str) -> None:
-    """R078, R098, R103, R110, R116, R126, R127, R128, R129: strings that are promised."""
+    """R078, R098, R103, R110, R116, R126, R127, R128, R129: strings that the requirements fix."""
     key, english, portuguese = (cell.strip() for cell in row.split("|"))
     assert _other(EN_US.words[key]) == english
     assert _other(PT_BR.words[key]) == portuguese
@@ -78,13 +78,13 @@ def test_every_word_key_in_the_code_exists() -> None:
     ],
 )
 def test_plurals_and_thousands(key: str, n: int, english: str, portuguese: str) -> None:
-    """R087, R128, R129: one and other, as each language counts."""
+    """R087, R128, R129: singular and plural by the rules of each language."""
     assert EN.text(key, n=n) == english
     assert PT.text(key, n=n) == portuguese
 
 
 def test_placeholders_are_filled_once() -> None:
-    """R110, R129: names go in as they are, braces and all."""
+    """R110, R129: names are inserted unchanged, braces included."""
     assert EN.text("ai.thinking.working", name="Policy {n} Checker") == "Policy {n} Checker is working…"
     assert "ANTHROPIC_API_KEY is not set" in EN.text("ai.thinking.no_key", name="ANTHROPIC_API_KEY")
     assert PT.text("ai.thinking.complete", duration="4,2s") == "Pensou por 4,2s"
@@ -113,7 +113,7 @@ def test_placeholders_are_filled_once() -> None:
     ],
 )
 def test_durations_are_formatted(ms: int | None, english: str, portuguese: str) -> None:
-    """R079, R129: two units at most; what is unknown is not said."""
+    """R079, R129: two units at most; an unknown duration is empty."""
     assert EN.duration(ms) == english
     assert PT.duration(ms) == portuguese
 
