@@ -17,7 +17,9 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[2]
 PAGES = ROOT / "docs" / "contributing"
 COPIED = ("src", "tests", "docs", "stories", "pyproject.toml", "CONTRIBUTING.md")
-NOT_COPIED = shutil.ignore_patterns("__pycache__", "static", "pictures", "web", "gateway", "journeys", "safety")
+NOT_COPIED = shutil.ignore_patterns(
+    "__pycache__", "static", "pictures", "web", "gateway", "journeys", "safety"
+)
 COMMAND_TIMEOUT_S = 300
 """Far more than any command needs, so that a busy machine makes a guide slow and never wrong."""
 

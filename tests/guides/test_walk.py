@@ -24,7 +24,9 @@ def python_names(path: Path) -> set[str]:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             names.add(node.name)
         elif isinstance(node, ast.ClassDef):
-            functions = [item for item in node.body if isinstance(item, ast.FunctionDef | ast.AsyncFunctionDef)]
+            functions = [
+                item for item in node.body if isinstance(item, ast.FunctionDef | ast.AsyncFunctionDef)
+            ]
             names |= {f"{node.name}.{function.name}" for function in functions}
     return names
 
@@ -48,7 +50,7 @@ def test_walk_is_short_and_every_stop_names_its_place() -> None:
     assert [stop for stop in WALK if not FILE_AND_NAME.search(stop)] == []
 
 
-@pytest.mark.parametrize(("file", "name"), PLACES, ids=lambda part: str(part))
+@pytest.mark.parametrize(("file", "name"), PLACES, ids=str)
 def test_walk_stop_exists(file: str, name: str) -> None:
     path = ROOT / file if file.startswith("web/") else PACKAGE / file
     assert path.is_file(), f"CONTRIBUTING.md names {file}, which is not there"
