@@ -83,7 +83,11 @@ class ScratchProject:
     def run(self, command: str) -> None:
         """Runs a command in the copy and fails with its output unless it succeeds."""
         interpreter = str(Path(sys.executable).parent)
-        environment = os.environ | {
+        # What this run of pytest and its coverage tell their children is not meant for the copy.
+        inherited = {
+            name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "COV"))
+        }
+        environment = inherited | {
             "PATH": os.pathsep.join([interpreter, os.environ.get("PATH", os.defpath)]),
             "PYTHONPATH": os.pathsep.join([str(self.folder / "src"), str(self.folder)]),
             "PYTHONUTF8": "1",
