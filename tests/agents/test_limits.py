@@ -35,8 +35,8 @@ from thinkaloud.transcript import Reply as Spent
 def limit_message(*, name: str, limit: str, what: str) -> str:
     number, unit = limit.split(" ", 1)
     return (
-        f"{name} was stopped by its limit on {unit}, {number} (limits.{what}). What was said until then "
-        "stands; raise the limit to let it go further."
+        f"{name} was stopped by its limit on {unit}, {number} (limits.{what}). The answer so far is kept. "
+        "Raise the limit to let it continue."
     )
 
 
@@ -99,7 +99,7 @@ def test_what_assistants_do_counts_for_whoever_they_work_for() -> None:
     checker, finder = (block for block in turn.blocks if block.kind is Kind.ASSISTANT_CALL)
     assert checker.error == limit_message(name="Checker", limit="3 replies", what="replies")
     assert checker.result == "I let look."
-    assert finder.error == "It was stopped before it came back."
+    assert finder.error == "The call was stopped before it returned a result."
     assert turn.answer == "Good enough."
 
 
@@ -223,7 +223,7 @@ def test_the_time_of_the_caller_is_up_before_that_of_its_assistant() -> None:
             turn = assert_legal(await run_until_waiting(run, hold.reached))
         checker, finder = (block for block in turn.blocks if block.kind is Kind.ASSISTANT_CALL)
         assert "limit on seconds, 50.0" in checker.error
-        assert finder.error == "It was stopped before it came back."
+        assert finder.error == "The call was stopped before it returned a result."
         assert turn.answer == "Good enough."
 
     run_story_with_fake_clock(story())

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.chunking import SPLIT_POINTS, split_at
+from tests.chunks import SPLIT_POINTS, split_at
 from tests.linear_time import assert_linear
 from tests.transcript.turn_builders import answer, block, thought
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.agents.loop_samples import HARD, Stream, first_notice, streams
-from tests.chunking import SPLIT_POINTS, one_by_one, split_at
+from tests.chunks import SPLIT_POINTS, one_by_one, split_at
 from tests.linear_time import Work, assert_linear
 from tests.transcript.turn_builders import block, tool_call
 

@@ -24,7 +24,7 @@ MODEL = "deepseek/deepseek-v4-pro"
 Output = pytest.CaptureFixture[str]
 
 
-def test_thoughts_on_stderr_answer_on_stdout(deepseek: Simulator, capsys: Output) -> None:
+def test_ask_writes_thoughts_to_stderr_and_answer_to_stdout(deepseek: Simulator, capsys: Output) -> None:
     """R114 R001: a pipe gets the answer alone."""
     assert main(["ask", "--model", MODEL, "How much?"]) == 0
     out, err = capsys.readouterr()
@@ -61,7 +61,7 @@ def test_every_simulated_provider_answers(name: str, home: UserHome, capsys: Out
         assert THOUGHT in err
 
 
-def test_thoughts_are_seen_as_they_come_and_the_time_is_true(home: UserHome) -> None:
+def test_ask_shows_thoughts_live_with_their_duration(home: UserHome) -> None:
     """The first words of a slow thought are there long before its end, and the stamp says how long."""
     with running_simulator(
         "deepseek", [{"thinking": "one two three four five", "text": "six", "delay_ms": 150}]
@@ -89,9 +89,7 @@ def test_thoughts_are_seen_as_they_come_and_the_time_is_true(home: UserHome) -> 
 
 
 @pytest.mark.parametrize(("show", "lines"), [("summary", 1), ("hide", 0)])
-def test_less_of_the_thinking_can_be_shown(
-    show: str, lines: int, deepseek: Simulator, capsys: Output
-) -> None:
+def test_ask_show_thinking_option(show: str, lines: int, deepseek: Simulator, capsys: Output) -> None:
     """The answer is the same whatever is shown beside it."""
     assert main(["ask", "--model", MODEL, "--show-thinking", show, "How much?"]) == 0
     out, err = capsys.readouterr()
@@ -100,7 +98,7 @@ def test_less_of_the_thinking_can_be_shown(
     assert ("Thought for" in err) is bool(lines)
 
 
-def test_json_is_one_object_with_times(deepseek: Simulator, capsys: Output) -> None:
+def test_ask_json_is_one_object_with_durations(deepseek: Simulator, capsys: Output) -> None:
     assert main(["ask", "--model", MODEL, "--format", "json", "How much?"]) == 0
     out, err = capsys.readouterr()
     body = json.loads(out)
@@ -111,7 +109,7 @@ def test_json_is_one_object_with_times(deepseek: Simulator, capsys: Output) -> N
     assert body["outcome"]["ending"] == "answered"
 
 
-def test_ndjson_is_the_entries(deepseek: Simulator, tmp_path: Path, capsys: Output) -> None:
+def test_ask_ndjson_is_the_entries(deepseek: Simulator, tmp_path: Path, capsys: Output) -> None:
     """R003: what it writes can be replayed."""
     assert main(["ask", "--model", MODEL, "--format", "ndjson", "--thinking", "4096", "How much?"]) == 0
     out = capsys.readouterr().out
@@ -126,7 +124,7 @@ def test_ndjson_is_the_entries(deepseek: Simulator, tmp_path: Path, capsys: Outp
     assert capsys.readouterr().out == f"{ANSWER}\n"
 
 
-def test_the_prompt_comes_from_a_pipe(deepseek: Simulator) -> None:
+def test_ask_reads_the_prompt_from_a_pipe(deepseek: Simulator) -> None:
     completed = subprocess.run(
         [*COMMAND, "ask", "--model", MODEL, "-"], input="É 42?".encode(), capture_output=True, check=True
     )
@@ -134,7 +132,7 @@ def test_the_prompt_comes_from_a_pipe(deepseek: Simulator) -> None:
     assert deepseek.requests[0].body["messages"][-1]["content"] == "É 42?"
 
 
-def test_system_limit_and_model_from_the_environment(
+def test_ask_system_max_tokens_and_thinkaloud_model(
     deepseek: Simulator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("THINKALOUD_MODEL", MODEL)
@@ -162,7 +160,7 @@ def test_system_limit_and_model_from_the_environment(
         ),
     ],
 )
-def test_r036_one_setting_becomes_what_the_model_takes(
+def test_r036_thinking_level_is_translated_for_the_model(
     thinking: str, sent: dict[str, Any], home: UserHome, capsys: Output
 ) -> None:
     """R036: a newer Claude is asked by effort; a number of tokens is told to be translated."""
@@ -187,14 +185,14 @@ def test_r036_an_older_claude_gets_a_budget(home: UserHome) -> None:
     assert body["max_tokens"] > 2000
 
 
-def test_what_cannot_be_honoured_is_said_before_the_answer(deepseek: Simulator, capsys: Output) -> None:
+def test_ask_notes_are_shown_before_the_answer(deepseek: Simulator, capsys: Output) -> None:
     assert main(["ask", "--model", MODEL, "--thinking", "4096", "How much?"]) == 0
     out, err = capsys.readouterr()
     assert out == f"{ANSWER}\n"
-    assert err.splitlines()[0].startswith("deepseek-v4-pro takes no budget at deepseek. It is asked for ")
+    assert err.splitlines()[0].startswith("deepseek-v4-pro does not accept a budget at deepseek. ")
 
 
-def test_thinking_that_is_not_to_be_had_is_an_error_or_a_warning(home: UserHome, capsys: Output) -> None:
+def test_ask_thinking_unavailable_is_an_error_or_a_warning(home: UserHome, capsys: Output) -> None:
     """R046: an error by itself; going on without is chosen, and announced."""
     with running_simulator("openai-responses") as server:
         home.use_simulators(server)
@@ -209,7 +207,7 @@ def test_thinking_that_is_not_to_be_had_is_an_error_or_a_warning(home: UserHome,
     assert "simulated answer" in out
 
 
-def test_nothing_is_sent_without_a_key(home: UserHome, capsys: Output) -> None:
+def test_ask_sends_nothing_without_a_key(home: UserHome, capsys: Output) -> None:
     """R035 R039: a missing key at the one provider that shows thinking is no reason to go elsewhere."""
     with running_simulator("anthropic") as claude, running_simulator("openrouter") as other:
         home.use_simulators(claude, other)
@@ -219,7 +217,7 @@ def test_nothing_is_sent_without_a_key(home: UserHome, capsys: Output) -> None:
     assert "ANTHROPIC_API_KEY" in capsys.readouterr().err
 
 
-def test_a_wrong_key_is_told_and_never_shown(home: UserHome, capsys: Output) -> None:
+def test_ask_wrong_key_is_reported_and_never_printed(home: UserHome, capsys: Output) -> None:
     with running_simulator("deepseek", key="another") as server:
         home.use_simulators(server)
         home.set_keys("deepseek")
@@ -245,7 +243,9 @@ def test_a_wrong_key_is_told_and_never_shown(home: UserHome, capsys: Output) -> 
     ],
     ids=lambda fault: fault["kind"] + str(fault.get("status", "")),
 )
-def test_the_key_is_never_printed(form: str, fault: dict[str, Any], home: UserHome, capsys: Output) -> None:
+def test_ask_faults_never_print_the_key(
+    form: str, fault: dict[str, Any], home: UserHome, capsys: Output
+) -> None:
     """Whatever goes wrong, it is told with exit code 1 and without the key."""
     with running_simulator("deepseek", [{"thinking": THOUGHT, "text": ANSWER, "fault": fault}]) as server:
         home.use_simulators(server)
@@ -256,16 +256,16 @@ def test_the_key_is_never_printed(form: str, fault: dict[str, Any], home: UserHo
     assert (code, out + err != "") == (1, True)
 
 
-def test_a_rate_limit_says_how_long_to_wait(home: UserHome, capsys: Output) -> None:
+def test_ask_rate_limit_error_gives_the_wait(home: UserHome, capsys: Output) -> None:
     fault = {"kind": "status", "status": 429, "retry_after": 3600}
     with running_simulator("deepseek", [{"text": ANSWER, "fault": fault}]) as server:
         home.use_simulators(server)
         home.set_keys("deepseek")
         assert main(["ask", "--model", MODEL, "Hi"]) == 1
-    assert "Wait 3600 s, then ask again." in capsys.readouterr().err
+    assert "Wait 3600 s, then retry." in capsys.readouterr().err
 
 
-def test_a_short_wait_is_waited_for(home: UserHome, capsys: Output) -> None:
+def test_ask_retries_after_a_short_wait(home: UserHome, capsys: Output) -> None:
     fault = {"kind": "status", "status": 429, "retry_after": 0}
     with running_simulator("deepseek", [{"text": ANSWER, "fault": fault}]) as server:
         home.use_simulators(server)
@@ -276,7 +276,7 @@ def test_a_short_wait_is_waited_for(home: UserHome, capsys: Output) -> None:
 
 
 @pytest.mark.parametrize("form", ["plain", "json"])
-def test_a_cut_connection_keeps_what_was_said(form: str, home: UserHome, capsys: Output) -> None:
+def test_ask_cut_connection_keeps_the_partial_answer(form: str, home: UserHome, capsys: Output) -> None:
     """The thought and the beginning of the answer stand, and the exit code says that it failed."""
     script = [{"thinking": "Hm.", "text": "one two three four", "fault": {"kind": "cut", "after_events": 4}}]
     with running_simulator("deepseek", script) as server:
@@ -296,7 +296,7 @@ def test_a_cut_connection_keeps_what_was_said(form: str, home: UserHome, capsys:
         assert err.splitlines()[-1] == "The connection was lost before the answer was complete."
 
 
-def test_a_length_limit_is_told(home: UserHome, capsys: Output) -> None:
+def test_ask_length_limit_notice(home: UserHome, capsys: Output) -> None:
     with running_simulator("deepseek", [{"text": "one two", "finish": "length"}]) as server:
         home.use_simulators(server)
         home.set_keys("deepseek")
@@ -307,7 +307,7 @@ def test_a_length_limit_is_told(home: UserHome, capsys: Output) -> None:
 
 
 @pytest.mark.parametrize("form", ["plain", "json", "ndjson"])
-def test_ctrl_c_cancels_cleanly(form: str, home: UserHome) -> None:
+def test_ask_ctrl_c_cancels_the_turn(form: str, home: UserHome) -> None:
     """What was said is kept, the turn ends as cancelled, and the provider sees it within a second."""
     home.set_keys("deepseek")
     with socket.create_server(("127.0.0.1", 0)) as listener:
@@ -342,7 +342,7 @@ def test_ctrl_c_cancels_cleanly(form: str, home: UserHome) -> None:
     assert "Traceback" not in err
 
 
-def test_ctrl_c_before_the_first_byte_says_nothing(home: UserHome) -> None:
+def test_ask_ctrl_c_before_the_first_byte_prints_nothing(home: UserHome) -> None:
     script = [{"text": "late", "fault": {"kind": "stall", "seconds": 30}}]
     with running_simulator("deepseek", script) as server:
         home.use_simulators(server)
@@ -359,7 +359,7 @@ def test_ctrl_c_before_the_first_byte_says_nothing(home: UserHome) -> None:
     assert run.returncode == 130
 
 
-def test_escapes_of_a_model_never_reach_the_terminal(home: UserHome, capsys: Output) -> None:
+def test_ask_escape_sequences_never_reach_the_terminal(home: UserHome, capsys: Output) -> None:
     with running_simulator("deepseek", [{"thinking": "\x1b]0;x\x07a", "text": "\x9b2Jb"}] * 3) as server:
         home.use_simulators(server)
         home.set_keys("deepseek")
@@ -368,7 +368,7 @@ def test_escapes_of_a_model_never_reach_the_terminal(home: UserHome, capsys: Out
     assert not set("".join(capsys.readouterr())) & set("\x1b\x07\x9b")
 
 
-def test_the_words_are_those_of_the_language(deepseek: Simulator, capsys: Output) -> None:
+def test_ask_lang_portuguese(deepseek: Simulator, capsys: Output) -> None:
     """R127: the label of a thought in Portuguese."""
     assert main(["ask", "--model", MODEL, "--lang", "pt-BR", "--show-thinking", "summary", "Oi"]) == 0
     assert "Pensou" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""A provider that speaks a known dialect is one row and one recording: from a name to a turn, no code."""
+"""A new provider on a known dialect needs one row and one recording, and no code."""
 
 import asyncio
 import json
@@ -18,7 +18,7 @@ ROW = GUIDE.partition('```toml title="src/thinkaloud/catalog/providers.toml"')[2
 
 
 def test_a_row_and_a_recording_make_a_provider(monkeypatch: pytest.MonkeyPatch) -> None:
-    """R011 R042: the row that the guide shows, pointed at a server that plays a recording."""
+    """R011 R042: the row shown in the guide, pointed at a server that plays a recording."""
     monkeypatch.setenv("ACME_API_KEY", "sk-acme")
 
     async def play(request: UpstreamRequest) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings
-from tests.chunking import SPLIT_POINTS, split_at
+from tests.chunks import SPLIT_POINTS, split_at
 from tests.dialects.recordings import (
     MISSING_REASON,
     REAL_BY_NAME,
@@ -77,12 +77,12 @@ def order(turn: Turn) -> list[str]:
     hides = {
         block.number: any(seal.form is not SealForm.ITEM for seal in block.seals) for block in turn.blocks
     }
-    shown = [
+    expected_text = [
         block
         for block in turn.blocks
         if block.kind is Kind.TOOL_CALL or not block.blank or hides[block.number]
     ]
-    return [kind for kind, _ in groupby(block.kind.value for block in shown)]
+    return [kind for kind, _ in groupby(block.kind.value for block in expected_text)]
 
 
 def expected_order(expected: JsonObject) -> list[str]:

@@ -55,9 +55,7 @@ async def read_record(caller: Caller, turn: str) -> StreamRecord:
     return record
 
 
-def test_the_planner_that_comes_along_thinks_calls_delegates_and_answers(
-    tmp_path: Path, provider: str
-) -> None:
+def test_included_planner_thinks_calls_tools_delegates_and_answers(tmp_path: Path, provider: str) -> None:
     """R099–R102, R120–R125: thoughts, both kinds of steps, the checker below its call, the answer."""
 
     async def check() -> None:
@@ -81,7 +79,7 @@ def test_the_planner_that_comes_along_thinks_calls_delegates_and_answers(
     asyncio.run(check())
 
 
-def test_killed_at_any_step_a_run_has_one_end_and_stays_a_tree(tmp_path: Path, provider: str) -> None:
+def test_kill_at_any_step_leaves_one_end_and_a_valid_tree(tmp_path: Path, provider: str) -> None:
     async def check() -> None:
         rng = random.Random(SEED)
         gateway = GatewayProcess(tmp_path / "home", provider)
@@ -111,7 +109,7 @@ def test_killed_at_any_step_a_run_has_one_end_and_stays_a_tree(tmp_path: Path, p
     asyncio.run(check())
 
 
-def test_killed_while_it_waits_a_run_goes_on_with_the_approval(tmp_path: Path) -> None:
+def test_kill_while_waiting_for_approval_resumes_after_approval(tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir()
     (home / "pad.py").write_text(PAD, "utf-8")

@@ -184,7 +184,7 @@ class Crashes:
         )
 
 
-def test_a_kill_at_any_moment_loses_nothing_that_was_seen(tmp_path: Path, provider: str) -> None:
+def test_kill_at_any_moment_loses_no_received_entry(tmp_path: Path, provider: str) -> None:
     """Twelve times on one home; its sessions go on where the crash left them."""
 
     async def story() -> None:

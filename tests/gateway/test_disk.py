@@ -78,12 +78,10 @@ async def check(
     [("max_page_count = 1", "max_page_count = 1000000000"), ("query_only = ON", "query_only = OFF")],
     ids=["full", "read-only"],
 )
-def test_a_disk_that_refuses_is_said_and_recovers(
-    tmp_path: Path, provider: str, refuse: str, take: str
-) -> None:
+def test_full_disk_is_reported_and_recovers(tmp_path: Path, provider: str, refuse: str, take: str) -> None:
     async def story() -> None:
         settings, rows = (
-            quick_settings(pace=LogConfig(retry_s=0.05), grace_s=0.0),
+            quick_settings(log_config=LogConfig(retry_s=0.05), grace_s=0.0),
             CATALOG_ROW.format(url=provider),
         )
         async with calling_in_process(tmp_path, settings=settings, extra=rows) as caller:
@@ -109,9 +107,7 @@ def test_a_disk_that_refuses_is_said_and_recovers(
 
 
 @LIMITS
-def test_a_process_that_may_not_write_goes_on_and_keeps_all_when_it_may(
-    tmp_path: Path, provider: str
-) -> None:
+def test_file_size_limit_is_reported_and_recovers(tmp_path: Path, provider: str) -> None:
     """The kernel itself refuses: no file of the gateway may grow beyond what it has."""
 
     async def story() -> None:
@@ -147,7 +143,7 @@ async def left_unsaved(caller: Caller, turn: str) -> StreamRecord:
 
 @LIMITS
 @pytest.mark.parametrize("ahead", [1, 2, 20], ids=lambda ahead: f"{ahead} ahead")
-def test_what_was_shown_and_never_saved_is_taken_back(tmp_path: Path, provider: str, ahead: int) -> None:
+def test_kill_with_unsaved_entries_resets_readers(tmp_path: Path, provider: str, ahead: int) -> None:
     """Killed while the disk refuses: who saw more than what is kept is told to forget it."""
 
     async def story() -> None:
@@ -174,7 +170,7 @@ def test_what_was_shown_and_never_saved_is_taken_back(tmp_path: Path, provider: 
 
 
 @LIMITS
-def test_a_stop_while_nothing_can_be_saved_comes_to_its_end(tmp_path: Path, provider: str) -> None:
+def test_stop_with_a_full_disk_completes(tmp_path: Path, provider: str) -> None:
     """What is on the disk is there at the next start, and the turn is marked then."""
 
     async def story() -> None:
@@ -197,9 +193,7 @@ def test_a_stop_while_nothing_can_be_saved_comes_to_its_end(tmp_path: Path, prov
     assert whole(tmp_path / "thinkaloud.db") == ["interrupted"]
 
 
-def test_an_error_that_the_engine_was_not_expected_to_make_is_no_silence(
-    tmp_path: Path, provider: str
-) -> None:
+def test_unexpected_database_error_is_reported_like_a_full_disk(tmp_path: Path, provider: str) -> None:
     """A database that refuses what is appended, for a reason of its own: said like a disk that is full."""
 
     async def story() -> None:
@@ -221,7 +215,7 @@ def test_an_error_that_the_engine_was_not_expected_to_make_is_no_silence(
     asyncio.run(story())
 
 
-def test_an_end_that_cannot_be_kept_is_kept_when_it_can(tmp_path: Path, provider: str) -> None:
+def test_end_of_turn_is_saved_when_the_disk_recovers(tmp_path: Path, provider: str) -> None:
     """A turn does not run for ever because its last rows were refused once."""
 
     async def story() -> None:

@@ -17,7 +17,7 @@ TRIES = 3
 """What holds up this reader may also be another program on the machine."""
 
 
-def test_a_long_answer_is_kept_without_holding_up_a_neighbour(tmp_path: Path, provider: str) -> None:
+def test_saving_a_long_answer_does_not_block_other_streams(tmp_path: Path, provider: str) -> None:
     async def story() -> None:
         gateway = GatewayProcess(tmp_path, provider)
         async with start_caller(gateway) as caller:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.gateway.gateway_process import GatewayProcess
+from tests.patience import PATIENCE_S
 
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -32,7 +33,7 @@ def commands(page: str) -> str:
                 "event: end",
                 '"reasoning_content": "From 4 7 8 8',
                 "8 × (7 + 4 − 8) = 24",
-                "pt-BR",
+                "trace",
                 "thought in ses_",
                 "tka_",
             ),
@@ -40,7 +41,7 @@ def commands(page: str) -> str:
         ("README.md", ("event: end", '"assistantResult": "Right. 8 × (7 + 4 − 8) gives 24."', '"usd": "0"')),
     ],
 )
-def test_a_page_works_as_it_is_written(tmp_path: Path, page: str, shown: tuple[str, ...]) -> None:
+def test_commands_of_the_guide_work(tmp_path: Path, page: str, shown: tuple[str, ...]) -> None:
     async def typed() -> str:
         gateway = GatewayProcess(tmp_path / "home", "http://127.0.0.1:9")
         await gateway.start()
@@ -58,7 +59,7 @@ def test_a_page_works_as_it_is_written(tmp_path: Path, page: str, shown: tuple[s
                 env=environment,
                 capture_output=True,
                 text=True,
-                timeout=60,
+                timeout=PATIENCE_S,
                 check=False,
             )
             assert ran.returncode == 0, ran.stderr

@@ -35,7 +35,7 @@ def check_refused(second: subprocess.CompletedProcess[str], first: GatewayProces
     assert "Traceback" not in second.stderr
 
 
-def test_a_pause_under_load_loses_nothing(tmp_path: Path, provider: str) -> None:
+def test_paused_gateway_continues_without_loss(tmp_path: Path, provider: str) -> None:
     """Two seconds stopped by a signal, as by a laptop's lid; a second gateway cannot take over meanwhile."""
 
     async def story() -> None:
@@ -64,7 +64,7 @@ def test_a_pause_under_load_loses_nothing(tmp_path: Path, provider: str) -> None
     asyncio.run(story())
 
 
-def test_a_second_gateway_does_not_disturb_the_first(tmp_path: Path, provider: str) -> None:
+def test_second_gateway_on_the_same_home_is_refused(tmp_path: Path, provider: str) -> None:
     async def story() -> None:
         gateway = GatewayProcess(tmp_path, provider)
         async with start_caller(gateway) as caller:

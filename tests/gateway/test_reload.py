@@ -63,7 +63,7 @@ class ReloadingReader:
         return stream.status != 204
 
 
-def test_three_hundred_reloads_lose_nothing_and_show_nothing_twice(tmp_path: Path, provider: str) -> None:
+def test_three_hundred_reloads_resume_without_gap_or_duplicate(tmp_path: Path, provider: str) -> None:
     async def story() -> None:
         async with start_caller(GatewayProcess(tmp_path, provider)) as caller:
             pages = [ReloadingReader(caller, random.Random(SEED + number)) for number in range(PAGES)]

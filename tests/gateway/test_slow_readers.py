@@ -155,7 +155,7 @@ async def until_given_up(caller: Caller, sockets_before: int) -> None:
     [LARGE, ONE_ENTRY, GROWING, SCATTERED],
     ids=["many entries", "one entry", "live", "places of their own"],
 )
-def test_two_hundred_readers_that_take_nothing_cost_little_and_are_given_up(
+def test_two_hundred_stalled_readers_use_little_memory_and_are_disconnected(
     tmp_path: Path, provider: str, model: str
 ) -> None:
     async def story() -> None:
@@ -185,7 +185,7 @@ def test_two_hundred_readers_that_take_nothing_cost_little_and_are_given_up(
     asyncio.run(story())
 
 
-def test_readers_that_take_nothing_do_not_keep_it_from_stopping(tmp_path: Path, provider: str) -> None:
+def test_stalled_readers_do_not_delay_stop(tmp_path: Path, provider: str) -> None:
     async def story() -> None:
         gateway = GatewayProcess(tmp_path, provider, settings=Settings(send_timeout_s=10 * START_S))
         async with start_caller(gateway) as caller:

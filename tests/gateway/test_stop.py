@@ -13,7 +13,7 @@ SHORT = "r20-c20-ms20"
 LONG = "r30000-c1-ms10"
 COUNT = 5
 """Of each kind."""
-GRACE_S = 4.0
+GRACE_S = 8.0
 ENDLESS_S = 600.0
 """A grace that is longer than the end of a process is waited for."""
 
@@ -63,7 +63,7 @@ async def check_kept(caller: Caller, watched: WatchedTurn, state: str) -> None:
         assert text == all_of_it if state == "done" else all_of_it.startswith(text)
 
 
-def test_a_stop_lets_short_turns_end_and_marks_long_ones(tmp_path: Path, provider: str) -> None:
+def test_stop_waits_for_short_turns_and_interrupts_long_ones(tmp_path: Path, provider: str) -> None:
     async def story() -> None:
         gateway = GatewayProcess(tmp_path, provider, "--grace", str(GRACE_S))
         async with start_caller(gateway) as caller:
@@ -93,7 +93,7 @@ def test_a_stop_lets_short_turns_end_and_marks_long_ones(tmp_path: Path, provide
     asyncio.run(story())
 
 
-def test_a_stop_does_not_wait_for_its_grace_when_all_turns_are_over(tmp_path: Path, provider: str) -> None:
+def test_stop_without_running_turns_skips_the_grace_period(tmp_path: Path, provider: str) -> None:
     async def story() -> None:
         gateway = GatewayProcess(tmp_path, provider, "--grace", str(ENDLESS_S))
         async with start_caller(gateway) as caller:
@@ -108,7 +108,7 @@ def test_a_stop_does_not_wait_for_its_grace_when_all_turns_are_over(tmp_path: Pa
 
 
 @pytest.mark.parametrize("second", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
-def test_a_second_signal_ends_it_at_once_and_loses_nothing(
+def test_second_signal_stops_at_once_without_loss(
     tmp_path: Path, provider: str, second: signal.Signals
 ) -> None:
     async def story() -> None:
@@ -128,7 +128,7 @@ def test_a_second_signal_ends_it_at_once_and_loses_nothing(
     asyncio.run(story())
 
 
-def test_who_is_not_at_the_end_is_sent_home_without_one_and_comes_back(tmp_path: Path, provider: str) -> None:
+def test_stop_closes_a_slow_replay_without_end_event(tmp_path: Path, provider: str) -> None:
     """A slow replay: its stream closes without `end`, so that the reader knows to return."""
 
     async def story() -> None:

@@ -126,7 +126,7 @@ class Cutting:
         return record, len(requests) - requests_before
 
 
-def test_a_connection_that_is_reset_anywhere_keeps_what_had_come(tmp_path: Path) -> None:
+def test_provider_connection_reset_keeps_received_text(tmp_path: Path) -> None:
     """Nothing is asked again once something was visible, and a turn that had said its end is done."""
 
     async def story() -> None:
@@ -148,7 +148,7 @@ def test_a_connection_that_is_reset_anywhere_keeps_what_had_come(tmp_path: Path)
     asyncio.run(story())
 
 
-def test_a_provider_that_falls_silent_is_hung_up_on_with_signs_of_life_meanwhile(tmp_path: Path) -> None:
+def test_silent_provider_times_out_with_heartbeats_meanwhile(tmp_path: Path) -> None:
     disconnected = asyncio.Event()
 
     async def act(request: UpstreamRequest) -> None:
@@ -180,7 +180,7 @@ UNFINISHED: dict[str, tuple[bytes, ...]] = {
 
 
 @pytest.mark.parametrize("sent", UNFINISHED.values(), ids=UNFINISHED.keys())
-def test_an_answer_without_its_last_event_is_no_success(tmp_path: Path, sent: tuple[bytes, ...]) -> None:
+def test_response_without_final_event_is_a_failure(tmp_path: Path, sent: tuple[bytes, ...]) -> None:
     async def act(request: UpstreamRequest) -> None:
         await request.send(*sent)
 
@@ -195,7 +195,7 @@ def test_an_answer_without_its_last_event_is_no_success(tmp_path: Path, sent: tu
 
 
 @pytest.mark.parametrize("status", ["429 Too Many Requests", "529 Overloaded", "500 Internal Server Error"])
-def test_a_refusal_before_the_first_word_is_tried_again_and_not_seen(tmp_path: Path, status: str) -> None:
+def test_retry_before_the_first_event_is_invisible(tmp_path: Path, status: str) -> None:
     moments: list[float] = []
 
     async def refuse(request: UpstreamRequest) -> None:
@@ -218,7 +218,7 @@ def test_a_refusal_before_the_first_word_is_tried_again_and_not_seen(tmp_path: P
     asyncio.run(story())
 
 
-def test_a_provider_that_goes_on_refusing_is_asked_three_times(tmp_path: Path) -> None:
+def test_retry_stops_after_three_attempts(tmp_path: Path) -> None:
     async def refuse(request: UpstreamRequest) -> None:
         await request.send(
             http_response("503 Service Unavailable", b'{"error":{"code":"busy","message":"no"}}')
@@ -234,7 +234,7 @@ def test_a_provider_that_goes_on_refusing_is_asked_three_times(tmp_path: Path) -
     asyncio.run(story())
 
 
-def test_garbage_in_the_middle_ends_the_turn_and_keeps_what_was_said(tmp_path: Path) -> None:
+def test_malformed_data_ends_the_turn_and_keeps_the_text(tmp_path: Path) -> None:
     async def act(request: UpstreamRequest) -> None:
         await request.send(STREAM, *STORY[:3], GARBAGE_BYTES)
 
@@ -274,7 +274,7 @@ ENDLESS: dict[str, Endless] = {
 
 
 @pytest.mark.parametrize(("talk", "limits", "named"), ENDLESS.values(), ids=ENDLESS.keys())
-def test_what_has_no_end_is_given_one(
+def test_endless_response_is_ended_by_a_limit(
     tmp_path: Path, talk: RequestHandler, limits: dict[str, int], named: str
 ) -> None:
     """R046: the limit is named, what was said until then stands, and the provider is hung up on."""

@@ -71,12 +71,12 @@ def session_file(
 class PromptScript(Script):
     """Answers as the last line of the prompt tells it to, where that is the JSON of an answer."""
 
-    def next(self, request: ReceivedPrompt) -> ScriptedAnswer:
+    def next_answer(self, prompt: ReceivedPrompt) -> ScriptedAnswer:
         """What the prompt says, or the default."""
         try:
-            return msgspec.json.decode(request.text.rpartition("\n")[2], type=ScriptedAnswer)
+            return msgspec.json.decode(prompt.text.rpartition("\n")[2], type=ScriptedAnswer)
         except msgspec.MsgspecError:
-            return super().next_answer(request)
+            return super().next_answer(prompt)
 
 
 class HttpResponse(NamedTuple):

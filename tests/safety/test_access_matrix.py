@@ -192,9 +192,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("route", "role", "form"), CASES)
-def test_everybody_gets_what_is_theirs_and_nothing_else(
-    route: ApiRoute, role: str, form: str, stage: GatewayWithPeople
-) -> None:
+def test_access_matrix(route: ApiRoute, role: str, form: str, stage: GatewayWithPeople) -> None:
     row = row_of(route)
     resources = create_resources(stage, route)
     try:
@@ -249,19 +247,19 @@ def _leaked_texts(response: HttpResponse, resources: OwnedResources, *, shared: 
     return [secret for secret in secrets if secret in text]
 
 
-def test_every_route_has_a_row_and_every_row_a_route() -> None:
+def test_access_matrix_covers_every_route() -> None:
     keys = {key(route) for route in ROUTES}
     assert not keys - TABLE.keys(), f"Who may do this? Add rows to TABLE: {sorted(keys - TABLE.keys())}"
     assert not TABLE.keys() - keys, f"There is no such route any more: {sorted(TABLE.keys() - keys)}"
 
 
-def test_a_route_without_a_row_fails() -> None:
+def test_route_missing_in_the_access_matrix_fails() -> None:
     new = ApiRoute(method="GET", path="/api/new", handler=None, summary="")
     with pytest.raises(pytest.fail.Exception, match="Who may do GET /api/new"):
         row_of(new)
 
 
-def test_what_the_owner_has_is_what_is_looked_for(stage: GatewayWithPeople) -> None:
+def test_access_matrix_detects_the_owners_texts(stage: GatewayWithPeople) -> None:
     """The look for the owner's words finds them where they are: else it would prove nothing."""
     gateway, owner = stage.gateway, stage.people.owner.headers
     resources = create_resources(stage, ROUTES[0])

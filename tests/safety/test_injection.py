@@ -36,7 +36,7 @@ def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AttackTarget]:
 
 
 @pytest.mark.parametrize("field", TEXT_FIELDS)
-def test_no_text_breaks_anything_or_reaches_anybody(field: str, target: AttackTarget) -> None:
+def test_injected_text_breaks_nothing(field: str, target: AttackTarget) -> None:
     """SQL, search syntax, frames, JSON and odd characters (S10, S19) in every place that takes a text."""
     for text in ALL_TEXTS:
         response = TEXT_FIELDS[field](target, text)
@@ -64,7 +64,7 @@ TEXTS = [text for text in ALL_TEXTS if text.strip() and not re.search("[\ud800-\
 
 
 @pytest.mark.parametrize("text", TEXTS, ids=lambda text: ascii(text)[:30])
-def test_what_is_kept_comes_back_as_it_was(text: str, target: AttackTarget) -> None:
+def test_stored_text_round_trips(text: str, target: AttackTarget) -> None:
     """R051 to R053: thought and answer to the letter, also where they hold what no engine likes."""
     session, _ = target.gateway.import_session(target.attacker.headers, text[:200], text, text, text)
     stored_text = text.replace("\x00", "\ufffd")
@@ -122,7 +122,7 @@ def streamed_turn(target: AttackTarget, turn: str, query: str = "") -> Turn:
 
 
 @pytest.mark.parametrize("text", [*SSE_TEXTS, *JSON_LIKE, *SQL_TEXTS[:4]], ids=lambda text: ascii(text)[:30])
-def test_no_text_of_a_model_becomes_an_event(text: str, target: AttackTarget) -> None:
+def test_model_text_cannot_forge_events(text: str, target: AttackTarget) -> None:
     """S19: thoughts, answers, names and arguments of tools, live and again; each is data of its own frame."""
     call = {"name": text, "arguments": {text: text}}
     script = json.dumps({"thinking": text, "text": text, "tool_calls": [call]})
@@ -138,7 +138,7 @@ def test_no_text_of_a_model_becomes_an_event(text: str, target: AttackTarget) ->
 
 
 @pytest.mark.parametrize("text", SSE_TEXTS, ids=lambda text: ascii(text)[:30])
-def test_no_text_of_a_file_becomes_an_event(text: str, target: AttackTarget) -> None:
+def test_imported_text_cannot_forge_events(text: str, target: AttackTarget) -> None:
     """Every text that an entry can hold: also notices, summaries, results, seals and failures."""
     seal = {"dialect": text, "form": "signature", "payload": text, "model": text}
     events: list[dict[str, Any]] = [
@@ -171,7 +171,7 @@ def test_no_text_of_a_file_becomes_an_event(text: str, target: AttackTarget) -> 
 @pytest.mark.parametrize(
     "words", [*SEARCH_TEXTS, *SQL_TEXTS, VICTIM_WORD, "u1w1prompt", "u2w2prompt"], ids=ascii
 )
-def test_a_search_stays_within_what_is_ones_own(words: str, target: AttackTarget) -> None:
+def test_search_returns_only_the_users_sessions(words: str, target: AttackTarget) -> None:
     """Whatever is typed, every hit is in a session of who typed it; and what is theirs is still found."""
     session, _ = target.gateway.import_session(target.attacker.headers, "x", f"{OWN_WORD} {words}")
     hits: set[str] = set()
@@ -217,7 +217,7 @@ BODIES: dict[tuple[str, str], dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("where", BODIES, ids=" ".join)
-def test_no_field_can_be_sneaked_in(where: tuple[str, str], target: AttackTarget) -> None:
+def test_internal_fields_in_a_body_are_refused(where: tuple[str, str], target: AttackTarget) -> None:
     """Whose it is, where it goes and what it is called are never taken from a body (S7, S12)."""
     method, path = where[0], where[1].format(session=target.session, turn=target.turn, agent=target.agent)
     rows_before = target.gateway.all_rows()
@@ -253,7 +253,7 @@ MALFORMED_JSON = {
 
 
 @pytest.mark.parametrize("name", MALFORMED_JSON)
-def test_what_is_no_proper_json_is_refused(name: str, target: AttackTarget) -> None:
+def test_malformed_json_is_refused(name: str, target: AttackTarget) -> None:
     rows_before = target.gateway.all_rows()
     for method, path in (*BODIES, ("POST", "/api/import")):
         ids = {"session": target.session, "turn": target.turn, "agent": target.agent}
@@ -291,7 +291,7 @@ def mutate(generator: random.Random, value: Any) -> Any:
 
 
 @pytest.mark.parametrize("part", range(6))
-def test_a_bent_file_is_refused_or_can_be_read(part: int, target: AttackTarget) -> None:
+def test_mutated_import_is_refused_or_readable(part: int, target: AttackTarget) -> None:
     """An import is all or nothing: what is taken can be read, streamed, exported, searched and deleted."""
     imported_count = 0
     for seed in range(part * 50, part * 50 + 50):

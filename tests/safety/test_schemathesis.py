@@ -172,7 +172,7 @@ def _template(url: str) -> str:
 
 
 @pytest.mark.parametrize("informed", [False, True])
-def test_the_gateway_keeps_what_its_document_promises(informed: bool, gateway: GatewayUnderTest) -> None:
+def test_gateway_conforms_to_its_openapi_document(informed: bool, gateway: GatewayUnderTest) -> None:
     stock = create_resources(gateway, f"informed-{informed}")
     result = run(gateway, configure(gateway, stock, known_values(stock) if informed else {}))
     assert not result.failures, "\n\n".join(result.failures)

@@ -56,7 +56,7 @@ def keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     }
 
 
-def test_the_search_finds_what_is_there() -> None:
+def test_leak_search_finds_planted_secrets() -> None:
     secret = PROVIDER_KEYS["env"]
     for text in (
         f"x{secret}y",
@@ -77,7 +77,7 @@ def test_the_search_finds_what_is_there() -> None:
     assert not find_leaks(PROVIDER_KEYS, {"x": b"CaNaRy-env" + secret[-11:].encode() + b"***"})
 
 
-def test_no_secret_gets_out_when_a_provider_quotes_it(tmp_path: Path, keys: dict[str, str]) -> None:
+def test_no_leak_when_a_provider_echoes_the_key(tmp_path: Path, keys: dict[str, str]) -> None:
     """S5: in each of four dialects, with keys from all three kinds of places."""
     with check_for_leaks(tmp_path, keys) as scene:
         _run_echo_behaviours(scene)
@@ -97,7 +97,7 @@ def _run_echo_behaviours(scene: LeakCheck) -> None:
     assert scene.request("GET", "/api/models", headers=scene.credentials).status == 200
 
 
-def test_no_secret_gets_out_of_the_door(tmp_path: Path, keys: dict[str, str]) -> None:
+def test_no_leak_of_secrets_in_requests(tmp_path: Path, keys: dict[str, str]) -> None:
     """Secrets in headers, addresses, bodies and broken requests, on every route and on none."""
     with check_for_leaks(tmp_path, keys) as scene:
         _send_secrets_everywhere(scene)
@@ -171,7 +171,7 @@ def _misuse(scene: LeakCheck) -> None:
     assert scene.request("GET", "/boom", headers=credentials).status == 500
 
 
-def test_no_secret_gets_out_of_ordinary_days(tmp_path: Path, keys: dict[str, str]) -> None:
+def test_no_leak_in_normal_use(tmp_path: Path, keys: dict[str, str]) -> None:
     """What goes well, is cancelled, dropped, exported, imported, searched, counted, documented or stopped."""
     with check_for_leaks(tmp_path, keys) as scene:
         _use_normally(scene)
@@ -219,7 +219,7 @@ def _use_normally(scene: LeakCheck) -> None:
 
 
 @pytest.mark.parametrize("table", ["messages", "turns", "sessions"])
-def test_a_database_that_fails_tells_nobodys_words(
+def test_database_error_logs_no_stored_text(
     table: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """An error of the database is logged with its statement, and not with what was to be kept."""
@@ -256,7 +256,7 @@ def _post(url: str, path: str, token: str, body: Any = None) -> tuple[int, bytes
 
 
 @pytest.mark.parametrize("form", logs.LogFormat)
-def test_the_command_shows_a_token_once_and_no_key(
+def test_serve_shows_the_token_once_and_no_key(
     form: logs.LogFormat, tmp_path: Path, keys: dict[str, str]
 ) -> None:
     """As a person runs it, with Python's own checks on: a start, a failing turn, a stop in the middle."""

@@ -46,7 +46,7 @@ LIMITS = settings(
 )
 
 
-def test_nobody_sees_or_changes_what_is_not_theirs(gateway: GatewayUnderTest) -> None:
+def test_workspaces_are_isolated(gateway: GatewayUnderTest) -> None:
     """S6, S7: streams, sessions, turns, agents, search, files, preferences and cursors of three users."""
     WorkspaceMachine.gateway = gateway
     WorkspaceMachine.action_counts.clear()

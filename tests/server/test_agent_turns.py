@@ -55,7 +55,7 @@ async def decide(caller: Caller, turn: str, block: int, *, granted: bool, status
 
 
 @pytest.mark.parametrize("provider", ["vllm", "anthropic", "deepseek"])
-def test_the_gateway_runs_a_tool_and_asks_again(provider: str, tmp_path: Path) -> None:
+def test_gateway_runs_tool_and_continues_turn(provider: str, tmp_path: Path) -> None:
     """R099, R101, R120–R125: what an agent did is in the log, in the turn and in the messages."""
 
     async def check() -> None:
@@ -84,7 +84,7 @@ def test_the_gateway_runs_a_tool_and_asks_again(provider: str, tmp_path: Path) -
     asyncio.run(check())
 
 
-def test_an_assistant_works_below_its_call(tmp_path: Path) -> None:
+def test_assistant_blocks_are_children_of_the_call(tmp_path: Path) -> None:
     """R102, R110: what an assistant thought and said hangs below the call that it works for."""
     script = [
         {
@@ -111,7 +111,7 @@ def test_an_assistant_works_below_its_call(tmp_path: Path) -> None:
     asyncio.run(check())
 
 
-def test_a_call_waits_until_somebody_lets_it_run(tmp_path: Path) -> None:
+def test_tool_call_waits_for_approval(tmp_path: Path) -> None:
     async def check() -> None:
         pad = LaunchTool()
         async with start_gateway(tmp_path, "anthropic", [*LAUNCH], extra=[pad.tool]) as caller:
@@ -131,7 +131,7 @@ def test_a_call_waits_until_somebody_lets_it_run(tmp_path: Path) -> None:
     asyncio.run(check())
 
 
-def test_what_is_not_let_does_not_run(tmp_path: Path) -> None:
+def test_denied_tool_call_does_not_run(tmp_path: Path) -> None:
     async def check() -> None:
         pad = LaunchTool()
         async with start_gateway(tmp_path, "anthropic", [*LAUNCH], extra=[pad.tool]) as caller:
@@ -147,7 +147,7 @@ def test_what_is_not_let_does_not_run(tmp_path: Path) -> None:
     asyncio.run(check())
 
 
-def test_a_turn_that_waits_outlives_the_gateway(tmp_path: Path) -> None:
+def test_turn_waiting_for_approval_survives_a_restart(tmp_path: Path) -> None:
     async def check() -> None:
         pad = LaunchTool()
         async with start_gateway(tmp_path, "anthropic", [*LAUNCH], extra=[pad.tool]) as caller:
@@ -174,7 +174,7 @@ def test_a_turn_that_waits_outlives_the_gateway(tmp_path: Path) -> None:
     asyncio.run(check())
 
 
-def test_a_turn_that_cannot_go_on_says_why(tmp_path: Path) -> None:
+def test_turn_that_cannot_be_resumed_fails_with_a_reason(tmp_path: Path) -> None:
     async def check() -> None:
         pad = LaunchTool()
         async with start_gateway(tmp_path, "anthropic", [*LAUNCH], extra=[pad.tool]) as caller:
@@ -192,7 +192,7 @@ def test_a_turn_that_cannot_go_on_says_why(tmp_path: Path) -> None:
     asyncio.run(check())
 
 
-def test_a_turn_that_waits_can_be_cancelled(tmp_path: Path) -> None:
+def test_turn_waiting_for_approval_can_be_cancelled(tmp_path: Path) -> None:
     async def check() -> None:
         pad = LaunchTool()
         async with start_gateway(tmp_path, "anthropic", [*LAUNCH], extra=[pad.tool]) as caller:
@@ -207,7 +207,7 @@ def test_a_turn_that_waits_can_be_cancelled(tmp_path: Path) -> None:
     asyncio.run(check())
 
 
-def test_thinking_can_be_cut_short(tmp_path: Path) -> None:
+def test_answer_now_stops_thinking(tmp_path: Path) -> None:
     script = [{"thinking": "again and " * 500, "text": "never", "delay_ms": 20}, {"text": "Well, 42."}]
 
     async def check() -> None:
@@ -228,7 +228,7 @@ def test_thinking_can_be_cut_short(tmp_path: Path) -> None:
     asyncio.run(check())
 
 
-def test_only_tools_that_the_gateway_has_can_be_used(tmp_path: Path) -> None:
+def test_unknown_tools_are_refused(tmp_path: Path) -> None:
     async def check() -> None:
         async with start_gateway(tmp_path) as caller:
             spec = {"name": "Planner", "model": caller.model, "uses": ["os:system"]}
@@ -242,7 +242,7 @@ def test_only_tools_that_the_gateway_has_can_be_used(tmp_path: Path) -> None:
     asyncio.run(check())
 
 
-def test_messages_say_which_agent_was_asked_and_what_it_is_called_now(tmp_path: Path) -> None:
+def test_messages_name_their_agent(tmp_path: Path) -> None:
     async def check() -> None:
         async with start_gateway(tmp_path, "vllm", [{"text": "Yes."}]) as caller:
             agent_id = await agent(caller, thinking=False)
@@ -259,7 +259,7 @@ def test_messages_say_which_agent_was_asked_and_what_it_is_called_now(tmp_path: 
     asyncio.run(check())
 
 
-def test_an_agent_finds_what_was_said_in_earlier_sessions_of_its_user(tmp_path: Path) -> None:
+def test_search_tool_finds_the_users_earlier_sessions(tmp_path: Path) -> None:
     look = {"name": "search_sessions", "arguments": {"query": "zeppelin"}}
     script = [{"text": "A zeppelin flies."}, {"tool_calls": [look]}, {"text": "I remember."}]
 

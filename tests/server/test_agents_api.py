@@ -25,7 +25,7 @@ PLANNER = {
 }
 
 
-def test_r040_an_agent_keeps_all_that_it_is_set_up_with(tmp_path: Path) -> None:
+def test_r040_agent_stores_all_its_settings(tmp_path: Path) -> None:
     """R040 R042 R043: model, prompt, thinking with its budget, tools, preset and context mode."""
 
     async def story() -> None:
@@ -61,8 +61,8 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"thinking": False, "budget_tokens": None, "level": "high"},
         "Thinking is off for 'Planner'",
     ),
-    "a level and a budget": ({"level": "high"}, "Choose one of the two"),
-    "on and off": ({"budget_tokens": None, "level": "off"}, "Turn thinking off instead"),
+    "a level and a budget": ({"level": "high"}, "Set only one of them"),
+    "on and off": ({"budget_tokens": None, "level": "off"}, "Set thinking to false instead"),
     "a budget that is too small": ({"budget_tokens": 100}, "takes 1024 or more"),
     "an unknown model": ({"model": "no-such-model"}, "not in the catalog"),
     "no model": ({"model": ""}, "model"),
@@ -75,7 +75,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("what", REFUSED)
-def test_r041_an_agent_that_could_not_be_asked_is_not_kept(tmp_path: Path, what: str) -> None:
+def test_r041_agent_that_could_not_run_is_refused(tmp_path: Path, what: str) -> None:
     """R041 R046: the reason is said when the agent is set up, not when somebody needs it."""
     change, words = REFUSED[what]
 
@@ -92,7 +92,7 @@ def test_r041_an_agent_that_could_not_be_asked_is_not_kept(tmp_path: Path, what:
     asyncio.run(story())
 
 
-def test_an_agent_that_is_gone_leaves_its_sessions(tmp_path: Path) -> None:
+def test_deleted_agent_keeps_its_sessions(tmp_path: Path) -> None:
     async def story() -> None:
         async with start_gateway(tmp_path) as caller:
             agent = (

@@ -85,7 +85,7 @@ def shared_gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway
         ("thinkaloud.example:9000", 421),
     ],
 )
-def test_only_our_own_names_lead_here(host: str, status: int, local_gateway: GatewayThread) -> None:
+def test_foreign_host_is_refused(host: str, status: int, local_gateway: GatewayThread) -> None:
     """A name of somebody else's that was pointed at this machine gets nothing, whatever the path."""
     name = host.format(port=local_gateway.port).encode().decode("latin-1")
     for path in ("/who", "/open"):
@@ -97,7 +97,7 @@ def test_only_our_own_names_lead_here(host: str, status: int, local_gateway: Gat
 
 
 @pytest.mark.parametrize("host", ["thinkaloud.example", "Thinkaloud.Example:{port}", "tunnel.example:9000"])
-def test_whoever_comes_by_another_name_needs_a_token(host: str, local_gateway: GatewayThread) -> None:
+def test_allowed_host_needs_a_token(host: str, local_gateway: GatewayThread) -> None:
     """Behind such a name is a tunnel or a proxy, and behind that anybody."""
     name = host.format(port=local_gateway.port)
     assert local_gateway.request("/who", host=name).status == 401
@@ -116,9 +116,7 @@ def test_whoever_comes_by_another_name_needs_a_token(host: str, local_gateway: G
         ("Via", "1.1 proxy"),
     ],
 )
-def test_what_went_through_other_hands_needs_a_token(
-    header: tuple[str, str], local_gateway: GatewayThread
-) -> None:
+def test_proxied_request_needs_a_token(header: tuple[str, str], local_gateway: GatewayThread) -> None:
     assert local_gateway.request("/who", [header]).status == 401
     assert local_gateway.request("/who", [header, bearer(local_gateway.token)]).status == 200
 
@@ -145,7 +143,7 @@ ORIGINS = [
 
 @pytest.mark.parametrize("method", ["GET", "POST", "OPTIONS", "HEAD", "DELETE"])
 @pytest.mark.parametrize(("origin", "status"), ORIGINS)
-def test_other_sites_pages_get_nothing(
+def test_foreign_origin_is_refused(
     method: str, origin: str, status: int, local_gateway: GatewayThread
 ) -> None:
     """Also what changes nothing: a stream of thoughts is read by GET."""
@@ -155,13 +153,13 @@ def test_other_sites_pages_get_nothing(
     assert response.status == (right if status == 200 else 403)
 
 
-def test_a_foreign_origin_is_refused_with_credentials_too(local_gateway: GatewayThread) -> None:
+def test_foreign_origin_is_refused_even_with_a_token(local_gateway: GatewayThread) -> None:
     for path in ("/who", "/open", "/nowhere"):
         headers = [("Origin", "http://evil.example"), bearer(local_gateway.token)]
         assert local_gateway.request(path, headers).code == "forbidden"
 
 
-def test_a_proxy_in_front_may_encrypt(local_gateway: GatewayThread) -> None:
+def test_https_origin_is_accepted_for_an_allowed_host(local_gateway: GatewayThread) -> None:
     host = "thinkaloud.example"
     for scheme in ("http", "https"):
         headers = [("Origin", f"{scheme}://{host}"), bearer(local_gateway.token)]
@@ -185,11 +183,11 @@ def test_a_proxy_in_front_may_encrypt(local_gateway: GatewayThread) -> None:
         ("", 403),
     ],
 )
-def test_the_browser_says_which_site_asks(site: str, status: int, local_gateway: GatewayThread) -> None:
+def test_sec_fetch_site_is_checked(site: str, status: int, local_gateway: GatewayThread) -> None:
     assert local_gateway.request("/who", [("Sec-Fetch-Site", site)]).status == status
 
 
-def test_a_form_of_another_site_changes_nothing(local_gateway: GatewayThread) -> None:
+def test_cross_site_form_is_refused(local_gateway: GatewayThread) -> None:
     """What a page can send without asking: no JSON, and an origin that is not ours."""
     form = ("Content-Type", "application/x-www-form-urlencoded")
     foreign = ("Origin", "http://evil.example")
@@ -198,13 +196,13 @@ def test_a_form_of_another_site_changes_nothing(local_gateway: GatewayThread) ->
     assert local_gateway.request("/say", [JSON, foreign], method="POST", body=b"{}").status == 403
 
 
-def test_this_machine_needs_no_token(local_gateway: GatewayThread) -> None:
+def test_loopback_request_needs_no_token(local_gateway: GatewayThread) -> None:
     assert local_gateway.request("/who").json["user"] == "local"
     assert local_gateway.request("/open").json["user"] == ""
 
 
 @FORMS
-def test_the_token_of_the_start_acts_for_the_local_user(
+def test_start_token_authenticates_the_local_user(
     form: Form, local_gateway: GatewayThread, shared_gateway: GatewayThread
 ) -> None:
     for gateway in (local_gateway, shared_gateway):
@@ -212,11 +210,11 @@ def test_the_token_of_the_start_acts_for_the_local_user(
         assert response.json == {
             "user": "local",
             "workspace": gateway.gateway.local_owner.workspace,
-            "found": "",
+            "resource": "",
         }
 
 
-def test_where_tokens_are_asked_for_nobody_comes_without(shared_gateway: GatewayThread) -> None:
+def test_auth_token_mode_requires_a_token(shared_gateway: GatewayThread) -> None:
     response = shared_gateway.request("/who")
     assert (response.status, response.code, response.headers["www-authenticate"]) == (
         401,
@@ -246,7 +244,7 @@ BAD_TOKENS = [
 
 @FORMS
 @pytest.mark.parametrize("secret", BAD_TOKENS)
-def test_credentials_that_are_shown_must_be_right(
+def test_invalid_token_is_refused_even_if_none_is_needed(
     secret: str, form: Form, local_gateway: GatewayThread, shared_gateway: GatewayThread
 ) -> None:
     """Also where none are needed, and on what is open to everybody."""
@@ -258,7 +256,7 @@ def test_credentials_that_are_shown_must_be_right(
 
 
 @pytest.mark.parametrize("value", ["Basic bG9jYWw6", "Bearer", "Token {token}", "{token}", "Digest x", ""])
-def test_an_authorization_of_another_kind_is_refused(value: str, local_gateway: GatewayThread) -> None:
+def test_other_authorization_schemes_are_refused(value: str, local_gateway: GatewayThread) -> None:
     assert (
         local_gateway.request("/who", [("Authorization", value.format(token=local_gateway.token))]).status
         == 401
@@ -266,14 +264,14 @@ def test_an_authorization_of_another_kind_is_refused(value: str, local_gateway: 
 
 
 @pytest.mark.parametrize("value", ["bearer {token}", "BEARER {token}", "Bearer  {token} "])
-def test_bearer_may_be_spelt_as_it_is_spelt(value: str, shared_gateway: GatewayThread) -> None:
+def test_spellings_of_bearer_are_accepted(value: str, shared_gateway: GatewayThread) -> None:
     assert (
         shared_gateway.request("/who", [("Authorization", value.format(token=shared_gateway.token))]).status
         == 200
     )
 
 
-def test_two_credentials_must_be_one(shared_gateway: GatewayThread) -> None:
+def test_two_different_tokens_are_refused(shared_gateway: GatewayThread) -> None:
     other = new_start_token()
     assert (
         shared_gateway.request("/who", [bearer(shared_gateway.token), api_key(shared_gateway.token)]).status
@@ -288,7 +286,7 @@ def test_two_credentials_must_be_one(shared_gateway: GatewayThread) -> None:
         assert shared_gateway.request("/who", headers).code == "bad_request"
 
 
-def test_credentials_are_taken_from_nowhere_else(shared_gateway: GatewayThread) -> None:
+def test_token_in_query_or_cookie_is_ignored(shared_gateway: GatewayThread) -> None:
     assert shared_gateway.request(f"/who?token={shared_gateway.token}").status == 401
     assert (
         shared_gateway.request(
@@ -338,7 +336,7 @@ def test_a_user_who_is_removed_is_nobody(shared_gateway: GatewayThread) -> None:
     assert shared_gateway.request("/who", [bearer(secret)]).status == 401
 
 
-def test_a_workspace_is_ones_own_or_not_there(shared_gateway: GatewayThread) -> None:
+def test_foreign_workspace_is_not_found(shared_gateway: GatewayThread) -> None:
     rui, _, secret = _user(shared_gateway, "rui", "blue")
     shared_gateway.write(lambda conn: users.add_member(conn, rui.key, "green", NOW_MS))
     blue, green = shared_gateway.write(lambda conn: users.workspaces_of(conn, rui.key))
@@ -395,14 +393,14 @@ def stranger(shared_gateway: GatewayThread) -> OwnedResources:
     return OwnedResources(shared_gateway, "stranger", "white")
 
 
-def test_what_is_ones_own_is_found(shared_gateway: GatewayThread, owner: OwnedResources) -> None:
+def test_owner_finds_own_resources(shared_gateway: GatewayThread, owner: OwnedResources) -> None:
     for path, number in owner.paths.items():
-        assert shared_gateway.request(path + number, [bearer(owner.secret)]).json["found"] == number
+        assert shared_gateway.request(path + number, [bearer(owner.secret)]).json["resource"] == number
     assert shared_gateway.request("/agent/" + owner.agent, [bearer(owner.secret)], method="PUT").status == 200
 
 
 @FORMS
-def test_what_is_somebody_elses_looks_like_what_is_not_there(
+def test_foreign_resource_gives_the_same_404_as_a_missing_one(
     form: Form,
     shared_gateway: GatewayThread,
     owner: OwnedResources,
@@ -421,7 +419,8 @@ def test_what_is_somebody_elses_looks_like_what_is_not_there(
         response = shared_gateway.request("/agent/" + owner.agent, [form(other_user.secret)], method="PUT")
         assert (response.status, response.body) == (404, missing.body)
     assert (
-        shared_gateway.request("/agent/" + owner.agent, [form(neighbour.secret)]).json["found"] == owner.agent
+        shared_gateway.request("/agent/" + owner.agent, [form(neighbour.secret)]).json["resource"]
+        == owner.agent
     )
     for path, number in owner.paths.items():
         assert shared_gateway.request(path + number).status == 401
@@ -429,40 +428,40 @@ def test_what_is_somebody_elses_looks_like_what_is_not_there(
 
 
 @pytest.mark.parametrize("number", ["x", "ses_", "1", "%00", "..", "' OR 1=1 --", "ses_" + "a" * 500])
-def test_ids_that_are_none_are_not_there(number: str, local_gateway: GatewayThread) -> None:
+def test_malformed_ids_are_not_found(number: str, local_gateway: GatewayThread) -> None:
     for path in ("/of/", "/turn/", "/agent/"):
         assert local_gateway.request(path + number.replace(" ", "%20")).status == 404
 
 
-def test_a_public_address_needs_tokens() -> None:
+def test_public_address_without_tokens_is_refused() -> None:
     for host in ("0.0.0.0", "::"):
         with pytest.raises(Refused, match="--auth token"), bind_socket(ServeOptions(host=host)):
             pytest.fail("it was bound")
 
 
-def test_loopback_addresses_need_none() -> None:
+def test_loopback_addresses_need_no_tokens() -> None:
     for host in ("127.0.0.1", "localhost", "127.0.0.2"):
         with bind_socket(ServeOptions(host=host)) as sock:
             assert sock.getsockname()[0].startswith("127.") or sock.getsockname()[0] == "::1"
 
 
-def test_a_name_that_is_no_address_is_told() -> None:
+def test_unknown_bind_address_is_reported() -> None:
     with (
-        pytest.raises(Refused, match="no address of this machine"),
+        pytest.raises(Refused, match="not an address of this machine"),
         bind_socket(ServeOptions(host="no.such.invalid")),
     ):
         pytest.fail("it was bound")
 
 
-def test_a_port_that_is_taken_is_told() -> None:
+def test_port_in_use_is_reported() -> None:
     with bind_socket(ServeOptions()) as sock:
         sock.listen()
         port = sock.getsockname()[1]
-        with pytest.raises(Refused, match=f"Port {port} .* --port 0"), bind_socket(ServeOptions(port=port)):
+        with pytest.raises(Refused, match=f"port {port} .* --port 0"), bind_socket(ServeOptions(port=port)):
             pytest.fail("it was bound")
 
 
-def test_on_all_addresses_the_one_that_was_used_is_a_name(tmp_path: Path) -> None:
+def test_on_all_interfaces_the_accepting_address_is_an_allowed_host(tmp_path: Path) -> None:
     """An address of numbers cannot be pointed elsewhere; every other name is to be allowed by hand."""
     with run_gateway(tmp_path, ServeOptions(host="0.0.0.0", token_required=True)) as gateway:
         token = [bearer(gateway.token)]
@@ -479,7 +478,7 @@ def test_on_all_addresses_the_one_that_was_used_is_a_name(tmp_path: Path) -> Non
             assert connection.recv(65536).startswith(b"HTTP/1.1 200 ")
 
 
-def test_who_is_not_on_this_machine_needs_a_token(tmp_path: Path) -> None:
+def test_remote_peer_needs_a_token(tmp_path: Path) -> None:
     """The peer counts, whatever the headers say of it."""
 
     async def check_callers() -> list[bool]:
@@ -495,12 +494,12 @@ def test_who_is_not_on_this_machine_needs_a_token(tmp_path: Path) -> None:
     assert asyncio.run(check_callers()) == [True, True, True, False, False, False]
 
 
-def test_what_loopback_is() -> None:
+def test_loopback_address() -> None:
     assert [loopback_address(text) for text in ("127.0.0.1", "127.255.0.1", "::1", "::1%lo")] == [True] * 4
     assert not any(map(loopback_address, ("10.0.0.1", "0.0.0.0", "::", "localhost", "", "fe80::1%lo")))
 
 
-def test_the_port_and_the_token_are_new_each_time(tmp_path: Path) -> None:
+def test_port_and_start_token_are_new_each_time(tmp_path: Path) -> None:
     async def twice() -> list[tuple[str, str]]:
         async with (
             open_database(tmp_path / "x.db") as database,

@@ -29,7 +29,7 @@ def end_count(result: StreamResult) -> int:
     return sum(isinstance(entry.event, TurnEnded | TurnFailed) for entry in result.entries.values())
 
 
-def test_a_turn_is_cancelled_in_the_middle_of_a_thought(tmp_path: Path) -> None:
+def test_cancel_during_reasoning(tmp_path: Path) -> None:
     async def story() -> None:
         async with start_gateway(tmp_path, script=ENDLESS_SCRIPT) as caller:
             session = await caller.create_session()
@@ -52,7 +52,7 @@ def test_a_turn_is_cancelled_in_the_middle_of_a_thought(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("talks", [True, False], ids=["while it talks", "before its first word"])
-def test_the_connection_to_the_provider_is_closed_within_a_second(tmp_path: Path, talks: bool) -> None:
+def test_cancel_closes_the_provider_connection_within_a_second(tmp_path: Path, talks: bool) -> None:
     disconnected = asyncio.Event()
 
     async def act(request: UpstreamRequest) -> None:
@@ -77,7 +77,7 @@ def test_the_connection_to_the_provider_is_closed_within_a_second(tmp_path: Path
     asyncio.run(story())
 
 
-def test_a_turn_that_has_said_nothing_begins_and_is_cancelled(tmp_path: Path) -> None:
+def test_cancel_before_the_first_event(tmp_path: Path) -> None:
     script = [{"text": "x", "fault": {"kind": "stall", "after_events": 0, "seconds": 30}}]
 
     async def story() -> None:
@@ -95,7 +95,7 @@ def test_a_turn_that_has_said_nothing_begins_and_is_cancelled(tmp_path: Path) ->
     asyncio.run(story())
 
 
-def test_a_turn_that_is_over_stays_as_it_is(tmp_path: Path) -> None:
+def test_cancel_of_ended_turn_changes_nothing(tmp_path: Path) -> None:
     async def story() -> None:
         async with start_gateway(tmp_path) as caller:
             turn = await caller.start_turn(await caller.create_session())
@@ -106,7 +106,7 @@ def test_a_turn_that_is_over_stays_as_it_is(tmp_path: Path) -> None:
     asyncio.run(story())
 
 
-def test_a_cancel_that_races_with_the_end_leaves_exactly_one(tmp_path: Path) -> None:
+def test_cancel_racing_with_the_end_leaves_one_outcome(tmp_path: Path) -> None:
     """Forty times, from before the request went out to after the answer ended, and twice at once."""
 
     async def story() -> None:

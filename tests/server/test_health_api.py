@@ -8,7 +8,7 @@ from tests.server.caller import start_gateway
 from thinkaloud.server.routes import ROUTES
 
 
-def test_a_gateway_says_how_it_is(tmp_path: Path) -> None:
+def test_healthz_and_readyz(tmp_path: Path) -> None:
     async def story() -> None:
         async with start_gateway(tmp_path) as caller:
             assert await caller.call("GET", "/healthz") == {"status": "ok"}
@@ -19,25 +19,25 @@ def test_a_gateway_says_how_it_is(tmp_path: Path) -> None:
     asyncio.run(story())
 
 
-def test_what_happened_is_counted(tmp_path: Path) -> None:
+def test_metrics_count_turns_and_requests(tmp_path: Path) -> None:
     async def story() -> None:
         async with start_gateway(tmp_path) as caller:
             await caller.run_turn(await caller.create_session())
             async with caller.http.get(f"{caller.url}/metrics") as response:
                 lines = (await response.text()).splitlines()
             for line in (
-                "thinkaloud_turns_started_total 1",
-                'thinkaloud_turns_ended_total{state="done"} 1',
-                "thinkaloud_turns_live 0",
-                "thinkaloud_readers_live 0",
-                "thinkaloud_unsaved_bytes 0",
+                "thinkaloud_turns_started_total 1.0",
+                'thinkaloud_turns_ended_total{state="done"} 1.0',
+                "thinkaloud_turns_live 0.0",
+                "thinkaloud_readers_live 0.0",
+                "thinkaloud_unsaved_bytes 0.0",
             ):
                 assert line in lines
 
     asyncio.run(story())
 
 
-def test_every_route_is_in_the_document(tmp_path: Path) -> None:
+def test_openapi_document_lists_every_route(tmp_path: Path) -> None:
     async def story() -> None:
         async with start_gateway(tmp_path) as caller:
             paths = (await caller.call("GET", "/api/openapi.json"))["paths"]

@@ -53,7 +53,7 @@ def test_json_lines_have_named_fields_only() -> None:
     }
 
 
-def test_text_is_for_people() -> None:
+def test_text_log_lines() -> None:
     stream = io.StringIO()
     logs.set_up(LogFormat.TEXT, stream)
     logging.getLogger("thinkaloud.requests").info("GET /healthz 200", extra={"ms": 1.5, "status": 200})
@@ -62,14 +62,14 @@ def test_text_is_for_people() -> None:
 
 
 @pytest.mark.parametrize(("stream", "text"), [(Terminal(), True), (io.StringIO(), False)])
-def test_the_form_follows_the_terminal(stream: io.StringIO, text: bool) -> None:
+def test_log_format_follows_the_terminal(stream: io.StringIO, text: bool) -> None:
     logs.set_up(None, stream)
     logging.getLogger("thinkaloud").warning("hello")
     assert lines(stream)[0].startswith("{") is not text
 
 
 @pytest.mark.parametrize("form", LogFormat)
-def test_a_message_is_one_line_and_moves_no_cursor(form: LogFormat) -> None:
+def test_log_message_is_one_line_without_control_characters(form: LogFormat) -> None:
     stream = io.StringIO()
     logs.set_up(form, stream)
     logging.getLogger("thinkaloud").warning("one\ntwo\x1b[2J\x07\x9b31m\rthree")
@@ -97,7 +97,7 @@ SECRETS = [
 
 
 @pytest.mark.parametrize(("said", "told"), SECRETS)
-def test_what_looks_like_a_secret_is_blackened(said: str, told: str) -> None:
+def test_secrets_are_redacted(said: str, told: str) -> None:
     redacted = redact(said.format(token=TOKEN, key=KEY))
     assert redacted.replace("Bearer ", "").replace("Basic ", "") == told.format()
 
@@ -105,12 +105,12 @@ def test_what_looks_like_a_secret_is_blackened(said: str, told: str) -> None:
 @pytest.mark.parametrize(
     "said", ["the bearer of news", "tka_", "a task-force", "authorization is needed", ""]
 )
-def test_ordinary_words_stay(said: str) -> None:
+def test_ordinary_words_are_not_redacted(said: str) -> None:
     assert redact(said) == said
 
 
 @pytest.mark.parametrize("form", LogFormat)
-def test_a_secret_in_arguments_or_a_traceback_does_not_get_out(form: LogFormat) -> None:
+def test_secrets_in_arguments_and_tracebacks_are_redacted(form: LogFormat) -> None:
     stream = io.StringIO()
     logs.set_up(form, stream)
     logger = logging.getLogger("some.library")
@@ -138,7 +138,7 @@ def test_warnings_are_logged() -> None:
     assert "do not use ***" in line["message"]
 
 
-def test_libraries_are_heard_only_when_something_is_wrong() -> None:
+def test_libraries_log_only_warnings() -> None:
     stream = io.StringIO()
     logs.set_up(LogFormat.JSON, stream)
     logging.getLogger("aiohttp.client").info("chatter")

@@ -39,7 +39,7 @@ def parameters(route: ApiRoute, location: str) -> dict[str, dict[str, Any]]:
     return {one["name"]: one for one in operation(route)["parameters"] if one["in"] == location}
 
 
-def test_every_route_is_there_and_nothing_else() -> None:
+def test_document_has_every_route_and_nothing_else() -> None:
     documented = [
         f"{method.upper()} {path}" for path, methods in DOCUMENT["paths"].items() for method in methods
     ]
@@ -50,19 +50,19 @@ def test_every_route_is_there_and_nothing_else() -> None:
     assert len(set(names)) == len(names)
 
 
-def test_every_reference_leads_somewhere_and_every_schema_is_used() -> None:
+def test_every_schema_reference_resolves_and_every_schema_is_used() -> None:
     used = {reference.removeprefix("#/components/schemas/") for reference in references(DOCUMENT)}
     assert used == set(DOCUMENT["components"]["schemas"])
 
 
-def test_the_same_table_gives_the_same_bytes() -> None:
+def test_document_is_deterministic() -> None:
     again = msgspec.json.encode(openapi.build_document(ROUTES), order="sorted")
     assert msgspec.json.format(again, indent=1) == openapi.document(ROUTES)
     assert json.loads(again) == DOCUMENT
 
 
 @EVERY_ROUTE
-def test_what_a_route_takes_is_told(route: ApiRoute) -> None:
+def test_document_describes_parameters_and_body(route: ApiRoute) -> None:
     assert list(parameters(route, "path")) == re.findall(r"{(\w+)}", route.path)
     fields = {field.encode_name: field.required for field in msgspec.structs.fields(route.query)}
     assert {name: one["required"] for name, one in parameters(route, "query").items()} == fields
@@ -73,7 +73,7 @@ def test_what_a_route_takes_is_told(route: ApiRoute) -> None:
 
 
 @EVERY_ROUTE
-def test_every_refusal_of_a_route_is_told(route: ApiRoute) -> None:
+def test_document_lists_error_statuses(route: ApiRoute) -> None:
     responses = operation(route)["responses"]
     statuses = {400, 403, 421, 431, 500, route.status, *route.error_statuses}
     if route.access is Access.USER:
@@ -92,7 +92,7 @@ def test_every_refusal_of_a_route_is_told(route: ApiRoute) -> None:
             assert content["schema"] == {"$ref": "#/components/schemas/ErrorBody"}
 
 
-def test_ids_have_the_form_that_ids_have() -> None:
+def test_id_patterns_match_real_ids() -> None:
     for route in ROUTES:
         for name, one in parameters(route, "path").items():
             pattern = one["schema"]["pattern"]
@@ -101,7 +101,7 @@ def test_ids_have_the_form_that_ids_have() -> None:
             assert not re.search(pattern, ids.new(openapi.ID_PREFIXES[name]) + "a")
 
 
-def test_what_only_the_document_says_is_of_routes_that_exist() -> None:
+def test_document_tables_name_existing_routes() -> None:
     assert {*openapi.ROUTE_HEADERS, *openapi.OK_WHEN_REPEATED, openapi.READINESS} <= set(KEYS)
     assert set(openapi.RESPONSE_TYPES) <= {route.path for route in ROUTES}
     unsaid = [
@@ -115,7 +115,7 @@ def test_what_only_the_document_says_is_of_routes_that_exist() -> None:
     assert unsaid == []
 
 
-def test_the_stream_is_a_stream_of_events() -> None:
+def test_events_route_is_an_event_stream() -> None:
     [stream] = [route for route in ROUTES if route.handler is None]
     stream_operation = operation(stream)
     assert list(stream_operation["responses"]["200"]["content"]) == ["text/event-stream"]
@@ -124,12 +124,12 @@ def test_the_stream_is_a_stream_of_events() -> None:
     assert set(parameters(stream, "query")) == {"after", "speed"}
 
 
-def test_a_file_comes_in_two_kinds() -> None:
+def test_import_accepts_json_and_markdown() -> None:
     content = DOCUMENT["paths"]["/api/import"]["post"]["requestBody"]["content"]
     assert set(content) == {"application/json", "text/markdown"}
 
 
-def test_every_status_has_words() -> None:
+def test_every_status_has_a_description() -> None:
     statuses = {kind.status for kind in HttpRefusal.__subclasses__()} - {405}
     descriptions = {
         int(status)
@@ -140,5 +140,5 @@ def test_every_status_has_words() -> None:
     assert statuses <= descriptions
 
 
-def test_no_query_is_no_parameter() -> None:
+def test_no_query_has_no_parameters() -> None:
     assert [route for route in ROUTES if route.query is NoQuery and parameters(route, "query")] == []

@@ -12,7 +12,7 @@ from thinkaloud.store import users
 from thinkaloud.view import Policy, preset
 
 
-def test_r055_preferences_outlive_sessions_and_restarts(tmp_path: Path) -> None:
+def test_r055_preferences_survive_sessions_and_restarts(tmp_path: Path) -> None:
     """R054 R055 R058: laid over a preset, kept for the user, and there after a restart."""
 
     async def story() -> None:
@@ -42,7 +42,7 @@ def test_r055_preferences_outlive_sessions_and_restarts(tmp_path: Path) -> None:
     asyncio.run(story())
 
 
-def test_r054_preferences_are_of_one_user_in_one_workspace(tmp_path: Path) -> None:
+def test_r054_preferences_belong_to_one_user_in_one_workspace(tmp_path: Path) -> None:
     """R054: the same user has others in another workspace."""
 
     async def story() -> None:
@@ -78,7 +78,7 @@ def test_r054_preferences_are_of_one_user_in_one_workspace(tmp_path: Path) -> No
     ],
     ids=str,
 )
-def test_r056_what_is_no_preference_is_refused(tmp_path: Path, body: object) -> None:
+def test_r056_unknown_preferences_are_refused(tmp_path: Path, body: object) -> None:
     """R056: whether a block is open is nobody's preference."""
 
     async def story() -> None:
@@ -88,7 +88,7 @@ def test_r056_what_is_no_preference_is_refused(tmp_path: Path, body: object) -> 
     asyncio.run(story())
 
 
-def test_r062_hiding_thoughts_changes_nothing_that_is_kept(tmp_path: Path) -> None:
+def test_r062_hiding_thinking_changes_no_stored_data(tmp_path: Path) -> None:
     """R062: only what is shown changes."""
 
     async def story() -> None:

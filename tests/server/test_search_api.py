@@ -17,7 +17,7 @@ async def find_hits(caller: Caller, query: str) -> list[tuple[str, str]]:
     return [(hit["kind"], hit["snippet"][slice(*hit["marks"][0])]) for hit in hits]
 
 
-def test_r138_thoughts_are_found_only_when_they_are_named(tmp_path: Path) -> None:
+def test_r138_thoughts_are_searched_only_if_the_scope_names_them(tmp_path: Path) -> None:
     """R138 R139: the newest first, each with its kind and its place; accents do not matter."""
 
     async def story() -> None:
@@ -38,7 +38,7 @@ def test_r138_thoughts_are_found_only_when_they_are_named(tmp_path: Path) -> Non
     asyncio.run(story())
 
 
-def test_hits_are_paged_and_nonsense_is_refused(tmp_path: Path) -> None:
+def test_search_hits_are_paged_and_invalid_queries_refused(tmp_path: Path) -> None:
     async def story() -> None:
         async with start_gateway(
             tmp_path, script=[{"text": f"word {number}"} for number in range(5)]

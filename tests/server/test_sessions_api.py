@@ -8,7 +8,7 @@ import pytest
 from tests.server.caller import ANSWER, ENDLESS_SCRIPT, SLOW_SCRIPT, THOUGHT, start_gateway
 
 
-def test_a_session_is_made_changed_and_deleted(tmp_path: Path) -> None:
+def test_create_change_and_delete_session(tmp_path: Path) -> None:
     async def story() -> None:
         async with start_gateway(tmp_path) as caller:
             body = await caller.call("POST", "/api/sessions", {"title": " Sums "}, status=201)
@@ -27,7 +27,7 @@ def test_a_session_is_made_changed_and_deleted(tmp_path: Path) -> None:
     asyncio.run(story())
 
 
-def test_what_a_session_cannot_be_is_refused(tmp_path: Path) -> None:
+def test_invalid_session_fields_are_refused(tmp_path: Path) -> None:
     async def story() -> None:
         async with start_gateway(tmp_path) as caller:
             path = f"/api/sessions/{await caller.create_session()}"
@@ -43,7 +43,7 @@ def test_what_a_session_cannot_be_is_refused(tmp_path: Path) -> None:
     asyncio.run(story())
 
 
-def test_lists_are_paged_and_stable_while_sessions_come(tmp_path: Path) -> None:
+def test_session_pages_are_stable_while_sessions_are_added(tmp_path: Path) -> None:
     async def story() -> None:
         async with start_gateway(tmp_path) as caller:
             session_ids = [await caller.create_session(title=str(number)) for number in range(7)]
@@ -64,9 +64,7 @@ def test_lists_are_paged_and_stable_while_sessions_come(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("provider", "asked_for"), [("vllm", None), ("anthropic", 2048), ("deepseek", "high")]
 )
-def test_r053_thoughts_have_a_field_of_their_own(
-    tmp_path: Path, provider: str, asked_for: str | int | None
-) -> None:
+def test_r053_thinking_has_its_own_field(tmp_path: Path, provider: str, asked_for: str | int | None) -> None:
     """R050 R051 R052 R053: parts in order, `thinking` as text whether it came as a block or in a field.
 
     Four stamps and usage are beside it; `content` holds no thought.
@@ -131,7 +129,7 @@ def test_messages_are_paged_by_turns(tmp_path: Path) -> None:
     asyncio.run(story())
 
 
-def test_titles_are_made_of_answers_and_never_of_thoughts(tmp_path: Path) -> None:
+def test_titles_come_from_answers_and_never_from_thinking(tmp_path: Path) -> None:
     script = [
         {"thinking": "Canary thought without an answer.", "text": ""},
         {"thinking": "Another canary thought.", "text": ANSWER},
@@ -151,7 +149,7 @@ def test_titles_are_made_of_answers_and_never_of_thoughts(tmp_path: Path) -> Non
     asyncio.run(story())
 
 
-def test_a_session_with_a_running_turn_is_not_deleted(tmp_path: Path) -> None:
+def test_session_with_running_turn_is_not_deleted(tmp_path: Path) -> None:
     async def story() -> None:
         async with start_gateway(tmp_path, script=ENDLESS_SCRIPT) as caller:
             session = await caller.create_session()

@@ -71,7 +71,7 @@ def only(spans: InMemorySpanExporter) -> ReadableSpan:
     return span
 
 
-def test_a_turn_is_a_chat(spans: InMemorySpanExporter) -> None:
+def test_turn_span_has_gen_ai_attributes(spans: InMemorySpanExporter) -> None:
     with turn_span(model="m-1", provider="vllm") as span:
         span.record_end(turn(TurnEnded(Finish.STOP)))
     finished_span = only(spans)
@@ -91,7 +91,7 @@ def test_a_turn_is_a_chat(spans: InMemorySpanExporter) -> None:
     assert finished_span.status.status_code is trace.StatusCode.UNSET
 
 
-def test_a_turn_that_breaks_says_why_in_one_word(spans: InMemorySpanExporter) -> None:
+def test_failed_turn_sets_error_type(spans: InMemorySpanExporter) -> None:
     with turn_span(model="m-1", provider="vllm") as span:
         span.record_end(turn(TurnFailed("cut_off", "canary of a message")))
     finished_span = only(spans)
@@ -100,7 +100,7 @@ def test_a_turn_that_breaks_says_why_in_one_word(spans: InMemorySpanExporter) ->
     assert "canary" not in finished_span.to_json()
 
 
-def test_an_exception_is_told_by_its_kind_and_goes_on(spans: InMemorySpanExporter) -> None:
+def test_exception_is_recorded_by_class_name_and_reraised(spans: InMemorySpanExporter) -> None:
     with pytest.raises(KeyError), turn_span(model="m-1", provider="vllm"):
         raise KeyError("canary of an exception")
     span = only(spans)
@@ -109,13 +109,13 @@ def test_an_exception_is_told_by_its_kind_and_goes_on(spans: InMemorySpanExporte
     assert "canary" not in span.to_json()
 
 
-def test_nothing_that_was_said_is_in_a_span(spans: InMemorySpanExporter) -> None:
+def test_span_contains_no_text(spans: InMemorySpanExporter) -> None:
     with turn_span(model="m-1", provider="vllm") as span:
         span.record_end(turn(TurnEnded(Finish.STOP)))
     assert "canary" not in only(spans).to_json()
 
 
-def test_what_nobody_knows_is_left_out(spans: InMemorySpanExporter) -> None:
+def test_unknown_values_are_left_out_of_the_span(spans: InMemorySpanExporter) -> None:
     with turn_span(model="m-1", provider="vllm") as span:
         span.record_end(fold([TurnStarted(), TurnEnded(Finish.CANCELLED)]))
     attributes = dict(only(spans).attributes or {})
@@ -127,13 +127,13 @@ def test_what_nobody_knows_is_left_out(spans: InMemorySpanExporter) -> None:
     ]
 
 
-def test_nothing_is_imported_where_nobody_collects() -> None:
+def test_opentelemetry_is_not_imported_without_a_tracer() -> None:
     code = """
 import sys
 from thinkaloud import Turn
 from thinkaloud.server.tracing import turn_span
 with turn_span(model="m", provider="p") as span:
-    span.ended(Turn())
+    span.record_end(Turn())
 print([name for name in sys.modules if name.startswith("opentelemetry")])
 """
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

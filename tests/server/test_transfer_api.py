@@ -64,7 +64,7 @@ async def turns(caller: Caller, session: str) -> list[Any]:
     return turn_results
 
 
-def test_the_usual_export_holds_no_thought(tmp_path: Path) -> None:
+def test_text_export_contains_no_thinking(tmp_path: Path) -> None:
     async def story() -> None:
         async with start_gateway(tmp_path, "anthropic", SCRIPT) as caller:
             session = await filled(caller)
@@ -93,9 +93,7 @@ def test_the_usual_export_holds_no_thought(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("query", "media_type"), [("json", "application/json"), ("markdown", "text/markdown")]
 )
-def test_r137_what_was_exported_is_read_back_without_loss(
-    tmp_path: Path, query: str, media_type: str
-) -> None:
+def test_r137_export_and_import_round_trip(tmp_path: Path, query: str, media_type: str) -> None:
     """R137: thoughts, seals, tools, times and counts; and the copy can go on where the original was."""
 
     async def story() -> None:
@@ -122,7 +120,7 @@ def test_r137_what_was_exported_is_read_back_without_loss(
     asyncio.run(story())
 
 
-def test_a_turn_that_runs_is_left_out_and_the_header_says_so(tmp_path: Path) -> None:
+def test_export_leaves_out_a_running_turn(tmp_path: Path) -> None:
     async def story() -> None:
         async with start_gateway(tmp_path, script=[{"text": "One."}, *ENDLESS_SCRIPT]) as caller:
             session = await caller.create_session()
@@ -141,7 +139,7 @@ def test_a_turn_that_runs_is_left_out_and_the_header_says_so(tmp_path: Path) -> 
     asyncio.run(story())
 
 
-def test_a_file_that_cannot_be_kept_changes_nothing(tmp_path: Path) -> None:
+def test_failed_import_saves_nothing(tmp_path: Path) -> None:
     async def story() -> None:
         async with start_gateway(tmp_path, script=[{"text": "One."}, {"text": "Two."}]) as caller:
             session = await caller.create_session()

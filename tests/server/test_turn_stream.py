@@ -52,7 +52,7 @@ def joined(*parts: StreamResult) -> StreamResult:
     return whole
 
 
-def test_r003_thoughts_and_answer_come_on_channels_of_their_own(tmp_path: Path) -> None:
+def test_r003_reasoning_and_answer_are_separate_blocks(tmp_path: Path) -> None:
     """R003 R030: every delta says of which block it is, and the block of what kind."""
 
     async def story() -> None:
@@ -66,7 +66,7 @@ def test_r003_thoughts_and_answer_come_on_channels_of_their_own(tmp_path: Path) 
     asyncio.run(story())
 
 
-def test_two_tabs_a_late_joiner_and_a_replay_end_in_the_same_state(tmp_path: Path) -> None:
+def test_live_late_and_replay_readers_end_in_the_same_state(tmp_path: Path) -> None:
     async def story() -> None:
         async with start_gateway(tmp_path, script=SLOW_SCRIPT) as caller:
             turn = await caller.start_turn(await caller.create_session())
@@ -86,7 +86,7 @@ def test_two_tabs_a_late_joiner_and_a_replay_end_in_the_same_state(tmp_path: Pat
 
 
 @pytest.mark.parametrize("count", [1, 2, 5, 9])
-def test_a_reader_that_was_cut_off_goes_on_where_it_was(tmp_path: Path, count: int) -> None:
+def test_resume_returns_each_entry_once(tmp_path: Path, count: int) -> None:
     async def story() -> None:
         async with start_gateway(tmp_path, script=SLOW_SCRIPT) as caller:
             turn = await caller.start_turn(await caller.create_session())
@@ -101,7 +101,7 @@ def test_a_reader_that_was_cut_off_goes_on_where_it_was(tmp_path: Path, count: i
     asyncio.run(story())
 
 
-def test_a_browser_that_comes_back_brings_both_places(tmp_path: Path) -> None:
+def test_last_event_id_header_may_be_ahead_of_after(tmp_path: Path) -> None:
     """It asks for the address it had, with its old `after`, and adds the newer id in a header."""
 
     async def story() -> None:
@@ -118,7 +118,7 @@ def test_a_browser_that_comes_back_brings_both_places(tmp_path: Path) -> None:
     asyncio.run(story())
 
 
-def test_an_id_that_is_not_in_the_log_is_answered_by_a_reset(tmp_path: Path) -> None:
+def test_unknown_id_gets_a_reset(tmp_path: Path) -> None:
     async def story() -> None:
         async with start_gateway(tmp_path) as caller:
             turn = await caller.start_turn(await caller.create_session())
@@ -131,7 +131,7 @@ def test_an_id_that_is_not_in_the_log_is_answered_by_a_reset(tmp_path: Path) -> 
     asyncio.run(story())
 
 
-def test_ids_of_a_log_whose_timing_was_forgotten_are_not_taken_for_the_new_ones(tmp_path: Path) -> None:
+def test_ids_from_before_dropped_timing_get_a_reset(tmp_path: Path) -> None:
     async def story() -> None:
         async with start_gateway(tmp_path, script=SLOW_SCRIPT) as caller:
             turn = await caller.start_turn(await caller.create_session())
@@ -148,7 +148,7 @@ def test_ids_of_a_log_whose_timing_was_forgotten_are_not_taken_for_the_new_ones(
     asyncio.run(story())
 
 
-def test_who_has_all_of_a_finished_turn_is_told_not_to_come_back(tmp_path: Path) -> None:
+def test_reader_with_all_entries_gets_204(tmp_path: Path) -> None:
     async def story() -> None:
         async with start_gateway(tmp_path) as caller:
             turn = await caller.start_turn(await caller.create_session())
@@ -161,7 +161,7 @@ def test_who_has_all_of_a_finished_turn_is_told_not_to_come_back(tmp_path: Path)
     asyncio.run(story())
 
 
-def test_a_silent_stream_says_that_it_lives(tmp_path: Path) -> None:
+def test_silent_stream_sends_heartbeats(tmp_path: Path) -> None:
     async def story() -> None:
         async with start_gateway(
             tmp_path, script=STALLED, settings=quick_settings(heartbeat_s=0.05)
@@ -177,7 +177,7 @@ def test_a_silent_stream_says_that_it_lives(tmp_path: Path) -> None:
     asyncio.run(story())
 
 
-def test_a_turn_that_waits_for_its_first_word_has_an_empty_stream(tmp_path: Path) -> None:
+def test_stream_before_the_first_event_is_empty(tmp_path: Path) -> None:
     script = [{"text": "x", "fault": {"kind": "stall", "after_events": 0, "seconds": 2.0}}]
 
     async def story() -> None:
@@ -192,7 +192,7 @@ def test_a_turn_that_waits_for_its_first_word_has_an_empty_stream(tmp_path: Path
     asyncio.run(story())
 
 
-def test_a_run_goes_on_when_its_readers_leave(tmp_path: Path) -> None:
+def test_turn_continues_without_readers(tmp_path: Path) -> None:
     async def story() -> None:
         async with start_gateway(tmp_path, script=SLOW_SCRIPT) as caller:
             turn = await caller.start_turn(await caller.create_session())
@@ -214,7 +214,7 @@ FAILING: Sequence[Failing] = (
 
 
 @pytest.mark.parametrize(("fault", "code", "said"), FAILING, ids=[fault["kind"] for fault, _, _ in FAILING])
-def test_what_goes_wrong_upstream_ends_the_turn_and_keeps_what_was_said(
+def test_provider_fault_ends_the_turn_and_keeps_the_text(
     tmp_path: Path, fault: dict[str, Any], code: str, said: str
 ) -> None:
     """R046: the failure is shown; nothing is asked elsewhere, and nobody waits for ever."""
@@ -239,7 +239,7 @@ def test_what_goes_wrong_upstream_ends_the_turn_and_keeps_what_was_said(
     asyncio.run(story())
 
 
-def test_more_readers_than_the_limit_are_refused(tmp_path: Path) -> None:
+def test_readers_per_turn_limit(tmp_path: Path) -> None:
     async def story() -> None:
         async with start_gateway(
             tmp_path, script=ENDLESS_SCRIPT, settings=quick_settings(readers_per_turn=2)
@@ -256,7 +256,7 @@ def test_more_readers_than_the_limit_are_refused(tmp_path: Path) -> None:
     asyncio.run(story())
 
 
-def test_a_reader_that_takes_nothing_is_given_up_and_holds_no_one_back(tmp_path: Path) -> None:
+def test_stalled_reader_is_disconnected_and_blocks_no_other(tmp_path: Path) -> None:
     words = " ".join(["x" * 4000] * 1500)
 
     async def story() -> None:
@@ -276,7 +276,7 @@ def test_a_reader_that_takes_nothing_is_given_up_and_holds_no_one_back(tmp_path:
     asyncio.run(story())
 
 
-def test_a_replay_keeps_the_gaps_and_a_faster_one_divides_them(tmp_path: Path) -> None:
+def test_replay_speed_divides_the_gaps(tmp_path: Path) -> None:
     async def story() -> None:
         async with start_gateway(tmp_path, script=SLOW_SCRIPT) as caller:
             turn = await caller.start_turn(await caller.create_session())
@@ -305,7 +305,7 @@ def test_a_replay_keeps_the_gaps_and_a_faster_one_divides_them(tmp_path: Path) -
     asyncio.run(story())
 
 
-def test_an_hour_of_silence_does_not_stall_a_replay(tmp_path: Path) -> None:
+def test_replay_cuts_long_gaps(tmp_path: Path) -> None:
     async def story() -> None:
         async with start_gateway(tmp_path, settings=quick_settings(heartbeat_s=0.02)) as caller:
             session = await caller.create_session()
@@ -327,9 +327,11 @@ def test_an_hour_of_silence_does_not_stall_a_replay(tmp_path: Path) -> None:
 SOON = LogConfig(retry_s=0.02)
 
 
-def test_what_is_not_on_disk_is_shown_and_said_to_be_unsaved(tmp_path: Path) -> None:
+def test_unsaved_entries_are_sent_with_a_storage_event(tmp_path: Path) -> None:
     async def story() -> None:
-        async with start_gateway(tmp_path, script=SLOW_SCRIPT, settings=quick_settings(pace=SOON)) as caller:
+        async with start_gateway(
+            tmp_path, script=SLOW_SCRIPT, settings=quick_settings(log_config=SOON)
+        ) as caller:
             turn = await caller.start_turn(await caller.create_session())
             reading = asyncio.create_task(caller.read_stream(turn))
             await asyncio.sleep(0.1)
@@ -350,12 +352,12 @@ def test_what_is_not_on_disk_is_shown_and_said_to_be_unsaved(tmp_path: Path) -> 
     asyncio.run(story())
 
 
-def test_a_turn_that_outgrows_the_memory_for_what_is_unsaved_ends_once_there_is_room(tmp_path: Path) -> None:
-    pace = LogConfig(retry_s=0.02, max_unsaved_bytes=2000)
+def test_turn_fails_when_unsaved_memory_is_full(tmp_path: Path) -> None:
+    log_config = LogConfig(retry_s=0.02, max_unsaved_bytes=2000)
 
     async def story() -> None:
         async with start_gateway(
-            tmp_path, script=ENDLESS_SCRIPT, settings=quick_settings(pace=pace)
+            tmp_path, script=ENDLESS_SCRIPT, settings=quick_settings(log_config=log_config)
         ) as caller:
             turn = await caller.start_turn(await caller.create_session())
             reading = asyncio.create_task(caller.read_stream(turn))
@@ -375,7 +377,7 @@ def test_a_turn_that_outgrows_the_memory_for_what_is_unsaved_ends_once_there_is_
     asyncio.run(story())
 
 
-def test_a_gateway_that_stops_ends_its_turns_and_lets_its_readers_go(tmp_path: Path) -> None:
+def test_stop_ends_turns_and_disconnects_readers(tmp_path: Path) -> None:
     async def story() -> None:
         async with start_gateway(tmp_path, script=[*SLOW_SCRIPT, *ENDLESS_SCRIPT]) as caller:
             session = await caller.create_session()
@@ -403,7 +405,7 @@ def test_a_gateway_that_stops_ends_its_turns_and_lets_its_readers_go(tmp_path: P
     asyncio.run(story())
 
 
-def test_a_turn_that_was_left_behind_is_interrupted_at_the_next_start(tmp_path: Path) -> None:
+def test_unfinished_turn_is_interrupted_at_the_next_start(tmp_path: Path) -> None:
     async def story() -> None:
         async with start_gateway(tmp_path) as caller:
             session = await caller.create_session()
@@ -427,7 +429,7 @@ def test_a_turn_that_was_left_behind_is_interrupted_at_the_next_start(tmp_path: 
     asyncio.run(story())
 
 
-def test_the_lease_on_a_live_turn_is_renewed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lease_on_running_turn_is_renewed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("thinkaloud.server.turns.LEASE_MS", 60)
 
     async def story() -> None:
@@ -447,7 +449,7 @@ def test_the_lease_on_a_live_turn_is_renewed(tmp_path: Path, monkeypatch: pytest
     asyncio.run(story())
 
 
-def test_the_pace_of_old_turns_is_forgotten_where_that_is_wished(tmp_path: Path) -> None:
+def test_timing_of_old_turns_is_dropped_if_configured(tmp_path: Path) -> None:
     async def story() -> None:
         async with start_gateway(tmp_path, script=SLOW_SCRIPT) as caller:
             turn = await caller.start_turn(await caller.create_session())
@@ -461,7 +463,7 @@ def test_the_pace_of_old_turns_is_forgotten_where_that_is_wished(tmp_path: Path)
     asyncio.run(story())
 
 
-def test_lines_go_out_as_they_are_kept(tmp_path: Path) -> None:
+def test_stream_sends_log_lines_unchanged(tmp_path: Path) -> None:
     """Nothing is decoded on the way: the bytes of the stream are the bytes of the log."""
 
     async def story() -> None:

@@ -42,7 +42,7 @@ async def an_agent(caller: Caller, **spec: Any) -> str:
     return str(body["id"])
 
 
-def test_r004_a_turn_is_told_in_both_shapes(tmp_path: Path) -> None:
+def test_r004_turn_has_reasoning_fields_and_thinking_block(tmp_path: Path) -> None:
     """R001 R004 R120: reasoning apart from content, and the thinking as a block of steps, in one object."""
 
     async def story() -> None:
@@ -66,7 +66,7 @@ def test_r004_a_turn_is_told_in_both_shapes(tmp_path: Path) -> None:
     asyncio.run(story())
 
 
-def test_r005_without_thoughts_there_is_no_block(tmp_path: Path) -> None:
+def test_r005_no_thinking_block_without_reasoning(tmp_path: Path) -> None:
     """R005 R010: a model that does not think is told without any reasoning."""
 
     async def story() -> None:
@@ -81,7 +81,7 @@ def test_r005_without_thoughts_there_is_no_block(tmp_path: Path) -> None:
     asyncio.run(story())
 
 
-def test_a_turn_can_be_read_while_it_runs(tmp_path: Path) -> None:
+def test_running_turn_can_be_read(tmp_path: Path) -> None:
     async def story() -> None:
         async with start_gateway(tmp_path, script=SLOW_SCRIPT) as caller:
             turn = await caller.start_turn(await caller.create_session())
@@ -93,7 +93,7 @@ def test_a_turn_can_be_read_while_it_runs(tmp_path: Path) -> None:
     asyncio.run(story())
 
 
-def test_what_was_said_before_is_sent_with_the_next_turn(tmp_path: Path) -> None:
+def test_next_turn_sends_the_conversation(tmp_path: Path) -> None:
     async def story() -> None:
         async with start_gateway(tmp_path, script=[*SCRIPT, {"text": "84"}]) as caller:
             session = await caller.create_session()
@@ -110,7 +110,7 @@ def test_what_was_said_before_is_sent_with_the_next_turn(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("provider", ["anthropic", "deepseek"])
-def test_thoughts_go_back_by_the_rules_of_their_provider(tmp_path: Path, provider: str) -> None:
+def test_reasoning_is_sent_back_by_the_providers_rules(tmp_path: Path, provider: str) -> None:
     """R042 R049 R059: the simulators refuse a tool loop whose thoughts are missing or changed by one byte.
 
     The gateway is closed in between, so what goes back is what was kept.
@@ -140,7 +140,7 @@ def test_thoughts_go_back_by_the_rules_of_their_provider(tmp_path: Path, provide
     asyncio.run(story())
 
 
-def test_results_that_would_not_be_sent_are_refused(tmp_path: Path) -> None:
+def test_tool_results_without_a_call_are_refused(tmp_path: Path) -> None:
     two = {**LOOK_IT_UP, "tool_calls": LOOK_IT_UP["tool_calls"] * 2}
 
     async def story() -> None:
@@ -153,7 +153,9 @@ def test_results_that_would_not_be_sent_are_refused(tmp_path: Path) -> None:
             called = await caller.run_turn(session)
             ids = [block.call_id for block in called.turn.own_blocks(Kind.TOOL_CALL)]
             one_result = {"tool_results": [{"call_id": ids[0], "result": "18 °C"}]}
-            assert "Answer every call" in await caller.refusal_message("POST", path, one_result, status=422)
+            assert "Send one result for every call" in await caller.refusal_message(
+                "POST", path, one_result, status=422
+            )
             all_results = [{"call_id": one, "result": "18 °C"} for one in ids]
             assert (await caller.run_turn(session, "", tool_results=all_results)).turn.answer == SAY_IT[
                 "text"
@@ -172,7 +174,7 @@ REFUSED = {
     ),
     "nothing": ({}, "neither a prompt nor"),
     "blanks": ({"prompt": " \n"}, "neither a prompt nor"),
-    "an unknown agent": ({"prompt": "x", "agent": "agt_" + "x" * 22}, "There is no agent"),
+    "an unknown agent": ({"prompt": "x", "agent": "agt_" + "x" * 22}, "No agent"),
     "an unknown level": ({"prompt": "x", "thinking": "lots"}, "thinking"),
     "an unknown field": ({"prompt": "x", "temperature": 2}, "temperature"),
     "no picture": ({"prompt": "x", "images": [{"media_type": "image/png", "data": "%"}]}, "data"),
@@ -181,7 +183,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("what", REFUSED)
-def test_r046_what_cannot_be_asked_is_refused_before_anything_is_kept(tmp_path: Path, what: str) -> None:
+def test_r046_invalid_turn_is_refused_before_anything_is_saved(tmp_path: Path, what: str) -> None:
     """R046 R041: no silent fallback, and no turn that was doomed from its start."""
     body, words = REFUSED[what]
 
@@ -196,7 +198,7 @@ def test_r046_what_cannot_be_asked_is_refused_before_anything_is_kept(tmp_path: 
     asyncio.run(story())
 
 
-def test_a_session_without_a_model_says_so(tmp_path: Path) -> None:
+def test_turn_without_a_model_is_refused(tmp_path: Path) -> None:
     async def story() -> None:
         async with start_gateway(tmp_path) as caller:
             session = await caller.create_session(model="")
@@ -210,7 +212,7 @@ def test_a_session_without_a_model_says_so(tmp_path: Path) -> None:
     asyncio.run(story())
 
 
-def test_a_prompt_beyond_the_limit_is_refused_by_its_name(tmp_path: Path) -> None:
+def test_prompt_limit_is_named_in_the_message(tmp_path: Path) -> None:
     async def story() -> None:
         async with start_gateway(tmp_path, settings=quick_settings(prompt_chars=10)) as caller:
             path = f"/api/sessions/{await caller.create_session()}/turns"
@@ -220,7 +222,7 @@ def test_a_prompt_beyond_the_limit_is_refused_by_its_name(tmp_path: Path) -> Non
     asyncio.run(story())
 
 
-def test_the_same_request_twice_starts_one_turn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_idempotency_key_starts_one_turn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def story() -> None:
         async with start_gateway(tmp_path, "deepseek", ENDLESS_SCRIPT) as caller:
             session = await caller.create_session()
@@ -249,7 +251,7 @@ def test_the_same_request_twice_starts_one_turn(tmp_path: Path, monkeypatch: pyt
     asyncio.run(story())
 
 
-def test_one_turn_at_a_time_in_a_session_and_so_many_for_a_user(tmp_path: Path) -> None:
+def test_running_turn_limits_per_session_and_user(tmp_path: Path) -> None:
     async def story() -> None:
         async with start_gateway(
             tmp_path, script=ENDLESS_SCRIPT * 3, settings=quick_settings(running_turns_per_user=2)
@@ -268,7 +270,7 @@ def test_one_turn_at_a_time_in_a_session_and_so_many_for_a_user(tmp_path: Path) 
     asyncio.run(story())
 
 
-def test_settings_of_the_turn_come_first_then_those_of_the_agent(tmp_path: Path) -> None:
+def test_turn_settings_override_agent_settings(tmp_path: Path) -> None:
     """R040 R042 R043 R047: an agent's model, prompt, tools and budget hold unless the turn says otherwise."""
 
     async def story() -> None:
@@ -296,7 +298,7 @@ def test_settings_of_the_turn_come_first_then_those_of_the_agent(tmp_path: Path)
     asyncio.run(story())
 
 
-def test_r058_how_much_thought_goes_back_can_be_chosen(tmp_path: Path) -> None:
+def test_r058_context_mode_can_be_chosen(tmp_path: Path) -> None:
     """R057 R058: preferences say it for all turns, a turn for itself."""
 
     async def story() -> None:
@@ -320,9 +322,7 @@ def test_r058_how_much_thought_goes_back_can_be_chosen(tmp_path: Path) -> None:
         ("said_chars_per_turn", {"text": "words " * 50, "delay_ms": 10}),
     ],
 )
-def test_a_turn_that_never_ends_is_ended_by_a_limit(
-    tmp_path: Path, limit: str, script: dict[str, Any]
-) -> None:
+def test_turn_beyond_a_limit_is_ended(tmp_path: Path, limit: str, script: dict[str, Any]) -> None:
     async def story() -> None:
         async with start_gateway(
             tmp_path, script=[script], settings=quick_settings(**{limit: 100})
@@ -337,7 +337,7 @@ def test_a_turn_that_never_ends_is_ended_by_a_limit(
     asyncio.run(story())
 
 
-def test_a_mistake_of_the_gateway_ends_the_turn_and_shows_nothing_of_it(
+def test_internal_error_ends_the_turn_without_details(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     class Broken(Client):

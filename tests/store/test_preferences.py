@@ -83,7 +83,7 @@ def test_nasty_texts_are_texts_or_refused(conn: Connection, ana: Owner, text: st
     preferences.write(conn, ben, TRACE, NOW_MS)
     wishes = Preferences(language=text, display=Policy(preset=text))
     if "\ud800" in text or "\udfff" in text:
-        with pytest.raises(Refused, match="Preferences cannot be kept"):
+        with pytest.raises(Refused, match="Preferences cannot be stored"):
             preferences.write(conn, ana, wishes, NOW_MS)
     else:
         preferences.write(conn, ana, wishes, NOW_MS)

@@ -108,7 +108,7 @@ def test_the_same_request_twice_is_one_turn(conn: Connection, session: Session) 
 
 def test_the_same_key_for_another_request_is_refused(conn: Connection, ana: Owner, session: Session) -> None:
     ask(conn, session, "One", key="k-1")
-    with pytest.raises(IdempotencyConflict, match="another request"):
+    with pytest.raises(IdempotencyConflict, match="a different request"):
         ask(conn, session, "Two", key="k-1")
     assert ask(conn, new_session(conn, ana), "Two", key="k-1").new
 

@@ -1,4 +1,4 @@
-"""A turn that is stopped from outside, wherever it stands: legal, over, and nothing of it lost."""
+"""A live turn can be ended from outside at any point, and no text is lost."""
 
 import pytest
 from hypothesis import given
@@ -29,8 +29,8 @@ CONNECTION_LOST = TurnFailed("cut_off", "The gateway stopped.")
 
 @pytest.mark.parametrize("name", RECORDINGS)
 @pytest.mark.parametrize("end", [CANCELLED, CONNECTION_LOST], ids=["cancelled", "lost"])
-def test_any_beginning_of_a_recording_can_be_stopped(name: str, end: TurnEnded | TurnFailed) -> None:
-    """What was said stands; a turn that is over has nothing to stop."""
+def test_any_prefix_of_a_recording_can_be_closed(name: str, end: TurnEnded | TurnFailed) -> None:
+    """The text is kept; a turn that has ended needs no closing events."""
     events = RECORDINGS[name].events()
     for count in range(1, len(events) + 1):
         live = fold(events[:count])
@@ -46,10 +46,10 @@ def test_any_beginning_of_a_recording_can_be_stopped(name: str, end: TurnEnded |
 
 
 @given(STEPS, st.integers(0, 60), st.sampled_from([CANCELLED, CONNECTION_LOST]))
-def test_any_beginning_of_any_story_can_be_stopped(
-    wishes: list[Step], place: int, end: TurnEnded | TurnFailed
+def test_any_prefix_of_a_random_turn_can_be_closed(
+    steps: list[Step], place: int, end: TurnEnded | TurnFailed
 ) -> None:
-    turn = fold(generate_turn(wishes).events[:place])
+    turn = fold(generate_turn(steps).events[:place])
     running = [block.number for block in turn.blocks if block.status is BlockStatus.RUNNING]
     fold(events_to_end_turn(turn, end), turn)
     assert not turn.live
@@ -59,24 +59,24 @@ def test_any_beginning_of_any_story_can_be_stopped(
     assert events_to_end_turn(turn, end) == []
 
 
-def test_only_what_is_open_is_interrupted() -> None:
+def test_closing_interrupts_only_open_blocks() -> None:
     live = fold([TurnStarted(), *thought(0, "Hm."), *answer(1, "So")[:-1], BlockStarted(2, Kind.TOOL_CALL)])
     ends = events_to_end_turn(live, CANCELLED)
     assert ends == [BlockEnded(2, interrupted=True), BlockEnded(1, interrupted=True), CANCELLED]
-    assert live.live  # the turn itself was not touched
+    assert live.live  # the turn itself is unchanged
 
 
-def test_a_call_that_somebody_was_at_came_to_nothing() -> None:
-    """One whose reply had not come to its end was not begun, and is left as it is."""
+def test_closing_gives_running_calls_an_error() -> None:
+    """A call whose reply has not ended is not running yet and stays as it is."""
     live = fold(
         [TurnStarted(), *tool_call(0), *tool_call(1), ReplyEnded(Finish.TOOL_CALLS), ToolFinished(0, "4")]
     )
     assert events_to_end_turn(live, CANCELLED) == [ToolFinished(1, error=STOPPED_ERROR), CANCELLED]
-    events = fold([TurnStarted(), *tool_call(0)])
-    assert events_to_end_turn(events, CANCELLED) == [CANCELLED]
+    live = fold([TurnStarted(), *tool_call(0)])
+    assert events_to_end_turn(live, CANCELLED) == [CANCELLED]
 
 
-def test_an_assistant_is_given_up_with_all_below_it_and_nothing_beside_it() -> None:
+def test_closing_an_assistant_call_ends_only_its_blocks() -> None:
     events: list[Event] = [
         *(TurnStarted(), *block(0, Kind.ASSISTANT_CALL), *block(1, Kind.ASSISTANT_CALL), *tool_call(2)),
         *(ReplyEnded(Finish.TOOL_CALLS), *block(3, Kind.ASSISTANT_CALL, parent=0)),

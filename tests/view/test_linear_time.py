@@ -35,9 +35,7 @@ def deep(n: int) -> Turn:
 
 @pytest.mark.parametrize("shape", [wide, deep])
 @pytest.mark.parametrize("render", [view, thinking_block, gateway_answer, plain_lines])
-def test_twice_the_blocks_take_about_twice_the_time(
-    render: Callable[[Turn], object], shape: Callable[[int], Turn]
-) -> None:
+def test_view_takes_linear_time(render: Callable[[Turn], object], shape: Callable[[int], Turn]) -> None:
     """A turn of many steps stays cheap to show."""
 
     def work(size: int) -> Callable[[], object]:
@@ -47,7 +45,7 @@ def test_twice_the_blocks_take_about_twice_the_time(
     assert_linear(work, SIZE, MOST)
 
 
-def test_ten_thousand_levels_are_built_without_recursion() -> None:
+def test_nesting_of_ten_thousand_levels_needs_no_recursion() -> None:
     """R124: nesting has no limit."""
     turn = deep(10_000)
     block = thinking_block(turn)

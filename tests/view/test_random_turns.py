@@ -77,7 +77,9 @@ def scripts(draw: st.DrawFn) -> list[tuple[int, Event]]:
 
 
 @given(scripts(), st.sampled_from(sorted(PRESETS)), st.sampled_from(["en-US", "pt-BR"]))
-def test_every_moment_can_be_shown(script: list[tuple[int, Event]], name: str, locale: str) -> None:
+def test_view_exists_exactly_when_there_is_thinking(
+    script: list[tuple[int, Event]], name: str, locale: str
+) -> None:
     """R005, R062, R108: a view exists exactly when there is thinking, and it says something."""
     turn = Turn()
     for seq, (at_ms, event) in enumerate(script):
@@ -93,9 +95,7 @@ def test_every_moment_can_be_shown(script: list[tuple[int, Event]], name: str, l
 
 
 @given(scripts(), st.booleans(), st.sampled_from(sorted(PRESETS)))
-def test_what_a_person_chose_stands_through_all_of_it(
-    script: list[tuple[int, Event]], opened: bool, name: str
-) -> None:
+def test_user_choices_survive_every_event(script: list[tuple[int, Event]], opened: bool, name: str) -> None:
     """R074, R087, T4, T5: the choice for one block is never changed and changes no other."""
     turn = Turn()
     for seq, (at_ms, event) in enumerate(script):
@@ -114,7 +114,7 @@ def test_what_a_person_chose_stands_through_all_of_it(
 
 
 @given(scripts())
-def test_live_telling_loses_no_word_of_the_answer(script: list[tuple[int, Event]]) -> None:
+def test_plain_renderer_keeps_the_whole_answer(script: list[tuple[int, Event]]) -> None:
     """R003: the answer is told verbatim, and every line of thought is marked."""
     turn, renderer = Turn(), PlainRenderer()
     pieces = []

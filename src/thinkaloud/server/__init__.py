@@ -1,1 +1,1 @@
-"""The gateway: the canonical API over HTTP, with sessions, live turns, and streams that can be resumed."""
+"""The HTTP gateway: sessions, running turns, and event streams that a client can resume."""

@@ -1,17 +1,15 @@
-"""What goes in and out over HTTP about agents; all else is in `server.bodies`."""
+"""HTTP bodies of agents. All other bodies are in `server.schemas`."""
 
 from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
 
-from thinkaloud.canon.requests import ThinkingLevel
-from thinkaloud.context import ContextMode
-from thinkaloud.server.schemas import MIB, Budget, Id, ModelName
+from thinkaloud.store.rows import AgentSettings
 
 
 class ToolBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A function the model may call."""
+    """A tool that the model may call."""
 
     name: Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
     description: Annotated[str, Meta(max_length=10_000)] = ""
@@ -19,35 +17,15 @@ class ToolBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """JSON Schema of the arguments."""
 
 
-class NewAgent(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How an agent is set up; a level or a budget goes only with thinking on."""
+class NewAgent(AgentSettings, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The settings of an agent. A level or a budget is valid only with thinking on."""
 
-    name: Annotated[str, Meta(min_length=1, max_length=64)]
-    model: Annotated[ModelName, Meta(min_length=1)]
-    description: Annotated[str, Meta(max_length=2_000)] = ""
-    """What it is good for, told to agents that may call it."""
-    system: Annotated[str, Meta(max_length=MIB)] = ""
-    thinking: bool = False
-    level: ThinkingLevel | None = None
-    budget_tokens: Budget | None = None
     tools: Annotated[tuple[ToolBody, ...], Meta(max_length=200)] = ()
-    """Tools that whoever asks runs: a turn that calls one ends, and its result begins the next."""
-    uses: Annotated[tuple[Annotated[str, Meta(max_length=130)], ...], Meta(max_length=200)] = ()
-    """Tools that the gateway runs, by their names."""
-    assistants: Annotated[tuple[Id, ...], Meta(max_length=32)] = ()
-    """Agents of the same workspace that this one may call."""
-    most_replies: Annotated[int, Meta(ge=1, le=1000)] | None = None
-    most_output_tokens: Budget | None = None
-    most_seconds: Annotated[float, Meta(gt=0, le=86_400)] | None = None
-    most_usd: Annotated[float, Meta(gt=0, le=100_000)] | None = None
-    summary_model: ModelName = ""
-    """A small model that may write one line on what is being thought, where the provider has no titles."""
-    preset: Annotated[str, Meta(max_length=40)] = "default"
-    context_mode: ContextMode = ContextMode.PROVIDER_DEFAULT
+    """Tools that the caller runs: a turn that calls one ends, and the next turn begins with its result."""
 
 
 class AgentBody(NewAgent, frozen=True, kw_only=True):
-    """An agent of the workspace; only whoever made it may change it."""
+    """An agent of the workspace. Only its creator may change it."""
 
     id: str
     yours: bool
@@ -56,7 +34,7 @@ class AgentBody(NewAgent, frozen=True, kw_only=True):
 
 
 class GatewayAgent(msgspec.Struct, frozen=True, kw_only=True):
-    """An agent of whoever runs the gateway: everybody may name it, and nobody changes it here."""
+    """An agent that the operator of the gateway configured. All users may use it; none may change it."""
 
     id: str
     name: str
@@ -67,7 +45,7 @@ class GatewayAgent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AgentPage(msgspec.Struct, frozen=True):
-    """Agents of the workspace; with the first page those of the gateway, and the tools that it has."""
+    """Agents of the workspace. The first page also lists the gateway's own agents and its tools."""
 
     items: tuple[AgentBody, ...]
     next: str = ""

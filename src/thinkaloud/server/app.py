@@ -1,13 +1,12 @@
-"""The one way in: every request passes the same checks in the same order, whatever it asks for.
+"""The ASGI application: every request passes the same checks in the same order.
 
-Size of the headers, host, origin, route, content type, who it is, what they may touch, body, query; then the
-handler. Ordinary routes answer through Starlette, streams are plain ASGI and send what they send. Whatever is
-raised becomes an answer, and no error ends the process.
+The order is: header size, host, origin, route, content type, authentication, authorization, body, query,
+handler. Ordinary routes respond through Starlette; streams are plain ASGI. Every exception becomes an error
+response, so no request can end the process.
 """
 
 import asyncio
 import logging
-import re
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
@@ -16,7 +15,7 @@ from urllib.parse import parse_qsl
 import msgspec
 from starlette.datastructures import Headers
 from starlette.responses import Response
-from starlette.routing import Route as Place
+from starlette.routing import Route as StarletteRoute
 from starlette.routing import Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -32,16 +31,13 @@ from thinkaloud.server.endpoint import (
 )
 from thinkaloud.server.errors import (
     BadRequest,
-    HeadersTooLarge,
     MethodNotAllowed,
     NotFound,
-    PayloadTooLarge,
-    RequestTimeout,
     Unprocessable,
     UnsupportedMediaType,
     error_response,
 )
-from thinkaloud.server.limits import GatewayLimits
+from thinkaloud.server.request_parts import has_chunked_body, read_body, read_headers
 from thinkaloud.server.routes import ROUTES
 from thinkaloud.server.turn_stream import stream_events
 
@@ -64,26 +60,19 @@ SECURITY_HEADERS = (
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
 )
-"""On every response. There are no CORS headers at all: no other site's page may read anything."""
+"""Sent with every response. There are no CORS headers: no page of another site may read a response."""
 
 UNMATCHED = "unmatched"
 CLIENT_CLOSED_REQUEST = 499
-"""What the log says of a request whose sender went away before there was an answer."""
-_CONTEXT_KEY = "thinkaloud.visit"
-_ENCODED_SLASHES = re.compile(rb"%2f|%5c|%00|\\", re.IGNORECASE)
-"""Slashes in disguise: what stands before us may read them as others do not."""
+"""The status logged for a request whose client disconnected before the response. It is never sent."""
+_CONTEXT_KEY = "thinkaloud.context"
 _SIMPLE_CONTENT_TYPES = ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data")
-"""What a page may send to another site without asking: refused also where nothing is in it."""
+"""Types that a page may send to another site without a CORS preflight. Refused even with an empty body."""
 _METHODS_WITHOUT_BODY = ("GET", "HEAD", "OPTIONS")
-_SINGLE_HEADERS = frozenset(
-    b"authorization content-encoding content-length content-type host idempotency-key last-event-id origin "
-    b"sec-fetch-site thinkaloud-workspace transfer-encoding x-api-key".split()
-)
-"""What the gateway goes by. If one came twice, two readers could take it for two different things."""
 
 
 class StreamHandler(Protocol):
-    """What sends a stream: `events.stream_events`."""
+    """Sends the response of a streaming route: `turn_stream.stream_events`."""
 
     def __call__(
         self,
@@ -94,21 +83,21 @@ class StreamHandler(Protocol):
         receive: Receive,
         send: Send,
     ) -> Awaitable[None]:
-        """Send all of it."""
+        """Send the whole response."""
 
 
 class NoBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a route without a body may be sent all the same: an empty object."""
+    """The only body that a route without a body accepts: an empty object."""
 
 
 class RequestContext(msgspec.Struct):
-    """What becomes known of a request on its way; the log tells it in one line."""
+    """What is known about a request so far. The request log line is written from it."""
 
     caller: Caller | None = None
     headers: dict[bytes, bytes] = {}
     grant: Grant = Grant()
     route: str = ""
-    """As the table has it, never as it was asked for."""
+    """The path template of the route table, never the path that the client sent."""
     streaming: bool = False
     status: int = 0
 
@@ -119,12 +108,12 @@ def create_app(
     routes: Sequence[ApiRoute] = ROUTES,
     stream: StreamHandler = stream_events,
 ) -> ASGIApp:
-    """The gateway as an ASGI application."""
+    """Create the ASGI application of a gateway."""
     return GatewayApp(gateway, config, routes, stream)
 
 
 class GatewayApp:
-    """Checks what every request has in common, finds its place, and answers for whatever happens there."""
+    """Runs the common checks, routes the request, and turns every exception into a response."""
 
     def __init__(
         self, gateway: "Gateway", config: ListenConfig, routes: Sequence[ApiRoute], stream: StreamHandler
@@ -138,19 +127,19 @@ class GatewayApp:
                 route, gateway, self._authenticator, stream
             )
         starlette_routes = [
-            Place(path, _PathEndpoints(path, endpoints)) for path, endpoints in endpoints_by_path.items()
+            StarletteRoute(path, _PathEndpoints(endpoints)) for path, endpoints in endpoints_by_path.items()
         ]
         self._router = Router(starlette_routes, redirect_slashes=False, default=_path_not_found)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
+        """Handle one request."""
         if scope["type"] != "http":
-            raise ValueError(f"only HTTP is served here, not {scope['type']}")
+            raise ValueError(f"The gateway serves HTTP only, not {scope['type']}.")
         started_s = time.perf_counter()
         context = scope[_CONTEXT_KEY] = RequestContext()
 
         def send_secured(message: Message) -> Awaitable[None]:
-            # A plain function: it costs a stream nothing to speak of, whatever it sends.
+            # Not a coroutine: a stream calls this for every chunk, and another coroutine would slow it down.
             if message["type"] == "http.response.start":
                 context.status = message["status"]
                 headers = message["headers"]
@@ -162,7 +151,7 @@ class GatewayApp:
             return send(message)
 
         try:
-            context.headers = _read_headers(scope, self._limits)
+            context.headers = read_headers(scope, self._limits)
             checked_headers = static_files.headers_to_check(scope["method"], scope["path"], context.headers)
             context.caller = self._authenticator.check_caller(
                 checked_headers, scope.get("client"), scope.get("server")
@@ -171,7 +160,7 @@ class GatewayApp:
         except ClientGone:
             context.status = context.status or CLIENT_CLOSED_REQUEST
             await _abort_connection(scope)
-        except Exception as error:  # noqa: BLE001 the last place where anything can be answered
+        except Exception as error:  # noqa: BLE001 the outermost handler: nothing else could send a response
             await _send_error(error, context, send_secured)
         finally:
             self._log_request(scope["method"], context, time.perf_counter() - started_s)
@@ -195,9 +184,9 @@ class GatewayApp:
 
 
 class _PathEndpoints:
-    """One path of the table: finds the method, and answers for those that are not there."""
+    """The endpoints of one path, by method. Handles HEAD, OPTIONS and methods that are not offered."""
 
-    def __init__(self, path: str, endpoints: Mapping[str, "_Endpoint"]) -> None:
+    def __init__(self, endpoints: Mapping[str, "_Endpoint"]) -> None:
         self._endpoints = dict(endpoints)
         if "GET" in endpoints:
             self._endpoints["HEAD"] = endpoints["GET"]
@@ -214,7 +203,7 @@ class _PathEndpoints:
 
 
 class _Endpoint:
-    """A route, ready to be called: what it takes is known before the first request."""
+    """A route with its decoders. They are built once, before the first request."""
 
     def __init__(
         self, route: ApiRoute, gateway: "Gateway", authenticator: Authenticator, stream: StreamHandler
@@ -240,7 +229,7 @@ class _Endpoint:
             self._route, context.caller, scope["path_params"]
         )
         raw_body = (
-            await _read_body(receive, context.headers, self._gateway.settings.limits) if media_type else b""
+            await read_body(receive, context.headers, self._gateway.settings.limits) if media_type else b""
         )
         query = self._query(scope["query_string"])
         body = self._body(media_type, raw_body)
@@ -265,8 +254,8 @@ class _Endpoint:
         await _build_response(result, self._route.status)(scope, receive, send)
 
     def _media_type(self, method: str, headers: Mapping[bytes, bytes]) -> str:
-        """The type of the body, which must be one that the route reads; empty where there is no body."""
-        has_no_body = headers.get(b"content-length", b"0") == b"0" and not _has_chunked_body(headers)
+        """Return the media type of the body, or an empty string without a body. Refuse types not accepted."""
+        has_no_body = headers.get(b"content-length", b"0") == b"0" and not has_chunked_body(headers)
         value, _, parameters = headers.get(b"content-type", b"").decode("latin-1").lower().partition(";")
         media_type, charset = value.strip(), parameters.replace(" ", "").replace('"', "")
         if method in _METHODS_WITHOUT_BODY or (has_no_body and media_type not in _SIMPLE_CONTENT_TYPES):
@@ -278,7 +267,8 @@ class _Endpoint:
         ):
             allowed_types = " or ".join(self._route.media_types)
             raise UnsupportedMediaType(
-                f"The body must be {allowed_types}, in UTF-8 and not compressed, and its Content-Type must say so."
+                f"Unsupported body type. Send {allowed_types} in UTF-8, uncompressed, with a matching "
+                "Content-Type header."
             )
         return media_type
 
@@ -295,19 +285,21 @@ class _Endpoint:
             )
         except ValueError as error:
             raise BadRequest(
-                "The query of the address cannot be read: it is not UTF-8, or too long."
+                f"The query string cannot be read: it is not UTF-8, or has more than {max_parameters} "
+                "parameters. Correct it, and send the request again."
             ) from error
         parameters = dict(pairs)
         if unknown := sorted(parameters.keys() - self._parameters):
             raise BadRequest(
-                f"{unknown[0][:40]!r} is not a parameter here. There is: {_join_names(self._parameters)}."
+                f"Unknown query parameter {unknown[0][:40]!r}. "
+                f"Known parameters: {_join_names(self._parameters)}."
             )
         if len(parameters) != len(pairs):
-            raise BadRequest("A parameter of the address came twice. Send each once.")
+            raise BadRequest("A query parameter was sent twice. Send each parameter once.")
         try:
             return msgspec.convert(parameters, self._route.query, strict=False)
         except msgspec.ValidationError as error:
-            raise BadRequest(f"The query of the address is not right: {error}.") from error
+            raise BadRequest(f"Invalid query parameter: {error}.") from error
 
     def _body(self, media_type: str, raw_body: bytes) -> msgspec.Struct | None:
         if self._takes_raw_body or (media_type and media_type != JSON):
@@ -317,66 +309,15 @@ class _Endpoint:
         try:
             return self._decode_body(raw_body)
         except msgspec.ValidationError as error:
-            raise Unprocessable(f"The body is not what is taken here: {error}.") from error
+            raise Unprocessable(f"Invalid body: {error}.") from error
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise BadRequest(f"The body is not JSON: {error}.") from error
+            raise BadRequest(f"The body is not valid JSON: {error}.") from error
         except RecursionError as error:
-            raise BadRequest("The body is nested too deeply to be read.") from error
+            raise BadRequest("The body is nested too deeply. Send a flatter one.") from error
 
     @staticmethod
     def _has_required_field(query: type[msgspec.Struct]) -> bool:
         return any(field.required for field in msgspec.structs.fields(query))
-
-
-def _read_headers(scope: Scope, limits: GatewayLimits) -> dict[bytes, bytes]:
-    """All of them by name, counted; of one that may come often, the last."""
-    size = len(scope.get("raw_path") or b"") + len(scope["query_string"])
-    headers: dict[bytes, bytes] = {}
-    repeated_name = b""
-    for name, value in scope["headers"]:
-        size += len(name) + len(value) + 4
-        if name in headers and name in _SINGLE_HEADERS:
-            repeated_name = name
-        headers[name] = value
-    if size > limits.header_bytes:
-        raise HeadersTooLarge(
-            f"The address and the headers are larger than {limits.header_bytes:,} bytes together. Send less."
-        )
-    if _ENCODED_SLASHES.search(scope.get("raw_path") or b""):
-        raise NotFound("There is no such path: slashes are written as slashes here.")
-    if repeated_name:
-        raise BadRequest(f"The header {repeated_name.decode()} came twice. Send it once.")
-    return headers
-
-
-def _has_chunked_body(headers: Mapping[bytes, bytes]) -> bool:
-    return b"transfer-encoding" in headers
-
-
-async def _read_body(receive: Receive, headers: Mapping[bytes, bytes], limits: GatewayLimits) -> bytes:
-    """All of it, counted as it comes: what is too large is refused where that is first known."""
-    declared_length = headers.get(b"content-length", b"0")
-    if not declared_length.isdigit():
-        raise BadRequest("Content-Length is not a number.")
-    too_large = PayloadTooLarge(f"The body is larger than {limits.body_bytes:,} bytes. Send less at a time.")
-    if len(declared_length) > len(str(limits.body_bytes)) or int(declared_length) > limits.body_bytes:
-        raise too_large
-    chunks: list[bytes] = []
-    size, more_body = 0, True
-    try:
-        async with asyncio.timeout(limits.body_s):
-            while more_body:
-                message = await receive()
-                if message["type"] == "http.disconnect":
-                    raise ClientGone
-                chunks.append(message.get("body", b""))
-                size += len(chunks[-1])
-                more_body = message.get("more_body", False)
-                if size > limits.body_bytes:
-                    raise too_large
-    except TimeoutError as error:
-        raise RequestTimeout(f"The body did not come within {limits.body_s:g} s. Send it again.") from error
-    return b"".join(chunks)
 
 
 def _build_response(result: msgspec.Struct | RouteResponse | None, status: int) -> Response:
@@ -392,7 +333,7 @@ def _build_response(result: msgspec.Struct | RouteResponse | None, status: int) 
 
 
 async def _send_error(error: Exception, context: RequestContext, send: Send) -> None:
-    """Answer with what an error stands for; where an answer has begun, the connection is all that can end."""
+    """Send the response for an error. Once a response has started, nothing is sent and the server closes."""
     response = error_response(error)
     if context.status:
         return
@@ -404,14 +345,15 @@ async def _send_error(error: Exception, context: RequestContext, send: Send) -> 
 
 
 async def _abort_connection(scope: Scope) -> None:
-    """End the connection, where the server can: closing it would wait for a reader who takes nothing."""
+    """Abort the connection, if the server can. A normal close would wait for a client that reads nothing."""
     if abort_extension := scope.get("extensions", {}).get(ABORT_EXTENSION):
         abort_extension["now"]()
-        await asyncio.sleep(0)  # now the server knows, and does not wonder about an answer without an end
+        # Let the server see the lost connection first; it would log an incomplete response otherwise.
+        await asyncio.sleep(0)
 
 
 async def _path_not_found(scope: Scope, receive: Receive, send: Send) -> None:
-    raise NotFound("There is no such path. GET /api/openapi.json lists those that there are.")
+    raise NotFound("No such path. GET /api/openapi.json lists all paths.")
 
 
 def _join_names(names: frozenset[str]) -> str:

@@ -1,8 +1,8 @@
-"""Who comes in: the names the gateway answers to, whose credentials these are, and what they may touch.
+"""Authentication and authorization: Host and Origin checks, tokens, and access to resources.
 
-One authenticator for every form of credentials, and one `authorize` that every route goes through: a
-handler cannot run without the `Granted` that only it makes. Nothing is remembered between requests, so a
-token that is revoked is worthless at once.
+One `Authenticator` reads every form of credentials, and every route goes through `authorize`: a handler
+cannot run without the `Grant` that only `authorize` creates. Nothing is cached between requests, so a
+revoked token stops working at once.
 """
 
 import hashlib
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from thinkaloud.server.gateway import Gateway
 
 RequestHeaders = Mapping[bytes, bytes]
-"""By lower-case name, each at most once."""
+"""Header values by lower-case name."""
 
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
 ALL_INTERFACES = ("0.0.0.0", "::")
 PROXY_HEADERS = (b"forwarded", b"via", b"x-forwarded-for", b"x-forwarded-host", b"x-real-ip")
-"""Who sends one of these stands between the gateway and somebody else."""
+"""Headers that a proxy adds. A request with one of them is not a direct request from this machine."""
 
 _TOKEN_PATTERN = re.compile(r"tka_[A-Za-z0-9_-]{43}")
 _PORT_SUFFIX = re.compile(r":\d+$")
@@ -38,37 +38,37 @@ _TRUSTED_FETCH_SITES = (b"same-origin", b"none")
 
 
 class ListenConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the gateway listens, the names it answers to, and whether everybody needs a token."""
+    """Where the gateway listens, which host names it accepts, and whether every caller needs a token."""
 
     bound_host: str = "127.0.0.1"
     port: int = 0
     allowed_hosts: tuple[str, ...] = ()
-    """More names, each with a port or without; whoever comes by one of them needs a token."""
+    """Additional host names, with or without a port. A caller that uses one of them needs a token."""
     token_required: bool = False
     start_token_hash: bytes = b""
-    """SHA-256 of the token that was printed at the start; it acts for the local user."""
+    """SHA-256 of the token that was printed at start-up. It authenticates the local user."""
 
 
 class Caller(msgspec.Struct, frozen=True):
-    """Somebody who came by one of our names, and from no other site's page."""
+    """The sender of a request that passed the Host and Origin checks."""
 
     headers: RequestHeaders
     local: bool
-    """Whether they came from this machine under this machine's own name, through nobody's hands."""
+    """Whether the request came directly from this machine, by a loopback name, through no proxy."""
 
 
 def new_start_token() -> str:
-    """A token of the same form as those that users have."""
+    """Create a token of the same form as users' tokens."""
     return f"tka_{secrets.token_urlsafe(32)}"
 
 
 def hash_token(secret: str) -> bytes:
-    """What is kept of a token."""
+    """Return the hash that is stored instead of a token."""
     return hashlib.sha256(secret.encode()).digest()
 
 
 def loopback_address(address: str) -> bool:
-    """Whether an IP address is this machine's own."""
+    """Return whether an IP address is a loopback address."""
     try:
         return ipaddress.ip_address(address.partition("%")[0]).is_loopback
     except ValueError:
@@ -76,7 +76,7 @@ def loopback_address(address: str) -> bool:
 
 
 class Authenticator:
-    """Looks at everybody who comes, before anything is read or done for them."""
+    """Checks the caller of each request before the body is read or a handler runs."""
 
     def __init__(self, gateway: "Gateway", config: ListenConfig) -> None:
         self._gateway = gateway
@@ -99,7 +99,10 @@ class Authenticator:
         peer: tuple[str, int] | None,
         server_address: tuple[str, int | None] | None,
     ) -> Caller:
-        """Refuse what does not come by one of our names, or comes from another site's page."""
+        """Refuse a request with a foreign Host, or from a page of another site.
+
+        The Host check stops DNS rebinding: a page whose own name resolves to this machine.
+        """
         host = self._check_host(headers, server_address)
         by_local_name = host in self._local_hosts
         self._check_origin(headers, host, by_local_name=by_local_name)
@@ -111,11 +114,11 @@ class Authenticator:
         return Caller(headers, by_local_name and direct)
 
     async def grant_access(self, route: ApiRoute, caller: Caller, path_params: Mapping[str, str]) -> Grant:
-        """Who it is and what they may touch: one look at the database, or none."""
+        """Authenticate and authorize the caller, with at most one database read."""
         secret = _read_secret(caller.headers)
         workspace = caller.headers.get(b"thinkaloud-workspace")
         if route.access is Access.PUBLIC and not secret:
-            return Grant()  # health is told also while the database is in trouble
+            return Grant()  # health routes must respond even when the database does not
         local_user = self._local_user or await self._load_local_user()
         trusted_user = local_user if caller.local and not self._config.token_required else None
 
@@ -128,7 +131,7 @@ class Authenticator:
         return decide(None)
 
     def _owner(self, conn: Connection | None, user: User | None, workspace: bytes | None) -> Owner | None:
-        """A user in the workspace that the header names, or in the first of theirs."""
+        """Return the user in the workspace that the header names, or in the user's first workspace."""
         if user is None:
             return None
         local_owner = self._gateway.local_owner
@@ -157,10 +160,10 @@ class Authenticator:
         ):
             return host
         if not host:
-            raise BadRequest("The request has no Host header. HTTP asks for one.")
+            raise BadRequest("The request has no Host header. HTTP/1.1 requires one.")
         raise MisdirectedRequest(
-            "The gateway does not answer to the name in the Host header, so that nobody can make a name of "
-            "theirs lead here. Use the address that was printed at the start, or start the gateway with "
+            "The name in the Host header is not allowed. The gateway accepts only its own names, which stops "
+            "DNS rebinding. Use the address that was printed at start-up, or start the gateway with "
             "--allow-host NAME."
         )
 
@@ -169,29 +172,29 @@ class Authenticator:
         origin = headers.get(b"origin")
         if origin is not None:
             origin_url = origin.decode("latin-1").lower()
-            # Behind one of the other names may be a proxy that encrypts; here nothing does.
+            # An allowed host may belong to a TLS proxy; a loopback name never does.
             if origin_url != f"http://{host}" and (by_local_name or origin_url != f"https://{host}"):
                 raise Forbidden(
-                    "The request comes from a page of another site, as its Origin says, and those may not "
-                    "use the gateway. Open the gateway's own address, or ask without a browser."
+                    "The Origin header names another site, and pages of other sites may not use the gateway. "
+                    "Open the gateway's own address, or send the request without a browser."
                 )
         if headers.get(b"sec-fetch-site", b"none") not in _TRUSTED_FETCH_SITES:
             raise Forbidden(
-                "The browser says that another site's page asks (Sec-Fetch-Site), and those may not use the "
+                "The Sec-Fetch-Site header names another site, and pages of other sites may not use the "
                 "gateway. Open the gateway's own address."
             )
 
 
 def authenticate(conn: Connection | None, config: ListenConfig, secret: str, local_user: User) -> User:
-    """Whose credentials these are. What is shown must be right, also where nothing need be shown."""
+    """Return the user of a token. An invalid token is refused even where no token is needed."""
     if hmac.compare_digest(hash_token(secret), config.start_token_hash):
         return local_user
     assert conn is not None
     user = users.token_user(conn, secret)
     if user is None:
         raise Unauthorised(
-            "This token is not valid: it was revoked, or never given out. "
-            "`thinkaloud tokens create` makes a new one."
+            "The token is not valid: it was revoked or never issued. "
+            "Create a new one with `thinkaloud tokens create`."
         )
     return user
 
@@ -203,13 +206,13 @@ def authorize(
     owner: Owner | None,
     path_params: Mapping[str, str],
 ) -> Grant:
-    """What a route may be run with; what is missing and what is somebody else's are the same 404."""
+    """Return the grant for a route. A missing resource and one of another user give the same 404."""
     if route.access is Access.PUBLIC:
         return Grant(user=user, owner=owner)
     if user is None or owner is None:
         raise Unauthorised(
-            "The gateway does not know who asks. Send a token as `Authorization: Bearer TOKEN`: the one "
-            "printed at its start, or one of `thinkaloud tokens create`."
+            "Authentication is required. Send a token as `Authorization: Bearer TOKEN`: the one printed at "
+            "start-up, or one created with `thinkaloud tokens create`."
         )
     grant = Grant(user=user, owner=owner)
     if route.resource is Resource.NONE:
@@ -233,26 +236,29 @@ def _with_resource(grant: Grant, **resource: object) -> Grant:
 
 
 def _read_secret(headers: RequestHeaders) -> str:
-    """The one secret of all forms of credentials."""
+    """Return the token from the Authorization or X-Api-Key header, or an empty string."""
     tokens = set()
     if (header := headers.get(b"authorization")) is not None:
         scheme, _, token = header.decode("latin-1").partition(" ")
         if scheme.lower() != "bearer":
-            raise Unauthorised("The Authorization header is not of the form `Bearer TOKEN`.")
+            raise Unauthorised("Invalid Authorization header. Send it as `Authorization: Bearer TOKEN`.")
         tokens.add(token.strip())
     if (header := headers.get(b"x-api-key")) is not None:
         tokens.add(header.decode("latin-1").strip())
     if len(tokens) > 1:
-        raise BadRequest("Authorization and X-Api-Key show different credentials. Send one of them.")
+        raise BadRequest("Authorization and X-Api-Key hold different tokens. Send one of them.")
     for token in tokens:
         if not _TOKEN_PATTERN.fullmatch(token):
-            raise Unauthorised("What was sent as a token is none of ours: those are tka_ and 43 characters.")
+            raise Unauthorised(
+                "The token is malformed: tokens are tka_ followed by 43 characters. "
+                "Create one with `thinkaloud tokens create`."
+            )
         return token
     return ""
 
 
 def _with_port(names: set[str], port: int) -> frozenset[str]:
-    """Each name alone and with the port, but for those that bring a port of their own."""
+    """Return each name with and without the port. A name that has a port of its own stays as it is."""
     lowered_names = {name.lower() for name in names}
     return frozenset(
         lowered_names | {f"{name}:{port}" for name in lowered_names if not _PORT_SUFFIX.search(name)}
@@ -260,6 +266,6 @@ def _with_port(names: set[str], port: int) -> frozenset[str]:
 
 
 def _host_spellings(server_address: tuple[str, int | None]) -> tuple[str, str]:
-    """How the address at which a connection came in is written; no other site's name can look like it."""
+    """Return the spellings of the address a connection was accepted on. No DNS name can be equal to one."""
     host = f"[{server_address[0]}]" if ":" in server_address[0] else server_address[0]
     return host, f"{host}:{server_address[1]}"

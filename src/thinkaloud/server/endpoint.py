@@ -1,7 +1,8 @@
-"""What a route is: a row from which the router, the authorisation and the OpenAPI document are made.
+"""The definition of a route. Router, authorization and the OpenAPI document are built from its fields.
 
-A handler gets a `Call` in which the caller is known, the resource that the path names is loaded and theirs,
-and query and body are typed values; it returns a value to encode. What it refuses it raises.
+A handler takes a `RouteRequest`: the caller is authenticated, the resource in the path is loaded and
+belongs to the caller, and query and body are typed values. It returns a value to encode, and raises what it
+refuses.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -17,16 +18,16 @@ if TYPE_CHECKING:
 
 
 class Access(StrEnum):
-    """Who may come in at all; what they find there is theirs alone."""
+    """Who may call a route."""
 
     PUBLIC = "public"
-    """Anybody who passes the checks of host and origin: health, and the document of the API."""
+    """Everyone who passes the Host and Origin checks: health, the OpenAPI document, the chat page."""
     USER = "user"
-    """Somebody whom the gateway knows."""
+    """An authenticated user."""
 
 
 class Resource(StrEnum):
-    """What a path names with an id; it is loaded before the handler runs, or the answer is 404."""
+    """The resource whose id is in the path. It is loaded before the handler runs; a missing one gives 404."""
 
     NONE = ""
     SESSION = "session"
@@ -34,23 +35,23 @@ class Resource(StrEnum):
     AGENT = "agent"
     """Readable by the whole workspace."""
     OWN_AGENT = "own_agent"
-    """To be changed by whoever made it, and nobody else."""
+    """An agent that the caller created. Only its creator may change it."""
 
 
 class ClientGone(Exception):
-    """Who asked is gone, or takes nothing: there is nobody to answer."""
+    """The client disconnected or stopped reading, so no response can be sent."""
 
 
 ABORT_EXTENSION = "thinkaloud.abort"
-"""The ASGI extension that ends a connection at once, whatever is still to be sent on it."""
+"""The ASGI extension that aborts a connection at once and discards unsent bytes."""
 
 
 class NoQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A route that takes no parameters; one that is given anyway is refused."""
+    """The query of a route without parameters. Any parameter is refused."""
 
 
 class Grant(msgspec.Struct, frozen=True, kw_only=True):
-    """What `authorize` found: on whose behalf, and what the path names."""
+    """The result of `authorize`: the user, the owner of new resources, and the resource in the path."""
 
     user: User | None = None
     owner: Owner | None = None
@@ -60,7 +61,7 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RouteRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """One call of a route; `query` and `body` have the types that its row names."""
+    """One request to a route. `query` and `body` have the types that the `ApiRoute` names."""
 
     gateway: "Gateway"
     grant: Grant
@@ -68,17 +69,17 @@ class RouteRequest(msgspec.Struct, frozen=True, kw_only=True):
     query: Any = None
     body: Any = None
     raw_body: bytes = b""
-    """The body as it came, for routes that read more than JSON."""
+    """The undecoded body, for routes that accept other types than JSON."""
 
     @property
     def owner(self) -> Owner:
-        """On whose behalf; only routes for users ask."""
+        """The user and workspace of the caller. Set on every route with `Access.USER`."""
         assert self.grant.owner is not None
         return self.grant.owner
 
 
 class RouteResponse(msgspec.Struct, frozen=True, kw_only=True):
-    """An answer that is more than a value: another status, another type, or headers of its own."""
+    """A response with its own status, media type or headers."""
 
     content: bytes | msgspec.Struct | None = None
     status: int = 200
@@ -90,21 +91,21 @@ Handler = Callable[[RouteRequest], Awaitable[msgspec.Struct | RouteResponse | No
 
 
 class ApiRoute(msgspec.Struct, frozen=True, kw_only=True):
-    """One row of the table."""
+    """One row of the route table."""
 
     method: str
     path: str
-    """As in OpenAPI: `/api/sessions/{session}`."""
+    """The path template, as in OpenAPI: `/api/sessions/{session}`."""
     handler: Handler | None
-    """None where the route streams: those are plain ASGI, found by their path."""
+    """None for a streaming route, which is plain ASGI."""
     summary: str
     access: Access = Access.USER
     resource: Resource = Resource.NONE
     query: type[msgspec.Struct] = NoQuery
     body: type[msgspec.Struct] | None = None
     media_types: tuple[str, ...] = ("application/json",)
-    """What the body may be; anything but JSON reaches the handler as `raw`."""
+    """Accepted types of the body. Any type but JSON reaches the handler as `raw_body`."""
     response_body: type[msgspec.Struct] | None = None
     status: int = 200
     error_statuses: tuple[int, ...] = ()
-    """Statuses this route may answer with beside those that every route has."""
+    """Error statuses of this route, in addition to those of every route."""

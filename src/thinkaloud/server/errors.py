@@ -1,20 +1,33 @@
-"""What the gateway answers when it does not do what was asked: a status, a code to branch on, and words.
+"""HTTP errors: each has a status, a code for programs, and a message for people.
 
-Handlers raise; one function here turns whatever was raised into the answer. The body is always
-`{"error": {"code": ..., "message": ...}}`. What is missing and what belongs to somebody else get the same
-answer, and an error of our own shows nothing of the inside: an id leads to the log.
+Handlers raise, and `error_response` turns the exception into `{"error": {"code": ..., "message": ...}}`.
+Clients branch on the codes, so they never change, even when a class is renamed. A missing resource and a
+resource of another user get the same 404. An internal error shows no details, only an id that is in the
+log.
 """
 
 import logging
-import re
 import secrets
 from typing import ClassVar
 
 import msgspec
 
 from thinkaloud.canon import ProviderFault, Refused
+from thinkaloud.canon.errors import (
+    BadCatalog,
+    BudgetTooSmall,
+    KeyMissing,
+    NotAResponse,
+    ThinkingNotOffered,
+    UnknownDialect,
+    UnknownLocale,
+    UnknownModel,
+    UnknownPreset,
+    UnknownProfile,
+)
+from thinkaloud.client.address import UnsafeAddress
 from thinkaloud.store.agents import NotAgentOwner
-from thinkaloud.store.database import NotSaved
+from thinkaloud.store.database import DatabaseInUse, NotSaved
 from thinkaloud.store.sessions import SessionGone, TurnRunning
 from thinkaloud.store.turns import IdempotencyConflict
 
@@ -22,9 +35,30 @@ logger = logging.getLogger(__name__)
 
 ResponseHeaders = tuple[tuple[str, str], ...]
 
+REFUSAL_CODES: dict[type[Refused], tuple[int, str]] = {
+    Refused: (422, "refused"),
+    BadCatalog: (422, "bad_catalog"),
+    BudgetTooSmall: (422, "budget_too_small"),
+    DatabaseInUse: (422, "in_use"),
+    IdempotencyConflict: (409, "idempotency_conflict"),
+    KeyMissing: (422, "key_missing"),
+    NotAResponse: (422, "not_a_response"),
+    NotAgentOwner: (404, "not_found"),
+    SessionGone: (404, "not_found"),
+    ThinkingNotOffered: (422, "thinking_not_offered"),
+    TurnRunning: (409, "turn_running"),
+    UnknownDialect: (422, "unknown_dialect"),
+    UnknownLocale: (422, "unknown_locale"),
+    UnknownModel: (422, "unknown_model"),
+    UnknownPreset: (422, "unknown_preset"),
+    UnknownProfile: (422, "unknown_profile"),
+    UnsafeAddress: (422, "unsafe_address"),
+}
+"""Status and code of each refusal that other packages raise. A subclass has those of its nearest parent."""
+
 
 class HttpRefusal(Refused):
-    """Refused with a status of its own; `headers` go out with it."""
+    """A refusal with its own status, code and response headers."""
 
     status: ClassVar[int]
     code: ClassVar[str]
@@ -35,13 +69,13 @@ class HttpRefusal(Refused):
 
 
 class BadRequest(HttpRefusal):
-    """It cannot be understood."""
+    """The request is malformed."""
 
     status, code = 400, "bad_request"
 
 
 class Unauthorised(HttpRefusal):
-    """Nobody the gateway knows."""
+    """The request has no valid credentials."""
 
     status, code = 401, "unauthorised"
 
@@ -50,35 +84,37 @@ class Unauthorised(HttpRefusal):
 
 
 class Forbidden(HttpRefusal):
-    """It comes from a page of another site."""
+    """The request comes from a page of another site."""
 
     status, code = 403, "forbidden"
 
 
 class NotFound(HttpRefusal):
-    """Missing or somebody else's; nobody can tell which."""
+    """The resource does not exist, or belongs to another user. The response does not say which."""
 
     status, code = 404, "not_found"
 
     def __init__(
-        self, message: str = "There is nothing here for you: it never was, is gone, or is not yours."
+        self,
+        message: str = "Not found: it does not exist, was deleted, or belongs to another user. Check the id.",
     ) -> None:
         super().__init__(message)
 
 
 class MethodNotAllowed(HttpRefusal):
-    """The path is right and the method is not."""
+    """The path exists, but not with this method."""
 
     status, code = 405, "method_not_allowed"
 
     def __init__(self, method: str, allowed: str) -> None:
         super().__init__(
-            f"{method[:20]} is not offered here. Use one of: {allowed}.", headers=(("Allow", allowed),)
+            f"{method[:20]} is not allowed for this path. Use one of: {allowed}.",
+            headers=(("Allow", allowed),),
         )
 
 
 class RequestTimeout(HttpRefusal):
-    """A body that does not come to its end."""
+    """The headers or the body did not arrive in time."""
 
     status, code = 408, "too_slow"
 
@@ -87,49 +123,49 @@ class RequestTimeout(HttpRefusal):
 
 
 class Conflict(HttpRefusal):
-    """It cannot be done while things stand as they do."""
+    """The request conflicts with the present state of the resource."""
 
     status, code = 409, "conflict"
 
 
 class PayloadTooLarge(HttpRefusal):
-    """A body beyond the limit."""
+    """The body is larger than the limit."""
 
     status, code = 413, "too_large"
 
 
 class UnsupportedMediaType(HttpRefusal):
-    """A body of a kind that the route does not read."""
+    """The route does not accept bodies of this type."""
 
     status, code = 415, "unsupported_media_type"
 
 
 class MisdirectedRequest(HttpRefusal):
-    """Asked for under a name that is not ours."""
+    """The Host header names a host that the gateway does not serve."""
 
     status, code = 421, "misdirected"
 
 
 class Unprocessable(HttpRefusal):
-    """Understood, and not possible."""
+    """The request is well-formed and cannot be carried out."""
 
     status, code = 422, "unprocessable"
 
 
 class TooManyRequests(HttpRefusal):
-    """More at once than one may have."""
+    """The caller has reached a limit on simultaneous use."""
 
     status, code = 429, "too_many"
 
 
 class HeadersTooLarge(HttpRefusal):
-    """Headers beyond the limit."""
+    """The headers are larger than the limit."""
 
     status, code = 431, "headers_too_large"
 
 
 class ServiceUnavailable(HttpRefusal):
-    """Not now: starting, stopping, or nothing can be saved."""
+    """The gateway is starting, stopping, or cannot save anything."""
 
     status, code = 503, "unavailable"
 
@@ -138,22 +174,22 @@ class ServiceUnavailable(HttpRefusal):
 
 
 class ErrorDetail(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What went wrong: one word to branch on, and what, why and what to do for people."""
+    """A code for programs, and a message that says what happened, why, and what to do."""
 
     code: str
     message: str
     id: str = ""
-    """Of an error of our own, to be found in the log."""
+    """The id of an internal error in the log."""
 
 
 class ErrorBody(msgspec.Struct, frozen=True):
-    """The body of every answer that is not what was asked for."""
+    """The body of every error response."""
 
     error: ErrorDetail
 
 
 class HttpErrorResponse(msgspec.Struct, frozen=True):
-    """A refusal, ready to be sent."""
+    """A complete error response."""
 
     status: int
     detail: ErrorDetail
@@ -161,7 +197,7 @@ class HttpErrorResponse(msgspec.Struct, frozen=True):
 
     @property
     def body(self) -> bytes:
-        """As JSON."""
+        """The body as JSON."""
         return _encode_json(ErrorBody(self.detail))
 
 
@@ -169,18 +205,21 @@ _encode_json = msgspec.json.Encoder().encode
 
 
 def error_response(error: Exception) -> HttpErrorResponse:
-    """The answer that an exception stands for; one that nobody meant is logged here, once."""
+    """Return the response for an exception. An unexpected exception is logged here, and only here."""
     match error:
         case HttpRefusal():
             return HttpErrorResponse(error.status, ErrorDetail(error.code, str(error)), error.headers)
         case NotSaved():
-            detail = ErrorDetail("not_saved", f"{error} Nothing was changed; try again once it can be saved.")
+            detail = ErrorDetail(
+                "not_saved", f"{error} Nothing was changed. Try again when the disk is writable."
+            )
             return HttpErrorResponse(503, detail, (("Retry-After", "1"),))
         case SessionGone() | NotAgentOwner():
+            # The generic message: the one of the exception would confirm that the resource exists.
             return error_response(NotFound())
         case Refused():
-            status = 409 if isinstance(error, TurnRunning | IdempotencyConflict) else 422
-            return HttpErrorResponse(status, ErrorDetail(_snake_case(type(error).__name__), str(error)))
+            status, code = next(REFUSAL_CODES[cls] for cls in type(error).__mro__ if cls in REFUSAL_CODES)
+            return HttpErrorResponse(status, ErrorDetail(code, str(error)))
         case ProviderFault():
             return HttpErrorResponse(502, ErrorDetail(error.code, str(error)))
     return _unexpected_error(error)
@@ -190,11 +229,7 @@ def _unexpected_error(error: Exception) -> HttpErrorResponse:
     error_id = secrets.token_hex(6)
     logger.error("unexpected error %s", error_id, exc_info=error, extra={"error_id": error_id})
     message = (
-        f"The gateway made a mistake, and what you asked for may not have been done. "
-        f"Its log says more at {error_id}."
+        f"Internal error of the gateway; the request may not have been carried out. "
+        f"Look for {error_id} in the gateway's log."
     )
     return HttpErrorResponse(500, ErrorDetail("internal", message, error_id))
-
-
-def _snake_case(name: str) -> str:
-    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()

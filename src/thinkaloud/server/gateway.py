@@ -1,7 +1,8 @@
-"""The gateway as one value: database, log, live turns, readers, catalog, client; opened and closed in order.
+"""The gateway object: database, log, running turns, readers, catalog and client, opened and closed in order.
 
-Before it is ready every turn that an earlier process left behind has an end. When it stops, live turns get
-some time to end by themselves; then they are ended, and readers are sent home to come back.
+Before the gateway is ready, every turn that an earlier process left unfinished is ended. On stop, running
+turns get a grace period, then they are ended, and readers are disconnected so that they reconnect to the
+next process.
 """
 
 import asyncio
@@ -37,27 +38,27 @@ DAY_S = 24 * 60 * 60
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """What whoever runs a gateway may choose."""
+    """The settings of a gateway."""
 
     limits: GatewayLimits = GatewayLimits()
-    pace: LogConfig = LogConfig()
+    log_config: LogConfig = LogConfig()
     model: str = ""
-    """Who answers where neither turn, agent nor session names a model."""
+    """The default model, used when neither turn, agent nor session names one."""
     heartbeat_s: float = 15.0
-    """So often a silent stream says that it lives: proxies close what is silent for 30 s and more."""
+    """Interval between heartbeats of a silent stream. Proxies close connections that are silent for 30 s."""
     send_timeout_s: float = 20.0
-    """So long a reader may take nothing before its connection is given up."""
+    """A reader that accepts no bytes for this long is disconnected."""
     grace_s: float = 10.0
-    """So long live turns may go on after the gateway was told to stop."""
+    """How long running turns may continue after the gateway was asked to stop."""
     forget_timing_after_days: int | None = None
-    """When the pace of old turns is forgotten, which makes their logs smaller; never, unless set."""
+    """Age at which the timing of a turn is dropped to make its log smaller. None keeps it forever."""
 
 
 SETTINGS = Settings()
 
 
 class Gateway:
-    """Everything that routes work with; used as a context."""
+    """Everything that route handlers use. It is an async context manager."""
 
     def __init__(
         self,
@@ -76,23 +77,23 @@ class Gateway:
         self.client = client or Client()
         self.toolbox = toolbox or Toolbox(builtin_tools())
         self.gateway_agents = gateway_agents or builtin_agents()
-        """Agents of whoever runs the gateway, for everybody, by their names."""
-        self.log = EventLog(database, settings.pace, on_commit=self.metrics.committed)
+        """The agents that the operator configured, by name. All users may use them."""
+        self.log = EventLog(database, settings.log_config, on_commit=self.metrics.committed)
         self.turns = TurnRegistry(self)
         self.reader_slots = ReaderSlots(settings.limits.readers_per_turn, self.metrics)
         self.ready = False
         self.stopping = False
         self.local_owner = Owner(0, 0)
-        """The user of this machine; known once the gateway is open."""
+        """The local user and workspace. Set when the gateway is opened."""
         self._exit_stack = AsyncExitStack()
         self.metrics.add_gauge(
             "thinkaloud_unsaved_bytes",
-            "Bytes in memory because the disk took nothing.",
+            "Bytes held in memory because the disk accepts no writes.",
             lambda: self.log.unsaved_bytes,
         )
 
     def now_ms(self) -> int:
-        """The time of day."""
+        """Return the wall clock time."""
         return time.time_ns() // 1_000_000
 
     async def __aenter__(self) -> Self:
@@ -101,7 +102,7 @@ class Gateway:
             self.local_owner = await self.database.write(lambda conn: users.ensure_local(conn, now_ms))
             recovery = await recover(self.database, now_ms=now_ms, waits=waits_for_approval)
             if recovery.ended:
-                logger.warning("%d turns were left behind and are interrupted now", len(recovery.ended))
+                logger.warning("%d unfinished turns were marked interrupted", len(recovery.ended))
             await self._update_search_index()
             if not self.client.opened:
                 await stack.enter_async_context(self.client)
@@ -127,7 +128,7 @@ class Gateway:
             await self._exit_stack.aclose()
 
     async def stop(self) -> None:
-        """Begin no more turns, let the live ones end, close every stream; a second call does no harm."""
+        """Refuse new turns, let running ones end, and close all streams. May be called twice."""
         self.ready, self.stopping = False, True
         await self.turns.stop(self.settings.grace_s)
         await self.reader_slots.close()
@@ -137,9 +138,9 @@ class Gateway:
         stack.push_async_callback(_cancel_task, asyncio.create_task(coroutine))
 
     async def _update_search_index(self) -> None:
-        """Search knows everything that is kept: whatever an older version indexed otherwise is done again."""
+        """Rebuild the search index if another version of Thinkaloud wrote it."""
         if not await self.database.read(search.index_current):
-            logger.warning("the search index is of another version and is made anew")
+            logger.warning("the search index has another version and is being rebuilt")
             await self.database.write(search.rebuild_index)
 
     async def _forget_timing_daily(self, days: int) -> None:
@@ -151,9 +152,9 @@ class Gateway:
                     partial(finish.drop_timing, before_ms=before_ms)
                 ):
                     count += batch_count
-                logger.info("the pace of %d turns was forgotten", count)
+                logger.info("dropped the timing of %d turns", count)
             except NotSaved as error:
-                logger.warning("the pace of old turns could not be forgotten: %s", error)
+                logger.warning("the timing of old turns could not be dropped: %s", error)
             await asyncio.sleep(DAY_S)
 
 

@@ -1,7 +1,8 @@
-"""uvicorn's HTTP with bounds: by itself it takes headers and trailers of any length, for any time.
+"""uvicorn's HTTP protocol with limits. By itself it accepts headers and trailers of any length and time.
 
-What is counted is bytes that nothing comes of: no end of headers, no piece of a body, no end of a message.
-What is refused here never becomes a request, so the answer is written as bytes.
+Only bytes without progress are counted: bytes that complete no headers, no body chunk and no message. A
+request that is refused here never reaches the application, so its response is written to the transport as
+bytes.
 """
 
 import asyncio
@@ -22,7 +23,7 @@ from thinkaloud.server.limits import GatewayLimits
 
 
 class LimitedHttpProtocol(HttpToolsProtocol):
-    """One connection."""
+    """One client connection with limits on header size and time."""
 
     limits = GatewayLimits()
     _bytes_without_progress = 0
@@ -32,21 +33,21 @@ class LimitedHttpProtocol(HttpToolsProtocol):
 
     @classmethod
     def with_limits(cls, limits: GatewayLimits) -> type["LimitedHttpProtocol"]:
-        """Connections that are held to these limits."""
+        """Return a subclass with these limits. uvicorn takes a class and creates the instances itself."""
         return type(cls.__name__, (cls,), {"limits": limits})
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Somebody is there, and has so long to say what they want."""
+        """Start the timeout for the first headers."""
         super().connection_made(transport)
         self._start_timeout()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Nobody is there any more."""
+        """Cancel the timeout."""
         self._cancel_timeout()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Take what came, unless too much came to nothing."""
+        """Parse the data. Refuse the connection after too many bytes without progress."""
         self._progressed = False
         super().data_received(data)
         self._bytes_without_progress = 0 if self._progressed else self._bytes_without_progress + len(data)
@@ -57,27 +58,29 @@ class LimitedHttpProtocol(HttpToolsProtocol):
             self._start_timeout()
 
     def on_message_begin(self) -> None:
-        """A request begins."""
+        """Note that a request has started and its headers follow."""
         self._in_headers = True
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
-        """All headers are there."""
+        """Stop the header timeout and check that URL and Host header agree."""
         self._in_headers, self._progressed = False, True
         self._cancel_timeout()
         if not self._host_matches():
-            self._refuse(BadRequest("The address names another host than the Host header. Send one of them."))
+            self._refuse(
+                BadRequest("The URL and the Host header name different hosts. Send the same in both.")
+            )
             return
         super().on_headers_complete()
         self.scope["extensions"] = {ABORT_EXTENSION: {"now": self.transport.abort}}
 
     def on_body(self, body: bytes) -> None:
-        """A piece of a body is there."""
+        """Note progress: a chunk of a body arrived."""
         self._progressed = True
         super().on_body(body)
 
     def on_message_complete(self) -> None:
-        """All of the request is there."""
+        """Note progress: the request is complete."""
         self._progressed = True
         self._cancel_timeout()
         super().on_message_complete()
@@ -90,11 +93,11 @@ class LimitedHttpProtocol(HttpToolsProtocol):
             self._timeout = self.loop.call_later(self.limits.head_s, self.transport.close)
 
     def send_400_response(self, msg: str) -> None:
-        """What came is not HTTP; uvicorn's own words for it are not in the form that ours have."""
-        self._refuse(BadRequest("What came is not a request of HTTP/1.1, so it was not read any further."))
+        """Refuse data that is not HTTP. Overridden because uvicorn's own response is not JSON."""
+        self._refuse(BadRequest("The data is not a valid HTTP/1.1 request. Send one."))
 
     def _host_matches(self) -> bool:
-        """Whether the address, where it is written in full, says the same as the header."""
+        """Return whether a URL in absolute form names the same host as the Host header."""
         if self.url.startswith((b"/", b"*")):
             return True
         scheme, _, target = self.url.lower().partition(b"://")
@@ -103,7 +106,7 @@ class LimitedHttpProtocol(HttpToolsProtocol):
 
     def _start_timeout(self) -> None:
         seconds = self.limits.head_s
-        refusal = RequestTimeout(f"The headers did not come within {seconds:g} s. Send the request again.")
+        refusal = RequestTimeout(f"The headers did not arrive within {seconds:g} s. Send the request again.")
         self._timeout = self.loop.call_later(seconds, self._refuse, refusal)
 
     def _cancel_timeout(self) -> None:
@@ -112,7 +115,7 @@ class LimitedHttpProtocol(HttpToolsProtocol):
             self._timeout = None
 
     def _refuse(self, refusal: HttpRefusal) -> None:
-        """Answer and close; where another answer is on its way, just close."""
+        """Send the error and close. If another response has started, only close."""
         if self.transport.is_closing():
             return
         cycle = getattr(self, "cycle", None)  # there is none before the first request

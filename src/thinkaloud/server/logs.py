@@ -1,8 +1,7 @@
-"""What the gateway says of itself on stderr: one line each, as JSON for machines or as text for people.
+"""Log formatters: one line per record on stderr, as JSON or as text.
 
-Only named fields go out: method, route, status, time, user, id of an error. Headers, bodies, queries, prompts
-and thoughts are never given to a log; should a secret get into a message or a traceback all the same, it is
-blackened on its way out.
+Only the fields in `FIELDS` are written. Headers, bodies, queries, prompts and reasoning are never logged.
+As a second defence, anything that looks like a secret in a message or a traceback is masked.
 """
 
 import logging
@@ -16,7 +15,7 @@ import msgspec
 
 MASK = "***"
 FIELDS = ("method", "route", "status", "ms", "user", "error_id")
-"""What a record may carry beside its message; whatever else it carries stays inside."""
+"""The extra fields of a log record that are written. All others are dropped."""
 
 _SECRETS = re.compile(
     r"""
@@ -31,33 +30,33 @@ _SECRETS = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _CONTROLS = {code: f"\\x{code:02x}" for code in (*range(9), *range(11, 32), *range(127, 160))}
-"""Everything that moves a cursor or rings a bell, but for tabs and line ends."""
+"""Escapes for control characters, which could rewrite a terminal. Tabs and line ends stay."""
 _C1_CONTROLS = {code: f"\\u{code:04x}" for code in range(127, 160)}
-"""Those that JSON would let through."""
+"""Escapes for the control characters that JSON encoding leaves as they are."""
 
 
 class LogFormat(StrEnum):
-    """How lines look."""
+    """The format of log lines."""
 
     TEXT = "text"
     JSON = "json"
 
 
 def set_up(log_format: LogFormat | None = None, stream: TextIO | None = None) -> None:
-    """Send all logs and warnings to stderr: as text on a terminal, else as JSON."""
+    """Send all logs and warnings to stderr. The default format is text on a terminal and JSON elsewhere."""
     output = stream or sys.stderr
     handler = logging.StreamHandler(output)
     chosen_format = log_format or (LogFormat.TEXT if output.isatty() else LogFormat.JSON)
     handler.setFormatter(_TextFormatter() if chosen_format is LogFormat.TEXT else _JsonFormatter())
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
     logging.getLogger("thinkaloud").setLevel(logging.INFO)
-    # What a client did wrong is in the line of its request; uvicorn would say it again.
+    # Client errors are in the request line already; uvicorn would log them a second time.
     logging.getLogger("uvicorn").setLevel(logging.ERROR)
     logging.captureWarnings(True)
 
 
 def redact(text: str) -> str:
-    """The text without anything that looks like a token of ours, a key, or the value of such a header."""
+    """Return the text with gateway tokens, API keys and values of credential headers masked."""
     return _SECRETS.sub(_mask_match, text)
 
 
@@ -67,13 +66,13 @@ def _mask_match(match: re.Match[str]) -> str:
 
 class _RedactingFormatter(logging.Formatter):
     def redacted_parts(self, record: logging.LogRecord) -> tuple[str, str]:
-        """The message and the traceback, if there is one."""
+        """Return the message and the traceback, both masked. Without an exception the traceback is empty."""
         trace = self.formatException(record.exc_info) if record.exc_info else ""
         return redact(record.getMessage()), redact(trace)
 
 
 class _TextFormatter(_RedactingFormatter):
-    """`12:00:01 info  GET /api/sessions 200 3.1 ms`; a traceback follows on lines of its own."""
+    """Formats a record as `12:00:01 info  GET /api/sessions 200 3.1 ms`, followed by the traceback."""
 
     def format(self, record: logging.LogRecord) -> str:
         message, trace = self.redacted_parts(record)
@@ -85,7 +84,7 @@ class _TextFormatter(_RedactingFormatter):
 
 
 class _JsonFormatter(_RedactingFormatter):
-    """One object per line."""
+    """Formats a record as one JSON object per line."""
 
     def format(self, record: logging.LogRecord) -> str:
         message, trace = self.redacted_parts(record)

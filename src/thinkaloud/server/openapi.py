@@ -1,7 +1,7 @@
-"""The OpenAPI document of the gateway, made from the table of routes and the structs that it names.
+"""Builds the OpenAPI document of the gateway from the route table and its structs.
 
-The same table always gives the same bytes. What a row does not say, because only this document needs it, is
-said here: headers of single routes, and what answers are other than JSON.
+The same table always gives the same bytes. Facts that only this document needs are here and not in the table:
+headers of single routes, and responses that are not JSON.
 """
 
 import re
@@ -19,57 +19,57 @@ from thinkaloud.server.errors import ErrorBody
 JSON = "application/json"
 EVENT_STREAM = "text/event-stream"
 ID_PREFIXES = {"session": "ses", "turn": "trn", "agent": "agt"}
-"""What the ids in a path begin with."""
+"""The prefix of each id in a path."""
 RESPONSE_TYPES = {
     "/metrics": ("text/plain",),
     "/api/openapi.json": (JSON,),
     "/api/sessions/{session}/export": ("text/plain", "text/markdown", JSON),
 }
-"""Answers that are not JSON, or not only."""
+"""Media types of responses that are not described by a struct."""
 ROUTE_HEADERS = {
     "POST /api/sessions/{session}/turns": (
         "Idempotency-Key",
         "^[!-~]{1,255}$",
-        "The same key with the same body starts nothing twice, and gives the turn that it started before.",
+        "A repeated request with the same key and body returns the turn that the first one started.",
     ),
     "GET /api/turns/{turn}/events": (
         "Last-Event-ID",
         "^[0-9]{0,15}$",
-        "The last id that was seen; what follows it is sent. `after` says the same in the address.",
+        "The last id that was received; the stream resumes after it. Same as the query parameter `after`.",
     ),
 }
-"""Headers that single routes go by: name, pattern, and what it is for."""
+"""Request headers of single routes: name, pattern and description."""
 OK_WHEN_REPEATED = ("POST /api/sessions/{session}/turns", "POST /api/turns/{turn}/cancel")
-"""What answers 200 where there was nothing left to do."""
+"""Routes that respond with 200 instead of 202 if there was nothing left to do."""
 READINESS = "GET /readyz"
-"""What says 503 in the words it also says 200 in."""
+"""The route whose 503 response has the same body as its 200 response."""
 WORKSPACE_HEADER = (
     "Thinkaloud-Workspace",
     "^wsp_[A-Za-z0-9_-]{22}$",
-    "The id of a workspace one is in; without it, the first.",
+    "The id of one of the user's workspaces. The default is the user's first workspace.",
 )
 DESCRIPTION = (
-    "Sessions and turns kept exactly, and streams that anyone can join and resume. On the machine itself no "
-    "token is needed, unless the gateway was started with `--auth token`."
+    "Sessions, turns, and event streams that can be joined and resumed. Requests from the same machine need "
+    "no token, unless the gateway was started with `--auth token`."
 )
 
 _SCHEMA_REF = "#/components/schemas/{name}"
 _STATUS_DESCRIPTIONS = {
-    400: "It cannot be understood.",
-    401: "The gateway does not know who asks.",
-    403: "It comes from a page of another site.",
-    404: "There is nothing here for you: it never was, is gone, or is not yours.",
-    408: "The body did not come to its end.",
-    409: "It cannot be done while things stand as they do.",
+    400: "The request is malformed.",
+    401: "The request has no valid credentials.",
+    403: "The request comes from a page of another site.",
+    404: "The resource does not exist, was deleted, or belongs to another user.",
+    408: "The body did not arrive in time.",
+    409: "The request conflicts with the present state of the resource.",
     413: "The body is larger than the limit.",
-    415: "The body is of a kind that is not read here.",
-    421: "The gateway does not answer to the name in the Host header.",
-    422: "Understood, and not possible.",
-    429: "More at once than one may have.",
+    415: "The route does not accept bodies of this type.",
+    421: "The Host header names a host that the gateway does not serve.",
+    422: "The request is well-formed and cannot be carried out.",
+    429: "The caller has reached a limit on simultaneous use.",
     431: "The headers are larger than the limit.",
-    500: "A mistake of the gateway.",
+    500: "Internal error of the gateway.",
     502: "The provider failed.",
-    503: "Not now: starting, stopping, or nothing can be saved.",
+    503: "The gateway is starting, stopping, or cannot save anything.",
 }
 _COMMON_STATUSES = (400, 403, 421, 431, 500)
 _USER_STATUSES = (401, 404, 503)
@@ -80,12 +80,12 @@ JsonObject = dict[str, Any]
 
 @cache
 def document(routes: tuple[ApiRoute, ...]) -> bytes:
-    """The document as JSON, with sorted names."""
+    """Return the document as JSON with sorted keys."""
     return msgspec.json.format(msgspec.json.encode(build_document(routes), order="sorted"), indent=1)
 
 
 def build_document(routes: Sequence[ApiRoute]) -> JsonObject:
-    """The document as a value."""
+    """Return the document as a dictionary."""
     types: list[type[msgspec.Struct]] = [ErrorBody]
     for route in routes:
         types += [
@@ -99,7 +99,7 @@ def build_document(routes: Sequence[ApiRoute]) -> JsonObject:
     for route in routes:
         paths.setdefault(route.path, {})[route.method.lower()] = operations.operation(route)
     for query in {route.query for route in routes}:
-        del schemas[_schema_name(operations.references[query])]  # told as parameters, one by one
+        del schemas[_schema_name(operations.references[query])]  # listed as parameters of the operation
     return {
         "openapi": "3.1.0",
         "info": {"title": "Thinkaloud", "version": thinkaloud.__version__, "description": DESCRIPTION},
@@ -115,7 +115,7 @@ def build_document(routes: Sequence[ApiRoute]) -> JsonObject:
 
 
 class _OperationWriter:
-    """Writes what one row of the table comes to."""
+    """Builds the OpenAPI operation of one route."""
 
     def __init__(self, references: Mapping[type, JsonObject], schemas: Mapping[str, JsonObject]) -> None:
         self.references = references
@@ -216,7 +216,7 @@ def _header_parameters(route: ApiRoute) -> list[JsonObject]:
 
 
 def _untyped_content(media_types: Sequence[str]) -> JsonObject:
-    """Content that no struct describes."""
+    """Return content without a struct schema."""
     return {
         media_type: {"schema": {} if media_type == JSON else {"type": "string"}} for media_type in media_types
     }

@@ -1,12 +1,8 @@
-"""From an agent as it is kept to one that can run: its tools found, its assistants with it.
+"""Turns a request for a turn into a model request: loads the conversation, the agent and its tools.
 
-A kept agent names the tools that the gateway runs; which there are is for whoever runs the gateway to say.
-Agents come from the store, by their ids, and from the gateway's own file, by their names.
-
-From a request for a turn to a request for a model: who answers, on what terms, after what conversation.
-
-What cannot be asked is refused here, before anything is kept. Settings of the turn come first, then those of
-its agent, of its session, of its owner's preferences.
+Agents come from the store, by id, or from the operator's `agents.toml`, by name. The operator decides which
+tools the gateway runs. Settings are looked up in this order: turn, agent, session, preferences of the user.
+A request that cannot be sent is refused here, before anything is saved.
 """
 
 import asyncio
@@ -19,10 +15,10 @@ from sqlalchemy import Connection
 from thinkaloud.agents.builtin_tools import search_sessions
 from thinkaloud.agents.config import SEARCH_SESSIONS, AgentConfig, agent_from_config
 from thinkaloud.agents.prepare import prepare_reply
-from thinkaloud.agents.spec import Agent, RunLimits, assemble, bare_model
+from thinkaloud.agents.spec import Agent, agent_from_spec, assemble, bare_model
 from thinkaloud.agents.tools import Tool
 from thinkaloud.canon import Refused
-from thinkaloud.canon.requests import Image, ThinkingLevel, ToolMessage, UserMessage
+from thinkaloud.canon.requests import Image, ToolMessage, UserMessage
 from thinkaloud.catalog import Catalog
 from thinkaloud.client.prepare import PreparedRequest
 from thinkaloud.context import REASONS, AnsweredTurn, ContextMode, SendStatus, Step, steps_of
@@ -49,13 +45,13 @@ if TYPE_CHECKING:
 
 MAX_HITS = 10
 _SEARCHED_KINDS = frozenset({SearchKind.PROMPT, SearchKind.ANSWER})
-"""A tool finds what was asked and answered. What was thought stays with whoever looks for it."""
+"""The search tool sees prompts and answers only: a model must not read the thinking of earlier turns."""
 
 
 async def assemble_agent(
     gateway: "Gateway", owner: Owner, root_name: str, stored_specs: Mapping[str, AgentSpec]
 ) -> Agent:
-    """The agent that is wanted, ready to run; `kept` holds those of the store that it may need."""
+    """Return an agent with its tools and assistants. `stored_specs` holds the stored agents it may need."""
     parts: dict[str, tuple[Agent, tuple[str, ...]]] = {}
     pending = [root_name]
     while pending:
@@ -72,48 +68,29 @@ async def assemble_agent(
 def _agent_without_tools(
     name: str, spec: AgentSpec | None, row: AgentConfig | None
 ) -> tuple[Agent, tuple[str, ...], tuple[str, ...]]:
-    """An agent without tools and assistants, and the names of both."""
+    """Return an agent without tools and assistants, the names of its tools, and those of its assistants."""
     if spec is not None:
-        return _agent_from_spec(name, spec), spec.uses, spec.assistants
+        return agent_from_spec(name, spec), spec.uses, spec.assistants
     if row is not None:
         return agent_from_config(name, row), row.tools, row.assistants
-    raise Refused(f"There is no agent {name!r} in this workspace. Name another one, or none.")
-
-
-def _agent_from_spec(agent_id: str, spec: AgentSpec) -> Agent:
-    return Agent(
-        name=spec.name,
-        id=agent_id,
-        description=spec.description,
-        model=spec.model,
-        system=spec.system,
-        thinking=thinking_setting(spec),
-        context_mode=spec.context_mode,
-        client_tools=spec.tools,
-        limits=_agent_limits(spec),
-        summary_model=spec.summary_model,
+    raise Refused(
+        f"No agent {name!r} in this workspace. GET /api/agents lists the available agents; leave `agent` out "
+        "to ask a model directly."
     )
 
 
-def thinking_setting(spec: AgentSpec) -> str | int | None:
-    """How hard an agent is to think, as `prepare` takes it."""
-    if not spec.thinking:
-        return ThinkingLevel.OFF
-    return spec.budget_tokens or spec.level or ThinkingLevel.MEDIUM
-
-
 def available_tools(gateway: "Gateway") -> tuple[str, ...]:
-    """The names that an agent of this gateway may use."""
+    """Return the names of all tools that the gateway runs."""
     return (*gateway.toolbox.names, SEARCH_SESSIONS)
 
 
 def refuse_unknown_tools(gateway: "Gateway", names: Iterable[str]) -> None:
-    """Refuse names of tools that this gateway does not have."""
+    """Refuse a tool name that the gateway does not have."""
     available = available_tools(gateway)
     if unknown := [name for name in names if name.partition("/")[0] not in available]:
         raise Refused(
-            f"This gateway has no tool {unknown[0]!r}. It has {', '.join(available)}. Whoever runs it adds tools "
-            "in agents.toml."
+            f"This gateway has no tool {unknown[0]!r}. Available tools: {', '.join(available)}. "
+            "The operator adds tools in agents.toml."
         )
 
 
@@ -130,19 +107,9 @@ def _search_tool(gateway: "Gateway", owner: Owner) -> Tool:
             lambda conn: search.find(conn, owner, words, kinds=_SEARCHED_KINDS, limit=MAX_HITS)
         )
         hits = (f"{hit.session_title or hit.session} ({hit.kind}): {hit.snippet}" for hit in page.items)
-        return "\n".join(hits) or "Nothing was found."
+        return "\n".join(hits) or "No matches. Try fewer or other words."
 
     return search_sessions(search_text)
-
-
-def _agent_limits(spec: AgentSpec) -> RunLimits:
-    defaults = RunLimits()
-    return RunLimits(
-        replies=spec.most_replies or defaults.replies,
-        output_tokens=spec.most_output_tokens,
-        seconds=spec.most_seconds or defaults.seconds,
-        usd=spec.most_usd,
-    )
 
 
 _TURNS_PER_PAGE = 200
@@ -152,23 +119,23 @@ _images_decoder = msgspec.json.Decoder(tuple[Image, ...])
 
 
 class SessionContext(msgspec.Struct, frozen=True):
-    """What the store knows that matters for the next turn of a session."""
+    """What the store holds for the next turn of a session."""
 
     session: Session
     steps: tuple[Step, ...]
     agent: str
-    """The id or the name of the agent that answers; empty where it is a model alone."""
+    """The id or name of the agent; empty if a model is asked directly."""
     agents: dict[str, AgentSpec]
-    """Those of the store that may have a part in it, by their ids."""
+    """The stored agents that may take part, by id: the agent and all its assistants."""
     preferences: Preferences
 
 
 def load_context(
     conn: Connection, session: Session, agent_id: str, until: TurnRow | None = None
 ) -> SessionContext:
-    """Everything that was said so far, the agents, and the preferences; in one snapshot.
+    """Load the conversation, the agents and the preferences in one snapshot of the database.
 
-    With `until`, as it was when that turn began.
+    With `until`, load the conversation as it was when that turn started.
     """
     answering_agent = agent_id or session.agent
     turn_messages = [
@@ -187,7 +154,7 @@ def load_context(
 
 
 def turns_with_messages(conn: Connection, session: Session) -> list[tuple[TurnRow, list[StoredMessage]]]:
-    """Every turn of a session with its messages, the oldest first."""
+    """Return every turn of a session with its messages, the oldest first."""
     turn_messages: list[tuple[TurnRow, list[StoredMessage]]] = []
     after = ""
     while True:
@@ -200,7 +167,7 @@ def turns_with_messages(conn: Connection, session: Session) -> list[tuple[TurnRo
 
 
 def _message_steps(message: StoredMessage, row: TurnRow) -> tuple[Step, ...]:
-    """A kept message as steps of a conversation."""
+    """Return a stored message as steps of a conversation."""
     match message.role:
         case Role.USER:
             return (UserMessage(message.content, images_of(message)),)
@@ -211,14 +178,15 @@ def _message_steps(message: StoredMessage, row: TurnRow) -> tuple[Step, ...]:
 
 
 def images_of(message: StoredMessage) -> tuple[Image, ...]:
-    """The pictures of a kept message."""
+    """Return the images of a stored message."""
     return _images_decoder.decode(message.images) if message.images else ()
 
 
 def request_messages(body: NewTurn, limits: GatewayLimits) -> tuple[UserMessage | ToolMessage, ...]:
-    """What the request says: results first, since they answer what was said before the prompt.
+    """Return the messages of a request, tool results first, because they answer calls made before the prompt.
 
-    It is sent exactly as it is kept: a changed byte would void the thoughts that follow it.
+    The model gets exactly the text that is stored. If one byte differed, the provider would reject the
+    signatures of later thinking.
     """
     results = tuple(
         ToolMessage(
@@ -232,17 +200,17 @@ def request_messages(body: NewTurn, limits: GatewayLimits) -> tuple[UserMessage 
     images = tuple(image_body.image() for image_body in body.images)
     prompt = (UserMessage(storable(body.prompt), images),) if body.prompt.strip() or images else ()
     if not results and not prompt:
-        raise Refused("Nothing is asked: there is neither a prompt nor a tool's result. Send one of them.")
+        raise Refused("The request has neither a prompt nor a tool result. Send `prompt` or `tool_results`.")
     if sum(map(len, (body.prompt, *(result.result for result in results)))) > limits.prompt_chars:
         raise PayloadTooLarge(
-            f"The prompt is longer than the {limits.prompt_chars:,} characters that are taken at once "
-            "(limit prompt_chars). Shorten it, or raise the limit."
+            f"The prompt and the tool results are longer than {limits.prompt_chars:,} characters "
+            "(limit prompt_chars). Shorten them, or raise the limit."
         )
     return (*results, *prompt)
 
 
 async def resolve_agent(gateway: "Gateway", body: NewTurn, context: SessionContext) -> Agent:
-    """Who answers, as this turn wants it."""
+    """Return the agent for a turn, with the settings of the request applied."""
     requested_thinking = body.thinking
     if context.agent:
         agent = await assemble_agent(gateway, context.session.owner, context.agent, context.agents)
@@ -276,20 +244,20 @@ def _require_model(name: str) -> str:
     if name:
         return name
     raise Refused(
-        "No model is named: not in the request, not by an agent, and not by the session. Send `model`; "
-        "GET /api/models lists those that are known."
+        "No model is set: not in the request, the agent, the session or the gateway. Send `model`; "
+        "GET /api/models lists the known models."
     )
 
 
 def _context_mode(body: NewTurn, agent_mode: ContextMode, context: SessionContext) -> ContextMode:
-    """`provider_default` in an agent says nothing, so that preferences count for it."""
+    """Return the context mode. `provider_default` in an agent means unset, so the preferences apply."""
     if body.context_mode is not None:
         return body.context_mode
     return context.preferences.context_mode if agent_mode is ContextMode.PROVIDER_DEFAULT else agent_mode
 
 
 def _refuse_unsent_results(prepared: PreparedRequest, steps: tuple[Step, ...], first_new_step: int) -> None:
-    """A result that would not be sent is refused: whoever sent it believes that the model will see it."""
+    """Refuse a tool result that would be dropped: the client relies on the model seeing it."""
     for line in prepared.report.lines:
         step = steps[line.step]
         if (
@@ -299,5 +267,5 @@ def _refuse_unsent_results(prepared: PreparedRequest, steps: tuple[Step, ...], f
         ):
             raise Refused(
                 f"The result for call {step.call_id!r} cannot be sent. {REASONS[line.code]} "
-                "Answer every call of the last turn, each by its call_id."
+                "Send one result for every call of the last turn, with its call_id."
             )

@@ -1,7 +1,7 @@
-"""The gateway on a port: bound first, announced when it answers, and stopped in order.
+"""Serves a gateway on a port: bind, open, announce, and stop in order.
 
-On the first signal it is not ready any more, live turns get their time to end, readers are let go, and the
-port is closed; on the second all that is done at once.
+On the first signal the gateway reports that it is not ready, running turns get a grace period, readers are
+disconnected, and the port is closed. On the second signal the same happens without the grace period.
 """
 
 import asyncio
@@ -34,16 +34,16 @@ if TYPE_CHECKING:
     from thinkaloud.server.gateway import Gateway
 
 BACKLOG = 1024
-"""Connections that wait to be taken: a thousand readers that come back at once after a restart."""
+"""Connections waiting to be accepted. After a restart a thousand readers may reconnect at once."""
 KEEP_ALIVE_S = 30
 SHUTDOWN_TIMEOUT_S = 1
-"""How long answers that have begun may go on after the port is closed."""
+"""How long responses in progress may continue after the port is closed."""
 
 OpenGateway = Callable[[], AbstractAsyncContextManager["Gateway"]]
 
 
 class ServeOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """Where to listen and who may come; port 0 is any that is free."""
+    """Where to listen and which callers to accept. Port 0 means any free port."""
 
     host: str = "127.0.0.1"
     port: int = 0
@@ -56,51 +56,52 @@ LOCAL_ONLY = ServeOptions()
 
 
 class RunningServer(msgspec.Struct, frozen=True):
-    """A gateway that answers; `token` is the one of this start, to be shown once."""
+    """The address of a gateway that is serving. `token` is valid until it stops and is shown once."""
 
     url: str
     port: int
     token: str
     public: bool
-    """Whether other machines can reach it by themselves."""
+    """Whether other machines can reach it."""
 
 
 def serve(
     open_gateway: OpenGateway, options: ServeOptions, announce: Callable[[RunningServer], None]
 ) -> bool:
-    """Serve until a signal says to stop; whether there was time to stop in order."""
+    """Serve until a stop signal. Return False if a second signal cut the grace period short."""
     with bind_socket(options) as sock, asyncio.Runner(loop_factory=_loop_factory()) as runner:
         return runner.run(_serve_until_signal(open_gateway, options, sock, announce))
 
 
 @contextmanager
 def bind_socket(options: ServeOptions) -> Iterator[socket.socket]:
-    """The port, taken before anything else is touched. Refuses an open door on a public address."""
+    """Bind the port, before the database is opened. Refuse a public address without tokens."""
     try:
         addresses = socket.getaddrinfo(
             options.host, options.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )
     except OSError as error:
         raise Refused(
-            f"{options.host!r} is no address of this machine: {error.strerror}. Use --host with one of its "
-            "addresses; 127.0.0.1 is the machine itself."
+            f"{options.host!r} is not an address of this machine: {error.strerror}. Use --host with one of "
+            "its addresses, or 127.0.0.1 to serve this machine only."
         ) from None
     family, socket_type, protocol, _, socket_address = addresses[0]
     if not loopback_address(str(socket_address[0])) and not options.token_required:
         raise Refused(
-            f"Other machines can reach {options.host}, and without a token everybody there could read and "
-            "write all sessions. Add --auth token, or leave --host out to serve this machine only."
+            f"Other machines can reach {options.host}, and without tokens every caller could read and write "
+            "all sessions. Add --auth token, or leave out --host to serve this machine only."
         )
-    # With its protocol named, connections are known for TCP's, and nothing they send waits for more.
+    # asyncio sets TCP_NODELAY only on sockets whose protocol is IPPROTO_TCP. Without it, small events of a
+    # stream would wait for Nagle's algorithm.
     with socket.socket(family, socket_type, protocol) as sock:
-        if os.name == "posix":  # elsewhere it would let two processes listen on one port
+        if os.name == "posix":  # on Windows this option lets two processes listen on the same port
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             sock.bind(socket_address)
         except OSError as error:
             raise Refused(
-                f"Port {options.port} of {options.host} cannot be listened on: {error.strerror}. Stop what "
-                "uses it, or name another with --port; --port 0 takes any that is free."
+                f"Cannot listen on port {options.port} of {options.host}: {error.strerror}. Stop the process "
+                "that uses it, or choose another with --port; --port 0 takes any free port."
             ) from None
         yield sock
 
@@ -113,7 +114,7 @@ async def start_server(
     sock: socket.socket | None = None,
     routes: Sequence[ApiRoute] = ROUTES,
 ) -> AsyncIterator[RunningServer]:
-    """A gateway that is open answers on a port until the block ends."""
+    """Serve an open gateway on a port until the block ends."""
     if sock is None:
         with bind_socket(options) as bound_socket:
             async with start_server(gateway, options, sock=bound_socket, routes=routes) as running_server:
@@ -167,7 +168,7 @@ async def _serve_until_signal(
 
 @contextmanager
 def _stop_signals() -> Iterator[asyncio.Queue[int]]:
-    """Signals to stop, as they come; from the third on they do what they do without us."""
+    """Queue SIGINT and SIGTERM. After the second signal the previous handlers are restored."""
     signal_queue: asyncio.Queue[int] = asyncio.Queue()
     loop = asyncio.get_running_loop()
     previous_handlers: dict[int, Any] = {}
@@ -192,7 +193,7 @@ def _stop_signals() -> Iterator[asyncio.Queue[int]]:
 
 
 class _Server(uvicorn.Server):
-    """uvicorn, told when to stop by us and not by signals."""
+    """A uvicorn server that leaves signals alone and is stopped by `should_exit`."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
@@ -200,11 +201,11 @@ class _Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Leave them alone."""
+        """Capture no signals."""
         yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Listen, and say so."""
+        """Start listening, then set the event."""
         await super().startup(sockets)
         self.listening_event.set()
 
@@ -219,7 +220,7 @@ def _uvicorn_config(app: ASGIApp, limits: GatewayLimits) -> uvicorn.Config:
         log_config=None,
         access_log=False,
         server_header=False,
-        proxy_headers=False,  # whoever they speak for must show a token: see access.FORWARDED
+        proxy_headers=False,  # a proxied client needs a token: see auth.PROXY_HEADERS
         backlog=BACKLOG,
         timeout_keep_alive=KEEP_ALIVE_S,
         timeout_graceful_shutdown=SHUTDOWN_TIMEOUT_S,
@@ -233,7 +234,7 @@ def _http_protocol(limits: GatewayLimits) -> Any:
     except ModuleNotFoundError as error:
         if error.name != "httptools":
             raise
-        return "h11"  # slower, with a bound of its own
+        return "h11"  # slower, and has its own limit on header size
     return LimitedHttpProtocol.with_limits(limits)
 
 
@@ -246,6 +247,6 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
 
 
 def _url(host: str, port: int) -> str:
-    if host in ALL_INTERFACES:  # which is no address that anybody could go to
+    if host in ALL_INTERFACES:  # not an address that a browser can open
         host = "::1" if ":" in host else "127.0.0.1"
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

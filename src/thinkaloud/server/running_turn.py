@@ -1,8 +1,8 @@
-"""One live turn of the gateway: a run of its agent, written to the log, that comes to exactly one end.
+"""A running turn: runs its agent, writes the events to the log, and ends exactly once.
 
-It belongs to nobody who reads it and goes on when they leave. What ends it from outside (a cancel, a limit, a
-stop of the gateway) stops the run first, and then says so in the log. A turn that waits for a person is not
-ended by a stop: it is left as it stands, and goes on with the next start.
+The turn continues when its readers leave. An end from outside (a cancel, a limit, a stop of the gateway)
+first stops the run and then writes the final event. A turn that waits for approval is not ended when the
+gateway stops: it is suspended and resumed at the next start.
 """
 
 import asyncio
@@ -44,7 +44,7 @@ _entry_decoder = msgspec.json.Decoder(Entry)
 
 
 class TurnPlan(msgspec.Struct, frozen=True):
-    """What a turn is to do: who answers, to what, and with which first request; or what it goes on from."""
+    """The agent, conversation and first request of a turn, and its earlier entries if it is resumed."""
 
     agent: Agent
     steps: tuple[Step, ...]
@@ -53,7 +53,7 @@ class TurnPlan(msgspec.Struct, frozen=True):
 
 
 class RunningTurn:
-    """One live turn, from the request to the rows that stay of it."""
+    """One turn, from its first request until its rows are saved."""
 
     def __init__(self, gateway: "Gateway", row: TurnRow, plan: TurnPlan) -> None:
         self.row = row
@@ -77,33 +77,31 @@ class RunningTurn:
         self._error: Exception | None = None
         self._state = TurnState.INTERRUPTED
         self._suspended = False
-        self._run_task = asyncio.create_task(
-            self._run.execute(self._write), name=f"thinkaloud-run-{row.id}"
-        )
+        self._run_task = asyncio.create_task(self._run.execute(self._write), name=f"thinkaloud-run-{row.id}")
         self.task = asyncio.create_task(self._supervise(), name=f"thinkaloud-turn-{row.id}")
 
     @property
     def awaits_approval(self) -> bool:
-        """Whether it waits for a person to let a call run."""
+        """Whether a tool call waits for approval."""
         return waits_for_approval(self._run.turn)
 
     def end(self, end: TurnEnded | TurnFailed) -> None:
-        """Bring the turn to this end, unless it has one."""
+        """End the turn with this event, unless it has ended."""
         if self._end is None and self._run.turn.live:
             self._end = end
             self._run_task.cancel()
 
     def suspend(self) -> None:
-        """Let a turn that waits go, without an end."""
+        """Stop the turn without ending it, so that the next process can resume it."""
         self._suspended = True
         self._run_task.cancel()
 
     def decide(self, block: int, *, granted: bool, by: str) -> None:
-        """Let a call run that waits for it, or not."""
+        """Approve or deny a tool call that waits for approval."""
         self._run.decide(block, granted=granted, by=by)
 
     def answer_now(self) -> None:
-        """Stop thinking, and answer with what there is."""
+        """Stop the thinking and make the model answer now."""
         self._run.answer_now()
 
     async def _supervise(self) -> None:
@@ -118,12 +116,12 @@ class RunningTurn:
                 span.record_end(self._run.turn)
             await (self._writer.release() if self._suspended else self._writer.close(self._run.turn))
         except Exception:
-            logger.exception("what turn %s came to could not be kept", self.row.id)
+            logger.exception("the end of turn %s could not be saved", self.row.id)
         finally:
             self._gateway.metrics.turn_ended(self._state)
 
     def _write(self, entry: Entry) -> None:
-        """Write an entry of the run. A limit or a full disk stops the run and ends its log there."""
+        """Write an entry to the log. A limit or a full disk stops the run; later entries are dropped."""
         if self._error is not None:
             return
         event = entry.event
@@ -147,17 +145,18 @@ class RunningTurn:
             )
             if reasoning_chars > limits.reasoning_chars_per_block:
                 raise _length_exceeded(
-                    "One thought", "reasoning_chars_per_block", limits.reasoning_chars_per_block
+                    "One block of reasoning", "reasoning_chars_per_block", limits.reasoning_chars_per_block
                 )
         self._chars_left -= size
         if self._chars_left < 0:
             raise _length_exceeded("The turn", "said_chars_per_turn", limits.said_chars_per_turn)
 
     async def _write_end(self) -> None:
-        """Write the one end, where the provider has not told one."""
+        """Write the final event, unless the run has written one."""
         error = self._error or (None if self._run_task.cancelled() else self._run_task.exception())
         if self._error is not None:
-            # The run went on for a moment after its log had ended: the turn goes on from the log.
+            # The run may have produced entries after the log stopped accepting them, so its turn is ahead.
+            # Readers have seen the log, so the end must follow the turn as the log has it.
             self._error = None
             await self._writer.flush()
             self._run.turn = await visible_turn(self._gateway.log, self.row.key)
@@ -180,19 +179,19 @@ class RunningTurn:
             case NotSaved():
                 return TurnFailed(
                     "not_saved",
-                    "Nothing could be saved for so long that the memory for it was full, so the turn was "
-                    "ended. What is here was said; make room on the disk, then ask again.",
+                    "The disk accepted no writes until the memory for unsaved entries was full, so the turn "
+                    "was ended. The text so far is kept. Free some disk space, then ask again.",
                 )
-        logger.error("turn %s failed by a mistake of the gateway", self.row.id, exc_info=error)
+        logger.error("turn %s failed with an internal error", self.row.id, exc_info=error)
         return TurnFailed(
             "internal",
-            f"The gateway made a mistake ({type(error).__name__}), and the turn could not go on. "
-            f"What was said stands; ask again. Its log says more under {self.row.id}.",
+            f"Internal error of the gateway ({type(error).__name__}); the turn was ended. The text so far is "
+            f"kept. Ask again, and look for {self.row.id} in the gateway's log.",
         )
 
 
 async def entries_so_far(log: EventLog, turn: int) -> tuple[Entry, ...]:
-    """The entries of a turn as far as readers can see them."""
+    """Return the entries of a turn that readers can see."""
     lines: list[bytes] = []
     while True:
         span = await log.read(turn, len(lines) - 1)
@@ -206,7 +205,7 @@ def _decode_entries(lines: list[bytes]) -> tuple[Entry, ...]:
 
 
 async def visible_turn(log: EventLog, turn: int) -> Turn:
-    """A turn as far as readers can see it, from its log."""
+    """Return a turn folded from the entries that readers can see."""
     return await asyncio.to_thread(_fold_entries, await entries_so_far(log, turn))
 
 
@@ -219,6 +218,6 @@ def _fold_entries(entries: tuple[Entry, ...]) -> Turn:
 
 def _length_exceeded(subject: str, limit_name: str, max_chars: int) -> LimitExceeded:
     return LimitExceeded(
-        f"{subject} is longer than the {max_chars:,} characters that are taken (limit {limit_name}), so the connection "
-        "was closed. What was said until then stands."
+        f"{subject} is longer than {max_chars:,} characters (limit {limit_name}), so the connection to the "
+        "provider was closed. The text so far is kept."
     )

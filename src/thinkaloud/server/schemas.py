@@ -1,6 +1,6 @@
-"""What goes in and out over HTTP: one struct per request and response, with the bounds of every field.
+"""Request and response structs of the HTTP API, with the bounds of every field.
 
-No integer key of the store is in here, and no secret. Fields that a request does not know are refused.
+No struct exposes an integer key of the store or a secret. Unknown fields in a request are refused.
 """
 
 from typing import Annotated, Literal
@@ -9,12 +9,15 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from thinkaloud.agents.prices import Cost
-from thinkaloud.canon import Kind, NoticeGiven, Provenance, SealForm, Usage
+from thinkaloud.canon import Entry, Kind, NoticeGiven, Provenance, SealForm, Usage
 from thinkaloud.canon.requests import Image, ThinkingLevel
 from thinkaloud.catalog import ThinkingControl, ThinkingSupport, ThinkingVisibility
 from thinkaloud.context import ContextMode
 from thinkaloud.store.rows import (
     DEFAULT_EXPAND_KEY,
+    Budget,
+    Id,
+    ModelName,
     RenderMode,
     Role,
     SearchHit,
@@ -39,33 +42,30 @@ from thinkaloud.view import (
 MAX_PER_PAGE = 200
 MIB = 1024 * 1024
 
-Id = Annotated[str, Meta(max_length=64, description="An id, as it was given out.")]
-Title = Annotated[str, Meta(max_length=200, description="One line for people.")]
-ModelName = Annotated[
-    str, Meta(max_length=200, description="`provider/model`, or the name of a model of the catalog.")
-]
-Budget = Annotated[int, Meta(ge=1, le=10_000_000, description="A number of tokens.")]
-Limit = Annotated[int, Meta(ge=1, le=MAX_PER_PAGE, description="How many, at the most.")]
-Cursor = Annotated[str, Meta(max_length=200, description="`next` of the page before; empty for the first.")]
+Title = Annotated[str, Meta(max_length=200, description="A title of one line.")]
+Limit = Annotated[int, Meta(ge=1, le=MAX_PER_PAGE, description="The maximum number of items.")]
+Cursor = Annotated[str, Meta(max_length=200, description="`next` of the previous page; empty for the first.")]
 
 
 class PageQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which part of a long list."""
+    """Which page of a list to return."""
 
     limit: Limit = 50
     after: Cursor = ""
 
 
 class MessagesQuery(PageQuery, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which part of a session, and from which end; a page itself is always in the order it was said."""
+    """Which page of a session to return. Within a page the oldest message is always first."""
 
     order: Literal["oldest", "newest"] = "oldest"
     turn: Id = ""
-    """Begin with this turn, instead of with the first or the last."""
+    """Start at this turn instead of at the first or the last."""
+    entries: bool = False
+    """Give each message as entries that fold to its turn, instead of parts."""
 
 
 class NewSession(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A session to be made; a title that is given is never replaced by one made from an answer."""
+    """A session to create. A title set here is never replaced by a generated one."""
 
     title: Title = ""
     agent: Id = ""
@@ -73,7 +73,7 @@ class NewSession(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class SessionChange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What to change of a session; what is left out stays."""
+    """Changes to a session. Fields that are left out stay as they are."""
 
     title: Title | UnsetType = UNSET
     agent: Id | UnsetType = UNSET
@@ -81,20 +81,20 @@ class SessionChange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 
 class SessionBody(msgspec.Struct, frozen=True, kw_only=True):
-    """A conversation."""
+    """A session: one conversation."""
 
     id: str
     title: str
     titled_by: TitleSource
     agent: str
-    """The agent that answers unless a turn names another; may be empty."""
+    """The default agent of the session. May be empty."""
     model: str
     created_ms: int
     updated_ms: int
 
 
 class TurnSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a turn stands, and where to read it."""
+    """The state of a turn and the path of its stream."""
 
     id: str
     session: str
@@ -109,41 +109,41 @@ class TurnSummary(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SessionPage(msgspec.Struct, frozen=True):
-    """Sessions, the newest first."""
+    """A page of sessions, the newest first."""
 
     items: tuple[SessionBody, ...]
     next: str = ""
 
 
 class SessionWithTurns(SessionBody, frozen=True, kw_only=True):
-    """A session with some of its turns, the oldest first."""
+    """A session with a page of its turns, the oldest first."""
 
     turns: tuple[TurnSummary, ...]
     next: str = ""
 
 
 class ToolResult(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a tool came back with, for a call that the model made."""
+    """The result of a tool call that the model made and the client ran."""
 
-    call_id: Annotated[str, Meta(max_length=1000, description="The call's id; empty where it had none.")]
+    call_id: Annotated[str, Meta(max_length=1000, description="The id of the call; empty if it had none.")]
     result: str
     name: Annotated[str, Meta(max_length=200)] = ""
     failed: bool = False
 
 
 class ImageBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A picture that goes with the prompt."""
+    """An image sent with the prompt."""
 
     media_type: Annotated[str, Meta(pattern=r"^image/[a-z0-9.+-]{1,40}$")]
     data: Annotated[str, Meta(min_length=1, pattern=r"^[A-Za-z0-9+/]+={0,2}$", description="Base64.")]
 
     def image(self) -> Image:
-        """The picture as a model is sent it."""
+        """Return the image as part of a model request."""
         return Image(self.media_type, self.data)
 
 
 class NewTurn(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What to ask: a prompt, or the results of the tools that the turn before called; or both."""
+    """A turn to start: a prompt, results of the tools that the previous turn called, or both."""
 
     prompt: str = ""
     images: Annotated[tuple[ImageBody, ...], Meta(max_length=20)] = ()
@@ -151,15 +151,15 @@ class NewTurn(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     model: ModelName = ""
     agent: Id = ""
     thinking: ThinkingLevel | Budget | None = None
-    """A level, a number of tokens, or `off`; null leaves it to the agent, and then to the model."""
+    """A level, a number of tokens, or `off`. Null means the agent's setting, then the model's default."""
     max_tokens: Budget | None = None
-    """The most the answer may take, thoughts included."""
+    """The maximum number of output tokens, thinking included."""
     context_mode: ContextMode | None = None
-    """How much of what was thought goes back; null leaves it to the agent, and then to the preferences."""
+    """Which earlier thinking is sent back. Null means the agent's setting, then the preferences."""
 
 
 class WaitingCall(msgspec.Struct, frozen=True, kw_only=True):
-    """A call that waits until somebody lets it run."""
+    """A tool call that waits for approval."""
 
     block: int
     name: str
@@ -167,7 +167,7 @@ class WaitingCall(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TurnBody(TurnSummary, frozen=True, kw_only=True):
-    """A turn as it stands: the answer, its reasoning apart, and the thinking as a block of steps."""
+    """A turn: its answer, its reasoning, and its thinking as a block of steps."""
 
     content: list[TextPart]
     reasoning_content: str | None
@@ -185,14 +185,14 @@ class TurnBody(TurnSummary, frozen=True, kw_only=True):
 
 
 class ApprovalBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Whether a call that waits may run."""
+    """The decision on a tool call that waits for approval."""
 
-    block: Annotated[int, Meta(ge=0, le=1_000_000, description="The block of the call.")]
+    block: Annotated[int, Meta(ge=0, le=1_000_000, description="The block number of the call.")]
     granted: bool
 
 
 class BlockBody(msgspec.Struct, frozen=True, kw_only=True):
-    """One block of a message, in its order; what its seals hold goes back to their issuer only."""
+    """One block of a message. Only the forms of its seals are shown; the contents go to their issuer."""
 
     number: int
     kind: Kind
@@ -213,14 +213,14 @@ class BlockBody(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MessageBody(msgspec.Struct, frozen=True, kw_only=True):
-    """A message of a session; `thinking` is a text of its own and never part of `content`."""
+    """A message of a session. `thinking` is never part of `content`."""
 
     turn: str
     state: TurnState
     agent: str
-    """The agent that was asked; may be empty."""
+    """The id of the agent of the turn. May be empty."""
     agent_name: str
-    """What it is called now; empty where there is none any more."""
+    """The agent's present name; empty if the agent was deleted."""
     role: Role
     content: str
     thinking: str | None
@@ -236,47 +236,50 @@ class MessageBody(msgspec.Struct, frozen=True, kw_only=True):
     summary: str
     notices: tuple[NoticeGiven, ...]
     parts: tuple[BlockBody, ...]
+    """Its blocks; none where entries were asked for."""
+    entries: tuple[Entry, ...]
+    """Entries that fold to the turn of an assistant message; none unless they were asked for."""
 
 
 class MessagePage(msgspec.Struct, frozen=True):
-    """Messages in the order they were said; a page holds those of whole turns."""
+    """A page of messages, the oldest first. A page holds whole turns."""
 
     items: tuple[MessageBody, ...]
     next: str = ""
 
 
 class EventsQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Where to go on, and how fast."""
+    """Where to resume a stream, and at which speed to replay it."""
 
-    after: Annotated[int, Meta(ge=-1, le=2**53, description="The last id that was seen.")] | None = None
+    after: Annotated[int, Meta(ge=-1, le=2**53, description="The last id that was received.")] | None = None
     speed: Annotated[float, Meta(gt=0, le=100)] | None = None
-    """Replay with the original gaps, divided by this; a gap counts for five seconds at the most."""
+    """Replay with the original gaps divided by this number. Longer gaps are cut to five seconds."""
 
 
 class ProviderBody(msgspec.Struct, frozen=True, kw_only=True):
-    """Who answers. Of its key only this is told: whether it is there, or none is needed."""
+    """A provider. `has_key` says whether an API key was found or none is needed; the key is never shown."""
 
     name: str
     has_key: bool
     local: bool
-    """A server of one's own: it serves whatever it was started with, as `name/model`."""
+    """A local server. It serves the models it was started with, as `name/model`."""
 
 
 class ModelBody(msgspec.Struct, frozen=True, kw_only=True):
-    """A model, where it is, and how it thinks."""
+    """A model, its providers, and its thinking support."""
 
     id: str
     providers: tuple[str, ...]
     with_thinking: tuple[str, ...]
-    """The providers that are asked when thinking is on."""
+    """The providers that are used when thinking is on."""
     has_key: bool
-    """Whether any of its providers can be asked."""
+    """Whether an API key was found for any of its providers."""
     local: bool
     thinking: ThinkingSupport
     thinking_toggle: bool
-    """Whether to offer a switch for thinking at all."""
+    """Whether a user interface should offer a switch for thinking."""
     reason: str
-    """Why not, or what the switch cannot do; empty where it does what it says."""
+    """Why there is no switch, or what it cannot do. Empty if thinking can be switched on and off."""
     on_by_default: bool
     control: tuple[ThinkingControl, ...]
     efforts: tuple[str, ...]
@@ -287,14 +290,14 @@ class ModelBody(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ModelList(msgspec.Struct, frozen=True):
-    """Every model of the catalog, and every provider."""
+    """All models and providers of the catalog."""
 
     models: tuple[ModelBody, ...]
     providers: tuple[ProviderBody, ...]
 
 
 class DisplayOverrides(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Settings laid over those of a preset; what is left out is as the preset has it."""
+    """Display settings that override those of a preset. Fields that are left out come from the preset."""
 
     preset: Annotated[str, Meta(max_length=40)] = "default"
     while_streaming: OpenState | UnsetType = UNSET
@@ -307,7 +310,7 @@ class DisplayOverrides(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
 
 
 class NewPreferences(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """All of one's preferences in a workspace; what is left out is as it is without any."""
+    """All preferences of a user in a workspace. Fields that are left out get their defaults."""
 
     display: DisplayOverrides = DisplayOverrides()
     language: Annotated[str, Meta(max_length=20)] = "en-US"
@@ -317,34 +320,34 @@ class NewPreferences(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
         str,
         Meta(
             pattern=r"^(((Ctrl|Alt|Shift|Meta)\+){1,4}[A-Z][A-Za-z0-9]{1,20}|F[0-9]{1,2})?$",
-            description="The keys that open and close all thinking, such as Alt+KeyE; empty is none.",
+            description="The shortcut that opens and closes all thinking, such as Alt+KeyE; empty for none.",
         ),
     ] = DEFAULT_EXPAND_KEY
 
 
 class WorkspaceBody(msgspec.Struct, frozen=True, kw_only=True):
-    """A workspace that one is in."""
+    """A workspace of the user."""
 
     id: str
     name: str
 
 
 class WorkspaceList(msgspec.Struct, frozen=True, kw_only=True):
-    """The workspaces that one is in, the oldest first, and the one that was asked in."""
+    """The user's workspaces, the oldest first, and the id of the current one."""
 
     items: tuple[WorkspaceBody, ...]
     current: str
 
 
 class SearchQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What to look for, and where; thoughts are looked at only when they are named."""
+    """What to search for, and where. Thoughts are searched only if `scope` names them."""
 
     q: Annotated[str, Meta(min_length=1, max_length=1000)]
     scope: Annotated[
         str,
         Meta(
             pattern=r"^(prompts|answers|tools|thoughts)(,(prompts|answers|tools|thoughts)){0,9}$",
-            description="prompts, answers, tools, thoughts: any of them, with commas.",
+            description="Any of prompts, answers, tools and thoughts, separated by commas.",
         ),
     ] = "prompts,answers,tools"
     limit: Limit = 20
@@ -352,7 +355,7 @@ class SearchQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 class HitPage(msgspec.Struct, frozen=True):
-    """What was found, the newest first."""
+    """A page of search hits, the newest first."""
 
     items: tuple[SearchHit, ...]
     next: str = ""
@@ -367,17 +370,17 @@ SEARCH_SCOPES = {
 
 
 class ExportQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """In what form a session leaves; `text` is prompts and answers, and never a thought."""
+    """The format of an export. `text` holds prompts and answers, and never thinking."""
 
     format: Literal["text", "markdown", "json"] = "text"
     thinking: Literal["details", "callout", "omit"] = "details"
-    """How `markdown` writes thoughts."""
+    """How `markdown` writes thinking."""
     lang: Annotated[str, Meta(max_length=20)] = ""
-    """The language of the words around; empty takes the one of the preferences."""
+    """The language of labels. Empty means the language of the preferences."""
 
 
 class Health(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Whether the gateway is well; `why` says what is missing."""
+    """The health of the gateway. `why` explains a status other than `ok`."""
 
     status: Literal["ok", "starting", "stopping", "not_saved"]
     why: str = ""

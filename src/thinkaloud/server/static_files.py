@@ -1,7 +1,7 @@
-"""The chat page: files that were built from `web/`, kept in memory and served as they are.
+"""The chat page: files built from `web/`, held in memory and served unchanged.
 
-All but the first are named by their content, so a browser never has to ask for one twice. A window may be
-sent to the page by a link on any other site; nothing else of the gateway opens to such a request.
+Every file but the index has a content hash in its name, so browsers cache it forever. A link on another
+site may navigate to the page; every other request from another site is refused.
 """
 
 import gzip
@@ -25,7 +25,12 @@ MEDIA_TYPES = {
     ".svg": "image/svg+xml",
     ".txt": "text/plain; charset=utf-8",
 }
-"""What the page is made of; a file of another kind in the folder is not served."""
+"""Media types by file extension. Files with another extension are not served."""
+
+NOT_BUILT = (
+    "The chat page is not built. Run `make page` (needs Node.js), or install a released package, "
+    "which includes it."
+)
 
 _NOT_MODIFIED = 304
 _IMMUTABLE = "public, max-age=31536000, immutable"
@@ -34,15 +39,20 @@ _NAVIGATION_HEADERS = {b"sec-fetch-mode": b"navigate", b"sec-fetch-dest": b"docu
 
 
 class StaticFile(msgspec.Struct, frozen=True):
-    """One file of the page, ready to be sent."""
+    """One file of the page, plain and compressed."""
 
     content: bytes
     gzipped: bytes
     etag: str
 
 
+def page_is_built(folder: Path = FOLDER) -> bool:
+    """Return whether the chat page can be served."""
+    return (folder / INDEX).is_file()
+
+
 def static_routes(folder: Path = FOLDER) -> tuple[ApiRoute, ...]:
-    """A route for the page itself and one for each of its files."""
+    """Return a route for the index and one for each other file."""
     paths = sorted(path for path in folder.glob("*") if path.suffix in MEDIA_TYPES and path.is_file())
     files = (path for path in paths if path.name != INDEX)
     return (
@@ -52,10 +62,10 @@ def static_routes(folder: Path = FOLDER) -> tuple[ApiRoute, ...]:
 
 
 def headers_to_check(method: str, path: str, headers: Mapping[bytes, bytes]) -> Mapping[bytes, bytes]:
-    """The headers that decide whether a request is let in.
+    """Return the headers for the Origin check, without Sec-Fetch-Site if a browser navigates to the page.
 
-    Where a browser takes a whole window to the page, by a link, a bookmark or the address bar, it does not
-    matter whose link that was: nobody there can read what the window shows, frame it, or act in it.
+    A navigation is allowed from any site, because the other site cannot read, frame or script the window that
+    opens.
     """
     page_path = path == "/" or path.startswith(PREFIX)
     read_only = method in ("GET", "HEAD") and b"origin" not in headers
@@ -93,9 +103,6 @@ def _load_file(path: Path) -> StaticFile:
     try:
         content = path.read_bytes()
     except FileNotFoundError:
-        raise NotFound(
-            "The chat page is not in this installation: it was not built. `make page` builds it, with "
-            "Node.js; packages of Thinkaloud have it."
-        ) from None
+        raise NotFound(NOT_BUILT) from None
     digest = hashlib.sha256(content).hexdigest()[:16]
     return StaticFile(content, gzip.compress(content, 9, mtime=0), f'"{digest}"')

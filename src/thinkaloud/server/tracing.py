@@ -1,8 +1,8 @@
-"""A span for every turn, in OpenTelemetry's words for generative models, where somebody collects spans.
+"""An OpenTelemetry span for every turn, with the `gen_ai.*` attributes, if the process uses OpenTelemetry.
 
-Nothing is imported for it: who set up a collector has imported OpenTelemetry already, and without one there
-is nothing to do. A span says which model, how many tokens, how long and how it ended; what was asked, thought
-or answered is never in it.
+OpenTelemetry is looked up in `sys.modules` and never imported: a process that set up a tracer has imported
+it already. A span holds the model, token counts, duration and outcome, and never any prompt, reasoning or
+answer.
 """
 
 import sys
@@ -21,15 +21,15 @@ _FAILED_ENDINGS = (Ending.FAILED, Ending.CUT_OFF)
 
 
 class TurnSpan(Protocol):
-    """Takes how a turn ended."""
+    """The span of one turn."""
 
     def record_end(self, turn: Turn) -> None:
-        """Say what is known of a turn once it is over."""
+        """Record the attributes of a turn that has ended."""
 
 
 @contextmanager
 def turn_span(*, model: str, provider: str) -> Iterator[TurnSpan]:
-    """Around one turn, from its request to its end; costs nothing where nobody collects."""
+    """Open a span for one turn, from its request to its end. Does nothing without OpenTelemetry."""
     trace = sys.modules.get("opentelemetry.trace")
     if trace is None:
         yield _NoSpan()
@@ -37,11 +37,11 @@ def turn_span(*, model: str, provider: str) -> Iterator[TurnSpan]:
     request_attributes = {
         "gen_ai.operation.name": "chat",
         "gen_ai.provider.name": provider,
-        "gen_ai.system": provider,  # the older name, which most collectors know
+        "gen_ai.system": provider,  # the older name of gen_ai.provider.name; most collectors still read it
         "gen_ai.request.model": model,
     }
     tracer = trace.get_tracer(TRACER_NAME)
-    # An exception's text may quote what was said, so only its kind is told.
+    # The text of an exception may quote a prompt or an answer, so only its class name is recorded.
     with tracer.start_as_current_span(
         f"chat {model}",
         kind=trace.SpanKind.CLIENT,
@@ -59,7 +59,7 @@ def turn_span(*, model: str, provider: str) -> Iterator[TurnSpan]:
 
 class _NoSpan:
     def record_end(self, turn: Turn) -> None:
-        """Nobody looks."""
+        """Do nothing."""
 
 
 class _SpanRecorder:
@@ -67,7 +67,7 @@ class _SpanRecorder:
         self._span = span
 
     def record_end(self, turn: Turn) -> None:
-        """Counts, times and the ending; no text."""
+        """Record counts, durations and the outcome, but no text."""
         outcome = turn.outcome
         attributes = {
             "gen_ai.response.model": turn.model or None,
@@ -82,7 +82,7 @@ class _SpanRecorder:
             self.record_error(outcome.cause or outcome.ending)
 
     def record_error(self, cause: str) -> None:
-        """The turn did not come to its own end."""
+        """Mark the span as failed."""
         from opentelemetry.trace import Status, StatusCode
 
         self._span.set_attribute("error.type", cause)
@@ -90,7 +90,7 @@ class _SpanRecorder:
 
 
 def _reasoning_ms(turn: Turn) -> int | None:
-    """How long the turn's own thoughts took together; None where nobody knows."""
+    """Return the total duration of the turn's own reasoning blocks, or None if no duration is known."""
     durations = [block.duration_ms for block in turn.own_blocks(Kind.REASONING)]
     known_durations = [ms for ms in durations if ms is not None]
     return sum(known_durations) if known_durations else None

@@ -1,7 +1,8 @@
-"""The stream of a turn's entries as server-sent events, in plain ASGI: lines of the log, copied as they are.
+"""Streams the entries of a turn as server-sent events, in plain ASGI. Log lines are copied unchanged.
 
-A reader is a place in the log. It holds one span at a time, so one who reads slowly costs no memory, and one
-who takes nothing is given up. Whoever comes late, comes back or replays takes the same path as the first.
+A reader is a position in the log. It holds one span at a time, so a slow reader costs no memory, and a
+reader that accepts no bytes is disconnected. Live reading, late joining, resuming and replaying all use the
+same code.
 """
 
 import asyncio
@@ -31,15 +32,15 @@ Receive = Callable[[], Awaitable[Mapping[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 
 MAX_GAP_MS = 5_000
-"""A pause counts for so long in a replay, so that a tool that ran for an hour does not stall it."""
+"""The longest gap in a replay. A tool that ran for an hour must not stall it."""
 CHUNK_BYTES = 32 * 1024
-"""So much is sent at once: what a reader does not take is held for it, and not more than this."""
+"""The size of one send. It bounds the unsent bytes that are held for a slow reader."""
 _CLOSE_TIMEOUT_S = 0.2
 _COALESCE_S = 0.002
-"""Entries that are due this soon go out together."""
+"""Replayed entries that are due within this time are sent together."""
 _MAX_ID_DIGITS = 15
 _DRAIN_TIMEOUT_S = 0.5
-"""So long readers may take for the end of turns that are over, when the gateway stops."""
+"""When the gateway stops, readers of ended turns get this long to receive the rest."""
 
 _HEADERS = [
     (b"content-type", b"text/event-stream"),
@@ -52,7 +53,7 @@ _HEARTBEAT = b": alive\n\n"
 
 
 class ReaderSlots:
-    """Who reads which turn: counted against the limit, and sent home when the gateway stops."""
+    """Counts the readers of each turn, enforces the limit, and disconnects all readers on stop."""
 
     def __init__(self, max_per_turn: int, metrics: Metrics) -> None:
         self._max_per_turn = max_per_turn
@@ -64,15 +65,15 @@ class ReaderSlots:
 
     @asynccontextmanager
     async def acquire(self, turn_key: int) -> AsyncIterator[asyncio.Timeout]:
-        """A place for one reader; the scope ends the block when it is let go."""
+        """Reserve a slot for one reader. The yielded scope is expired to disconnect the reader."""
         if self.closed:
             raise ServiceUnavailable(
-                "The gateway is stopping. Come back in a moment, with the last id you have."
+                "The gateway is stopping. Reconnect in a moment with the last id you received."
             )
         if self._reader_counts[turn_key] >= self._max_per_turn:
             raise TooManyRequests(
-                f"{self._max_per_turn} readers follow this turn already, and no more are let in. Close some of them, "
-                "or read the turn as it stands, without its events."
+                f"This turn already has {self._max_per_turn} readers (limit readers_per_turn). Close some of "
+                "them, or read the turn without its events from GET /api/turns/ID."
             )
         self._reader_counts[turn_key] += 1
         self._metrics.reader_joined()
@@ -96,7 +97,7 @@ class ReaderSlots:
                 self._all_left.set()
 
     async def close(self) -> None:
-        """Take nobody in, let those who are nearly at the end get there, and then let everybody go."""
+        """Refuse new readers, give the others a moment to finish, then disconnect them."""
         self.closed = True
         self._all_left.clear()
         if self._reader_counts:
@@ -107,7 +108,7 @@ class ReaderSlots:
 
 
 def expire_scope(scope: asyncio.Timeout) -> None:
-    """End what runs in the scope, now."""
+    """Cancel the code in the scope now."""
     if not scope.expired():
         scope.reschedule(0)
 
@@ -120,13 +121,14 @@ async def stream_events(
     receive: Receive,
     send: Send,
 ) -> None:
-    """Send a turn's entries from where the reader is, and go on until the turn is over or the reader gone."""
+    """Send the entries after the reader's last id until the turn ends or the reader leaves."""
     assert grant.turn is not None
     after = _last_seen_id(query, headers)
     stream = _TurnStream(gateway, grant, send, query.speed)
     async with gateway.reader_slots.acquire(grant.turn.key) as scope:
         span, reset = await _read_after(gateway, grant.turn, after)
         if after >= 0 and span.ended and not span.lines and not reset:
+            # 204 is the only status that makes an EventSource stop reconnecting.
             await send({"type": "http.response.start", "status": 204, "headers": _HEADERS[1:]})
             await send({"type": "http.response.body", "body": b""})
             return
@@ -138,7 +140,7 @@ async def stream_events(
 
 
 async def _end_response(send: Send) -> None:
-    """End the answer, for a reader who takes that much; there is no time to wait for others."""
+    """End the response properly, unless the reader does not accept it in time."""
     try:
         async with asyncio.timeout(_CLOSE_TIMEOUT_S):
             await send({"type": "http.response.body", "body": b""})
@@ -147,34 +149,35 @@ async def _end_response(send: Send) -> None:
 
 
 def _last_seen_id(query: EventsQuery, headers: Mapping[str, str]) -> int:
-    """The last entry that the reader has; -1 for none.
+    """Return the last id that the reader has, or -1.
 
-    A browser that comes back asks for the same address again and adds the id it has come to, so that the
-    header may be ahead of the query; behind it, the two contradict each other.
+    A browser that reconnects requests the same URL again and adds its last id as a header, so the header
+    may be ahead of `after`. If the header is behind, the two contradict each other.
     """
     header = headers.get("last-event-id", "")
     if not header:
         return -1 if query.after is None else query.after
     if len(header) > _MAX_ID_DIGITS or not (header.isascii() and header.isdecimal()):
         raise BadRequest(
-            "Last-Event-ID is not an id of this stream: those are numbers. Leave it out, or correct it."
+            "Last-Event-ID is not an id of this stream: ids are numbers. Correct it, or leave it out."
         )
     if query.after is not None and int(header) < query.after:
         raise BadRequest(
-            f"Last-Event-ID says {header} and `after` says {query.after}, so where to go on is not clear. "
-            "Send one of them."
+            f"Last-Event-ID ({header}) is smaller than `after` ({query.after}). The position is ambiguous. "
+            "Send only one of them."
         )
     return int(header)
 
 
 async def _read_after(gateway: "Gateway", turn: TurnRow, after: int) -> tuple[LogSpan, str]:
-    """What follows the reader's last entry; or everything, and why, when that entry is not in this log."""
+    """Return the span after the reader's last id, or the whole log and a reason if that id is not in it."""
     if after < 0:
         return await gateway.log.read(turn.key), ""
     span = await gateway.log.read(turn.key, after - 1)
     at_end = span.ended and len(span.lines) == 1
     if span.lines and turn.epoch and _written_by_recovery(span.lines[0]):
-        # The writer that was lost may have shown something else by this number, which it could not save.
+        # The process that crashed may have sent another entry with this id, which it could not save. The
+        # reader's copy cannot be trusted, so it starts again.
         return await gateway.log.read(turn.key), "unknown_id"
     if span.lines and (turn.timing_kept or at_end):
         return LogSpan(after + 1, span.lines[1:], span.ended, span.saved), ""
@@ -182,7 +185,7 @@ async def _read_after(gateway: "Gateway", turn: TurnRow, after: int) -> tuple[Lo
 
 
 def _written_by_recovery(line: bytes) -> bool:
-    """Whether an entry is one of those by which a turn that was left behind is brought to its end."""
+    """Return whether recovery wrote this entry to end an unfinished turn."""
     event = _entry_decoder.decode(line).event
     if isinstance(event, BlockEnded):
         return event.interrupted
@@ -190,7 +193,7 @@ def _written_by_recovery(line: bytes) -> bool:
 
 
 class _TurnStream:
-    """One reader's stream."""
+    """The stream of one reader."""
 
     def __init__(self, gateway: "Gateway", grant: Grant, send: Send, speed: float | None) -> None:
         assert grant.turn is not None
@@ -204,10 +207,10 @@ class _TurnStream:
         self._saved = True
         self.stalled = False
         self.finished = False
-        """Whether there is nobody to tell: the reader left, took nothing for too long, or has all."""
+        """Whether nothing is left to send: the reader left, stalled, or has received everything."""
 
     async def run(self, scope: asyncio.Timeout, receive: Receive, span: LogSpan, reset: str) -> None:
-        """Tell everything from this span on."""
+        """Send the response, from this span to the end of the turn."""
 
         def finish() -> None:
             self.finished = True
@@ -256,7 +259,11 @@ class _TurnStream:
                 await self._send_body(frames)
 
     async def _end_event(self) -> bytes:
-        """The last event: how the turn came out, once that is kept, so that the next one can be asked for."""
+        """Return the last event, with the final state of the turn.
+
+        It is sent only after the turn is saved, so that a client may start the next turn as soon as it
+        arrives.
+        """
         await self._wait_with_heartbeats(partial(self._gateway.turns.wait_until_saved, self._turn.key))
         row = await self._gateway.database.read(lambda conn: turns.get(conn, self._owner, self._turn.id))
         return (
@@ -264,7 +271,7 @@ class _TurnStream:
         )
 
     async def _wait_with_heartbeats(self, wait: Callable[[], Awaitable[None]]) -> None:
-        """Wait, with a sign of life whenever it takes long."""
+        """Wait, and send a heartbeat whenever the wait is long."""
         while True:
             try:
                 async with asyncio.timeout(self._gateway.settings.heartbeat_s):
@@ -282,7 +289,7 @@ class _TurnStream:
 
 
 class _EntryTime(msgspec.Struct):
-    """All that a replay reads of an entry."""
+    """The timestamp of an entry, the only field that a replay decodes."""
 
     at_ms: int | None = None
 
@@ -291,7 +298,7 @@ _time_decoder = msgspec.json.Decoder(_EntryTime)
 
 
 class _ReplayClock:
-    """When each entry of a replay is due, by the gaps between their stamps."""
+    """Computes when each replayed entry is due, from the gaps between the timestamps."""
 
     def __init__(self, speed: float) -> None:
         self._speed = speed
@@ -299,7 +306,7 @@ class _ReplayClock:
         self._due_s = asyncio.get_running_loop().time()
 
     def batches(self, span: LogSpan) -> Iterator[tuple[float, LogSpan]]:
-        """The span in parts whose entries are due together, each with the moment on the loop's clock."""
+        """Split a span into batches of entries that are due together, each with its due time."""
         first, due_s, batch = span.first, self._due_s, list[bytes]()
         for line in span.lines:
             self._due_s += self._gap_s(line)
@@ -320,7 +327,7 @@ class _ReplayClock:
 
 
 def _sse_chunks(span: LogSpan) -> Iterator[bytes]:
-    """The entries as events, in pieces that a connection takes at once; nearly always there is one."""
+    """Encode the entries as events, in chunks of at most about CHUNK_BYTES. Usually there is one chunk."""
     pending: list[bytes] = []
     size = 0
     for entry_id, line in enumerate(span.lines, span.first):

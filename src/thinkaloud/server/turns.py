@@ -1,4 +1,7 @@
-"""Live turns: begun once for each request, steered by whoever owns them, and ended when the gateway stops."""
+"""The registry of running turns: starts, resumes, cancels and stops them.
+
+A turn is started once per request, even if the request is repeated. Turns of one session run one at a time.
+"""
 
 import asyncio
 import hashlib
@@ -35,14 +38,14 @@ _encode_json = msgspec.json.Encoder().encode
 CANCELLED = TurnEnded(Finish.CANCELLED)
 STOPPED = TurnFailed(
     INTERRUPTED,
-    "The gateway was stopped before this turn was over. What was said until then is kept; ask again.",
+    "The gateway was stopped before this turn ended. The text so far is kept. Ask again.",
 )
 _SAVE_TIMEOUT_S = 5.0
-"""So long an ended turn may take to be kept; where the disk takes nothing, the next start does it."""
+"""How long to wait until an ended turn is saved. If the disk accepts no writes, the next start saves it."""
 
 
 class TurnOptions(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What was asked of a turn beside its messages, kept for whoever goes on with it."""
+    """The options of a request, stored so that a suspended turn can be resumed with them."""
 
     thinking: ThinkingLevel | int | None = None
     max_tokens: int | None = None
@@ -50,7 +53,7 @@ class TurnOptions(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class TurnRegistry:
-    """All turns that this gateway runs."""
+    """All turns that this gateway process runs."""
 
     def __init__(self, gateway: "Gateway") -> None:
         self._gateway = gateway
@@ -60,13 +63,14 @@ class TurnRegistry:
 
     @property
     def running_count(self) -> int:
-        """How many turns run."""
+        """The number of running turns."""
         return len(self._running_turns)
 
     async def start(self, session: Session, body: NewTurn, idempotency_key: str = "") -> StartedTurn:
-        """Begin a turn, or find the one that this very request has begun before.
+        """Start a turn, or return the one that the same request started before.
 
-        One at a time for each session, so that what is sent to the model is what was said before it.
+        A lock per session makes sure that the conversation sent to the model is complete when the turn
+        starts.
         """
         gateway, digest = self._gateway, hashlib.sha256(_encode_sorted(body)).digest()
         messages = request_messages(body, gateway.settings.limits)
@@ -80,7 +84,9 @@ class TurnRegistry:
             if isinstance(context, TurnRow):
                 return StartedTurn(context, new=False)
             if not gateway.ready:
-                raise ServiceUnavailable("The gateway is stopping and begins no turn. Ask again in a moment.")
+                raise ServiceUnavailable(
+                    "The gateway is stopping and starts no new turns. Try again in a moment."
+                )
             agent = await resolve_agent(gateway, body, context)
             steps = (*context.steps, *messages)
             prepared_request = await prepare_request(agent, steps, len(context.steps), gateway.catalog)
@@ -102,7 +108,7 @@ class TurnRegistry:
         return started
 
     async def resume(self, turn_id: str) -> None:
-        """Take up a turn that was left waiting for a person; one that cannot go on is ended and says why."""
+        """Resume a turn that waits for approval. If it cannot be resumed, end it with the reason."""
         gateway, now_ms = self._gateway, self._gateway.now_ms()
         claimed = await gateway.database.write(lambda conn: take_over(conn, turn_id, self._writer_id, now_ms))
         if claimed is None:
@@ -111,7 +117,7 @@ class TurnRegistry:
         try:
             plan = await self._resume_plan(row, session)
         except ThinkaloudError as error:
-            logger.warning("turn %s waited for an approval and cannot go on: %s", turn_id, error)
+            logger.warning("turn %s waits for approval and cannot be resumed: %s", turn_id, error)
             await end_waiting(gateway.database, row.key, now_ms=now_ms, reason=str(error))
         else:
             self._start_running(row, plan)
@@ -133,7 +139,7 @@ class TurnRegistry:
         return TurnPlan(agent, steps, prepared_request, await entries_so_far(gateway.log, row.key))
 
     async def cancel(self, turn: TurnRow) -> bool:
-        """End a turn because somebody wants it to end; False where it does not run here."""
+        """Cancel a turn. Return False if it does not run in this process."""
         running_turn = self._running_turns.get(turn.key)
         if running_turn is None:
             return False
@@ -142,19 +148,21 @@ class TurnRegistry:
         return True
 
     def running_turn(self, turn: TurnRow) -> RunningTurn:
-        """A turn that runs here."""
+        """Return a turn that runs in this process, or refuse."""
         live_turn = self._running_turns.get(turn.key)
         if live_turn is None:
-            raise Conflict("This turn is over, or runs in another gateway.")
+            raise Conflict(
+                "This turn has ended, or runs in another gateway process. Read the turn to see its state."
+            )
         return live_turn
 
     async def wait_until_saved(self, turn_key: int) -> None:
-        """Wait until a turn that is over is kept, if it ran here."""
+        """Wait until an ended turn is saved. Returns at once if it did not run in this process."""
         if (running_turn := self._running_turns.get(turn_key)) is not None:
             await asyncio.wait((running_turn.task,))
 
     async def stop(self, grace_s: float) -> None:
-        """Let the live turns end by themselves for a while; then end them."""
+        """Wait for running turns to end, then end the rest. Turns that wait for approval are suspended."""
         busy_tasks = [
             running_turn.task
             for running_turn in self._running_turns.values()
@@ -172,11 +180,11 @@ class TurnRegistry:
                 [running_turn.task for running_turn in self._running_turns.values()], timeout=_SAVE_TIMEOUT_S
             )
         for running_turn in tuple(self._running_turns.values()):
-            logger.error("turn %s could not be kept; the next start does it", running_turn.row.id)
+            logger.error("turn %s could not be saved; the next start will end it", running_turn.row.id)
             running_turn.task.cancel()
 
     async def keep_leases(self) -> None:
-        """Keep the lease on every live turn, as long as this gateway lives."""
+        """Renew the leases on running turns until cancelled. Without a lease another process takes over."""
         while True:
             await asyncio.sleep(LEASE_MS / 3000)
             if self._running_turns:
@@ -184,7 +192,7 @@ class TurnRegistry:
                     renew_lease = partial(renew_leases, writer=self._writer_id, now_ms=self._gateway.now_ms())
                     await self._gateway.database.write(renew_lease)
                 except NotSaved as error:
-                    logger.warning("the lease on live turns was not renewed: %s", error)
+                    logger.warning("the leases on running turns could not be renewed: %s", error)
 
     def _save_new_turn(self, conn: Connection, session: Session, turn_request: TurnRequest) -> StartedTurn:
         now_ms = self._gateway.now_ms()
@@ -199,8 +207,8 @@ class TurnRegistry:
         )
         if started.new and turns.running_of(conn, session.owner.user) > max_turns:
             raise TooManyRequests(
-                f"{max_turns} of your turns run already, and no more are begun (limit running_turns_per_user). "
-                "Wait until one is over, or cancel one."
+                f"You already have {max_turns} running turns (limit running_turns_per_user). "
+                "Wait until one ends, or cancel one."
             )
         return started
 

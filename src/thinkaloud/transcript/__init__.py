@@ -1,4 +1,4 @@
-"""The reducer: entries in, a turn out; the way back; and what can be measured on a turn."""
+"""Folds entries into a turn, unfolds a turn into entries, and measures turns."""
 
 from thinkaloud.transcript.callbacks import Callbacks, Handler
 from thinkaloud.transcript.end_events import events_to_end_blocks, events_to_end_turn

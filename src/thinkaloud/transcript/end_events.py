@@ -1,24 +1,24 @@
-"""How a turn is ended from outside: what was still open was interrupted, and what was said stands.
+"""Ends a live turn from outside: open blocks are marked interrupted and their text is kept.
 
-A call that somebody was still at came to nothing, and says so: whoever goes on with the conversation has a
-result for it, as every provider demands.
+A call that is still running gets an error as its result, because providers reject a conversation that
+continues without a result for every call.
 """
 
 from thinkaloud.canon import BlockEnded, Event, ToolFinished, TurnEnded, TurnFailed
 from thinkaloud.transcript.turn import BlockStatus, Turn
 
-STOPPED_ERROR = "It was stopped before it came back."
+STOPPED_ERROR = "The call was stopped before it returned a result."
 
 
 def events_to_end_turn(turn: Turn, end: TurnEnded | TurnFailed) -> list[Event]:
-    """The events that bring a live turn to this end; none where it is over already."""
+    """Return the events that end a live turn with `end`; none if the turn has ended."""
     if not turn.live:
         return []
     return [*events_to_end_blocks(turn), end]
 
 
 def events_to_end_blocks(turn: Turn, parent: int | None = None) -> list[Event]:
-    """The events that end all that is open in a turn, or below one of its calls, the innermost first."""
+    """Return the events that end all open blocks of a turn, or below the call `parent`, innermost first."""
     reply_calls = [call for reply in turn.replies for call in reply.calls]
     events: list[Event] = []
     for block in reversed(turn.blocks):

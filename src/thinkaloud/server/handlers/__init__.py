@@ -1,1 +1,1 @@
-"""What each route does, one module per thing; every function takes a `Call` and returns what to answer."""
+"""The route handlers, one module per resource. Each takes a `RouteRequest` and returns the response body."""

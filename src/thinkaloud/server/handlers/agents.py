@@ -1,18 +1,19 @@
-"""Agents of a workspace: set up, listed, replaced and deleted.
+"""Handlers for the agents of a workspace: list, create, read, replace, delete.
 
-Whether a model thinks, and how, is asked of the same code that asks the model; so an agent that is kept can
-be asked, as far as anybody can know without a key.
+A new agent is validated by the code that prepares model requests, so a stored agent can be run, as far as
+that can be checked without an API key.
 """
 
 import msgspec
 
+from thinkaloud.agents.spec import thinking_setting
 from thinkaloud.canon import Refused
 from thinkaloud.canon.requests import ThinkingLevel, ToolDefinition
 from thinkaloud.client.prepare import Options, prepare
 from thinkaloud.server.agent_schemas import AgentBody, AgentPage, GatewayAgent, NewAgent, ToolBody
 from thinkaloud.server.endpoint import RouteRequest, RouteResponse
 from thinkaloud.server.errors import NotFound
-from thinkaloud.server.prepare import available_tools, refuse_unknown_tools, thinking_setting
+from thinkaloud.server.prepare import available_tools, refuse_unknown_tools
 from thinkaloud.server.schemas import PageQuery
 from thinkaloud.store import agents
 from thinkaloud.store.rows import AgentSpec, StoredAgent
@@ -32,7 +33,7 @@ async def list_agents(request: RouteRequest) -> AgentPage:
 
 
 async def create(request: RouteRequest) -> AgentBody:
-    """Set up an agent."""
+    """Create an agent."""
     spec, now_ms = _validated_spec(request), request.gateway.now_ms()
     return _agent_body(
         request,
@@ -41,12 +42,12 @@ async def create(request: RouteRequest) -> AgentBody:
 
 
 async def read(request: RouteRequest) -> AgentBody:
-    """An agent."""
+    """Return an agent."""
     return _agent_body(request, _request_agent(request))
 
 
 async def replace(request: RouteRequest) -> AgentBody:
-    """Set up an agent anew, all of it."""
+    """Replace all settings of an agent."""
     spec, now_ms, agent = _validated_spec(request), request.gateway.now_ms(), _request_agent(request)
     replaced = await request.gateway.database.write(
         lambda conn: agents.replace(conn, request.owner, agent.id, spec, now_ms)
@@ -57,7 +58,7 @@ async def replace(request: RouteRequest) -> AgentBody:
 
 
 async def delete(request: RouteRequest) -> RouteResponse:
-    """Delete an agent; sessions that used it keep what was said."""
+    """Delete an agent. The turns of sessions that used it are kept."""
     agent = _request_agent(request)
     if not await request.gateway.database.write(lambda conn: agents.delete(conn, request.owner, agent.id)):
         raise NotFound()
@@ -70,10 +71,10 @@ def _request_agent(request: RouteRequest) -> StoredAgent:
 
 
 def _validated_spec(request: RouteRequest) -> AgentSpec:
-    """The spec that a body asks for; refused where it could not be asked as it stands."""
+    """Return the agent spec of a request body. Refuse one that could not be run."""
     body: NewAgent = request.body
     _check_thinking(body)
-    preset(body.preset)
+    preset(body.preset)  # raises UnknownPreset
     fields = {name: getattr(body, name) for name in NewAgent.__struct_fields__ if name != "tools"}
     spec = AgentSpec(**fields, tools=tuple(map(_tool, body.tools)))
     refuse_unknown_tools(request.gateway, spec.uses)
@@ -86,13 +87,15 @@ def _check_thinking(body: NewAgent) -> None:
     has_level_or_budget = body.level is not None or body.budget_tokens is not None
     if has_level_or_budget and not body.thinking:
         raise Refused(
-            f"Thinking is off for {body.name!r}, so there is nothing that a level or a budget could say. "
-            "Leave them out, or turn thinking on."
+            f"Thinking is off for {body.name!r}, so a level or a budget has no effect. "
+            "Leave them out, or set thinking to true."
         )
     if body.level is not None and body.budget_tokens is not None:
-        raise Refused(f"{body.name!r} has a level and a budget of tokens. Choose one of the two.")
+        raise Refused(f"{body.name!r} has both a thinking level and a token budget. Set only one of them.")
     if body.level is ThinkingLevel.OFF:
-        raise Refused(f"Thinking is on for {body.name!r}, and its level says off. Turn thinking off instead.")
+        raise Refused(
+            f"Thinking is on for {body.name!r}, but its level is off. Set thinking to false instead."
+        )
 
 
 def _gateway_agents(request: RouteRequest) -> tuple[GatewayAgent, ...]:

@@ -1,4 +1,4 @@
-"""Whether the gateway lives, whether it can be used, what it has counted, and the document of its routes."""
+"""Handlers for health checks, metrics and the OpenAPI document."""
 
 from thinkaloud.server.endpoint import RouteRequest, RouteResponse
 from thinkaloud.server.metrics import MEDIA_TYPE
@@ -8,20 +8,20 @@ UNAVAILABLE = 503
 
 
 async def alive(request: RouteRequest) -> Health:
-    """Say that the process answers."""
+    """Report that the process is alive."""
     return Health("ok")
 
 
 async def ready(request: RouteRequest) -> RouteResponse:
-    """Say whether turns can be begun and kept."""
+    """Report whether turns can be started and saved."""
     gateway = request.gateway
     if gateway.stopping:
-        health = Health("stopping", "The gateway is stopping and begins no turn.")
+        health = Health("stopping", "The gateway is stopping and starts no new turns.")
     elif not gateway.ready:
-        health = Health("starting", "Turns of an earlier process are still being brought to their end.")
+        health = Health("starting", "The gateway is still ending the unfinished turns of an earlier process.")
     elif not gateway.log.saved:
         health = Health(
-            "not_saved", "The disk takes nothing: turns go on, and are kept in memory until it does."
+            "not_saved", "The disk accepts no writes. Turns continue in memory and are saved when it does."
         )
     else:
         return RouteResponse(content=Health("ok"))
@@ -29,13 +29,13 @@ async def ready(request: RouteRequest) -> RouteResponse:
 
 
 async def metrics(request: RouteRequest) -> RouteResponse:
-    """What was counted, for Prometheus."""
+    """Return metrics for Prometheus."""
     return RouteResponse(content=request.gateway.metrics.text(), media_type=MEDIA_TYPE)
 
 
 async def openapi_document(request: RouteRequest) -> RouteResponse:
-    """The OpenAPI document of all routes."""
+    """Return the OpenAPI document of all routes."""
     from thinkaloud.server import openapi
-    from thinkaloud.server.routes import ROUTES  # the table names this function
+    from thinkaloud.server.routes import ROUTES  # imported here because the table imports this module
 
     return RouteResponse(content=openapi.document(ROUTES))

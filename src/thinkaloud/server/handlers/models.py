@@ -1,6 +1,7 @@
-"""The models of the catalog: where each is, whether it can be asked here, and how it thinks.
+"""Handler for the list of models: providers, available keys and thinking support of each.
 
-Of keys only their presence is told. Looking for one may open a file or a keyring, so it is done in a thread.
+Only the presence of an API key is reported. Looking up a key may open a file or a keyring, so it runs in a
+thread.
 """
 
 import asyncio
@@ -52,8 +53,8 @@ def _model_body(listed_model: ModelListing, catalog: Catalog, keys_present: dict
 def _reason(listed_model: ModelListing) -> str:
     match listed_model.thinking:
         case ThinkingSupport.NONE:
-            return f"{listed_model.id} does not think, so there is nothing to switch."
+            return f"{listed_model.id} does not support thinking."
         case ThinkingSupport.ALWAYS:
-            return f"{listed_model.id} always thinks: switched off, it is asked for as little as it can."
+            return f"{listed_model.id} always thinks. With thinking off, it thinks as little as it can."
         case ThinkingSupport.OPTIONAL:
             return ""

@@ -1,4 +1,4 @@
-"""How one wants to see and send thoughts: kept for each user in each workspace, never for a single block."""
+"""Handlers for preferences and workspaces. Preferences belong to a user in a workspace."""
 
 import msgspec
 
@@ -11,15 +11,15 @@ from thinkaloud.view import LOCALES, read_policy
 
 
 async def read(request: RouteRequest) -> Preferences:
-    """One's preferences in this workspace; the usual ones where none were set."""
+    """Return the user's preferences in the workspace, or the defaults."""
     return await request.gateway.database.read(lambda conn: preferences.read(conn, request.owner))
 
 
 async def replace(request: RouteRequest) -> Preferences:
-    """Set one's preferences, all of them: display settings are laid over those of a preset."""
+    """Replace the user's preferences. Display settings override those of the preset."""
     body: NewPreferences = request.body
     if body.language not in LOCALES:
-        raise UnknownLocale(f"There are no words for {body.language!r}. Choose one of: {', '.join(LOCALES)}.")
+        raise UnknownLocale(f"Unknown language {body.language!r}. Choose one of: {', '.join(LOCALES)}.")
     new_preferences = Preferences(
         display=read_policy(msgspec.to_builtins(body.display)),
         language=body.language,
@@ -35,7 +35,7 @@ async def replace(request: RouteRequest) -> Preferences:
 
 
 async def list_workspaces(request: RouteRequest) -> WorkspaceList:
-    """The workspaces that one is in; sessions, agents and preferences are those of one of them."""
+    """List the user's workspaces. Sessions, agents and preferences belong to one workspace each."""
     owner = request.owner
     memberships = await request.gateway.database.read(lambda conn: users.workspaces_of(conn, owner.user))
     return WorkspaceList(

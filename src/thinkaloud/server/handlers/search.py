@@ -1,4 +1,4 @@
-"""Search in what one has asked and been told; in thoughts only when they are named."""
+"""Handler for full-text search. Thoughts are searched only if the scope names them."""
 
 from thinkaloud.server.endpoint import RouteRequest
 from thinkaloud.server.schemas import SEARCH_SCOPES, HitPage, SearchQuery
@@ -6,7 +6,7 @@ from thinkaloud.store import search
 
 
 async def find(request: RouteRequest) -> HitPage:
-    """Find words in one's sessions, the newest first."""
+    """Search the user's sessions, the newest hits first."""
     query: SearchQuery = request.query
     kinds = frozenset(SEARCH_SCOPES[word] for word in query.scope.split(","))
     page = await request.gateway.database.read(

@@ -1,4 +1,4 @@
-"""Sessions: made, listed, read, changed and deleted; and the messages in them."""
+"""Handlers for sessions (create, list, read, change, delete) and their messages."""
 
 import msgspec
 from msgspec import UNSET
@@ -7,6 +7,7 @@ from sqlalchemy import Connection
 from thinkaloud.canon import Refused
 from thinkaloud.server.endpoint import RouteRequest, RouteResponse
 from thinkaloud.server.errors import NotFound
+from thinkaloud.server.message_entries import message_entries
 from thinkaloud.server.prepare import images_of
 from thinkaloud.server.schemas import (
     BlockBody,
@@ -28,7 +29,7 @@ from thinkaloud.transcript import Block
 
 
 def session_body(session: Session) -> SessionBody:
-    """A session as it is told."""
+    """Return the response body of a session."""
     return SessionBody(
         id=session.id,
         title=session.title,
@@ -41,7 +42,7 @@ def session_body(session: Session) -> SessionBody:
 
 
 def turn_summary(row: TurnRow, session_id: str) -> TurnSummary:
-    """A turn in short."""
+    """Return the summary of a turn."""
     return TurnSummary(
         id=row.id,
         session=session_id,
@@ -56,13 +57,13 @@ def turn_summary(row: TurnRow, session_id: str) -> TurnSummary:
 
 
 def request_session(request: RouteRequest) -> Session:
-    """The session that the path names."""
+    """Return the session in the path of the request."""
     assert request.grant.session is not None
     return request.grant.session
 
 
 async def create(request: RouteRequest) -> SessionBody:
-    """Make a session."""
+    """Create a session."""
     body: NewSession = request.body
     now_ms = request.gateway.now_ms()
 
@@ -76,7 +77,7 @@ async def create(request: RouteRequest) -> SessionBody:
 
 
 async def list_sessions(request: RouteRequest) -> SessionPage:
-    """List one's sessions."""
+    """List the user's sessions."""
     query: PageQuery = request.query
     page = await request.gateway.database.read(
         lambda conn: sessions.list_page(conn, request.owner, limit=query.limit, after=query.after)
@@ -85,7 +86,7 @@ async def list_sessions(request: RouteRequest) -> SessionPage:
 
 
 async def read(request: RouteRequest) -> SessionWithTurns:
-    """A session, with some of its turns."""
+    """Return a session with a page of its turns."""
     query: PageQuery = request.query
     session = request_session(request)
     page = await request.gateway.database.read(
@@ -99,7 +100,7 @@ async def read(request: RouteRequest) -> SessionWithTurns:
 
 
 async def change(request: RouteRequest) -> SessionBody:
-    """Rename a session, or name another agent or model for it."""
+    """Change the title, agent or model of a session."""
     body: SessionChange = request.body
     session, now_ms = request_session(request), request.gateway.now_ms()
 
@@ -121,7 +122,7 @@ async def change(request: RouteRequest) -> SessionBody:
 
 
 async def delete(request: RouteRequest) -> RouteResponse:
-    """Delete a session with everything in it; not while a turn runs."""
+    """Delete a session and everything in it. Refused while a turn runs."""
     session = request_session(request)
     if not await request.gateway.database.write(
         lambda conn: sessions.delete(conn, request.owner, session.id)
@@ -131,7 +132,7 @@ async def delete(request: RouteRequest) -> RouteResponse:
 
 
 async def list_messages(request: RouteRequest) -> MessagePage:
-    """What was said in a session; a page holds the messages of so many turns."""
+    """List the messages of a session. `limit` counts turns, and a page never splits a turn."""
     query: MessagesQuery = request.query
     session = request_session(request)
 
@@ -140,7 +141,7 @@ async def list_messages(request: RouteRequest) -> MessagePage:
         messages_by_turn = messages_of(conn, [row.key for row in page.items])
         names = _agent_names(conn, request, {row.agent for row in page.items})
         items = (
-            message_body(message, row, names.get(row.agent, ""))
+            message_body(message, row, names.get(row.agent, ""), entries=query.entries)
             for row in page.items
             for message in messages_by_turn.get(row.key, ())
         )
@@ -161,7 +162,7 @@ def _page_of_turns(conn: Connection, session: Session, query: MessagesQuery) -> 
 
 
 def _agent_names(conn: Connection, request: RouteRequest, agent_ids: set[str]) -> dict[str, str]:
-    """What the agents of these ids are called; one that was deleted is not among them."""
+    """Return the present names of agents by id. Deleted agents are left out."""
     gateway_agents = request.gateway.gateway_agents.agents
     names = {
         agent_id: gateway_agents[agent_id].name or agent_id.capitalize()
@@ -173,7 +174,9 @@ def _agent_names(conn: Connection, request: RouteRequest, agent_ids: set[str]) -
     return names
 
 
-def message_body(message: StoredMessage, row: TurnRow, agent_name: str) -> MessageBody:
+def message_body(
+    message: StoredMessage, row: TurnRow, agent_name: str, *, entries: bool = False
+) -> MessageBody:
     """A message as it is told; what was thought is in a field of its own (R053)."""
     return MessageBody(
         turn=row.id,
@@ -194,7 +197,8 @@ def message_body(message: StoredMessage, row: TurnRow, agent_name: str) -> Messa
         stamps=message.stamps,
         summary=message.summary,
         notices=message.notices,
-        parts=tuple(map(_block_body, message.parts)),
+        parts=() if entries else tuple(map(_block_body, message.parts)),
+        entries=message_entries(message) if entries else (),
     )
 
 
@@ -222,6 +226,4 @@ def _block_body(block: Block) -> BlockBody:
 def _require_agent(conn: Connection, request: RouteRequest, agent_id: str) -> None:
     gateway_agents = request.gateway.gateway_agents.agents
     if agent_id and agent_id not in gateway_agents and agents.get(conn, request.owner, agent_id) is None:
-        raise Refused(
-            f"There is no agent {agent_id!r} in this workspace. GET /api/agents lists those there are."
-        )
+        raise Refused(f"No agent {agent_id!r} in this workspace. GET /api/agents lists the available agents.")

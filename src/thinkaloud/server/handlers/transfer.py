@@ -1,7 +1,7 @@
-"""Sessions out and in as files: text for people, markdown that reads back, and the canonical JSON.
+"""Handlers for export and import of sessions: text, markdown and JSON.
 
-The text holds prompts and answers and never a thought: it is made from the column that holds none. What is
-read in is kept whole or not at all.
+Text holds prompts and answers, and never thinking, because it is written from the `content` column, which
+has none. Markdown and JSON can be imported again. An import is saved completely or not at all.
 """
 
 import asyncio
@@ -27,11 +27,11 @@ from thinkaloud.store.turns import TurnRequest
 from thinkaloud.view import Words
 
 MAX_TURNS = 2_000
-"""Of one file: it takes half a minute to keep them."""
+"""Turns in one imported file. Saving this many takes half a minute."""
 _EXCHANGES_PER_WRITE = 10
-"""So many are written in one transaction: live turns are saved in between."""
+"""Exchanges per transaction. Small transactions let running turns save in between."""
 MAX_NUMBER = 2**53
-"""Beyond it JSON itself does not keep a number exactly; no time and no count comes near."""
+"""The largest integer that every JSON reader keeps exactly. No valid time or count comes near it."""
 
 _MEDIA_TYPES = {"text": "text/plain", "markdown": "text/markdown", "json": "application/json"}
 _EXTENSIONS = {"text": "txt", "markdown": "md", "json": "json"}
@@ -42,7 +42,7 @@ _TurnMessages = list[tuple[TurnRow, list[StoredMessage]]]
 
 
 async def export_session(request: RouteRequest) -> RouteResponse:
-    """A session as a file; a turn that runs is left out, and a header says so."""
+    """Export a session. A running turn is left out, and the header Thinkaloud-Left-Out says so."""
     query: ExportQuery = request.query
     session = request_session(request)
     turn_messages, content = await request.gateway.database.read(
@@ -56,7 +56,7 @@ async def export_session(request: RouteRequest) -> RouteResponse:
 
 
 async def import_session(request: RouteRequest) -> SessionBody:
-    """Make a session from a file of either kind."""
+    """Create a session from an exported markdown or JSON file."""
     record = await asyncio.to_thread(_parse_record, request.headers.get("content-type", ""), request.raw_body)
     now_ms, database = request.gateway.now_ms(), request.gateway.database
     session = await database.write(partial(_start_import, owner=request.owner, record=record, now_ms=now_ms))
@@ -103,7 +103,7 @@ def _render(conn: Connection, session: Session, query: ExportQuery) -> tuple[_Tu
 
 
 def _render_text(session: Session, turn_messages: _TurnMessages, words: Words) -> str:
-    """Who said what, in paragraphs; nothing of tools, and nothing that was thought."""
+    """Return prompts and answers as paragraphs, without tools and without thinking."""
     parts = [session.title] if session.title else []
     for row, messages in turn_messages:
         for message in messages:
@@ -134,18 +134,21 @@ def _parse_record(content_type: str, raw_body: bytes) -> SessionRecord:
         as_json = content_type.partition(";")[0].strip().lower() == "application/json"
         record = read_json(raw_body) if as_json else read_markdown(raw_body.decode())
     except UnicodeDecodeError:
-        raise BadRequest("The file is not UTF-8 text. Export it again, or convert it.") from None
+        raise BadRequest("The file is not UTF-8 text. Export it again, or convert it to UTF-8.") from None
     _check_record(record)
     return record
 
 
 def _check_record(record: SessionRecord) -> None:
     if len(record.exchanges) > MAX_TURNS:
-        raise PayloadTooLarge(f"The file has more than {MAX_TURNS:,} turns. Split it, and import the parts.")
+        raise PayloadTooLarge(f"The file has more than {MAX_TURNS:,} turns. Split it and import the parts.")
     _check_numbers(record.created_ms)
     for number, exchange in enumerate(record.exchanges, 1):
         if [entry.seq for entry in exchange.entries] != list(range(len(exchange.entries))):
-            raise Refused(f"The entries of exchange {number} are not numbered 0, 1, 2 and so on.")
+            raise Refused(
+                f"The entries of exchange {number} are not numbered 0, 1, 2 and so on. "
+                "Export the session again."
+            )
         _check_numbers(exchange.created_ms, *(entry.at_ms for entry in exchange.entries))
         for entry in exchange.entries:
             if isinstance(entry.event, UsageReported):
@@ -155,4 +158,7 @@ def _check_record(record: SessionRecord) -> None:
 def _check_numbers(*numbers: int | None) -> None:
     for number in numbers:
         if number is not None and not 0 <= number <= MAX_NUMBER:
-            raise Refused(f"The file has a time or a count of {number}, which none can be. Correct it.")
+            raise Refused(
+                f"The file has a time or a count of {number}, which is out of range. Correct it: "
+                f"0 to {MAX_NUMBER} is allowed."
+            )

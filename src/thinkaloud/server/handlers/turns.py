@@ -1,4 +1,4 @@
-"""Turns: begun, read as they stand, and cancelled. Their stream is in `server.events`."""
+"""Handlers for turns: start, read, cancel, answer now, approve. Their stream is in `server.turn_stream`."""
 
 import asyncio
 
@@ -21,7 +21,7 @@ ACCEPTED = 202
 
 
 async def start(request: RouteRequest) -> RouteResponse:
-    """Ask: 202 with the turn that begins, or 200 with the one that this very request has begun before."""
+    """Start a turn (202), or return the one that the same request started before (200)."""
     session = request_session(request)
     started = await request.gateway.turns.start(
         session, request.body, request.headers.get("idempotency-key", "")
@@ -31,20 +31,20 @@ async def start(request: RouteRequest) -> RouteResponse:
 
 
 async def read(request: RouteRequest) -> TurnBody:
-    """A turn as it stands, while it runs and after."""
+    """Return a turn, running or ended."""
     database, row = request.gateway.database, _turn_row(request)
     turn = await current_turn(request, row)
     if row.state is TurnState.RUNNING and not turn.live:
-        row = await _reload_row(request, row)  # it came to its end while it was looked at
+        row = await _reload_row(request, row)  # the turn ended between the two reads
     owner_preferences = await database.read(lambda conn: preferences.read(conn, request.owner))
-    # A turn may be megabytes long, and everybody else's streams go on meanwhile.
+    # A turn may be megabytes long, and building its body on the event loop would delay all streams.
     return await asyncio.to_thread(
         _turn_body, await _load_summary(request, row), turn, owner_preferences.language
     )
 
 
 async def cancel(request: RouteRequest) -> RouteResponse:
-    """End a turn that runs: 202; one that is over stays as it is: 200."""
+    """Cancel a running turn (202). A turn that has ended is returned unchanged (200)."""
     row = _turn_row(request)
     if row.state is not TurnState.RUNNING:
         return RouteResponse(content=await _load_summary(request, row))
@@ -54,19 +54,19 @@ async def cancel(request: RouteRequest) -> RouteResponse:
         )
     row = await _reload_row(request, row)
     if row.state is TurnState.RUNNING:
-        raise Conflict("This turn runs in another gateway, which alone can cancel it. Ask that one.")
+        raise Conflict("This turn runs in another gateway process. Send the request to that one.")
     return RouteResponse(content=await _load_summary(request, row))
 
 
 async def answer_now(request: RouteRequest) -> RouteResponse:
-    """Stop the thinking of a turn, and have it answer."""
+    """Stop the thinking of a running turn and make the model answer now."""
     row = _turn_row(request)
     request.gateway.turns.running_turn(row).answer_now()
     return RouteResponse(content=await _load_summary(request, row), status=ACCEPTED)
 
 
 async def decide_approval(request: RouteRequest) -> RouteResponse:
-    """Let a call run that waits for it, or not."""
+    """Approve or deny a tool call that waits for approval."""
     row, decision = _turn_row(request), request.body
     decided_by = request.grant.user.name if request.grant.user else ""
     request.gateway.turns.running_turn(row).decide(decision.block, granted=decision.granted, by=decided_by)
@@ -74,7 +74,7 @@ async def decide_approval(request: RouteRequest) -> RouteResponse:
 
 
 async def current_turn(request: RouteRequest, row: TurnRow) -> Turn:
-    """A turn from its rows when it is over, and from its log so far while it runs."""
+    """Return a turn, from its message rows if it has ended, or from its log while it runs."""
     if row.state is TurnState.RUNNING:
         return await visible_turn(request.gateway.log, row.key)
     messages_by_turn = await request.gateway.database.read(lambda conn: messages_of(conn, [row.key]))

@@ -1,0 +1,84 @@
+"""Reads the headers and the body of a request, within the limits.
+
+What two programs could read differently is refused: encoded slashes in the path, and a header that decides
+something and was sent twice.
+"""
+
+import asyncio
+import re
+from collections.abc import Mapping
+
+from starlette.types import Receive, Scope
+
+from thinkaloud.server.endpoint import ClientGone
+from thinkaloud.server.errors import (
+    BadRequest,
+    HeadersTooLarge,
+    NotFound,
+    PayloadTooLarge,
+    RequestTimeout,
+)
+from thinkaloud.server.limits import GatewayLimits
+
+_ENCODED_SLASHES = re.compile(rb"%2f|%5c|%00|\\", re.IGNORECASE)
+"""Encoded slashes, backslashes and NUL. A proxy in front may decode them and route the path differently."""
+_SINGLE_HEADERS = frozenset(
+    b"authorization content-encoding content-length content-type host idempotency-key last-event-id origin "
+    b"sec-fetch-site thinkaloud-workspace transfer-encoding x-api-key".split()
+)
+"""Headers that decide something. Sent twice, a proxy and the gateway could each read a different value."""
+
+
+def read_headers(scope: Scope, limits: GatewayLimits) -> dict[bytes, bytes]:
+    """Return the headers by name and check their size. Of a header that may repeat, the last one counts."""
+    size = len(scope.get("raw_path") or b"") + len(scope["query_string"])
+    headers: dict[bytes, bytes] = {}
+    repeated_name = b""
+    for name, value in scope["headers"]:
+        size += len(name) + len(value) + 4  # ": " and the line end
+        if name in headers and name in _SINGLE_HEADERS:
+            repeated_name = name
+        headers[name] = value
+    if size > limits.header_bytes:
+        raise HeadersTooLarge(
+            f"The URL and the headers together are larger than {limits.header_bytes:,} bytes. Send less."
+        )
+    if _ENCODED_SLASHES.search(scope.get("raw_path") or b""):
+        raise NotFound("No such path: encoded slashes and backslashes are not accepted. Use plain slashes.")
+    if repeated_name:
+        raise BadRequest(f"The header {repeated_name.decode()} was sent twice. Send it once.")
+    return headers
+
+
+def has_chunked_body(headers: Mapping[bytes, bytes]) -> bool:
+    """Return whether the body has a transfer encoding instead of a Content-Length."""
+    return b"transfer-encoding" in headers
+
+
+async def read_body(receive: Receive, headers: Mapping[bytes, bytes], limits: GatewayLimits) -> bytes:
+    """Read the whole body. Refuse one that is too large as soon as its size is known."""
+    declared_length = headers.get(b"content-length", b"0")
+    if not declared_length.isdigit():
+        raise BadRequest("Content-Length is not a number. Correct it.")
+    too_large = PayloadTooLarge(f"The body is larger than {limits.body_bytes:,} bytes. Send a smaller one.")
+    # Compare lengths first: converting a number of thousands of digits is slow.
+    if len(declared_length) > len(str(limits.body_bytes)) or int(declared_length) > limits.body_bytes:
+        raise too_large
+    chunks: list[bytes] = []
+    size, more_body = 0, True
+    try:
+        async with asyncio.timeout(limits.body_s):
+            while more_body:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    raise ClientGone
+                chunks.append(message.get("body", b""))
+                size += len(chunks[-1])
+                more_body = message.get("more_body", False)
+                if size > limits.body_bytes:
+                    raise too_large
+    except TimeoutError as error:
+        raise RequestTimeout(
+            f"The body did not arrive within {limits.body_s:g} s. Send the request again."
+        ) from error
+    return b"".join(chunks)
