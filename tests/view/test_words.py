@@ -48,11 +48,12 @@ def test_the_reasoning_only_notice_is_verbatim() -> None:
 
 def test_every_language_has_the_same_keys_and_placeholders() -> None:
     """R129: no key can be missing in one language."""
-    assert EN_US.words.keys() == PT_BR.words.keys()
-    for key, text in EN_US.words.items():
-        other = PT_BR.words[key]
-        assert isinstance(text, Plural) == isinstance(other, Plural), key
-        assert _gaps(text) == _gaps(other), key
+    for locale in LOCALES.values():
+        assert locale.words.keys() == EN_US.words.keys(), locale.name
+        for key, text in EN_US.words.items():
+            other = locale.words[key]
+            assert isinstance(text, Plural) == isinstance(other, Plural), (locale.name, key)
+            assert _gaps(text) == _gaps(other), (locale.name, key)
 
 
 def test_every_word_key_in_the_code_exists() -> None:
@@ -151,7 +152,7 @@ def test_unknown_language_error_lists_the_known_languages(name: str) -> None:
 def test_unknown_word_key_raises() -> None:
     with pytest.raises(KeyError):
         EN.text("ai.thinking.nonsense")
-    assert list(LOCALES) == ["en-US", "pt-BR"]
+    assert list(LOCALES)[:2] == ["en-US", "pt-BR"]
 
 
 def _other(text: str | Plural) -> str:
