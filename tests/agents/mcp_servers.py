@@ -79,7 +79,7 @@ def fixed_server(tools: Sequence[types.Tool], *results: types.CallToolResult, pa
 
 
 def without_discovery(app: ASGIApp) -> ASGIApp:
-    """The app with the protocol of before 2026: it has sessions, and does not answer the request that ends one."""
+    """The app with the protocol of before 2026: it has sessions, and ignores the request that ends one."""
 
     async def wrapped(scope: Scope, receive: Receive, send: Send) -> None:
         if (b"mcp-method", b"server/discover") in scope.get("headers", []):

@@ -1,6 +1,6 @@
 """Agents with every dialect: thoughts and results are sent back as each provider requires.
 
-The simulators refuse what the vendors refuse. For dialects without a simulator, recorded replies are replayed.
+The simulators refuse what the vendors refuse. Without a simulator, recorded replies are replayed.
 """
 
 import asyncio
