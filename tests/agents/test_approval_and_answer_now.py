@@ -43,7 +43,7 @@ from thinkaloud.canon import (
 )
 from thinkaloud.transcript import Approval, Ending, Turn
 from thinkaloud.transcript import BlockStatus as Standing
-from thinkaloud.transcript.closing import STOPPED_ERROR
+from thinkaloud.transcript.end_events import STOPPED_ERROR
 
 
 async def run_with_callback(run: Run, steer: Callable[[Entry], None]) -> list[Entry]:

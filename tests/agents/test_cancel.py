@@ -34,7 +34,7 @@ from thinkaloud.agents.tools import Tool, from_function
 from thinkaloud.canon import Entry, TurnEnded, TurnFailed, TurnStarted
 from thinkaloud.canon.requests import UserMessage
 from thinkaloud.transcript import Turn, apply, events_to_end_turn
-from thinkaloud.transcript.closing import STOPPED_ERROR
+from thinkaloud.transcript.end_events import STOPPED_ERROR
 
 CANCEL_TIMEOUT_S = 1.0
 """So soon all must be over."""

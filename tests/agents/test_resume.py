@@ -48,7 +48,7 @@ from thinkaloud.canon import (
 from thinkaloud.canon import requests as canon
 from thinkaloud.canon.requests import UserMessage
 from thinkaloud.transcript import Ending, Turn, apply, fold
-from thinkaloud.transcript.closing import STOPPED_ERROR
+from thinkaloud.transcript.end_events import STOPPED_ERROR
 
 
 @dataclass

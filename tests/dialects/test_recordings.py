@@ -32,7 +32,9 @@ def test_recording_does_not_depend_on_chunking(name: str, split_points: list[int
     assert turn_as_story(turn, recording.story) == complete_story(recording.story)
 
 
-@pytest.mark.parametrize("name", [name for name, made in RECORDINGS.items() if "message" in made.story])
+@pytest.mark.parametrize(
+    "name", [name for name, recording in RECORDINGS.items() if "message" in recording.story]
+)
 def test_recording_keeps_the_message_to_send_back(name: str) -> None:
     recording = RECORDINGS[name]
     turn = recording.turn()
@@ -75,7 +77,7 @@ def test_story_files_have_only_known_fields() -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "expected"), [pytest.param(*expected, id=expected[0].parent.name) for expected in streams()]
+    ("path", "expected"), [pytest.param(path, body, id=path.parent.name) for path, body in streams()]
 )
-def test_eventstream_files_are_up_to_date(body: Path, expected: bytes) -> None:
-    assert body.read_bytes() == expected, "run `python -m tests.recordings.make_eventstreams`"
+def test_eventstream_files_are_up_to_date(path: Path, expected: bytes) -> None:
+    assert path.read_bytes() == expected, "run `python -m tests.recordings.make_eventstreams`"

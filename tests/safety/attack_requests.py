@@ -1,4 +1,4 @@
-"""What another site's page, a name that leads elsewhere, or a crooked request could try; `{port}` is ours."""
+"""Attacks by pages of other sites, foreign host names and malformed requests. `{port}` is the gateway's."""
 
 HOSTS = """
 evil.example
@@ -96,7 +96,7 @@ SIMPLE_CONTENT_TYPES = [
     "application/x-www-form-urlencoded",
     "multipart/form-data; boundary=x",
 ]
-"""What a page of another site may send without asking first."""
+"""What a page of another site may send without a preflight."""
 
 
 CONNECTION_CLOSE = "\r\nConnection: close\r\n"
@@ -163,7 +163,7 @@ MALFORMED_REQUESTS = {
     "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
     "Origin: http://evil.example\r\nHost: localhost:{port}\r\nConnection: close, Upgrade\r\n\r\n",
 }
-"""Requests as bytes; every one of them is refused, and none is understood as something else."""
+"""Malformed requests as bytes. Every one must be refused."""
 
 
 PATHS = """

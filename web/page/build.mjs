@@ -57,9 +57,7 @@ walk(names.beforePaint);
 const zipped = async (name) => gzipSync(await readFile(join(out, name)), { level: 9 }).length;
 let size = 0;
 for (const name of first) size += await zipped(name);
-console.log(
-  `Built the page: ${size} bytes of script on first load (gzip), at most ${FIRST_LOAD_LIMIT}`,
-);
+console.log(`Built the page: ${size} bytes of script on first load (gzip), at most ${FIRST_LOAD_LIMIT}`);
 if (size > FIRST_LOAD_LIMIT) process.exit(1);
 
 async function licenses(packages) {

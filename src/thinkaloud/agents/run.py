@@ -46,7 +46,7 @@ from thinkaloud.transcript import (
     events_to_end_blocks,
     events_to_end_turn,
 )
-from thinkaloud.transcript.closing import STOPPED_ERROR
+from thinkaloud.transcript.end_events import STOPPED_ERROR
 
 ANSWER_NOW = NoticeGiven("answer_now", "The thinking was stopped, and the model was asked to answer now.")
 _TICK_S = 1.0

@@ -362,7 +362,7 @@ export abstract class DrawnBlock extends HTMLElement {
     clearTimeout(this.#secondTimer);
     if (view?.status === "thinking")
       this.#secondTimer = setTimeout(() => this.refresh(), 1000 - ((view.duration_ms ?? 0) % 1000));
-    else if (view && !this.#drawClosed) this.#idle ||= whenIdle(() => this.#drawAhead());
+    else if (view && !this.#drawClosed && !this.#idle) this.#idle = whenIdle(() => this.#drawAhead());
   }
 
   #drawAhead(): void {
