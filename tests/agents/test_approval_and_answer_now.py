@@ -1,4 +1,4 @@
-"""A run is steered while it works: calls wait for a person, and a person who cannot wait gets an answer."""
+"""Control of a run: approvals of calls, and "answer now"."""
 
 import asyncio
 from collections.abc import Callable
@@ -47,7 +47,7 @@ from thinkaloud.transcript.end_events import STOPPED_ERROR
 
 
 async def run_with_callback(run: Run, steer: Callable[[Entry], None]) -> list[Entry]:
-    """All entries of a run, each shown to somebody who may do something about it."""
+    """Return all entries of a run, and pass each to a callback."""
     entries: list[Entry] = []
     async for entry in run.entries():
         entries.append(entry)
@@ -172,7 +172,7 @@ ANSWER = (Say("Mild, I think."),)
 
 
 class AnswerNowOn:
-    """Answers are wanted now, at the first event that looks like this one."""
+    """Asks for the answer now at the first matching event."""
 
     def __init__(self, run: Run, condition: Callable[[Event], bool]) -> None:
         self._run = run
@@ -218,7 +218,7 @@ def test_answer_now_stops_a_thought() -> None:
 
 
 def test_answer_now_is_accepted_once() -> None:
-    """The model may think nevertheless, if it cannot do without."""
+    """A model that cannot stop thinking may still think."""
 
     async def story() -> None:
         again = Hold()
@@ -288,7 +288,7 @@ def test_answer_now_ends_a_waiting_approval() -> None:
 
 
 def test_answer_now_during_a_streamed_call() -> None:
-    """The call before it was whole, and was never run."""
+    """The call before it was complete, and was never run."""
     top_agent = agent(tools=(tool("weather"),))
     lines: list[Reply] = [(Call("weather"), PartialCall("weather", '{"ci'), Hold()), ANSWER]
     turn, _ = run_with_answer_now(
@@ -301,7 +301,7 @@ def test_answer_now_during_a_streamed_call() -> None:
 
 @pytest.mark.parametrize("later", [False, True])
 def test_answer_now_before_the_first_byte(later: bool) -> None:
-    """Of the first request nothing was told yet; of a later one there is nothing in it."""
+    """The first request has no entries yet; a later one has an empty reply."""
 
     async def story() -> None:
         hold = Hold()
@@ -351,7 +351,7 @@ def test_answer_now_is_refused_once_the_answer_has_begun() -> None:
 
 
 def test_answer_now_does_not_repeat_a_complete_answer() -> None:
-    """All of it came, and only the connection is still open."""
+    """The answer is complete, and only the connection is still open."""
 
     async def story() -> None:
         hold = Hold()
@@ -419,7 +419,7 @@ def test_answer_now_that_is_refused_fails_the_turn() -> None:
 
 
 def test_result_of_a_tool_that_ignored_answer_now_is_dropped() -> None:
-    """It is told of once that it was stopped, and what it says later changes nothing."""
+    """The call gets one error, and a later result is ignored."""
 
     async def story() -> None:
         let_go = asyncio.Event()

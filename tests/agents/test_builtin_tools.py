@@ -1,4 +1,4 @@
-"""The tools that come along, and that the built-in model can read what the calculator says."""
+"""The built-in tools, and that the built-in model reads the calculator's result."""
 
 import asyncio
 import json

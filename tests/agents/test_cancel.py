@@ -1,4 +1,4 @@
-"""A run that is left in the middle of anything: nothing goes on, and its log can be brought to an end."""
+"""A run that is cancelled at any point leaves nothing running, and its log can be ended."""
 
 import asyncio
 import logging
@@ -42,7 +42,7 @@ CANCEL_TIMEOUT_S = 1.0
 
 @dataclass(frozen=True)
 class StopPoint:
-    """Where a run is when it is left, and how one knows that it is there."""
+    """The point at which a run is cancelled, and how the test recognises it."""
 
     lines: dict[str, list[Reply]]
     tools: tuple[Tool, ...] = ()
@@ -57,7 +57,7 @@ class StopPoint:
 
 
 def deep(*find: Reply) -> dict[str, list[Reply]]:
-    """These replies, two levels down."""
+    """Return these replies two levels down."""
     return {
         PROMPT: [(Think("I ask."), delegate("checker", "check"))],
         "check": [(Think("I ask too."), delegate("finder", "find"))],
@@ -123,7 +123,7 @@ def tool_in_a_thread() -> StopPoint:
 
 
 def tool_that_tidies_up() -> StopPoint:
-    """It goes on for a while though it was cancelled."""
+    """A tool that runs on for a while after its cancellation."""
     started = asyncio.Event()
 
     async def work(arguments: str) -> str:
@@ -169,7 +169,7 @@ def childs_approval() -> StopPoint:
 
 
 def childs_side_by_side() -> StopPoint:
-    """One thinks, one waits for its first byte, and a tool works."""
+    """One assistant thinks, one waits for its first byte, and a tool runs."""
     started, hold = asyncio.Event(), Hold()
     lines: dict[str, list[Reply]] = {
         PROMPT: [(delegate("finder", "north"), delegate("finder", "south"), Call("work"))],
@@ -208,7 +208,7 @@ async def assert_nothing_running(provider: ScriptedProvider, tasks_before: set[a
 
 
 def assert_ends_well(entries: list[Entry], end: TurnEnded | TurnFailed) -> Turn:
-    """What was told so far, and the end that whoever left it writes after it."""
+    """Check the entries so far with the end that is written after a cancellation."""
     turn = Turn()
     for entry in entries:
         apply(turn, entry)
@@ -264,7 +264,7 @@ def three_levels() -> tuple[Agent, dict[str, list[Reply]]]:
 
 
 def test_run_can_be_cancelled_after_any_entry() -> None:
-    """Whoever reads it may break off at any place, and there it is left."""
+    """The reader may stop after any entry; the run ends there."""
 
     async def story() -> None:
         top_agent, lines = three_levels()
@@ -301,7 +301,7 @@ def test_run_does_not_start_before_its_entries_are_read() -> None:
 def test_tool_that_ignores_its_cancellation_is_abandoned(
     depth: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The run is over all the same, says so, and what the tool comes back with is not heard."""
+    """The run ends with a log line, and the late result of the tool is ignored."""
 
     async def story() -> None:
         started, let_go = asyncio.Event(), asyncio.Event()

@@ -1,4 +1,4 @@
-"""Agents from a file: rows laid over ours, tools by name, and what is refused with its place and a remedy."""
+"""Agents of a file: overrides, tools by name, and errors with their location."""
 
 import asyncio
 import subprocess
@@ -72,7 +72,7 @@ NOT_A_FUNCTION = 3
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with a module in it, which no other test sees."""
+    """A folder with a module that no other test imports."""
     (tmp_path / "greetings_for_tests.py").write_text(MODULE, "utf-8")
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.delitem(sys.modules, "greetings_for_tests", raising=False)
@@ -286,9 +286,9 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("text", "told"), REFUSED)
-def test_invalid_rows_are_refused_with_their_location(text: str, told: str, tmp_path: Path) -> None:
-    assert refusal(tmp_path, text).startswith(told)
+@pytest.mark.parametrize(("text", "message"), REFUSED)
+def test_invalid_rows_are_refused_with_their_location(text: str, message: str, tmp_path: Path) -> None:
+    assert refusal(tmp_path, text).startswith(message)
 
 
 def test_unreadable_agents_file_is_refused(tmp_path: Path) -> None:
@@ -339,7 +339,7 @@ def test_how_to_shows_the_example_files() -> None:
 
 
 def test_import_of_agents_is_lazy() -> None:
-    """Neither the SDK of MCP nor prices are imported before they are used."""
+    """The MCP SDK and the prices are imported on first use."""
     code = "import sys; from thinkaloud.agents import *; print(*sys.modules)"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     pulled = {module.partition(".")[0] for module in ran.stdout.split()}

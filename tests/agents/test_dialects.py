@@ -1,6 +1,6 @@
-"""An agent on every wire: thoughts and results go back as each provider demands; a kept run goes anywhere.
+"""Agents with every dialect: thoughts and results are sent back as each provider requires.
 
-The simulators refuse what the vendors refuse. For dialects without one, recorded replies are played.
+The simulators refuse what the vendors refuse. Without a simulator, recorded replies are replayed.
 """
 
 import asyncio
@@ -55,7 +55,7 @@ SIMULATORS = {
 
 
 class ModelCase(NamedTuple):
-    """A model, and how it is asked to think."""
+    """A model and its thinking setting."""
 
     model: str
     thinking: str | int | None = None
@@ -92,7 +92,7 @@ def _key() -> Iterator[None]:
 
 
 class SimulatorSetup(NamedTuple):
-    """The simulators, and what a run needs to reach them."""
+    """The simulators, and the context of a run that uses them."""
 
     servers: dict[str, Simulator]
     context: RunContext
@@ -134,12 +134,12 @@ def _catalog(servers: dict[str, Simulator]) -> Catalog:
 
 
 async def _no_wait(_: float) -> None:
-    """Retries come at once."""
+    """Retry without a delay."""
 
 
 @asynccontextmanager
 async def simulator_setup(*players: ModelCase) -> AsyncIterator[SimulatorSetup]:
-    """All these providers; at the end none of them has refused anything."""
+    """Run these simulators. At the end none of them has refused a request."""
     names = {player.provider for player in players}
     async with AsyncExitStack() as stack:
         servers = {name: await stack.enter_async_context(run_simulator(SIMULATORS[name])) for name in names}
@@ -168,7 +168,7 @@ NEXT = UserMessage("And tomorrow?")
 
 
 def assert_reply_resent(turn: Turn, route: Route, raw: str) -> None:
-    """The first reply is in the request as its rule says, and so is what its calls came to."""
+    """Check that a request contains the first reply and the results of its calls, as the dialect requires."""
     first = turn.replies[0]
     assert first.message is not None
     if route.replay.form is ReplayForm.VERBATIM:
@@ -189,7 +189,7 @@ def assert_reply_resent(turn: Turn, route: Route, raw: str) -> None:
 
 
 def round_trip(turn: Turn) -> Turn:
-    """The turn, after it was in a file."""
+    """Return the turn after an export and import."""
     restored = Turn()
     for entry in unfold(turn):
         apply(restored, entry)
@@ -198,7 +198,7 @@ def round_trip(turn: Turn) -> Turn:
 
 @EVERY_PLAYER
 def test_run_with_tools_and_a_following_turn(player: ModelCase) -> None:
-    """Nothing is refused: not between the calls, not in the next turn, not by somebody else after that."""
+    """No request is refused: between calls, in the next turn, and by another provider afterwards."""
     other = CLAUDE if player.provider != "anthropic" else DEEPSEEK
 
     async def story() -> None:
@@ -251,7 +251,7 @@ TRIOS = [*permutations((CLAUDE, DEEPSEEK, GPT)), (BOUND, GEMINI, DEEPSEEK), (GEM
 
 @pytest.mark.parametrize("trio", TRIOS, ids=lambda trio: " > ".join(player.provider for player in trio))
 def test_assistants_of_three_different_providers(trio: tuple[ModelCase, ModelCase, ModelCase]) -> None:
-    """Each keeps its own thoughts between its own calls, and none sees another's."""
+    """Each keeps its thoughts between its own calls, and sees none of the others."""
     top, middle, deep = trio
 
     def delegating_answer(name: str, task: str, agent_name: str) -> ScriptedAnswer:
@@ -384,13 +384,13 @@ CALLING = {
 
 
 def recorded_bytes(name: str) -> bytes:
-    """A recorded reply, as a response."""
+    """Return a recorded reply as a response."""
     (body,) = (OWN_RECORDINGS / name).glob("body.*")
     return http_response("200 OK", body.read_bytes(), Content_Type=MEDIA[body.suffix[1:]])
 
 
 def model_of(recording: Recording) -> str:
-    """A name for it that the recorded model is at home with."""
+    """Return a model name of the recorded provider."""
     named = {"bedrock": "us.anthropic.claude-opus-4-5-20251101-v1:0", "cohere": "command-a-reasoning-08-2025"}
     provider = ROWS[recording.dialect]
     return f"{provider}/{named.get(provider) or recording.turn().model}"
@@ -401,7 +401,7 @@ def test_every_dialect_is_covered() -> None:
 
 
 class RecordedProvider(NamedTuple):
-    """A provider that plays what was recorded."""
+    """A provider that replays recorded replies."""
 
     upstream: Upstream
     context: RunContext
@@ -413,7 +413,7 @@ class RecordedProvider(NamedTuple):
 
 @asynccontextmanager
 async def recorded_provider(provider: str, *replies: bytes) -> AsyncIterator[RecordedProvider]:
-    """These replies, one after the other; at the end all of them were asked for."""
+    """Replay these replies in order. At the end all of them were requested."""
     remaining = list(replies)
 
     async def handle(request: UpstreamRequest) -> None:

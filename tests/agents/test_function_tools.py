@@ -1,4 +1,4 @@
-"""Python functions as tools: a schema that says what they take, and arguments that are held to it."""
+"""Python functions as tools: their schema, and the validation of arguments."""
 
 from __future__ import annotations
 
@@ -223,7 +223,7 @@ def test_schema_is_valid_and_has_no_references() -> None:
 @example("note", {"text": "t", "stars": "many"})
 @example("some", ["a", "b", "c"])
 def test_schema_accepts_what_the_function_accepts(argument: str, value: Any) -> None:
-    """What a provider lets through by the schema is never refused here, and the other way round."""
+    """Arguments are accepted by the schema if and only if the function accepts them."""
     arguments = {**ARGUMENTS, argument: value}
     assert VALIDATOR.is_valid(arguments) == (not tool_outcome(EVERYTHING, **arguments).error)
 

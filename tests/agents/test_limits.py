@@ -1,4 +1,4 @@
-"""How far an agent goes: replies, tokens and time, its own and those of whoever it works for."""
+"""Limits of agents: replies, tokens and time, their own and those of their callers."""
 
 import asyncio
 import gc
@@ -70,7 +70,7 @@ def test_last_reply_within_the_limit_may_be_the_answer() -> None:
 
 
 def test_limit_of_an_assistant_ends_only_the_assistant() -> None:
-    """It comes to an error, with what it said last; who called it goes on."""
+    """The call gets an error and the last text; the caller continues."""
     below = agent("Checker", tools=(tool("weather"),), limits=RunLimits(replies=1))
     lines: dict[str, list[Reply]] = {
         PROMPT: [(delegate("checker", "check"),), (Say("Good enough."),)],
@@ -86,7 +86,7 @@ def test_limit_of_an_assistant_ends_only_the_assistant() -> None:
 
 
 def test_replies_of_assistants_count_for_their_callers() -> None:
-    """The limit of the one in the middle is reached by the one below it, and ends both, but not the top."""
+    """The limit of the middle agent is reached by the one below it, and ends both, but not the top agent."""
     weather = (tool("weather"),)
     deep = agent("Finder", tools=weather)
     middle = agent("Checker", assistants=(deep,), limits=RunLimits(replies=3))
@@ -115,7 +115,7 @@ def test_limit_of_the_top_agent_ends_the_turn() -> None:
 
 @pytest.mark.parametrize("most", [2, 3])
 def test_concurrent_replies_count_before_they_end(most: int, caplog: pytest.LogCaptureFixture) -> None:
-    """Three assistants begin at once, and there is no room for all. Two of them say so, and one is heard."""
+    """Three assistants start at once with room for one: two get an error, one answers."""
     lines: dict[str, list[Reply]] = {
         PROMPT: [tuple(delegate("finder", place) for place in ("north", "south", "west"))],
         "north": [(Hold(), Say("never"))],
@@ -153,7 +153,7 @@ LIMIT_S = 50.0
 
 
 async def run_until_waiting(run: Run, *events: asyncio.Event) -> list[Entry]:
-    """The entries of a run whose time is up once all of these are reached."""
+    """Return the entries of a run whose time ends when all of these points are reached."""
     telling = asyncio.create_task(all_entries(run))
     for reached in events:
         await reached.wait()
@@ -230,7 +230,7 @@ def test_limit_of_seconds_of_the_caller_ends_before_its_assistant() -> None:
 
 
 async def approve_late(run: Run) -> list[Entry]:
-    """The entries of a run in which a person takes more time over each call than there is."""
+    """Return the entries of a run in which each approval takes longer than the limit."""
     entries: list[Entry] = []
     async for entry in run.entries():
         entries.append(entry)
@@ -243,7 +243,7 @@ async def approve_late(run: Run) -> list[Entry]:
 
 @pytest.mark.parametrize("calls", [1, 2], ids=["one", "two at once"])
 def test_limit_of_seconds_excludes_approvals(calls: int) -> None:
-    """Neither for the assistant that asks nor for whoever it works for."""
+    """Neither for the assistant that waits nor for its callers."""
 
     async def story() -> None:
         limits = RunLimits(seconds=LIMIT_S)

@@ -1,4 +1,4 @@
-"""An agent at work: it asks, has its calls run, and asks again; what is told of it is a legal log."""
+"""The agent loop: replies, tool calls and assistants make a valid log."""
 
 import asyncio
 import json
@@ -49,7 +49,7 @@ CLIENT = canon.ToolDefinition("their_map")
 def run_agent(
     top_agent: Agent, lines: dict[str, list[Reply]], *history: Step, client: tuple[str, ...] = ()
 ) -> tuple[Turn, ScriptedProvider]:
-    """The turn that a run came to, proved to be legal, and the stage it was played on."""
+    """Run an agent; return its checked turn and the scripted provider."""
 
     async def story() -> tuple[Turn, ScriptedProvider]:
         async with scripted_provider(lines) as provider:
@@ -111,7 +111,7 @@ def test_single_reply_turn_has_the_same_events_as_without_an_agent(reply: Reply)
             return plain, entries
 
     def same(entries: list[Entry]) -> str:
-        """Ids of calls are counted by the stage, so they are taken out."""
+        """Call ids are numbered by the scripted provider, so they are removed."""
         text = "\n".join(str((entry.seq, entry.event)) for entry in entries)
         return text.replace("call_1", "call_0")
 
@@ -121,7 +121,7 @@ def test_single_reply_turn_has_the_same_events_as_without_an_agent(reply: Reply)
 
 
 def test_not_honoured_notice_is_given_once() -> None:
-    """A note of the first request is told after the start of the turn, and of no later one."""
+    """A note of the first request follows the start of the turn and is not repeated."""
     top_agent = Agent(name="Planner", model="vllm/planner", tools=(tool("weather"),), thinking=4096)
     notes = prepare(
         PROMPT, model=top_agent.model, thinking=4096, options=Options(tools=top_agent.tool_definitions)
@@ -154,7 +154,7 @@ def test_thoughts_between_calls_are_sent_back() -> None:
 
 
 def test_calls_of_one_reply_run_concurrently() -> None:
-    """Each of the two waits until the other has begun, so one after the other would wait for ever."""
+    """Each waits until the other has started, so running them one by one would never end."""
 
     async def story() -> None:
         met = asyncio.Barrier(2)
@@ -172,7 +172,7 @@ def test_calls_of_one_reply_run_concurrently() -> None:
 
 
 def test_assistants_of_one_reply_run_concurrently() -> None:
-    """The same, with a tool of two assistants; and their blocks are told in between each other."""
+    """The same with two assistants; their blocks are interleaved."""
 
     async def story() -> None:
         met = asyncio.Barrier(2)
@@ -198,7 +198,7 @@ def test_assistants_of_one_reply_run_concurrently() -> None:
 
 
 def test_assistants_three_levels_deep() -> None:
-    """R120-R125: each below the call that gave it its task, and each with a conversation of its own."""
+    """R120-R125: each is below the call that gave it its task, with its own conversation."""
     weather = tool("weather")
     deepest = agent("Fact Finder", tools=(weather,))
     middle = agent("Checker", assistants=(deepest,), tools=(weather,))
@@ -267,7 +267,7 @@ async def large(arguments: str) -> str:
 
 
 async def cancelled_inside(arguments: str) -> str:
-    """What it waits for is cancelled, and not by us."""
+    """A tool whose own inner task is cancelled."""
     other = asyncio.get_running_loop().create_future()
     other.cancel()
     await other
@@ -337,7 +337,7 @@ def test_failing_assistant_is_an_error_step(replies: list[Reply], result: str, w
     "model", ["nobody/knows-it", "anthropic/claude-opus-4-5", "an-unheard-of-model"], ids=str
 )
 def test_refused_assistant_is_an_error_step(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No such provider, no key for it, no such model: what is wrong with it is not wrong with the agent."""
+    """An unknown provider, a missing key or an unknown model of an assistant does not fail the agent."""
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
     top_agent = agent(assistants=(Agent(name="Checker", model=model),))
     turn, _ = run_agent(top_agent, {PROMPT: [(delegate("checker", "check"),), (Say("Without it, then."),)]})
@@ -367,7 +367,7 @@ def test_task_arguments_may_have_any_shape(arguments: str, task: str) -> None:
 
 
 def test_incomplete_task_is_not_shown() -> None:
-    """It came as arguments in JSON, of which nobody can make anything."""
+    """Half of its JSON arguments is not readable."""
     top_agent = agent(assistants=(agent("Checker"),))
     turn, _ = run_agent(
         top_agent, {PROMPT: [(Think("I ask."), PartialCall("checker", '{"task": "ch'), Cut())]}
@@ -378,7 +378,7 @@ def test_incomplete_task_is_not_shown() -> None:
 
 @pytest.mark.parametrize("arguments", ['{"task": ""}', '{"task": " \\n"}', ""], ids=repr)
 def test_assistant_without_task_is_not_asked(arguments: str) -> None:
-    """No provider takes a message with nothing in it."""
+    """Providers refuse an empty message."""
     turn, provider = run_agent(
         agent(assistants=(agent("Checker"),)), {PROMPT: [(Call("checker", arguments),), (Say("Oh."),)]}
     )
@@ -416,7 +416,7 @@ def test_interrupted_later_reply_fails_the_turn_and_keeps_its_text() -> None:
 
 
 def test_empty_reply_ends_the_turn() -> None:
-    """And it has nothing in it: what the reply before it said is not its own."""
+    """The answer is empty: the text of the previous reply is not part of it."""
     top_agent = agent(tools=(tool("weather"),))
     turn, _ = run_agent(top_agent, {PROMPT: [(Say("I look."), Call("weather")), (FinishReason("stop"),)]})
     assert [[block.number for block in turn.blocks_of(reply)] for reply in turn.replies] == [[0, 1], []]
@@ -425,7 +425,7 @@ def test_empty_reply_ends_the_turn() -> None:
 
 @pytest.mark.parametrize("finish", ["length", "content_filter"])
 def test_calls_of_a_cut_off_reply_are_not_run(finish: str) -> None:
-    """They may not be what the model meant."""
+    """They may be incomplete."""
 
     async def never(arguments: str) -> str:
         raise AssertionError
@@ -438,7 +438,7 @@ def test_calls_of_a_cut_off_reply_are_not_run(finish: str) -> None:
 
 
 def test_client_tool_ends_the_turn_and_its_result_starts_the_next() -> None:
-    """Also after other calls, and together with one of our own: that is run first."""
+    """Also after other calls, and together with an own tool, which runs first."""
     top_agent = agent(tools=(tool("weather"),), client_tools=(CLIENT,))
     first: list[Reply] = [
         (Think("Look."), Call("weather")),
@@ -479,7 +479,7 @@ def test_single_reply_with_own_and_client_tool() -> None:
 
 
 def test_client_tool_is_called_despite_finish_stop() -> None:
-    """Some providers end every reply with the same word."""
+    """Some providers end every reply with the same finish reason."""
     top_agent = agent(tools=(tool("weather"),), client_tools=(CLIENT,))
     lines: list[Reply] = [(Call("weather"),), (Say("A moment."), Call("their_map"), FinishReason("stop"))]
     turn, _ = run_agent(top_agent, {PROMPT: lines}, client=(CLIENT.name,))
@@ -487,7 +487,7 @@ def test_client_tool_is_called_despite_finish_stop() -> None:
 
 
 def test_assistant_has_no_client_tools() -> None:
-    """Its caller waits for it, and a client could only be asked at the end of the turn."""
+    """A client tool would end the turn, but the caller of the assistant waits for its result."""
     top_agent = agent(assistants=(agent("Checker", client_tools=(CLIENT,)),))
     lines: dict[str, list[Reply]] = {
         PROMPT: [(delegate("checker", "check"),), (Say("Good."),)],
@@ -499,7 +499,7 @@ def test_assistant_has_no_client_tools() -> None:
 
 
 def test_pause_turn_sends_the_message_back() -> None:
-    """What it calls itself is not ours to run, nor to answer."""
+    """Calls of the provider's own tools are neither run nor answered."""
     top_agent = agent(tools=(tool("weather"),))
     lines: list[Reply] = [
         (Think("Look."), Call("web_search"), FinishReason("pause_turn")),
@@ -638,7 +638,7 @@ def test_assistant_that_is_too_deep_on_one_path_is_refused() -> None:
 
 
 def test_shared_assistants_are_assembled_in_linear_time() -> None:
-    """Eight levels of eight agents that may all call each of the next level: no path is walked twice."""
+    """Eight levels of eight agents, each of which calls all of the next level: no path is walked twice."""
     levels = [[f"{level}-{n}" for n in range(8)] for level in range(MAX_ASSISTANT_DEPTH + 1)]
     below = [*levels[1:], []]
     book = by_name(

@@ -1,4 +1,4 @@
-"""Tools of MCP servers, over pipes and over the web; and servers that do not behave."""
+"""Tools of local and remote MCP servers, and of faulty ones."""
 
 import asyncio
 import base64
@@ -111,7 +111,7 @@ def test_timeout_fails_one_call_and_an_exit_all_tools() -> None:
 
 
 def with_long_timeout(tool: Tool) -> Tool:
-    """The tool with time enough."""
+    """Return the tool with a long timeout."""
     return Tool(definition=tool.definition, run=tool.run, timeout_s=60)
 
 
@@ -337,7 +337,7 @@ def test_error_output_of_an_mcp_program_is_shown_without_keys() -> None:
 
 
 def unresponsive_server(note: Path, monkeypatch: pytest.MonkeyPatch) -> McpServer:
-    """A program that never answers, nor ends by itself; the SDK need not wait for that so long."""
+    """A program that never responds and does not exit, with a shorter grace period of the SDK."""
     monkeypatch.setattr(mcp.client.stdio, "PROCESS_TERMINATION_TIMEOUT", 0.1)
     return McpServer(name="shop", command=(*UNRESPONSIVE_COMMAND, str(note)))
 

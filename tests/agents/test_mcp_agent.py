@@ -1,4 +1,4 @@
-"""An agent with the tools of real MCP servers: one that is a program, one that is a place on the web."""
+"""An agent with the tools of a local and a remote MCP server."""
 
 from tests.agents.mcp_servers import SERVER_COMMAND, serve_app, tool_server
 from tests.agents.run_checks import assert_legal

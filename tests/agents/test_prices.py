@@ -1,4 +1,4 @@
-"""What a turn cost: by the prices of its moment, in all its parts, and nothing invented."""
+"""The cost of a turn and its parts, at the prices of its time."""
 
 import socket
 import sys
@@ -98,7 +98,7 @@ def test_catalog_providers_have_a_price(provider: str, model: str) -> None:
 
 @pytest.mark.parametrize("provider", [name for name, row in PROVIDERS.items() if row.get("local")])
 def test_local_model_has_no_price(provider: str) -> None:
-    """Power is not free, and nobody said what it costs; only the solver does so little that it is nothing."""
+    """The cost of a local model is unknown; only the built-in solver counts as free."""
     expected = "0" if provider == "builtin" else None
     for model in ("gpt-5", "gpt-oss:20b", "openai/gpt-oss-20b", "solver"):
         assert usd(USAGE_WITH_REASONING, model, provider) == expected
@@ -129,7 +129,7 @@ def test_unknown_prices_stay_unknown(counts: Usage, model: str, provider: str) -
 
 
 def test_costs_of_replies_and_assistants_add_up() -> None:
-    """An assistant's price has that of its own assistants in it."""
+    """The price of an assistant includes its own assistants."""
     small, large = Usage(input=1_000, output=0), Usage(input=2_000, output=0)
     turn = fold(
         [
@@ -179,7 +179,7 @@ def test_unknown_part_makes_the_sum_unknown_with_a_lower_bound() -> None:
 
 
 def test_reply_without_provider_uses_that_of_the_turn() -> None:
-    """An assistant's is not: it may have another model."""
+    """Not for an assistant: it may have another model."""
     turn_reply = ReplyEnded(usage=USAGE_WITH_REASONING)
     assistant_reply = ReplyEnded(usage=USAGE_WITH_REASONING, parent=0)
     turn = fold(
@@ -190,7 +190,7 @@ def test_reply_without_provider_uses_that_of_the_turn() -> None:
 
 
 def test_thought_costs_its_tokens_at_the_output_price() -> None:
-    """60 tokens at $15 for a million; of several thoughts in a reply nobody knows whose tokens they are."""
+    """60 tokens at $15 per million; with several thoughts in a reply the tokens cannot be attributed."""
     alone = cost_of(
         turn_with_usage(USAGE_WITH_REASONING, CLAUDE, *thought(0, "Hm.")), provider="anthropic", at_ms=NOW
     )
@@ -202,7 +202,7 @@ def test_thought_costs_its_tokens_at_the_output_price() -> None:
 
 
 def test_thoughts_are_attributed_to_their_reply() -> None:
-    """A reply without blocks has none, also where the one before had."""
+    """A reply without blocks has no thoughts, even if the previous one had."""
     other = Usage(input=1_000, output=100, reasoning=20)
     turn = fold([TurnStarted("", CLAUDE), *thought(0, "Hm."), reply(USAGE_WITH_REASONING), reply(other)])
     assert cost_of(turn, provider="", at_ms=NOW).thoughts[0].usd == "0.0009"
@@ -262,7 +262,7 @@ def test_cost_round_trips_through_json() -> None:
 
 @given(st.lists(st.integers(0, 10**7), min_size=1, max_size=8))
 def test_prices_are_not_rounded(counts: list[int]) -> None:
-    """A sum is the sum, to the last digit, and never written with an exponent."""
+    """A sum is exact to the last digit and has no exponent."""
     turn = fold([TurnStarted("", CLAUDE), *(reply(Usage(input=count, output=count)) for count in counts)])
     cost = cost_of(turn, provider="", at_ms=NOW)
     parts = [Decimal(one.spent.usd or "nan") for one in cost.replies]

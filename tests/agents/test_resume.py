@@ -1,4 +1,4 @@
-"""A turn that was left waiting for a person goes on from its entries, as if nobody had been away."""
+"""A turn that waits for an approval is resumed from its entries."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -53,19 +53,19 @@ from thinkaloud.transcript.end_events import STOPPED_ERROR
 
 @dataclass
 class RecordedRun:
-    """The entries of a turn, whoever told them."""
+    """The entries of a turn over several runs."""
 
     entries: list[Entry] = field(default_factory=list)
 
     def turn(self) -> Turn:
-        """The turn as a process makes it that finds the entries on a disk."""
+        """Return the turn as another process reads it from disk."""
         turn = Turn()
         for entry in msgspec.json.decode(msgspec.json.encode(self.entries), type=list[Entry]):
             apply(turn, entry)
         return turn
 
     async def record(self, run: Run, *, until: Callable[[Turn], bool] = lambda turn: False) -> None:
-        """Keep what a run tells, to its end or until the turn stands like that; then the run is left."""
+        """Record the entries of a run to its end, or until the condition holds; then cancel it."""
         async with aclosing(run.entries()) as telling:
             async for entry in telling:
                 self.entries.append(entry)
@@ -75,7 +75,7 @@ class RecordedRun:
 
 @asynccontextmanager
 async def resume_run(provider: ScriptedProvider, top_agent: Agent, log: RecordedRun) -> AsyncIterator[Run]:
-    """A run that goes on from a log; it is told to its end."""
+    """Resume a run from a log and run it to its end."""
     run = Run(top_agent, (UserMessage(PROMPT),), context=provider.context, turn=log.turn())
     telling = asyncio.create_task(log.record(run))
     yield run
@@ -167,7 +167,7 @@ def test_waiting_call_of_a_nested_assistant_is_decided_after_a_restart() -> None
     ids=["thought", "text", "call"],
 )
 def test_incomplete_reply_of_a_sibling_is_requested_again_on_resume(held: tuple[Line, ...]) -> None:
-    """Beside the call that waits, an assistant was at work. Half its reply stands, and is not sent back."""
+    """An assistant worked beside the waiting call. Its incomplete reply stays, and is not sent back."""
 
     async def story() -> None:
         hold = Hold()
@@ -240,7 +240,7 @@ def test_running_tool_of_a_sibling_is_not_repeated_on_resume() -> None:
 
 
 def test_approved_tool_is_not_repeated_on_resume() -> None:
-    """It was granted and had begun when the process died, beside another that waits."""
+    """It was approved and running when the process died, beside another call that waits."""
 
     async def story() -> None:
         runs: list[str] = []
@@ -276,7 +276,7 @@ def test_approved_tool_is_not_repeated_on_resume() -> None:
 
 
 def test_client_tool_call_is_left_to_the_client_on_resume() -> None:
-    """Our call beside it waits for a person; theirs was never ours to give up."""
+    """An own call beside it waits for an approval; the client's call stays open."""
 
     async def story() -> None:
         top_agent, log = (

@@ -1,4 +1,4 @@
-"""One line while the model thinks: the provider's titles, or a small model's, seldom and never in the way."""
+"""Summaries: titles of the provider, or lines of a small model."""
 
 import asyncio
 import logging
@@ -38,12 +38,12 @@ def model(line: str) -> SummaryWritten:
 
 
 def thinking(text: str = LONG) -> Turn:
-    """A thought that goes on."""
+    """Return a turn with a running thought."""
     return fold([BlockStarted(0, Kind.REASONING), BlockGrew(0, text)])
 
 
 class FakeWriter:
-    """A small model that says what it is told to, and remembers what it was asked."""
+    """A small model with fixed replies that records its prompts."""
 
     def __init__(self, *lines: str | Exception) -> None:
         self.prompts: list[str] = []
@@ -64,7 +64,7 @@ def test_new_title_is_returned_after_the_interval() -> None:
     """R094: while the thinking streams, at most every two and a half seconds."""
     lines, turn = Summaries(), fold(thought(0, "**Reading**\n\nIt says…"))
     assert lines.feed(turn, 1_000) == provider("Reading")
-    assert lines.feed(turn, 9_000) is None, "it is told already"
+    assert lines.feed(turn, 9_000) is None, "it was returned already"
     fold(thought(1, "**Adding**\n\nTwo and two…"), turn)
     assert lines.feed(turn, 10_000) == provider("Adding")
     fold(thought(2, "**Checking**\n\nFour…"), turn)
@@ -119,7 +119,7 @@ def test_titles_do_not_depend_on_chunking(places: list[int]) -> None:
     ],
 )
 def test_only_titles_of_the_provider_are_returned(events: list[Event]) -> None:
-    """Views take a line from the text by themselves."""
+    """Views make a line from the text themselves."""
     turn = fold(events)
     assert Summaries().feed(turn, 0) is None
     assert Summaries().last(turn) is None
@@ -174,7 +174,7 @@ def test_summary_model_is_asked_only_if_given() -> None:
 
 
 def test_summary_model_is_asked_rarely() -> None:
-    """For enough thinking, with enough that is new, not too often and not too many times."""
+    """Only for enough new thinking, after the interval, and up to the maximum number of calls."""
     small = FakeWriter()
     lines = Summaries(write=small, max_calls=3, min_chars=100)
     assert ask(lines, thinking("x" * 99)) is None
@@ -225,7 +225,7 @@ def test_summary_model_is_not_asked_after_the_turn() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "line"),
+    ("reply", "line"),
     [
         ('"Adding up the numbers"\n', "Adding up the numbers"),
         ("\n\n  **Adding** up\nand more", "Adding up"),
@@ -235,8 +235,8 @@ def test_summary_model_is_not_asked_after_the_turn() -> None:
         (' "" \n', None),
     ],
 )
-def test_summary_is_one_clean_line(said: str, line: str | None) -> None:
-    assert ask(Summaries(write=FakeWriter(said)), thinking()) == (model(line) if line else None)
+def test_summary_is_one_clean_line(reply: str, line: str | None) -> None:
+    assert ask(Summaries(write=FakeWriter(reply)), thinking()) == (model(line) if line else None)
 
 
 def test_long_summary_is_cut_and_not_repeated() -> None:

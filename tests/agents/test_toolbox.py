@@ -1,4 +1,4 @@
-"""Tools by name: in this process, and of real MCP servers that start once, die, come back and are ended."""
+"""The toolbox: local tools, and MCP servers that are started once, restarted and stopped."""
 
 import asyncio
 import contextlib
@@ -43,7 +43,7 @@ def alive(pid: int) -> bool:
 
 
 class FakeServers:
-    """Servers that are started without a program, and say how often."""
+    """Servers without a process that count their starts."""
 
     def __init__(self, *, starting_s: float = 0.0, ending_s: float = 0.0) -> None:
         self.log: list[str] = []

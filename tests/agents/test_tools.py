@@ -1,4 +1,4 @@
-"""What a call of a tool comes to: always something that can be told to a model."""
+"""Tool calls: every outcome is a text for the model."""
 
 import asyncio
 import logging

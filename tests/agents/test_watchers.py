@@ -1,4 +1,4 @@
-"""Watchers notice a model that goes round in circles, a budget nearly used and a silence; each once."""
+"""Watchers notice loops, a nearly used budget and silence, each once."""
 
 from collections.abc import Callable, Iterable
 from functools import cache
@@ -53,7 +53,7 @@ MOST_MISSES = 0.12
 
 
 def notices_of(events: Iterable[Event], watch: TurnWatcher | None = None) -> list[NoticeGiven]:
-    """All that is noticed while a turn is told, one entry a second."""
+    """Return all notices of a turn with one entry per second."""
     watch, turn, notices = watch or TurnWatcher(), Turn(), []
     for seq, event in enumerate(events):
         entry = Entry(seq, event, 1_000 * seq)
@@ -157,7 +157,7 @@ def test_loop_notice_names_its_block() -> None:
 
 
 def test_blocks_are_watched_separately() -> None:
-    """Two assistants that say the same are no loop, and one that loops between others is."""
+    """Two assistants with the same text are no loop; one that loops between others is."""
     starts = [BlockStarted(0, Kind.REASONING), BlockStarted(1, Kind.REASONING)]
     mixed = [BlockGrew(number, AGAIN) for _ in range(20) for number in (0, 1)]
     assert notices_of([*starts, *mixed]) == []
@@ -178,7 +178,7 @@ CASES = [
 
 @cache
 def _notice_positions(text: str) -> list[int]:
-    """How many characters had come at each notice, when they came one by one."""
+    """Return the number of characters at each notice, with one character per delta."""
     loops = LoopWatcher()
     return [at for at, letter in enumerate(one_by_one(text), 1) for _ in range(loops.feed(letter))]
 
@@ -201,7 +201,7 @@ def test_loop_notice_comes_with_the_first_possible_check() -> None:
 
 @given(st.text(st.characters(codec=None), max_size=600), SPLIT_POINTS)
 def test_any_text_can_be_watched(text: str, places: list[int]) -> None:
-    """Half surrogates too, which some tokenizers let through."""
+    """Also lone surrogates, which some tokenizers emit."""
     pieces = [BlockGrew(0, piece) for piece in split_at(text, places)]
     notices_of([BlockStarted(0, Kind.TEXT), *pieces, BlockEnded(0)], TurnWatcher(budget_tokens=10_000))
 
@@ -286,7 +286,7 @@ def test_reported_tokens_replace_the_estimate() -> None:
 
 
 def test_budget_applies_to_one_reply() -> None:
-    """Not for the answer, not for an assistant, who has one of its own, and anew for each reply."""
+    """Not to the answer, not to an assistant, and anew for each reply."""
     some = "word" * 50
     events: list[Event] = [
         *block(0, Kind.REASONING, some),
@@ -308,7 +308,7 @@ def test_budget_applies_to_one_reply() -> None:
 
 
 def silences(events: Iterable[Event], *moments: int) -> list[str]:
-    """What is said at these moments after the events, which came one a second."""
+    """Return the silence notices at these times after the events."""
     watch = TurnWatcher(silent_s=10)
     notices_of(events, watch)
     return codes(notice for moment in moments if (notice := watch.silence_notice(moment)))
@@ -344,7 +344,7 @@ DELEGATED = [*block(0, Kind.ASSISTANT_CALL, "task"), *block(1, Kind.TOOL_CALL, "
 
 
 @pytest.mark.parametrize(
-    ("events", "told"),
+    ("events", "silent"),
     [
         pytest.param(tool_call(0), False, id="a tool runs"),
         pytest.param([*tool_call(0), ApprovalAsked(0)], False, id="a person decides"),
@@ -359,15 +359,15 @@ DELEGATED = [*block(0, Kind.ASSISTANT_CALL, "task"), *block(1, Kind.TOOL_CALL, "
         pytest.param([TurnEnded(Finish.STOP)], False, id="the turn is over"),
     ],
 )
-def test_silence_is_not_counted_while_waiting_for_tools(events: list[Event], told: bool) -> None:
-    assert bool(silences([TurnStarted(), *events], 60_000)) is told
+def test_silence_is_not_counted_while_waiting_for_tools(events: list[Event], silent: bool) -> None:
+    assert bool(silences([TurnStarted(), *events], 60_000)) is silent
 
 
 # Words.
 
 
 def test_notices_are_translated_by_their_code() -> None:
-    """R129: a notice of ours in both languages; one of somebody else's in its own words."""
+    """R129: our notices in both languages; a notice of a provider in its own words."""
     silent = NoticeGiven("silent", "Nothing has come from the model for 30 seconds.")
     assert notice_text(silent) == "Nothing has come from the model for a while."
     assert notice_text(silent, "pt-BR") == "O modelo não envia nada há algum tempo."

@@ -1,4 +1,4 @@
-"""Agents: seen by a workspace, changed by their maker, calling each other without going round in circles."""
+"""Agents: shared by a workspace, changed by their creator, without cycles of calls."""
 
 import msgspec
 import pytest
@@ -30,7 +30,7 @@ def make(conn: Connection, owner: Owner, name: str, *assistants: str) -> StoredA
 
 
 def test_agent_is_stored_with_all_settings(conn: Connection, ana: Owner) -> None:
-    """R040, R043, R058: thinking, its budget, and the context mode are the agent's."""
+    """R040, R043, R058: thinking, its budget and the context mode are settings of the agent."""
     whole = AgentSpec(
         name="Planner 计划",
         model="claude-opus-4-5",
@@ -114,7 +114,7 @@ def test_cycles_of_assistants_are_refused(conn: Connection, ana: Owner) -> None:
 @settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 6), st.sets(st.integers(0, 6), max_size=4)), max_size=12))
 def test_no_sequence_of_changes_makes_a_cycle(changes: list[tuple[int, set[int]]]) -> None:
-    """A change is refused exactly when it would close a circle; the model is every path there is."""
+    """A change is refused exactly when it would close a cycle, compared with a search of all paths."""
     with memory_database() as conn:
         owner = new_owner(conn, "ana")
         agent_ids = [make(conn, owner, f"A{at}").id for at in range(7)]

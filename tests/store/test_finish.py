@@ -1,4 +1,4 @@
-"""What stays of a turn: everything, byte for byte, and each text in its own place."""
+"""Saving a finished turn: everything is kept byte for byte, and each text in its own column."""
 
 import asyncio
 from pathlib import Path
@@ -51,7 +51,7 @@ def turn_of_entries(log_entries: list[Entry]) -> Turn:
 
 
 async def finished_turn_row(database: SqliteDatabase, log_entries: list[Entry]) -> TurnRow:
-    """A turn that was started, told and folded."""
+    """Start a turn, write its events and save it."""
     row = await new_turn(database)
     async with EventLog(database) as log:
         writer = log.writer(row.key, row.epoch)
@@ -121,7 +121,7 @@ def test_turn_state_follows_from_the_last_event(
 
 
 def test_timestamps_and_usage_are_saved(tmp_path: Path) -> None:
-    """K22: request sent, first and last reasoning, first text; a count that nobody gave stays unknown."""
+    """K22: request sent, first and last reasoning, first text; a missing count stays unknown."""
 
     async def scenario() -> None:
         events = turn_events("51")

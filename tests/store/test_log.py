@@ -1,4 +1,4 @@
-"""The event log: committed before seen, the same for every reader, and honest when the disk refuses."""
+"""The event log: committed before published, the same for every reader, and explicit about failed writes."""
 
 import asyncio
 import random
@@ -34,7 +34,7 @@ def run_scenario(scenario: Callable[[SqliteDatabase], Awaitable[None]], folder: 
 
 
 async def wait_until_published(log: EventLog, turn: int, last: int) -> None:
-    """Until readers see entry `last`."""
+    """Wait until entry `last` is published."""
     while (span := await log.read(turn)).last < last:
         await log.wait_for_change(turn, span.last)
 
@@ -68,7 +68,7 @@ def test_entries_are_published_only_after_their_commit(tmp_path: Path) -> None:
 
 
 def test_first_text_and_boundaries_are_committed_immediately(tmp_path: Path) -> None:
-    """The first delta of a block is committed at once; the next waits for time, size or a boundary."""
+    """The first delta of a block is committed immediately; the next waits for time, size or a boundary."""
 
     async def scenario(database: SqliteDatabase) -> None:
         row = await new_turn(database)
@@ -104,7 +104,7 @@ def test_ordinary_delta_is_committed_within_the_interval(tmp_path: Path) -> None
 
 
 def test_concurrent_late_and_replaying_readers_read_the_same_log(tmp_path: Path) -> None:
-    """Whoever comes when, from memory or from the database, gets the same bytes without a gap or a double."""
+    """Every reader gets the same bytes without gaps or duplicates, from memory or from the database."""
     told_events = entries(turn_events(*("word " for _ in range(3000))))
 
     async def scenario(database: SqliteDatabase) -> None:
@@ -162,7 +162,7 @@ def test_old_writer_cannot_append_after_takeover(tmp_path: Path) -> None:
 
 
 async def set_pragma(database: SqliteDatabase, setting: str) -> None:
-    """Outside of any transaction, for a file that takes nothing begins none."""
+    """Set a pragma outside of a transaction: a read-only file cannot begin one."""
 
     def change() -> None:
         with database._writer_engine.connect() as conn:
@@ -179,7 +179,7 @@ READ_ONLY = ("query_only = ON", "query_only = OFF")
 
 @pytest.mark.parametrize(("refuse", "take"), [FULL, READ_ONLY], ids=["full", "read-only"])
 def test_failed_writes_are_reported_and_retried(tmp_path: Path, refuse: str, take: str) -> None:
-    """The live view goes on and says that it is not saved; when there is room again, everything is."""
+    """Readers get entries marked as not saved; when writes work again, everything is saved."""
     told_events = entries(turn_events(*("word " * 200 for _ in range(200))))
 
     async def scenario(database: SqliteDatabase) -> None:

@@ -26,7 +26,7 @@ def test_preferences_default_when_none_are_stored(conn: Connection, ana: Owner) 
 
 
 def test_last_written_preferences_are_returned(conn: Connection, ana: Owner) -> None:
-    """R055: they are the user's, and outlive every session."""
+    """R055: they belong to the user and are independent of sessions."""
     preferences.write(conn, ana, TRACE, NOW_MS)
     assert preferences.read(conn, ana) == TRACE
     preferences.write(conn, ana, Preferences(), NOW_MS + 1)
@@ -45,7 +45,7 @@ def test_preferences_belong_to_one_user_in_one_workspace(conn: Connection, ana: 
 
 
 def test_preferences_do_not_store_which_blocks_are_open() -> None:
-    """R056, K4: mode and visibility are remembered, the state of one block is not."""
+    """R056, K4: mode and visibility are stored, the state of a single block is not."""
     wishes = {"display", "language", "context_mode", "render", "expand_key"}
     assert set(Preferences.__struct_fields__) == wishes
     assert not {"open", "expanded", "collapsed"} & set(Policy.__struct_fields__)

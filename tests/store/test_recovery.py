@@ -1,4 +1,4 @@
-"""Turns that a gateway left behind are brought to an end when the next one starts."""
+"""Abandoned turns are ended when the next gateway starts."""
 
 import asyncio
 from pathlib import Path
@@ -49,18 +49,20 @@ async def stored_turn(database: SqliteDatabase, row: TurnRow) -> tuple[TurnRow, 
 WHOLE = entries(turn_events("It is ", "51."))
 
 
-@pytest.mark.parametrize("said", range(len(WHOLE) + 1))
-def test_recovery_ends_an_abandoned_turn_at_any_point_and_keeps_its_text(tmp_path: Path, said: int) -> None:
+@pytest.mark.parametrize("entry_count", range(len(WHOLE) + 1))
+def test_recovery_ends_an_abandoned_turn_at_any_point_and_keeps_its_text(
+    tmp_path: Path, entry_count: int
+) -> None:
     async def scenario() -> None:
         async with temporary_database(tmp_path) as database:
-            row = await abandoned_turn(database, WHOLE[:said])
+            row = await abandoned_turn(database, WHOLE[:entry_count])
         async with temporary_database(tmp_path) as database:
             assert await recover(database, now_ms=LATER_MS) == RecoveredTurns((row.id,))
             stored_row, message = await stored_turn(database, row)
-            whole = said == len(WHOLE)
+            whole = entry_count == len(WHOLE)
             assert stored_row.state == (TurnState.DONE if whole else TurnState.INTERRUPTED)
             assert stored_row.epoch == row.epoch + 1
-            assert message.content == "".join(["It is ", "51."][: max(0, said - 5)])
+            assert message.content == "".join(["It is ", "51."][: max(0, entry_count - 5)])
             assert message.outcome is not None
             assert whole or message.outcome.cause == "interrupted"
             assert all(block.status is not BlockStatus.RUNNING for block in message.parts)
@@ -86,7 +88,7 @@ def test_recovery_ends_an_unreadable_log_at_its_last_readable_entry(tmp_path: Pa
 
 
 class SharedDatabase(SqliteDatabase):
-    """An engine on which others may be writing, too."""
+    """An engine to which other processes may write."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, exclusive=False)
@@ -108,7 +110,7 @@ def test_recovery_respects_leases_of_other_writers(tmp_path: Path) -> None:
 
 
 def test_import_is_visible_when_complete_and_deleted_when_not(tmp_path: Path) -> None:
-    """What was read in halfway is neither listed nor found, and the next start takes it away."""
+    """An incomplete import is neither listed nor searchable, and is deleted at the next start."""
     me = Owner(1, 1)
 
     def begin(conn: Connection) -> Session:

@@ -1,4 +1,4 @@
-"""Search: kinds, scope, order, and an index that can be taken apart and made anew."""
+"""Search: kinds, scope, order, removal and rebuild of the index."""
 
 import pytest
 from hypothesis import given, settings
@@ -52,7 +52,7 @@ def kinds_of(conn: Connection, owner: Owner, words: str) -> list[tuple[SearchKin
 
 
 def test_search_finds_every_kind_of_text(conn: Connection, ana: Owner, session: Session) -> None:
-    """R138, K28: thoughts are searchable, and told apart from the rest."""
+    """R138, K28: thoughts are searchable and have their own kind."""
     turn = ask(conn, session, "prompt common", ToolMessage("c1", "asked common", "tool_asked")).turn
     thought = block_events(0, Kind.REASONING, "thought common")
     call = tool_call(1, "lookup", '{"q": "given"}', "got")
@@ -69,7 +69,7 @@ def test_search_finds_every_kind_of_text(conn: Connection, ana: Owner, session: 
 
 
 def test_search_finds_thoughts_only_on_request(conn: Connection, ana: Owner, session: Session) -> None:
-    """K28: in, out, or alone."""
+    """K28: included, excluded, or alone."""
     exchange(conn, session, "plum", "plum", "plum")
     for kinds in (DEFAULT, frozenset({SearchKind.TOOL}), frozenset({SearchKind.THOUGHT}), EVERYTHING):
         assert {hit.kind for hit in find(conn, ana, "plum", kinds)} == kinds - {SearchKind.TOOL}
@@ -99,7 +99,7 @@ def test_search_hit_names_session_turn_and_block(conn: Connection, ana: Owner) -
 
 
 @pytest.mark.parametrize(
-    ("said", "typed"),
+    ("prompt", "typed"),
     [
         ("Ação e reação", "acao"),
         ("acao", "AÇÃO"),
@@ -115,16 +115,16 @@ def test_search_hit_names_session_turn_and_block(conn: Connection, ana: Owner) -
     ],
 )
 def test_search_matches_words_as_people_type_them(
-    conn: Connection, ana: Owner, session: Session, said: str, typed: str
+    conn: Connection, ana: Owner, session: Session, prompt: str, typed: str
 ) -> None:
-    ask(conn, session, said)
+    ask(conn, session, prompt)
     (hit,) = find(conn, ana, typed)
-    assert hit.snippet == said
+    assert hit.snippet == prompt
     assert len(hit.marks) == 1
 
 
 @pytest.mark.parametrize(
-    ("said", "typed"),
+    ("prompt", "typed"),
     [
         ("big red apple", '"big apple"'),
         ("apple", "apples"),
@@ -135,9 +135,9 @@ def test_search_matches_words_as_people_type_them(
     ],
 )
 def test_search_does_not_find_missing_words(
-    conn: Connection, ana: Owner, session: Session, said: str, typed: str
+    conn: Connection, ana: Owner, session: Session, prompt: str, typed: str
 ) -> None:
-    ask(conn, session, said)
+    ask(conn, session, prompt)
     assert find(conn, ana, typed) == ()
 
 
@@ -149,7 +149,7 @@ FORMS = st.sampled_from(["{}", '"{}"', "{}*", '"{}"*'])
 @settings(deadline=None)
 @given(st.lists(PROMPTS, min_size=1, max_size=5), PROMPTS, FORMS)
 def test_search_engine_and_marks_agree(prompts: list[str], words: str, form: str) -> None:
-    """What FTS5 finds is exactly what the places in the text say."""
+    """FTS5 finds a text exactly if the marks find a match in it."""
     typed = form.format(words)
     with memory_database() as conn:
         owner = new_owner(conn, "ana")
@@ -193,7 +193,7 @@ def test_invalid_cursor_is_refused(conn: Connection, ana: Owner, after: str) -> 
 def test_search_pages_are_not_shortened_by_other_users_texts(
     conn: Connection, ana: Owner, session: Session
 ) -> None:
-    """The engine itself stays within the scope, however much newer there is beyond it."""
+    """The engine searches only within the scope, however many newer rows are outside."""
     mine = [exchange(conn, session, "plum", "plum", "pear").id for _ in range(2)]
     lab = Owner(ana.user, users.add_member(conn, ana.user, "lab", NOW_MS).key)
     for owner in (new_owner(conn, "ben"), lab):
@@ -205,7 +205,7 @@ def test_search_pages_are_not_shortened_by_other_users_texts(
 
 
 def test_search_never_finds_texts_of_other_owners(conn: Connection, ana: Owner, session: Session) -> None:
-    """S7: neither of another user nor of the same one in another workspace."""
+    """S7: neither of another user nor of the same user in another workspace."""
     lab = Owner(ana.user, users.add_member(conn, ana.user, "lab", NOW_MS).key)
     ben = new_owner(conn, "ben")
     mine = exchange(conn, session, "plum", "plum", "plum").id
@@ -215,7 +215,7 @@ def test_search_never_finds_texts_of_other_owners(conn: Connection, ana: Owner, 
 
 
 def test_search_scope_holds_even_with_a_wrong_index(conn: Connection, ana: Owner, session: Session) -> None:
-    """S7: the rows that are shown are asked for their owner once more."""
+    """S7: the owner of each hit is checked again."""
     ben = new_owner(conn, "ben")
     ask(conn, session, "plum")
     key = conn.scalar(select(search_rows.c.key))
@@ -278,7 +278,7 @@ def test_messages_without_words_can_be_indexed(conn: Connection, ana: Owner, ses
 def test_hostile_queries_are_answered_or_refused(
     conn: Connection, ana: Owner, session: Session, typed: str
 ) -> None:
-    """S10: no operator of the engine can be typed, and nothing foreign is found by any."""
+    """S10: a query cannot contain an operator of the engine, and finds no foreign text."""
     ben = new_session(conn, new_owner(conn, "ben"))
     stored_text = storable(typed)  # no provider can say half of a surrogate pair: its JSON would be none
     exchange(conn, ben, "secret", f"secret {stored_text}", "secret")

@@ -1,4 +1,4 @@
-"""Folding, what a person types, and snippets: pure text, and where in it things stand."""
+"""Normalization, query parsing and snippets."""
 
 import unicodedata
 from itertools import pairwise
@@ -67,7 +67,7 @@ def test_unicode_forms_normalize_to_the_same_text(text: str) -> None:
 
 @given(MIXED, st.sampled_from([" ", "\n", "\u3000"]))
 def test_spaces_separate_words(text: str, space: str) -> None:
-    """What an engine splits at a space never depends on what stands on its other side."""
+    """The words on one side of a space do not depend on the other side."""
     assert normalize_text(text + space + text) == f"{normalize_text(text)} {normalize_text(text)}".strip()
 
 
@@ -180,7 +180,7 @@ def test_match_longer_than_the_snippet_is_marked_to_its_end() -> None:
 def test_marks_cover_the_match_when_normalization_changes_lengths(
     text_before: str, query: str, text_after: str, gaps: int
 ) -> None:
-    """Folding makes text longer and shorter; marks are places of the text as it was written."""
+    """Normalization makes text longer and shorter; marks refer to the original text."""
     text = (text_before + " \n" * gaps) * 3 + " " + query + " " + text_after * 3
     query_words = normalize_text(query).split()
     assume(query_words)
@@ -204,7 +204,7 @@ def test_marks_cover_the_match_when_normalization_changes_lengths(
     st.data(),
 )
 def test_phrase_ranges_are_exactly_the_matching_words(chunks: list[str], data: st.DataObject) -> None:
-    """Against a plain search for the folded phrase among the folded words."""
+    """Compared with a plain search for the normalized phrase."""
     text = " ".join(chunks)
     text_words = [word.text for word in words(text)]
     assume(text_words)

@@ -1,4 +1,4 @@
-"""Sessions: whose they are, their titles, and their pages."""
+"""Sessions: owners, titles and pages."""
 
 import pytest
 from hypothesis import given, settings

@@ -1,4 +1,4 @@
-"""The embedded engine: one writer, its own file, its own tables."""
+"""The SQLite engine: lock, file, migrations and readers."""
 
 import asyncio
 import stat

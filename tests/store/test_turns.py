@@ -1,4 +1,4 @@
-"""Turns: one at a time in a session, once for each request, with what was asked."""
+"""Turns: one at a time per session, one per idempotency key, with their messages."""
 
 import pytest
 from sqlalchemy import Connection, select

@@ -108,7 +108,7 @@ def test_remove_user_deletes_all_their_data_and_nothing_else(conn: Connection) -
 
 
 def test_keys_of_deleted_users_are_never_reused(conn: Connection) -> None:
-    """Whoever still holds it, such as an open connection, must not become somebody else."""
+    """Code that still holds the key, such as an open connection, must not act as another user."""
     removed_owner = new_owner(conn, "ana")
     session = new_session(conn, removed_owner)
     users.remove_user(conn, "ana")
