@@ -1,4 +1,4 @@
-"""An agent with a Python function as a tool and another agent to help it; the built-in model needs no key."""
+"""Run an agent with a Python function as a tool and another agent as an assistant; no API key is needed."""
 
 import asyncio
 import re

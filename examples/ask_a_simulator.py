@@ -1,4 +1,4 @@
-"""Ask a model and watch it think, without a key: the provider is simulated on this machine."""
+"""Ask a simulated provider on this machine and print its reasoning; no API key is needed."""
 
 import asyncio
 

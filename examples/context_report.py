@@ -1,4 +1,4 @@
-"""What of a conversation would go to three models, and why; nothing is sent."""
+"""Print which parts of a conversation would be sent to three models, and why; nothing is sent."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Read a saved response, whatever provider it came from."""
+"""Read a saved response of any provider."""
 
 from pathlib import Path
 
@@ -6,9 +6,9 @@ import thinkaloud
 
 turn = thinkaloud.read(Path("examples/responses/claude.sse").read_bytes())
 
-print(f"{turn.model} speaks {turn.dialect}")
+print(f"{turn.model}, read as {turn.dialect}")
 for block in turn.blocks:
-    sealed = ", ".join(seal.form for seal in block.seals)
-    print(f"- {block.kind:<10} {block.name or block.text!r} {'[' + sealed + ']' if sealed else ''}")
-print(f"outcome: {turn.outcome.ending if turn.outcome else 'still going'}")
+    seal_forms = ", ".join(seal.form for seal in block.seals)
+    print(f"- {block.kind:<10} {block.name or block.text!r} {'[' + seal_forms + ']' if seal_forms else ''}")
+print(f"outcome: {turn.outcome.ending if turn.outcome else 'running'}")
 print(f"tokens: {turn.usage.output} out, {turn.usage.reasoning} of them thinking")

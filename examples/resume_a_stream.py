@@ -1,4 +1,4 @@
-"""Ask the gateway, lose the connection in the middle, and go on where it broke off.
+"""Ask the gateway, close the connection in the middle, and resume the stream.
 
 Start the gateway first (`make run`), then: python examples/resume_a_stream.py [URL]
 """
@@ -13,7 +13,7 @@ import thinkaloud
 
 
 async def follow(web: aiohttp.ClientSession, path: str, turn: thinkaloud.Turn, until: int) -> None:
-    """Fold what comes into the turn, from where it stands, up to an entry at the most."""
+    """Fold the entries after the turn's last one into the turn; stop at entry `until`."""
     headers = {"Last-Event-ID": str(turn.seq)} if turn.seq >= 0 else {}
     async with web.get(path, headers=headers, raise_for_status=True) as stream:
         async for line in stream.content:
@@ -31,13 +31,15 @@ async def main(url: str) -> None:
 
         turn = thinkaloud.Turn()
         await follow(web, started["events"], turn, until=20)
-        print(f"--- cut off after entry {turn.seq}: {len(turn.reasoning)} characters of thought so far")
+        print(
+            f"--- disconnected after entry {turn.seq}: {len(turn.reasoning)} characters of reasoning so far"
+        )
         await follow(web, started["events"], turn, until=-1)
         print(turn.reasoning, turn.answer, sep="\n")
 
         stored = await (await web.get(f"/api/turns/{started['id']}")).json()
         same = (turn.reasoning, turn.answer) == (stored["reasoning_content"], stored["copy_text"])
-        print("--- the same as what the gateway keeps" if same else "--- something is missing")
+        print("--- identical to the stored turn" if same else "--- different from the stored turn")
 
 
 asyncio.run(main(sys.argv[1] if len(sys.argv) > 1 else "http://127.0.0.1:8321"))

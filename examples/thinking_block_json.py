@@ -1,4 +1,4 @@
-"""Turn a response into the JSON that a chat page draws its thinking block from."""
+"""Print the JSON from which a chat page draws the thinking block of a response."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Watch a response arrive in network-sized pieces, thought by thought."""
+"""Print the text of a response while it arrives in small chunks."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from thinkaloud.canon import BlockGrew
 reader = thinkaloud.Reader()
 turn = thinkaloud.Turn()
 body = Path("examples/responses/deepseek.sse").read_bytes()
-chunks = [body[at : at + 120] for at in range(0, len(body), 120)]
+chunks = [body[start : start + 120] for start in range(0, len(body), 120)]
 
 for events in [*map(reader.feed, chunks), reader.close()]:
     for event in events:

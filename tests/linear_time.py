@@ -1,7 +1,7 @@
-"""How the time of some work grows with its size: twice the input may take little more than twice as long.
+"""Asserts that work takes linear time: twice the input may take little more than twice as long.
 
-Only the time of this process counts, and of all runs only the fastest, so that a busy machine does not turn
-a linear reader into a quadratic one. A ratio that is too high is measured again before it is believed.
+Only the CPU time of this process is measured, and only the fastest of several runs counts, so that the result
+holds on a busy machine. A ratio that is too high is measured again before the test fails.
 """
 
 import gc
@@ -11,16 +11,16 @@ from collections.abc import Callable
 from time import process_time
 
 MAX_RATIO = 2.8
-"""Between linear, which is 2, and quadratic, which is 4: what outgrows a cache costs a little more too."""
+"""Between linear (2) and quadratic (4), with room for input that outgrows a CPU cache."""
 ATTEMPTS = 5
 RUNS = 3
 
 Work = Callable[[int], Callable[[], object]]
-"""Prepares input of some size and gives what is to be timed, afresh for every run."""
+"""Prepares input of a size and returns the function to measure; called again for every run."""
 
 
 def assert_linear(work: Work, size: int, max_ratio: float = MAX_RATIO) -> None:
-    """Fails when twice the size takes more than `most` times as long."""
+    """Fail if twice the size takes more than `max_ratio` times as long."""
     small = large = math.inf
     for _ in range(ATTEMPTS):
         small = min(small, fastest_seconds(work, size))
@@ -31,12 +31,12 @@ def assert_linear(work: Work, size: int, max_ratio: float = MAX_RATIO) -> None:
 
 
 def fastest_seconds(work: Work, size: int) -> float:
-    """The least time that work of this size took, in seconds."""
+    """Return the CPU time of the fastest run."""
     return min(_run_seconds(work(size)) for _ in range(RUNS))
 
 
 def _run_seconds(run: Callable[[], object]) -> float:
-    """Without collections of garbage and without whoever counts the lines that run."""
+    """Measure one run without garbage collection and without the tracing of a coverage tool."""
     trace = sys.gettrace()
     gc.disable()
     sys.settrace(None)

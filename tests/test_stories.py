@@ -1,4 +1,4 @@
-"""Every story is told to the Python view; each names what it proves."""
+"""Runs every story against the Python view; each story lists the requirements it proves."""
 
 import json
 import re
@@ -15,11 +15,11 @@ PROVED = {proof for path in FILES for proof in json.loads(path.read_bytes())["pr
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_story(path: Path) -> None:
-    """T1, T2, T3, T4, T5, T7: every story ends as it is written; its file says which numbers it proves."""
+    """T1, T2, T3, T4, T5, T7: every story gives the expected screens; its file lists what it proves."""
     assert story_problems(load(path)) == []
 
 
-def test_there_are_stories_for_all_that_surfaces_share() -> None:
+def test_stories_cover_all_shared_requirements() -> None:
     """R005, R026, R087, R098, R102, R104, R108, R110, R119 and the T-suite that needs no motion."""
     assert len(FILES) >= 22
     needed = {"T1", "T2", "T3", "T4", "T5", "T7", "R005", "R019", "R021", "R024", "R025", "R026", "R027"}
@@ -28,16 +28,16 @@ def test_there_are_stories_for_all_that_surfaces_share() -> None:
     assert all(re.fullmatch(r"[RT]\d+", proof) for proof in PROVED)
 
 
-def test_both_languages_are_told() -> None:
+def test_stories_cover_both_languages() -> None:
     assert {load(path).locale for path in FILES} == {"en-US", "pt-BR"}
 
 
-def test_titles_tell_stories_apart() -> None:
+def test_story_titles_are_unique() -> None:
     titles = [load(path).story for path in FILES]
     assert len(set(titles)) == len(titles)
 
 
-def test_every_step_does_one_thing_and_every_story_expects_something() -> None:
+def test_story_steps_do_one_thing_and_stories_expect_something() -> None:
     for path in FILES:
         story = load(path)
         assert story.proves, path.name
@@ -62,14 +62,14 @@ def test_every_step_does_one_thing_and_every_story_expects_something() -> None:
         ("steps", [{"block": 0, "steps": [{"block": 1}]}], "steps[0].steps: expected 1, got []"),
     ],
 )
-def test_a_wrong_expectation_fails_and_says_where(field: str, wrong: object, message: str) -> None:
+def test_wrong_expectation_fails_with_its_place(field: str, wrong: object, message: str) -> None:
     story = _small_story({field: wrong})
     (problem,) = story_problems(story)
     assert problem.startswith("'A small story'")
     assert message in problem
 
 
-def test_expecting_words_where_nothing_is_shown_fails() -> None:
+def test_expecting_words_without_thinking_fails() -> None:
     story = msgspec.convert(
         {"story": "Nothing", "proves": ["R005"], "steps": [{"expect": {"label": "Thinking..."}}]}, Story
     )
@@ -88,7 +88,7 @@ def test_expecting_words_where_nothing_is_shown_fails() -> None:
         ({"expect": {"steps": [{"block": 0, "stat": "done"}]}}, "stat"),
     ],
 )
-def test_a_typo_in_a_story_is_refused(step: dict[str, object], complaint: str) -> None:
+def test_unknown_story_field_is_refused(step: dict[str, object], complaint: str) -> None:
     with pytest.raises(msgspec.ValidationError, match=re.escape(complaint)):
         msgspec.convert({"story": "x", "proves": [], "steps": [step]}, Story)
 
@@ -103,7 +103,7 @@ def test_a_typo_in_a_story_is_refused(step: dict[str, object], complaint: str) -
         ("panel_step", stories.ExpectedStep),
     ],
 )
-def test_the_schema_names_the_fields_that_the_runner_reads(name: str, struct: type[msgspec.Struct]) -> None:
+def test_story_schema_matches_the_runner(name: str, struct: type[msgspec.Struct]) -> None:
     schema = json.loads((FOLDER / "schema.json").read_bytes())
     definition = schema["$defs"][name]
     assert list(definition["properties"]) == list(struct.__struct_encode_fields__)
@@ -111,7 +111,7 @@ def test_the_schema_names_the_fields_that_the_runner_reads(name: str, struct: ty
     assert list(schema["properties"]) == list(Story.__struct_encode_fields__)
 
 
-def test_the_guide_names_every_field_and_every_story() -> None:
+def test_story_guide_documents_every_field_and_story() -> None:
     guide = (FOLDER.parent / "docs" / "stories.md").read_text(encoding="utf-8")
     structs = [
         Story,

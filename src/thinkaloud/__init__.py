@@ -1,19 +1,17 @@
-"""Thinkaloud: any provider's bytes become one exact story of a turn, and any model is asked the way it takes.
+"""Thinkaloud reads any model provider's response into one turn, and asks any model.
 
-`read` takes a whole body or a streamed one and gives a `Turn`; `Reader` does the same piece by piece.
-`ask` and `stream` send a prompt or a conversation; what they need is imported when they are first used.
+`read` reads a whole response body, `Reader` one that arrives in chunks. `ask` and `stream` send a prompt or a
+conversation. Every name is imported on first use: `import thinkaloud` and `thinkaloud --version` are fast.
 """
 
-from typing import TYPE_CHECKING
-
-from thinkaloud.canon import Entry, Event, NotAResponse, ThinkaloudError
-from thinkaloud.dialects import AUTO, Reader
-from thinkaloud.transcript import Block, Callbacks, Handler, Outcome, Turn, apply, fold
-
+TYPE_CHECKING = False  # not from `typing`, whose import takes longer than the rest of this module
 if TYPE_CHECKING:
+    from thinkaloud.canon import Entry, Event, NotAResponse, ThinkaloudError
     from thinkaloud.client.api import ask, ask_sync, stream, stream_sync
     from thinkaloud.client.prepare import Options
     from thinkaloud.context import Conversation
+    from thinkaloud.dialects import Reader
+    from thinkaloud.transcript import Block, Callbacks, Handler, Outcome, Turn, apply, fold
 
 __version__ = "0.1.0"
 
@@ -39,21 +37,38 @@ __all__ = [
     "stream_sync",
 ]
 
-_LAZY_NAMES = ("Conversation", "Options", "ask", "ask_sync", "stream", "stream_sync")
+_MODULES = {
+    "thinkaloud.canon": ("Entry", "Event", "NotAResponse", "ThinkaloudError"),
+    "thinkaloud.client.api": ("ask", "ask_sync", "stream", "stream_sync"),
+    "thinkaloud.client.prepare": ("Options",),
+    "thinkaloud.context": ("Conversation",),
+    "thinkaloud.dialects": ("Reader",),
+    "thinkaloud.transcript": ("Block", "Callbacks", "Handler", "Outcome", "Turn", "apply", "fold"),
+}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 
 
-def read(data: bytes, dialect: str = AUTO, *, model: str = "", tags: str = "") -> Turn:
+def read(data: bytes, dialect: str = "auto", *, model: str = "", tags: str = "") -> "Turn":
     """Read a response body, whole or streamed, into a turn.
 
-    Raises `NotAResponse` when "auto" finds no dialect that the bytes could be in.
+    Raises `NotAResponse` when "auto" recognizes no dialect in the bytes.
     """
+    from thinkaloud.dialects import Reader
+    from thinkaloud.transcript import fold
+
     reader = Reader(dialect, model=model, tags=tags)
     return fold([*reader.feed(data), *reader.close()])
 
 
 def __getattr__(name: str) -> object:
-    if name in _LAZY_NAMES:
-        from thinkaloud.client import api
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module 'thinkaloud' has no attribute {name!r}")
+    from importlib import import_module
 
-        return getattr(api, name)
-    raise AttributeError(f"module 'thinkaloud' has no attribute {name!r}")
+    value: object = getattr(import_module(_MODULE_OF[name]), name)
+    globals()[name] = value  # the next access does not come here
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -34,7 +34,7 @@ from thinkaloud.agents.tools import Tool, from_function
 from thinkaloud.canon import Entry, TurnEnded, TurnFailed, TurnStarted
 from thinkaloud.canon.requests import UserMessage
 from thinkaloud.transcript import Turn, apply, events_to_end_turn
-from thinkaloud.transcript.closing import STOPPED_ERROR
+from thinkaloud.transcript.end_events import STOPPED_ERROR
 
 CANCEL_TIMEOUT_S = 1.0
 """So soon all must be over."""
@@ -193,8 +193,9 @@ def three_level_agent(tools: tuple[Tool, ...]) -> Agent:
 
 
 def own_tasks() -> set[asyncio.Task[Any]]:
-    """All tasks but those of the server."""
-    return {task for task in asyncio.all_tasks() if not task.get_coro().__qualname__.startswith("serving")}  # type: ignore[union-attr]
+    """Return all tasks but those of the server."""
+    names = {task: getattr(task.get_coro(), "__qualname__", "") for task in asyncio.all_tasks()}
+    return {task for task, name in names.items() if not name.startswith("serve_upstream")}
 
 
 async def assert_nothing_running(provider: ScriptedProvider, tasks_before: set[asyncio.Task[Any]]) -> None:
@@ -218,7 +219,7 @@ def assert_ends_well(entries: list[Entry], end: TurnEnded | TurnFailed) -> Turn:
 
 @pytest.mark.parametrize("end", [CANCELLED, CONNECTION_LOST], ids=["cancelled", "lost"])
 @pytest.mark.parametrize("scene", STOP_POINTS)
-def test_a_run_that_is_left_leaves_nothing_behind(
+def test_cancelled_run_leaves_nothing_running(
     scene: Callable[[], StopPoint], end: TurnEnded | TurnFailed
 ) -> None:
     async def story() -> None:
@@ -262,7 +263,7 @@ def three_levels() -> tuple[Agent, dict[str, list[Reply]]]:
     return three_level_agent(weather), lines
 
 
-def test_a_run_can_be_left_after_any_entry() -> None:
+def test_run_can_be_cancelled_after_any_entry() -> None:
     """Whoever reads it may break off at any place, and there it is left."""
 
     async def story() -> None:
@@ -285,7 +286,7 @@ def test_a_run_can_be_left_after_any_entry() -> None:
     run_story(story())
 
 
-def test_a_run_nobody_listens_to_does_not_begin() -> None:
+def test_run_does_not_start_before_its_entries_are_read() -> None:
     async def story() -> None:
         async with scripted_provider({PROMPT: [(Say("never"),)]}) as provider:
             run = run_of(provider, agent())
@@ -297,7 +298,9 @@ def test_a_run_nobody_listens_to_does_not_begin() -> None:
 
 
 @pytest.mark.parametrize("depth", [0, 1, 2])
-def test_a_tool_that_does_not_care_is_left_to_itself(depth: int, caplog: pytest.LogCaptureFixture) -> None:
+def test_tool_that_ignores_its_cancellation_is_abandoned(
+    depth: int, caplog: pytest.LogCaptureFixture
+) -> None:
     """The run is over all the same, says so, and what the tool comes back with is not heard."""
 
     async def story() -> None:
@@ -341,11 +344,11 @@ def test_a_tool_that_does_not_care_is_left_to_itself(depth: int, caplog: pytest.
 
     run_story(story())
     assert {record.message for record in caplog.records} == {
-        "a tool goes on after it was stopped, and is left to itself"
+        "a tool ignored its cancellation and is still running"
     }
 
 
-def test_what_goes_wrong_while_a_run_is_left_is_nobodys_trouble(caplog: pytest.LogCaptureFixture) -> None:
+def test_errors_during_cancellation_are_ignored(caplog: pytest.LogCaptureFixture) -> None:
     """A tool that fails when it is cancelled, beside one that fails by itself."""
 
     async def story() -> None:
@@ -372,7 +375,7 @@ def test_what_goes_wrong_while_a_run_is_left_is_nobodys_trouble(caplog: pytest.L
     assert [record for record in caplog.records if record.name == "asyncio"] == []
 
 
-def test_two_runs_of_one_agent_do_not_disturb_each_other() -> None:
+def test_two_runs_of_one_agent_are_independent() -> None:
     async def story() -> None:
         hold = Hold()
         top_agent = agent(tools=(tool("weather"),))

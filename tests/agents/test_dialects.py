@@ -124,9 +124,10 @@ def agent(player: ModelCase, name: str = "Planner", **parts: Any) -> Agent:
 
 
 def _catalog(servers: dict[str, Simulator]) -> Catalog:
+    providers = builtin_catalog().providers
     rows = [
-        f'[providers.{name}]\nbase_url = "{server.url}{urlsplit(builtin_catalog().providers[name].base_url).path}"\n'
-        + (f'key = "env:{KEY_NAME}"\n' if builtin_catalog().providers[name].key else "")
+        f'[providers.{name}]\nbase_url = "{server.url}{urlsplit(providers[name].base_url).path}"\n'
+        + (f'key = "env:{KEY_NAME}"\n' if providers[name].key else "")
         for name, server in servers.items()
     ]
     return parse_catalog(*builtin_texts(), "".join(rows))
@@ -196,7 +197,7 @@ def round_trip(turn: Turn) -> Turn:
 
 
 @EVERY_PLAYER
-def test_a_run_with_tools_and_a_turn_after_it(player: ModelCase) -> None:
+def test_run_with_tools_and_a_following_turn(player: ModelCase) -> None:
     """Nothing is refused: not between the calls, not in the next turn, not by somebody else after that."""
     other = CLAUDE if player.provider != "anthropic" else DEEPSEEK
 
@@ -235,7 +236,7 @@ def test_a_run_with_tools_and_a_turn_after_it(player: ModelCase) -> None:
 
 @pytest.mark.parametrize("mode", list(ContextMode))
 @pytest.mark.parametrize("player", [CLAUDE, BOUND, DEEPSEEK, GPT, GEMINI], ids=lambda player: player.model)
-def test_a_run_in_every_mode(player: ModelCase, mode: ContextMode) -> None:
+def test_run_in_every_context_mode(player: ModelCase, mode: ContextMode) -> None:
     async def story() -> None:
         async with simulator_setup(player) as setup:
             setup.script(player, LOOK, BOTH, SAY)
@@ -249,7 +250,7 @@ TRIOS = [*permutations((CLAUDE, DEEPSEEK, GPT)), (BOUND, GEMINI, DEEPSEEK), (GEM
 
 
 @pytest.mark.parametrize("trio", TRIOS, ids=lambda trio: " > ".join(player.provider for player in trio))
-def test_three_levels_of_different_providers(trio: tuple[ModelCase, ModelCase, ModelCase]) -> None:
+def test_assistants_of_three_different_providers(trio: tuple[ModelCase, ModelCase, ModelCase]) -> None:
     """Each keeps its own thoughts between its own calls, and none sees another's."""
     top, middle, deep = trio
 
@@ -302,7 +303,7 @@ def _all(server: Simulator) -> str:
 @pytest.mark.parametrize(
     "player", [player for player in MODEL_CASES if "4o" not in player.model], ids=lambda player: player.model
 )
-def test_an_answer_now_is_taken_by_everybody_who_thinks(player: ModelCase, earlier: int) -> None:
+def test_answer_now_works_with_every_thinking_model(player: ModelCase, earlier: int) -> None:
     async def story() -> None:
         stuck = ScriptedAnswer(
             thinking="It is a long long long story.",
@@ -395,7 +396,7 @@ def model_of(recording: Recording) -> str:
     return f"{provider}/{named.get(provider) or recording.turn().model}"
 
 
-def test_every_dialect_that_can_be_asked_is_played() -> None:
+def test_every_dialect_is_covered() -> None:
     assert {recording.dialect for recording in CALLING.values()} == _ASKED_DIALECTS == set(ROWS) == set(PLAIN)
 
 
@@ -428,7 +429,7 @@ async def recorded_provider(provider: str, *replies: bytes) -> AsyncIterator[Rec
 
 
 @pytest.mark.parametrize("name", CALLING)
-def test_recorded_calls_are_run_and_go_back(name: str) -> None:
+def test_recorded_calls_are_run_and_sent_back(name: str) -> None:
     recording = CALLING[name]
     provider, plain = ROWS[recording.dialect], recorded_bytes(PLAIN[recording.dialect])
     names = {block.name for block in recording.turn().blocks if block.kind is Kind.TOOL_CALL}
@@ -467,7 +468,7 @@ def assert_thought_resent(turn: Turn, route: Route, raw: str) -> None:
     assert all(seal in raw for seal in seals), raw
 
 
-def test_where_tools_cannot_be_forbidden_an_answer_now_leaves_them_on_offer() -> None:
+def test_answer_now_offers_tools_where_they_cannot_be_forbidden() -> None:
     async def stuck(arguments: str) -> str:
         await asyncio.Event().wait()
         return "never"
@@ -494,7 +495,7 @@ def test_where_tools_cannot_be_forbidden_an_answer_now_leaves_them_on_offer() ->
 
 
 @pytest.mark.parametrize("below", [False, True], ids=["the turn itself", "an assistant"])
-def test_a_reply_that_the_provider_cancelled_is_not_asked_for_again(below: bool) -> None:
+def test_reply_that_the_provider_cancelled_is_not_repeated(below: bool) -> None:
     async def story() -> None:
         called = RECORDINGS["openai_responses/function_call"]
         worker = Agent(name="Worker", model="openai/gpt-5", tools=(tool("tide", "low"),))
@@ -526,7 +527,7 @@ PAUSED = {
 }
 
 
-def test_a_provider_that_pauses_gets_its_own_message_back_and_no_result() -> None:
+def test_paused_turn_is_continued_with_its_own_message() -> None:
     paused = http_response("200 OK", json.dumps(PAUSED).encode(), Content_Type="application/json")
 
     async def story() -> None:

@@ -35,8 +35,8 @@ from thinkaloud.transcript import Reply as Spent
 def limit_message(*, name: str, limit: str, what: str) -> str:
     number, unit = limit.split(" ", 1)
     return (
-        f"{name} was stopped by its limit on {unit}, {number} (limits.{what}). What was said until then "
-        "stands; raise the limit to let it go further."
+        f"{name} was stopped by its limit on {unit}, {number} (limits.{what}). The answer so far is kept. "
+        "Raise the limit to let it continue."
     )
 
 
@@ -54,7 +54,7 @@ def assert_limit_reached(turn: Turn, what: str, name: str, limit: str) -> None:
     assert [notice.text for notice in turn.notices] == [limit_message(name=name, limit=limit, what=what)]
 
 
-def test_an_agent_replies_so_often_and_no_more() -> None:
+def test_limit_of_replies_ends_the_turn() -> None:
     top_agent = agent(tools=(tool("weather"),), limits=RunLimits(replies=2))
     turn, provider = run_agent(top_agent, {PROMPT: [(Think("Look."), Call("weather"))] * 3})
     assert_limit_reached(turn, "replies", "Planner", "2 replies")
@@ -62,14 +62,14 @@ def test_an_agent_replies_so_often_and_no_more() -> None:
     assert [block.result for block in turn.own_blocks(Kind.TOOL_CALL)] == ["18 C", "18 C"]
 
 
-def test_the_last_reply_that_is_allowed_may_be_the_answer() -> None:
+def test_last_reply_within_the_limit_may_be_the_answer() -> None:
     top_agent = agent(tools=(tool("weather"),), limits=RunLimits(replies=2))
     turn, _ = run_agent(top_agent, {PROMPT: [(Call("weather"),), (Say("Mild."),)]})
     assert turn.outcome is not None
     assert turn.outcome.ending is Ending.ANSWERED
 
 
-def test_an_assistants_limit_is_its_own() -> None:
+def test_limit_of_an_assistant_ends_only_the_assistant() -> None:
     """It comes to an error, with what it said last; who called it goes on."""
     below = agent("Checker", tools=(tool("weather"),), limits=RunLimits(replies=1))
     lines: dict[str, list[Reply]] = {
@@ -85,7 +85,7 @@ def test_an_assistants_limit_is_its_own() -> None:
     assert turn.answer == "Good enough."
 
 
-def test_what_assistants_do_counts_for_whoever_they_work_for() -> None:
+def test_replies_of_assistants_count_for_their_callers() -> None:
     """The limit of the one in the middle is reached by the one below it, and ends both, but not the top."""
     weather = (tool("weather"),)
     deep = agent("Finder", tools=weather)
@@ -99,11 +99,11 @@ def test_what_assistants_do_counts_for_whoever_they_work_for() -> None:
     checker, finder = (block for block in turn.blocks if block.kind is Kind.ASSISTANT_CALL)
     assert checker.error == limit_message(name="Checker", limit="3 replies", what="replies")
     assert checker.result == "I let look."
-    assert finder.error == "It was stopped before it came back."
+    assert finder.error == "The call was stopped before it returned a result."
     assert turn.answer == "Good enough."
 
 
-def test_the_limit_of_the_top_ends_all() -> None:
+def test_limit_of_the_top_agent_ends_the_turn() -> None:
     deep = agent("Finder", tools=(tool("weather"),))
     lines: dict[str, list[Reply]] = {
         PROMPT: [(delegate("finder", "find"),)],
@@ -114,7 +114,7 @@ def test_the_limit_of_the_top_ends_all() -> None:
 
 
 @pytest.mark.parametrize("most", [2, 3])
-def test_replies_side_by_side_count_before_they_end(most: int, caplog: pytest.LogCaptureFixture) -> None:
+def test_concurrent_replies_count_before_they_end(most: int, caplog: pytest.LogCaptureFixture) -> None:
     """Three assistants begin at once, and there is no room for all. Two of them say so, and one is heard."""
     lines: dict[str, list[Reply]] = {
         PROMPT: [tuple(delegate("finder", place) for place in ("north", "south", "west"))],
@@ -129,7 +129,7 @@ def test_replies_side_by_side_count_before_they_end(most: int, caplog: pytest.Lo
     assert [record.message for record in caplog.records] == []
 
 
-def test_output_tokens_are_counted_with_those_of_assistants() -> None:
+def test_limit_of_output_tokens_includes_assistants() -> None:
     """Each reply takes 5 of them."""
     deep = agent("Finder", tools=(tool("weather"),))
     lines: dict[str, list[Reply]] = {
@@ -141,7 +141,7 @@ def test_output_tokens_are_counted_with_those_of_assistants() -> None:
     assert turn.usage.output == 15
 
 
-def test_what_is_not_reported_cannot_be_counted() -> None:
+def test_limit_of_output_tokens_ignores_unreported_usage() -> None:
     spent = [Spent(usage=Usage(output=None)), Spent(usage=Usage(output=9))]
     assert exceeded_limit(RunLimits(output_tokens=10), spent) == ""
     assert exceeded_limit(RunLimits(output_tokens=9), spent) == "output_tokens"
@@ -162,7 +162,7 @@ async def run_until_waiting(run: Run, *events: asyncio.Event) -> list[Entry]:
 
 
 @pytest.mark.parametrize("at", ["first byte", "thought", "tool", "assistant", "second reply"])
-def test_time_is_up(at: str) -> None:
+def test_limit_of_seconds_ends_the_turn(at: str) -> None:
     async def story() -> None:
         hold = Hold()
 
@@ -189,7 +189,7 @@ def test_time_is_up(at: str) -> None:
     run_story_with_fake_clock(story())
 
 
-def test_the_time_of_an_assistant_is_its_own() -> None:
+def test_limit_of_seconds_of_an_assistant_ends_only_the_assistant() -> None:
     async def story() -> None:
         hold = Hold()
         below = agent("Finder", limits=RunLimits(seconds=LIMIT_S))
@@ -208,7 +208,7 @@ def test_the_time_of_an_assistant_is_its_own() -> None:
     run_story_with_fake_clock(story())
 
 
-def test_the_time_of_the_caller_is_up_before_that_of_its_assistant() -> None:
+def test_limit_of_seconds_of_the_caller_ends_before_its_assistant() -> None:
     async def story() -> None:
         hold = Hold()
         deep = agent("Finder", limits=RunLimits(seconds=2 * LIMIT_S))
@@ -223,7 +223,7 @@ def test_the_time_of_the_caller_is_up_before_that_of_its_assistant() -> None:
             turn = assert_legal(await run_until_waiting(run, hold.reached))
         checker, finder = (block for block in turn.blocks if block.kind is Kind.ASSISTANT_CALL)
         assert "limit on seconds, 50.0" in checker.error
-        assert finder.error == "It was stopped before it came back."
+        assert finder.error == "The call was stopped before it returned a result."
         assert turn.answer == "Good enough."
 
     run_story_with_fake_clock(story())
@@ -242,7 +242,7 @@ async def approve_late(run: Run) -> list[Entry]:
 
 
 @pytest.mark.parametrize("calls", [1, 2], ids=["one", "two at once"])
-def test_time_that_a_person_takes_does_not_count(calls: int) -> None:
+def test_limit_of_seconds_excludes_approvals(calls: int) -> None:
     """Neither for the assistant that asks nor for whoever it works for."""
 
     async def story() -> None:
@@ -262,7 +262,7 @@ def test_time_that_a_person_takes_does_not_count(calls: int) -> None:
 
 
 @pytest.mark.parametrize("calls", [1, 2], ids=["one", "two at once"])
-def test_time_runs_again_once_the_last_call_is_settled(calls: int) -> None:
+def test_limit_of_seconds_resumes_after_the_last_approval(calls: int) -> None:
     async def story() -> None:
         hold = Hold()
         top_agent = agent(tools=(tool("look", approval=True),), limits=RunLimits(seconds=LIMIT_S))
@@ -278,7 +278,7 @@ def test_time_runs_again_once_the_last_call_is_settled(calls: int) -> None:
     run_story_with_fake_clock(story())
 
 
-def test_no_limit_of_time_is_none() -> None:
+def test_limit_of_seconds_none_is_unlimited() -> None:
     async def story() -> None:
         top_agent = agent(tools=(tool("look", approval=True),), limits=RunLimits(seconds=None))
         async with scripted_provider({PROMPT: [(Call("look"),), (Say("There."),)]}) as provider:

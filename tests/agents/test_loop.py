@@ -87,7 +87,7 @@ def ending(turn: Turn) -> tuple[Ending, str]:
     ],
     ids=str,
 )
-def test_a_turn_of_one_reply_is_told_as_if_no_agent_were_there(reply: Reply) -> None:
+def test_single_reply_turn_has_the_same_events_as_without_an_agent(reply: Reply) -> None:
     top_agent = agent(tools=(tool("weather"),), client_tools=(CLIENT,), system="Be brief.")
 
     async def story() -> tuple[list[Entry], list[Entry]]:
@@ -120,7 +120,7 @@ def test_a_turn_of_one_reply_is_told_as_if_no_agent_were_there(reply: Reply) -> 
     assert_legal(entries, client=(CLIENT.name,))
 
 
-def test_what_could_not_be_honoured_is_told_once() -> None:
+def test_not_honoured_notice_is_given_once() -> None:
     """A note of the first request is told after the start of the turn, and of no later one."""
     top_agent = Agent(name="Planner", model="vllm/planner", tools=(tool("weather"),), thinking=4096)
     notes = prepare(
@@ -131,7 +131,7 @@ def test_what_could_not_be_honoured_is_told_once() -> None:
     assert [notice.text for notice in turn.notices] == list(notes)
 
 
-def test_thoughts_between_calls_go_back_with_them() -> None:
+def test_thoughts_between_calls_are_sent_back() -> None:
     lines: list[Reply] = [
         (Think("Look it up."), Call("weather", '{"city":"Lima"}')),
         (Think("And the time."), Say("One moment."), Call("clock")),
@@ -153,7 +153,7 @@ def test_thoughts_between_calls_go_back_with_them() -> None:
     assert turn.usage.output == 15
 
 
-def test_calls_of_one_reply_run_side_by_side() -> None:
+def test_calls_of_one_reply_run_concurrently() -> None:
     """Each of the two waits until the other has begun, so one after the other would wait for ever."""
 
     async def story() -> None:
@@ -171,7 +171,7 @@ def test_calls_of_one_reply_run_side_by_side() -> None:
     run_story(story())
 
 
-def test_assistants_of_one_reply_work_side_by_side() -> None:
+def test_assistants_of_one_reply_run_concurrently() -> None:
     """The same, with a tool of two assistants; and their blocks are told in between each other."""
 
     async def story() -> None:
@@ -235,18 +235,18 @@ def test_assistants_three_levels_deep() -> None:
     assert "find Lima" not in json.dumps(provider.bodies_of(PROMPT))
 
 
-def test_a_tool_that_nobody_has() -> None:
+def test_call_of_an_unknown_tool_is_an_error_step() -> None:
     top_agent = agent(tools=(tool("weather"),), assistants=(agent("Checker"),))
     turn, provider = run_agent(top_agent, {PROMPT: [(Call("wether"),), (Say("Never mind."),)]})
-    assert only_block(turn).error == "There is no tool called 'wether'. Those there are: weather, checker."
+    assert only_block(turn).error == "There is no tool 'wether'. Use one of these: weather, checker."
     assert only_block(turn).status is Standing.ERROR
     assert messages_of(provider.bodies[1], "tool")[0]["content"] == only_block(turn).error
     assert ending(turn) == (Ending.ANSWERED, "stop")
 
 
-def test_an_agent_without_tools_says_so() -> None:
+def test_call_of_a_tool_without_tools_is_an_error_step() -> None:
     turn, _ = run_agent(agent(), {PROMPT: [(Call("weather"),), (Say("Never mind."),)]})
-    assert only_block(turn).error == "There is no tool called 'weather'. Those there are: none."
+    assert only_block(turn).error == "There is no tool 'weather'. Use one of these: none."
 
 
 async def faulty(arguments: str) -> str:
@@ -279,14 +279,12 @@ async def cancelled_inside(arguments: str) -> str:
     [
         (faulty, "The city is unknown; name its country too."),
         (broken, "weather failed with ZeroDivisionError: division by zero"),
-        (slow, "weather did not finish within 0.05 s and was given up."),
+        (slow, "weather did not finish within 0.05 s and was stopped."),
         (large, f"The result of weather is {MAX_RESULT_CHARS + 1:,} characters long"),
         (cancelled_inside, "weather"),
     ],
 )
-def test_a_tool_that_fails_is_an_error_step_and_the_run_goes_on(
-    run: Callable[[str], Awaitable[str]], why: str
-) -> None:
+def test_failing_tool_is_an_error_step(run: Callable[[str], Awaitable[str]], why: str) -> None:
     top_agent = agent(tools=(tool("weather", run, timeout_s=0.05), tool("clock", "12:00")))
     turn, provider = run_agent(top_agent, {PROMPT: [(Call("weather"), Call("clock")), (Say("Never mind."),)]})
     weather, clock = turn.own_blocks(Kind.TOOL_CALL)
@@ -297,7 +295,7 @@ def test_a_tool_that_fails_is_an_error_step_and_the_run_goes_on(
     assert ending(turn) == (Ending.ANSWERED, "stop")
 
 
-def test_arguments_that_are_no_json_are_an_error_step() -> None:
+def test_invalid_json_arguments_are_an_error_step() -> None:
     turn, _ = run_agent(
         agent(tools=(tool("weather"),)), {PROMPT: [(Call("weather", "Lima"),), (Say("Oh."),)]}
     )
@@ -321,9 +319,7 @@ def test_arguments_that_are_no_json_are_an_error_step() -> None:
     ],
     ids=str,
 )
-def test_an_assistant_whose_model_fails_is_an_error_step_and_the_run_goes_on(
-    replies: list[Reply], result: str, why: str
-) -> None:
+def test_failing_assistant_is_an_error_step(replies: list[Reply], result: str, why: str) -> None:
     top_agent = agent(assistants=(agent("Checker", tools=(tool("weather"),)),))
     own: list[Reply] = [(delegate("checker", "check"),), (Say("Without it, then."),)]
     lines = {PROMPT: own, "check": replies}
@@ -340,9 +336,7 @@ def test_an_assistant_whose_model_fails_is_an_error_step_and_the_run_goes_on(
 @pytest.mark.parametrize(
     "model", ["nobody/knows-it", "anthropic/claude-opus-4-5", "an-unheard-of-model"], ids=str
 )
-def test_an_assistant_that_cannot_be_asked_is_an_error_step(
-    model: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_refused_assistant_is_an_error_step(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """No such provider, no key for it, no such model: what is wrong with it is not wrong with the agent."""
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
     top_agent = agent(assistants=(Agent(name="Checker", model=model),))
@@ -361,7 +355,7 @@ def test_an_assistant_that_cannot_be_asked_is_an_error_step(
         ("{}", "{}"),
     ],
 )
-def test_a_task_may_be_written_in_any_shape(arguments: str, task: str) -> None:
+def test_task_arguments_may_have_any_shape(arguments: str, task: str) -> None:
     top_agent = agent(assistants=(agent("Checker"),))
     lines: dict[str, list[Reply]] = {
         PROMPT: [(Call("checker", arguments),), (Say("Good."),)],
@@ -372,7 +366,7 @@ def test_a_task_may_be_written_in_any_shape(arguments: str, task: str) -> None:
     assert only_block(turn, Kind.ASSISTANT_CALL).result == "Checked."
 
 
-def test_half_a_task_is_not_told() -> None:
+def test_incomplete_task_is_not_shown() -> None:
     """It came as arguments in JSON, of which nobody can make anything."""
     top_agent = agent(assistants=(agent("Checker"),))
     turn, _ = run_agent(
@@ -383,7 +377,7 @@ def test_half_a_task_is_not_told() -> None:
 
 
 @pytest.mark.parametrize("arguments", ['{"task": ""}', '{"task": " \\n"}', ""], ids=repr)
-def test_without_a_task_an_assistant_is_not_asked(arguments: str) -> None:
+def test_assistant_without_task_is_not_asked(arguments: str) -> None:
     """No provider takes a message with nothing in it."""
     turn, provider = run_agent(
         agent(assistants=(agent("Checker"),)), {PROMPT: [(Call("checker", arguments),), (Say("Oh."),)]}
@@ -392,7 +386,7 @@ def test_without_a_task_an_assistant_is_not_asked(arguments: str) -> None:
     assert len(provider.bodies) == 2
 
 
-def test_the_first_reply_that_cannot_be_had_is_raised() -> None:
+def test_failure_of_the_first_request_is_raised() -> None:
     async def story() -> None:
         async with scripted_provider({PROMPT: [(ErrorStatus(500),)]}) as provider:
             run = run_of(provider, agent())
@@ -403,7 +397,7 @@ def test_the_first_reply_that_cannot_be_had_is_raised() -> None:
     run_story(story())
 
 
-def test_a_later_reply_that_cannot_be_had_ends_the_turn() -> None:
+def test_failure_of_a_later_request_fails_the_turn() -> None:
     top_agent = agent(tools=(tool("weather"),))
     turn, _ = run_agent(top_agent, {PROMPT: [(Think("Look."), Call("weather")), (ErrorStatus(500),)]})
     assert ending(turn)[0] is Ending.FAILED
@@ -413,7 +407,7 @@ def test_a_later_reply_that_cannot_be_had_ends_the_turn() -> None:
     assert [reply.finish.value for reply in turn.replies] == ["tool_calls", "cancelled"]
 
 
-def test_a_later_reply_that_breaks_off_ends_the_turn_and_what_was_said_stands() -> None:
+def test_interrupted_later_reply_fails_the_turn_and_keeps_its_text() -> None:
     top_agent = agent(tools=(tool("weather"),))
     turn, _ = run_agent(top_agent, {PROMPT: [(Call("weather"),), (Think("It is"), Say("Mil"), Cut())]})
     assert ending(turn) == (Ending.CUT_OFF, "cut_off")
@@ -421,7 +415,7 @@ def test_a_later_reply_that_breaks_off_ends_the_turn_and_what_was_said_stands() 
     assert turn.blocks[-1].status is Standing.INTERRUPTED
 
 
-def test_a_reply_without_a_word_is_an_end() -> None:
+def test_empty_reply_ends_the_turn() -> None:
     """And it has nothing in it: what the reply before it said is not its own."""
     top_agent = agent(tools=(tool("weather"),))
     turn, _ = run_agent(top_agent, {PROMPT: [(Say("I look."), Call("weather")), (FinishReason("stop"),)]})
@@ -430,7 +424,7 @@ def test_a_reply_without_a_word_is_an_end() -> None:
 
 
 @pytest.mark.parametrize("finish", ["length", "content_filter"])
-def test_calls_of_a_reply_that_was_cut_are_not_run(finish: str) -> None:
+def test_calls_of_a_cut_off_reply_are_not_run(finish: str) -> None:
     """They may not be what the model meant."""
 
     async def never(arguments: str) -> str:
@@ -443,7 +437,7 @@ def test_calls_of_a_reply_that_was_cut_are_not_run(finish: str) -> None:
     assert turn.blocks[1].result is None
 
 
-def test_a_clients_tool_ends_the_turn_and_the_next_one_goes_on_with_its_result() -> None:
+def test_client_tool_ends_the_turn_and_its_result_starts_the_next() -> None:
     """Also after other calls, and together with one of our own: that is run first."""
     top_agent = agent(tools=(tool("weather"),), client_tools=(CLIENT,))
     first: list[Reply] = [
@@ -475,7 +469,7 @@ def test_a_clients_tool_ends_the_turn_and_the_next_one_goes_on_with_its_result()
     ]
 
 
-def test_an_only_reply_that_calls_our_tool_and_a_clients() -> None:
+def test_single_reply_with_own_and_client_tool() -> None:
     top_agent = agent(tools=(tool("weather"),), client_tools=(CLIENT,))
     turn, _ = run_agent(
         top_agent, {PROMPT: [(Say("Hm."), Call("their_map"), Call("weather"))]}, client=(CLIENT.name,)
@@ -484,7 +478,7 @@ def test_an_only_reply_that_calls_our_tool_and_a_clients() -> None:
     assert len(turn.replies) == 1
 
 
-def test_a_clients_tool_is_called_though_the_provider_says_stop() -> None:
+def test_client_tool_is_called_despite_finish_stop() -> None:
     """Some providers end every reply with the same word."""
     top_agent = agent(tools=(tool("weather"),), client_tools=(CLIENT,))
     lines: list[Reply] = [(Call("weather"),), (Say("A moment."), Call("their_map"), FinishReason("stop"))]
@@ -492,7 +486,7 @@ def test_a_clients_tool_is_called_though_the_provider_says_stop() -> None:
     assert ending(turn)[0] is Ending.CALLED_TOOLS
 
 
-def test_an_assistant_has_no_tools_of_the_client() -> None:
+def test_assistant_has_no_client_tools() -> None:
     """Its caller waits for it, and a client could only be asked at the end of the turn."""
     top_agent = agent(assistants=(agent("Checker", client_tools=(CLIENT,)),))
     lines: dict[str, list[Reply]] = {
@@ -500,11 +494,11 @@ def test_an_assistant_has_no_tools_of_the_client() -> None:
         "check": [(Call("their_map"),), (Say("Checked."),)],
     }
     turn, provider = run_agent(top_agent, lines)
-    assert only_block(turn).error == "There is no tool called 'their_map'. Those there are: none."
+    assert only_block(turn).error == "There is no tool 'their_map'. Use one of these: none."
     assert "tools" not in provider.bodies_of("check")[0]
 
 
-def test_a_provider_that_is_still_at_its_own_tools_gets_its_message_back() -> None:
+def test_pause_turn_sends_the_message_back() -> None:
     """What it calls itself is not ours to run, nor to answer."""
     top_agent = agent(tools=(tool("weather"),))
     lines: list[Reply] = [
@@ -518,7 +512,7 @@ def test_a_provider_that_is_still_at_its_own_tools_gets_its_message_back() -> No
     assert ending(turn) == (Ending.ANSWERED, "stop")
 
 
-def test_a_silence_is_noticed_once() -> None:
+def test_silence_notice_of_a_run_is_given_once() -> None:
     async def story() -> None:
         hold = Hold()
         lines: list[Reply] = [(Think("Hm."), hold, Say("Yes."))]
@@ -559,7 +553,7 @@ def test_agents_are_assembled_with_their_assistants() -> None:
 
 
 @pytest.mark.parametrize(
-    ("book", "circle"),
+    ("book", "cycle"),
     [
         (by_name(agent_with_assistants("a", "a")), "a → a"),
         (
@@ -580,8 +574,8 @@ def test_agents_are_assembled_with_their_assistants() -> None:
         ),
     ],
 )
-def test_circles_are_refused(book: dict[str, tuple[Agent, tuple[str, ...]]], circle: str) -> None:
-    with pytest.raises(Refused, match=f"in a circle: {circle}\\."):
+def test_cycles_of_assistants_are_refused(book: dict[str, tuple[Agent, tuple[str, ...]]], cycle: str) -> None:
+    with pytest.raises(Refused, match=f"in a cycle: {cycle}\\."):
         assemble("a", book.__getitem__)
 
 
@@ -609,12 +603,12 @@ def test_circles_are_refused(book: dict[str, tuple[Agent, tuple[str, ...]]], cir
         ),
     ],
 )
-def test_names_that_clash_are_refused(book: dict[str, tuple[Agent, tuple[str, ...]]], name: str) -> None:
-    with pytest.raises(Refused, match=f"more than one tool or assistant called {name},"):
+def test_duplicate_tool_names_are_refused(book: dict[str, tuple[Agent, tuple[str, ...]]], name: str) -> None:
+    with pytest.raises(Refused, match=f"more than one tool or assistant called {name}\\."):
         assemble("a", book.__getitem__)
 
 
-def test_a_clients_tool_may_not_have_the_name_of_one_of_ours() -> None:
+def test_client_tool_with_the_name_of_an_own_tool_is_refused() -> None:
     with pytest.raises(Refused, match="more than one tool or assistant called their_map"):
         check_unique_tool_names(agent(tools=(tool("their_map"),), client_tools=(CLIENT,)))
 
@@ -625,27 +619,25 @@ def chain(length: int) -> dict[str, tuple[Agent, tuple[str, ...]]]:
     )
 
 
-def test_too_many_levels_are_refused() -> None:
+def test_too_many_levels_of_assistants_are_refused() -> None:
     assert (
         len(list(agent_tree(assemble("a0", chain(MAX_ASSISTANT_DEPTH).__getitem__))))
         == MAX_ASSISTANT_DEPTH + 1
     )
     for length in (MAX_ASSISTANT_DEPTH + 1, 5000):
-        with pytest.raises(
-            Refused, match=f"^a0 → a1 .* leads more than {MAX_ASSISTANT_DEPTH} assistants away"
-        ):
+        with pytest.raises(Refused, match=f"^a0 → a1 .* nested more than {MAX_ASSISTANT_DEPTH} levels deep"):
             assemble("a0", chain(length).__getitem__)
 
 
-def test_an_assistant_that_is_near_one_way_and_too_far_another_is_refused() -> None:
+def test_assistant_that_is_too_deep_on_one_path_is_refused() -> None:
     book = chain(MAX_ASSISTANT_DEPTH) | by_name(
         agent_with_assistants("b", f"a{MAX_ASSISTANT_DEPTH - 1}", "a0")
     )
-    with pytest.raises(Refused, match=f"^b → a0 .* leads more than {MAX_ASSISTANT_DEPTH} assistants away"):
+    with pytest.raises(Refused, match=f"^b → a0 .* nested more than {MAX_ASSISTANT_DEPTH} levels deep"):
         assemble("b", book.__getitem__)
 
 
-def test_agents_that_share_assistants_are_assembled_in_time() -> None:
+def test_shared_assistants_are_assembled_in_linear_time() -> None:
     """Eight levels of eight agents that may all call each of the next level: no path is walked twice."""
     levels = [[f"{level}-{n}" for n in range(8)] for level in range(MAX_ASSISTANT_DEPTH + 1)]
     below = [*levels[1:], []]
@@ -656,7 +648,7 @@ def test_agents_that_share_assistants_are_assembled_in_time() -> None:
     assert len(list(agent_tree(top))) == 1 + 8 * MAX_ASSISTANT_DEPTH
 
 
-def test_everything_told_is_stamped() -> None:
+def test_every_entry_has_a_timestamp() -> None:
     top_agent = agent(tools=(tool("weather"),))
 
     async def story() -> None:

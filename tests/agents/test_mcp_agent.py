@@ -29,7 +29,7 @@ LINES: dict[str, list[Reply]] = {
 }
 
 
-def test_an_agent_uses_a_program_and_a_place_on_the_web_side_by_side() -> None:
+def test_agent_uses_local_and_remote_mcp_servers() -> None:
     async def story() -> None:
         async with (
             serve_app(tool_server().streamable_http_app()) as url,

@@ -305,7 +305,7 @@ def run(plan: Plan, moments: list[Interruption]) -> list[Entry]:
     st.integers(1, 100),
     st.sampled_from([BEDROCK, CLAUDE, DEEPSEEK, GEMINI, GPT, KIMI, VLLM]),
 )
-def test_any_run(plan: Plan, moments: list[Interruption], cut: int, route: Route) -> None:
+def test_any_run_ends_well(plan: Plan, moments: list[Interruption], cut: int, route: Route) -> None:
     """It tells a legal log. Whole or cut anywhere, files keep it, and any model can go on from it."""
     whole = run(plan, moments)
     beginning = whole[:cut]
@@ -322,7 +322,7 @@ def test_any_run(plan: Plan, moments: list[Interruption], cut: int, route: Route
 
 @settings(max_examples=20, deadline=None)
 @given(PLANS)
-def test_the_same_run_is_told_the_same_again(plan: Plan) -> None:
+def test_repeated_run_has_the_same_entries(plan: Plan) -> None:
     """Also when it was stored in between."""
     entries = run(plan, [])
     assert run(plan, []) == entries

@@ -1,4 +1,4 @@
-"""What `models` lists, and a provider's own list beside our rows."""
+"""The list of `thinkaloud models`, and its comparison with a provider's own list."""
 
 import pytest
 
@@ -17,12 +17,12 @@ from thinkaloud.catalog import (
 CATALOG = builtin_catalog()
 
 
-def test_the_list_has_every_model_in_its_order() -> None:
+def test_list_models_returns_every_model_in_catalog_order() -> None:
     assert [listed.id for listed in list_models(CATALOG)] == list(CATALOG.models)
 
 
-def test_the_list_of_those_that_think() -> None:
-    """R041, R044, K20: the models for which a toggle makes sense, from the table."""
+def test_list_models_filters_thinking_models() -> None:
+    """R041, R044, K20: the table says for which models a thinking toggle makes sense."""
     thinking = list_models(CATALOG, thinking=True)
     assert {listed.id for listed in thinking}.isdisjoint({"gpt-4o", "gpt-4.1", "kimi-k2", "qwen3-instruct"})
     opus = next(listed for listed in thinking if listed.id == "claude-opus-4.5")
@@ -34,7 +34,7 @@ def test_the_list_of_those_that_think() -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "told"),
+    ("body", "expected"),
     [
         pytest.param(
             '{"data":[{"id":"claude-opus-5","type":"model","max_tokens":128000,"capabilities":{"thinking":'
@@ -90,32 +90,32 @@ def test_the_list_of_those_that_think() -> None:
         ),
     ],
 )
-def test_every_shape_of_a_list_is_read(body: str, told: ReportedModel) -> None:
-    assert read_reported_models(body) == [told]
+def test_read_reported_models_in_every_format(body: str, expected: ReportedModel) -> None:
+    assert read_reported_models(body) == [expected]
 
 
 @pytest.mark.parametrize(
-    ("body", "told"),
+    ("body", "message"),
     [
         (
             "<html>",
-            "This is not a list of models: JSON is malformed: invalid character (byte 0). "
-            "Check models_path in the provider's row.",
+            "The response is not a list of models: JSON is malformed: invalid character (byte "
+            "0). Check models_path in the provider's row.",
         ),
         (
             '{"error":{}}',
-            "This is not a list of models: it has neither data nor models. "
-            "Check models_path in the provider's row.",
+            "The response is not a list of models: it has neither `data` nor `models`. Check "
+            "models_path in the provider's row.",
         ),
     ],
 )
-def test_what_is_no_list_is_refused(body: str, told: str) -> None:
+def test_a_response_without_models_is_refused(body: str, message: str) -> None:
     with pytest.raises(NotAResponse) as error_info:
         read_reported_models(body)
-    assert str(error_info.value) == told
+    assert str(error_info.value) == message
 
 
-def test_new_gone_and_changed() -> None:
+def test_compare_models_finds_new_gone_and_changed() -> None:
     difference_found = compare_models(
         CATALOG,
         "cohere",
@@ -136,7 +136,7 @@ def test_new_gone_and_changed() -> None:
     )
 
 
-def test_facts_that_are_told_otherwise() -> None:
+def test_compare_models_reports_changed_fields() -> None:
     difference_found = compare_models(
         CATALOG,
         "openrouter",
@@ -149,7 +149,7 @@ def test_facts_that_are_told_otherwise() -> None:
     )
 
 
-def test_a_snapshot_or_a_tag_stands_for_its_family() -> None:
+def test_snapshots_and_tags_count_as_their_family() -> None:
     gone = compare_models(CATALOG, "openai", [ReportedModel("gpt-5-2025-08-07")]).gone
     assert "gpt-5" not in gone
     assert "gpt-5-mini" in gone
@@ -160,7 +160,7 @@ def test_a_snapshot_or_a_tag_stands_for_its_family() -> None:
     assert "deepseek-r1" not in compare_models(CATALOG, "ollama", [ReportedModel("deepseek-r1:8b")]).gone
 
 
-def test_a_provider_that_agrees_is_told_so() -> None:
+def test_compare_models_without_differences() -> None:
     reported = [
         ReportedModel(model.at["deepseek"], True, model.off != "", model.on_by_default)
         for model in CATALOG.models.values()

@@ -1,4 +1,4 @@
-"""Where a request goes, and why: the table of thinking models, names of every kind, missing keys."""
+"""Route selection: the table of thinking models, all kinds of names, and missing keys."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -47,8 +47,8 @@ def find_route(name: str, *, thinking: bool = True, have_key: Callable[[Provider
         ("gemini-3-pro", "openrouter", "google/gemini-3-pro-preview"),
     ],
 )
-def test_the_table_of_thinking_models(name: str, provider: str, model_id: str) -> None:
-    """R034, R035, R038, R039, K29: Claude 4 and later go to Anthropic, the others to OpenRouter."""
+def test_route_of_every_thinking_model(name: str, provider: str, model_id: str) -> None:
+    """R034, R035, R038, R039, K29: Claude 4 and later are sent to Anthropic, the others to OpenRouter."""
     chosen = find_route(name)
     assert (chosen.provider.name, chosen.model_id) == (provider, model_id)
     assert chosen.why[0] == f"With thinking on, the catalog sends {name} to {provider}."
@@ -57,14 +57,14 @@ def test_the_table_of_thinking_models(name: str, provider: str, model_id: str) -
 @pytest.mark.parametrize(
     "model", [name for name in CATALOG.models if name.startswith("claude-") and "3.7" not in name]
 )
-def test_every_claude_from_4_on_goes_to_anthropic(model: str) -> None:
-    """R035: with thinking on, and with no other way when its key is missing."""
+def test_every_claude_from_4_on_is_routed_to_anthropic(model: str) -> None:
+    """R035: with thinking on, and without a fallback if its key is missing."""
     for have_key in (any_key, with_keys("openrouter")):
         assert find_route(model, have_key=have_key).provider.name == "anthropic"
 
 
-def test_the_rule_is_data_that_a_user_changes() -> None:
-    """K29: one line in the user's file, and Claude's thoughts come from OpenRouter."""
+def test_a_user_can_override_the_route() -> None:
+    """K29: one line in the user's file routes Claude with thinking to OpenRouter."""
     user_catalog = parse_catalog(
         *builtin_texts(), '[models."claude-opus-4.5"]\nat_with_thinking = ["openrouter"]'
     )
@@ -75,27 +75,27 @@ def test_the_rule_is_data_that_a_user_changes() -> None:
 @pytest.mark.parametrize(
     ("name", "thinking", "provider", "model_id", "why"),
     [
-        ("gpt-5", False, "openai", "gpt-5", ("For gpt-5 the catalog prefers openai.",)),
+        ("gpt-5", False, "openai", "gpt-5", ("The catalog prefers openai for gpt-5.",)),
         (
             "openai/gpt-5",
             True,
             "openai",
             "gpt-5",
-            ("The name says openai.", "With thinking on, the catalog would have taken openrouter."),
+            ("The name specifies openai.", "With thinking on, the catalog would use openrouter."),
         ),
         (
             "openrouter/anthropic/claude-opus-4.5",
             False,
             "openrouter",
             "anthropic/claude-opus-4.5",
-            ("The name says openrouter.",),
+            ("The name specifies openrouter.",),
         ),
         (
             "anthropic/claude-opus-4.5",
             True,
             "anthropic",
             "claude-opus-4-5",
-            ("The name says anthropic.", "anthropic calls it claude-opus-4-5."),
+            ("The name specifies anthropic.", "anthropic calls it claude-opus-4-5."),
         ),
         (
             "claude-opus-4-5-20251101",
@@ -111,7 +111,7 @@ def test_the_rule_is_data_that_a_user_changes() -> None:
             "anthropic/claude-3.7-sonnet:thinking",
             (
                 "The name ends in :thinking, so thinking is on.",
-                "The name says openrouter.",
+                "The name specifies openrouter.",
                 "With thinking on, openrouter calls it anthropic/claude-3.7-sonnet:thinking.",
             ),
         ),
@@ -124,7 +124,7 @@ def test_the_rule_is_data_that_a_user_changes() -> None:
                 "The name ends in :thinking, so thinking is on.",
                 "With thinking on, the catalog sends claude-opus-4.5 to anthropic.",
                 "anthropic calls it claude-opus-4-5.",
-                "anthropic knows no :thinking for it; thinking is asked for in the request.",
+                "anthropic has no :thinking variant of it; thinking is requested in the body.",
             ),
         ),
         (
@@ -132,7 +132,7 @@ def test_the_rule_is_data_that_a_user_changes() -> None:
             True,
             "gemini",
             "gemini-2.5-pro",
-            ("For gemini-2.5-pro the catalog prefers gemini.", "gemini calls it gemini-2.5-pro."),
+            ("The catalog prefers gemini for gemini-2.5-pro.", "gemini calls it gemini-2.5-pro."),
         ),
         (
             "openrouter/some/newcomer:thinking",
@@ -141,9 +141,9 @@ def test_the_rule_is_data_that_a_user_changes() -> None:
             "some/newcomer:thinking",
             (
                 "The name ends in :thinking, so thinking is on.",
-                "The name says openrouter.",
-                "some/newcomer is not in the catalog: whether it thinks is unknown, "
-                "so it is taken to be able to, and asked as openrouter usually is.",
+                "The name specifies openrouter.",
+                "some/newcomer is not in the catalog. It is assumed to support thinking and is "
+                "asked in the usual form for openrouter.",
             ),
         ),
         ("gpt-oss-20b", True, "ollama", "gpt-oss:20b", None),
@@ -163,7 +163,7 @@ def test_the_rule_is_data_that_a_user_changes() -> None:
         ),
     ],
 )
-def test_names_of_every_kind(
+def test_route_by_every_kind_of_name(
     name: str, thinking: bool, provider: str, model_id: str, why: tuple[str, ...] | None
 ) -> None:
     chosen = find_route(name, thinking=thinking)
@@ -173,66 +173,64 @@ def test_names_of_every_kind(
 
 
 def test_with_thinking_a_missing_key_keeps_the_route() -> None:
-    """R046, K19: no silent way round; the caller reports the key."""
+    """R046, K19: no silent fallback; the caller reports the missing key."""
     chosen = find_route("claude-opus-4.5", have_key=with_keys("openrouter"))
     assert chosen.provider.name == "anthropic"
-    assert chosen.why[1] == "There is no key for anthropic, and no other provider of the list has one."
+    assert chosen.why[1] == "No key found for anthropic, and no alternative provider has one."
     assert str(key_missing_error(chosen)) == (
-        "There is no key for anthropic: env:ANTHROPIC_API_KEY and credentials:ai.claude.api_token lead to "
-        "nothing. With thinking on, claude-opus-4.5 goes to anthropic only. "
-        "Set it, or name another provider yourself, such as openrouter/anthropic/claude-opus-4.5. "
-        "Nothing was sent elsewhere."
+        "No API key found for anthropic. With thinking on, claude-opus-4.5 is sent only to anthropic. "
+        "Set ANTHROPIC_API_KEY or ai.claude.api_token in credentials.toml (mode 600), "
+        "or use another provider, such as openrouter/anthropic/claude-opus-4.5. Nothing was sent."
     )
 
 
-def test_without_thinking_the_next_provider_with_a_key_is_taken() -> None:
+def test_without_thinking_the_next_provider_with_a_key_is_used() -> None:
     chosen = find_route("claude-opus-4.5", thinking=False, have_key=with_keys("openrouter"))
     assert chosen.provider.name == "openrouter"
     assert chosen.why == (
-        "For claude-opus-4.5 the catalog prefers anthropic.",
-        "There is no key for anthropic, so openrouter is next.",
+        "The catalog prefers anthropic for claude-opus-4.5.",
+        "No key found for anthropic, so openrouter is used.",
         "openrouter calls it anthropic/claude-opus-4.5.",
     )
 
 
-def test_a_server_on_this_machine_is_no_second_choice() -> None:
+def test_a_local_server_is_never_a_fallback() -> None:
     chosen = find_route("qwen3-8b", thinking=False, have_key=with_keys())
     assert chosen.provider.name == "dashscope"
     assert str(key_missing_error(chosen)) == (
-        "There is no key for dashscope: env:DASHSCOPE_API_KEY leads to nothing. "
-        "Set it, or name another provider yourself, such as openrouter/qwen/qwen3-8b. "
-        "Nothing was sent elsewhere."
+        "No API key found for dashscope. Set DASHSCOPE_API_KEY, or use another provider, "
+        "such as openrouter/qwen/qwen3-8b. Nothing was sent."
     )
 
 
-def test_a_key_may_be_the_only_remedy() -> None:
+def test_missing_key_error_without_another_provider() -> None:
     chosen = find_route("command-a-reasoning", have_key=with_keys())
     assert str(key_missing_error(chosen)) == (
-        "There is no key for cohere: env:COHERE_API_KEY leads to nothing. Set it. Nothing was sent elsewhere."
+        "No API key found for cohere. Set COHERE_API_KEY. Nothing was sent."
     )
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "message"),
     [
         (
             "claude-opus-45",
-            "'claude-opus-45' is not in the catalog, and it does not begin with the name of a provider. "
-            "Did you mean claude-opus-4.5, claude-opus-5, claude-opus-4, claude-opus-5.5, claude-opus-4.8? "
-            "Say who serves it, such as openrouter/claude-opus-45, "
-            "or add a row for it to your own catalog file.",
+            "Unknown model 'claude-opus-45': it is not in the catalog and does not start with a "
+            "provider. Did you mean claude-opus-4.5, claude-opus-5, claude-opus-4, "
+            "claude-opus-5.5, claude-opus-4.8? Add the provider, such as "
+            "openrouter/claude-opus-45, or add a row for the model to your own catalog file.",
         ),
         (
             "zzz",
-            "'zzz' is not in the catalog, and it does not begin with the name of a provider. "
-            "Say who serves it, such as openrouter/zzz, or add a row for it to your own catalog file.",
+            "Unknown model 'zzz': it is not in the catalog and does not start with a provider. "
+            "Add the provider, such as openrouter/zzz, or add a row for the model to your own catalog file.",
         ),
     ],
 )
-def test_an_unknown_model_is_refused_with_what_is_near(name: str, told: str) -> None:
+def test_an_unknown_model_is_refused_with_suggestions(name: str, message: str) -> None:
     with pytest.raises(UnknownModel) as error_info:
         find_route(name)
-    assert str(error_info.value) == told
+    assert str(error_info.value) == message
 
 
 @pytest.mark.parametrize(
@@ -256,11 +254,11 @@ def test_an_unknown_model_is_refused_with_what_is_near(name: str, told: str) -> 
         ("minimax-m2", "whole_message"),
     ],
 )
-def test_how_thoughts_go_back_on_a_route(name: str, replay: str) -> None:
+def test_replay_rule_of_a_route(name: str, replay: str) -> None:
     assert find_route(name).replay.name == replay
 
 
-def test_every_model_has_a_route_from_its_own_name() -> None:
+def test_every_model_has_a_route_by_its_id() -> None:
     for name, model in CATALOG.models.items():
         for thinking in (False, True):
             chosen = find_route(name, thinking=thinking)
@@ -270,13 +268,13 @@ def test_every_model_has_a_route_from_its_own_name() -> None:
             assert chosen.why
 
 
-def test_a_suffix_asks_for_thinking() -> None:
+def test_thinking_suffix_turns_thinking_on() -> None:
     assert has_thinking_suffix("anthropic/claude-3.7-sonnet:thinking")
     assert not has_thinking_suffix("claude-opus-4.5")
 
 
 def test_a_new_provider_is_a_row() -> None:
-    """A provider that speaks a dialect we have is one table of TOML: the one that CONTRIBUTING shows."""
+    """A provider that uses a known dialect needs one TOML table, the one shown in CONTRIBUTING."""
     guide = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text("utf-8")
     row = guide.partition("## Add a provider")[2].partition("```toml")[2].partition("```")[0]
     user_catalog = parse_catalog(*builtin_texts(), row)
@@ -294,7 +292,7 @@ def test_a_new_provider_is_a_row() -> None:
         )
 
 
-def test_a_model_row_sends_a_bare_name_to_the_new_provider() -> None:
+def test_a_model_row_routes_a_bare_name_to_the_new_provider() -> None:
     user_catalog = parse_catalog(
         *builtin_texts(),
         '[models."glm-4.6"]\nat = { together = "zai-org/GLM-4.6" }',

@@ -1,4 +1,4 @@
-"""The rows that are shipped hold together: facts have a date and a source, names exist and are told apart."""
+"""The built-in rows are consistent: facts have a date and a source, and names are known and unique."""
 
 import re
 from datetime import date
@@ -33,7 +33,7 @@ PROVIDERS = pytest.mark.parametrize(
 )
 
 
-def test_every_row_says_when_and_from_where() -> None:
+def test_every_row_has_a_date_and_a_source() -> None:
     for row in ROWS:
         assert row.fact is not None, row
         assert date.fromisoformat(row.fact.as_of) <= date(2026, 11, 16), row
@@ -41,7 +41,7 @@ def test_every_row_says_when_and_from_where() -> None:
 
 
 @PROVIDERS
-def test_a_provider_speaks_a_dialect_we_have(provider: Provider) -> None:
+def test_every_provider_uses_a_known_dialect(provider: Provider) -> None:
     assert provider.dialect in DIALECTS
     assert set(provider.places) <= set(ThinkingParameters.__struct_fields__) - {"notes"}
     assert "max_tokens" in provider.places
@@ -50,20 +50,20 @@ def test_a_provider_speaks_a_dialect_we_have(provider: Provider) -> None:
 
 
 @PROVIDERS
-def test_a_provider_is_on_this_machine_or_behind_tls(provider: Provider) -> None:
+def test_every_provider_is_local_or_uses_tls(provider: Provider) -> None:
     secure = provider.base_url.startswith("https://") or provider.base_url == ""
     assert secure or (provider.local and provider.base_url.startswith("http://127.0.0.1:"))
     assert not provider.base_url.endswith("/")
 
 
-def test_who_has_no_address() -> None:
-    """Bedrock's has a region in it, and the built-in model gets one when it is started."""
+def test_providers_without_a_base_url() -> None:
+    """Bedrock's URL contains a region; the built-in model gets its URL when it is started."""
     without = [name for name, provider in CATALOG.providers.items() if not provider.base_url]
     assert without == ["bedrock", "builtin"]
 
 
 @MODELS
-def test_a_model_says_how_it_thinks(model: Model) -> None:
+def test_every_model_has_consistent_thinking_fields(model: Model) -> None:
     spoken = {ThinkingControl.EFFORT, ThinkingControl.LEVEL, ThinkingControl.ADAPTIVE} & set(model.control)
     assert bool(model.efforts) == bool(spoken)
     assert (model.budget_min is not None) == (ThinkingControl.BUDGET in model.control)
@@ -76,8 +76,8 @@ def test_a_model_says_how_it_thinks(model: Model) -> None:
 
 
 @MODELS
-def test_a_model_is_found_by_its_own_names(model: Model) -> None:
-    """R034: the table is found by the ids people write, here each of them."""
+def test_every_model_is_found_by_its_own_names(model: Model) -> None:
+    """R034: the table is found by each id that people write."""
     spelled = [at for at in model.at.values() if "*" not in at]
     for name in (model.id, model.id.upper(), *spelled):
         assert find_model(CATALOG, name) is model
@@ -85,7 +85,7 @@ def test_a_model_is_found_by_its_own_names(model: Model) -> None:
         assert find_model(CATALOG, re.sub(r"\[.*?\]", "1", pattern).replace("*", "")) is not None
 
 
-def test_no_two_rows_claim_one_name() -> None:
+def test_no_two_rows_claim_the_same_name() -> None:
     claimed_names = [name.lower() for model in CATALOG.models.values() for name in {model.id, *model.names}]
     assert sorted(claimed_names) == sorted(set(claimed_names))
     for provider in CATALOG.providers:
@@ -165,7 +165,7 @@ def test_other_spellings_are_found(name: str, row: str) -> None:
         ("thinking_items", ReplayForm.VERBATIM, "", ReplayScope.OPEN_LOOP, ReplayScope.NONE),
     ],
 )
-def test_how_thoughts_go_back(
+def test_replay_rows(
     replay: str, form: ReplayForm, field: str, default: ReplayScope, required: ReplayScope
 ) -> None:
     row = CATALOG.replays[replay]
@@ -173,7 +173,7 @@ def test_how_thoughts_go_back(
     assert f"`{replay}`" in PAGE
 
 
-def test_every_replay_is_in_that_table_and_used() -> None:
+def test_every_replay_row_is_tested_and_used() -> None:
     used = {provider.replay for provider in CATALOG.providers.values()}
     used |= {name for model in CATALOG.models.values() for name in model.replay.values()}
     assert used == set(CATALOG.replays)
@@ -181,7 +181,7 @@ def test_every_replay_is_in_that_table_and_used() -> None:
 
 
 @PROVIDERS
-def test_the_page_shows_where_each_field_goes(provider: Provider) -> None:
+def test_the_reference_page_shows_where_each_field_goes(provider: Provider) -> None:
     header, *lines = [line for line in PAGE.splitlines() if line.startswith("| ")]
     fields = [cell.strip(" `") for cell in header.split("|")[2:-1]]
     (line,) = [line for line in lines if f"`{provider.name}`" in line.split("|")[1]]
@@ -193,5 +193,5 @@ def test_the_page_shows_where_each_field_goes(provider: Provider) -> None:
 
 
 @pytest.mark.parametrize("kind", [Provider, Model, ReplayRow])
-def test_the_page_explains_every_field(kind: type[Provider | Model | ReplayRow]) -> None:
+def test_the_reference_page_explains_every_field(kind: type[Provider | Model | ReplayRow]) -> None:
     assert [name for name in kind.__struct_fields__ if f"`{name}`" not in PAGE] == []

@@ -1,4 +1,4 @@
-"""One setting, every model: what is asked is legal for the row, or it is said why not. Never silence."""
+"""Thinking settings for every model: legal parameters, or a note or an error that says why not."""
 
 from collections.abc import Iterator
 from itertools import product
@@ -62,16 +62,16 @@ def _every_route() -> Iterator[Route]:
 
 
 ROUTES = pytest.mark.parametrize(
-    "way", list(_every_route()), ids=lambda way: f"{way.provider.name}/{way.model_id}"
+    "target", list(_every_route()), ids=lambda target: f"{target.provider.name}/{target.model_id}"
 )
 
 
-def violations(target: Route, ask: ThinkingParameters) -> list[str]:
-    """What this model or this provider would refuse, checked against the rows alone."""
+def violations(target: Route, parameters: ThinkingParameters) -> list[str]:
+    """Return the rules of this model or provider that the parameters break, judged by the rows alone."""
     model, provider = target.model, target.provider
-    sent = {name for name in ("mode", "effort", "level", "display") if getattr(ask, name)}
-    sent |= {name for name in ("budget_tokens", "toggle") if getattr(ask, name) is not None}
-    sent |= {"template"} if ask.template else set()
+    sent = {name for name in ("mode", "effort", "level", "display") if getattr(parameters, name)}
+    sent |= {name for name in ("budget_tokens", "toggle") if getattr(parameters, name) is not None}
+    sent |= {"template"} if parameters.template else set()
     words = set(model.efforts or provider.efforts) | (
         {"none"} if "none" in (model.off, provider.off) and model.off else set()
     )
@@ -83,44 +83,47 @@ def violations(target: Route, ask: ThinkingParameters) -> list[str]:
     modes["adaptive"] = ThinkingControl.ADAPTIVE in model.control
     modes["enabled"] = bool({ThinkingControl.BUDGET, ThinkingControl.TOGGLE} & set(model.control))
     least = 0 if model.off == "budget_0" else model.budget_min
-    budget = ask.budget_tokens
+    budget = parameters.budget_tokens
     limit = model.max_output_tokens
     rules = {
         "a field without a place": sent <= set(provider.places),
         "two fields in one place": len({provider.places[name] for name in sent}) == len(sent),
-        "a word it does not know": not ask.effort or ask.effort in words,
-        "a level it does not know": not ask.level or ask.level.lower() in model.efforts,
-        "a mode it does not know": modes[ask.mode],
+        "a word it does not know": not parameters.effort or parameters.effort in words,
+        "a level it does not know": not parameters.level or parameters.level.lower() in model.efforts,
+        "a mode it does not know": modes[parameters.mode],
         "a budget it does not take": budget is None or ThinkingControl.BUDGET in model.control,
         "a budget below the least": budget is None or (least or 0) <= budget,
         "a budget above the most": budget is None or budget <= (model.budget_max or budget),
-        "no room for an answer": not budget or ask.max_tokens is None or budget < ask.max_tokens,
+        "no room for an answer": not budget
+        or parameters.max_tokens is None
+        or budget < parameters.max_tokens,
         "more than it can put out": not budget or not limit or budget < limit,
-        "effort and budget at once": not (ask.effort and budget),
-        "manual mode without a budget": ask.mode != "enabled"
+        "effort and budget at once": not (parameters.effort and budget),
+        "manual mode without a budget": parameters.mode != "enabled"
         or ThinkingControl.TOGGLE in model.control
         or bool(budget),
-        "display when nothing is thought": not ask.display or ask.mode not in ("disabled", "between_tools"),
+        "display when nothing is thought": not parameters.display
+        or parameters.mode not in ("disabled", "between_tools"),
     }
     return [rule for rule, holds in rules.items() if not holds]
 
 
 @ROUTES
-def test_every_model_and_every_setting(way: Route) -> None:
-    """A legal ask for the row, or a word on why not; nothing is dropped in silence."""
+def test_every_model_with_every_thinking_setting(target: Route) -> None:
+    """The parameters are legal for the row, or a note says why not; nothing is dropped silently."""
     for setting, max_tokens, tools in product(SETTINGS, (None, 2000), (False, True)):
-        if setting not in (DEFAULT, OFF) and not can_think(way, tools):
+        if setting not in (DEFAULT, OFF) and not can_think(target, tools):
             with pytest.raises(ThinkingNotOffered):
-                resolve_thinking(way, setting, max_tokens=max_tokens, tools=tools)
+                resolve_thinking(target, setting, max_tokens=max_tokens, tools=tools)
             continue
-        ask = resolve_thinking(way, setting, max_tokens=max_tokens, tools=tools)
-        assert violations(way, ask) == []
-        assert honoured(way, setting, ask) or ask.notes
+        parameters = resolve_thinking(target, setting, max_tokens=max_tokens, tools=tools)
+        assert violations(target, parameters) == []
+        assert honoured(target, setting, parameters) or parameters.notes
 
 
 def can_think(target: Route, tools: bool) -> bool:
     model, provider = target.model, target.provider
-    nova = model.id == "nova-2"  # the one row whose switch has no place in its provider's row
+    nova = model.id == "nova-2"  # the only row whose switch has no field at its provider
     return (
         model.thinking is not ThinkingSupport.NONE
         and not nova
@@ -128,33 +131,39 @@ def can_think(target: Route, tools: bool) -> bool:
     )
 
 
-def honoured(target: Route, setting: ThinkingSetting, ask: ThinkingParameters) -> bool:
+def honoured(target: Route, setting: ThinkingSetting, parameters: ThinkingParameters) -> bool:
     if setting == DEFAULT:
-        return not (ask.effort or ask.level or ask.budget_tokens or ask.toggle is not None or ask.template)
+        return not (
+            parameters.effort
+            or parameters.level
+            or parameters.budget_tokens
+            or parameters.toggle is not None
+            or parameters.template
+        )
     if setting.level is ThinkingLevel.OFF:
-        return not thinks(target.model, ask)
-    if not thinks(target.model, ask):
+        return not thinks(target.model, parameters)
+    if not thinks(target.model, parameters):
         return False
     if setting.budget_tokens is not None:
-        return ask.budget_tokens == setting.budget_tokens
-    word = ask.effort or ask.level.lower()
+        return parameters.budget_tokens == setting.budget_tokens
+    word = parameters.effort or parameters.level.lower()
     return (
         word == setting.level
         or (setting.level is ThinkingLevel.MAX and bool(word))
-        or bool(ask.budget_tokens)
+        or bool(parameters.budget_tokens)
     )
 
 
 @ROUTES
-def test_what_is_withheld_is_asked_for(way: Route) -> None:
-    if way.model.thinking is ThinkingSupport.NONE or not way.model.omitted_by_default:
+def test_omitted_thought_text_is_requested(target: Route) -> None:
+    if target.model.thinking is ThinkingSupport.NONE or not target.model.omitted_by_default:
         return
-    ask = resolve_thinking(way, HIGH, max_tokens=None, tools=False)
-    assert ask.display == way.provider.display
+    parameters = resolve_thinking(target, HIGH, max_tokens=None, tools=False)
+    assert parameters.display == target.provider.display
 
 
 @pytest.mark.parametrize(
-    ("name", "setting", "ask"),
+    ("name", "setting", "parameters"),
     [
         # R036, R043: budgets for Claude up to 4.5.
         (
@@ -203,7 +212,7 @@ def test_what_is_withheld_is_asked_for(way: Route) -> None:
         ("gpt-5", HIGH, ThinkingParameters(effort="high", display="auto")),
         ("gpt-5.2", MAX, ThinkingParameters(effort="xhigh", toggle=True, display="auto")),
         ("gemini-3-pro", LOW, ThinkingParameters(effort="low", display="auto")),
-        # The others, each in its own words.
+        # The others, each with its own parameters.
         ("openai/gpt-5.1", LOW, ThinkingParameters(effort="low", display="auto")),
         ("openai/gpt-5.1", OFF, ThinkingParameters(effort="none")),
         ("openai/gpt-5.1", DEFAULT, ThinkingParameters()),
@@ -242,9 +251,11 @@ def test_what_is_withheld_is_asked_for(way: Route) -> None:
         ("gpt-4o", DEFAULT, ThinkingParameters()),
     ],
 )
-def test_what_is_asked_without_a_word(name: str, setting: ThinkingSetting, ask: ThinkingParameters) -> None:
-    """R036, R042, R043, K30: one setting, in the words of each model."""
-    assert resolve(name, setting) == ask
+def test_thinking_parameters_without_notes(
+    name: str, setting: ThinkingSetting, parameters: ThinkingParameters
+) -> None:
+    """R036, R042, R043, K30: one setting, translated for each model."""
+    assert resolve(name, setting) == parameters
 
 
 NOTES = {
@@ -254,8 +265,8 @@ NOTES = {
             effort="medium",
             display="auto",
             notes=(
-                "gpt-5 takes no budget at openai. "
-                "It is asked for medium instead, and may think more or less than that.",
+                "gpt-5 does not accept a budget at openai. The effort medium was requested "
+                "instead; it may use more or fewer tokens.",
             ),
         ),
     ),
@@ -264,7 +275,10 @@ NOTES = {
         ThinkingParameters(
             mode="enabled",
             notes=(
-                "glm-4.6 takes no budget at zai. It is only asked to think, and decides itself how much.",
+                (
+                    "glm-4.6 does not accept a budget at zai. Only the switch was sent; "
+                    "the model decides how much to think."
+                ),
             ),
         ),
     ),
@@ -273,7 +287,10 @@ NOTES = {
         ThinkingParameters(
             toggle=True,
             notes=(
-                "qwen3:8b has no levels at ollama, so low cannot be asked for. It thinks as hard as it does.",
+                (
+                    "qwen3:8b has no levels at ollama, so low was not sent. The model decides how "
+                    "much to think."
+                ),
             ),
         ),
     ),
@@ -281,7 +298,7 @@ NOTES = {
         ("lmstudio/granite-4", LOW),
         ThinkingParameters(
             effort="low",
-            notes=("granite-4 can only be switched on. lmstudio is asked for low to do so.",),
+            notes=("granite-4 has only a switch and no levels, so low was sent to turn it on.",),
         ),
     ),
     "a word it has not": (
@@ -289,7 +306,7 @@ NOTES = {
         ThinkingParameters(
             mode="enabled",
             effort="high",
-            notes=("deepseek-v4-pro has no medium. It is asked for high, the nearest it has.",),
+            notes=("deepseek-v4-pro has no level medium. The nearest, high, was requested.",),
         ),
     ),
     "off, always thinking, words": (
@@ -297,7 +314,10 @@ NOTES = {
         ThinkingParameters(
             effort="low",
             notes=(
-                "Thinking cannot be off: kimi-k3 always thinks. It is asked for as little as it can: low.",
+                (
+                    "Thinking cannot be turned off: kimi-k3 always thinks. The lowest effort was "
+                    "requested: low."
+                ),
             ),
         ),
     ),
@@ -307,8 +327,8 @@ NOTES = {
             budget_tokens=128,
             display="include",
             notes=(
-                "Thinking cannot be off: gemini-2.5-pro always thinks. "
-                "It is asked for as little as it can: 128 tokens.",
+                "Thinking cannot be turned off: gemini-2.5-pro always thinks. The smallest "
+                "budget was requested: 128 tokens.",
             ),
         ),
     ),
@@ -316,8 +336,8 @@ NOTES = {
         ("kimi-k2-thinking", OFF),
         ThinkingParameters(
             notes=(
-                "Thinking cannot be off: kimi-k2-thinking always thinks. "
-                "Nothing can be asked of it, so it thinks as it does.",
+                "Thinking cannot be turned off: kimi-k2-thinking always thinks. It has no "
+                "setting for less thinking, so its default applies.",
             )
         ),
     ),
@@ -327,8 +347,8 @@ NOTES = {
             mode="between_tools",
             max_tokens=16_384,
             notes=(
-                "claude-sonnet-5-5 cannot be switched off: it is asked not to think before it answers, "
-                "and may still leave short notes between tool calls.",
+                "Thinking cannot be turned off completely for claude-sonnet-5-5: it does not "
+                "think before it answers, but may write short thoughts between tool calls.",
             ),
         ),
     ),
@@ -338,8 +358,8 @@ NOTES = {
             effort="low",
             display="auto",
             notes=(
-                "Thinking cannot be off: anthropic/claude-sonnet-5.5 always thinks. "
-                "It is asked for as little as it can: low.",
+                "Thinking cannot be turned off: anthropic/claude-sonnet-5.5 always thinks. The "
+                "lowest effort was requested: low.",
             ),
         ),
     ),
@@ -347,20 +367,20 @@ NOTES = {
         ("moonshot/gemini-2.5-flash", OFF),
         ThinkingParameters(
             notes=(
-                "Thinking cannot be off: gemini-2.5-flash has no switch at moonshot. "
-                "Nothing can be asked of it, so it thinks as it does.",
+                "Thinking cannot be turned off: gemini-2.5-flash has no switch at moonshot. It "
+                "has no setting for less thinking, so its default applies.",
             )
         ),
     ),
     "encrypted": (
         ("grok-4", DEFAULT),
-        ThinkingParameters(notes=("grok-4 sends its thoughts encrypted, so there will be no text to show.",)),
+        ThinkingParameters(notes=("grok-4 encrypts its thoughts, so there is no text to show.",)),
     ),
     "never shown": (
         ("openai-chat/gpt-5", HIGH),
         ThinkingParameters(
             effort="high",
-            notes=("openai-chat never sends what was thought, so there will be no text to show.",),
+            notes=("openai-chat does not return thoughts, so there is no text to show.",),
         ),
     ),
     "not in the catalog": (
@@ -370,8 +390,9 @@ NOTES = {
             toggle=True,
             display="auto",
             notes=(
-                "some/newcomer is not in the catalog, so this is how openrouter is usually asked. "
-                "If it is refused, add a row for the model to your own catalog file.",
+                "some/newcomer is not in the catalog, so the usual parameters for openrouter "
+                "were sent. If the provider refuses them, add a row for the model to your own "
+                "catalog file.",
             ),
         ),
     ),
@@ -380,8 +401,8 @@ NOTES = {
         ThinkingParameters(
             effort="none",
             notes=(
-                "The name anthropic/claude-3.7-sonnet:thinking asks for thinking and the setting does not. "
-                "Drop :thinking.",
+                "The name anthropic/claude-3.7-sonnet:thinking asks for thinking but the setting "
+                "does not. Remove :thinking.",
             ),
         ),
     ),
@@ -390,7 +411,7 @@ NOTES = {
         ThinkingParameters(
             budget_tokens=24_576,
             display="include",
-            notes=("gemini-2.5-flash takes at most 24576 tokens of thinking. It is asked for 24576.",),
+            notes=("gemini-2.5-flash accepts a budget of at most 24576 tokens, so 24576 was sent.",),
         ),
     ),
     "more than it can put out": (
@@ -400,18 +421,20 @@ NOTES = {
             budget_tokens=27_904,
             max_tokens=32_000,
             notes=(
-                "claude-opus-4-20250514 puts out at most 32000 tokens, "
-                "so its budget was cut from 32768 to 27904.",
+                "claude-opus-4-20250514 has an output limit of 32000 tokens, so the budget was "
+                "reduced from 32768 to 27904.",
             ),
         ),
     ),
 }
 
 
-@pytest.mark.parametrize(("wish", "ask"), NOTES.values(), ids=NOTES)
-def test_what_cannot_be_honoured_is_said(wish: tuple[str, ThinkingSetting], ask: ThinkingParameters) -> None:
-    """R046, K19: a note that says what, why and what was done instead."""
-    assert resolve(*wish) == ask
+@pytest.mark.parametrize(("wish", "parameters"), NOTES.values(), ids=NOTES)
+def test_thinking_parameters_with_notes(
+    wish: tuple[str, ThinkingSetting], parameters: ThinkingParameters
+) -> None:
+    """R046, K19: a note says what cannot be honoured, why, and what was sent instead."""
+    assert resolve(*wish) == parameters
 
 
 @pytest.mark.parametrize(
@@ -423,7 +446,7 @@ def test_what_cannot_be_honoured_is_said(wish: tuple[str, ThinkingSetting], ask:
             8192,
             16_384,
             (
-                "max_tokens counts thoughts too, and 8192 leaves no room beside a budget of 8192. "
+                "max_tokens includes thinking, and 8192 leaves no room beside a budget of 8192. "
                 "It was raised to 16384.",
             ),
         ),
@@ -431,86 +454,85 @@ def test_what_cannot_be_honoured_is_said(wish: tuple[str, ThinkingSetting], ask:
             1000,
             9192,
             (
-                "max_tokens counts thoughts too, and 1000 leaves no room beside a budget of 8192. "
+                "max_tokens includes thinking, and 1000 leaves no room beside a budget of 8192. "
                 "It was raised to 9192.",
             ),
         ),
     ],
 )
 def test_a_budget_leaves_room_for_the_answer(max_tokens: int, solved: int, notes: tuple[str, ...]) -> None:
-    """OQ6: below max_tokens, which is raised where it must be, with a word."""
-    ask = resolve("claude-sonnet-4.5", MEDIUM, max_tokens=max_tokens)
-    assert (ask.budget_tokens, ask.max_tokens, ask.notes) == (8192, solved, notes)
+    """OQ6: the budget stays below max_tokens, which is raised with a note if necessary."""
+    parameters = resolve("claude-sonnet-4.5", MEDIUM, max_tokens=max_tokens)
+    assert (parameters.budget_tokens, parameters.max_tokens, parameters.notes) == (8192, solved, notes)
 
 
-def test_room_ends_where_the_model_does() -> None:
-    ask = resolve("claude-opus-4", tokens(30_000), max_tokens=20_000)
-    assert (ask.budget_tokens, ask.max_tokens) == (27_904, 32_000)
-    assert len(ask.notes) == 2
-    ask = resolve("claude-opus-4", tokens(20_000), max_tokens=20_000)
-    assert (ask.budget_tokens, ask.max_tokens) == (20_000, 32_000)
+def test_max_tokens_is_not_raised_above_the_output_limit() -> None:
+    parameters = resolve("claude-opus-4", tokens(30_000), max_tokens=20_000)
+    assert (parameters.budget_tokens, parameters.max_tokens) == (27_904, 32_000)
+    assert len(parameters.notes) == 2
+    parameters = resolve("claude-opus-4", tokens(20_000), max_tokens=20_000)
+    assert (parameters.budget_tokens, parameters.max_tokens) == (20_000, 32_000)
 
 
 @pytest.mark.parametrize(
-    ("name", "count", "told"),
+    ("name", "count", "message"),
     [
         (
             "claude-opus-4.5",
             512,
-            "A budget of 512 tokens is too small: claude-opus-4-5 takes 1024 or more. "
-            "Ask for at least 1024, or turn thinking off.",
+            "A budget of 512 tokens is too small: claude-opus-4-5 needs at least 1024. Set 1024 "
+            "or more, or turn thinking off.",
         ),
         (
             "openai/gpt-5",
             0,
-            "A budget of 0 tokens is too small: gpt-5 takes 1 or more. "
-            "Ask for at least 1, or turn thinking off.",
+            "A budget of 0 tokens is too small: gpt-5 needs at least 1. Set 1 or more, or turn thinking off.",
         ),
     ],
 )
-def test_a_budget_that_is_too_small_is_refused(name: str, count: int, told: str) -> None:
-    """OQ6: validated before anything is sent."""
+def test_a_budget_that_is_too_small_is_refused(name: str, count: int, message: str) -> None:
+    """OQ6: the budget is validated before anything is sent."""
     with pytest.raises(BudgetTooSmall) as error_info:
         resolve(name, tokens(count))
-    assert str(error_info.value) == told
+    assert str(error_info.value) == message
 
 
 REFUSED = {
     "does not think": (
         "gpt-4o",
         False,
-        "Thinking is on, but gpt-4o does not think. Turn thinking off, or choose a model that does: "
-        "thinkaloud models --thinking lists them.",
+        "Thinking is on, but gpt-4o does not support thinking. Turn thinking off, or choose a "
+        "model listed by: thinkaloud models --thinking",
         ThinkingParameters(),
     ),
     "tools or thinking": (
         "openai-chat/gpt-5.6-sol",
         True,
-        "Thinking is on and there are tools, but gpt-5.6-sol takes only one of the two at openai-chat. "
-        "Use openai, or turn thinking off.",
+        "Thinking and tools are both on, but gpt-5.6-sol supports only one of them at "
+        "openai-chat. Use openai, or turn thinking off.",
         ThinkingParameters(effort="none"),
     ),
-    "no way to ask": (
+    "no parameter": (
         "nova-2",
         False,
-        "Thinking is on, but bedrock has no way to ask amazon.nova-2-lite-v1:0 for it. "
+        "Thinking is on, but bedrock has no parameter to turn it on for amazon.nova-2-lite-v1:0. "
         "Turn thinking off, or use another provider.",
         ThinkingParameters(),
     ),
 }
 
 
-@pytest.mark.parametrize(("name", "tools", "told", "instead"), REFUSED.values(), ids=REFUSED)
-def test_thinking_that_cannot_be_had_is_an_error_or_a_note(
-    name: str, tools: bool, told: str, instead: ThinkingParameters
+@pytest.mark.parametrize(("name", "tools", "message", "instead"), REFUSED.values(), ids=REFUSED)
+def test_unavailable_thinking_is_an_error_or_a_note(
+    name: str, tools: bool, message: str, instead: ThinkingParameters
 ) -> None:
-    """R046, K19: an error by default, an announced alternative by wish."""
+    """R046, K19: an error by default; with `warn`, a note about the alternative."""
     target = find_route(name)
     with pytest.raises(ThinkingNotOffered) as error_info:
         resolve_thinking(target, HIGH, max_tokens=None, tools=tools)
-    assert str(error_info.value) == told
+    assert str(error_info.value) == message
     warned = resolve_thinking(target, HIGH, max_tokens=None, tools=tools, on_unavailable="warn")
-    assert warned.notes == (told,)
+    assert warned.notes == (message,)
     assert (warned.effort, warned.mode) == (instead.effort, instead.mode)
     assert not thinks(target.model, warned)
 
@@ -530,26 +552,28 @@ def test_thinking_that_cannot_be_had_is_an_error_or_a_note(
         ("gpt-4o", OFF, True),
     ],
 )
-def test_a_forced_tool_where_it_is_refused(name: str, setting: ThinkingSetting, allowed: bool) -> None:
+def test_a_forced_tool_where_the_model_does_not_allow_it(
+    name: str, setting: ThinkingSetting, allowed: bool
+) -> None:
     target = find_route(name)
-    ask = resolve(name, setting, forced_tool=True)
-    assert allows_forced_tool(target, ask) is allowed
+    parameters = resolve(name, setting, forced_tool=True)
+    assert allows_forced_tool(target, parameters) is allowed
     note = (
-        f"{target.model_id} refuses a forced tool while it thinks, so the choice of tool is left to it. "
-        "Turn thinking off to force one."
+        f"{target.model_id} does not allow a forced tool while thinking, so the model chooses the "
+        "tool. Turn thinking off to force a tool."
     )
-    assert (note in ask.notes) is not allowed
+    assert (note in parameters.notes) is not allowed
 
 
-def test_off_beats_a_budget() -> None:
+def test_off_overrides_a_budget() -> None:
     assert (
         resolve("claude-opus-4.5", ThinkingSetting(level=ThinkingLevel.OFF, budget_tokens=2048)).mode
         == "disabled"
     )
 
 
-def test_levels_and_budgets_stand_for_each_other() -> None:
-    """OQ6: the table of the page, there and back."""
+def test_levels_and_budgets_convert_both_ways() -> None:
+    """OQ6: the table of the reference page, in both directions."""
     assert {level: level_for(budget) for level, budget in LEVEL_BUDGETS.items()} == {
         level: level for level in LEVEL_BUDGETS
     }
@@ -563,6 +587,6 @@ def test_levels_and_budgets_stand_for_each_other() -> None:
         ("claude-opus-5.5", ThinkingSupport.ALWAYS),
     ],
 )
-def test_whether_a_model_can_think_is_in_its_row(name: str, capability: ThinkingSupport) -> None:
+def test_the_row_says_whether_a_model_can_think(name: str, capability: ThinkingSupport) -> None:
     """R041, R060, K20: what a surface needs for its toggle."""
     assert find_route(name).model.thinking is capability

@@ -1,4 +1,4 @@
-"""`thinkaloud ask` against simulated providers: streams, formats, stamps, notices, faults and Ctrl-C."""
+"""`thinkaloud ask` against simulated providers: streams, formats, times, notices, faults and Ctrl-C."""
 
 import json
 import re
@@ -7,13 +7,12 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.cli.conftest import ANSWER, THOUGHT
-from tests.cli.environment import CATALOG_ROWS, KEY, UserHome, running_simulator
+from tests.cli.environment import CATALOG_ROWS, KEY, WAIT_S, UserHome, running_simulator, wait_until
 from tests.client.upstream import STORY, STREAM
 
 from thinkaloud.cli import main
@@ -24,8 +23,8 @@ MODEL = "deepseek/deepseek-v4-pro"
 Output = pytest.CaptureFixture[str]
 
 
-def test_thoughts_on_stderr_answer_on_stdout(deepseek: Simulator, capsys: Output) -> None:
-    """R114 R001: a pipe gets the answer alone."""
+def test_ask_writes_thoughts_to_stderr_and_answer_to_stdout(deepseek: Simulator, capsys: Output) -> None:
+    """R114 R001: a pipe gets only the answer."""
     assert main(["ask", "--model", MODEL, "How much?"]) == 0
     out, err = capsys.readouterr()
     assert out == f"{ANSWER}\n"
@@ -61,8 +60,8 @@ def test_every_simulated_provider_answers(name: str, home: UserHome, capsys: Out
         assert THOUGHT in err
 
 
-def test_thoughts_are_seen_as_they_come_and_the_time_is_true(home: UserHome) -> None:
-    """The first words of a slow thought are there long before its end, and the stamp says how long."""
+def test_ask_shows_thoughts_live_with_their_duration(home: UserHome) -> None:
+    """The first words of a slow thought appear long before its end, and its duration is right."""
     with running_simulator(
         "deepseek", [{"thinking": "one two three four five", "text": "six", "delay_ms": 150}]
     ) as server:
@@ -89,10 +88,8 @@ def test_thoughts_are_seen_as_they_come_and_the_time_is_true(home: UserHome) -> 
 
 
 @pytest.mark.parametrize(("show", "lines"), [("summary", 1), ("hide", 0)])
-def test_less_of_the_thinking_can_be_shown(
-    show: str, lines: int, deepseek: Simulator, capsys: Output
-) -> None:
-    """The answer is the same whatever is shown beside it."""
+def test_ask_show_thinking_option(show: str, lines: int, deepseek: Simulator, capsys: Output) -> None:
+    """The answer is the same for every value of the option."""
     assert main(["ask", "--model", MODEL, "--show-thinking", show, "How much?"]) == 0
     out, err = capsys.readouterr()
     assert out == f"{ANSWER}\n"
@@ -100,7 +97,7 @@ def test_less_of_the_thinking_can_be_shown(
     assert ("Thought for" in err) is bool(lines)
 
 
-def test_json_is_one_object_with_times(deepseek: Simulator, capsys: Output) -> None:
+def test_ask_json_is_one_object_with_durations(deepseek: Simulator, capsys: Output) -> None:
     assert main(["ask", "--model", MODEL, "--format", "json", "How much?"]) == 0
     out, err = capsys.readouterr()
     body = json.loads(out)
@@ -111,8 +108,8 @@ def test_json_is_one_object_with_times(deepseek: Simulator, capsys: Output) -> N
     assert body["outcome"]["ending"] == "answered"
 
 
-def test_ndjson_is_the_entries(deepseek: Simulator, tmp_path: Path, capsys: Output) -> None:
-    """R003: what it writes can be replayed."""
+def test_ask_ndjson_is_the_entries(deepseek: Simulator, tmp_path: Path, capsys: Output) -> None:
+    """R003: the output can be replayed."""
     assert main(["ask", "--model", MODEL, "--format", "ndjson", "--thinking", "4096", "How much?"]) == 0
     out = capsys.readouterr().out
     entries = [json.loads(line) for line in out.splitlines()]
@@ -126,7 +123,7 @@ def test_ndjson_is_the_entries(deepseek: Simulator, tmp_path: Path, capsys: Outp
     assert capsys.readouterr().out == f"{ANSWER}\n"
 
 
-def test_the_prompt_comes_from_a_pipe(deepseek: Simulator) -> None:
+def test_ask_reads_the_prompt_from_a_pipe(deepseek: Simulator) -> None:
     completed = subprocess.run(
         [*COMMAND, "ask", "--model", MODEL, "-"], input="É 42?".encode(), capture_output=True, check=True
     )
@@ -134,7 +131,7 @@ def test_the_prompt_comes_from_a_pipe(deepseek: Simulator) -> None:
     assert deepseek.requests[0].body["messages"][-1]["content"] == "É 42?"
 
 
-def test_system_limit_and_model_from_the_environment(
+def test_ask_system_max_tokens_and_thinkaloud_model(
     deepseek: Simulator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("THINKALOUD_MODEL", MODEL)
@@ -162,10 +159,10 @@ def test_system_limit_and_model_from_the_environment(
         ),
     ],
 )
-def test_r036_one_setting_becomes_what_the_model_takes(
+def test_r036_thinking_level_is_translated_for_the_model(
     thinking: str, sent: dict[str, Any], home: UserHome, capsys: Output
 ) -> None:
-    """R036: a newer Claude is asked by effort; a number of tokens is told to be translated."""
+    """R036: a newer Claude takes an effort; a note says that a number of tokens was translated."""
     with running_simulator("anthropic") as server:
         home.use_simulators(server)
         home.set_keys("anthropic")
@@ -177,7 +174,7 @@ def test_r036_one_setting_becomes_what_the_model_takes(
 
 
 def test_r036_an_older_claude_gets_a_budget(home: UserHome) -> None:
-    """R035 R036 R037: asked at Anthropic, by budget, with room for the answer beside it."""
+    """R035 R036 R037: sent to Anthropic with a budget, and room for the answer."""
     with running_simulator("anthropic") as server:
         home.use_simulators(server)
         home.set_keys("anthropic", "openrouter")
@@ -187,15 +184,15 @@ def test_r036_an_older_claude_gets_a_budget(home: UserHome) -> None:
     assert body["max_tokens"] > 2000
 
 
-def test_what_cannot_be_honoured_is_said_before_the_answer(deepseek: Simulator, capsys: Output) -> None:
+def test_ask_notes_are_shown_before_the_answer(deepseek: Simulator, capsys: Output) -> None:
     assert main(["ask", "--model", MODEL, "--thinking", "4096", "How much?"]) == 0
     out, err = capsys.readouterr()
     assert out == f"{ANSWER}\n"
-    assert err.splitlines()[0].startswith("deepseek-v4-pro takes no budget at deepseek. It is asked for ")
+    assert err.splitlines()[0].startswith("deepseek-v4-pro does not accept a budget at deepseek. ")
 
 
-def test_thinking_that_is_not_to_be_had_is_an_error_or_a_warning(home: UserHome, capsys: Output) -> None:
-    """R046: an error by itself; going on without is chosen, and announced."""
+def test_ask_thinking_unavailable_is_an_error_or_a_warning(home: UserHome, capsys: Output) -> None:
+    """R046: an error by default; `warn` continues without thinking and says so."""
     with running_simulator("openai-responses") as server:
         home.use_simulators(server)
         home.set_keys("openai")
@@ -209,8 +206,8 @@ def test_thinking_that_is_not_to_be_had_is_an_error_or_a_warning(home: UserHome,
     assert "simulated answer" in out
 
 
-def test_nothing_is_sent_without_a_key(home: UserHome, capsys: Output) -> None:
-    """R035 R039: a missing key at the one provider that shows thinking is no reason to go elsewhere."""
+def test_ask_sends_nothing_without_a_key(home: UserHome, capsys: Output) -> None:
+    """R035 R039: without the key of the provider that shows thinking, no other provider is used."""
     with running_simulator("anthropic") as claude, running_simulator("openrouter") as other:
         home.use_simulators(claude, other)
         home.set_keys("openrouter")
@@ -219,7 +216,7 @@ def test_nothing_is_sent_without_a_key(home: UserHome, capsys: Output) -> None:
     assert "ANTHROPIC_API_KEY" in capsys.readouterr().err
 
 
-def test_a_wrong_key_is_told_and_never_shown(home: UserHome, capsys: Output) -> None:
+def test_ask_wrong_key_is_reported_and_never_printed(home: UserHome, capsys: Output) -> None:
     with running_simulator("deepseek", key="another") as server:
         home.use_simulators(server)
         home.set_keys("deepseek")
@@ -245,8 +242,10 @@ def test_a_wrong_key_is_told_and_never_shown(home: UserHome, capsys: Output) -> 
     ],
     ids=lambda fault: fault["kind"] + str(fault.get("status", "")),
 )
-def test_the_key_is_never_printed(form: str, fault: dict[str, Any], home: UserHome, capsys: Output) -> None:
-    """Whatever goes wrong, it is told with exit code 1 and without the key."""
+def test_ask_faults_never_print_the_key(
+    form: str, fault: dict[str, Any], home: UserHome, capsys: Output
+) -> None:
+    """Every fault is reported with exit code 1 and without the key."""
     with running_simulator("deepseek", [{"thinking": THOUGHT, "text": ANSWER, "fault": fault}]) as server:
         home.use_simulators(server)
         home.set_keys("deepseek")
@@ -256,16 +255,16 @@ def test_the_key_is_never_printed(form: str, fault: dict[str, Any], home: UserHo
     assert (code, out + err != "") == (1, True)
 
 
-def test_a_rate_limit_says_how_long_to_wait(home: UserHome, capsys: Output) -> None:
+def test_ask_rate_limit_error_gives_the_wait(home: UserHome, capsys: Output) -> None:
     fault = {"kind": "status", "status": 429, "retry_after": 3600}
     with running_simulator("deepseek", [{"text": ANSWER, "fault": fault}]) as server:
         home.use_simulators(server)
         home.set_keys("deepseek")
         assert main(["ask", "--model", MODEL, "Hi"]) == 1
-    assert "Wait 3600 s, then ask again." in capsys.readouterr().err
+    assert "Wait 3600 s, then retry." in capsys.readouterr().err
 
 
-def test_a_short_wait_is_waited_for(home: UserHome, capsys: Output) -> None:
+def test_ask_retries_after_a_short_wait(home: UserHome, capsys: Output) -> None:
     fault = {"kind": "status", "status": 429, "retry_after": 0}
     with running_simulator("deepseek", [{"text": ANSWER, "fault": fault}]) as server:
         home.use_simulators(server)
@@ -276,8 +275,8 @@ def test_a_short_wait_is_waited_for(home: UserHome, capsys: Output) -> None:
 
 
 @pytest.mark.parametrize("form", ["plain", "json"])
-def test_a_cut_connection_keeps_what_was_said(form: str, home: UserHome, capsys: Output) -> None:
-    """The thought and the beginning of the answer stand, and the exit code says that it failed."""
+def test_ask_cut_connection_keeps_the_partial_answer(form: str, home: UserHome, capsys: Output) -> None:
+    """The thought and the partial answer are shown, and the exit code is 1."""
     script = [{"thinking": "Hm.", "text": "one two three four", "fault": {"kind": "cut", "after_events": 4}}]
     with running_simulator("deepseek", script) as server:
         home.use_simulators(server)
@@ -296,7 +295,7 @@ def test_a_cut_connection_keeps_what_was_said(form: str, home: UserHome, capsys:
         assert err.splitlines()[-1] == "The connection was lost before the answer was complete."
 
 
-def test_a_length_limit_is_told(home: UserHome, capsys: Output) -> None:
+def test_ask_length_limit_notice(home: UserHome, capsys: Output) -> None:
     with running_simulator("deepseek", [{"text": "one two", "finish": "length"}]) as server:
         home.use_simulators(server)
         home.set_keys("deepseek")
@@ -307,8 +306,8 @@ def test_a_length_limit_is_told(home: UserHome, capsys: Output) -> None:
 
 
 @pytest.mark.parametrize("form", ["plain", "json", "ndjson"])
-def test_ctrl_c_cancels_cleanly(form: str, home: UserHome) -> None:
-    """What was said is kept, the turn ends as cancelled, and the provider sees it within a second."""
+def test_ask_ctrl_c_cancels_the_turn(form: str, home: UserHome) -> None:
+    """The partial answer is kept, the turn ends as cancelled, and the connection closes within a second."""
     home.set_keys("deepseek")
     with socket.create_server(("127.0.0.1", 0)) as listener:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
@@ -318,7 +317,7 @@ def test_ctrl_c_cancels_cleanly(form: str, home: UserHome) -> None:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
-        listener.settimeout(10)
+        listener.settimeout(WAIT_S)
         provider, _ = listener.accept()
         with provider:
             provider.recv(65536)
@@ -342,7 +341,7 @@ def test_ctrl_c_cancels_cleanly(form: str, home: UserHome) -> None:
     assert "Traceback" not in err
 
 
-def test_ctrl_c_before_the_first_byte_says_nothing(home: UserHome) -> None:
+def test_ask_ctrl_c_before_the_first_byte_prints_nothing(home: UserHome) -> None:
     script = [{"text": "late", "fault": {"kind": "stall", "seconds": 30}}]
     with running_simulator("deepseek", script) as server:
         home.use_simulators(server)
@@ -352,14 +351,14 @@ def test_ctrl_c_before_the_first_byte_says_nothing(home: UserHome) -> None:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
-        _wait_until(lambda: bool(server.requests))
+        wait_until(lambda: bool(server.requests))
         time.sleep(0.2)
         run.send_signal(signal.SIGINT)
         assert run.communicate(timeout=60) == (b"", b"")
     assert run.returncode == 130
 
 
-def test_escapes_of_a_model_never_reach_the_terminal(home: UserHome, capsys: Output) -> None:
+def test_ask_escape_sequences_never_reach_the_terminal(home: UserHome, capsys: Output) -> None:
     with running_simulator("deepseek", [{"thinking": "\x1b]0;x\x07a", "text": "\x9b2Jb"}] * 3) as server:
         home.use_simulators(server)
         home.set_keys("deepseek")
@@ -368,14 +367,7 @@ def test_escapes_of_a_model_never_reach_the_terminal(home: UserHome, capsys: Out
     assert not set("".join(capsys.readouterr())) & set("\x1b\x07\x9b")
 
 
-def test_the_words_are_those_of_the_language(deepseek: Simulator, capsys: Output) -> None:
+def test_ask_lang_portuguese(deepseek: Simulator, capsys: Output) -> None:
     """R127: the label of a thought in Portuguese."""
     assert main(["ask", "--model", MODEL, "--lang", "pt-BR", "--show-thinking", "summary", "Oi"]) == 0
     assert "Pensou" in capsys.readouterr().err
-
-
-def _wait_until(true: Callable[[], bool], seconds: float = 10) -> None:
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end
-        time.sleep(0.01)

@@ -8,14 +8,14 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.agents.mcp_servers import SERVER_COMMAND
-from tests.cli.environment import UserHome, running_simulator
+from tests.cli.environment import UserHome, running_simulator, wait_until
 
 import thinkaloud.builtin
 from thinkaloud.cli import main
@@ -59,7 +59,7 @@ def note(text: str) -> str:
 
 @pytest.fixture
 def fast(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The built-in model does not wait for anybody to read."""
+    """Make the built-in model answer without pauses."""
     monkeypatch.setattr(
         thinkaloud.builtin, "run_solver", functools.partial(thinkaloud.builtin.run_solver, pace=0)
     )
@@ -91,8 +91,8 @@ NOTED = ({"thinking": "Write it down.", **call("note", {"text": "milk"})}, {"tex
 
 
 @pytest.mark.usefixtures("fast", "home")
-def test_the_planner_thinks_calculates_and_has_it_checked(capsys: Output) -> None:
-    """R102 R114: thoughts, a tool, an assistant with its thoughts below it; the answer alone on stdout."""
+def test_ask_planner_uses_a_tool_and_an_assistant(capsys: Output) -> None:
+    """R102 R114: thoughts, a tool, an assistant with nested thoughts; only the answer on stdout."""
     assert main(["ask", "--agent", "planner", PUZZLE]) == 0
     out, err = capsys.readouterr()
     assert out == "8 × (7 + 4 − 8) = 24\n\nThe calculator agrees. The checker agrees.\n"
@@ -111,7 +111,7 @@ def test_the_planner_thinks_calculates_and_has_it_checked(capsys: Output) -> Non
 
 
 @pytest.mark.usefixtures("fast", "home")
-def test_json_has_the_tree_of_steps_and_what_it_cost(capsys: Output) -> None:
+def test_ask_agent_json_has_nested_steps_and_cost(capsys: Output) -> None:
     """R120 R124: one object, steps nested."""
     assert main(["ask", "--agent", "planner", "--format", "json", PUZZLE]) == 0
     out, err = capsys.readouterr()
@@ -129,7 +129,7 @@ def test_json_has_the_tree_of_steps_and_what_it_cost(capsys: Output) -> None:
 
 
 @pytest.mark.usefixtures("fast", "home")
-def test_ndjson_can_be_replayed(tmp_path: Path, capsys: Output) -> None:
+def test_ask_agent_ndjson_can_be_replayed(tmp_path: Path, capsys: Output) -> None:
     assert main(["ask", "--agent", "planner", "--format", "ndjson", PUZZLE]) == 0
     out = capsys.readouterr().out
     entries = [json.loads(line) for line in out.splitlines()]
@@ -141,8 +141,8 @@ def test_ndjson_can_be_replayed(tmp_path: Path, capsys: Output) -> None:
     assert capsys.readouterr().out.startswith("8 × (7 + 4 − 8) = 24")
 
 
-def test_the_command_line_has_the_last_word(agents: UserHome, capsys: Output) -> None:
-    """Model, thinking, system and limit of the agent, unless they are given."""
+def test_ask_options_override_the_agents_settings(agents: UserHome, capsys: Output) -> None:
+    """Model, thinking, system prompt and token limit come from the agent unless given as options."""
     with deepseek(agents, {"text": "One."}, {"text": "Two."}) as server:
         assert main(["ask", "--agent", "smith", "Hi"]) == 0
         arguments = ["--system", "Be brief.", "--max-tokens", "900", "--thinking", "off"]
@@ -163,7 +163,7 @@ def test_the_command_line_has_the_last_word(agents: UserHome, capsys: Output) ->
 
 
 @pytest.mark.parametrize("name", ["note", "all"])
-def test_what_is_approved_beforehand_runs(name: str, agents: UserHome, capsys: Output) -> None:
+def test_approve_option_runs_the_tool(name: str, agents: UserHome, capsys: Output) -> None:
     with deepseek(agents, *NOTED):
         assert main(["ask", "--agent", "clerk", "--approve", name, "--format", "ndjson", "Buy milk"]) == 0
     events = [json.loads(line)["event"] for line in capsys.readouterr().out.splitlines()]
@@ -171,10 +171,10 @@ def test_what_is_approved_beforehand_runs(name: str, agents: UserHome, capsys: O
     assert (agents.folder / "notes.txt").read_text() == "milk"
 
 
-def test_without_a_terminal_nothing_runs_that_wants_approval(agents: UserHome, capsys: Output) -> None:
+def test_approval_is_denied_without_a_terminal(agents: UserHome, capsys: Output) -> None:
     with deepseek(agents, *NOTED) as server:
         assert main(["ask", "--agent", "clerk", "Buy milk"]) == 0
-        assert "Nobody let this run" in server.requests[1].body["messages"][-1]["content"]
+        assert "The user did not approve this call" in server.requests[1].body["messages"][-1]["content"]
     out, err = capsys.readouterr()
     assert out == "Done.\n"
     assert (
@@ -185,10 +185,8 @@ def test_without_a_terminal_nothing_runs_that_wants_approval(agents: UserHome, c
 
 
 @pytest.mark.parametrize("allowed", [["shop"], ["shop/add", "shop_whoami"]])
-def test_an_mcp_server_is_started_asked_and_ended(
-    allowed: list[str], agents: UserHome, capsys: Output
-) -> None:
-    """Allowed all at once, by the name that the file has for a tool, or by the one that the model calls."""
+def test_approve_option_runs_mcp_tools(allowed: list[str], agents: UserHome, capsys: Output) -> None:
+    """Approved as `all`, by the tool's name in the file, or by the name that the model calls."""
     script = (call("shop_add", {"a": 40}), call("shop_whoami"), {"text": "42."})
     with deepseek(agents, *script):
         words = [word for name in allowed for word in ("--approve", name)]
@@ -203,7 +201,7 @@ def test_an_mcp_server_is_started_asked_and_ended(
 
 
 @pytest.mark.usefixtures("fast")
-def test_an_assistant_on_the_built_in_model_is_reached(agents: UserHome, capsys: Output) -> None:
+def test_assistant_on_the_builtin_model_answers(agents: UserHome, capsys: Output) -> None:
     task = {"task": f"Check this answer.\nQuestion: {PUZZLE}\nAnswer: 8 × (7 + 4 − 8) = 24"}
     with deepseek(agents, call("checker", task), {"text": "Checked."}):
         assert main(["ask", "--agent", "smith", "Check."]) == 0
@@ -213,35 +211,33 @@ def test_an_assistant_on_the_built_in_model_is_reached(agents: UserHome, capsys:
 REFUSED = [
     (
         ["--agent", "painter", "Hi"],
-        "There is no agent 'painter'. There are: planner, checker, clerk, smith. Yours go into "
+        "There is no agent 'painter'. Available: planner, checker, clerk, smith. Add your own in "
         "{home}/agents.toml.",
     ),
     (
         ["--agent", "clerk", "--approve", "hammer", "Hi"],
-        "--approve hammer: Clerk has no such tool. It has: note; or say all.",
+        "Invalid value for --approve: Clerk has no tool 'hammer'. Its tools: note. Use one of them, or all.",
     ),
     (
         ["--approve", "note", "Hi"],
-        "--approve lets a tool of an agent run, and no agent was named. Add --agent NAME.",
+        "--approve needs an agent, because only agents have tools. Add --agent NAME.",
     ),
 ]
 
 
 @pytest.mark.parametrize(("words", "message"), REFUSED)
-def test_what_cannot_be_asked_is_refused(
-    words: list[str], message: str, agents: UserHome, capsys: Output
-) -> None:
+def test_ask_agent_errors(words: list[str], message: str, agents: UserHome, capsys: Output) -> None:
     assert main(["ask", *words]) == 2
     assert capsys.readouterr().err == f"thinkaloud: {message.format(home=agents.folder)}\n"
 
 
-def test_only_the_gateway_keeps_sessions(home: UserHome, capsys: Output) -> None:
+def test_search_sessions_tool_is_refused_outside_the_gateway(home: UserHome, capsys: Output) -> None:
     (home.folder / "agents.toml").write_text('[agents.planner]\ntools = ["search_sessions"]\n', "utf-8")
     assert main(["ask", "--agent", "planner", "Hi"]) == 2
-    assert "uses search_sessions, and only the gateway keeps sessions." in capsys.readouterr().err
+    assert "uses the tool search_sessions, which works only in the gateway." in capsys.readouterr().err
 
 
-def test_a_file_that_is_wrong_is_told_in_one_line(home: UserHome, capsys: Output) -> None:
+def test_invalid_agents_file_error_is_one_line(home: UserHome, capsys: Output) -> None:
     (home.folder / "agents.toml").write_text("[agents.x]\n", "utf-8")
     for command in (["agents"], ["ask", "--agent", "x", "Hi"]):
         assert main(command) == 2
@@ -250,8 +246,8 @@ def test_a_file_that_is_wrong_is_told_in_one_line(home: UserHome, capsys: Output
         assert stderr_text.count("\n") == 1
 
 
-def test_thinking_that_is_not_to_be_had_is_said_once(home: UserHome, capsys: Output) -> None:
-    """R046: the second request of an agent does not fail for what the first was let off."""
+def test_thinking_unavailable_warning_appears_once(home: UserHome, capsys: Output) -> None:
+    """R046: the second request of an agent does not fail after the first one was sent with a warning."""
     home.set_keys("openai")
     (home.folder / "agents.toml").write_text(
         '[agents.old]\nmodel = "openai/gpt-4o"\nthinking = "high"\ntools = ["calculator"]\n', "utf-8"
@@ -267,7 +263,7 @@ def test_thinking_that_is_not_to_be_had_is_said_once(home: UserHome, capsys: Out
     assert err.count("gpt-4o does not think") == 2  # once as a refusal, once as a notice
 
 
-def test_a_limit_ends_the_turn_and_says_so(agents: UserHome, capsys: Output) -> None:
+def test_agent_step_limit_ends_the_turn_with_a_notice(agents: UserHome, capsys: Output) -> None:
     (agents.folder / "agents.toml").write_text(
         f'[agents.short]\nmodel = "{MODEL}"\ntools = ["calculator"]\nlimits.replies = 1\n', "utf-8"
     )
@@ -280,7 +276,7 @@ def test_a_limit_ends_the_turn_and_says_so(agents: UserHome, capsys: Output) -> 
     ("lang", "notice"),
     [("en-US", "The model seems to be repeating itself."), ("pt-BR", "O modelo parece estar se repetindo.")],
 )
-def test_a_model_alone_is_watched_too(lang: str, notice: str, home: UserHome, capsys: Output) -> None:
+def test_watchers_run_without_an_agent(lang: str, notice: str, home: UserHome, capsys: Output) -> None:
     home.set_keys("deepseek")
     with running_simulator(
         "deepseek", [{"thinking": "Wait, that is not right either. " * 100, "text": "42"}]
@@ -292,7 +288,7 @@ def test_a_model_alone_is_watched_too(lang: str, notice: str, home: UserHome, ca
     assert f"{notice}\n" in err
 
 
-def test_agents_are_listed_with_their_tools(agents: UserHome, capsys: Output) -> None:
+def test_agents_command_lists_agents_and_tools(agents: UserHome, capsys: Output) -> None:
     assert main(["agents"]) == 0
     out, err = capsys.readouterr()
     assert out.splitlines() == [
@@ -309,11 +305,11 @@ def test_agents_are_listed_with_their_tools(agents: UserHome, capsys: Output) ->
         "note             function notes_for_tests:note  yes",
         f"shop             MCP server, {Path(sys.executable).name:<18} yes",
     ]
-    assert err == f"Yours go into {agents.folder}/agents.toml\n"
+    assert err == f"Add your own agents and tools to {agents.folder}/agents.toml\n"
     assert "notes_for_tests" not in sys.modules
 
 
-def test_agents_as_json_without_what_may_be_a_key(home: UserHome, capsys: Output) -> None:
+def test_agents_json_contains_no_keys(home: UserHome, capsys: Output) -> None:
     canary = "canary-5f2a9c"
     (home.folder / "agents.toml").write_text(
         f'[mcp.a]\ncommand = ["/opt/tools/a", "--key={canary}"]\nenv = {{ KEY = "{canary}" }}\n'
@@ -332,7 +328,7 @@ def test_agents_as_json_without_what_may_be_a_key(home: UserHome, capsys: Output
     ]
 
 
-def test_neither_help_nor_a_model_alone_imports_what_only_agents_need() -> None:
+def test_agent_modules_are_imported_only_for_agents() -> None:
     code = "import sys; from thinkaloud.cli import main\ntry: main(sys.argv[1:])\nexcept SystemExit: pass\n"
     code += "print(*sys.modules, file=sys.stderr)"
     for words in (["--help"], ["ask", "--help"], ["agents"]):
@@ -345,7 +341,7 @@ def test_neither_help_nor_a_model_alone_imports_what_only_agents_need() -> None:
 
 
 class PtyTerminal:
-    """A command on a terminal of its own, as a person has it."""
+    """A command that runs on a pseudo-terminal."""
 
     def __init__(self, words: list[str], stdin: bytes | None = None) -> None:
         own = "import fcntl, os, sys, termios; fcntl.ioctl(2, termios.TIOCSCTTY, 0); "
@@ -392,7 +388,7 @@ ASKED = 'Run note with {"text":"milk"}? [y/N] '
 
 
 @pytest.mark.parametrize(("typed", "noted"), [("y", True), ("YES", True), ("n", False), ("", False)])
-def test_on_a_terminal_a_person_is_asked(typed: str, noted: bool, agents: UserHome) -> None:
+def test_approval_question_on_a_terminal(typed: str, noted: bool, agents: UserHome) -> None:
     with deepseek(agents, *NOTED):
         terminal = PtyTerminal(["ask", "--agent", "clerk", "Buy milk"])
         terminal.until(ASKED)
@@ -402,7 +398,7 @@ def test_on_a_terminal_a_person_is_asked(typed: str, noted: bool, agents: UserHo
     assert "Done." in terminal.screen_text
 
 
-def test_the_question_is_asked_though_the_prompt_is_piped(agents: UserHome) -> None:
+def test_approval_question_with_a_piped_prompt(agents: UserHome) -> None:
     with deepseek(agents, *NOTED):
         terminal = PtyTerminal(["ask", "--lang", "pt-BR", "--agent", "clerk", "-"], stdin=b"Buy milk")
         terminal.until('Executar note com {"text":"milk"}? [s/N] ')
@@ -411,7 +407,7 @@ def test_the_question_is_asked_though_the_prompt_is_piped(agents: UserHome) -> N
     assert (agents.folder / "notes.txt").exists()
 
 
-def test_what_was_typed_before_the_question_is_no_answer(agents: UserHome) -> None:
+def test_approval_ignores_earlier_input(agents: UserHome) -> None:
     slow = {"thinking": "one two three four five six", "delay_ms": 100, **call("note", {"text": "milk"})}
     with deepseek(agents, slow, NOTED[1]):
         terminal = PtyTerminal(["ask", "--agent", "clerk", "Buy milk"])
@@ -424,8 +420,8 @@ def test_what_was_typed_before_the_question_is_no_answer(agents: UserHome) -> No
     assert not (agents.folder / "notes.txt").exists()
 
 
-def test_escapes_in_arguments_never_reach_the_question(agents: UserHome) -> None:
-    """They are shown as what they are."""
+def test_approval_question_escapes_arguments(agents: UserHome) -> None:
+    """They are shown as \\u escapes."""
     with deepseek(agents, call("note", {"text": "\x1b[2J\u202emilk"}), NOTED[1]):
         terminal = PtyTerminal(["ask", "--agent", "clerk", "Buy milk"])
         terminal.until(r'Run note with {"text":"\u001b[2J\u202emilk"}? [y/N] ')
@@ -436,7 +432,7 @@ def test_escapes_in_arguments_never_reach_the_question(agents: UserHome) -> None
 
 
 @pytest.mark.parametrize("leave", ["\x03", "\x04"])
-def test_ctrl_c_leaves_and_ctrl_d_says_no(leave: str, agents: UserHome) -> None:
+def test_approval_question_ctrl_c_stops_and_ctrl_d_denies(leave: str, agents: UserHome) -> None:
     with deepseek(agents, *NOTED):
         terminal = PtyTerminal(["ask", "--agent", "clerk", "Buy milk"])
         terminal.until(ASKED)
@@ -451,7 +447,7 @@ def test_ctrl_c_leaves_and_ctrl_d_says_no(leave: str, agents: UserHome) -> None:
         assert "Done." in terminal.screen_text
 
 
-def test_a_key_has_the_model_answer_now_and_a_loop_says_so(agents: UserHome) -> None:
+def test_ctrl_backslash_asks_for_the_answer_now(agents: UserHome) -> None:
     loop = {"thinking": "Wait, let me check that once more. " * 400, "text": "never", "delay_ms": 4}
     with deepseek(agents, loop, {"text": "Well, 42."}):
         terminal = PtyTerminal(
@@ -468,14 +464,14 @@ def test_a_key_has_the_model_answer_now_and_a_loop_says_so(agents: UserHome) -> 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="children are listed by Linux only")
 @pytest.mark.parametrize("form", ["plain", "json"])
-def test_ctrl_c_while_a_tool_is_at_work_leaves_nothing_running(form: str, agents: UserHome) -> None:
+def test_ctrl_c_stops_running_tools(form: str, agents: UserHome) -> None:
     with deepseek(agents, call("shop_whoami"), call("shop_forever")) as server:
         run = subprocess.Popen(
             [*COMMAND, "ask", "--agent", "smith", "--approve", "all", "--format", form, "Wait."],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
-        _wait_until(lambda: len(server.requests) == 2)
+        wait_until(lambda: len(server.requests) == 2)
         children = Path(f"/proc/{run.pid}/task/{run.pid}/children").read_text().split()
         time.sleep(0.5)
         run.send_signal(signal.SIGINT)
@@ -486,13 +482,8 @@ def test_ctrl_c_while_a_tool_is_at_work_leaves_nothing_running(form: str, agents
     if form == "json":
         body = json.loads(out)
         assert body["outcome"]["ending"] == "cancelled"
-        assert body["thinking"]["steps"][-1]["toolResult"] == "It was stopped before it came back."
+        assert (
+            body["thinking"]["steps"][-1]["toolResult"] == "The call was stopped before it returned a result."
+        )
     else:
         assert err.endswith("Stopped before the answer was complete.\n")
-
-
-def _wait_until(true: Callable[[], bool], seconds: float = 20) -> None:
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end
-        time.sleep(0.01)

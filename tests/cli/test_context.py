@@ -1,4 +1,4 @@
-"""`thinkaloud context`: a report on stderr and, on stdout, exactly what would be sent."""
+"""`thinkaloud context`: a report on stderr, and the exact request body on stdout."""
 
 import asyncio
 import json
@@ -28,7 +28,7 @@ Output = pytest.CaptureFixture[str]
         ("gemini", "gemini/gemini-3-pro", "gemini"),
     ],
 )
-def test_the_body_is_what_the_client_sends(
+def test_context_body_is_what_the_client_sends(
     simulator: str, model: str, provider: str, home: UserHome, capsys: Output
 ) -> None:
     with running_simulator(simulator) as server:
@@ -41,28 +41,28 @@ def test_the_body_is_what_the_client_sends(
         options = Options(tools=talk.tools, catalog=user_catalog())
         try:
             asyncio.run(ask(talk, model=model, thinking="low", options=options))
-        except ProviderFault:  # the example's signature is made up, which a simulator may notice
+        except ProviderFault:  # the example's signature is invented, and a simulator may refuse it
             assert server.refusals
         assert out.removesuffix("\n").encode() == server.requests[0].raw
     assert err.startswith("to ")
     assert json.loads(out)
 
 
-def test_the_report_has_a_line_for_every_block(home: UserHome, capsys: Output) -> None:
-    """What goes back, what stays, and why."""
+def test_context_report_has_a_line_for_every_block(home: UserHome, capsys: Output) -> None:
+    """Each line says whether a block is sent, and why."""
     assert main(["context", str(FILE), "--model", "deepseek/deepseek-v4-pro"]) == 0
     out, err = capsys.readouterr()
     assert err.splitlines() == [
         "to deepseek-v4-pro at deepseek",
-        "withheld    step 1, block 0: reasoning. Another model thought this; it is kept here and not sent.",
-        "sent        step 1, block 1: tool_call. It is sent in plain form, which every model can read.",
-        "sent        step 3, block 0: text. It is sent in plain form, which every model can read.",
+        "withheld    step 1, block 0: reasoning. This thought of another model is kept here and not sent.",
+        "sent        step 1, block 1: tool_call. Sent in plain form, which every model can read.",
+        "sent        step 3, block 0: text. Sent in plain form, which every model can read.",
         "blocks: 2 sent, 1 withheld, 0 transformed",
     ]
     assert "I need the weather first." not in out
 
 
-def test_modes_change_what_goes_back(home: UserHome, capsys: Output) -> None:
+def test_context_modes_change_what_is_sent(home: UserHome, capsys: Output) -> None:
     arguments = ["context", str(FILE), "--model", "deepseek/deepseek-v4-pro", "--unsupported", "note"]
     assert main(arguments) == 0
     out, err = capsys.readouterr()
@@ -72,14 +72,15 @@ def test_modes_change_what_goes_back(home: UserHome, capsys: Output) -> None:
     assert "1 withheld" in capsys.readouterr().err
 
 
-def test_notes_stand_below_the_report(home: UserHome, capsys: Output) -> None:
+def test_context_notes_follow_the_report(home: UserHome, capsys: Output) -> None:
     assert main(["context", str(FILE), "--model", "deepseek/deepseek-v4-pro", "--thinking", "5000"]) == 0
-    assert "note: deepseek-v4-pro takes no budget at deepseek." in capsys.readouterr().err.splitlines()[-1]
+    assert (
+        "note: deepseek-v4-pro does not accept a budget at deepseek."
+        in capsys.readouterr().err.splitlines()[-1]
+    )
 
 
-def test_a_conversation_comes_from_a_pipe_and_the_model_from_the_environment(
-    home: UserHome, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_context_reads_a_pipe_and_thinkaloud_model(home: UserHome, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("THINKALOUD_MODEL", "openai/gpt-5")
     with FILE.open("rb") as piped:
         completed = subprocess.run(

@@ -1,4 +1,4 @@
-"""Every complaint of the asking commands, word for word: what happened, why, and what to do."""
+"""The exact error messages of the commands: what happened, why, and what to do."""
 
 from pathlib import Path
 from typing import Any
@@ -16,19 +16,18 @@ Output = pytest.CaptureFixture[str]
 REFUSED = [
     (
         ["ask", "--model", MODEL, " "],
-        "The prompt is empty, so nothing was asked. Write it in quotes, or pipe it in and use - in "
-        "its place.",
+        "The prompt is empty, so nothing was sent. Give it in quotes, or use - to read standard input.",
     ),
     (
         ["ask", "--model", MODEL, "Hi"],
-        "There is no key for deepseek: env:DEEPSEEK_API_KEY leads to nothing. Set it, or name another "
-        "provider yourself, such as openrouter/deepseek/deepseek-v4-pro. Nothing was sent elsewhere.",
+        "No API key found for deepseek. Set DEEPSEEK_API_KEY, or use another provider, such as "
+        "openrouter/deepseek/deepseek-v4-pro. Nothing was sent.",
     ),
     (
         ["ask", "--model", "claude-opus-4.5", "--thinking", "high", "Hi"],
-        "There is no key for anthropic: env:ANTHROPIC_API_KEY and credentials:ai.claude.api_token lead to "
-        "nothing. With thinking on, claude-opus-4.5 goes to anthropic only. Set it, or name another "
-        "provider yourself, such as openrouter/anthropic/claude-opus-4.5. Nothing was sent elsewhere.",
+        "No API key found for anthropic. With thinking on, claude-opus-4.5 is sent only to anthropic. "
+        "Set ANTHROPIC_API_KEY or ai.claude.api_token in credentials.toml (mode 600), "
+        "or use another provider, such as openrouter/anthropic/claude-opus-4.5. Nothing was sent.",
     ),
     (
         ["ask", "--model", MODEL, "--thinking", "lots", "Hi"],
@@ -36,24 +35,24 @@ REFUSED = [
     ),
     (
         ["ask", "--model", "gpt-4o", "--thinking", "low", "Hi"],
-        "Thinking is on, but gpt-4o does not think. Turn thinking off, or choose a model that does: "
-        "thinkaloud models --thinking lists them.",
+        "Thinking is on, but gpt-4o does not support thinking. Turn thinking off, or choose a "
+        "model listed by: thinkaloud models --thinking",
     ),
     (
         ["ask", "--model", "claude-opus-4.5", "--thinking", "10", "Hi"],
-        "A budget of 10 tokens is too small: claude-opus-4-5 takes 1024 or more. Ask for at least 1024, or "
-        "turn thinking off.",
+        "A budget of 10 tokens is too small: claude-opus-4-5 needs at least 1024. Set 1024 or "
+        "more, or turn thinking off.",
     ),
     (
         ["route", "hal"],
-        "'hal' is not in the catalog, and it does not begin with the name of a provider. Say who serves it, "
-        "such as openrouter/hal, or add a row for it to your own catalog file.",
+        "Unknown model 'hal': it is not in the catalog and does not start with a provider. "
+        "Add the provider, such as openrouter/hal, or add a row for the model to your own catalog file.",
     ),
     (
         ["route", "gpt-55"],
-        "'gpt-55' is not in the catalog, and it does not begin with the name of a provider. Did you mean "
-        "gpt-5.5, gpt-5, gpt-5.4, gpt-5.3, gpt-5.2? Say who serves it, such as openrouter/gpt-55, or add "
-        "a row for it to your own catalog file.",
+        "Unknown model 'gpt-55': it is not in the catalog and does not start with a provider. "
+        "Did you mean gpt-5.5, gpt-5, gpt-5.4, gpt-5.3, gpt-5.2? Add the provider, such as "
+        "openrouter/gpt-55, or add a row for the model to your own catalog file.",
     ),
     (
         ["models", "refresh", "openai"],
@@ -61,62 +60,61 @@ REFUSED = [
     ),
     (
         ["context", "no-such-file", "--model", MODEL],
-        "no-such-file cannot be read: No such file or directory. Name a conversation as JSON, or "
-        "- for a pipe.",
+        "Cannot read no-such-file: No such file or directory. Give a conversation as JSON, or - for standard "
+        "input.",
     ),
     (
         ["context", str(ROOT / "LICENSE"), "--model", MODEL],
-        "This is not a conversation: JSON is malformed: invalid character (byte 0). It needs an object with "
-        "`messages`, each with the role user, assistant or tool.",
+        "This is not a conversation: JSON is malformed: invalid character (byte 0). Use a JSON "
+        "object with `messages`, each with the role user, assistant or tool.",
     ),
     (
         ["simulate", "vllm", "--script", "no-such-file"],
-        "no-such-file cannot be read: No such file or directory. Name a file with a JSON list of turns.",
+        "Cannot read no-such-file: No such file or directory. Give a file with a JSON list of turns.",
     ),
     (
         ["simulate", "vllm", "--script", TALK],
-        f"{TALK} is no script: Expected `array`, got `object`. Write a JSON list of turns, such as "
+        f"{TALK} is not a valid script: Expected `array`, got `object`. Write a JSON list of turns, such as "
         '[{"thinking": "Easy.", "text": "Four."}].',
     ),
     (
         ["ask", "--model", "bedrock/some-model", "Hi"],
-        "There is no key for bedrock: env:AWS_BEARER_TOKEN_BEDROCK leads to nothing. Set it. "
-        "Nothing was sent elsewhere.",
+        "No API key found for bedrock. Set AWS_BEARER_TOKEN_BEDROCK. Nothing was sent.",
     ),
 ]
 
 
 @pytest.mark.parametrize(("words", "message"), REFUSED, ids=[" ".join(words)[:40] for words, _ in REFUSED])
-def test_what_cannot_be_carried_out(words: list[str], message: str, home: UserHome, capsys: Output) -> None:
+def test_command_error_messages(words: list[str], message: str, home: UserHome, capsys: Output) -> None:
     """R046: one line, exit code 2, nothing on stdout, nothing sent."""
     assert main(words) == 2
     assert capsys.readouterr() == ("", f"thinkaloud: {message}\n")
 
 
-def test_whose_list_must_be_said(home: UserHome, capsys: Output) -> None:
+def test_models_refresh_error_lists_the_providers(home: UserHome, capsys: Output) -> None:
     for words, message in (
-        ([], "Nobody was named whose list to read."),
-        (["hal"], "No list of models is known for 'hal'."),
+        ([], "`models refresh` needs a provider."),
+        (["hal"], "'hal' has no list of models."),
     ):
         assert main(["models", "refresh", *words]) == 2
         err = capsys.readouterr().err
-        assert err.startswith(f"thinkaloud: {message} Name one of: anthropic, ")
+        assert err.startswith(f"thinkaloud: {message} Use one of: anthropic, ")
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (b"models = [", "is not TOML: "),
-        (b"[modells.x]\n", "there is no section [modells] in a catalog. Use [providers.NAME], "),
+        (b"models = [", "is not valid TOML: "),
+        (b"[modells.x]\n", "unknown section [modells]. A catalog has: [providers.NAME], "),
         (
             b"[models.gpt-5]\nthinks = true\n",
-            "[models.gpt-5]: Object contains unknown field `thinks`. Correct the field; ",
+            "[models.gpt-5]: Object contains unknown field `thinks`. Correct the field. ",
         ),
-        (b"\xff\xfe", "cannot be read: it is not UTF-8 text. Correct it, or move it away."),
+        (b"\xff\xfe", "it is not UTF-8 text. Correct the file, or move it away."),
     ],
 )
 @pytest.mark.parametrize("words", [["models"], ["route", "gpt-5"], ["ask", "--model", "gpt-5", "Hi"]])
-def test_a_catalog_of_ones_own_that_is_wrong(
+def test_invalid_user_catalog_error(
     text: bytes, message: str, words: list[str], home: UserHome, capsys: Output
 ) -> None:
     mine = home.folder / "catalog.toml"
@@ -133,16 +131,16 @@ FAULTS: list[tuple[dict[str, Any], str]] = [
     (
         {"kind": "status", "status": 429, "retry_after": 3600},
         "thinkaloud: deepseek refused the request (HTTP 429, rate_limit_error): Rate limited. "
-        "Wait 3600 s, then ask again.",
+        "Wait 3600 s, then retry.",
     ),
     (
         {"kind": "status", "status": 400},
         "thinkaloud: deepseek refused the request (HTTP 400, invalid_request_error): Overloaded. "
-        "Change what it names, then ask again.",
+        "Correct the request, then retry.",
     ),
     (
         {"kind": "html", "status": 404},
-        "Check the name of the model and the provider's base_url.",
+        "Check the model name and the provider's base_url.",
     ),
     (
         {"kind": "cut", "after_events": 4},
@@ -152,8 +150,8 @@ FAULTS: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("fault", "message"), FAULTS, ids=[str(fault) for fault, _ in FAULTS])
-def test_what_a_provider_does(fault: dict[str, Any], message: str, home: UserHome, capsys: Output) -> None:
-    """Exit code 1, and the last line says it."""
+def test_provider_fault_messages(fault: dict[str, Any], message: str, home: UserHome, capsys: Output) -> None:
+    """The exit code is 1, and the last line has the message."""
     with running_simulator("deepseek", [{"thinking": "Hm.", "text": "one two", "fault": fault}]) as server:
         home.use_simulators(server)
         home.set_keys("deepseek")
@@ -161,21 +159,21 @@ def test_what_a_provider_does(fault: dict[str, Any], message: str, home: UserHom
     assert capsys.readouterr().err.splitlines()[-1].endswith(message)
 
 
-def test_a_wrong_key(home: UserHome, capsys: Output) -> None:
+def test_wrong_key_message(home: UserHome, capsys: Output) -> None:
     with running_simulator("deepseek", key="another") as server:
         home.use_simulators(server)
         home.set_keys("deepseek")
         assert main(["ask", "--model", MODEL, "Hi"]) == 1
     err = capsys.readouterr().err
     assert err.startswith("thinkaloud: deepseek refused the request (HTTP 401, ")
-    assert err.endswith(" Check the key (env:DEEPSEEK_API_KEY) and what it is allowed to do.\n")
+    assert err.endswith(" Check the key (env:DEEPSEEK_API_KEY) and its permissions.\n")
     assert KEY not in err
 
 
-def test_nobody_there(home: UserHome, capsys: Output) -> None:
+def test_unreachable_provider_message(home: UserHome, capsys: Output) -> None:
     with running_simulator("vllm") as server:
         home.use_simulators(server)
     assert main(["ask", "--model", "vllm/demo", "Hi"]) == 1
     err = capsys.readouterr().err
-    assert err.startswith("thinkaloud: vllm ")
+    assert err.startswith("thinkaloud: Cannot reach vllm ")
     assert server.url in err

@@ -1,4 +1,4 @@
-"""`thinkaloud models` and `thinkaloud route`: the table, a provider's own list, and the choice explained."""
+"""`thinkaloud models` and `thinkaloud route`: the table, a provider's own list, and the explained route."""
 
 import os
 import pty
@@ -16,7 +16,7 @@ LISTED = sorted(name for name, row in CATALOG_ROWS.items() if builtin_catalog().
 
 
 def test_r034_models_lists_every_row(home: UserHome, capsys: Output) -> None:
-    """R034: each model with whether it thinks, how it is asked, what one sees, and where it is."""
+    """R034: each model with its thinking, controls, visibility and providers."""
     assert main(["models"]) == 0
     head, *rows = capsys.readouterr().out.splitlines()
     assert head.split() == ["model", "thinks", "asked", "by", "shows", "at"]
@@ -28,14 +28,14 @@ def test_r034_models_lists_every_row(home: UserHome, capsys: Output) -> None:
     assert next(row for row in rows if row.startswith("gpt-4o ")).split()[1:4] == ["none", "-", "-"]
 
 
-def test_models_that_think(home: UserHome, capsys: Output) -> None:
+def test_models_thinking_option(home: UserHome, capsys: Output) -> None:
     assert main(["models", "--thinking"]) == 0
     out = capsys.readouterr().out
     assert "claude-opus-4.5 " in out
     assert "gpt-4o " not in out
 
 
-def test_the_table_fits_a_hundred_columns_of_a_terminal(home: UserHome) -> None:
+def test_models_table_fits_a_hundred_columns(home: UserHome) -> None:
     controller, terminal = pty.openpty()
     subprocess.run([sys.executable, "-m", "thinkaloud", "models"], stdout=terminal, check=True, timeout=30)
     os.close(terminal)
@@ -43,7 +43,7 @@ def test_the_table_fits_a_hundred_columns_of_a_terminal(home: UserHome) -> None:
     try:
         while piece := os.read(controller, 65536):
             output += piece
-    except OSError:  # how a terminal says that nobody writes any more
+    except OSError:  # reading a closed pseudo-terminal raises
         os.close(controller)
     lines = output.decode().splitlines()
     assert len(lines) > 100
@@ -51,8 +51,8 @@ def test_the_table_fits_a_hundred_columns_of_a_terminal(home: UserHome) -> None:
     assert next(line for line in lines if line.startswith("gpt-oss-20b ")).endswith(" ollama groq +5")
 
 
-def test_a_row_of_ones_own_is_listed_and_chosen(home: UserHome, capsys: Output) -> None:
-    """R034: the table is open to the user's own rows."""
+def test_user_catalog_rows_are_listed_and_routed(home: UserHome, capsys: Output) -> None:
+    """R034: the user's own rows extend the table."""
     mine = '[models.gpt-7]\nlike = "gpt-6-astra"\nat = { openai = "gpt-7" }\n'
     home.use_simulators(extra=mine + '[models.gpt-5]\nat_with_thinking = ["openai"]\n')
     assert main(["models"]) == 0
@@ -62,7 +62,7 @@ def test_a_row_of_ones_own_is_listed_and_chosen(home: UserHome, capsys: Output) 
 
 
 @pytest.mark.parametrize("name", LISTED)
-def test_refresh_reads_the_providers_own_list(name: str, home: UserHome, capsys: Output) -> None:
+def test_models_refresh_reads_the_providers_list(name: str, home: UserHome, capsys: Output) -> None:
     provider = CATALOG_ROWS[name]
     with running_simulator(name) as server:
         home.use_simulators(server)
@@ -79,16 +79,16 @@ def test_refresh_reads_the_providers_own_list(name: str, home: UserHome, capsys:
     assert KEY not in out + err
 
 
-def test_refresh_shows_what_is_said_differently(home: UserHome, capsys: Output) -> None:
+def test_models_refresh_shows_differences(home: UserHome, capsys: Output) -> None:
     with running_simulator("anthropic") as server:
         home.use_simulators(server, extra='[models."claude-opus-4.5"]\nthinking = "none"\n')
         home.set_keys("anthropic")
         assert main(["models", "refresh", "anthropic"]) == 0
-    assert "thinking is yes there, no in our row claude-opus-4.5" in capsys.readouterr().out
+    assert "thinking is yes at anthropic, no in the catalog row claude-opus-4.5" in capsys.readouterr().out
 
 
 def test_r035_r039_a_thinking_claude_goes_to_anthropic(home: UserHome, capsys: Output) -> None:
-    """R035 R036 R039: directly, by its row, with the control it takes; a key elsewhere changes nothing."""
+    """R035 R036 R039: directly, with the control of its row; a key of another provider changes nothing."""
     home.set_keys("openrouter")
     assert main(["route", "claude-opus-4.5", "--thinking", "high"]) == 0
     out = capsys.readouterr().out
@@ -101,7 +101,7 @@ def test_r035_r039_a_thinking_claude_goes_to_anthropic(home: UserHome, capsys: O
 
 
 def test_r038_others_go_to_openrouter(home: UserHome, capsys: Output) -> None:
-    """R038: and the row says why."""
+    """R038: the output says why."""
     home.set_keys("openrouter", "openai")
     assert main(["route", "gpt-5", "--thinking", "high"]) == 0
     out = capsys.readouterr().out
@@ -111,8 +111,8 @@ def test_r038_others_go_to_openrouter(home: UserHome, capsys: Output) -> None:
     assert KEY not in out
 
 
-def test_r037_claude_is_asked_so_that_its_blocks_come_in_order(home: UserHome, capsys: Output) -> None:
-    """R037: thought and text of the answer are told in the order in which they came."""
+def test_r037_claude_blocks_arrive_in_order(home: UserHome, capsys: Output) -> None:
+    """R037: thoughts and text of the answer keep their order."""
     with running_simulator("anthropic", [{"thinking": ["First.", "Second."], "text": "Third."}]) as server:
         home.use_simulators(server)
         home.set_keys("anthropic")
@@ -126,10 +126,14 @@ def test_r037_claude_is_asked_so_that_its_blocks_come_in_order(home: UserHome, c
 @pytest.mark.parametrize(
     ("model", "thinking", "line_start"),
     [
-        ("openai/gpt-5", "", "why        The name says openai."),
+        ("openai/gpt-5", "", "why        The name specifies openai."),
         ("claude-3.7-sonnet:thinking", "", "why        The name ends in :thinking, so thinking is on."),
-        ("vllm/my-own", "", "why        my-own is not in the catalog:"),
-        ("gemini-3-pro", "off", "note       Thinking cannot be off: gemini-3-pro-preview always thinks."),
+        ("vllm/my-own", "", "why        my-own is not in the catalog."),
+        (
+            "gemini-3-pro",
+            "off",
+            "note       Thinking cannot be turned off: gemini-3-pro-preview always thinks.",
+        ),
         ("deepseek-r1", "", "goes back  no thoughts"),
         ("deepseek-v4-pro", "", "goes back  thoughts of turns with tools, in reasoning_content"),
         ("ollama/qwen3:8b", "", "key        none needed"),
@@ -139,17 +143,17 @@ def test_r037_claude_is_asked_so_that_its_blocks_come_in_order(home: UserHome, c
     ],
 )
 def test_route_explains(model: str, thinking: str, line_start: str, home: UserHome, capsys: Output) -> None:
-    """R034: where, how and why, in lines that a terminal of 80 columns holds."""
+    """R034: provider, request and reason, in lines of at most 80 columns."""
     assert main(["route", model, "--thinking", thinking]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert any(line.startswith(line_start) for line in lines), "\n".join(lines)
     assert all(len(line) <= 80 or " " not in line.strip() for line in lines)
 
 
-def test_without_thinking_the_next_provider_with_a_key_is_taken(home: UserHome, capsys: Output) -> None:
-    """R034: and it is said."""
+def test_route_without_thinking_uses_the_next_provider_with_a_key(home: UserHome, capsys: Output) -> None:
+    """R034: the output says so."""
     home.set_keys("openrouter")
     assert main(["route", "claude-opus-4.5"]) == 0
     out = capsys.readouterr().out
     assert "provider   openrouter," in out
-    assert "why        There is no key for anthropic, so openrouter is next.\n" in out
+    assert "why        No key found for anthropic, so openrouter is used.\n" in out

@@ -1,4 +1,4 @@
-"""The command as a person runs it: two streams, three formats, exit codes, files that are no responses."""
+"""`thinkaloud read` and `thinkaloud replay`: streams, formats, exit codes and invalid files."""
 
 import json
 import os
@@ -9,10 +9,11 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.patience import PATIENCE_S
 
 from thinkaloud.cli import main
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 RESPONSES = ROOT / "examples/responses"
 DEEPSEEK = str(RESPONSES / "deepseek.sse")
 CLAUDE = str(RESPONSES / "claude.sse")
@@ -23,15 +24,15 @@ Output = pytest.CaptureFixture[str]
 
 
 def test_r114_plain_thoughts_on_stderr_and_answer_on_stdout(capsys: Output) -> None:
-    """R114 R001: the answer alone is on standard output; thoughts are `[think] ` lines."""
+    """R114 R001: only the answer is on standard output; thoughts are `[think] ` lines."""
     assert main(["read", DEEPSEEK]) == 0
     out, err = capsys.readouterr()
     assert out == "17 × 3 − 9 = 42\n"
     assert err == "[think] 17 * 3 is 51, and 51 - 9 is 42.\n"
 
 
-def test_plain_shows_tools_and_thoughts_that_cannot_be_read(capsys: Output) -> None:
-    """R033 R101: a redacted thought is said to be there, a call is one line."""
+def test_read_plain_shows_tools_and_hidden_thoughts(capsys: Output) -> None:
+    """R033 R101: a redacted thought has a placeholder, a call is one line."""
     assert main(["read", CLAUDE]) == 0
     out, err = capsys.readouterr()
     assert out == ""
@@ -39,8 +40,8 @@ def test_plain_shows_tools_and_thoughts_that_cannot_be_read(capsys: Output) -> N
     assert len(err.splitlines()) == 3
 
 
-def test_json_is_one_object_per_file_with_everything_apart(capsys: Output) -> None:
-    """R004 R011 R120: S0's JSON, the thinking block, and what else is known."""
+def test_read_json_is_one_object_per_file(capsys: Output) -> None:
+    """R004 R011 R120: S0's JSON, the thinking block, and the other facts."""
     assert main(["read", "--format", "json", DEEPSEEK, CLAUDE]) == 0
     first, second = map(json.loads, capsys.readouterr().out.splitlines())
     assert first["content"] == [{"type": "text", "text": "17 × 3 − 9 = 42"}]
@@ -62,7 +63,7 @@ def test_json_is_one_object_per_file_with_everything_apart(capsys: Output) -> No
     assert [step["type"] for step in second["thinking"]["steps"]] == ["reasoning", "reasoning", "tool_call"]
 
 
-def test_r003_ndjson_is_the_events_with_reasoning_as_its_own_channel(capsys: Output) -> None:
+def test_r003_read_ndjson_has_separate_reasoning_events(capsys: Output) -> None:
     """R003 R030: a reasoning block has a start, deltas and an end of its own."""
     assert main(["read", "--format", "ndjson", DEEPSEEK]) == 0
     events = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
@@ -74,8 +75,8 @@ def test_r003_ndjson_is_the_events_with_reasoning_as_its_own_channel(capsys: Out
 
 @pytest.mark.parametrize("form", ["plain", "json"])
 @pytest.mark.parametrize("size", ["1", "7", "64"])
-def test_pieces_of_any_size_give_the_same(form: str, size: str, capsys: Output) -> None:
-    """R018: cutting the file changes nothing."""
+def test_read_output_does_not_depend_on_chunking(form: str, size: str, capsys: Output) -> None:
+    """R018: chunking does not change the result."""
     for path in sorted(map(str, RESPONSES.glob("*.[sj]*"))):
         main(["read", "--format", form, path])
         whole = capsys.readouterr()
@@ -83,7 +84,7 @@ def test_pieces_of_any_size_give_the_same(form: str, size: str, capsys: Output) 
         assert capsys.readouterr() == whole
 
 
-def test_several_files_go_on_after_one_fails(tmp_path: Path, capsys: Output) -> None:
+def test_read_continues_after_a_failed_file(tmp_path: Path, capsys: Output) -> None:
     prose = tmp_path / "prose.txt"
     prose.write_text("Dear diary,\ntoday nothing happened.")
     assert main(["read", str(prose), str(tmp_path / "missing"), DEEPSEEK]) == 2
@@ -91,15 +92,13 @@ def test_several_files_go_on_after_one_fails(tmp_path: Path, capsys: Output) -> 
     assert out == "17 × 3 − 9 = 42\n"
     refused, missing, *_ = err.splitlines()
     assert refused.startswith(f"thinkaloud: {prose}: This is not a model's response")
-    assert "it begins with 'Dear diary,'" in refused
+    assert "it starts with 'Dear diary,'" in refused
     assert "No such file" in missing
 
 
 @pytest.mark.parametrize("garbage", [b"", b"\x00\xff\x00", b"<html>502</html>", b'{"a": 1}', b"[1, 2]"])
 @pytest.mark.parametrize("form", ["plain", "json", "ndjson"])
-def test_what_is_no_response_gets_one_line_and_exit_code_2(
-    garbage: bytes, form: str, tmp_path: Path, capsys: Output
-) -> None:
+def test_read_refuses_what_is_no_response(garbage: bytes, form: str, tmp_path: Path, capsys: Output) -> None:
     path = tmp_path / "garbage"
     path.write_bytes(garbage)
     assert main(["read", "--format", form, str(path)]) == 2
@@ -108,7 +107,7 @@ def test_what_is_no_response_gets_one_line_and_exit_code_2(
     assert len(err.splitlines()) == 1
 
 
-def test_a_named_dialect_refuses_garbage_too(tmp_path: Path, capsys: Output) -> None:
+def test_read_with_a_dialect_refuses_what_is_no_response(tmp_path: Path, capsys: Output) -> None:
     path = tmp_path / "garbage"
     path.write_text("Hello there")
     assert main(["read", "--dialect", "anthropic_messages", "--format", "json", str(path)]) == 2
@@ -121,7 +120,7 @@ def test_a_named_dialect_refuses_garbage_too(tmp_path: Path, capsys: Output) -> 
     ("option", "value", "known"),
     [("--dialect", "morse", "openai_chat"), ("--tags", "braces", "think_inside"), ("--lang", "tlh", "pt-BR")],
 )
-def test_an_unknown_name_is_told_with_the_known_ones(
+def test_read_unknown_option_values_list_the_known_ones(
     option: str, value: str, known: str, capsys: Output
 ) -> None:
     assert main(["read", option, value, DEEPSEEK]) == 2
@@ -130,15 +129,15 @@ def test_an_unknown_name_is_told_with_the_known_ones(
     assert known in err
 
 
-def test_r127_pt_br_is_spoken(capsys: Output) -> None:
-    """R126 R129: notices and placeholders come in Portuguese."""
+def test_r127_read_lang_portuguese(capsys: Output) -> None:
+    """R126 R129: notices and placeholders are in Portuguese."""
     assert main(["read", "--lang", "pt-BR", CLAUDE]) == 0
     portuguese = capsys.readouterr().err
     main(["read", CLAUDE])
     assert portuguese != capsys.readouterr().err
 
 
-def test_escapes_never_reach_the_terminal(tmp_path: Path, capsys: Output) -> None:
+def test_read_escape_sequences_never_reach_the_terminal(tmp_path: Path, capsys: Output) -> None:
     message = {"reasoning": "\x1b]0;x\x07a", "content": "\x9b2Jb\u202e"}
     path = tmp_path / "evil.json"
     path.write_text(json.dumps({"choices": [{"message": message, "finish_reason": "stop"}]}))
@@ -149,8 +148,8 @@ def test_escapes_never_reach_the_terminal(tmp_path: Path, capsys: Output) -> Non
     assert json.loads(capsys.readouterr().out)["content"][0]["text"] == message["content"]
 
 
-def test_reasoning_only_says_so_without_an_error(tmp_path: Path, capsys: Output) -> None:
-    """R026 R027: the thought is shown, and the exact words."""
+def test_read_reasoning_only_shows_a_notice(tmp_path: Path, capsys: Output) -> None:
+    """R026 R027: the thought is shown, with the exact notice."""
     path = tmp_path / "thought.json"
     path.write_text('{"choices":[{"message":{"reasoning":"Hm.","content":""},"finish_reason":"stop"}]}')
     assert main(["read", str(path)]) == 0
@@ -159,8 +158,8 @@ def test_reasoning_only_says_so_without_an_error(tmp_path: Path, capsys: Output)
     assert err == "[think] Hm.\nModel provided reasoning but no response. Try rephrasing your question.\n"
 
 
-def test_standard_input_is_read_live() -> None:
-    """R016: a piped stream is shown while it comes, not when it ends."""
+def test_read_standard_input_live() -> None:
+    """R016: a piped stream is shown while it arrives, not when it ends."""
     with subprocess.Popen(
         [*COMMAND, "read", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as run:
@@ -177,7 +176,7 @@ def test_standard_input_is_read_live() -> None:
         assert run.stdout.read() == b"yes\n"
 
 
-def test_a_reader_that_leaves_is_no_error() -> None:
+def test_closed_output_pipe_is_no_error() -> None:
     shell = f"{' '.join(COMMAND)} read --format ndjson {DEEPSEEK} {DEEPSEEK} {DEEPSEEK} | head -n 1"
     completed = subprocess.run(
         ["bash", "-c", f"set -o pipefail; {shell}"], capture_output=True, cwd=ROOT, check=False
@@ -186,7 +185,7 @@ def test_a_reader_that_leaves_is_no_error() -> None:
     assert completed.stdout.count(b"\n") == 1
 
 
-def test_replay_shows_the_whole_turn_and_says_that_it_is_recorded(capsys: Output) -> None:
+def test_replay_shows_the_whole_turn(capsys: Output) -> None:
     """R102 R110: thoughts, tools, a nested assistant, an encrypted thought, then the answer."""
     assert main(["replay", "--speed", "0", RECORDED]) == 0
     out, err = capsys.readouterr()
@@ -206,7 +205,7 @@ def test_replay_keeps_its_recorded_timing() -> None:
     assert completed.stdout.startswith(b"Yes")
 
 
-def test_replay_refuses_what_is_no_recording(capsys: Output) -> None:
+def test_replay_refuses_an_invalid_recording(capsys: Output) -> None:
     assert main(["replay", DEEPSEEK]) == 2
     assert "is not a recorded turn" in capsys.readouterr().err
 
@@ -219,18 +218,18 @@ def test_replay_refuses_what_is_no_recording(capsys: Output) -> None:
         ["replay", "--speed", "-1", "x"],
     ],
 )
-def test_impossible_numbers_are_refused(arguments: list[str], capsys: Output) -> None:
+def test_read_and_replay_refuse_invalid_numbers(arguments: list[str], capsys: Output) -> None:
     with pytest.raises(SystemExit) as stopped:
         main(arguments)
     assert stopped.value.code == 2
     assert "is not a" in capsys.readouterr().err
 
 
-def test_ctrl_c_stops_quietly() -> None:
+def test_replay_ctrl_c_exits_130() -> None:
     run = subprocess.Popen([*COMMAND, "replay", RECORDED], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert run.stderr
     run.stderr.readline()
     os.kill(run.pid, signal.SIGINT)
-    _, err = run.communicate(timeout=60)
+    _, err = run.communicate(timeout=PATIENCE_S)
     assert run.returncode == 130
     assert b"Traceback" not in err

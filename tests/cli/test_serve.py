@@ -1,4 +1,4 @@
-"""`thinkaloud serve` as a person starts it: what it says, where it is, what it refuses, and how it stops."""
+"""`thinkaloud serve` as a process: output, address, refused options, and shutdown."""
 
 import json
 import os
@@ -15,7 +15,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import platformdirs
 import pytest
+from platformdirs.api import PlatformDirsABC
+from platformdirs.macos import MacOS
+from platformdirs.unix import Unix
 from tests.cli.environment import UserHome, running_simulator
 
 from thinkaloud.cli import main, settings
@@ -28,7 +32,7 @@ Run = subprocess.Popen[str]
 
 @contextmanager
 def serving(*words: str, **environment: str) -> Iterator[tuple[Run, str]]:
-    """The gateway, and its address; it is killed if the test has not stopped it."""
+    """Run the gateway and yield its process and address; kill it if the test has not stopped it."""
     with subprocess.Popen(
         [*COMMAND, "serve", "--port", "0", *words],
         stdout=subprocess.PIPE,
@@ -51,7 +55,7 @@ def stopped(run: Run, number: int = signal.SIGINT) -> tuple[int, str, str]:
 
 
 def run_command(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """A command that comes to its end by itself."""
+    """Run a command that ends by itself."""
     return subprocess.run(
         [*COMMAND, *words],
         capture_output=True,
@@ -73,8 +77,8 @@ def ask(url: str, body: Any = None, *, token: str = "", method: str = "") -> tup
         return error.code, json.loads(error.read())
 
 
-def test_it_says_where_it_is_and_needs_nothing(home: UserHome) -> None:
-    """No key, no other service, no token: an address on stdout, and the rest for whoever sits there."""
+def test_serve_prints_its_address_and_needs_no_key(home: UserHome) -> None:
+    """It needs no key, service or token; only the address is on stdout."""
     with serving("--log-format", "text") as (run, url):
         assert re.fullmatch(r"http://127\.0\.0\.1:\d+", url)
         assert ask(f"{url}/readyz") == (200, {"status": "ok"})
@@ -83,14 +87,14 @@ def test_it_says_where_it_is_and_needs_nothing(home: UserHome) -> None:
         code, out, err = stopped(run)
     assert (code, out) == (0, "")
     assert str(home.folder / "thinkaloud.db") in err
-    assert "builtin/solver answers" in err
-    assert "Ctrl-C stops" in err
+    assert "Default model: builtin/solver" in err
+    assert "Press Ctrl-C to stop" in err
     assert len(TOKEN.findall(err)) == 1
     assert "POST /api/sessions 201" in err
     assert "Traceback" not in err
 
 
-def test_sessions_are_there_after_a_restart(home: UserHome) -> None:
+def test_sessions_survive_a_restart(home: UserHome) -> None:
     with serving() as (run, url):
         session = ask(f"{url}/api/sessions", {"title": "Kept"})[1]["id"]
         stopped(run, signal.SIGTERM)
@@ -98,7 +102,7 @@ def test_sessions_are_there_after_a_restart(home: UserHome) -> None:
         assert ask(f"{url}/api/sessions/{session}")[1]["title"] == "Kept"
 
 
-def test_logs_are_json_where_no_terminal_is(home: UserHome) -> None:
+def test_logs_are_json_without_a_terminal(home: UserHome) -> None:
     with serving() as (run, url):
         ask(f"{url}/healthz")
         _, _, err = stopped(run)
@@ -106,7 +110,7 @@ def test_logs_are_json_where_no_terminal_is(home: UserHome) -> None:
     assert [(line["method"], line["route"], line["status"]) for line in lines] == [("GET", "/healthz", 200)]
 
 
-def test_where_a_token_is_asked_for_the_printed_one_is_right(home: UserHome) -> None:
+def test_serve_auth_token_accepts_the_printed_token(home: UserHome) -> None:
     with serving("--auth", "token") as (run, url):
         assert run.stderr
         announcement = ""
@@ -120,7 +124,7 @@ def test_where_a_token_is_asked_for_the_printed_one_is_right(home: UserHome) -> 
     assert token not in err
 
 
-def test_tokens_work_and_are_revoked_while_it_runs(home: UserHome, capsys: Output) -> None:
+def test_tokens_are_created_and_revoked_while_the_gateway_runs(home: UserHome, capsys: Output) -> None:
     with serving("--auth", "token") as (_, url):
         assert main(["users", "add", "ana"]) == 0
         capsys.readouterr()
@@ -134,7 +138,7 @@ def test_tokens_work_and_are_revoked_while_it_runs(home: UserHome, capsys: Outpu
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::"])
-def test_a_public_address_without_tokens_is_refused(host: str, home: UserHome, capsys: Output) -> None:
+def test_serve_refuses_a_public_address_without_tokens(host: str, home: UserHome, capsys: Output) -> None:
     assert main(["serve", "--host", host, "--port", "0"]) == 2
     out, err = capsys.readouterr()
     assert out == ""
@@ -143,7 +147,7 @@ def test_a_public_address_without_tokens_is_refused(host: str, home: UserHome, c
     assert not (home.folder / "thinkaloud.db").exists()
 
 
-def test_a_port_that_is_taken_is_told(home: UserHome, capsys: Output) -> None:
+def test_serve_reports_a_port_in_use(home: UserHome, capsys: Output) -> None:
     with socket.create_server(("127.0.0.1", 0)) as busy_socket:
         port = str(busy_socket.getsockname()[1])
         assert main(["serve", "--port", port]) == 2
@@ -152,7 +156,7 @@ def test_a_port_that_is_taken_is_told(home: UserHome, capsys: Output) -> None:
     assert "--port 0" in err
 
 
-def test_a_second_gateway_on_the_same_files_is_refused(home: UserHome) -> None:
+def test_serve_refuses_a_second_gateway_on_the_same_database(home: UserHome) -> None:
     with serving() as (_, url):
         second = run_command("serve", "--port", "0")
         assert (second.returncode, second.stdout) == (2, "")
@@ -167,12 +171,12 @@ def test_a_second_gateway_on_the_same_files_is_refused(home: UserHome) -> None:
         (["--grace", "-1"], "seconds"),
         (["--grace", "nan"], "seconds"),
         (["--allow-host", "http://example.org"], "without http://"),
-        (["--allow-host", "a b"], "not a name"),
-        (["--forget-timing-after", "0"], "one or more"),
+        (["--allow-host", "a b"], "not a host name"),
+        (["--forget-timing-after", "0"], "1 or more"),
         (["--auth", "none"], "invalid choice"),
     ],
 )
-def test_options_that_cannot_be_are_told(words: list[str], message: str, capsys: Output) -> None:
+def test_serve_refuses_invalid_options(words: list[str], message: str, capsys: Output) -> None:
     with pytest.raises(SystemExit):
         main(["serve", *words])
     assert message in capsys.readouterr().err
@@ -197,14 +201,14 @@ def _until_thinking(url: str, turn: str) -> None:
 
 
 def _until_stopping(url: str) -> None:
-    """Until it says that it is not ready, which it does while turns still run."""
+    """Wait until the gateway reports that it is not ready, while turns still run."""
     while ask(f"{url}/readyz")[0] != 503:
         time.sleep(0.02)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_stop_gives_live_turns_their_time_and_no_more(number: int, home: UserHome) -> None:
-    """Not ready at once, turns marked within the grace time, readers let go, what was said is kept."""
+def test_stop_interrupts_live_turns_after_the_grace_time(number: int, home: UserHome) -> None:
+    """It stops being ready, ends streams and marks turns after the grace time, and keeps their text."""
     with running_simulator("vllm", ENDLESS) as model:
         home.use_simulators(model)
         with serving("--grace", str(GRACE_S)) as (run, url):
@@ -227,7 +231,7 @@ def test_a_stop_gives_live_turns_their_time_and_no_more(number: int, home: UserH
     assert stored_turn["reasoning_content"].startswith("again and ")
 
 
-def test_a_second_signal_stops_at_once(home: UserHome) -> None:
+def test_second_signal_stops_immediately(home: UserHome) -> None:
     with running_simulator("vllm", ENDLESS) as model:
         home.use_simulators(model)
         with serving("--grace", "600") as (run, url):
@@ -242,15 +246,15 @@ def test_a_second_signal_stops_at_once(home: UserHome) -> None:
         assert ask(f"{url}/api/turns/{turn}")[1]["state"] == "interrupted"
 
 
-def test_a_stop_without_work_does_not_wait_for_its_grace(home: UserHome) -> None:
+def test_stop_without_live_turns_does_not_wait(home: UserHome) -> None:
     with serving("--grace", "600") as (run, url):
         ask(f"{url}/healthz")
         code, _, _ = stopped(run, signal.SIGTERM)
     assert code == 0
 
 
-def test_without_the_extra_it_says_what_to_install(home: UserHome, tmp_path: Path) -> None:
-    """The other commands do not need it."""
+def test_missing_server_packages_error_gives_the_install_command(home: UserHome, tmp_path: Path) -> None:
+    """The other commands work without them."""
     (tmp_path / "uvicorn.py").write_text("raise ModuleNotFoundError('no uvicorn', name='uvicorn')")
     (tmp_path / "sqlalchemy.py").write_text("raise ModuleNotFoundError('no sqlalchemy', name='sqlalchemy')")
     for words in (["serve", "--port", "0"], ["users", "list"], ["tokens", "list", "local"]):
@@ -261,8 +265,8 @@ def test_without_the_extra_it_says_what_to_install(home: UserHome, tmp_path: Pat
     assert run_command("models", PYTHONPATH=str(tmp_path)).returncode == 0
 
 
-def test_without_the_fast_parts_it_serves_all_the_same(home: UserHome, tmp_path: Path) -> None:
-    """uvloop and httptools are not there on every platform; the limit of headers is."""
+def test_serve_works_without_uvloop_and_httptools(home: UserHome, tmp_path: Path) -> None:
+    """Some platforms lack uvloop and httptools; the header limit holds without them."""
     for name in ("uvloop", "httptools"):
         (tmp_path / f"{name}.py").write_text(f"raise ModuleNotFoundError('no {name}', name='{name}')")
     with serving(PYTHONPATH=str(tmp_path)) as (run, url):
@@ -274,7 +278,7 @@ def test_without_the_fast_parts_it_serves_all_the_same(home: UserHome, tmp_path:
         assert stopped(run)[0] == 0
 
 
-def test_a_shared_gateway_says_that_it_does_not_encrypt(home: UserHome) -> None:
+def test_serve_warns_that_traffic_is_not_encrypted(home: UserHome) -> None:
     with serving("--host", "0.0.0.0", "--auth", "token") as (run, url):
         assert re.fullmatch(r"http://127\.0\.0\.1:\d+", url)
         assert ask(f"{url}/healthz")[0] == 200
@@ -284,7 +288,7 @@ def test_a_shared_gateway_says_that_it_does_not_encrypt(home: UserHome) -> None:
 
 
 @pytest.mark.parametrize("words", [["--help"], ["models"], ["serve", "--help"], ["users", "--help"]])
-def test_other_commands_stay_light(words: list[str], home: UserHome) -> None:
+def test_commands_import_no_server_packages(words: list[str], home: UserHome) -> None:
     code = (
         "import sys; from thinkaloud.cli import main\n"
         "try: main(sys.argv[1:])\n"
@@ -301,25 +305,23 @@ def test_other_commands_stay_light(words: list[str], home: UserHome) -> None:
 @pytest.mark.parametrize(
     ("platform", "environment", "folder"),
     [
-        ("linux", {}, "{home}/.local/share/thinkaloud"),
-        ("linux", {"XDG_DATA_HOME": "/data"}, "/data/thinkaloud"),
-        ("darwin", {"XDG_DATA_HOME": "/data"}, "{home}/Library/Application Support/thinkaloud"),
-        ("win32", {"LOCALAPPDATA": "/local"}, "/local/thinkaloud"),
-        ("win32", {}, "{home}/AppData/Local/thinkaloud"),
-        ("linux", {"THINKALOUD_HOME": "/mine", "XDG_DATA_HOME": "/data"}, "/mine"),
-        ("win32", {"THINKALOUD_HOME": "~/mine"}, "{home}/mine"),
+        (Unix, {}, "{home}/.local/share/thinkaloud"),
+        (Unix, {"XDG_DATA_HOME": "/data"}, "/data/thinkaloud"),
+        (MacOS, {}, "{home}/Library/Application Support/thinkaloud"),
+        (Unix, {"THINKALOUD_HOME": "/mine", "XDG_DATA_HOME": "/data"}, "/mine"),
+        (MacOS, {"THINKALOUD_HOME": "~/mine"}, "{home}/mine"),
     ],
 )
-def test_files_are_where_the_platform_has_them(
-    platform: str,
+def test_data_folder_of_each_platform(
+    platform: type[PlatformDirsABC],
     environment: dict[str, str],
     folder: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    for name in ("THINKALOUD_HOME", "XDG_DATA_HOME", "LOCALAPPDATA"):
+    for name in ("THINKALOUD_HOME", "XDG_DATA_HOME"):
         monkeypatch.delenv(name, raising=False)
     for name, value in {"HOME": str(tmp_path), **environment}.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setattr(sys, "platform", platform)
+    monkeypatch.setattr(platformdirs, "PlatformDirs", platform)
     assert settings.database_path() == Path(folder.format(home=tmp_path)) / "thinkaloud.db"

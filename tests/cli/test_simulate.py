@@ -1,4 +1,4 @@
-"""`thinkaloud simulate`: it says where it is, serves, follows a script, and stops when it is told to."""
+"""`thinkaloud simulate`: prints its address, serves, follows a script, and stops."""
 
 import json
 import re
@@ -21,7 +21,7 @@ Output = pytest.CaptureFixture[str]
 
 @contextmanager
 def simulating(*words: str) -> Iterator[str]:
-    """The command as a person starts it; its address."""
+    """Run the command as a process and yield its address."""
     with subprocess.Popen(
         [*COMMAND, "simulate", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as run:
@@ -35,10 +35,10 @@ def simulating(*words: str) -> Iterator[str]:
             finally:
                 run.kill()
     assert (run.returncode, out) == (0, "")
-    assert err == f"{words[0]} is simulated there; no model is asked. Ctrl-C stops it.\n"
+    assert err == f"Simulating {words[0]}; no model is asked. Press Ctrl-C to stop.\n"
 
 
-def test_it_announces_its_address_and_serves(home: UserHome, capsys: Output) -> None:
+def test_simulate_prints_its_address_and_serves(home: UserHome, capsys: Output) -> None:
     with simulating("vllm") as url:
         assert re.fullmatch(r"http://127\.0\.0\.1:\d+", url)
         _points_at(home, url)
@@ -48,7 +48,7 @@ def test_it_announces_its_address_and_serves(home: UserHome, capsys: Output) -> 
     assert err.startswith("[think] A simulated thought: no model was asked.\n")
 
 
-def test_it_follows_a_script(home: UserHome, tmp_path: Path, capsys: Output) -> None:
+def test_simulate_follows_a_script(home: UserHome, tmp_path: Path, capsys: Output) -> None:
     script = tmp_path / "script.json"
     script.write_text(json.dumps([{"thinking": "Easy.", "text": "Four."}]))
     with simulating("vllm", "--script", str(script)) as url:
@@ -57,14 +57,14 @@ def test_it_follows_a_script(home: UserHome, tmp_path: Path, capsys: Output) -> 
     assert capsys.readouterr().out == "Four.\n"
 
 
-def test_a_port_that_is_taken_is_told(home: UserHome, capsys: Output) -> None:
+def test_simulate_reports_a_port_in_use(home: UserHome, capsys: Output) -> None:
     with simulating("vllm") as url:
         port = url.rpartition(":")[2]
         assert main(["simulate", "vllm", "--port", port]) == 2
-    assert f"vllm cannot listen on port {port}: it is taken" in capsys.readouterr().err
+    assert f"Cannot listen on port {port}: " in capsys.readouterr().err
 
 
-def test_an_unknown_name_is_told_with_the_known_ones(capsys: Output) -> None:
+def test_simulate_unknown_name_lists_the_known_ones(capsys: Output) -> None:
     with pytest.raises(SystemExit) as stopped:
         main(["simulate", "hal"])
     assert stopped.value.code == 2
@@ -73,8 +73,8 @@ def test_an_unknown_name_is_told_with_the_known_ones(capsys: Output) -> None:
     assert "anthropic" in err
 
 
-def test_the_tour_of_the_guide_works_without_a_key(home: UserHome) -> None:
-    """The two commands of the guide, run as they stand but for the port."""
+def test_simulate_guide_commands_work_without_a_key(home: UserHome) -> None:
+    """The two commands of the guide run unchanged except for the port."""
     lines = GUIDE.read_text("utf-8").splitlines()
     serve = next(line for line in lines if line.startswith("thinkaloud simulate "))
     ask = next(line for line in lines if line.startswith("thinkaloud ask --model vllm"))

@@ -1,4 +1,4 @@
-"""`thinkaloud users` and `thinkaloud tokens`: scripts get ids and secrets on stdout, people get the rest."""
+"""`thinkaloud users` and `thinkaloud tokens`: ids and secrets on stdout, notes on stderr."""
 
 import re
 from hashlib import sha256
@@ -11,7 +11,7 @@ from thinkaloud.cli import main
 Output = pytest.CaptureFixture[str]
 
 
-def test_a_user_is_added_listed_and_removed(home: UserHome, capsys: Output) -> None:
+def test_users_add_list_and_remove(home: UserHome, capsys: Output) -> None:
     assert main(["users", "add", "ana", "--workspace", "blue"]) == 0
     out, err = capsys.readouterr()
     assert re.fullmatch(r"usr_[A-Za-z0-9_-]{22}\n", out)
@@ -22,25 +22,25 @@ def test_a_user_is_added_listed_and_removed(home: UserHome, capsys: Output) -> N
     assert [line[2] for line in lines] == ["local", "ana"]
     assert lines[1][0] == out.strip()
     assert main(["users", "remove", "ana", "--yes"]) == 0
-    assert capsys.readouterr() == ("", "ana is removed.\n")
+    assert capsys.readouterr() == ("", "Removed ana.\n")
     assert main(["users", "list"]) == 0
     assert "ana" not in capsys.readouterr().out
 
 
-def test_a_user_joins_another_workspace(home: UserHome, capsys: Output) -> None:
+def test_users_join_another_workspace(home: UserHome, capsys: Output) -> None:
     main(["users", "add", "ana", "--workspace", "blue"])
     capsys.readouterr()
     assert main(["users", "join", "ana", "--workspace", "red"]) == 0
     out, err = capsys.readouterr()
     assert re.fullmatch(r"wsp_[A-Za-z0-9_-]{22}\n", out)
-    assert err == "ana is in the workspace red.\n"
+    assert err == "ana is a member of the workspace red.\n"
     assert main(["users", "join", "ana", "--workspace", "red"]) == 0
     assert capsys.readouterr().out == out, "again changes nothing"
     assert main(["users", "join", "nobody", "--workspace", "red"]) == 2
 
 
-def test_a_removal_is_meant(home: UserHome, capsys: Output) -> None:
-    """What cannot be undone is not done by a slip."""
+def test_users_remove_needs_confirmation(home: UserHome, capsys: Output) -> None:
+    """A removal cannot be undone, so it needs `--yes`."""
     main(["users", "add", "ana"])
     assert main(["users", "remove", "ana"]) == 2
     assert "thinkaloud users remove ana --yes" in capsys.readouterr().err
@@ -50,7 +50,7 @@ def test_a_removal_is_meant(home: UserHome, capsys: Output) -> None:
     assert "cannot be removed" in capsys.readouterr().err
 
 
-def test_a_token_is_shown_once_and_kept_as_a_hash(home: UserHome, capsys: Output) -> None:
+def test_tokens_create_prints_the_secret_once_and_stores_a_hash(home: UserHome, capsys: Output) -> None:
     main(["users", "add", "ana"])
     capsys.readouterr()
     assert main(["tokens", "create", "ana", "--name", "laptop"]) == 0
@@ -68,11 +68,11 @@ def test_a_token_is_shown_once_and_kept_as_a_hash(home: UserHome, capsys: Output
     assert sha256(out.strip().encode()).digest() in stored
 
 
-def test_a_token_is_revoked_once(home: UserHome, capsys: Output) -> None:
+def test_tokens_revoke_works_once(home: UserHome, capsys: Output) -> None:
     main(["tokens", "create", "local"])
     number = capsys.readouterr().err.split()[-1]
     assert main(["tokens", "revoke", number]) == 0
-    assert capsys.readouterr() == ("", f"{number} is revoked.\n")
+    assert capsys.readouterr() == ("", f"Revoked {number}.\n")
     assert main(["tokens", "revoke", number]) == 2
     assert "no valid token" in capsys.readouterr().err
     main(["tokens", "list", "local"])
@@ -82,23 +82,23 @@ def test_a_token_is_revoked_once(home: UserHome, capsys: Output) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["users", "add", "a b"], "cannot be the name"),
+        (["users", "add", "a b"], "not a valid name"),
         (["users", "add", "local"], "already"),
-        (["users", "add", "ana", "--workspace", "é"], "cannot be the name"),
-        (["users", "remove", "nobody", "--yes"], "no user called"),
-        (["tokens", "create", "nobody"], "no user called"),
-        (["tokens", "list", "nobody"], "no user called"),
+        (["users", "add", "ana", "--workspace", "é"], "not a valid name"),
+        (["users", "remove", "nobody", "--yes"], "no user 'nobody'"),
+        (["tokens", "create", "nobody"], "no user 'nobody'"),
+        (["tokens", "list", "nobody"], "no user 'nobody'"),
         (["tokens", "revoke", "tok_x"], "no valid token"),
         (["tokens", "revoke", "' OR 1=1 --"], "no valid token"),
     ],
 )
-def test_what_cannot_be_is_told(words: list[str], message: str, home: UserHome, capsys: Output) -> None:
+def test_users_and_tokens_errors(words: list[str], message: str, home: UserHome, capsys: Output) -> None:
     assert main(words) == 2
     out, err = capsys.readouterr()
     assert (out, message in err) == ("", True), err
 
 
-def test_a_folder_that_cannot_be_is_told(
+def test_invalid_thinkaloud_home_error(
     home: UserHome, capsys: Output, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (home.folder / "file").write_text("")

@@ -1,4 +1,4 @@
-"""Before the first byte: what is tried again, what is raised, and that every error says what to do."""
+"""Faults before the first byte: which are retried, which are raised, and that every error says what to do."""
 
 import asyncio
 import gzip
@@ -58,7 +58,7 @@ send_story = sends(STREAM, *STORY)
 
 
 def ask_turn(*acts: RequestHandler, http_client: Client | None = None) -> tuple[Turn, int]:
-    """The turn, and how many requests it took."""
+    """Return the turn and the number of requests it took."""
 
     async def scenario() -> tuple[Turn, int]:
         async with serve_upstream(*acts) as upstream, http_client or make_client() as opened:
@@ -69,7 +69,7 @@ def ask_turn(*acts: RequestHandler, http_client: Client | None = None) -> tuple[
 
 
 def refusal(*acts: RequestHandler, http_client: Client | None = None) -> tuple[ProviderFault, int]:
-    """The error, and how many requests it took."""
+    """Return the error and the number of requests it took."""
 
     async def scenario() -> tuple[ProviderFault, int]:
         async with serve_upstream(*acts) as upstream, http_client or make_client() as opened:
@@ -80,7 +80,7 @@ def refusal(*acts: RequestHandler, http_client: Client | None = None) -> tuple[P
     return run(scenario())
 
 
-def test_too_many_requests_are_repeated_when_the_provider_says() -> None:
+def test_rate_limited_request_is_retried_after_retry_after() -> None:
     sleep = FakeSleep()
     limit = sends(http_response("429 Too Many Requests", BUSY, Retry_After="7"))
     turn, requests = ask_turn(limit, send_story, http_client=make_client(sleep))
@@ -88,7 +88,7 @@ def test_too_many_requests_are_repeated_when_the_provider_says() -> None:
     assert sleep.durations_s == [7.25]
 
 
-def test_a_wait_may_be_given_as_a_date() -> None:
+def test_retry_after_may_be_a_date() -> None:
     sleep = FakeSleep()
     date = "Tue, 14 Nov 2023 22:13:30 GMT"  # ten seconds after the test's own time
     assert (
@@ -115,11 +115,11 @@ def test_a_wait_may_be_given_as_a_date() -> None:
         ({}, None),
     ],
 )
-def test_how_long_to_wait_is_read_in_every_form(headers: dict[str, str], ms: int | None) -> None:
+def test_retry_after_is_parsed_in_every_form(headers: dict[str, str], ms: int | None) -> None:
     assert retry_after_ms(headers, 1_700_000_000.0) == ms
 
 
-def test_three_faults_are_enough() -> None:
+def test_retries_stop_after_three_faults() -> None:
     sleep = FakeSleep()
     body = b'{"error":{"message":"The server had an error","type":"server_error"}}'
     error, requests = refusal(
@@ -137,30 +137,30 @@ def test_three_faults_are_enough() -> None:
         True,
     )
     assert str(error) == (
-        "acme refused the request (HTTP 500, server_error): The server had an error. "
-        "The fault is the provider's: ask again later, or choose another provider. (request req_1)"
+        "acme refused the request (HTTP 500, server_error): The server had an error. This is a "
+        "fault at the provider: retry later, or use another provider. (request req_1)"
     )
 
 
 @pytest.mark.parametrize("status", [408, 409, 429, 500, 502, 503, 504, 529])
-def test_what_may_pass_is_tried_again(status: int) -> None:
+def test_retryable_statuses_are_retried(status: int) -> None:
     assert ask_turn(sends(http_response(f"{status} No", BUSY)), send_story)[1] == 2
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 413, 422, 501])
-def test_what_will_not_pass_is_not(status: int) -> None:
+def test_permanent_statuses_are_not_retried(status: int) -> None:
     error, requests = refusal(sends(http_response(f"{status} No", BUSY)), send_story)
     assert requests == 1
     assert isinstance(error, ProviderRefused)
     assert error.status == status
 
 
-def test_the_providers_own_word_on_trying_again_counts() -> None:
+def test_x_should_retry_overrides_the_status() -> None:
     assert refusal(sends(http_response("503 No", x_should_retry="false")), send_story)[1] == 1
     assert ask_turn(sends(http_response("400 No", x_should_retry="true")), send_story)[1] == 2
 
 
-def test_an_empty_purse_is_not_tried_again() -> None:
+def test_insufficient_quota_is_not_retried() -> None:
     body = b'{"error":{"message":"You exceeded your current quota.","code":"insufficient_quota"}}'
     error, requests = refusal(sends(http_response("429 No", body)), send_story)
     assert requests == 1
@@ -168,7 +168,7 @@ def test_an_empty_purse_is_not_tried_again() -> None:
     assert "billing" in str(error)
 
 
-def test_a_wait_beyond_patience_is_told_instead() -> None:
+def test_a_long_retry_after_is_reported_instead_of_waited_for() -> None:
     sleep = FakeSleep()
     error, requests = refusal(
         sends(http_response("429 No", BUSY, Retry_After="3600")), http_client=make_client(sleep)
@@ -180,16 +180,16 @@ def test_a_wait_beyond_patience_is_told_instead() -> None:
 
 
 @pytest.mark.parametrize("act", [resets, sends(CHUNKED)], ids=["no head", "no first byte"])
-def test_a_connection_that_gives_nothing_is_tried_again(act: RequestHandler) -> None:
+def test_an_empty_connection_is_retried(act: RequestHandler) -> None:
     assert ask_turn(act, send_story)[1] == 2
     error, requests = refusal(act)
     assert requests == 3
     assert isinstance(error, Unreachable)
-    assert "without an answer" in str(error) or "reset" in str(error)
+    assert "without a response" in str(error) or "reset" in str(error)
 
 
 @pytest.mark.parametrize("head", [b"", CHUNKED], ids=["no head", "no first byte"])
-def test_no_first_byte_in_time_is_an_error_and_not_tried_again(head: bytes) -> None:
+def test_first_byte_timeout_is_an_error_and_not_retried(head: bytes) -> None:
     async def waits(request: UpstreamRequest) -> None:
         await request.send(head)
         await request.wait_closed()
@@ -199,7 +199,7 @@ def test_no_first_byte_in_time_is_an_error_and_not_tried_again(head: bytes) -> N
     assert time.monotonic() - start >= 0.3
     assert requests == 1
     assert isinstance(error, Unreachable)
-    assert "sent no answer within 0.3 s" in str(error)
+    assert "sent no response within 0.3 s" in str(error)
 
 
 def provider_at(host: str, port: int) -> Provider:
@@ -218,26 +218,26 @@ def unreachable(provider: Provider, http_client: Client) -> Unreachable:
     return run(scenario())
 
 
-def test_a_port_where_nobody_listens() -> None:
+def test_connection_refused() -> None:
     with socket.create_server(("127.0.0.1", 0)) as bound_socket:
         port = bound_socket.getsockname()[1]
     sleep = FakeSleep()
     error = unreachable(provider_at("127.0.0.1", port), make_client(sleep))
     assert len(sleep.durations_s) == 2
-    assert str(error).startswith(f"acme cannot be reached at http://127.0.0.1:{port}: ")
-    assert "Check that it runs there" in str(error)
+    assert str(error).startswith(f"Cannot reach acme at http://127.0.0.1:{port}: ")
+    assert "that the server is running" in str(error)
 
 
-def test_a_name_that_is_not_known() -> None:
+def test_unknown_host_name() -> None:
     error = unreachable(provider_at("no-such-host.invalid", 80), make_client())
-    assert "its name is not known" in str(error)
+    assert "the host name does not resolve" in str(error)
 
 
-def test_a_host_that_takes_no_connections() -> None:
+def test_connect_timeout() -> None:
     with socket.socket() as full:
         full.bind(("127.0.0.1", 0))
         full.listen(0)
-        waiting = [socket.socket() for _ in range(3)]  # fills the queue; further calls are left to wait
+        waiting = [socket.socket() for _ in range(3)]  # fills the backlog, so further connections wait
         for caller in waiting:
             caller.setblocking(False)
             caller.connect_ex(full.getsockname())
@@ -248,19 +248,19 @@ def test_a_host_that_takes_no_connections() -> None:
     assert "no connection within 0.3 s" in str(error)
 
 
-def test_what_is_not_http() -> None:
+def test_invalid_http_response() -> None:
     error, requests = refusal(sends(b"SSH-2.0-OpenSSH_9.2\r\n\r\n"))
     assert requests == 1
-    assert "does not speak proper HTTP" in str(error)
+    assert "is not valid HTTP" in str(error)
 
 
-def test_a_head_that_is_too_long() -> None:
+def test_a_header_that_is_too_long_is_refused() -> None:
     error, _ = refusal(sends(b"HTTP/1.1 200 OK\r\nX-Long: " + b"x" * 20_000 + b"\r\n\r\n"))
     assert isinstance(error, Unreachable)
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-def test_a_redirect_is_an_error_and_takes_no_key_along(status: int) -> None:
+def test_a_redirect_is_an_error_and_does_not_forward_the_key(status: int) -> None:
     async def scenario() -> tuple[ProviderRefused, int]:
         async with serve_upstream(send_story) as other:
             url = f"{other.base_url}/take?key=it"
@@ -278,26 +278,26 @@ def test_a_redirect_is_an_error_and_takes_no_key_along(status: int) -> None:
     assert "key=it" not in str(error)
 
 
-def test_a_web_page_is_no_answer() -> None:
+def test_an_html_page_is_refused() -> None:
     page = sends(
         http_response("200 OK", b"<html>Please log in</html>", Content_Type="text/html; charset=utf-8")
     )
     error, requests = refusal(page)
     assert requests == 1
     assert str(error) == (
-        "acme refused the request (HTTP 200, not_a_response): it sent text/html. "
-        "That is no model's answer. Check base_url, and whether a login page stands between."
+        "acme refused the request (HTTP 200, not_a_response): content type text/html. This is "
+        "not a model response. Check base_url, and whether a login page intercepts the request."
     )
 
 
-def test_a_coding_that_nobody_asked_for_and_nobody_knows() -> None:
+def test_an_unknown_content_encoding_is_refused() -> None:
     error, _ = refusal(
         sends(http_response("200 OK", b"...", Content_Encoding="br", Content_Type="text/event-stream"))
     )
-    assert "it sent text/event-stream br" in str(error)
+    assert "content type text/event-stream br" in str(error)
 
 
-def test_a_bomb_before_anything_else_is_raised() -> None:
+def test_a_compression_bomb_at_the_start_is_refused() -> None:
     bomb = gzip.compress(bytes(40 << 20))
     head = STREAM.replace(b"\r\n\r\n", b"\r\nContent-Encoding: gzip\r\n\r\n")
 
@@ -312,7 +312,7 @@ def test_a_bomb_before_anything_else_is_raised() -> None:
     assert run(scenario()) < 4 << 20
 
 
-def test_an_error_without_end_is_read_in_part() -> None:
+def test_an_endless_error_body_is_read_in_part() -> None:
     async def endless(request: UpstreamRequest) -> None:
         await request.send(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n")
         while True:
@@ -322,14 +322,14 @@ def test_an_error_without_end_is_read_in_part() -> None:
     assert len(str(error)) < 1000
 
 
-def test_a_compressed_error_is_read() -> None:
+def test_a_compressed_error_body_is_read() -> None:
     body = gzip.compress(b'{"error":"model \'x\' not found"}')
     error, _ = refusal(sends(http_response("404 No", body, Content_Encoding="gzip")))
     assert "model 'x' not found" in str(error)
 
 
 @pytest.mark.parametrize(
-    ("body", "told"),
+    ("body", "expected"),
     [
         (b'{"error":{"type":"invalid_request_error","message":"No."}}', ("invalid_request_error", "No.")),
         (b'{"error":{"message":"No.","code":"model_not_found"}}', ("model_not_found", "No.")),
@@ -346,20 +346,20 @@ def test_a_compressed_error_is_read() -> None:
         (b"", ("", "")),
     ],
 )
-def test_an_error_is_read_in_every_shape(body: bytes, told: tuple[str, str]) -> None:
-    assert read_error_body(body) == told
+def test_an_error_body_is_read_in_every_shape(body: bytes, expected: tuple[str, str]) -> None:
+    assert read_error_body(body) == expected
 
 
 @pytest.mark.parametrize(
     ("status", "remedy"),
     [
-        (400, "Change what it names"),
+        (400, "Correct the request"),
         (401, "Check the key (env:ACME_KEY)"),
-        (404, "Check the name of the model"),
-        (407, "The proxy wants"),
-        (413, "Send less"),
+        (404, "Check the model name"),
+        (407, "The proxy requires"),
+        (413, "too large"),
         (429, "Wait a while"),
-        (503, "ask again later"),
+        (503, "retry later"),
     ],
 )
 def test_every_refusal_says_what_to_do(status: int, remedy: str) -> None:
@@ -368,7 +368,7 @@ def test_every_refusal_says_what_to_do(status: int, remedy: str) -> None:
     assert remedy in str(error)
 
 
-def test_a_replaced_key_is_taken_up_after_a_refusal() -> None:
+def test_a_replaced_key_is_read_again_after_a_401() -> None:
     async def scenario() -> list[str]:
         shown = iter(["old-key-1", "new-key-2", "never"])
         http_client = Client(environment=type(make_client()._environment)(read_file=lambda path: next(shown)))
@@ -390,7 +390,7 @@ def test_a_replaced_key_is_taken_up_after_a_refusal() -> None:
     assert KEY not in "".join(heads)
 
 
-def test_waiting_to_try_again_can_be_cancelled() -> None:
+def test_waiting_for_a_retry_can_be_cancelled() -> None:
     async def scenario() -> float:
         async with serve_upstream(sends(http_response("503 No", Retry_After="30"))) as upstream:
             shell = type(make_client()._environment)(environ={"ACME_KEY": KEY})
@@ -406,7 +406,7 @@ def test_waiting_to_try_again_can_be_cancelled() -> None:
     assert run(scenario()) < 1
 
 
-def test_a_kept_connection_that_was_closed_meanwhile_costs_no_attempt() -> None:
+def test_a_closed_idle_connection_costs_no_retry() -> None:
     sleep = FakeSleep()
 
     async def scenario() -> int:

@@ -1,4 +1,4 @@
-"""Keys: found by reference, shown to nobody, and sent only where they belong."""
+"""Keys: looked up by reference, masked everywhere, and sent only to their own origin."""
 
 import asyncio
 import copy
@@ -77,12 +77,12 @@ def test_a_key_from_a_file(tmp_path: Path) -> None:
     assert "it is not text" in missing_message(f"file:{path}")
 
 
-def test_a_key_from_the_file_of_credentials(tmp_path: Path) -> None:
-    """R045: the credential store has it under `ai.claude.api_token`, and the environment comes first."""
+def test_a_key_from_the_credentials_file(tmp_path: Path) -> None:
+    """R045: the credentials file has it as `ai.claude.api_token`; the environment comes first."""
     reference, home = "env:ACME_KEY | credentials:ai.claude.api_token", str(tmp_path)
     message = missing_message(reference, THINKALOUD_HOME=home)
     assert message.startswith("ACME_KEY is not set")
-    assert "There is no file of credentials" in message
+    assert "No credentials file found" in message
     path = tmp_path / "credentials.toml"
     path.touch(mode=0o600)
     path.write_text(f'[ai.claude]\napi_token = "{KEY}"\n[ai]\nother = 3\n')
@@ -95,10 +95,10 @@ def test_a_key_from_the_file_of_credentials(tmp_path: Path) -> None:
     path.chmod(0o644)
     assert "chmod 600" in missing_message("credentials:ai.claude.api_token", THINKALOUD_HOME=home)
     path.write_text("not = = toml")
-    assert "it is not TOML" in missing_message("credentials:ai.claude.api_token", THINKALOUD_HOME=home)
+    assert "it is not valid TOML" in missing_message("credentials:ai.claude.api_token", THINKALOUD_HOME=home)
 
 
-def test_a_home_is_the_platforms_own_unless_one_is_named() -> None:
+def test_home_folder_is_the_platforms_unless_set() -> None:
     assert home_folder({"THINKALOUD_HOME": "/there"}) == Path("/there")
     assert home_folder({}).name == "thinkaloud"
 
@@ -118,27 +118,27 @@ def test_a_key_from_the_keyring(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(ring, "get_password", locked)
     message = missing_message("keyring:acme/me")
-    assert "did not open (RuntimeError)" in message
+    assert "could not be opened (RuntimeError)" in message
     assert KEY not in message
 
 
-def test_no_reference_is_no_key() -> None:
+def test_an_empty_reference_needs_no_key() -> None:
     assert resolve_key("", environ={}) is None
 
 
 @pytest.mark.parametrize("reference", [KEY, "env:", "file:", "keyring:acme", "keyring:/me", "vault:x"])
-def test_what_is_no_reference_is_refused(reference: str) -> None:
+def test_an_unknown_kind_of_reference_is_refused(reference: str) -> None:
     assert "env:NAME, file:PATH, keyring:SERVICE/USER or credentials:NAME" in missing_message(reference)
 
 
 @pytest.mark.parametrize("value", ["two words", "line\nend", "schlüssel", "bell\a"])
-def test_what_cannot_be_a_key_is_not_sent(value: str) -> None:
+def test_an_invalid_key_is_not_sent(value: str) -> None:
     message = missing_message("env:ACME_KEY", ACME_KEY=value)
-    assert "holds something that is no key" in message
+    assert "is not a valid key" in message
     assert value not in message
 
 
-def test_a_secret_is_shown_only_when_asked_for() -> None:
+def test_a_secret_is_masked_unless_revealed() -> None:
     secret = Secret(KEY)
     container = {"key": secret, "header": secret.header("Bearer ")}
     shown = [f"{secret}", f"{secret!r:>20}", repr(container), str([secret])]
@@ -192,7 +192,7 @@ FAILURES: dict[str, RequestHandler] = {
 
 
 def dump(error: BaseException) -> Iterator[str]:
-    """All that tools print of an error: its chain, its frames and what they hold."""
+    """Return everything that tools print of an error: its chain, its frames and their local variables."""
     yield repr(error)
     yield repr(vars(error))
     yield "".join(traceback.format_exception(error))
@@ -207,7 +207,7 @@ def dump(error: BaseException) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("mishap", FAILURES)
-def test_a_planted_key_is_found_nowhere(mishap: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_key_never_appears_in_errors_or_logs(mishap: str, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
 
     async def scenario() -> list[str]:
@@ -227,7 +227,7 @@ def test_a_planted_key_is_found_nowhere(mishap: str, caplog: pytest.LogCaptureFi
     assert [text for text in shown if KEY in text] == []
 
 
-def test_cancelling_shows_no_key_either() -> None:
+def test_a_key_never_appears_after_a_cancellation() -> None:
     async def scenario() -> list[str]:
         async with serve_upstream(waits) as upstream, make_client() as http_client:
             task = asyncio.create_task(
@@ -246,7 +246,7 @@ def test_cancelling_shows_no_key_either() -> None:
     assert [text for text in shown if KEY in text] == []
 
 
-def test_a_missing_key_does_not_show_the_others() -> None:
+def test_a_missing_key_error_does_not_show_other_keys() -> None:
     async def scenario() -> list[str]:
         environ = {"OTHER_KEY": KEY}
         async with make_client(environ=environ) as http_client, serve_upstream(waits) as upstream:
@@ -299,7 +299,7 @@ def test_a_path_cannot_leave_its_origin(path: str) -> None:
         "",
     ],
 )
-def test_a_base_url_is_a_place_and_nothing_more(base_url: str) -> None:
+def test_a_base_url_with_user_query_or_fragment_is_refused(base_url: str) -> None:
     message = refusal_message(base_url)
     assert "Correct base_url" in message
     assert "pass" not in message
@@ -318,20 +318,20 @@ def test_a_base_url_is_a_place_and_nothing_more(base_url: str) -> None:
         "224.0.0.1",
     ],
 )
-def test_no_spelling_of_a_link_local_address_is_called(host: str) -> None:
-    assert "an address that no provider can have" in refusal_message(f"http://{host}:1", local=True)
+def test_no_spelling_of_a_link_local_address_is_connected_to(host: str) -> None:
+    assert "which no provider can have" in refusal_message(f"http://{host}:1", local=True)
 
 
 @pytest.mark.parametrize("host", ["2852039166", "0251.0376.0251.0376", "169.254.43518"])
-def test_numbers_that_only_look_like_an_address_are_none(host: str) -> None:
+def test_numeric_hosts_that_are_not_addresses_are_refused(host: str) -> None:
     async def scenario() -> None:
         async with make_client() as http_client:
-            with pytest.raises(Unreachable, match="that is no address"):
+            with pytest.raises(Unreachable, match="the URL is invalid"):
                 await http_client.fetch(provider(f"http://{host}:1", local=True), "/models")
 
     run(scenario())
 
 
-def test_a_key_goes_nowhere_unencrypted_but_home() -> None:
-    assert "would go there unencrypted" in refusal_message("http://acme.invalid")
-    assert "would go there unencrypted" in refusal_message("http://10.0.0.1")
+def test_a_key_is_sent_unencrypted_only_to_this_machine() -> None:
+    assert "would be sent unencrypted" in refusal_message("http://acme.invalid")
+    assert "would be sent unencrypted" in refusal_message("http://10.0.0.1")

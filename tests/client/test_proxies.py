@@ -1,4 +1,4 @@
-"""Proxies by the usual variables, for both kinds of addresses."""
+"""Proxies from the usual variables, for http and https addresses."""
 
 import pytest
 from tests.client.upstream import (
@@ -36,16 +36,16 @@ from thinkaloud.client.address import proxy_for
         ("http://[::1]:80", {"all_proxy": "http://p:1", "NO_PROXY": "[::1]:80"}, None),
     ],
 )
-def test_which_proxy(url: str, environ: dict[str, str], proxy: str | None) -> None:
+def test_proxy_for(url: str, environ: dict[str, str], proxy: str | None) -> None:
     assert proxy_for(URL(url), environ) == (proxy and URL(proxy))
 
 
-def test_a_proxy_of_a_kind_that_is_not_known() -> None:
+def test_an_unsupported_proxy_scheme_is_refused() -> None:
     with pytest.raises(UnsafeAddress, match="socks5 proxy"):
         proxy_for(URL("https://a.b"), {"https_proxy": "socks5://me:secret@p:1"})
 
 
-def test_a_request_goes_through_the_proxy() -> None:
+def test_a_request_is_sent_through_the_proxy() -> None:
     async def send_story(request: UpstreamRequest) -> None:
         await request.send(STREAM, *STORY)
 
@@ -62,7 +62,7 @@ def test_a_request_goes_through_the_proxy() -> None:
     assert direct == 0
 
 
-def test_a_proxy_that_refuses_is_named_without_its_password() -> None:
+def test_a_refusing_proxy_is_named_without_its_password() -> None:
     async def refuses(request: UpstreamRequest) -> None:
         await request.send(http_response("407 Who are you"))
 

@@ -1,4 +1,4 @@
-"""Asking for thoughts, whole and streamed, with tools between them, at a simulator that refuses mistakes."""
+"""Thinking with tools, streamed and whole, at a simulator that refuses mistakes."""
 
 import asyncio
 
@@ -27,7 +27,10 @@ def catalog_at(url: str) -> Catalog:
 
 
 async def run_conversation(*, stream: bool) -> tuple[list[Turn], list[bytes]]:
-    """A question, a call, its result, an answer; and the bodies that were sent."""
+    """Hold a conversation of question, call, result and answer.
+
+    Return its turns and the bodies that were sent.
+    """
     async with run_simulator("anthropic", script=Script([CALL_TURN, ANSWER_TURN])) as server:
         options = Options(tools=(WEATHER,), stream=stream, catalog=catalog_at(server.url))
         conversation = Conversation(tools=(WEATHER,), steps=(UserMessage("How warm is it in Lima?"),))
@@ -51,8 +54,8 @@ def key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("stream", [True, False])
-def test_thoughts_come_in_order_and_go_back_between_calls(stream: bool) -> None:
-    """R037 R042 R049: blocks keep their order, and the thought before a call goes back with its result."""
+def test_thoughts_arrive_in_order_and_are_sent_back_between_calls(stream: bool) -> None:
+    """R037 R042 R049: blocks keep their order, and the thought before a call is sent back with its result."""
     (called, answered), bodies = asyncio.run(run_conversation(stream=stream))
     assert [block.kind for block in called.blocks] == [Kind.REASONING, Kind.TOOL_CALL]
     assert [block.kind for block in answered.blocks] == [Kind.REASONING, Kind.TEXT]
@@ -62,7 +65,7 @@ def test_thoughts_come_in_order_and_go_back_between_calls(stream: bool) -> None:
     assert called.message.payload.encode() in bodies[1]
 
 
-def test_whole_and_streamed_answers_think_alike() -> None:
+def test_whole_and_streamed_answers_have_the_same_thoughts() -> None:
     """R048: asking for the whole answer gives the same thoughts as asking for a stream."""
     streamed, _ = asyncio.run(run_conversation(stream=True))
     whole, _ = asyncio.run(run_conversation(stream=False))

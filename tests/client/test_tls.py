@@ -1,4 +1,4 @@
-"""Encrypted connections: an authority of one's own is trusted when it is named, and never otherwise."""
+"""TLS: a private certificate authority is trusted only if it is configured."""
 
 import asyncio
 import datetime
@@ -19,7 +19,7 @@ from thinkaloud.transcript import Turn
 
 @pytest.fixture
 def certificate(tmp_path: Path) -> Path:
-    """A file with a key and a certificate that nobody but its maker has signed."""
+    """Write a file with a key and a self-signed certificate."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "a test")])
     today = datetime.datetime.now(datetime.UTC)
@@ -57,13 +57,13 @@ async def ask_over_tls(certificate: Path) -> Turn:
         return await ask(prepared(upstream.route()))
 
 
-def test_an_authority_that_is_named_is_trusted(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_configured_authority_is_trusted(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ACME_KEY", KEY)
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
     assert asyncio.run(ask_over_tls(certificate)).answer == "Four."
 
 
-def test_one_that_is_not_is_refused_with_what_to_do(
+def test_an_unknown_authority_is_refused_with_what_to_do(
     certificate: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ACME_KEY", KEY)

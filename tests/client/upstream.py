@@ -1,4 +1,4 @@
-"""A provider made of bytes: a TCP server that does to a client what a test says, and notes what it saw."""
+"""A provider made of bytes: a TCP server that runs a test's script and records the requests it gets."""
 
 import asyncio
 import contextlib
@@ -29,7 +29,7 @@ FACT = RowSource(as_of="2026-01-01", source="a test")
 ResultT = TypeVar("ResultT")
 
 STREAM = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
-"""The head of a stream that ends with its connection."""
+"""The headers of a stream that ends with its connection."""
 CHUNKED = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 
@@ -63,7 +63,7 @@ def http_response(status: str, body: bytes = b"", **headers: str) -> bytes:
 
 @dataclass
 class UpstreamRequest:
-    """One request as it came, and the connection it came on."""
+    """One request as received, and its connection."""
 
     head: str
     body: bytes
@@ -79,7 +79,7 @@ class UpstreamRequest:
                 await asyncio.sleep(pause_s)
 
     def reset(self) -> None:
-        """End the connection with a reset instead of an end."""
+        """End the connection with a TCP reset."""
         linger = struct.pack("ii", 1, 0)
         self.writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
         self.writer.transport.abort()
@@ -96,7 +96,7 @@ RequestHandler = Callable[[UpstreamRequest], Awaitable[None]]
 
 @dataclass
 class Upstream:
-    """What a server saw, and where it is."""
+    """The requests a server got, and its address."""
 
     port: int = 0
     requests: list[UpstreamRequest] = field(default_factory=list)
@@ -130,7 +130,7 @@ async def _read_request(reader: asyncio.StreamReader) -> tuple[str, bytes] | Non
 async def serve_upstream(
     *handlers: RequestHandler, keep: bool = False, tls: ssl.SSLContext | None = None
 ) -> AsyncIterator[Upstream]:
-    """Serve with one act per request, the last one for all that follow; `keep` keeps connections."""
+    """Serve with one action per request, the last one for all that follow; `keep` keeps connections."""
     upstream = Upstream(scheme="http" if tls is None else "https")
     running: set[asyncio.Task[None]] = set()
     writers: list[asyncio.StreamWriter] = []
@@ -189,7 +189,7 @@ def prepared(route: Route) -> PreparedRequest:
 
 @dataclass
 class FakeSleep:
-    """A sleep that takes no time and remembers for how long it would have."""
+    """A sleep that takes no time and records its durations."""
 
     durations_s: list[float] = field(default_factory=list)
 
@@ -216,5 +216,5 @@ def make_client(
 
 
 def run(coroutine: Coroutine[Any, Any, ResultT]) -> ResultT:
-    """Run a test's story; no story here takes longer than this."""
+    """Run a test's coroutine within the time limit."""
     return asyncio.run(asyncio.wait_for(coroutine, 30))

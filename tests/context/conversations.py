@@ -1,4 +1,4 @@
-"""Answers as providers send them, small and written by hand, and the routes they came by."""
+"""Small hand-written responses in each provider's format, and the routes they came from."""
 
 import base64
 import json
@@ -71,7 +71,7 @@ class CityCall(NamedTuple):
 
 
 def signature_for(thought: str) -> str:
-    """A signature, in base64 as they are."""
+    """Return a base64 signature."""
     return base64.b64encode(f"sealed {thought}".encode()).decode()
 
 
@@ -232,7 +232,7 @@ def _cohere(model: str, thought: str, text: str, calls: Sequence[CityCall]) -> o
 
 
 def response_body(issuer: Route, thought: str = "", text: str = "", calls: Sequence[CityCall] = ()) -> bytes:
-    """A whole answer of what a route leads to."""
+    """Return a whole response of this route's provider."""
     by_rule = {
         "details": _chat_details,
         "thinking_chunks": _chat_chunks,
@@ -266,7 +266,7 @@ def answer_from(
 
 
 def interrupted_turn(issuer: Route, body: bytes, event_count: int) -> AnsweredTurn:
-    """The same answer, cut off after so many of its events."""
+    """Return the same response, cut off after this many events."""
     reader = thinkaloud.Reader(issuer.provider.dialect, model=issuer.model_id)
     events: list[Event] = [*reader.feed(body), *reader.close()]
     kept_events = [event for event in events[:event_count] if not isinstance(event, TurnEnded | TurnFailed)]

@@ -1,4 +1,4 @@
-"""Long conversations across providers, held against the rules of the simulators: nothing is ever refused."""
+"""Long conversations across providers, checked by the rules of the simulators: no request is refused."""
 
 import json
 import re
@@ -52,7 +52,7 @@ BASES = {
     "ollama": ("ollama", ""),
     "vllm": ("vllm", "/v1"),
 }
-"""Which simulator stands for a provider, and where below its root the row's address is."""
+"""The simulator for each provider, and the path of the base URL below its root."""
 
 ROUND_TRIP = (CLAUDE, DEEPSEEK, GEMINI, GPT, TAGGED, CLAUDE)
 ALL_ROUTES = (CLAUDE, BOUND, DEEPSEEK, R1, KIMI, GEMINI, GPT, OPENROUTER, OLLAMA, TAGGED)
@@ -69,7 +69,7 @@ class Server(NamedTuple):
 
 
 class SimulatedConversation:
-    """All simulators, and one conversation that goes from one to another."""
+    """All simulators, and one conversation that moves between them."""
 
     def __init__(self, build_options: BuildOptions) -> None:
         self.servers = {
@@ -92,13 +92,15 @@ class SimulatedConversation:
         stream: bool,
         cut: float = 1.0,
     ) -> AnsweredTurn:
-        """One request and its answer, or the first part of it."""
+        """Send one request and read its response, or the first part of it."""
         server = self.servers[target.provider.name]
         conversation = self.conversation()
         if target is R1:
             conversation = msgspec.structs.replace(conversation, tools=())
         built = build(
-            conversation, target, msgspec.structs.replace(self.build_options, ask=thinking, stream=stream)
+            conversation,
+            target,
+            msgspec.structs.replace(self.build_options, thinking=thinking, stream=stream),
         )
         http_request = build_request(target, built.request)
         path, _, query = (server.base + http_request.path).partition("?")
@@ -142,7 +144,7 @@ class SimulatedConversation:
         return True
 
     def compact(self, keep: int) -> None:
-        """Only the last so many user messages stay, with what followed them."""
+        """Keep only the last user messages, with what followed them."""
         users = [at for at, step in enumerate(self.steps) if isinstance(step, UserMessage)]
         self.steps = self.steps[users[-keep] :] if len(users) > keep else self.steps
 
@@ -166,7 +168,7 @@ ANSWERING = ScriptedAnswer(thinking="So it is.", text="It is warm.")
 @pytest.mark.parametrize("stream", [True, False], ids=["stream", "whole"])
 @pytest.mark.parametrize("mode", list(ContextMode))
 def test_thirty_turns_across_providers_and_back(mode: ContextMode, stream: bool) -> None:
-    """R059, K12: nothing refused, and every block of the first provider goes back to it verbatim."""
+    """R059, K12: nothing is refused, and every block of the first provider goes back to it verbatim."""
     world = SimulatedConversation(BuildOptions(mode=mode))
     for target in ROUND_TRIP * 2:
         world.steps.append(UserMessage(f"Weather, {target.provider.name}?"))
@@ -206,19 +208,19 @@ moves: st.SearchStrategy[list[Move]] = st.lists(
 
 
 def possible(world: SimulatedConversation, target: Route) -> bool:
-    """R1 takes no tools."""
+    """Return whether the model can make this move: R1 takes no tools."""
     return target is not R1 or not any(isinstance(step, ToolMessage) for step in world.steps)
 
 
 @settings(max_examples=300, deadline=None)
 @given(moves, st.sampled_from(ContextMode), st.sampled_from(UnsupportedThoughts))
-def test_no_build_ever_breaks_a_rule(
-    told: list[Move], mode: ContextMode, unsupported: UnsupportedThoughts
+def test_no_built_request_breaks_a_rule(
+    moves: list[Move], mode: ContextMode, unsupported: UnsupportedThoughts
 ) -> None:
     """With interruptions anywhere, compaction, a changed system prompt, and switches in an open loop."""
     world = SimulatedConversation(BuildOptions(mode=mode, unsupported=unsupported))
     world.steps.append(UserMessage("Hello."))
-    for kind, number, name, stream, cut in told:
+    for kind, number, name, stream, cut in moves:
         target, answer = ALL_ROUTES[number], ANSWERS[name]
         if kind == "compact":
             world.compact(1)

@@ -1,4 +1,4 @@
-"""Stories of conversations: what each provider gets back, told with answers as they really come."""
+"""What each provider gets back, for conversations with realistic responses."""
 
 import json
 
@@ -91,8 +91,8 @@ def test_claude_gets_its_tool_loop_back_byte_for_byte() -> None:
     ]
 
 
-def test_strip_leaves_closed_loops_and_keeps_the_open_one() -> None:
-    """R057, R058: nothing that is demanded is dropped, and nothing that is not is kept."""
+def test_strip_drops_thoughts_of_closed_loops_and_keeps_the_open_one() -> None:
+    """R057, R058: required thoughts are never dropped, and others are not kept."""
     old = answer_from(CLAUDE, "Old thought.", "Checking.", [LIMA])
     new = answer_from(CLAUDE, "New thought.", "", [CUSCO])
     steps = conversation_of(
@@ -114,7 +114,7 @@ def test_strip_leaves_closed_loops_and_keeps_the_open_one() -> None:
 
 
 def test_deepseek_v4_gets_reasoning_content_on_every_tool_turn_even_empty() -> None:
-    """R059: the key must be there on tool turns, with or without a thought; a plain turn goes without."""
+    """R059: the field is required on tool turns, with or without a thought; a plain turn has none."""
     steps = conversation_of(
         user_message(),
         answer_from(DEEPSEEK, "Look it up.", "", [LIMA]),
@@ -131,7 +131,7 @@ def test_deepseek_v4_gets_reasoning_content_on_every_tool_turn_even_empty() -> N
     assert assistant_messages(build(steps, DEEPSEEK, KEEP))[2].reasoning == "Compare."
 
 
-def test_a_foreign_tool_turn_at_deepseek_has_the_field_and_not_the_thought() -> None:
+def test_a_foreign_tool_turn_at_deepseek_has_an_empty_reasoning_field() -> None:
     built = build(
         conversation_of(
             user_message(), answer_from(CLAUDE, "Claude's own.", "", [LIMA]), tool_result(), user_message()
@@ -143,7 +143,7 @@ def test_a_foreign_tool_turn_at_deepseek_has_the_field_and_not_the_thought() -> 
 
 
 def test_deepseek_r1_never_gets_reasoning_content() -> None:
-    """R008, R059: the first reasoners refuse it."""
+    """R008, R059: the first reasoning models refuse it."""
     built = build(conversation_of(user_message(), answer_from(R1, "Hm.", "Four."), user_message()), R1, KEEP)
     assert assistant_messages(built) == [AssistantMessage(text="Four.")]
     assert report_codes(built) == [(1, 0, "withheld", "no_form"), (1, 1, "sent", "plain")]
@@ -158,7 +158,7 @@ def test_kimi_gets_its_thought_with_its_calls() -> None:
 
 
 def test_gemini_gets_parallel_calls_with_the_first_one_signed() -> None:
-    """R009, R059: parts go back as they came, and results in the order of the calls."""
+    """R009, R059: parts go back as received, and results in the order of the calls."""
     turn = answer_from(GEMINI, "Two at once.", "", [LIMA, CUSCO])
     built = build(
         conversation_of(user_message(), turn, tool_result("c2", "9 C"), tool_result("c1")), GEMINI, STRIP
@@ -172,7 +172,7 @@ def test_gemini_gets_parallel_calls_with_the_first_one_signed() -> None:
     )
 
 
-def test_calls_without_ids_are_answered_in_order_of_their_name() -> None:
+def test_calls_without_ids_are_matched_by_name_in_order() -> None:
     turn = answer_from(GEMINI, "Two.", "", [CityCall("", "Lima"), CityCall("", "Cusco")])
     steps = conversation_of(
         user_message(),
@@ -196,7 +196,7 @@ def test_calls_without_ids_are_answered_in_order_of_their_name() -> None:
     assert report_codes(abroad)[1] == (1, 1, "transformed", "renamed")
 
 
-def test_responses_get_items_in_pairs_or_by_content() -> None:
+def test_responses_get_reasoning_items_in_pairs_or_by_content() -> None:
     """R007, R059, K11: reasoning items with what they led to, or the message alone; never as text."""
     turn = answer_from(GPT, "Plan.", "", [LIMA])
     steps = conversation_of(
@@ -208,8 +208,8 @@ def test_responses_get_items_in_pairs_or_by_content() -> None:
     assert "Plan." not in msgspec.json.encode(stripped.request).decode()
 
 
-def test_a_reasoning_item_without_its_payload_stays_here() -> None:
-    """An id names nothing where nothing is stored."""
+def test_a_reasoning_item_without_its_payload_is_not_sent() -> None:
+    """An id refers to nothing if the provider stored nothing."""
     body = b"""{"object":"response","model":"gpt-5","status":"completed","output":[
         {"type":"reasoning","id":"rs_9","summary":[]},
         {"type":"message","id":"msg_9","content":[{"type":"output_text","text":"Hi."}]}]}"""
@@ -222,7 +222,7 @@ def test_a_reasoning_item_without_its_payload_stays_here() -> None:
     )[0].verbatim
 
 
-def test_openrouter_gets_details_unmodified_and_an_empty_list_as_such() -> None:
+def test_openrouter_gets_reasoning_details_unmodified_even_if_empty() -> None:
     """R012, R059."""
     thought = answer_from(OPENROUTER, "First.", "", [LIMA])
     empty = answer_from(OPENROUTER, "", "", [CUSCO])
@@ -234,7 +234,7 @@ def test_openrouter_gets_details_unmodified_and_an_empty_list_as_such() -> None:
 
 
 @pytest.mark.parametrize(("to", "field"), [(VLLM, "reasoning"), (OLLAMA, "thinking")])
-def test_local_servers_get_thoughts_within_the_open_loop_only(to: Route, field: str) -> None:
+def test_local_servers_get_thoughts_of_the_open_loop_only(to: Route, field: str) -> None:
     """R010, R059, K10."""
     loop: list[Step] = [answer_from(to, "Call.", "", [LIMA]), tool_result()]
     open_loop = assistant_messages(build(conversation_of(user_message(), *loop), to))[0]
@@ -254,7 +254,7 @@ def test_whole_messages_go_back_whole(to: Route) -> None:
 
 
 def test_keep_sends_no_thought_that_a_rule_forbids() -> None:
-    """R058: not even when everything is to be kept."""
+    """R058: even when everything is to be kept."""
     strict = msgspec.structs.replace(
         VLLM, replay=msgspec.structs.replace(VLLM.replay, allowed=ReplayScope.OPEN_LOOP)
     )
@@ -274,7 +274,7 @@ def test_chat_completions_get_no_thought() -> None:
 
 @pytest.mark.parametrize("unsupported", [UnsupportedThoughts.METADATA, UnsupportedThoughts.STRIP])
 def test_foreign_thoughts_are_not_sent(unsupported: UnsupportedThoughts) -> None:
-    """R061, OQ5: another model's thoughts stay here, as metadata or stripped."""
+    """R061, OQ5: another model's thoughts are kept as metadata or stripped."""
     steps = conversation_of(
         user_message(), answer_from(DEEPSEEK, "Deep thought.", "42."), user_message("Why?")
     )
@@ -284,8 +284,8 @@ def test_foreign_thoughts_are_not_sent(unsupported: UnsupportedThoughts) -> None
     assert report_codes(built)[0] == (1, 0, "withheld", code)
 
 
-def test_a_note_tells_in_short_what_another_model_thought() -> None:
-    """OQ5: on the user's side, once, and short; never in the assistant's words."""
+def test_a_note_summarizes_the_thought_of_another_model() -> None:
+    """OQ5: in the user message, once, and short; never in the assistant's words."""
     steps = conversation_of(
         user_message(),
         answer_from(DEEPSEEK, "It is 42. " * 100, "", [LIMA]),
@@ -310,7 +310,7 @@ def test_a_note_tells_in_short_what_another_model_thought() -> None:
 
 
 def growing_conversation(target: Route, system: str = "Be brief.") -> Conversation:
-    """Three turns, each with the fingerprint of what it answered."""
+    """Build a conversation of three turns, each with the fingerprint of the request it answered."""
     steps: list[Step] = []
     for number in range(3):
         steps.append(user_message(f"Question {number}?"))
@@ -319,12 +319,12 @@ def growing_conversation(target: Route, system: str = "Be brief.") -> Conversati
     return conversation_of(*steps, user_message("And?"), system=system)
 
 
-def test_thoughts_bound_to_their_prefix_go_back_while_it_stands() -> None:
+def test_prefix_bound_thoughts_go_back_while_the_prefix_is_unchanged() -> None:
     built = build(growing_conversation(BOUND), BOUND)
     assert all(answer.verbatim for answer in assistant_messages(built))
 
 
-def test_a_changed_system_prompt_voids_every_thought() -> None:
+def test_a_changed_system_prompt_invalidates_every_thought() -> None:
     steps = growing_conversation(BOUND)
     built = build(msgspec.structs.replace(steps, system="Be long."), BOUND)
     assert [answer.text for answer in assistant_messages(built)] == ["Answer 0.", "Answer 1.", "Answer 2."]
@@ -333,8 +333,8 @@ def test_a_changed_system_prompt_voids_every_thought() -> None:
     assert not any(answer.verbatim for answer in assistant_messages(tools))
 
 
-def test_compaction_voids_what_came_after_it_and_nothing_that_comes_later() -> None:
-    """Earlier messages are gone; the next answer is bound to what is left, and goes back again."""
+def test_compaction_invalidates_earlier_thoughts_only() -> None:
+    """Earlier messages are gone; the next answer is bound to the new prefix and goes back again."""
     steps = growing_conversation(BOUND)
     compacted = conversation_of(*steps.steps[2:])
     built = build(compacted, BOUND)
@@ -344,7 +344,7 @@ def test_compaction_voids_what_came_after_it_and_nothing_that_comes_later() -> N
     assert [bool(answer.verbatim) for answer in assistant_messages(later)] == [False, False, True]
 
 
-def test_an_edit_in_the_middle_voids_from_there_on() -> None:
+def test_an_edit_in_the_middle_invalidates_later_thoughts() -> None:
     steps = list(growing_conversation(BOUND).steps)
     steps[2] = user_message("Another question?")
     built = build(conversation_of(*steps), BOUND)
@@ -352,7 +352,7 @@ def test_an_edit_in_the_middle_voids_from_there_on() -> None:
 
 
 def test_a_change_inside_an_open_loop_sends_the_thought_to_be_dropped() -> None:
-    """The loop cannot go on without its thought, and the provider has a word for one that no longer fits."""
+    """The loop cannot continue without its thought, and the provider has a parameter to drop invalid ones."""
     prefix = prefix_of(conversation_of(user_message()), BOUND)
     steps = conversation_of(
         user_message(), answer_from(BOUND, "Hm.", "", [LIMA], prefix=prefix), tool_result(), system="Other."
@@ -363,15 +363,15 @@ def test_a_change_inside_an_open_loop_sends_the_thought_to_be_dropped() -> None:
     assert built.request.thinking == ThinkingParameters(
         mode="adaptive", template=(("block_binding", "drop_block"),)
     )
-    assert built.report.notes[0].startswith("The provider is told to drop thoughts")
-    off = build(steps, BOUND, BuildOptions(ask=ThinkingParameters(mode="disabled")))
+    assert built.report.notes[0].startswith("The provider is asked to drop thoughts")
+    off = build(steps, BOUND, BuildOptions(thinking=ThinkingParameters(mode="disabled")))
     assert (assistant_messages(off)[0].verbatim, off.request.thinking) == (
         "",
         ThinkingParameters(mode="disabled"),
     )
 
 
-def test_a_turn_of_unknown_prefix_is_believed_until_an_earlier_one_proves_changed() -> None:
+def test_an_unknown_prefix_counts_as_unchanged_until_an_earlier_one_changed() -> None:
     steps = list(growing_conversation(BOUND).steps)
     last = steps[5]
     assert isinstance(last, AnsweredTurn)
@@ -382,8 +382,8 @@ def test_a_turn_of_unknown_prefix_is_believed_until_an_earlier_one_proves_change
 
 
 @pytest.mark.parametrize("after", range(1, 11))
-def test_an_interruption_never_sends_half_a_thought(after: int) -> None:
-    """The text stays, the call without its result goes, and the thought is not replayed as a whole one."""
+def test_an_interrupted_thought_is_never_sent(after: int) -> None:
+    """The text is sent; the call without a result and the incomplete thought are not."""
     body = response_body(CLAUDE, "Half a thought.", "Some text.", [LIMA])
     cut = interrupted_turn(CLAUDE, body, after)
     built = build(conversation_of(user_message(), cut, user_message("Go on.")), CLAUDE, KEEP)
@@ -394,7 +394,7 @@ def test_an_interruption_never_sends_half_a_thought(after: int) -> None:
     assert len([line for line in built.report.lines if line.block is not None]) == len(cut.turn.blocks)
 
 
-def test_an_interrupted_turn_that_was_asked_again_is_left_out() -> None:
+def test_an_interrupted_turn_that_was_retried_is_left_out() -> None:
     body = response_body(CLAUDE, "Half.", "Some text.")
     cut = interrupted_turn(CLAUDE, body, 7)
     again = build(
@@ -406,7 +406,7 @@ def test_an_interrupted_turn_that_was_asked_again_is_left_out() -> None:
     assert build(conversation_of(user_message(), cut), CLAUDE).request.messages == (user_message(),)
 
 
-def test_an_interrupted_call_that_was_answered_stays_with_its_result() -> None:
+def test_an_interrupted_call_with_a_result_is_sent_with_it() -> None:
     body = response_body(DEEPSEEK, "Hm.", "", [LIMA])
     cut = interrupted_turn(DEEPSEEK, body, 99)
     built = build(conversation_of(user_message(), cut, tool_result()), DEEPSEEK)
@@ -415,7 +415,7 @@ def test_an_interrupted_call_that_was_answered_stays_with_its_result() -> None:
     assert report_codes(built)[0] == (1, 0, "withheld", "interrupted")
 
 
-def test_calls_go_together_with_their_results_or_not_at_all() -> None:
+def test_calls_are_sent_with_their_results_or_not_at_all() -> None:
     turn = answer_from(CLAUDE, "Both.", "Looking.", [LIMA, CUSCO])
     built = build(
         conversation_of(user_message(), turn, tool_result("c1"), user_message("Never mind.")), CLAUDE
@@ -460,8 +460,8 @@ def test_a_result_without_its_call_is_dropped() -> None:
     assert [code for *_, code in report_codes(built)] == ["orphan", "verbatim", "orphan"]
 
 
-def test_a_turn_that_only_thought_or_said_nothing_is_left_out() -> None:
-    """R026: there is no message in it to send."""
+def test_a_turn_without_an_answer_is_left_out() -> None:
+    """R026: it has no message to send."""
     built = build(
         conversation_of(
             user_message(),
@@ -488,7 +488,7 @@ FOUND = b""",{"type":"web_search_tool_result","tool_use_id":"srv_1","content":[]
     {"type":"text","text":"Found."}"""
 
 
-def test_tools_that_the_provider_ran_only_go_back_verbatim() -> None:
+def test_server_tools_only_go_back_verbatim() -> None:
     turn = answered_turn(CLAUDE, SEARCHED % (b"end_turn", FOUND))
     assert assistant_messages(build(conversation_of(user_message(), turn, user_message()), CLAUDE))[
         0
@@ -506,7 +506,7 @@ def test_a_paused_turn_goes_back_to_its_provider_to_be_continued() -> None:
     assert assistant_messages(build(conversation_of(user_message(), turn), DEEPSEEK)) == []
 
 
-def test_what_an_assistant_did_stays_inside_its_call() -> None:
+def test_nested_blocks_of_an_assistant_are_not_sent() -> None:
     turn = fold(
         [
             TurnStarted("anthropic_messages", "claude-opus-4-5"),
@@ -542,14 +542,14 @@ def test_what_an_assistant_did_stays_inside_its_call() -> None:
     ]
 
 
-def test_arguments_that_are_no_object_are_put_into_one() -> None:
+def test_arguments_that_are_not_an_object_are_wrapped() -> None:
     body = response_body(DEEPSEEK, "", "", [LIMA]).replace(b'{\\"city\\": \\"Lima\\"}', b"Lima")
     built = build(conversation_of(user_message(), answered_turn(DEEPSEEK, body), tool_result()), CLAUDE)
     assert assistant_messages(built)[0].calls[0].arguments == '{"input":"Lima"}'
     assert report_codes(built) == [(1, 0, "transformed", "wrapped")]
 
 
-def test_an_id_that_was_used_before_is_renamed_with_its_result() -> None:
+def test_a_duplicate_call_id_is_renamed_with_its_result() -> None:
     steps = conversation_of(
         user_message(),
         answer_from(KIMI, "", "", [LIMA]),
@@ -563,7 +563,7 @@ def test_an_id_that_was_used_before_is_renamed_with_its_result() -> None:
     assert built.request.messages[-1] == ToolMessage("c1_3_0", "9 C", "get_weather")
 
 
-def test_without_the_providers_message_signatures_travel_on_the_calls() -> None:
+def test_without_the_providers_message_signatures_are_sent_on_the_calls() -> None:
     turn = answer_from(GEMINI, "Hm.", "", [LIMA])
     turn.turn.message = None
     built = build(conversation_of(user_message(), turn, tool_result()), GEMINI)
@@ -571,9 +571,11 @@ def test_without_the_providers_message_signatures_travel_on_the_calls() -> None:
     assert report_codes(built)[0] == (1, 0, "withheld", "no_message")
 
 
-def test_a_budget_is_not_asked_for_in_a_loop_that_another_model_began() -> None:
-    """With a budget the first message of a loop must begin with a thought, and a foreign one cannot."""
-    budget = BuildOptions(ask=ThinkingParameters(mode="enabled", budget_tokens=2048, display="summarized"))
+def test_no_thinking_budget_in_a_loop_that_another_model_began() -> None:
+    """With a budget, a loop must begin with a thought, and a foreign thought cannot be sent."""
+    budget = BuildOptions(
+        thinking=ThinkingParameters(mode="enabled", budget_tokens=2048, display="summarized")
+    )
     steps = conversation_of(user_message(), answer_from(DEEPSEEK, "Hm.", "", [LIMA]), tool_result())
     built = build(steps, CLAUDE, budget)
     assert built.request.thinking == ThinkingParameters(mode="disabled")
@@ -581,11 +583,11 @@ def test_a_budget_is_not_asked_for_in_a_loop_that_another_model_began() -> None:
     native = build(
         conversation_of(user_message(), answer_from(CLAUDE, "Hm.", "", [LIMA]), tool_result()), CLAUDE, budget
     )
-    assert (native.request.thinking, native.report.notes) == (budget.ask, ())
-    assert build(conversation_of(user_message()), CLAUDE, budget).request.thinking == budget.ask
+    assert (native.request.thinking, native.report.notes) == (budget.thinking, ())
+    assert build(conversation_of(user_message()), CLAUDE, budget).request.thinking == budget.thinking
 
 
-def test_a_name_nobody_gave_is_nobodys() -> None:
+def test_an_empty_model_name_belongs_to_no_family() -> None:
     steps = conversation_of(
         user_message(), AnsweredTurn(answer_from(CLAUDE, "Hm.", "Hi.").turn, "", ""), user_message()
     )
@@ -597,7 +599,7 @@ def test_a_name_nobody_gave_is_nobodys() -> None:
     ].verbatim
 
 
-def test_the_same_model_elsewhere_is_another_issuer() -> None:
+def test_the_same_model_at_another_provider_is_another_issuer() -> None:
     turn = answer_from(CLAUDE, "Hm.", "Hi.")
     moved = msgspec.structs.replace(turn, provider="vertex")
     assert not assistant_messages(build(conversation_of(user_message(), moved, user_message()), CLAUDE))[
@@ -629,7 +631,7 @@ def test_a_family_is_a_row_of_the_catalog(model: str, same: bool) -> None:
 
 
 @pytest.mark.parametrize(("model", "same"), [("my-model-2026-01-01", True), ("my-model-large", False)])
-def test_a_model_that_no_row_knows_is_known_by_its_name(model: str, same: bool) -> None:
+def test_models_without_a_row_are_compared_by_name(model: str, same: bool) -> None:
     mine = route("openrouter/me/my-model")
     turn = answer_from(mine, "Hm.", "Hi.")
     turn.turn.model = model
@@ -641,7 +643,7 @@ def test_a_model_that_no_row_knows_is_known_by_its_name(model: str, same: bool) 
     )
 
 
-def test_tokens_are_told_where_a_turn_has_one_thought() -> None:
+def test_reasoning_tokens_are_reported_for_a_single_thought() -> None:
     built = build(
         conversation_of(
             user_message(),
@@ -659,9 +661,9 @@ def test_tokens_are_told_where_a_turn_has_one_thought() -> None:
     assert built.report.lines[0].reason.endswith(".")
 
 
-def test_terms_reach_the_request() -> None:
+def test_build_options_reach_the_request() -> None:
     build_options = BuildOptions(
-        ask=ThinkingParameters(effort="high"), max_tokens=99, tool_choice="required", stream=False
+        thinking=ThinkingParameters(effort="high"), max_tokens=99, tool_choice="required", stream=False
     )
     request = build(conversation_of(user_message()), CLAUDE, build_options).request
     assert (request.thinking.effort, request.max_tokens, request.tool_choice, request.stream) == (
@@ -678,7 +680,7 @@ def test_terms_reach_the_request() -> None:
 
 
 @pytest.mark.parametrize("to", ROUTES, ids=lambda to: f"{to.provider.name}-{to.provider.dialect}")
-def test_every_route_says_whether_it_takes_thoughts(to: Route) -> None:
+def test_supports_thinking_blocks_for_every_route(to: Route) -> None:
     """R060."""
     takes = to.replay.form is not ReplayForm.NONE and to.replay.allowed is not ReplayScope.NONE
     assert supports_thinking_blocks(to) is takes
@@ -713,15 +715,15 @@ def test_every_route_says_whether_it_takes_thoughts(to: Route) -> None:
         ),
     ],
 )
-def test_a_mode_stays_between_what_is_demanded_and_what_is_allowed(
+def test_context_mode_stays_between_required_and_allowed(
     mode: ContextMode, rule: tuple[ReplayScope, ReplayScope, ReplayScope], scope: ReplayScope
 ) -> None:
     """R058: default, required, allowed."""
     assert replay_scope(ReplayRow("any", ReplayForm.FIELD, "reasoning", *rule), mode) is scope
 
 
-def test_building_changes_nothing_that_is_kept() -> None:
-    """R062: what is sent, and what is shown, leaves what is stored as it was."""
+def test_build_does_not_change_the_conversation() -> None:
+    """R062: building and showing leave the stored conversation unchanged."""
     turn = answer_from(CLAUDE, "Hm.", "Hi.", [LIMA])
     snapshot = msgspec.json.encode(turn.turn)
     for target in ROUTES:

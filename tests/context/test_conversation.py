@@ -1,4 +1,4 @@
-"""A conversation's file: read by hand, written by the machine, and nothing lost on the way."""
+"""The file of a conversation: hand-written or generated, read and written without loss."""
 
 import msgspec
 import pytest
@@ -59,7 +59,7 @@ BY_HAND = b"""{
     {"role": "tool", "call_id": "c1", "result": "18 C", "failed": true}]}"""
 
 
-def test_a_file_written_by_hand_is_read() -> None:
+def test_a_hand_written_conversation_is_read() -> None:
     read = read_conversation(BY_HAND)
     user, answered, tool = read.steps
     assert isinstance(answered, AnsweredTurn)
@@ -70,23 +70,26 @@ def test_a_file_written_by_hand_is_read() -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "said"),
+    ("data", "message"),
     [
         (b"hello", "This is not a conversation"),
         (b'{"messages":[{"role":"robot"}]}', "This is not a conversation"),
         (
             b'{"messages":[{"role":"assistant","events":[{"type":"block.ended","block":3}]}]}',
-            "An assistant's events tell no story: block 3 has not started. Keep them as they were told.",
+            (
+                "The events of an assistant message are invalid: block 3 has not started. Keep them "
+                "complete and in order."
+            ),
         ),
     ],
 )
-def test_what_is_no_conversation_is_refused(data: bytes, said: str) -> None:
-    with pytest.raises(Refused, match=said):
+def test_an_invalid_conversation_is_refused(data: bytes, message: str) -> None:
+    with pytest.raises(Refused, match=message):
         read_conversation(data)
 
 
 def comparable(turn: Turn) -> object:
-    """A turn without how its text was cut and how many events it came in."""
+    """Return a turn without how its text was chunked and how many events it had."""
     for block in turn.blocks:
         assert block.text is not None
     fields = msgspec.to_builtins(turn)
@@ -113,10 +116,10 @@ schemas = st.sampled_from(['{"type":"object"}', '{ "a" : [1, 2] }', ' {"spaced":
     st.lists(st.builds(ToolDefinition, st.text(), st.text(), schemas), max_size=3),
     st.text(),
 )
-def test_a_file_keeps_everything(
+def test_a_conversation_file_keeps_everything(
     conversation: Conversation, system: str, tools: list[ToolDefinition], prefix: str
 ) -> None:
-    """R050: ordered parts of their message, with all that came with them."""
+    """R050: ordered parts of their message, with everything attached to them."""
     steps = tuple(
         msgspec.structs.replace(step, prefix=prefix) if isinstance(step, AnsweredTurn) else step
         for step in conversation.steps
@@ -150,21 +153,21 @@ EVENTS: list[list[Event]] = [
 
 
 @pytest.mark.parametrize("events", EVENTS, ids=range(len(EVENTS)))
-def test_unfolding_and_folding_give_the_same_turn(events: list[Event]) -> None:
+def test_unfold_and_fold_give_the_same_turn(events: list[Event]) -> None:
     turn = fold(events)
     assert comparable(fold(entry.event for entry in unfold(turn))) == comparable(turn)
 
 
-def test_stamps_are_kept_where_there_are_any() -> None:
-    """K22: durations are differences of stamps, also after a file."""
+def test_stamps_are_kept_if_there_are_any() -> None:
+    """K22: durations are differences of stamps, also after reading a file."""
     turn = Turn()
     events: list[Event] = [TurnStarted(), BlockStarted(0, Kind.REASONING), BlockEnded(0), TurnEnded()]
     for seq, event in enumerate(events):
         apply(turn, Entry(seq, event, 1000 * seq))
-    kept = Conversation((AnsweredTurn(turn),))
-    written = write_conversation(kept)
+    conversation = Conversation((AnsweredTurn(turn),))
+    written = write_conversation(conversation)
     assert b'"entries"' in written
-    assert same(read_conversation(written), kept)
+    assert same(read_conversation(written), conversation)
     (step,) = read_conversation(written).steps
     assert isinstance(step, AnsweredTurn)
     assert step.turn.blocks[0].duration_ms == 1000
@@ -178,7 +181,7 @@ def test_a_conversation_survives_its_file_and_builds_the_same_request() -> None:
     assert build(again, GEMINI) == build(steps, GEMINI)
 
 
-def test_a_fingerprint_is_of_what_is_sent() -> None:
+def test_fingerprint_covers_what_is_sent() -> None:
     steps = conversation_of(user_message(), answer_from(CLAUDE, "Hm.", "Hi."), user_message())
     built = build(steps, CLAUDE)
     request = built.request
@@ -194,12 +197,12 @@ def test_a_fingerprint_is_of_what_is_sent() -> None:
 
 
 @pytest.mark.parametrize("data", [b'{"system": "\xff"}', b'{"messages": ' + b"[" * 100_000])
-def test_bytes_that_no_json_has_are_refused(data: bytes) -> None:
+def test_invalid_json_is_refused(data: bytes) -> None:
     with pytest.raises(Refused, match="This is not a conversation"):
         read_conversation(data)
 
 
-def test_a_providers_own_word_for_the_end_is_no_break() -> None:
+def test_a_providers_own_finish_reason_is_no_interruption() -> None:
     turn = fold(
         [
             TurnStarted(),

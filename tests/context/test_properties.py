@@ -1,4 +1,4 @@
-"""What holds for every conversation: over all routes, all modes, with interruptions and gaps anywhere."""
+"""Properties of every conversation: over all routes and modes, with interruptions and gaps anywhere."""
 
 import json
 
@@ -39,7 +39,7 @@ RANK = list(ReplayScope)
 
 @st.composite
 def exchanges(draw: st.DrawFn, number: int) -> list[Step]:
-    """One answer of some model, maybe cut off, maybe without all results; and a user now and then."""
+    """One response of some model, possibly cut off or without all results, and sometimes a user message."""
     issuer = draw(st.sampled_from(ROUTES))
     thought = draw(st.sampled_from(("", f"thought-{number}")))
     text = draw(st.sampled_from(("", f"text-{number}")))
@@ -68,7 +68,7 @@ routes = st.sampled_from(ROUTES)
 
 @st.composite
 def rules(draw: st.DrawFn) -> ReplayRow:
-    """Any rule that does not contradict itself."""
+    """Any consistent replay rule."""
     required, default, allowed = sorted(
         draw(st.lists(st.sampled_from(RANK), min_size=3, max_size=3)), key=RANK.index
     )
@@ -79,7 +79,7 @@ def rules(draw: st.DrawFn) -> ReplayRow:
 
 
 def by_step(conversation: Conversation, built: BuiltRequest) -> dict[int, AssistantMessage]:
-    """What was sent of each turn, found by what the report says of it."""
+    """Return what was sent of each turn, according to the report."""
     sent = sorted({line.step for line in built.report.lines if line.status is not SendStatus.WITHHELD})
     noted = {
         step
@@ -94,19 +94,17 @@ def by_step(conversation: Conversation, built: BuiltRequest) -> dict[int, Assist
 
 
 @given(conversations(), routes, terms)
-def test_the_same_conversation_gives_the_same_request(
-    conversation: Conversation, to: Route, wanted: BuildOptions
-) -> None:
-    one, other = build(conversation, to, wanted), build(conversation, to, wanted)
-    assert one == other
-    assert build_request(to, one.request) == build_request(to, other.request)
+def test_build_is_deterministic(conversation: Conversation, target: Route, options: BuildOptions) -> None:
+    first, second = build(conversation, target, options), build(conversation, target, options)
+    assert first == second
+    assert build_request(target, first.request) == build_request(target, second.request)
 
 
 @given(conversations(), routes, terms)
-def test_every_block_is_accounted_for_exactly_once(
-    conversation: Conversation, to: Route, wanted: BuildOptions
+def test_every_block_is_reported_exactly_once(
+    conversation: Conversation, target: Route, options: BuildOptions
 ) -> None:
-    lines = build(conversation, to, wanted).report.lines
+    lines = build(conversation, target, options).report.lines
     reported = sorted((line.step, line.block) for line in lines if line.block is not None)
     blocks = [
         (number, block.number)
@@ -125,7 +123,7 @@ def test_every_block_is_accounted_for_exactly_once(
 
 @given(conversations(), routes, routes)
 def test_a_to_b_to_a_gives_the_same_bytes_to_a(conversation: Conversation, a: Route, b: Route) -> None:
-    """R059: what A issued goes back to A byte for byte, whoever else answered in between."""
+    """R059: what A issued goes back to A byte for byte, whichever model answered in between."""
     build_options = BuildOptions(mode=ContextMode.KEEP)
     before = build(conversation, a, build_options)
     away = [*conversation.steps, answer_from(b, "elsewhere", "Hello."), user_message("back")]
@@ -144,7 +142,7 @@ def test_a_to_b_to_a_gives_the_same_bytes_to_a(conversation: Conversation, a: Ro
 
 
 def replayable(sent_turn: SentTurn, target: Route) -> bool:
-    """A whole turn of this issuer, with something in it and every call answered."""
+    """Return whether it is a complete turn of this issuer with content, and every call answered."""
     complete = (
         sent_turn.complete and not sent_turn.unanswered and (sent_turn.has_answer or sent_turn.has_calls)
     )
@@ -153,10 +151,10 @@ def replayable(sent_turn: SentTurn, target: Route) -> bool:
 
 @given(conversations(), routes, terms)
 def test_the_body_is_json_and_holds_every_verbatim_message(
-    conversation: Conversation, to: Route, wanted: BuildOptions
+    conversation: Conversation, target: Route, options: BuildOptions
 ) -> None:
-    built = build(conversation, to, wanted)
-    body = build_request(to, built.request).body
+    built = build(conversation, target, options)
+    body = build_request(target, built.request).body
     json.loads(body)
     for message in assistant_messages(built):
         inner = message.verbatim[1:-1] if message.verbatim[:1] == "[" else message.verbatim
@@ -165,22 +163,22 @@ def test_the_body_is_json_and_holds_every_verbatim_message(
 
 @given(conversations(), routes, st.sampled_from(ContextMode), st.sampled_from(("strip", "metadata")))
 def test_no_thought_of_another_model_is_ever_sent(
-    conversation: Conversation, to: Route, mode: ContextMode, unsupported: str
+    conversation: Conversation, target: Route, mode: ContextMode, unsupported: str
 ) -> None:
     """R061, OQ5: not as text, not as a field, not anywhere in the body."""
-    built = build(conversation, to, BuildOptions(mode=mode, unsupported=UnsupportedThoughts(unsupported)))
-    body = build_request(to, built.request).body.decode()
+    built = build(conversation, target, BuildOptions(mode=mode, unsupported=UnsupportedThoughts(unsupported)))
+    body = build_request(target, built.request).body.decode()
     for step in conversation.steps:
-        if isinstance(step, AnsweredTurn) and not issued_by_route(step, to) and step.turn.reasoning:
+        if isinstance(step, AnsweredTurn) and not issued_by_route(step, target) and step.turn.reasoning:
             assert step.turn.reasoning not in body
 
 
 @given(conversations(), routes, rules())
-def test_strip_keeps_what_is_demanded_and_keep_obeys_what_is_forbidden(
-    conversation: Conversation, to: Route, rule: ReplayRow
+def test_strip_keeps_required_thoughts_and_keep_drops_forbidden_ones(
+    conversation: Conversation, target: Route, rule: ReplayRow
 ) -> None:
     """R058: for any rule."""
-    limited_route = msgspec.structs.replace(to, replay=rule)
+    limited_route = msgspec.structs.replace(target, replay=rule)
     history = analyse(conversation.steps)
     turns, loop = history.turns, history.open_loop
     stripped = by_step(conversation, build(conversation, limited_route, BuildOptions(mode=ContextMode.STRIP)))
@@ -199,11 +197,11 @@ def thought_sent(message: AssistantMessage, sent_turn: SentTurn) -> bool:
 
 
 @given(conversations(), routes, terms)
-def test_calls_and_results_always_come_in_pairs(
-    conversation: Conversation, to: Route, wanted: BuildOptions
+def test_calls_and_results_are_always_paired(
+    conversation: Conversation, target: Route, options: BuildOptions
 ) -> None:
     waiting: list[str] = []
-    for message in build(conversation, to, wanted).request.messages:
+    for message in build(conversation, target, options).request.messages:
         match message:
             case ToolMessage():
                 assert waiting.pop(0) == message.call_id
@@ -216,7 +214,7 @@ def test_calls_and_results_always_come_in_pairs(
 
 
 def called_in(message: AssistantMessage, conversation: Conversation) -> list[str]:
-    """The calls inside a provider's own message."""
+    """Return the calls inside a provider's own message."""
     for step in conversation.steps:
         if (
             isinstance(step, AnsweredTurn)
@@ -229,12 +227,14 @@ def called_in(message: AssistantMessage, conversation: Conversation) -> list[str
 
 @settings(max_examples=50)
 @given(conversations(), routes)
-def test_a_prefix_grows_and_never_changes(conversation: Conversation, to: Route) -> None:
+def test_a_prefix_grows_and_never_changes(conversation: Conversation, target: Route) -> None:
     """Adding a step never changes the fingerprint of what was sent before, while no loop closes."""
-    wanted = BuildOptions(mode=ContextMode.KEEP)
-    before = build(conversation, to, wanted)
+    options = BuildOptions(mode=ContextMode.KEEP)
+    before = build(conversation, target, options)
     after = build(
-        conversation_of(*conversation.steps, answer_from(to, "", "More."), user_message("more")), to, wanted
+        conversation_of(*conversation.steps, answer_from(target, "", "More."), user_message("more")),
+        target,
+        options,
     )
     last = conversation.steps[-1]
     if isinstance(last, UserMessage):

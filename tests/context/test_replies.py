@@ -1,4 +1,4 @@
-"""A run of an agent as steps of a conversation: its replies, each with the results of its calls behind it."""
+"""An agent's run as steps of a conversation: each reply, followed by the results of its calls."""
 
 from tests.transcript.turn_builders import answer, block, thought, tool_call
 
@@ -61,13 +61,13 @@ def turn_of(step: Step) -> Turn:
     return step.turn
 
 
-def test_a_turn_of_one_reply_is_a_step_as_it_is() -> None:
+def test_a_turn_without_replies_is_one_step() -> None:
     answered = AnsweredTurn(fold([STARTED, *answer(0, "Hi."), TurnEnded(Finish.STOP)]), "f0", "google")
     assert steps_of(answered) == (answered,)
 
 
 def test_each_reply_is_a_turn_of_its_own() -> None:
-    """With what it would have kept of itself alone: its message, its counts, to what it was the answer."""
+    """With its own message, usage and prefix."""
     first, finder, tool, last = replies_of(fold(RUN))
     assert isinstance(first, AnsweredTurn)
     assert isinstance(last, AnsweredTurn)
@@ -84,7 +84,7 @@ def test_each_reply_is_a_turn_of_its_own() -> None:
     assert tool == ToolMessage("", "no", "", failed=True)
 
 
-def test_to_its_model_an_assistant_is_a_tool_that_takes_a_task() -> None:
+def test_an_assistant_call_becomes_a_tool_call_with_a_task() -> None:
     call = turn_of(replies_of(fold(RUN))[0]).blocks[2]
     assert (call.kind, call.name, call.call_id) == (Kind.TOOL_CALL, "fact_finder", "c2")
     assert call.text == '{"task":"Find it."}'
@@ -92,7 +92,7 @@ def test_to_its_model_an_assistant_is_a_tool_that_takes_a_task() -> None:
     assert (call.result, call.status) == (None, BlockStatus.DONE)
 
 
-def test_an_assistant_has_a_conversation_of_its_own() -> None:
+def test_an_assistant_has_its_own_conversation() -> None:
     first, result, last = replies_of(fold(RUN), 2)
     assert [block.text for block in turn_of(first).blocks] == ["I look.", "{}"]
     assert [block.parent for block in turn_of(first).blocks] == [None, None]
@@ -101,25 +101,25 @@ def test_an_assistant_has_a_conversation_of_its_own() -> None:
     assert replies_of(fold(RUN), 3) == ()
 
 
-def test_a_failed_call_tells_why_and_what_there_was() -> None:
+def test_a_failed_call_has_its_error_and_partial_result() -> None:
     turn = fold([STARTED, *tool_call(0), CALLED, ToolFinished(0, "the beginning", "Too long.")])
     assert replies_of(turn)[1] == ToolMessage("", "Too long.\n\nthe beginning", failed=True)
 
 
-def test_what_the_provider_ran_itself_is_part_of_its_reply() -> None:
+def test_server_tools_are_part_of_their_reply() -> None:
     turn = fold([STARTED, *tool_call(0), ToolFinished(0, "found"), *answer(1, "So."), ANSWERED])
     (step,) = replies_of(turn)
     assert turn_of(step).blocks[0].result == "found"
 
 
-def test_a_call_that_is_left_to_somebody_has_no_result() -> None:
+def test_a_call_left_to_the_caller_has_no_result() -> None:
     turn = fold(
         [STARTED, *tool_call(0), *tool_call(1), CALLED, ToolFinished(0, "4"), TurnEnded(Finish.TOOL_CALLS)]
     )
     assert [type(step) for step in steps_of(AnsweredTurn(turn))] == [AnsweredTurn, ToolMessage]
 
 
-def test_what_came_after_the_last_reply_is_kept_as_it_broke_off() -> None:
+def test_an_interrupted_reply_is_kept_as_a_step() -> None:
     broken: list[Event] = [BlockStarted(9, Kind.TEXT), BlockGrew(9, "And"), BlockEnded(9, interrupted=True)]
     turn = fold([*RUN, *broken, TurnFailed("cut_off", "It broke.")])
     *steps, last = steps_of(AnsweredTurn(turn, "f9", "google"))
@@ -129,14 +129,14 @@ def test_what_came_after_the_last_reply_is_kept_as_it_broke_off() -> None:
     assert [(block.number, block.text) for block in last.turn.blocks] == [(0, "And")]
 
 
-def test_nothing_to_read_after_the_last_reply_is_no_step() -> None:
+def test_an_empty_interrupted_reply_is_no_step() -> None:
     blank: list[Event] = [BlockStarted(9, Kind.TEXT), BlockEnded(9, interrupted=True)]
     for rest in ([], blank):
         turn = fold([*RUN, *rest, TurnFailed("cut_off")])
         assert steps_of(AnsweredTurn(turn)) == replies_of(turn)
 
 
-def test_the_turn_itself_is_not_touched() -> None:
+def test_steps_of_does_not_change_the_turn() -> None:
     turn, again = fold(RUN), fold(RUN)
     steps_of(AnsweredTurn(turn))
     assert turn == again

@@ -1,7 +1,7 @@
-"""Recorded responses for tests: the project's own, each with its story, and those that real providers sent.
+"""Recorded responses for tests: the project's own, each with its story, and those of real providers.
 
-The own ones are under tests/recordings. Those of real providers are no part of the project: they are where
-THINKALOUD_RECORDINGS points, or beside the checkout.
+The project's own recordings are in tests/recordings. The recordings of real providers are not part of the
+project: they are in the folder named by THINKALOUD_RECORDINGS, or beside the checkout.
 """
 
 import json
@@ -21,13 +21,13 @@ from thinkaloud.wire import DEFAULT_LIMITS, Frame, NdjsonDecoder, TextDecoder, s
 ROOT = Path(__file__).parents[2]
 OWN_RECORDINGS = ROOT / "tests" / "recordings"
 REAL_RECORDINGS = Path(os.environ.get("THINKALOUD_RECORDINGS") or ROOT.parent / "shared" / "recordings")
-MISSING_REASON = f"recordings of real providers are not here ({REAL_RECORDINGS}); the project's own are used"
+MISSING_REASON = f"no recordings of real providers in {REAL_RECORDINGS}; only the project's own are read"
 
 JsonObject = dict[str, Any]
 
 
 class Recording(NamedTuple):
-    """A response body, and what a caller may know about it beforehand."""
+    """A response body with its expected story and the options to read it."""
 
     name: str
     dialect: str
@@ -37,7 +37,7 @@ class Recording(NamedTuple):
     tags: str = ""
 
     def events(self, chunks: Iterable[bytes] | None = None, dialect: str = AUTO) -> list[Event]:
-        """All events of the body, given whole or in these pieces."""
+        """Return all events of the body, read whole or in these chunks."""
         reader = Reader(dialect, model=self.model, tags=self.tags)
         events = [event for chunk in chunks or [self.body] for event in reader.feed(chunk)]
         return events + reader.close()
@@ -46,11 +46,11 @@ class Recording(NamedTuple):
         return fold(self.events(chunks, dialect))
 
     def in_chunks(self, size: int) -> list[bytes]:
-        """The body in pieces of so many bytes."""
+        """Return the body in chunks of `size` bytes."""
         return [self.body[start : start + size] for start in range(0, len(self.body), size)]
 
     def frames(self) -> list[Frame]:
-        """The body as its framing sees it, without events that have no data."""
+        """Return the frames of the body, without events that have no data."""
         framing = sniff_framing(self.body, final=True) or TextDecoder
         if self.dialect == "text" and framing is not NdjsonDecoder:
             framing = TextDecoder
@@ -69,13 +69,13 @@ RECORDINGS = {
     recording.name: recording
     for recording in (_load_own(path.parent) for path in sorted(OWN_RECORDINGS.rglob("story.json")))
 }
-"""The project's own, by name."""
+"""The project's own recordings by name."""
 
 _DIALECT_BY_PROTOCOL = {
     "raw-text-tokens": "text",
     "http-error": AUTO,
 }
-"""The protocols of real recordings whose name is not the dialect's."""
+"""The dialect of recorded protocols whose name differs from the dialect's."""
 
 
 def _load_real(folder: Path) -> Recording:
@@ -91,7 +91,7 @@ REAL_BY_NAME = {
     recording.name: recording
     for recording in (_load_real(path.parent) for path in sorted(REAL_RECORDINGS.glob("*/*/meta.json")))
 }
-"""What real providers sent, by name; their story is what an independent reader made of them."""
+"""The recordings of real providers by name; their story is the output of an independent reader."""
 
 
 _DEFAULT_BLOCK: JsonObject = {
@@ -103,11 +103,11 @@ _DEFAULT_BLOCK: JsonObject = {
     "error": "",
     "status": "done",
 }
-"""What a story need not say of a block."""
+"""The defaults of a block in a story."""
 
 
 def turn_as_story(turn: Turn, story: JsonObject) -> JsonObject:
-    """A turn in the words of a story, with everything in it that this story asks for."""
+    """Return a turn in the format of a story, with the optional fields that this story has."""
     assert turn.outcome is not None, "the turn has no end"
     story_blocks = [*story["blocks"], *({} for _ in turn.blocks)]
     return {
@@ -139,7 +139,7 @@ def _block_as_story(block: Block, story_block: JsonObject) -> JsonObject:
 
 
 def complete_story(partial: JsonObject) -> JsonObject:
-    """A story with what it leaves out."""
+    """Return a story with its defaults filled in."""
     story = {field: partial[field] for field in ("dialect", "model", "outcome")}
     story["blocks"] = [_DEFAULT_BLOCK | block for block in partial["blocks"]]
     return story | {"usage": partial.get("usage", {}), "notices": partial.get("notices", [])}

@@ -1,9 +1,9 @@
-"""Which dialect a body is in shows in its first bytes; what is no response is refused, and why."""
+"""The dialect is detected from the first bytes; a body that is no response is refused with the reason."""
 
 import json
 
 import pytest
-from tests.chunking import one_by_one
+from tests.chunks import one_by_one
 from tests.dialects.recordings import RECORDINGS
 from tests.wire.aws_encoder import encode_event
 
@@ -55,8 +55,8 @@ FIRST_BYTES = [
 NOT_RESPONSES = [
     pytest.param(b"The model was not available today.", "The model was not", id="prose"),
     pytest.param(b"<!DOCTYPE html>\n<html><body>502 Bad Gateway</body></html>", "<!DOCTYPE html>", id="html"),
-    pytest.param(b"", "there is nothing in it", id="empty"),
-    pytest.param(b" \n\t\r\n", "there is nothing in it", id="blank"),
+    pytest.param(b"", "it is empty", id="empty"),
+    pytest.param(b" \n\t\r\n", "it is empty", id="blank"),
     pytest.param(b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", "PNG", id="binary"),
     pytest.param(b"\x00\x01\x02\x03" * 8, r"\\x01", id="zeros"),
     pytest.param(b'{"hello": "world"}', "hello", id="json"),
@@ -90,8 +90,8 @@ def read_in_chunks(reader: Reader, chunks: list[bytes]) -> list[Event]:
 
 
 @pytest.mark.parametrize(("dialect", "body"), FIRST_BYTES)
-def test_first_bytes_tell_the_dialect(dialect: str, body: bytes) -> None:
-    """R002: nobody says which provider it is."""
+def test_dialect_is_detected_from_the_first_bytes(dialect: str, body: bytes) -> None:
+    """R002: the caller does not name the provider."""
     for pieces in ([body], one_by_one(body)):
         reader = Reader()
         assert reader.dialect == "auto"
@@ -102,24 +102,24 @@ def test_first_bytes_tell_the_dialect(dialect: str, body: bytes) -> None:
 
 
 @pytest.mark.parametrize("name", RECORDINGS)
-def test_every_recording_is_recognised(name: str) -> None:
+def test_dialect_of_every_recording_is_detected(name: str) -> None:
     recording = RECORDINGS[name]
     turn = recording.turn()
     assert (turn.dialect, turn.model) == (recording.dialect, recording.story["model"])
 
 
-@pytest.mark.parametrize(("body", "shown"), NOT_RESPONSES)
-def test_what_is_no_response_is_refused_and_shown(body: bytes, shown: str) -> None:
-    with pytest.raises(NotAResponse, match=shown) as refused:
+@pytest.mark.parametrize(("body", "expected_text"), NOT_RESPONSES)
+def test_not_a_response_error_shows_the_first_bytes(body: bytes, expected_text: str) -> None:
+    with pytest.raises(NotAResponse, match=expected_text) as refused:
         thinkaloud.read(body)
-    assert 'say so with the dialect "text"' in str(refused.value)
+    assert 'set the dialect to "text"' in str(refused.value)
     with pytest.raises(NotAResponse):
         read_in_chunks(Reader(), one_by_one(body))
 
 
 @pytest.mark.parametrize("dialect", JSON_DIALECTS)
 @pytest.mark.parametrize("body", GARBAGE)
-def test_a_named_dialect_fails_on_garbage(dialect: str, body: bytes) -> None:
+def test_named_dialect_fails_on_garbage(dialect: str, body: bytes) -> None:
     outcome = thinkaloud.read(body, dialect).outcome
     assert outcome is not None
     assert (outcome.ending, outcome.cause) == (Ending.FAILED, "bad_frame")
@@ -128,36 +128,36 @@ def test_a_named_dialect_fails_on_garbage(dialect: str, body: bytes) -> None:
 
 @pytest.mark.parametrize("dialect", JSON_DIALECTS)
 @pytest.mark.parametrize("body", [b"", b" \n", b"\xef\xbb\xbf", b": waiting\n\n"])
-def test_a_named_dialect_is_cut_off_by_nothing(dialect: str, body: bytes) -> None:
+def test_named_dialect_with_empty_body_is_cut_off(dialect: str, body: bytes) -> None:
     outcome = thinkaloud.read(body, dialect).outcome
     assert outcome is not None
     assert (outcome.ending, outcome.cause) == (Ending.CUT_OFF, "cut_off")
 
 
-def test_no_text_is_cut_off() -> None:
+def test_text_dialect_with_empty_body_is_cut_off() -> None:
     outcome = thinkaloud.read(b"", "text").outcome
     assert outcome is not None
     assert outcome.cause == "cut_off"
 
 
-def test_prose_is_text_when_the_caller_says_so() -> None:
+def test_text_dialect_accepts_prose() -> None:
     turn = thinkaloud.read(b"The model was not available today.", "text")
     assert turn.answer == "The model was not available today."
 
 
-def test_text_that_looks_like_json_is_text_when_the_caller_says_so() -> None:
+def test_text_dialect_accepts_text_that_looks_like_json() -> None:
     text = '{"text": "no token"}\n[1, 2]\n'
     assert thinkaloud.read(text.encode(), "text").answer == text
 
 
-def test_an_unknown_dialect_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(UnknownDialect, match=r"no dialect 'openia'.*Use one of: auto, ") as refused:
+def test_unknown_dialect_error_lists_the_dialects() -> None:
+    with pytest.raises(UnknownDialect, match=r"Unknown dialect 'openia'.*Use one of: auto, ") as refused:
         Reader("openia")
     assert all(name in str(refused.value) for name in DIALECTS)
 
 
-def test_an_unknown_profile_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(UnknownProfile, match=r"no tag profile 'thonk'.*Use one of: ") as refused:
+def test_unknown_profile_error_lists_the_profiles() -> None:
+    with pytest.raises(UnknownProfile, match=r"Unknown tag profile 'thonk'.*Use one of: ") as refused:
         Reader("text", tags="thonk")
     assert all(name in str(refused.value) for name in PROFILES)
 
@@ -171,34 +171,34 @@ def chunk(text: str) -> bytes:
     [WireLimits(line_bytes=500), WireLimits(event_bytes=500), WireLimits(response_bytes=200)],
     ids=["line", "event", "total"],
 )
-def test_a_limit_ends_the_turn_and_keeps_what_was_said(limits: WireLimits) -> None:
+def test_wire_limit_fails_the_turn_and_keeps_the_text(limits: WireLimits) -> None:
     for body in (
-        [chunk("said ") + chunk("well") + chunk("x" * 600)],
-        one_by_one(chunk("said well") + chunk("x" * 600)),
+        [chunk("first ") + chunk("text") + chunk("x" * 600)],
+        one_by_one(chunk("first text") + chunk("x" * 600)),
     ):
         reader = Reader(limits=limits)
         turn = fold(read_in_chunks(reader, body))
         assert turn.outcome is not None
         assert (turn.outcome.ending, turn.outcome.cause) == (Ending.FAILED, "limit_exceeded")
-        assert "raise it in Limits" in turn.outcome.message
-        assert turn.answer == "said well"
+        assert "Raise WireLimits." in turn.outcome.message
+        assert turn.answer == "first text"
 
 
-def test_a_limit_of_one_large_body() -> None:
+def test_wire_limit_of_json_body() -> None:
     reader = Reader("openai_chat", limits=WireLimits(event_bytes=500))
     turn = fold(reader.feed(b'{"choices":[{"message":{"content":"' + b"x" * 600 + b'"}}]}') + reader.close())
     assert turn.outcome is not None
     assert turn.outcome.cause == "limit_exceeded"
 
 
-def test_after_the_end_nothing_is_told() -> None:
+def test_reader_ignores_bytes_after_the_turn_ended() -> None:
     reader = Reader()
     events = reader.feed(chunk("a") + b"data: [DONE]\n\n" + chunk("b"))
     assert fold(events).answer == "a"
     assert reader.feed(chunk("c")) == reader.close() == reader.close() == []
 
 
-def test_after_close_nothing_is_told() -> None:
+def test_reader_ignores_bytes_after_close() -> None:
     reader = Reader()
     assert isinstance((reader.feed(chunk("a")) + reader.close())[-1], TurnFailed)
     assert reader.feed(chunk("b")) == []
@@ -244,7 +244,7 @@ NOT_UTF8 = [
 
 
 @pytest.mark.parametrize(("dialect", "body"), NOT_UTF8, ids=[dialect for dialect, _ in NOT_UTF8])
-def test_bytes_that_are_not_utf8_become_one_character_and_nothing_is_lost(dialect: str, body: bytes) -> None:
+def test_invalid_utf8_becomes_a_replacement_character(dialect: str, body: bytes) -> None:
     for data, expected in ((body, "a b\ufffd"), (body.replace(b"\xff", b"\xc3\xa9"), "a bé")):
         turn = thinkaloud.read(data, dialect)
         assert turn.answer == expected
@@ -254,7 +254,7 @@ def test_bytes_that_are_not_utf8_become_one_character_and_nothing_is_lost(dialec
         assert expected[-1] in turn.message.payload
 
 
-def test_a_field_that_nobody_reads_may_hold_anything() -> None:
+def test_invalid_utf8_in_unknown_field() -> None:
     body = b'{"choices":[{"message":{"content":"a","odd":"\xff\xfe"},"finish_reason":"stop"}]}'
     turn = thinkaloud.read(body)
     assert turn.answer == "a"
@@ -262,7 +262,7 @@ def test_a_field_that_nobody_reads_may_hold_anything() -> None:
     assert json.loads(turn.message.payload)["odd"] == "\ufffd\ufffd"
 
 
-def test_escapes_are_left_alone_unless_they_are_half_a_character() -> None:
+def test_lone_surrogate_escape_becomes_a_replacement_character() -> None:
     text = r"data: {\"choices\":[{\"delta\":{\"content\":\"\\ud83d \ud83d\udc4b \uD83D!\"}}]}".replace(
         '\\"', '"'
     )
@@ -270,12 +270,12 @@ def test_escapes_are_left_alone_unless_they_are_half_a_character() -> None:
     assert turn.answer == "\\ud83d \U0001f44b \ufffd!"
 
 
-def test_text_may_talk_of_escapes() -> None:
+def test_escape_in_plain_text_is_unchanged() -> None:
     data = rb"<think>a</think>write \ud83d"
     assert thinkaloud.read(data).answer == r"write \ud83d"
 
 
-def test_a_notice_has_code_and_words() -> None:
+def test_error_after_finish_is_a_notice() -> None:
     notices = [
         turn_event
         for turn_event in RECORDINGS["openai_chat/error_after_finish"].events()

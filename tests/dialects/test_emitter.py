@@ -1,4 +1,4 @@
-"""The rules that no dialect can break, whatever it does with its blocks."""
+"""The emitter enforces a valid order of events, whatever a dialect does."""
 
 from collections.abc import Callable
 
@@ -33,21 +33,27 @@ EmitterCall = Callable[[TurnEmitter], object]
 
 
 def emitter_calls() -> st.SearchStrategy[EmitterCall]:
-    """Anything that a dialect may do, in any order."""
+    """Generate any call of the emitter."""
     return st.one_of(
-        st.builds(lambda model: lambda emitter: emitter.begin(model), TEXTS),
-        st.builds(lambda key, kind: lambda emitter: emitter.start(key, kind), KEYS, KINDS),
-        st.builds(lambda key, text: lambda emitter: emitter.grow(key, text), KEYS, TEXTS),
-        st.builds(lambda key, kind, text: lambda emitter: emitter.say(key, kind, text), KEYS, KINDS, TEXTS),
+        st.builds(lambda model: lambda emitter: emitter.start_turn(model), TEXTS),
+        st.builds(lambda key, kind: lambda emitter: emitter.start_block(key, kind), KEYS, KINDS),
+        st.builds(lambda key, text: lambda emitter: emitter.append(key, text), KEYS, TEXTS),
+        st.builds(
+            lambda key, kind, text: lambda emitter: emitter.append_or_start(key, kind, text),
+            KEYS,
+            KINDS,
+            TEXTS,
+        ),
         st.builds(lambda key, text: lambda emitter: emitter.seal(key, SealForm.SIGNATURE, text), KEYS, TEXTS),
         st.builds(lambda key, text: lambda emitter: emitter.finish_tool(key, text, text), KEYS, TEXTS),
-        st.builds(lambda key, kind: lambda emitter: emitter.refile(key, kind), KEYS, KINDS),
-        st.builds(lambda key: lambda emitter: emitter.end(key), KEYS),
-        st.builds(lambda key: lambda emitter: emitter.end_all(but=key), KEYS),
+        st.builds(lambda key, kind: lambda emitter: emitter.reclassify(key, kind), KEYS, KINDS),
+        st.builds(lambda key: lambda emitter: emitter.end_block(key), KEYS),
+        st.builds(lambda key: lambda emitter: emitter.end_all_blocks(except_key=key), KEYS),
         st.builds(
-            lambda count: lambda emitter: emitter.report(Usage(output=count)), st.none() | st.integers(0, 9)
+            lambda count: lambda emitter: emitter.report_usage(Usage(output=count)),
+            st.none() | st.integers(0, 9),
         ),
-        st.builds(lambda text: lambda emitter: emitter.notice("note", text), TEXTS),
+        st.builds(lambda text: lambda emitter: emitter.add_notice("note", text), TEXTS),
         st.builds(lambda text: lambda emitter: emitter.finish(Finish.STOP, text, text), TEXTS),
         st.builds(lambda text: lambda emitter: emitter.fail("broken", text), TEXTS),
     )
@@ -55,8 +61,8 @@ def emitter_calls() -> st.SearchStrategy[EmitterCall]:
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(emitter_calls(), max_size=20), st.booleans())
-def test_whatever_a_dialect_does_is_a_legal_turn(calls: list[EmitterCall], one_by_one: bool) -> None:
-    """R030: start before growth, end before the end of the turn, and exactly one end."""
+def test_random_emitter_calls_give_a_valid_turn(calls: list[EmitterCall], one_by_one: bool) -> None:
+    """R030: a block starts before it grows and ends before the turn; the turn ends exactly once."""
     emitter = TurnEmitter("dialect", "model")
     events = []
     for call in calls:
@@ -68,7 +74,7 @@ def test_whatever_a_dialect_does_is_a_legal_turn(calls: list[EmitterCall], one_b
     assert emitter.drain() == []
 
 
-def test_text_that_comes_together_is_told_together() -> None:
+def test_emitter_joins_consecutive_text() -> None:
     emitter = TurnEmitter("dialect")
     for piece in ("a", "", "b"):
         emitter.append_or_start("key", Kind.TEXT, piece)
@@ -79,7 +85,7 @@ def test_text_that_comes_together_is_told_together() -> None:
     assert emitter.drain() == [BlockGrew(0, "c"), BlockEnded(0)]
 
 
-def test_a_key_may_be_used_again_and_seals_go_to_its_newest_block() -> None:
+def test_seal_goes_to_the_latest_block_of_a_reused_key() -> None:
     emitter = TurnEmitter("dialect", "model")
     for text in ("a", "b"):
         emitter.append_or_start("key", Kind.REASONING, text)
@@ -91,7 +97,7 @@ def test_a_key_may_be_used_again_and_seals_go_to_its_newest_block() -> None:
     assert not emitter.has_open("key")
 
 
-def test_the_last_words_of_a_block_may_move_to_a_new_one() -> None:
+def test_emitter_reclassifies_the_tail_of_a_block() -> None:
     emitter = TurnEmitter("dialect")
     emitter.append_or_start("key", Kind.REASONING, "thought, answer")
     emitter.reclassify("key", Kind.TEXT, 6)
@@ -103,7 +109,7 @@ def test_the_last_words_of_a_block_may_move_to_a_new_one() -> None:
     assert [block.text for block in assert_valid_turn(events).blocks] == ["thought, ", "answer", "!"]
 
 
-def test_nothing_is_told_of_what_never_was() -> None:
+def test_emitter_ignores_unknown_keys() -> None:
     emitter = TurnEmitter("dialect")
     emitter.append("key", "a")
     emitter.seal("key", SealForm.SIGNATURE, "s")
@@ -114,7 +120,7 @@ def test_nothing_is_told_of_what_never_was() -> None:
     assert emitter.drain() == []
 
 
-def test_after_the_end_nothing_is_told() -> None:
+def test_emitter_ignores_calls_after_the_end() -> None:
     emitter = TurnEmitter("dialect")
     emitter.start_block("key", Kind.TOOL_CALL)
     emitter.finish(Finish.STOP)
@@ -132,7 +138,7 @@ def test_after_the_end_nothing_is_told() -> None:
     assert emitter.drain() == []
 
 
-def test_what_is_open_when_a_turn_breaks_was_interrupted() -> None:
+def test_fail_interrupts_open_blocks() -> None:
     emitter = TurnEmitter("dialect")
     emitter.append_or_start("key", Kind.TOOL_CALL, "{")
     emitter.finish_tool("key", "", "no such tool")

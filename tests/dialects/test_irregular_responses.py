@@ -1,4 +1,4 @@
-"""What recordings cannot say well: servers that break their own rules, one at a time."""
+"""Servers that violate their own format, one case at a time, where a recording would be too large."""
 
 import json
 from typing import Any
@@ -22,7 +22,7 @@ def sse(*values: Any) -> bytes:
 
 
 def chat(*deltas: Any, finish: str = "stop") -> Turn:
-    """A stream of these deltas."""
+    """Read a stream of these deltas."""
     chunks = [{"choices": [{"delta": delta}]} for delta in deltas]
     return thinkaloud.read(sse(*chunks, {"choices": [{"delta": {}, "finish_reason": finish}]}) + DONE)
 
@@ -37,9 +37,9 @@ def ending(turn: Turn) -> tuple[str, str]:
     return turn.outcome.ending.value, turn.outcome.cause
 
 
-class TestFaults:
+class TestErrors:
     @pytest.mark.parametrize("raw", [b"", b"null", b"{}", b'""', b"false"])
-    def test_nothing_is_no_error(self, raw: bytes) -> None:
+    def test_empty_error_field_is_no_error(self, raw: bytes) -> None:
         assert not has_error(raw)
 
     @pytest.mark.parametrize(
@@ -57,30 +57,28 @@ class TestFaults:
             (b'{"message":{"deep":1}}', "provider_error", '{"message":{"deep":1}}'),
         ],
     )
-    def test_an_error_has_a_code_and_words_whatever_its_shape(
-        self, raw: bytes, code: str, message: str
-    ) -> None:
+    def test_parse_error_of_any_shape(self, raw: bytes, code: str, message: str) -> None:
         assert has_error(raw)
         assert parse_error(raw) == (code, message)
 
 
-CUT = [
+CUT_RECORDINGS = [
     name
     for name in RECORDINGS
     if name.endswith("/cut") and not name.startswith(("bedrock", "ollama", "openai_chat"))
 ]
 
 
-@pytest.mark.parametrize("name", CUT)
-def test_done_is_no_end_in_a_dialect_that_has_another(name: str) -> None:
-    """A proxy that closes every stream with [DONE] does not make a cut one whole."""
+@pytest.mark.parametrize("name", CUT_RECORDINGS)
+def test_done_does_not_end_other_dialects(name: str) -> None:
+    """A proxy may end every stream with [DONE]; a stream that was cut off stays cut off."""
     recording = RECORDINGS[name]
     lines = recording.body.rpartition(b"\n\n")[0] + b"\n\n" + DONE
     assert ending(thinkaloud.read(lines)) == ("cut_off", "cut_off")
 
 
 class TestAnthropic:
-    def test_a_delta_without_a_start_starts_its_block(self) -> None:
+    def test_delta_without_start_starts_a_block(self) -> None:
         thought, text = (
             {"type": "content_block_delta", "index": i, "delta": d}
             for i, d in enumerate(
@@ -93,7 +91,7 @@ class TestAnthropic:
             (Kind.TEXT, "b"),
         ]
 
-    def test_arguments_that_are_no_json_are_told_and_not_kept(self) -> None:
+    def test_invalid_json_arguments_are_not_sent_back(self) -> None:
         start = {"type": "tool_use", "id": "t", "name": "n", "input": {}}
         turn = thinkaloud.read(
             sse(
@@ -106,7 +104,7 @@ class TestAnthropic:
         assert turn.blocks[0].text == '{"a'
         assert sent_back_message(turn)["content"] == [start]
 
-    def test_input_that_came_with_the_start_is_told_once(self) -> None:
+    def test_input_in_block_start_is_emitted_once(self) -> None:
         start = {"type": "tool_use", "id": "t", "name": "n", "input": {"a": 1}}
         turn = thinkaloud.read(
             sse(
@@ -118,19 +116,19 @@ class TestAnthropic:
         assert json.loads(turn.blocks[0].text) == {"a": 1}
         assert sent_back_message(turn)["content"] == [start]
 
-    def test_a_result_without_its_call_is_left_alone(self) -> None:
+    def test_result_without_call_is_ignored(self) -> None:
         result = {"type": "web_search_tool_result", "tool_use_id": "lost", "content": []}
         turn = thinkaloud.read(json.dumps({"type": "message", "content": [result]}).encode())
         assert turn.blocks == []
         assert sent_back_message(turn)["content"] == [result]
 
-    def test_a_tool_that_failed_without_a_word_still_failed(self) -> None:
+    def test_tool_error_without_text(self) -> None:
         call = {"type": "mcp_tool_use", "id": "t", "name": "n", "input": {}}
         result = {"type": "mcp_tool_result", "tool_use_id": "t", "is_error": True, "content": ""}
         turn = thinkaloud.read(json.dumps({"type": "message", "content": [call, result]}).encode())
         assert turn.blocks[0].error
 
-    def test_citations_may_have_been_null(self) -> None:
+    def test_citations_after_null(self) -> None:
         nothing: list[object] = [None, [], 5]
         for citations in nothing:
             turn = thinkaloud.read(
@@ -149,17 +147,17 @@ class TestAnthropic:
 
 
 class TestBedrock:
-    def test_a_whole_answer_may_have_no_content(self) -> None:
+    def test_whole_response_without_content(self) -> None:
         assert ending(thinkaloud.read(b'{"output":{"message":{}},"stopReason":"end_turn"}')) == (
             "empty",
             "end_turn",
         )
 
-    def test_a_start_that_is_no_call_says_nothing(self) -> None:
+    def test_unknown_block_start_is_ignored(self) -> None:
         body = encode_event("contentBlockStart", b'{"contentBlockIndex":0,"start":{"image":{}}}')
         assert assert_valid_turn([*(reader := Reader()).feed(body), *reader.close()]).blocks == []
 
-    def test_arguments_that_are_no_json_are_told_and_not_kept(self) -> None:
+    def test_invalid_json_arguments_are_not_sent_back(self) -> None:
         body = (
             encode_event(
                 "contentBlockStart",
@@ -175,13 +173,13 @@ class TestBedrock:
             {"toolUse": {"toolUseId": "t", "name": "n", "input": {}}}
         ]
 
-    def test_an_exception_without_a_message_is_named(self) -> None:
+    def test_exception_without_message(self) -> None:
         turn = thinkaloud.read(encode_event("throttlingException", b"{}"))
         assert ending(turn) == ("failed", "throttlingException")
 
 
 class TestCohere:
-    def test_a_delta_without_a_start_starts_its_block(self) -> None:
+    def test_delta_without_start_starts_a_block(self) -> None:
         delta = {"type": "content-delta", "index": 0, "delta": {"message": {"content": {"thinking": "a"}}}}
         turn = thinkaloud.read(sse(delta, {"type": "message-end", "delta": {"finish_reason": "COMPLETE"}}))
         assert turn.reasoning == "a"
@@ -192,7 +190,7 @@ class TestCohere:
 
 
 class TestGeminiInteractions:
-    def test_a_delta_of_an_unknown_kind_says_nothing(self) -> None:
+    def test_unknown_delta_is_ignored(self) -> None:
         turn = thinkaloud.read(
             sse(
                 {"event_type": "step.start", "index": 0, "step": {"type": "model_output"}},
@@ -203,13 +201,13 @@ class TestGeminiInteractions:
         )
         assert (turn.answer, ending(turn)) == ("", ("empty", "completed"))
 
-    def test_a_result_without_its_call_is_left_alone(self) -> None:
+    def test_result_without_call_is_ignored(self) -> None:
         turn = thinkaloud.read(
             b'{"object":"interaction","status":"completed","steps":[{"type":"function_result","call_id":"lost"}]}'
         )
         assert turn.blocks == []
 
-    def test_a_tool_that_failed_without_a_word_still_failed(self) -> None:
+    def test_tool_error_without_text(self) -> None:
         call = {"type": "mcp_call", "id": "t"}
         result = {"type": "mcp_result", "call_id": "t", "is_error": True, "result": ""}
         body = {"object": "interaction", "status": "completed", "steps": [call, result]}
@@ -217,26 +215,26 @@ class TestGeminiInteractions:
 
 
 class TestGemini:
-    def test_a_result_of_code_that_nobody_ran_is_left_alone(self) -> None:
+    def test_code_result_without_code_is_ignored(self) -> None:
         part = {"codeExecutionResult": {"outcome": "OUTCOME_OK", "output": "1"}}
         body = {"candidates": [{"content": {"parts": [part]}, "finishReason": "STOP"}]}
         assert thinkaloud.read(json.dumps(body).encode()).blocks == []
 
 
 class TestChat:
-    def test_thinking_may_be_text_or_a_list_and_change_its_mind(self) -> None:
+    def test_thinking_part_may_be_text_or_list(self) -> None:
         steps = [{"type": "text", "text": "c"}]
         parts = [{"type": "thinking", "thinking": part} for part in ("a", "b", steps, "d", None)]
         turn = chat({"content": parts})
         assert turn.reasoning == "abcd"
         assert len(sent_back_message(turn)["content"]) == 3
 
-    def test_text_before_a_list_of_parts_is_kept_before_it(self) -> None:
+    def test_text_before_list_of_parts(self) -> None:
         turn = chat({"content": "a"}, {"content": [{"type": "text", "text": "b"}]})
         assert turn.answer == "ab"
         assert sent_back_message(turn)["content"] == [{"type": "text", "text": "ab"}]
 
-    def test_the_same_details_in_two_lists_are_told_once(self) -> None:
+    def test_details_in_two_lists_are_emitted_once(self) -> None:
         details = [{"type": "reasoning.text", "text": "a", "signature": "s"}]
         blocks = [{"type": "thinking", "thinking": "a", "signature": "s"}]
         turn = chat(
@@ -244,14 +242,14 @@ class TestChat:
         )
         assert (turn.reasoning, [seal.payload for seal in turn.blocks[0].seals]) == ("a", ["s"])
 
-    def test_a_signature_in_blocks_seals_a_thought_from_a_field(self) -> None:
+    def test_signature_in_thinking_blocks_seals_reasoning_content(self) -> None:
         blocks = [{"type": "thinking", "thinking": "", "signature": "s"}]
         turn = chat({"reasoning_content": "a"}, {"thinking_blocks": blocks}, {"content": "b"})
         assert [(seal.form, seal.payload) for seal in turn.blocks[0].seals] == [(SealForm.SIGNATURE, "s")]
 
     @pytest.mark.parametrize("odd", [5, [], {}, True, None, ["x"], {"a": 1}])
     @pytest.mark.parametrize("field", ["type", "text", "summary", "data", "signature", "index"])
-    def test_details_may_hold_anything(self, field: str, odd: object) -> None:
+    def test_malformed_reasoning_details(self, field: str, odd: object) -> None:
         good: dict[str, object] = {"type": "reasoning.text", "text": "a", "index": 0}
         detail = {**good, field: odd}
         deltas = [{"choices": [{"delta": {"reasoning_details": [good, detail, good]}}]}] * 2
@@ -259,47 +257,47 @@ class TestChat:
         turn = assert_valid_turn(reader.feed(sse(*deltas) + DONE) + reader.close())
         assert turn.reasoning.startswith("a")
 
-    def test_an_error_object_may_have_a_null_error(self) -> None:
+    def test_error_object_with_null_error(self) -> None:
         turn = thinkaloud.read(sse({"object": "error", "message": "too long", "code": 400, "error": None}))
         assert ending(turn) == ("failed", "400")
 
-    def test_text_held_back_for_a_tag_is_not_lost_when_a_thought_is_marked(self) -> None:
+    def test_pending_text_survives_profile_change(self) -> None:
         marked = {"content": "<thought>b</thought>c", "extra_content": {"google": {"thought": True}}}
         turn = chat({"content": "<thi"}, marked)
         assert turn.answer == "<thic"
         assert turn.reasoning == "b"
 
-    def test_a_profile_that_the_caller_named_is_not_replaced(self) -> None:
+    def test_named_tag_profile_is_not_replaced(self) -> None:
         delta = {"content": "<thought>a</thought>", "extra_content": {"google": {"thought": True}}}
         body = sse({"choices": [{"delta": delta, "finish_reason": "stop"}]})
         assert thinkaloud.read(body, tags="off").answer == "<thought>a</thought>"
 
-    def test_a_call_may_have_no_function(self) -> None:
+    def test_call_without_function(self) -> None:
         turn = chat({"tool_calls": [{"index": 0, "id": "c"}]}, finish="tool_calls")
         assert [(block.name, block.call_id, block.text) for block in turn.blocks] == [("", "c", "")]
 
-    def test_a_whole_answer_may_have_an_empty_delta_beside_it(self) -> None:
+    def test_whole_message_with_empty_delta(self) -> None:
         choice = {"delta": {}, "message": {"content": "a"}, "finish_reason": "stop"}
         assert thinkaloud.read(json.dumps({"choices": [choice]}).encode()).answer == "a"
 
 
 class TestResponses:
-    def test_empty_text_starts_nothing(self) -> None:
+    def test_empty_text_starts_no_block(self) -> None:
         done = {"type": "response.output_text.done", "output_index": 0, "text": ""}
         delta = {"type": "response.output_text.delta", "output_index": 0, "delta": ""}
         end = {"type": "response.completed", "response": {"status": "completed", "output": []}}
         assert thinkaloud.read(sse(done, delta, end)).blocks == []
 
-    def test_a_failure_may_have_no_error(self) -> None:
+    def test_failed_response_without_error(self) -> None:
         turn = thinkaloud.read(b'{"object":"response","status":"failed","output":[]}')
         assert ending(turn) == ("failed", "provider_error")
 
-    def test_an_unknown_reason_for_not_being_complete(self) -> None:
+    def test_unknown_incomplete_reason(self) -> None:
         for details, cause in (({"reason": "steered"}, "steered"), (None, "incomplete")):
             body = {"object": "response", "status": "incomplete", "incomplete_details": details}
             assert ending(thinkaloud.read(json.dumps(body).encode())) == ("empty", cause)
 
-    def test_a_refusal_that_came_only_with_its_item(self) -> None:
+    def test_refusal_in_finished_item(self) -> None:
         item = {"type": "message", "content": [{"type": "refusal", "refusal": "No."}]}
         turn = thinkaloud.read(
             json.dumps({"object": "response", "status": "completed", "output": [item]}).encode()
@@ -308,18 +306,18 @@ class TestResponses:
 
 
 class TestText:
-    def test_lines_of_json_that_are_no_tokens_are_text(self) -> None:
+    def test_json_lines_without_tokens_are_text(self) -> None:
         for line in ('{"type": 5}', '{"text": "a", "token": null}', '{"done": 3}'):
             text = f"{line}\n{line}\n"
             assert thinkaloud.read(text.encode(), "text").answer == text
 
-    def test_a_reason_that_nobody_knows(self) -> None:
+    def test_unknown_finish_reason(self) -> None:
         body = b'{"text":"a","token":1}\n{"text":"b","token":2,"finish_reason":"bored"}\n'
         assert ending(thinkaloud.read(body)) == (Ending.ANSWERED, "bored")
 
 
-def test_bedrock_refuses_with_no_more_than_a_message() -> None:
-    """What was refused before any stream is a failed turn, in the provider's own words."""
+def test_bedrock_error_with_only_a_message() -> None:
+    """An error before the stream is a failed turn with the provider's message."""
     turn = thinkaloud.read(b'{"message":"Too many requests"}', "bedrock_converse")
     assert turn.outcome is not None
     assert (turn.outcome.ending, turn.outcome.message) == ("failed", "Too many requests")

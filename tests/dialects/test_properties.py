@@ -1,8 +1,8 @@
-"""What holds for every dialect, written once and run over all recordings.
+"""Properties of every dialect, checked on all recordings.
 
-Any cut tells the same story; any prefix ends in a legal turn; stored entries give the same turn; events
-survive JSON; a streamed message reads like a whole one; damage ends a turn but never breaks the reader;
-what nobody knows yet changes nothing.
+The result does not depend on when events are drained; any prefix gives a valid turn; stored entries fold to
+the same turn; events survive JSON; a kept message reads like its stream; damaged input gives a valid turn;
+unknown fields and events are ignored.
 """
 
 import json
@@ -41,12 +41,12 @@ BY_DIALECT = {
 }
 
 BY_FRAMES = [name for name in RECORDINGS if name != "openai_chat/half_emoji"]
-"""Half a character in JSON is mended between wire and dialect, so those frames cannot be fed as they are."""
+"""`Reader` repairs a lone surrogate before the dialect reads it, so that frame cannot be fed directly."""
 
 OVERLAPPING = {
     "openai_responses/reasoning_done_last": "the provider itself ends the thought after the message",
 }
-"""Turns in which a thought is still open when the next block starts, and why."""
+"""Turns in which a reasoning block is open when the next block starts, and the reason."""
 
 few = settings(max_examples=6, deadline=None)
 many = settings(max_examples=120, deadline=None)
@@ -58,24 +58,24 @@ def read(body: bytes, dialect: str, recording: Recording) -> list[Event]:
 
 
 def read_frames(recording: Recording, frames: list[Frame], *, one_by_one: bool) -> list[Event]:
-    """What the dialect's own reader tells of these frames, asked after each or only at the end."""
-    blocks = TurnEmitter(recording.dialect, recording.model)
+    """Return the events of the dialect's reader, drained after each frame or only at the end."""
+    emitter = TurnEmitter(recording.dialect, recording.model)
     reader = DIALECTS[recording.dialect].make_reader(
-        blocks, find_profile(recording.tags) if recording.tags else None
+        emitter, find_profile(recording.tags) if recording.tags else None
     )
     events: list[Event] = []
     for frame in frames:
-        if not blocks.ended:
+        if not emitter.ended:
             reader.feed(frame)
         if one_by_one:
-            events += blocks.drain()
-    if not blocks.ended:
+            events += emitter.drain()
+    if not emitter.ended:
         reader.close()
-    return events + blocks.drain()
+    return events + emitter.drain()
 
 
 def as_events(frames: list[Frame]) -> bytes:
-    """Frames as server-sent events, which every dialect can be read from."""
+    """Encode frames as server-sent events, from which every dialect can be read."""
     sse_events = []
     for frame in frames:
         lines = b"".join(b"data: %s\n" % line for line in frame.data.splitlines())
@@ -83,9 +83,9 @@ def as_events(frames: list[Frame]) -> bytes:
     return b"".join(sse_events)
 
 
-class TestCuts:
+class TestDraining:
     @pytest.mark.parametrize("name", BY_FRAMES)
-    def test_frames_one_by_one_or_all_at_once_tell_the_same_story(self, name: str) -> None:
+    def test_result_does_not_depend_on_draining(self, name: str) -> None:
         recording = RECORDINGS[name]
         frames = recording.frames()
         for one_by_one in (True, False):
@@ -93,7 +93,7 @@ class TestCuts:
             assert turn_as_story(turn, recording.story) == complete_story(recording.story)
 
     @pytest.mark.parametrize("name", REAL_SAMPLE)
-    def test_frames_of_real_recordings_too(self, name: str) -> None:
+    def test_real_recordings_do_not_depend_on_draining(self, name: str) -> None:
         recording = REAL_BY_NAME[name]
         frames = recording.frames()
         apart = fold(read_frames(recording, frames, one_by_one=True))
@@ -104,7 +104,7 @@ class TestCuts:
 
 class TestPrefixes:
     @pytest.mark.parametrize("name", ALL)
-    def test_any_prefix_of_the_bytes_ends_in_a_legal_turn(self, name: str) -> None:
+    def test_any_prefix_of_the_bytes_gives_a_valid_turn(self, name: str) -> None:
         recording = ALL[name]
         size = len(recording.body)
         for end in {*range(0, size, max(1, size // 48)), *range(min(size, 24)), size - 1, size - 2}:
@@ -113,7 +113,7 @@ class TestPrefixes:
     @pytest.mark.parametrize("name", ALL)
     @few
     @given(place=st.integers(0, 10**6))
-    def test_a_prefix_is_legal_or_too_short_to_tell(self, name: str, place: int) -> None:
+    def test_random_prefix_gives_a_valid_turn_or_is_refused(self, name: str, place: int) -> None:
         recording = ALL[name]
         body = recording.body[: place % (len(recording.body) + 1)]
         assert_valid_turn(read(body, recording.dialect, recording))
@@ -124,16 +124,16 @@ class TestPrefixes:
         assert_valid_turn(events)
 
     @pytest.mark.parametrize("name", BY_FRAMES)
-    def test_any_prefix_of_the_frames_ends_in_a_legal_turn(self, name: str) -> None:
+    def test_any_prefix_of_the_frames_gives_a_valid_turn(self, name: str) -> None:
         recording = RECORDINGS[name]
         frames = recording.frames()
         for end in range(len(frames) + 1):
             assert_valid_turn(read_frames(recording, frames[:end], one_by_one=False))
 
 
-class TestStored:
+class TestEvents:
     @pytest.mark.parametrize("name", ALL)
-    def test_stored_entries_give_the_same_turn(self, name: str) -> None:
+    def test_stored_entries_fold_to_the_same_turn(self, name: str) -> None:
         entries = [Entry(seq, event, seq * 10) for seq, event in enumerate(ALL[name].events())]
         decoded_entries = [msgspec.json.decode(msgspec.json.encode(entry), type=Entry) for entry in entries]
         live, replayed = Turn(), Turn()
@@ -143,15 +143,15 @@ class TestStored:
         assert replayed == live
 
     @pytest.mark.parametrize("name", ALL)
-    def test_events_survive_json(self, name: str) -> None:
+    def test_events_json_round_trip(self, name: str) -> None:
         recording = ALL[name]
         for size in (len(recording.body), 64):
             events = recording.events(recording.in_chunks(size))
             assert decode_events(encode_events(events)) == events
 
     @pytest.mark.parametrize("name", RECORDINGS)
-    def test_a_thought_is_a_start_pieces_and_an_end(self, name: str) -> None:
-        """R003, R030: each thought is told as a start, its pieces and an end, on a block of its own."""
+    def test_block_events_are_start_text_end(self, name: str) -> None:
+        """R003, R030: each block has a start, its text and an end, in this order."""
         recording = RECORDINGS[name]
         events = recording.events(recording.in_chunks(1))
         for started in [event for event in events if isinstance(event, BlockStarted)]:
@@ -164,8 +164,8 @@ class TestStored:
             assert not grew or own.index(ended[0]) > own.index(grew[-1])
 
     @pytest.mark.parametrize("name", [name for name in RECORDINGS if name not in OVERLAPPING])
-    def test_a_thought_ends_before_the_next_block_starts(self, name: str) -> None:
-        """R030: nobody has to guess that a thought is over because an answer began."""
+    def test_reasoning_ends_before_the_next_block_starts(self, name: str) -> None:
+        """R030: the end of reasoning is an event and need not be inferred from the next block."""
         thinking: set[int] = set()
         for event in RECORDINGS[name].events():
             if isinstance(event, BlockStarted):
@@ -175,30 +175,32 @@ class TestStored:
                 thinking -= {event.block}
 
 
-WHOLE: dict[str, Callable[[str], str]] = {
-    "anthropic_messages": lambda kept: '{"type":"message","stop_reason":"end_turn",' + kept[1:],
-    "bedrock_converse": lambda kept: f'{{"output":{{"message":{kept}}},"stopReason":"end_turn"}}',
-    "cohere_v2": lambda kept: f'{{"message":{kept},"finish_reason":"COMPLETE"}}',
-    "gemini": lambda kept: f'{{"candidates":[{{"content":{kept},"finishReason":"STOP"}}]}}',
-    "gemini_interactions": lambda kept: f'{{"object":"interaction","status":"completed","steps":{kept}}}',
-    "ollama": lambda kept: f'{{"message":{kept},"done":true,"done_reason":"stop"}}',
-    "openai_chat": lambda kept: f'{{"choices":[{{"message":{kept},"finish_reason":"stop"}}]}}',
-    "openai_responses": lambda kept: f'{{"object":"response","status":"completed","output":{kept}}}',
-    "text": lambda kept: str(json.loads(kept)["content"]),
+WHOLE_BODIES: dict[str, Callable[[str], str]] = {
+    "anthropic_messages": lambda message: '{"type":"message","stop_reason":"end_turn",' + message[1:],
+    "bedrock_converse": lambda message: f'{{"output":{{"message":{message}}},"stopReason":"end_turn"}}',
+    "cohere_v2": lambda message: f'{{"message":{message},"finish_reason":"COMPLETE"}}',
+    "gemini": lambda message: f'{{"candidates":[{{"content":{message},"finishReason":"STOP"}}]}}',
+    "gemini_interactions": lambda message: (
+        f'{{"object":"interaction","status":"completed","steps":{message}}}'
+    ),
+    "ollama": lambda message: f'{{"message":{message},"done":true,"done_reason":"stop"}}',
+    "openai_chat": lambda message: f'{{"choices":[{{"message":{message},"finish_reason":"stop"}}]}}',
+    "openai_responses": lambda message: f'{{"object":"response","status":"completed","output":{message}}}',
+    "text": lambda message: str(json.loads(message)["content"]),
 }
-"""The smallest whole body of each dialect round the message that a turn keeps; raw text is its own."""
+"""The smallest whole body of each dialect around a kept message; raw text is its own body."""
 
 UNORDERED = ("openai_chat", "ollama")
-"""Their message has one field for thoughts and one for text: it cannot say which came first, or how often."""
+"""Their message has one field for reasoning and one for text, so it does not keep the order of blocks."""
 
 ONLY_STREAMED = {
     "openai_chat/gemini_compat_thought": "what makes <thought> a tag stands on deltas, not in the message",
 }
-"""Streams whose whole message does not say as much, and why."""
+"""Streams whose kept message lacks information, and the reason."""
 
 
 def shape(turn: Turn, dialect: str) -> list[object]:
-    """What a whole message can say of a turn: the blocks in order, or the text of each kind."""
+    """Return what a whole message keeps of a turn: the blocks in order, or the text of each kind."""
     blocks = [block for block in turn.blocks if block.kind is Kind.TOOL_CALL or block.text or block.seals]
     seals = {block.number: [(seal.form, seal.payload) for seal in block.seals] for block in blocks}
     if dialect not in UNORDERED:
@@ -212,15 +214,15 @@ def shape(turn: Turn, dialect: str) -> list[object]:
     return [turn.reasoning, turn.answer, called, sorted((seal.form, seal.payload) for seal in of_thoughts)]
 
 
-class TestWhole:
+class TestKeptMessage:
     @pytest.mark.parametrize("name", ALL)
-    def test_the_kept_message_reads_like_the_stream_it_came_from(self, name: str) -> None:
-        """R032, for every dialect: a stream, and the message that is kept of it, tell the same story."""
+    def test_kept_message_reads_like_its_stream(self, name: str) -> None:
+        """R032, for every dialect: a stream and its kept message give the same turn."""
         recording = ALL[name]
         streamed = recording.turn()
         if streamed.message is None or name in ONLY_STREAMED:
             return
-        body = WHOLE[recording.dialect](streamed.message.payload).encode()
+        body = WHOLE_BODIES[recording.dialect](streamed.message.payload).encode()
         whole_turn = thinkaloud.read(body, recording.dialect, model=streamed.model, tags=recording.tags)
         assert shape(whole_turn, recording.dialect) == shape(streamed, recording.dialect)
         assert whole_turn.message is not None
@@ -229,7 +231,7 @@ class TestWhole:
 
 @st.composite
 def damaged(draw: st.DrawFn, recordings: list[Recording]) -> tuple[Recording, bytes]:
-    """A recording with some bytes flipped, left out, said twice or put in."""
+    """Generate a recording with some bytes changed, deleted, repeated or inserted."""
     recording = draw(st.sampled_from(recordings))
     body = bytearray(recording.body)
     for _ in range(draw(st.integers(1, 6))):
@@ -266,23 +268,23 @@ ODD_VALUES: list[Any] = [
 ]
 
 
-def places(value: Any) -> Iterator[tuple[Any, Any]]:
-    """Every place in a JSON value where another value could stand."""
+def json_places(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield every container and key in a JSON value."""
     pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, inner in pairs:
         yield value, key
-        yield from places(inner)
+        yield from json_places(inner)
 
 
 @st.composite
-def confused(draw: st.DrawFn, recordings: list[Recording]) -> tuple[Recording, bytes]:
-    """A recording in which some JSON values are of a kind that nobody would send."""
+def with_wrong_types(draw: st.DrawFn, recordings: list[Recording]) -> tuple[Recording, bytes]:
+    """Generate a recording in which some JSON values have a wrong type."""
     recording = draw(st.sampled_from(recordings))
     frames = recording.frames()
     for _ in range(draw(st.integers(1, 3))):
         index = draw(st.integers(0, 10**6)) % len(frames)
         value = parsed(frames[index])
-        holders = list(places(value))
+        holders = list(json_places(value))
         if holders:
             holder, key = holders[draw(st.integers(0, 10**6)) % len(holders)]
             holder[key] = draw(st.sampled_from(ODD_VALUES))
@@ -291,7 +293,7 @@ def confused(draw: st.DrawFn, recordings: list[Recording]) -> tuple[Recording, b
 
 
 def parsed(frame: Frame) -> Any:
-    """What a frame holds; nothing for text and for the word that a stream is done."""
+    """Return the JSON of a frame; None for text and for [DONE]."""
     return None if frame.event == PLAIN_TEXT or frame.data == b"[DONE]" else json.loads(frame.data)
 
 
@@ -299,7 +301,7 @@ class TestDamage:
     @pytest.mark.parametrize("dialect", DIALECTS)
     @many
     @given(data=st.data())
-    def test_damaged_bytes_end_in_a_legal_turn(self, dialect: str, data: st.DataObject) -> None:
+    def test_damaged_bytes_give_a_valid_turn(self, dialect: str, data: st.DataObject) -> None:
         recording, body = data.draw(damaged(BY_DIALECT[dialect]))
         assert_valid_turn(read(body, dialect, recording))
         try:
@@ -311,18 +313,18 @@ class TestDamage:
     @pytest.mark.parametrize("dialect", [dialect for dialect in DIALECTS if dialect != "text"])
     @many
     @given(data=st.data())
-    def test_values_of_a_wrong_kind_end_in_a_legal_turn(self, dialect: str, data: st.DataObject) -> None:
-        recording, body = data.draw(confused(BY_DIALECT[dialect]))
+    def test_wrong_json_types_give_a_valid_turn(self, dialect: str, data: st.DataObject) -> None:
+        recording, body = data.draw(with_wrong_types(BY_DIALECT[dialect]))
         assert_valid_turn(read(body, dialect, recording))
 
     @pytest.mark.parametrize("dialect", DIALECTS)
     @many
     @given(body=st.binary(max_size=200))
-    def test_any_bytes_end_in_a_legal_turn(self, dialect: str, body: bytes) -> None:
+    def test_random_bytes_give_a_valid_turn(self, dialect: str, body: bytes) -> None:
         assert_valid_turn(read(body, dialect, BY_DIALECT[dialect][0]))
 
     @pytest.mark.parametrize("dialect", [dialect for dialect in DIALECTS if dialect != "text"])
-    def test_json_that_is_nested_too_deep_ends_in_a_legal_turn(self, dialect: str) -> None:
+    def test_deeply_nested_json_gives_a_valid_turn(self, dialect: str) -> None:
         recording = BY_DIALECT[dialect][0]
         deep = b'{"deep":' + b"[" * 5_000 + b"]" * 5_000 + b"}"
         assert_valid_turn(read(as_events([*recording.frames()[:2], Frame(deep)]), dialect, recording))
@@ -344,71 +346,77 @@ UNKNOWN_EVENT = {
         b'{"type":"response.zz.delta","delta":"zz","sequence_number":1}', "response.zz.delta"
     ),
 }
-"""An event of next year, by dialect; raw text has no events."""
+"""An unknown event, by dialect; raw text has no events."""
 
-DATA = {"arguments", "args", "input", "action", "outputs", "result", "results"}
-"""Fields that hold a caller's or a tool's own JSON; a field put in there is data, not news."""
+DATA_FIELDS = {"arguments", "args", "input", "action", "outputs", "result", "results"}
+"""Fields with the JSON of a caller or a tool, in which an added field would be data."""
 
 
-def with_news(value: Any) -> Any:
-    """The value with an unknown field in every object of the provider's."""
+def with_unknown_fields(value: Any) -> Any:
+    """Return the value with an unknown field in every object of the provider."""
     if isinstance(value, list):
-        return [with_news(item) for item in value]
+        return [with_unknown_fields(item) for item in value]
     if not isinstance(value, dict):
         return value
-    known = {key: item if key in DATA else with_news(item) for key, item in value.items()}
+    known = {key: item if key in DATA_FIELDS else with_unknown_fields(item) for key, item in value.items()}
     return {**known, "zz_new": {"zz": ["zz"]}}
 
 
-def without_news(text: str) -> str:
-    """What is kept as it came has the news in it; take it out to compare."""
+def without_unknown_fields(text: str) -> str:
+    """Remove the unknown fields, which verbatim data keeps, to compare."""
     return text.replace(', "zz_new": {"zz": ["zz"]}', "").replace('"zz_new": {"zz": ["zz"]}', "")
 
 
-def plainly(turn: Turn) -> list[object]:
-    """What a turn tells, with items and results by their meaning and not by their spelling."""
+def comparable(turn: Turn) -> list[object]:
+    """Return the content of a turn, with items and results as JSON values and not as text."""
     assert turn.outcome is not None
     outcome = turn.outcome.ending, turn.outcome.cause
     blocks: list[object] = []
     for block in turn.blocks:
-        seals = [(seal.form, meaning(seal.payload)) for seal in block.seals]
-        result = None if block.result is None else meaning(block.result)
-        text = meaning(block.text) if block.kind is Kind.TOOL_CALL else block.text
+        seals = [(seal.form, json_or_text(seal.payload)) for seal in block.seals]
+        result = None if block.result is None else json_or_text(block.result)
+        text = json_or_text(block.text) if block.kind is Kind.TOOL_CALL else block.text
         blocks.append((block.kind, text, block.name, block.call_id, result, block.error, block.status, seals))
     return [turn.dialect, turn.model, blocks, turn.usage, outcome, [notice.code for notice in turn.notices]]
 
 
-def meaning(text: str) -> Any:
+def json_or_text(text: str) -> Any:
     try:
-        return json.loads(without_news(text))
+        return json.loads(without_unknown_fields(text))
     except ValueError:
         return text
 
 
-class TestNews:
+class TestUnknownData:
     @pytest.mark.parametrize("name", [name for name in ALL if ALL[name].dialect != "text"])
-    def test_unknown_fields_change_nothing(self, name: str) -> None:
+    def test_unknown_fields_are_ignored(self, name: str) -> None:
         recording = ALL[name]
         frames = recording.frames()
-        news = [
-            Frame(json.dumps(with_news(parsed(frame))).encode(), frame.event) if parsed(frame) else frame
+        changed_frames = [
+            Frame(json.dumps(with_unknown_fields(parsed(frame))).encode(), frame.event)
+            if parsed(frame)
+            else frame
             for frame in frames
         ]
-        assert plainly(fold(read(as_events(news), recording.dialect, recording))) == plainly(recording.turn())
+        assert comparable(fold(read(as_events(changed_frames), recording.dialect, recording))) == comparable(
+            recording.turn()
+        )
 
     @pytest.mark.parametrize("name", [name for name in ALL if ALL[name].dialect != "text"])
-    def test_unknown_events_change_nothing(self, name: str) -> None:
+    def test_unknown_events_are_ignored(self, name: str) -> None:
         recording = ALL[name]
         unknown = UNKNOWN_EVENT[recording.dialect]
-        frames = [each for frame in recording.frames() for each in (unknown, frame)]
-        assert plainly(fold(read(as_events(frames), recording.dialect, recording))) == plainly(
+        frames = [output for frame in recording.frames() for output in (unknown, frame)]
+        assert comparable(fold(read(as_events(frames), recording.dialect, recording))) == comparable(
             recording.turn()
         )
 
 
-@pytest.mark.parametrize("name", [name for name, made in RECORDINGS.items() if made.dialect != "text"])
-def test_no_thought_is_in_the_answer(name: str) -> None:
-    """R001: what was thought does not stand in the answer, whatever place the provider put it in."""
+@pytest.mark.parametrize(
+    "name", [name for name, recording in RECORDINGS.items() if recording.dialect != "text"]
+)
+def test_answer_contains_no_reasoning(name: str) -> None:
+    """R001: reasoning is not part of the answer, wherever the provider puts it."""
     turn = RECORDINGS[name].turn()
     for block in turn.own_blocks(Kind.REASONING):
         assert block.blank or block.text.strip() not in turn.answer

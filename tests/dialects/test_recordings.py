@@ -1,4 +1,4 @@
-"""Every recording of the project's own reads as its story, however its bytes are cut."""
+"""Every recording of the project matches its story, however its bytes are chunked."""
 
 import json
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.chunking import SPLIT_POINTS, split_at
+from tests.chunks import SPLIT_POINTS, split_at
 from tests.dialects.recordings import RECORDINGS, complete_story, seals_of, turn_as_story
 from tests.recordings.make_eventstreams import streams
 
@@ -14,8 +14,8 @@ from thinkaloud.dialects import AUTO, DIALECTS
 
 
 @pytest.mark.parametrize("name", RECORDINGS)
-def test_a_recording_reads_as_its_story(name: str) -> None:
-    """R002, R011: whole and in small pieces, with the dialect named and with nobody saying which it is."""
+def test_recording_matches_its_story(name: str) -> None:
+    """R002, R011: whole and in small chunks, with the dialect named and detected."""
     recording = RECORDINGS[name]
     story = complete_story(recording.story)
     for dialect in (AUTO, recording.dialect):
@@ -26,14 +26,16 @@ def test_a_recording_reads_as_its_story(name: str) -> None:
 @pytest.mark.parametrize("name", RECORDINGS)
 @settings(max_examples=8, deadline=None)
 @given(split_points=SPLIT_POINTS, dialect=st.booleans())
-def test_any_cut_tells_the_same_story(name: str, split_points: list[int], dialect: bool) -> None:
+def test_recording_does_not_depend_on_chunking(name: str, split_points: list[int], dialect: bool) -> None:
     recording = RECORDINGS[name]
     turn = recording.turn(split_at(recording.body, split_points), recording.dialect if dialect else AUTO)
     assert turn_as_story(turn, recording.story) == complete_story(recording.story)
 
 
-@pytest.mark.parametrize("name", [name for name, made in RECORDINGS.items() if "message" in made.story])
-def test_the_message_that_goes_back_is_kept(name: str) -> None:
+@pytest.mark.parametrize(
+    "name", [name for name, recording in RECORDINGS.items() if "message" in recording.story]
+)
+def test_recording_keeps_the_message_to_send_back(name: str) -> None:
     recording = RECORDINGS[name]
     turn = recording.turn()
     assert turn.message is not None
@@ -42,7 +44,7 @@ def test_the_message_that_goes_back_is_kept(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", RECORDINGS)
-def test_a_seal_names_who_issued_it_and_keeps_an_item_byte_for_byte(name: str) -> None:
+def test_seal_names_its_issuer_and_keeps_bytes(name: str) -> None:
     recording = RECORDINGS[name]
     turn = recording.turn()
     for seal in seals_of(turn):
@@ -56,7 +58,7 @@ def test_every_dialect_has_recordings() -> None:
     assert all(name.startswith(f"{own_recording.dialect}/") for name, own_recording in RECORDINGS.items())
 
 
-def test_a_story_says_what_it_is_and_nothing_unheard_of() -> None:
+def test_story_files_have_only_known_fields() -> None:
     fields = {
         "says",
         "proves",
@@ -75,7 +77,7 @@ def test_a_story_says_what_it_is_and_nothing_unheard_of() -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "expected"), [pytest.param(*expected, id=expected[0].parent.name) for expected in streams()]
+    ("path", "expected"), [pytest.param(path, body, id=path.parent.name) for path, body in streams()]
 )
-def test_an_event_stream_is_made_from_its_events(body: Path, expected: bytes) -> None:
-    assert body.read_bytes() == expected, "run `python -m tests.recordings.make_eventstreams`"
+def test_eventstream_files_are_up_to_date(path: Path, expected: bytes) -> None:
+    assert path.read_bytes() == expected, "run `python -m tests.recordings.make_eventstreams`"

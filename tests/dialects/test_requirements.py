@@ -1,4 +1,4 @@
-"""What was asked of the reading side, by number, each on the recordings that are examples of it."""
+"""The requirements on reading, by number, each checked on the recordings that are examples of it."""
 
 import pytest
 from tests.dialects.recordings import RECORDINGS, Recording, complete_story, seals_of, turn_as_story
@@ -33,7 +33,7 @@ def test_claude() -> None:
 
 
 def test_openai_reasoning_models() -> None:
-    """R007: summaries, encrypted items and bare counts all end up as thoughts and usage."""
+    """R007: summaries, encrypted items and bare counts become reasoning blocks and usage."""
     dialects = {recording.dialect for recording in examples("R007")}
     assert dialects == {"openai_responses", "openai_chat"}
     assert turn_of("openai_chat/counts_only").usage.reasoning == 64
@@ -47,20 +47,20 @@ def test_deepseek() -> None:
 
 
 def test_gemini() -> None:
-    """R009: thoughts and signatures of all three of Google's endpoints."""
+    """R009: reasoning and signatures from all three of Google's endpoints."""
     dialects = {recording.dialect for recording in examples("R009")}
     assert dialects == {"gemini", "gemini_interactions", "openai_chat"}
     assert all(recording.turn().reasoning or seals_of(recording.turn()) for recording in examples("R009"))
 
 
 def test_self_hosted() -> None:
-    """R010: read alike whether the model thinks or not."""
+    """R010: read with and without reasoning."""
     thought = {bool(recording.turn().reasoning) for recording in examples("R010")}
     assert thought == {True, False}
 
 
 def test_openrouter_details() -> None:
-    """R012, R013, R014: text and summary make the thought, encrypted data seals it, the rest does no harm."""
+    """R012, R013, R014: text and summary are reasoning, encrypted data is a seal, the rest is ignored."""
     for number in ("R012", "R013", "R014"):
         examples(number)
     thought = turn_of("openai_chat/openrouter_summary_and_encrypted").blocks[0]
@@ -69,32 +69,32 @@ def test_openrouter_details() -> None:
 
 
 def test_fields_of_a_delta() -> None:
-    """R015, R031: any field may be absent or null, and `reasoning` beside `content` is still understood."""
+    """R015, R031: any field may be absent or null, and `reasoning` beside `content` is read."""
     for number in ("R015", "R031"):
         assert all(recording.turn().reasoning for recording in examples(number))
 
 
 def test_details_outrank_tags() -> None:
-    """R022, R023: where details came, a tag in the text is text."""
+    """R022, R023: if details are present, a tag in the text is text."""
     for number in ("R022", "R023"):
         for recording in examples(number):
             assert "<think>" in recording.turn().answer
 
 
-def test_an_empty_list_of_details_makes_no_block() -> None:
-    """R024: and is kept, since it has to go back."""
+def test_empty_details_create_no_block() -> None:
+    """R024: the empty list is kept, because it must be sent back."""
     for recording in examples("R024"):
         assert recording.turn().own_blocks(Kind.REASONING) == []
 
 
-def test_a_thought_without_an_answer_is_no_failure() -> None:
-    """R026: it is kept, and the turn says what it is."""
+def test_reasoning_without_answer_is_not_a_failure() -> None:
+    """R026: the reasoning is kept, and the outcome names the case."""
     endings = {recording.turn().outcome.ending for recording in examples("R026")}  # type: ignore[union-attr]
     assert endings == {Ending.REASONING_ONLY, Ending.CUT_OFF}
 
 
-def test_a_thought_ends_before_what_follows_it() -> None:
-    """R030: start, pieces, end, and only then the text."""
+def test_reasoning_block_ends_before_the_next_block() -> None:
+    """R030: start, text, end, and only then the next block."""
     for recording in examples("R030"):
         events = [
             event for event in recording.events() if isinstance(event, BlockStarted | BlockGrew | BlockEnded)
@@ -103,20 +103,20 @@ def test_a_thought_ends_before_what_follows_it() -> None:
 
 
 def test_claude_streamed_and_whole() -> None:
-    """R032: deltas and content list give the same kinds of blocks."""
+    """R032: streamed deltas and a whole content list give the same blocks."""
     assert {recording.name for recording in examples("R032")} == {
         "anthropic_messages/thinking_signed",
         "anthropic_messages/whole",
     }
 
 
-def test_encrypted_thoughts_show_no_text() -> None:
-    """R033: a sealed thought without a word in it."""
+def test_encrypted_reasoning_has_no_text() -> None:
+    """R033: a reasoning block with a seal and no text."""
     for recording in examples("R033"):
         (thought,) = recording.turn().own_blocks(Kind.REASONING)
         assert (thought.text, [seal.form for seal in thought.seals]) == ("", [SealForm.ENCRYPTED])
 
 
 @pytest.mark.parametrize("number", ["R001", "R016", "R017", "R018", "R019", "R020", "R021"])
-def test_every_number_has_its_examples(number: str) -> None:
+def test_every_requirement_has_recordings(number: str) -> None:
     assert examples(number)

@@ -1,4 +1,4 @@
-"""What makes a turn legal, whatever was read: said once, for all tests that read odd things."""
+"""Checks that the events of a turn are valid, for all tests that read irregular input."""
 
 import msgspec
 
@@ -8,7 +8,7 @@ from thinkaloud.transcript import BlockStatus
 
 
 def assert_valid_turn(events: list[Event]) -> Turn:
-    """A turn starts first, ends last and once, and every block of it has ended; `fold` refuses the rest."""
+    """Fold the events; assert that the turn starts first, ends once and last, and has no open blocks."""
     ends = [event for event in events if isinstance(event, TurnEnded | TurnFailed)]
     assert ends == events[-1:]
     assert [event for event in events if isinstance(event, TurnStarted)] == events[:1]

@@ -1,4 +1,4 @@
-"""Sessions as markdown: good to read, back without loss, and never misread after an accident."""
+"""Sessions as markdown: readable, lossless, and damage is detected."""
 
 import re
 from collections.abc import Callable
@@ -112,18 +112,18 @@ It is **warm** in Lima.
 
 
 def sketch(text: str) -> str:
-    """A page without the inside of its long comments."""
+    """Return a page with its long comments shortened."""
     text = re.sub(r'"hash":"[0-9a-f]{16}"', '"hash":"HASH"', text)
     return re.sub(r'("is":"(?:turn|block|end)",).*(?=} -->)', r"\1...", text)
 
 
-def test_a_page_reads_well() -> None:
-    """R137: folded thoughts with time and words, tools with what they got and gave, the answer as it is."""
+def test_markdown_export_is_readable() -> None:
+    """R137: folded thoughts with time and word count, tools with input and result, the answer verbatim."""
     assert sketch(write_markdown(session(*STORY))) == PAGE
 
 
-def test_a_page_in_portuguese_with_callouts() -> None:
-    """R129, R137: the words are translated, the marks are not."""
+def test_markdown_export_in_portuguese_with_callouts() -> None:
+    """R129, R137: the words are localized, the marks are not."""
     text = write_markdown(session(*STORY), locale="pt-BR", thinking=ThinkingStyle.CALLOUT)
     assert "\n## Você\n" in text
     assert "\n**Resultado**\n" in text
@@ -135,8 +135,8 @@ def test_a_page_in_portuguese_with_callouts() -> None:
 
 @given(RECORDS, STYLES, LANGUAGES)
 @settings(max_examples=300, deadline=None)
-def test_nothing_is_lost(record: SessionRecord, style: ThinkingStyle, locale: str) -> None:
-    """R050, R137: texts, seals, stamps, counts, notices, ends, prompts; and the same page once more."""
+def test_markdown_round_trip_is_lossless(record: SessionRecord, style: ThinkingStyle, locale: str) -> None:
+    """R050, R137: texts, seals, times, usage, notices, ends and prompts; a second export is identical."""
     text = write_markdown(record, locale=locale, thinking=style)
     again = read_markdown(text)
     assert record_content(again) == record_content(record)
@@ -148,10 +148,10 @@ def test_nothing_is_lost(record: SessionRecord, style: ThinkingStyle, locale: st
 
 @given(RECORDS, STYLES)
 @settings(deadline=None)
-def test_what_editors_and_systems_do_to_a_file_loses_nothing(
+def test_markdown_import_tolerates_changed_line_ends_and_bom(
     record: SessionRecord, style: ThinkingStyle
 ) -> None:
-    """R137: line ends of Windows, a mark of byte order, more or fewer empty lines at the end."""
+    """R137: Windows line ends, a byte order mark, added or removed blank lines at the end."""
     text = write_markdown(record, thinking=style)
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff]", text)
     marked, trimmed, padded = f"\ufeff{text}", text.rstrip("\n"), f"\n{text}\n\n"
@@ -161,8 +161,8 @@ def test_what_editors_and_systems_do_to_a_file_loses_nothing(
 
 @pytest.mark.parametrize("style", LOSSLESS)
 @pytest.mark.parametrize("name", RECORDINGS)
-def test_recorded_turns_come_back(name: str, style: ThinkingStyle) -> None:
-    """R137: what providers send, with what they sealed."""
+def test_markdown_round_trip_of_recorded_turns(name: str, style: ThinkingStyle) -> None:
+    """R137: recorded responses of providers, seals included."""
     record = session(*RECORDINGS[name].events())
     assert record_content(read_markdown(write_markdown(record, thinking=style))) == record_content(record)
 
@@ -187,8 +187,8 @@ THINKER: list[Event] = [
 """A turn with a canary in every place where a thought may be."""
 
 
-def test_no_thought_is_left_where_thoughts_are_left_out() -> None:
-    """R137: neither its text nor a seal, a summary or a message that may hold it."""
+def test_markdown_omit_contains_no_thought() -> None:
+    """R137: no text, seal, summary or provider message of a thought."""
     assert write_markdown(session(*THINKER)).count(CANARY) == 8
     text = write_markdown(session(*THINKER), thinking=ThinkingStyle.OMIT)
     assert CANARY not in text
@@ -202,7 +202,7 @@ def test_no_thought_is_left_where_thoughts_are_left_out() -> None:
 
 
 def thinks(turn: Turn, block: Block) -> bool:
-    """Whether a block is a thought or hangs below one, however deep."""
+    """Return whether a block is a thought or below one, at any depth."""
     while block.kind is not Kind.REASONING and block.parent is not None:
         block = turn.blocks[block.parent]
     return block.kind is Kind.REASONING
@@ -210,8 +210,8 @@ def thinks(turn: Turn, block: Block) -> bool:
 
 @given(RECORDS, LANGUAGES)
 @settings(deadline=None)
-def test_what_is_left_without_thoughts_is_all_the_rest(record: SessionRecord, locale: str) -> None:
-    """R137: calls, results, answers, prompts, notices and counts stay; sealed things go."""
+def test_without_thoughts_keeps_everything_else(record: SessionRecord, locale: str) -> None:
+    """R137: calls, results, answers, prompts, notices and usage stay; seals are removed."""
     bare = without_thoughts(record)
     text = write_markdown(record, locale=locale, thinking=ThinkingStyle.OMIT)
     assert record_content(read_markdown(text)) == record_content(bare)
@@ -230,7 +230,7 @@ def test_what_is_left_without_thoughts_is_all_the_rest(record: SessionRecord, lo
 
 
 def edited(text: str, old: str, new: str) -> Turn:
-    """The turn of a page in which one text was changed by hand."""
+    """Return the turn of a page after one text was edited."""
     assert text.count(old) == 1
     return read_markdown(text.replace(old, new)).exchanges[0].turn
 
@@ -263,10 +263,10 @@ def edited(text: str, old: str, new: str) -> Turn:
         (ThinkingStyle.DETAILS, '{"city":"Lima"}\n', '{"city":"Rome"}\n', 1, '{"city":"Rome"}'),
     ],
 )
-def test_a_text_may_be_changed_by_hand(
+def test_markdown_import_takes_edited_text(
     style: ThinkingStyle, old: str, new: str, block: int, now: str
 ) -> None:
-    """R137: the new text counts; signed words that were changed are never sent as signed."""
+    """R137: the edited text is used, and it is never sent back as signed."""
     turn = edited(write_markdown(session(*STORY), thinking=style), old, new)
     assert turn.blocks[block].text == now
     assert turn.message is None
@@ -275,12 +275,12 @@ def test_a_text_may_be_changed_by_hand(
     ]
 
 
-def test_a_result_may_be_changed_by_hand() -> None:
+def test_markdown_import_takes_edited_result() -> None:
     turn = edited(write_markdown(session(*STORY)), "\n18 C\n", "\n17 C\n")
     assert (turn.blocks[1].result, turn.blocks[1].seals, turn.message) == ("17 C", [], None)
 
 
-def test_a_prompt_and_a_title_may_be_changed_by_hand() -> None:
+def test_markdown_import_takes_edited_prompt_and_title() -> None:
     text = write_markdown(session(*STORY))
     changed = read_markdown(text.replace("\nWhy?\n", "\nHow?\n").replace("# A talk", "# Rain &amp; sun "))
     assert changed.title == "Rain & sun"
@@ -289,13 +289,13 @@ def test_a_prompt_and_a_title_may_be_changed_by_hand() -> None:
     assert read_markdown(text.replace("# A talk\n", "")).title == "A talk"
 
 
-def test_empty_lines_around_a_text_are_no_change() -> None:
+def test_markdown_import_ignores_added_blank_lines() -> None:
     text = write_markdown(session(*STORY)).replace("It is **warm**", "\n\nIt is **warm**")
     assert read_markdown(text).exchanges[0].turn.message == MESSAGE
 
 
-def test_what_no_editor_keeps_is_shown_in_a_readable_form() -> None:
-    """R137: the very text is in the comment, until somebody changes what is shown."""
+def test_markdown_export_shows_control_characters_readably() -> None:
+    """R137: the comment holds the original, which an edit of the visible text replaces."""
     mean = "a\r\nb\0c\u2028d\x1b\x85e\rf\tg\x7f"
     text = write_markdown(session(TurnStarted(), *answer_events(0, mean), STOP))
     shown = "a\nb␀c\nd␛\ne\nf\tg\ufffd"
@@ -304,7 +304,7 @@ def test_what_no_editor_keeps_is_shown_in_a_readable_form() -> None:
     assert edited(text, shown, f"{shown}!").answer == f"{shown}!"
 
 
-def test_an_open_fence_does_not_swallow_the_rest_of_the_page() -> None:
+def test_markdown_export_closes_open_fences() -> None:
     cut = "So:\n~~~~python\nprint(1)\n~~~"
     text = write_markdown(session(TurnStarted(), *answer_events(0, cut), TurnEnded(Finish.LENGTH)))
     assert f"\n\n{cut}\n~~~~\n\n<!-- " in text
@@ -312,7 +312,7 @@ def test_an_open_fence_does_not_swallow_the_rest_of_the_page() -> None:
     assert read_markdown(text).exchanges[0].turn.answer == cut
 
 
-def test_the_key_stands_in_no_text() -> None:
+def test_markdown_comment_key_occurs_in_no_text() -> None:
     text = write_markdown(
         session(TurnStarted(), *answer_events(0, "<!-- ta1 {} -->\n<!-- ta2 -->\n<!-- ta22"), STOP)
     )
@@ -335,8 +335,8 @@ NESTED: list[Event] = [
 ]
 
 
-def test_what_an_assistant_did_stands_inside_its_call() -> None:
-    """R124, R137: nested sections, indented, with names that are no tags; and how it came out."""
+def test_markdown_export_nests_assistant_steps() -> None:
+    """R124, R137: nested sections, indented, with escaped names and the status."""
     text = write_markdown(msgspec.structs.replace(session(*NESTED), title=""))
     lines = [
         line for line in text.splitlines() if line.startswith(("<details", "</", "<block", "**", ">", "#"))
@@ -365,7 +365,7 @@ def test_what_an_assistant_did_stands_inside_its_call() -> None:
     ]
 
 
-def test_messages_and_pictures_under_their_headings() -> None:
+def test_markdown_export_of_messages_and_images() -> None:
     messages = (
         ToolMessage("c1", '{"t":18}', "get_weather"),
         ToolMessage("c2", "no", failed=True),
@@ -392,8 +392,8 @@ def test_messages_and_pictures_under_their_headings() -> None:
     assert read_markdown(text).exchanges[0].asked == messages
 
 
-def test_a_thought_that_cannot_be_read_says_so() -> None:
-    """R137: a sealed thought is shown as one, and nothing is invented for it."""
+def test_markdown_export_of_hidden_thoughts() -> None:
+    """R137: a sealed thought is shown with a placeholder, without invented text."""
     withheld: list[Event] = [BlockStarted(0, Kind.REASONING), BlockSealed(0, SEAL), BlockEnded(0)]
     silent: list[Event] = [BlockStarted(1, Kind.REASONING), BlockEnded(1)]
     record = session(TurnStarted(), *withheld, *silent, *answer_events(2, "Yes."), STOP)
@@ -417,20 +417,20 @@ WHOLE = write_markdown(
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "not a session of Thinkaloud: .* Import a file as it was exported"),
-        ("# Notes\n\nBuy milk.\n", "not a session of Thinkaloud"),
-        ("<!-- thinkaloud -->", "not a session of Thinkaloud"),
-        (WHOLE[10:], "not a session of Thinkaloud"),
+        ("", "not a Thinkaloud session: .* Import an exported file"),
+        ("# Notes\n\nBuy milk.\n", "not a Thinkaloud session"),
+        ("<!-- thinkaloud -->", "not a Thinkaloud session"),
+        (WHOLE[10:], "not a Thinkaloud session"),
         ("<!-- thinkaloud ta1 {} -->", "damaged at line 1: the comment cannot be read .*`version`"),
         ('<!-- thinkaloud ta1 {"version":1} -->', "damaged at line 1: the comment cannot be read"),
-        ('<!-- thinkaloud ta1 {"version":2,"new":1} -->', "version 2 of the format"),
+        ('<!-- thinkaloud ta1 {"version":2,"new":1} -->', "format version 2"),
         (
             WHOLE.replace('"exchanges":2', '"exchanges":3'),
-            "3 exchanges belong here, as the first line says, and not 2",
+            "the first line announces 3 exchanges, but the file has 2",
         ),
         (
             WHOLE.replace("````\n\n</details>", "</details>", 1),
-            "damaged at line 15: the fence of its text does not",
+            "damaged at line 15: the fence around its text has no start",
         ),
         (
             WHOLE.replace('{"is":"turn"', '{"is":"tern"', 1),
@@ -438,7 +438,7 @@ WHOLE = write_markdown(
         ),
         (
             WHOLE.replace(" -->\n\n## m1", "\n\n## m1", 1),
-            "damaged at line 11: the comment does not end in this line",
+            "damaged at line 11: the comment does not end on this line",
         ),
         (
             WHOLE.replace('{"is":"turn"', '{"is":"turn","deep":' + "[" * 9_999, 1),
@@ -446,47 +446,47 @@ WHOLE = write_markdown(
         ),
         (
             WHOLE.replace('"asked":1', '"asked":2', 1),
-            "damaged at line 11: 2 messages belong before this answer",
+            "damaged at line 11: this answer needs 2 messages before it",
         ),
-        (WHOLE.replace('"blocks":3', '"blocks":4', 1), "4 blocks with all they came back with belong before"),
-        (WHOLE.replace('"number":0', '"number":1', 1), "block 1 is here twice"),
+        (WHOLE.replace('"blocks":3', '"blocks":4', 1), "needs 4 blocks with all their results"),
+        (WHOLE.replace('"number":0', '"number":1', 1), "block 1 is duplicated"),
         (
             WHOLE.replace('"returns":1', '"returns":2', 1),
-            "3 blocks with all they came back with belong before",
+            "needs 3 blocks with all their results",
         ),
         (
             WHOLE.replace('"return","block":1', '"return","block":9', 1),
-            "block 9 is here twice, or not before",
+            "block 9 is duplicated, or its result comes before it",
         ),
         (
             WHOLE.replace('"parent":0', '"parent":4'),
-            "entries of exchange 2 tell no story: block 4 has not started",
+            "entries of exchange 2 are not a valid turn: block 4 has not started",
         ),
         (WHOLE.replace('"started_ms":0,', '"summary":"x","summary_by":"me",', 1), "Invalid enum value 'me'"),
-        (WHOLE + "\ud800", "half a character at position .* Read the file as UTF-8"),
+        (WHOLE + "\ud800", "unpaired surrogate at position .* Decode the file as UTF-8"),
     ],
 )
-def test_what_cannot_be_read_is_refused_with_its_place(text: str, message: str) -> None:
+def test_markdown_import_error_names_the_line(text: str, message: str) -> None:
     with pytest.raises(Refused, match=message):
         read_markdown(text)
 
 
-def test_a_quote_has_no_blanks_at_the_end_of_empty_lines() -> None:
-    """R137: editors take such blanks away, and that is no change."""
+def test_markdown_callout_has_no_trailing_spaces() -> None:
+    """R137: editors remove trailing spaces, and that must not count as an edit."""
     text = write_markdown(
         session(TurnStarted(), *thought_events(0, "one\n\ntwo"), STOP), thinking=ThinkingStyle.CALLOUT
     )
     assert "\n> one\n>\n> two\n" in text
 
 
-def test_a_quote_that_is_gone_is_refused() -> None:
+def test_markdown_import_refuses_missing_callout() -> None:
     text = write_markdown(session(*STORY), thinking=ThinkingStyle.CALLOUT)
-    with pytest.raises(Refused, match="damaged at line 15: the quote of its text does not begin"):
+    with pytest.raises(Refused, match="damaged at line 15: the quote around its text has no start"):
         read_markdown("\n".join(line for line in text.split("\n") if not line.startswith(">")))
 
 
 @pytest.mark.parametrize("number", range(len(COMMENT.findall(WHOLE))))
-def test_no_comment_can_be_missing_twice_there_or_cut(number: int) -> None:
+def test_markdown_import_refuses_missing_duplicate_or_cut_comments(number: int) -> None:
     comment = list(COMMENT.finditer(WHOLE))[number]
     line = comment[0] + "\n"
     assert WHOLE.count("\n", 0, comment.start()) > 0
@@ -496,7 +496,7 @@ def test_no_comment_can_be_missing_twice_there_or_cut(number: int) -> None:
 
 
 @given(st.integers(0, len(WHOLE)))
-def test_a_page_that_was_cut_is_refused_or_whole(place: int) -> None:
+def test_markdown_import_refuses_a_truncated_page(place: int) -> None:
     try:
         record = read_markdown(WHOLE[:place])
     except Refused:
@@ -509,8 +509,8 @@ PIECES = st.sampled_from([*HOSTILE_PIECES, *COMMENT.findall(WHOLE), "\ud800"]) |
 
 @given(st.lists(st.tuples(st.integers(0, len(WHOLE)), st.integers(0, 60), PIECES), min_size=1, max_size=5))
 @settings(max_examples=300, deadline=None)
-def test_damage_is_refused_or_read_but_never_breaks_the_reader(damage: list[tuple[int, int, str]]) -> None:
-    """R137: whatever is taken out or put in, there is a session or a refusal."""
+def test_markdown_import_survives_any_damage(damage: list[tuple[int, int, str]]) -> None:
+    """R137: any removed or inserted text gives a session or a refusal."""
     text = WHOLE
     for place, length, put in damage:
         text = text[:place] + put + text[place + length :]
@@ -522,8 +522,8 @@ def test_damage_is_refused_or_read_but_never_breaks_the_reader(damage: list[tupl
 
 
 @given(TEXTS, TEXTS)
-def test_any_new_text_between_comments_is_taken_as_it_is(old_text: str, new_text: str) -> None:
-    """R137: what a person wrote there is the text, whatever it looks like."""
+def test_markdown_import_takes_any_text_between_comments(old_text: str, new_text: str) -> None:
+    """R137: any edited text is taken verbatim."""
     assume(not re.search("<!-- ta|[\r]", new_text) and new_text.strip("\n"))
     text = write_markdown(
         session(TurnStarted(), *answer_events(0, "OLD"), STOP, asked=old_text.replace("<!-- ta", ""))
@@ -533,7 +533,7 @@ def test_any_new_text_between_comments_is_taken_as_it_is(old_text: str, new_text
 
 
 def nasty(size: int) -> dict[str, list[Event]]:
-    """Turns that are long in the ways that cost a careless writer or reader most."""
+    """Generate turns that are long in ways that make naive code quadratic."""
     marks = '<!-- ta1 {"is":"end"} -->\n' * size + "<!-- ta1 " * size
     parents = [None, *range(size // 8)]
     return {
@@ -550,8 +550,8 @@ def nasty(size: int) -> dict[str, list[Event]]:
 
 @pytest.mark.parametrize("style", LOSSLESS)
 @pytest.mark.parametrize("shape", sorted(nasty(8)))
-def test_time_grows_with_size(shape: str, style: ThinkingStyle) -> None:
-    """Twice as much takes about twice as long, to write and to read."""
+def test_markdown_takes_linear_time(shape: str, style: ThinkingStyle) -> None:
+    """Twice the size takes about twice as long, to write and to read."""
 
     def writing(size: int) -> Callable[[], object]:
         record = session(TurnStarted(), *nasty(size)[shape], STOP)
@@ -565,18 +565,18 @@ def test_time_grows_with_size(shape: str, style: ThinkingStyle) -> None:
     assert_linear(reading, 2_000)
 
 
-def test_a_thousand_levels_come_back() -> None:
+def test_markdown_round_trip_of_a_thousand_levels() -> None:
     """R124, R137: nesting has no limit."""
     record = session(TurnStarted(), *nasty(8_000)["deep"], STOP)
     assert record_content(read_markdown(write_markdown(record))) == record_content(record)
 
 
-def test_a_turn_that_goes_on_is_not_written() -> None:
-    with pytest.raises(Refused, match="answer of exchange 1 has no end"):
+def test_markdown_export_refuses_a_live_turn() -> None:
+    with pytest.raises(Refused, match="answer of exchange 1 has not ended"):
         write_markdown(session(TurnStarted()))
 
 
-def test_an_exchange_gives_a_turn_of_its_own_each_time() -> None:
+def test_exchange_turn_is_a_new_turn_each_time() -> None:
     exchange: Exchange = session(*STORY).exchanges[0]
     exchange.turn.blocks.clear()
     assert normalized_turn(exchange.turn).answer == "It is **warm** in Lima."

@@ -1,4 +1,4 @@
-"""The canonical file: what goes in comes out, and what cannot be a session is refused with its place."""
+"""The canonical JSON file: it round-trips, and an invalid file is refused with its place."""
 
 import json
 from collections.abc import Callable
@@ -19,14 +19,14 @@ STORY = session(TurnStarted("text", "m"), *thought_events(0, "Hm."), *answer_eve
 
 @given(RECORDS)
 @settings(deadline=None)
-def test_every_entry_comes_back_as_it_was(record: SessionRecord) -> None:
-    """R050, R137: stamps, seals, pieces and order; the same bytes from the same record."""
+def test_json_round_trip_keeps_every_entry(record: SessionRecord) -> None:
+    """R050, R137: times, seals, pieces and order; the same record gives the same bytes."""
     written = write_json(record)
     assert read_json(written) == record
     assert write_json(read_json(written)) == written
 
 
-def test_the_file_is_one_object_that_says_what_it_is() -> None:
+def test_json_export_is_one_object_with_its_version() -> None:
     file = json.loads(write_json(STORY))
     assert (file["thinkaloud"], file["title"], file["created_ms"]) == (1, "A talk", 5)
     (exchange,) = file["exchanges"]
@@ -42,24 +42,24 @@ def changed(**fields: object) -> bytes:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"", "This is not a session of Thinkaloud"),
-        (b"hello", "This is not a session of Thinkaloud"),
+        (b"", "This is not a Thinkaloud session"),
+        (b"hello", "This is not a Thinkaloud session"),
         (b'{"messages":[]}', "missing required field `thinkaloud`"),
         (b'{"thinkaloud":1}', "missing required field `title`"),
         (b'{"thinkaloud":1,"title":"\xff"}', "with `thinkaloud`, `title`, `created_ms` and `exchanges`"),
-        (b'{"thinkaloud":1,"deep":' + b"[" * 100_000, "This is not a session of Thinkaloud"),
+        (b'{"thinkaloud":1,"deep":' + b"[" * 100_000, "This is not a Thinkaloud session"),
         (
             changed(exchanges=[{"asked": [{"role": "robot"}], "entries": []}]),
             r"exchanges\[0\].asked\[0\].role",
         ),
         (
             changed(thinkaloud=2),
-            "version 2 of the format, and this Thinkaloud reads up to 1. Bring Thinkaloud",
+            "format version 2, but this Thinkaloud reads only up to version 1. Update Thinkaloud",
         ),
         (changed(thinkaloud=2, exchanges="other"), "version 2"),
     ],
 )
-def test_what_is_no_session_is_refused(data: bytes, message: str) -> None:
+def test_json_import_refuses_what_is_no_session(data: bytes, message: str) -> None:
     with pytest.raises(Refused, match=message):
         read_json(data)
 
@@ -67,16 +67,16 @@ def test_what_is_no_session_is_refused(data: bytes, message: str) -> None:
 @pytest.mark.parametrize(
     ("entries", "message"),
     [
-        ((Entry(0, BlockEnded(3)),), "entries of exchange 2 tell no story: block 3 has not started"),
+        ((Entry(0, BlockEnded(3)),), "entries of exchange 2 are not a valid turn: block 3 has not started"),
         (
             (Entry(4, TurnStarted()), Entry(4, BlockGrew(0, "x"))),
-            "exchange 2 tell no story: entry 4 comes after entry 4",
+            "exchange 2 are not a valid turn: entry 4 comes after entry 4",
         ),
-        ((Entry(0, TurnStarted()),), "answer of exchange 2 has no end: .* Wait for it, or stop it"),
-        ((), "answer of exchange 2 has no end"),
+        ((Entry(0, TurnStarted()),), "answer of exchange 2 has not ended.* Wait for its end, stop it"),
+        ((), "answer of exchange 2 has not ended"),
     ],
 )
-def test_an_exchange_that_tells_no_story_is_named(entries: tuple[Entry, ...], message: str) -> None:
+def test_json_error_names_the_invalid_exchange(entries: tuple[Entry, ...], message: str) -> None:
     broken = msgspec.structs.replace(STORY.exchanges[0], entries=entries)
     record = msgspec.structs.replace(STORY, exchanges=(*STORY.exchanges, broken))
     with pytest.raises(Refused, match=message):
@@ -86,7 +86,7 @@ def test_an_exchange_that_tells_no_story_is_named(entries: tuple[Entry, ...], me
 
 
 @given(st.binary(max_size=200) | st.tuples(st.integers(0, 2_000), st.binary(max_size=3)))
-def test_damage_is_refused_or_read_but_never_breaks_the_reader(damage: bytes | tuple[int, bytes]) -> None:
+def test_json_import_survives_any_damage(damage: bytes | tuple[int, bytes]) -> None:
     if isinstance(damage, tuple):
         at, put = damage
         whole = write_json(STORY)
@@ -99,7 +99,7 @@ def test_damage_is_refused_or_read_but_never_breaks_the_reader(damage: bytes | t
     assert read_json(write_json(record)) == record
 
 
-def test_time_grows_with_size() -> None:
+def test_json_takes_linear_time() -> None:
     def work(size: int) -> Callable[[], object]:
         pieces = [BlockGrew(0, "some words") for _ in range(size)]
         record = session(TurnStarted(), BlockStarted(0, Kind.TEXT), *pieces, BlockEnded(0), STOP)

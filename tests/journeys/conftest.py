@@ -1,4 +1,4 @@
-"""One key for all simulators, found where a user would keep it."""
+"""Sets one key for all simulators, where a user would set it."""
 
 from collections.abc import Iterator
 

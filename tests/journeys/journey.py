@@ -1,7 +1,7 @@
-"""One conversation that goes from provider to provider, each of them a simulator behind a real connection.
+"""One conversation across providers, each of them a simulator behind a real connection.
 
-Every request is prepared and sent the way a program would, and looked at before and after: nothing may be
-refused, no block may go unreported, and no thought may reach anyone but the model that thought it.
+Every request is prepared and sent as a program would do it, and checked before and after: nothing may be
+refused, no block may go unreported, and no thought may reach any model but the one that issued it.
 """
 
 import asyncio
@@ -37,7 +37,7 @@ SIMULATORS = {
     "openrouter": "openrouter",
     "moonshot": "kimi",
 }
-"""Which simulator stands for which provider."""
+"""The simulator for each provider."""
 
 SYSTEM = "Answer in one sentence."
 SCHEMA = '{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}'
@@ -46,12 +46,12 @@ TOOLS = (
     ToolDefinition("get_time", "The time there.", SCHEMA),
 )
 STALL_S = 30.0
-CANCEL_S = 0.05
+CANCEL_S = 0.2  # long enough for the request to arrive on a busy machine
 _T = TypeVar("_T")
 
 
 class ModelChoice(NamedTuple):
-    """A model on the way, and how it is asked to think."""
+    """A model to ask, and its thinking setting."""
 
     model: str
     thinking: str | int | None = None
@@ -75,7 +75,7 @@ MODEL_CHOICES = (CLAUDE, CLAUDE_BOUND, *OTHER_PROVIDERS)
 
 
 class PlantedThought(NamedTuple):
-    """A word that is in one thought only, and the model that thought it."""
+    """A word that occurs in one thought only, and the model that thought it."""
 
     word: str
     choice: ModelChoice
@@ -83,7 +83,7 @@ class PlantedThought(NamedTuple):
 
 
 class Journey:
-    """The conversation, the servers it passes, and what each of them was sent."""
+    """The conversation, the servers, and the requests each server got."""
 
     def __init__(
         self,
@@ -115,7 +115,7 @@ class Journey:
     async def ask(
         self, choice: ModelChoice, *actions: str, fault: Fault | None = None, cancel: bool = False
     ) -> AnsweredTurn:
-        """Ask for a turn that does these things (`think`, `say`, `call`, `call_both`), and keep it."""
+        """Ask for a turn with these parts (`think`, `say`, `call`, `call_both`), and add it as a step."""
         server = self.servers[choice.provider]
         word = f"{choice.provider}-thought-{self.turns:03}"
         server.script = Script([_scripted_answer(actions, word, fault)])
@@ -136,7 +136,7 @@ class Journey:
         return answered
 
     async def _read_turn(self, prepared: PreparedRequest, *, cancel: bool) -> Turn:
-        """The whole answer; or, where it is to be cancelled, what came before a silence."""
+        """Return the whole answer, or, if it is to be cancelled, the part before the stall."""
         turn = Turn()
         answer_entries = entries(prepared, options=Options(client=self._client))
         try:
@@ -149,7 +149,10 @@ class Journey:
             await answer_entries.aclose()
 
     def run_tools(self, answered: AnsweredTurn, *, eager: bool = False) -> bool:
-        """Answer the calls of a turn that came to its end, or with `eager` of any; false where none is."""
+        """Answer the calls of a complete turn, or with `eager` of any turn.
+
+        Return False if there are none.
+        """
         calls = [
             block for block in answered.turn.own_blocks(Kind.TOOL_CALL) if block.status is BlockStatus.DONE
         ]
@@ -159,7 +162,7 @@ class Journey:
         return True
 
     async def exchange(self, choice: ModelChoice, *answers: tuple[str, ...]) -> None:
-        """A question, and answers until it is answered."""
+        """Ask a question, and run tools until it is answered."""
         self.add_user_message(f"Question {self.turns} to {choice.model}?")
         for actions in answers:
             answered = await self.ask(choice, *actions)
@@ -171,7 +174,7 @@ class Journey:
             assert self.run_tools(answered) is ("call" in actions or "call_both" in actions)
 
     def compact(self, keep: int, summary: str = "") -> None:
-        """Forget all but the last so many steps; what was forgotten may be told in short."""
+        """Drop all but the last steps, optionally with a summary in their place."""
         summary_steps: list[Step] = [UserMessage(summary)] if summary else []
         self.steps = [*summary_steps, *self.steps[-keep:]]
 
@@ -185,7 +188,7 @@ class Journey:
         self._check_sent_blocks(prepared, raw)
 
     def _check_report(self, report: Report) -> None:
-        """Every block of every turn has one line, and every line is about a step that is there."""
+        """Check that every block of every turn has one line, and every line refers to an existing step."""
         blocks = [
             (number, block.number)
             for number, step in enumerate(self.steps)
@@ -196,7 +199,7 @@ class Journey:
         assert all(line.reason for line in report.lines)
 
     def _check_sent_blocks(self, prepared: PreparedRequest, raw: str) -> None:
-        """What the report calls sent was sent as it came."""
+        """Check that blocks reported as sent were sent unchanged."""
         for number, lines in groupby(prepared.report.lines, lambda line: line.step):
             sent_lines = [line for line in lines if line.status is SendStatus.SENT]
             step = self.steps[number]
@@ -209,7 +212,7 @@ class Journey:
                 assert f"{name}:{_json_text(step.turn.reasoning)}" in raw, (number, raw)
 
     def assert_complete_turns_return(self, choice: ModelChoice) -> int:
-        """Of the last request to this stop: every whole turn of its model is in it, thoughts included."""
+        """Check that the last request to this model contains every complete turn of it, with its thoughts."""
         assert self.prepared is not None
         own_turns = [
             step
@@ -228,14 +231,14 @@ class Journey:
         return len(own_turns)
 
     def last_model(self) -> str:
-        """The model that answered last."""
+        """Return the model that answered last."""
         last = self.steps[-1]
         assert isinstance(last, AnsweredTurn)
         return last.turn.model
 
 
 def complete(turn: Turn) -> bool:
-    """Whether a turn came to its own end."""
+    """Return whether a turn ended normally."""
     return turn.outcome is not None and turn.outcome.ending in (
         Ending.ANSWERED,
         Ending.CALLED_TOOLS,
@@ -245,7 +248,7 @@ def complete(turn: Turn) -> bool:
 
 
 def message_payload(turn: Turn) -> list[str]:
-    """The bytes of a provider's own message; where it is a list, of each of its items."""
+    """Return the bytes of a provider's own message, or of each item if it is a list."""
     assert turn.message is not None
     text = turn.message.payload
     if not text.startswith("["):
@@ -254,7 +257,7 @@ def message_payload(turn: Turn) -> list[str]:
 
 
 def plain_pieces(turn: Turn, route: Route) -> list[str]:
-    """What must be found of a turn whose thoughts go back in a field."""
+    """Return what must be sent of a turn whose thoughts go back in a field."""
     thought = f"{json.dumps(route.replay.field)}:{_json_text(turn.reasoning)}"
     calls = [_json_text(block.text) for block in turn.own_blocks(Kind.TOOL_CALL)]
     text = [f'"content":{_json_text(turn.answer)}'] if turn.answer.strip() else []
@@ -292,7 +295,7 @@ def _scripted_answer(actions: tuple[str, ...], word: str, fault: Fault | None) -
 
 
 def _catalog(servers: dict[str, Simulator]) -> Catalog:
-    """The shipped catalog, with the providers at the simulators' addresses."""
+    """Return the built-in catalog with the simulators' base URLs."""
     rows = [
         f'[providers.{name}]\nkey = "env:{KEY_NAME}"\n'
         f'base_url = "{server.url}{urlsplit(builtin_catalog().providers[name].base_url).path}"\n'
@@ -302,14 +305,14 @@ def _catalog(servers: dict[str, Simulator]) -> Catalog:
 
 
 async def _no_sleep(_: float) -> None:
-    """Retries come at once."""
+    """Make retries immediate."""
 
 
 @asynccontextmanager
 async def start_journey(
     *, stream: bool = True, mode: ContextMode = ContextMode.PROVIDER_DEFAULT
 ) -> AsyncIterator[Journey]:
-    """A journey with every simulator running; at its end nothing was refused anywhere."""
+    """Start a journey with every simulator running. At its end, no server may have refused anything."""
     async with AsyncExitStack() as stack:
         servers = {
             name: await stack.enter_async_context(run_simulator(simulator))

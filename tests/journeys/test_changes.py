@@ -1,4 +1,4 @@
-"""What came before is shortened or rewritten, or the tools are others: nobody refuses to go on with it."""
+"""Earlier messages are compacted or rewritten, or the tools change: no provider refuses to continue."""
 
 import pytest
 from tests.journeys.journey import (
@@ -28,7 +28,7 @@ async def tool_loop(journey: Journey, choice: ModelChoice) -> None:
 @MODES
 @MODEL_PARAMETER
 def test_compaction_at_every_point(stop: ModelChoice, mode: ContextMode) -> None:
-    """Any number of earlier steps is forgotten, with a summary in their place or with none."""
+    """Any number of earlier steps is dropped, with or without a summary in their place."""
 
     async def scenario() -> None:
         async with start_journey(mode=mode) as journey:
@@ -50,7 +50,7 @@ def test_compaction_at_every_point(stop: ModelChoice, mode: ContextMode) -> None
 
 @MODES
 def test_a_journey_with_compaction(mode: ContextMode) -> None:
-    """At every border the oldest steps are replaced by a summary, in the middle of a loop or not."""
+    """Before every change of model, the oldest steps are replaced by a summary, even inside a tool loop."""
 
     async def scenario() -> None:
         async with start_journey(mode=mode) as journey:
@@ -67,7 +67,7 @@ def test_a_journey_with_compaction(mode: ContextMode) -> None:
 @MODES
 @MODEL_PARAMETER
 def test_the_system_prompt_and_the_tools_change(stop: ModelChoice, mode: ContextMode) -> None:
-    """Between questions, and between a call and what is made of its result."""
+    """Between questions, and between a call and the answer to its result."""
 
     async def scenario() -> None:
         async with start_journey(mode=mode) as journey:

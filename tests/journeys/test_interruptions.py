@@ -1,4 +1,4 @@
-"""Answers break off anywhere: the conversation goes on, and half a thought is never sent as a whole one."""
+"""Answers are interrupted anywhere: the conversation continues, and an incomplete thought is never sent."""
 
 import random
 
@@ -20,11 +20,11 @@ from thinkaloud.simulators import Fault
 from thinkaloud.transcript import Ending
 
 EVENTS = 26
-"""More than any of these answers has; a fault after the last event breaks the last."""
+"""More than any of these answers has; a fault after the last event breaks the last one."""
 
 
 def fault_after(event_index: int) -> tuple[Fault, bool]:
-    """Some fault after so many events, and whether the client is to give up on it."""
+    """Return a fault after this many events, and whether the client cancels instead of waiting."""
     kinds = (
         Fault("cut", after_events=event_index),
         Fault("cut", after_events=event_index, inside_bytes=25),
@@ -36,8 +36,8 @@ def fault_after(event_index: int) -> tuple[Fault, bool]:
 
 
 @pytest.mark.parametrize("stop", MODEL_CHOICES, ids=lambda stop: stop.model)
-def test_a_break_after_every_event(stop: ModelChoice) -> None:
-    """Each answer breaks one event later than the last, and is asked for again or talked over."""
+def test_an_interruption_after_every_event(stop: ModelChoice) -> None:
+    """Each answer is interrupted one event later than the last, then retried or followed by a question."""
 
     async def scenario() -> None:
         async with start_journey() as journey:
@@ -61,8 +61,8 @@ def test_a_break_after_every_event(stop: ModelChoice) -> None:
 
 @pytest.mark.parametrize("stream", [True, False], ids=["stream", "whole"])
 @pytest.mark.parametrize("seed", range(6))
-def test_a_journey_with_breaks_at_random_points(seed: int, stream: bool) -> None:
-    """There and back, with every other answer broken somewhere; what broke goes on with anyone."""
+def test_a_journey_with_interruptions_at_random_points(seed: int, stream: bool) -> None:
+    """Across all providers and back, with every other answer interrupted somewhere."""
     drawn = random.Random(seed)
     mode = drawn.choice(list(ContextMode))
     home = drawn.choice((CLAUDE, CLAUDE_BOUND))
@@ -110,8 +110,8 @@ def test_an_answer_that_its_provider_ends_early(stop: ModelChoice, finish: str) 
     ],
     ids=lambda stop: stop.model,
 )
-def test_tools_that_were_run_before_the_answer_broke(stop: ModelChoice) -> None:
-    """A call that was complete is run at once; then the answer breaks, and the results are there."""
+def test_tools_that_were_run_before_the_answer_was_interrupted(stop: ModelChoice) -> None:
+    """A complete call is run at once; then the answer is interrupted, and the results exist."""
 
     async def scenario() -> None:
         async with start_journey() as journey:

@@ -1,4 +1,4 @@
-"""Any short journey: whoever is asked, whatever came before, no request breaks a simulator's rule."""
+"""Random short journeys: no request breaks a simulator's rule."""
 
 from typing import NamedTuple
 
@@ -39,7 +39,7 @@ faults = st.one_of(
 
 
 class Move(NamedTuple):
-    """What happens before a request, where it goes, and what comes back."""
+    """What happens before a request, the model, and what comes back."""
 
     change: str
     choice: int
@@ -59,7 +59,7 @@ moves = st.builds(
 
 
 def apply_change(journey: Journey, change: str) -> None:
-    """Something happens between two requests."""
+    """Apply a change between two requests."""
     if change == "steer":
         journey.add_user_message("Wait, one more thing.")
     elif change == "compact":
@@ -71,7 +71,7 @@ def apply_change(journey: Journey, change: str) -> None:
 
 
 def can_ask(journey: Journey) -> bool:
-    """Whether the last step is something that a model can answer, or an answer to be asked for again."""
+    """Return whether a model can answer the last step, or the last step is an answer to retry."""
     last = journey.steps[-1]
     return not isinstance(last, AnsweredTurn) or not complete(last.turn)
 
@@ -82,10 +82,10 @@ def can_ask(journey: Journey) -> bool:
     st.sampled_from((CLAUDE, CLAUDE_BOUND)),
     st.sampled_from(ContextMode),
 )
-def test_no_request_is_ever_refused(told: list[Move], home: ModelChoice, mode: ContextMode) -> None:
+def test_no_request_is_ever_refused(moves: list[Move], home: ModelChoice, mode: ContextMode) -> None:
     async def scenario() -> None:
         async with start_journey(mode=mode) as journey:
-            for move in told:
+            for move in moves:
                 apply_change(journey, move.change)
                 if not journey.steps or not can_ask(journey):
                     journey.add_user_message()

@@ -1,4 +1,4 @@
-"""A long conversation with tools crosses every provider and comes back, and nobody refuses anything."""
+"""A long conversation with tools crosses every provider and returns; nothing is refused."""
 
 import pytest
 from tests.journeys.journey import (
@@ -25,7 +25,7 @@ HOME_PARAMETER = pytest.mark.parametrize("home", [CLAUDE, CLAUDE_BOUND], ids=["b
 
 
 async def ask_with_tools(journey: Journey, choice: ModelChoice) -> None:
-    """Six turns with one model: a loop of one call, parallel calls and thoughts in between, and plain."""
+    """Ask one model for six turns: single and parallel calls with thoughts in between, and plain answers."""
     await journey.exchange(
         choice, ("think", "call"), ("think_twice", "say", "call_both"), ("call",), ("think", "say")
     )
@@ -36,8 +36,10 @@ async def ask_with_tools(journey: Journey, choice: ModelChoice) -> None:
 @FORMS
 @MODES
 @HOME_PARAMETER
-def test_there_and_back(home: ModelChoice, mode: ContextMode, stream: bool) -> None:
-    """54 turns: home, seven models abroad, and home again."""
+def test_a_conversation_crosses_every_provider_and_returns(
+    home: ModelChoice, mode: ContextMode, stream: bool
+) -> None:
+    """54 turns: the first model, seven others, and the first one again."""
 
     async def scenario() -> None:
         async with start_journey(stream=stream, mode=mode) as journey:
@@ -51,8 +53,8 @@ def test_there_and_back(home: ModelChoice, mode: ContextMode, stream: bool) -> N
 
 
 @FORMS
-def test_everyone_gets_its_own_words_back(stream: bool) -> None:
-    """Every model is left and visited again: its own messages are in the request as it sent them."""
+def test_every_model_gets_its_own_messages_back(stream: bool) -> None:
+    """Every model is left and asked again: its own messages are in the request as it sent them."""
 
     async def scenario() -> None:
         async with start_journey(stream=stream, mode=ContextMode.KEEP) as journey:
@@ -68,8 +70,8 @@ def test_everyone_gets_its_own_words_back(stream: bool) -> None:
 
 
 @FORMS
-def test_the_journey_goes_on_from_a_file(stream: bool) -> None:
-    """Between two turns the conversation is written down and read again, in the middle of a loop too."""
+def test_a_journey_continues_from_a_file(stream: bool) -> None:
+    """Between two turns the conversation is written to a file and read again, even inside a tool loop."""
 
     async def scenario() -> None:
         async with start_journey(stream=stream) as journey:
@@ -77,9 +79,9 @@ def test_the_journey_goes_on_from_a_file(stream: bool) -> None:
                 journey.add_user_message()
                 for actions in (("think", "call"), ("think", "call_both"), ("think", "say")):
                     journey.run_tools(await journey.ask(choice, *actions))
-                    kept = read_conversation(write_conversation(journey.conversation))
-                    assert write_conversation(kept) == write_conversation(journey.conversation)
-                    journey.steps = list(kept.steps)
+                    restored = read_conversation(write_conversation(journey.conversation))
+                    assert write_conversation(restored) == write_conversation(journey.conversation)
+                    journey.steps = list(restored.steps)
             assert journey.assert_complete_turns_return(CLAUDE_BOUND) == 5
 
     run(scenario())
@@ -87,8 +89,8 @@ def test_the_journey_goes_on_from_a_file(stream: bool) -> None:
 
 @FORMS
 @MODES
-def test_a_loop_is_handed_on(mode: ContextMode, stream: bool) -> None:
-    """One question, and every answer to it is another provider's: each goes on with the loop of the last."""
+def test_a_tool_loop_is_handed_over_to_other_providers(mode: ContextMode, stream: bool) -> None:
+    """One question, and each answer comes from another provider, which continues the loop of the last."""
 
     async def scenario() -> None:
         async with start_journey(stream=stream, mode=mode) as journey:
@@ -101,8 +103,8 @@ def test_a_loop_is_handed_on(mode: ContextMode, stream: bool) -> None:
 
 
 @FORMS
-def test_a_loop_is_handed_to_another_model_of_the_same_provider(stream: bool) -> None:
-    """What one Claude thought is not another's to read, and the loop goes on without it."""
+def test_a_tool_loop_is_handed_over_within_a_provider(stream: bool) -> None:
+    """One Claude model's thoughts are not sent to another; the loop continues without them."""
 
     async def scenario() -> None:
         async with start_journey(stream=stream) as journey:

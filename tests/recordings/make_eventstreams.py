@@ -1,7 +1,7 @@
-"""Writes each `body.eventstream` from the readable `events.json` beside it.
+"""Writes each `body.eventstream` from the `events.json` beside it.
 
-An AWS event stream is binary, so nobody could read or edit it by hand. Run this after editing one:
-`python -m tests.recordings.make_eventstreams`. A test says when it was forgotten.
+An AWS event stream is binary and cannot be edited by hand. After editing an `events.json`, run
+`python -m tests.recordings.make_eventstreams`; a test fails if the files differ.
 """
 
 import json
@@ -15,20 +15,24 @@ HERE = Path(__file__).parent
 
 
 def streams() -> Iterator[tuple[Path, bytes]]:
-    """Every body that is made here, and what should be in it."""
+    """Yield every generated file and its expected content."""
     for source in sorted(HERE.rglob("events.json")):
         events = json.loads(source.read_text("utf-8"))
-        yield source.with_name("body.eventstream"), b"".join(_written(event) for event in events)
+        yield source.with_name("body.eventstream"), b"".join(_encode(event) for event in events)
 
 
-def _written(event: dict[str, Any]) -> bytes:
-    said = "exception" if "exception" in event else "event"
+def _encode(event: dict[str, Any]) -> bytes:
+    message_type = "exception" if "exception" in event else "event"
     payload = json.dumps(event["payload"], ensure_ascii=False, separators=(",", ":")).encode()
-    name, kind = encode_text_header(f":{said}-type", event[said]), encode_text_header(":message-type", said)
-    return encode_message(payload, name, encode_text_header(":content-type", "application/json"), kind)
+    return encode_message(
+        payload,
+        encode_text_header(f":{message_type}-type", event[message_type]),
+        encode_text_header(":content-type", "application/json"),
+        encode_text_header(":message-type", message_type),
+    )
 
 
 if __name__ == "__main__":
-    for body, made in streams():
-        body.write_bytes(made)
-        print(f"{body.relative_to(HERE)}: {len(made)} bytes")
+    for path, body in streams():
+        path.write_bytes(body)
+        print(f"{path.relative_to(HERE)}: {len(body)} bytes")

@@ -1,4 +1,4 @@
-"""Bodies against the request types of the official client libraries; skipped where they are not installed."""
+"""Checks bodies against the request types of the official client libraries, if they are installed."""
 
 import json
 from typing import Any
@@ -30,7 +30,7 @@ IMAGE = UserMessage("And here?", (Image("image/png", "aGk="),))
 
 
 def conversation(destination: Route) -> Conversation:
-    """Own and foreign turns, tools, a picture."""
+    """Return a request with own and foreign turns, tools and an image."""
     foreign = CLAUDE if destination is not CLAUDE else GPT
     return conversation_of(
         user_message(),
@@ -46,9 +46,9 @@ def conversation(destination: Route) -> Conversation:
 
 
 def json_body(destination: Route, thinking: ThinkingParameters, choice: str = "auto") -> Any:
-    terms = BuildOptions(ask=thinking, max_tokens=4096, tool_choice=choice)
+    options = BuildOptions(thinking=thinking, max_tokens=4096, tool_choice=choice)
     return json.loads(
-        build_request(destination, build(conversation(destination), destination, terms).request).body
+        build_request(destination, build(conversation(destination), destination, options).request).body
     )
 
 

@@ -1,4 +1,4 @@
-"""The body that each provider gets, written out once, to be compared with the provider's own pages."""
+"""The complete request body of each dialect, to compare with the provider's documentation."""
 
 import json
 import re
@@ -79,7 +79,7 @@ def full_body(destination: Route, **fields: Any) -> Any:
 def test_anthropic_messages() -> None:
     sent_body = full_body(
         CLAUDE,
-        ask=ThinkingParameters(mode="enabled", budget_tokens=2048, effort="high", display="summarized"),
+        thinking=ThinkingParameters(mode="enabled", budget_tokens=2048, effort="high", display="summarized"),
     )
     assert sent_body == {
         "model": "claude-opus-4-5",
@@ -121,12 +121,15 @@ def test_anthropic_messages() -> None:
 @pytest.mark.parametrize(
     ("fields", "betas"),
     [
-        ({"ask": ThinkingParameters(mode="enabled"), "tools": (WEATHER,)}, "interleaved-thinking-2025-05-14"),
-        ({"ask": ThinkingParameters(mode="enabled")}, None),
-        ({"ask": ThinkingParameters(mode="adaptive"), "tools": (WEATHER,)}, None),
+        (
+            {"thinking": ThinkingParameters(mode="enabled"), "tools": (WEATHER,)},
+            "interleaved-thinking-2025-05-14",
+        ),
+        ({"thinking": ThinkingParameters(mode="enabled")}, None),
+        ({"thinking": ThinkingParameters(mode="adaptive"), "tools": (WEATHER,)}, None),
         (
             {
-                "ask": ThinkingParameters(
+                "thinking": ThinkingParameters(
                     mode="adaptive", display="updates", template=(("block_binding", "drop_block"),)
                 )
             },
@@ -144,33 +147,36 @@ def test_anthropic_headers(fields: dict[str, Any], betas: str | None) -> None:
     )
 
 
-def test_anthropic_binding_is_asked_for_where_a_row_or_caller_says_so() -> None:
+def test_anthropic_block_binding() -> None:
     thinking = ThinkingParameters(mode="adaptive", template=(("block_binding", "drop_block"),))
-    sent_body = json_body(BOUND, make_request(BOUND, ask=thinking))
+    sent_body = json_body(BOUND, make_request(BOUND, thinking=thinking))
     assert sent_body["thinking"] == {
         "type": "adaptive",
         "block_binding": {"prefix_mismatch_behavior": "drop_block"},
     }
     assert sent_body["max_tokens"] == 16384
-    cloud = json_body(BEDROCK, make_request(BEDROCK, ask=thinking))
+    cloud = json_body(BEDROCK, make_request(BEDROCK, thinking=thinking))
     assert cloud["additionalModelRequestFields"] == {
         "thinking": sent_body["thinking"],
         "anthropic_beta": ["thinking-binding-controls-2026-08-01"],
     }
 
 
-def test_anthropic_demands_a_number_of_tokens() -> None:
+def test_anthropic_default_max_tokens() -> None:
     bare = msgspec.structs.replace(CLAUDE.provider, max_tokens=None, places={})
-    to = msgspec.structs.replace(CLAUDE, provider=bare)
-    assert json_body(to, make_request(to))["max_tokens"] == 8192
-    assert json_body(to, make_request(to, max_tokens=5))["max_tokens"] == 5
+    route = msgspec.structs.replace(CLAUDE, provider=bare)
+    assert json_body(route, make_request(route))["max_tokens"] == 8192
+    assert json_body(route, make_request(route, max_tokens=5))["max_tokens"] == 5
     assert (
-        json_body(to, make_request(to, max_tokens=5, ask=ThinkingParameters(max_tokens=7)))["max_tokens"] == 7
+        json_body(route, make_request(route, max_tokens=5, thinking=ThinkingParameters(max_tokens=7)))[
+            "max_tokens"
+        ]
+        == 7
     )
 
 
 def test_openai_chat() -> None:
-    assert full_body(CHAT, ask=ThinkingParameters(effort="low"), stream=False) == {
+    assert full_body(CHAT, thinking=ThinkingParameters(effort="low"), stream=False) == {
         "model": "gpt-4o",
         "messages": [
             {"role": "system", "content": "Be brief."},
@@ -212,7 +218,7 @@ def test_openai_chat() -> None:
 
 
 @pytest.mark.parametrize(
-    ("to", "parameters", "told"),
+    ("route", "parameters", "expected"),
     [
         (OPENROUTER, ThinkingParameters(budget_tokens=2000), {"reasoning": {"max_tokens": 2000}}),
         (
@@ -247,15 +253,18 @@ def test_openai_chat() -> None:
         ),
     ],
 )
-def test_what_is_asked_goes_where_the_row_says(
-    to: Route, parameters: ThinkingParameters, expected: dict[str, Any]
+def test_thinking_fields_use_the_paths_of_the_provider_row(
+    route: Route, parameters: ThinkingParameters, expected: dict[str, Any]
 ) -> None:
-    """R042, R043: each provider's own field, and nothing that it does not know."""
-    plain, thinking = json_body(to, make_request(to)), json_body(to, make_request(to, ask=parameters))
+    """R042, R043: each provider gets its own field and no unknown one."""
+    plain, thinking = (
+        json_body(route, make_request(route)),
+        json_body(route, make_request(route, thinking=parameters)),
+    )
     assert {name: value for name, value in thinking.items() if name not in plain} == expected
 
 
-def test_reasoning_goes_back_in_its_field() -> None:
+def test_reasoning_is_sent_in_its_field() -> None:
     """R059."""
     turn = AssistantMessage("", (CALL,), "", "reasoning_content")
     sent_body = json_body(DEEPSEEK, make_request(DEEPSEEK, UserMessage("Hi"), turn, ToolMessage("c1", "x")))
@@ -266,7 +275,7 @@ def test_reasoning_goes_back_in_its_field() -> None:
     assert local["messages"][1] == {"role": "assistant", "content": "a", "thinking": "Hm."}
 
 
-def test_mistral_counts_unasked_and_wants_short_ids() -> None:
+def test_mistral_needs_short_call_ids_and_no_usage_option() -> None:
     sent_body = json_body(MISTRAL, make_request(MISTRAL))
     assert "stream_options" not in sent_body
     assert json_body(CHAT, make_request(CHAT))["stream_options"] == {"include_usage": True}
@@ -275,7 +284,7 @@ def test_mistral_counts_unasked_and_wants_short_ids() -> None:
     assert sent_body["messages"][2]["tool_call_id"] == call_id
 
 
-def test_a_signature_travels_on_its_call_in_chat() -> None:
+def test_openai_chat_sends_call_signature() -> None:
     call = msgspec.structs.replace(CALL, signature="sig")
     sent_body = json_body(CHAT, make_request(CHAT, UserMessage("Hi"), AssistantMessage("", (call,))))
     assert sent_body["messages"][1]["tool_calls"][0]["extra_content"] == {
@@ -284,8 +293,8 @@ def test_a_signature_travels_on_its_call_in_chat() -> None:
 
 
 def test_openai_responses() -> None:
-    """R007, K11: nothing is stored there, and the payload of every thought is asked for."""
-    assert full_body(GPT, ask=ThinkingParameters(effort="high", display="auto"), tool_choice="auto") == {
+    """R007, K11: nothing is stored at the provider, and encrypted reasoning is requested."""
+    assert full_body(GPT, thinking=ThinkingParameters(effort="high", display="auto"), tool_choice="auto") == {
         "model": "gpt-5",
         "input": [
             {"role": "system", "content": "Be brief."},
@@ -332,7 +341,7 @@ def test_gemini() -> None:
             GEMINI,
             system="Be brief.",
             tools=(WEATHER,),
-            ask=ThinkingParameters(level="high", display="include"),
+            thinking=ThinkingParameters(level="high", display="include"),
         ),
     )
     assert sent.path == f"/models/{GEMINI.model_id}:streamGenerateContent?alt=sse"
@@ -385,8 +394,8 @@ def test_gemini() -> None:
     assert json.loads(unstreamed.body)["generationConfig"] == {"maxOutputTokens": 5}
 
 
-def test_gemini_marks_calls_that_no_signature_came_with() -> None:
-    """The first call of each step; one that came signed keeps its signature."""
+def test_gemini_adds_placeholder_signatures() -> None:
+    """The first call of each step gets the placeholder; a signed call keeps its signature."""
     other = ToolCall("c2", "get_weather", "{}")
     signed = ToolCall("c3", "get_weather", "{}", "sig")
     loop = (
@@ -440,7 +449,7 @@ def test_gemini_interactions() -> None:
 
 def test_ollama() -> None:
     """R010."""
-    assert full_body(OLLAMA, ask=ThinkingParameters(toggle=True)) == {
+    assert full_body(OLLAMA, thinking=ThinkingParameters(toggle=True)) == {
         "model": "qwen3:8b",
         "messages": [
             {"role": "system", "content": "Be brief."},
@@ -470,7 +479,7 @@ def test_bedrock_converse() -> None:
             BEDROCK,
             system="Be brief.",
             tools=(WEATHER,),
-            ask=ThinkingParameters(mode="enabled", budget_tokens=2048),
+            thinking=ThinkingParameters(mode="enabled", budget_tokens=2048),
         ),
     )
     assert sent.path == "/model/us.anthropic.claude-opus-4-5-20251101-v1%3A0/converse-stream"
@@ -557,7 +566,7 @@ def test_cohere_v2() -> None:
 
 
 @pytest.mark.parametrize(
-    ("to", "choice", "expected"),
+    ("route", "choice", "expected"),
     [
         (CLAUDE, "", None),
         (CLAUDE, "auto", {"type": "auto"}),
@@ -574,12 +583,12 @@ def test_cohere_v2() -> None:
         (COHERE, "required", "REQUIRED"),
     ],
 )
-def test_a_choice_of_tools(to: Route, choice: str, expected: object) -> None:
-    assert full_body(to, tool_choice=choice).get("tool_choice") == expected
+def test_tool_choice(route: Route, choice: str, expected: object) -> None:
+    assert full_body(route, tool_choice=choice).get("tool_choice") == expected
 
 
 @pytest.mark.parametrize(
-    ("to", "place", "choice", "expected"),
+    ("route", "place", "choice", "expected"),
     [
         (GEMINI, "toolConfig", "none", {"functionCallingConfig": {"mode": "NONE"}}),
         (
@@ -599,11 +608,11 @@ def test_a_choice_of_tools(to: Route, choice: str, expected: object) -> None:
         ),
     ],
 )
-def test_a_choice_of_tools_elsewhere(to: Route, place: str, choice: str, expected: object) -> None:
-    assert full_body(to, tool_choice=choice)[place] == expected
+def test_tool_choice_of_google(route: Route, place: str, choice: str, expected: object) -> None:
+    assert full_body(route, tool_choice=choice)[place] == expected
 
 
-def test_a_choice_of_tools_at_bedrock() -> None:
+def test_tool_choice_of_bedrock() -> None:
     chosen = [full_body(BEDROCK, tool_choice=choice)["toolConfig"]["toolChoice"] for choice in ("auto", "t")]
     assert chosen == [{"auto": {}}, {"tool": {"name": "t"}}]
 
@@ -613,61 +622,69 @@ NO_OBJECT = AssistantMessage("", (ToolCall("c", "t", "{"),))
 
 
 @pytest.mark.parametrize(
-    ("to", "request_fields", "says"),
+    ("route", "request_fields", "error_text"),
     [
-        (OLLAMA, {"tool_choice": "required"}, "ollama cannot be made to call a tool"),
-        (COHERE, {"tool_choice": "t"}, "not 't' by name. Nothing was sent. Say \"required\""),
-        (BEDROCK, {"tool_choice": "none"}, "cannot be kept from calling the tools"),
-        (CLAUDE, {"messages": (PDF,)}, "takes no picture of type 'application/pdf'.*one of: jpeg, png"),
-        (BEDROCK, {"messages": (PDF,)}, "bedrock_converse takes no picture"),
-        (CLAUDE, {"messages": (NO_OBJECT,)}, "t is not JSON: '{'. Nothing was sent"),
-        (CHAT, {"messages": (AssistantMessage(verbatim="{"),)}, "own message is not JSON"),
+        (OLLAMA, {"tool_choice": "required"}, "ollama cannot force a tool call"),
+        (COHERE, {"tool_choice": "t"}, "tool 't' by name. Nothing was sent. Set tool_choice to \"required\""),
+        (BEDROCK, {"tool_choice": "none"}, "bedrock_converse cannot forbid tool calls"),
+        (CLAUDE, {"messages": (PDF,)}, "not accept images of type 'application/pdf'.*one of: jpeg, png"),
+        (BEDROCK, {"messages": (PDF,)}, "bedrock_converse does not accept images"),
+        (CLAUDE, {"messages": (NO_OBJECT,)}, "call of 't' is not valid JSON: '{'. Nothing was sent"),
+        (CHAT, {"messages": (AssistantMessage(verbatim="{"),)}, "assistant message is not valid JSON"),
     ],
 )
-def test_what_cannot_be_said_is_refused(to: Route, request_fields: dict[str, Any], error_text: str) -> None:
-    fields = {"model": to.model_id, "messages": MESSAGES, "tools": (WEATHER,), **request_fields}
+def test_request_that_cannot_be_encoded_is_refused(
+    route: Route, request_fields: dict[str, Any], error_text: str
+) -> None:
+    fields = {"model": route.model_id, "messages": MESSAGES, "tools": (WEATHER,), **request_fields}
     with pytest.raises(Refused, match=error_text):
-        build_request(to, Request(**fields))
+        build_request(route, Request(**fields))
 
 
-def test_raw_text_is_not_asked() -> None:
-    to = msgspec.structs.replace(CHAT, provider=msgspec.structs.replace(CHAT.provider, dialect="text"))
-    with pytest.raises(UnknownDialect, match=r"in the dialect 'text' of openai-chat. Use one of: anthropic"):
-        build_request(to, make_request(to))
+def test_text_dialect_cannot_send_requests() -> None:
+    route = msgspec.structs.replace(CHAT, provider=msgspec.structs.replace(CHAT.provider, dialect="text"))
+    with pytest.raises(
+        UnknownDialect, match=r"'text' of openai-chat cannot send requests. Use one of: anthropic"
+    ):
+        build_request(route, make_request(route))
     assert sum(dialect.build_request is not None for dialect in DIALECTS.values()) == 8
 
 
-@pytest.mark.parametrize("to", ROUTES, ids=lambda to: f"{to.provider.name}-{to.provider.dialect}")
-def test_user_messages_in_a_row_are_one(to: Route) -> None:
+@pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route.provider.name}-{route.provider.dialect}")
+def test_consecutive_user_messages_are_joined(route: Route) -> None:
     sent_bytes = build_request(
-        to, make_request(to, UserMessage("One."), UserMessage("", (IMAGE,)), UserMessage("Two."))
+        route, make_request(route, UserMessage("One."), UserMessage("", (IMAGE,)), UserMessage("Two."))
     ).body
     assert b"One.\\n\\nTwo." in sent_bytes
     assert sent_bytes.count(b'"user') == 1
 
 
 @pytest.mark.parametrize(
-    "to", [CLAUDE, BEDROCK, GEMINI, INTERACTIONS], ids=lambda to: str(to.provider.dialect)
+    "route", [CLAUDE, BEDROCK, GEMINI, INTERACTIONS], ids=lambda route: str(route.provider.dialect)
 )
-def test_a_picture_needs_no_words(to: Route) -> None:
-    assert b'"text"' not in build_request(to, make_request(to, UserMessage("", (IMAGE,)))).body
+def test_image_without_text(route: Route) -> None:
+    assert b'"text"' not in build_request(route, make_request(route, UserMessage("", (IMAGE,)))).body
 
 
-@pytest.mark.parametrize("to", [CHAT, GPT], ids=lambda to: str(to.provider.dialect))
-def test_a_picture_needs_no_words_in_parts(to: Route) -> None:
-    assert b"text" not in build_request(to, make_request(to, UserMessage("", (IMAGE,)), stream=False)).body
+@pytest.mark.parametrize("route", [CHAT, GPT], ids=lambda route: str(route.provider.dialect))
+def test_image_without_text_in_parts(route: Route) -> None:
+    assert (
+        b"text" not in build_request(route, make_request(route, UserMessage("", (IMAGE,)), stream=False)).body
+    )
 
 
-@pytest.mark.parametrize("to", [CLAUDE, BEDROCK, INTERACTIONS], ids=lambda to: str(to.provider.dialect))
-def test_a_tool_that_failed_says_so(to: Route) -> None:
+@pytest.mark.parametrize(
+    "route", [CLAUDE, BEDROCK, INTERACTIONS], ids=lambda route: str(route.provider.dialect)
+)
+def test_failed_tool_result_is_marked(route: Route) -> None:
     sent_bytes = build_request(
-        to, make_request(to, *MESSAGES[:2], ToolMessage("c1", "", "get_weather", failed=True))
+        route, make_request(route, *MESSAGES[:2], ToolMessage("c1", "", "get_weather", failed=True))
     ).body
     assert b'"is_error":true' in sent_bytes or b'"status":"error"' in sent_bytes
 
 
-def test_ids_of_other_providers_are_made_to_fit() -> None:
-    """Kimi's ids hold dots and colons, which Claude refuses; call and result change together."""
+def test_call_ids_of_other_providers_are_replaced() -> None:
+    """Kimi's ids contain dots and colons, which Claude rejects; call and result get the same new id."""
     call = ToolCall("functions.get_weather:0", "get_weather", "{}")
     sent_body = json_body(
         CLAUDE, make_request(CLAUDE, AssistantMessage("", (call,)), ToolMessage(call.call_id, "x"))
@@ -683,7 +700,7 @@ def test_ids_of_other_providers_are_made_to_fit() -> None:
     assert native_body["messages"][1]["content"][0]["tool_use_id"] == call.call_id
 
 
-def test_a_place_that_is_taken_is_a_fault_of_the_row() -> None:
+def test_set_at_path_refuses_a_path_through_a_value() -> None:
     with pytest.raises(AssertionError, match=r"a of a\.b holds a value already"):
         set_at_path({"a": 1}, "a.b", 2)
 
@@ -692,10 +709,12 @@ strange = st.text(min_size=1)
 
 
 @given(st.sampled_from(ROUTES), strange, strange, st.text(), st.booleans())
-def test_any_text_makes_a_sound_body(to: Route, text: str, call_id: str, answered: str, stream: bool) -> None:
+def test_any_text_gives_a_valid_body(
+    route: Route, text: str, call_id: str, answered: str, stream: bool
+) -> None:
     call = ToolCall(call_id, "t", json.dumps({"x": text}))
     messages = (UserMessage(text), AssistantMessage(answered, (call,)), ToolMessage(call_id, text, "t"))
-    sent = build_request(to, make_request(to, *messages, system=text, stream=stream))
+    sent = build_request(route, make_request(route, *messages, system=text, stream=stream))
     sent_body = json.loads(sent.body)
     assert sent_body.get("stream", stream) is stream
     assert {text, answered} - {""} <= strings(sent_body)
@@ -709,8 +728,8 @@ def strings(value: object) -> set[str]:
     return {value} if isinstance(value, str) else set()
 
 
-def test_a_turn_goes_out_as_it_came_in() -> None:
-    """The spaces and the order of keys that a provider chose are kept."""
+def test_verbatim_message_is_sent_byte_for_byte() -> None:
+    """The provider's white space and order of keys are kept."""
     turn = answer_from(CLAUDE, "Hm.", "Hi.", [CityCall("c1", "Lima")])
     assert turn.turn.message is not None
     sent = build_request(CLAUDE, build(conversation_of(user_message(), turn, tool_result()), CLAUDE).request)

@@ -1,4 +1,4 @@
-"""Whether JSON fits a TypedDict of a client library, with no field that the library does not know."""
+"""Checks JSON against a TypedDict of a client library; unknown fields are errors."""
 
 import types
 import typing
@@ -19,7 +19,7 @@ _PLAIN: dict[object, tuple[type, ...]] = {str: (str,), int: (int,), float: (int,
 
 
 def type_mismatch(value: object, expected_type: Any, path: str = "body") -> str:
-    """Where and how a value does not fit; empty when it does."""
+    """Return where and how a value does not fit; empty if it fits."""
     origin, inner = get_origin(expected_type), get_args(expected_type)
     if expected_type in (Any, object):
         return ""
@@ -40,7 +40,7 @@ def type_mismatch(value: object, expected_type: Any, path: str = "body") -> str:
 
 
 def _mismatch_of_union(value: object, kinds: tuple[Any, ...], path: str) -> str:
-    """The misfit that came furthest, since it is the one that was meant."""
+    """Return the deepest mismatch, because it belongs to the intended member of the union."""
     mismatches = [type_mismatch(value, kind, path) for kind in kinds]
     return "" if "" in mismatches else max(mismatches, key=lambda mismatch: len(mismatch.partition(":")[0]))
 

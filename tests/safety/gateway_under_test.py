@@ -70,12 +70,12 @@ def session_file(
 class PromptScript(Script):
     """Responds with the answer whose JSON is the last line of the prompt."""
 
-    def next(self, request: ReceivedPrompt) -> ScriptedAnswer:
-        """Return the answer in the prompt, or the default."""
+    def next_answer(self, prompt: ReceivedPrompt) -> ScriptedAnswer:
+        """What the prompt says, or the default."""
         try:
-            return msgspec.json.decode(request.text.rpartition("\n")[2], type=ScriptedAnswer)
+            return msgspec.json.decode(prompt.text.rpartition("\n")[2], type=ScriptedAnswer)
         except msgspec.MsgspecError:
-            return super().next_answer(request)
+            return super().next_answer(prompt)
 
 
 class HttpResponse(NamedTuple):

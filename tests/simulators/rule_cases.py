@@ -1,4 +1,4 @@
-"""Talk to a simulator over plain HTTP, and cases that show one rule from both sides."""
+"""Plain HTTP requests to a simulator, and cases that test a rule with an accepted and a refused one."""
 
 import asyncio
 import copy
@@ -21,7 +21,7 @@ KEY_HEADERS = {
 
 
 class HttpReply(NamedTuple):
-    """What a server said."""
+    """A server's response."""
 
     status: int
     body: bytes
@@ -54,7 +54,7 @@ async def get_path(server: Simulator, path: str) -> HttpReply:
 
 
 def request_once(name: str, path: str, body: object, **options: Any) -> HttpReply:
-    """One request to a server of its own."""
+    """Send one request to a new server."""
 
     async def scenario(server: Simulator) -> HttpReply:
         return await post_json(server, path, body)
@@ -71,17 +71,17 @@ def with_simulator(name: str, scenario: Callable[[Simulator], Awaitable[ResultT]
 
 
 def with_fields(body: Json, **fields: Any) -> Json:
-    """A copy with these fields; None takes one away."""
+    """Return a copy with these fields; None removes a field."""
     copied = copy.deepcopy(body | fields)
     return {name: value for name, value in copied.items() if value is not None}
 
 
 BuildRequest = Callable[[Json, Json], Json]
-"""The next request, from the one before and its answer."""
+"""Builds the next request from the previous one and its response."""
 
 
 class RuleCase(NamedTuple):
-    """One rule from both sides: one request that passes, and one that is refused with these words."""
+    """A rule, a request that passes, and a request that is refused with this message."""
 
     rule: str
     accepted: BuildRequest
@@ -100,12 +100,12 @@ def unchanged(body: Json, _: Json) -> Json:
 
 
 def with_changes(**fields: Any) -> BuildRequest:
-    """The request before, with these fields."""
+    """Return a builder that changes these fields of the request."""
     return lambda body, _: with_fields(body, **fields)
 
 
 def check_case(name: str, path: str, opening: Json, case: RuleCase, message: Callable[[Json], str]) -> None:
-    """Both sides of a rule against a running server, and the record that the server keeps of them."""
+    """Check both requests of a rule case, and the server's record of them."""
 
     async def scenario(server: Simulator) -> None:
         first_body = case.opening or opening

@@ -1,4 +1,4 @@
-"""Anthropic: each rule from both sides, and the stream as it must be."""
+"""Anthropic simulator: every rule with an accepted and a refused request, and the stream format."""
 
 import copy
 import json
@@ -51,7 +51,7 @@ OPEN_CALL = {
 
 
 def with_tool_results(body: Json, message: Json) -> Json:
-    """The request that brings the results of the calls."""
+    """Return the request with the results of the calls."""
     results = [
         {"type": "tool_result", "tool_use_id": block["id"], "content": "18 degrees"}
         for block in message["content"]
@@ -62,7 +62,7 @@ def with_tool_results(body: Json, message: Json) -> Json:
 
 
 def with_block(number: int, **fields: object) -> BuildRequest:
-    """The results, with a block of the assistant's message changed; None takes a field away."""
+    """Return the request with results and a changed block in the assistant message; None removes a field."""
 
     def ask(body: Json, message: Json) -> Json:
         request = with_tool_results(body, message)
@@ -232,7 +232,7 @@ CASES = [
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.rule)
-def test_a_rule_passes_and_refuses(case: RuleCase) -> None:
+def test_anthropic_rule(case: RuleCase) -> None:
     def message(error: Json) -> str:
         assert error["type"] == "error"
         return f"{error['error']['type']}: {error['error']['message']}"
@@ -252,7 +252,7 @@ def data_of(stream: HttpReply) -> list[Json]:
     return [json.loads(line.removeprefix("data: ")) for line in lines if line.startswith("data: ")]
 
 
-def test_a_stream_is_told_block_by_block() -> None:
+def test_anthropic_stream_events() -> None:
     turn = {"thinking": "Look first.", "text": "Wait.", "tool_calls": [{"name": "get_weather"}]}
     stream = request_once("anthropic", PATH, with_fields(MANUAL, stream=True), script=[turn])
     expected = ["message_start"]
@@ -292,7 +292,7 @@ def test_streamed_and_whole_are_the_same_message() -> None:
     assert frames[0]["message"]["id"] == whole["id"]
 
 
-def test_text_is_withheld_unless_asked_for_and_the_empty_block_is_still_signed() -> None:
+def test_omitted_thinking_text_leaves_a_signed_empty_block() -> None:
     body = with_fields(BOUND, thinking={"type": "adaptive"}, stream=True)
     frames = data_of(
         request_once("anthropic", PATH, body, script=[{"thinking": "Hidden.", "text": "Shown."}])
@@ -301,7 +301,7 @@ def test_text_is_withheld_unless_asked_for_and_the_empty_block_is_still_signed()
     assert [delta["type"] for delta in first] == ["signature_delta"]
 
 
-def test_a_redacted_thought_is_all_in_its_start() -> None:
+def test_a_redacted_thought_is_complete_in_its_start_event() -> None:
     turn = {"thinking": "Hidden.", "redacted": True, "text": "Shown."}
     frames = data_of(request_once("anthropic", PATH, with_fields(MANUAL, stream=True), script=[turn]))
     started = frames[1]["content_block"]
@@ -309,7 +309,7 @@ def test_a_redacted_thought_is_all_in_its_start() -> None:
     assert frames[2] == {"type": "content_block_stop", "index": 0}
 
 
-def test_a_redacted_thought_goes_back_and_an_altered_one_does_not() -> None:
+def test_a_redacted_thought_is_accepted_back_only_unaltered() -> None:
     turn = {"thinking": "x", "redacted": True, "tool_calls": [{"name": "get_weather"}]}
 
     async def scenario(server: Simulator) -> list[int]:
@@ -321,7 +321,7 @@ def test_a_redacted_thought_goes_back_and_an_altered_one_does_not() -> None:
     assert with_simulator("anthropic", scenario, script=[turn]) == [200, 400]
 
 
-def test_a_moved_thought_is_dropped_and_reported_when_asked_for() -> None:
+def test_drop_block_drops_and_reports_a_moved_thought() -> None:
     async def scenario(server: Simulator) -> list[Json]:
         opening = with_fields(BOUND, thinking=DROP | {"display": "summarized"})
         first = (await post_json(server, PATH, opening, BETA)).json
@@ -339,7 +339,7 @@ def test_a_moved_thought_is_dropped_and_reported_when_asked_for() -> None:
 
 
 @pytest.mark.parametrize("change", ["tools", "history", "system"])
-def test_every_change_before_a_bound_thought_breaks_it_and_one_after_it_does_not(change: str) -> None:
+def test_changes_before_a_bound_thought_invalidate_it_and_later_ones_do_not(change: str) -> None:
     async def scenario(server: Simulator) -> tuple[int, int]:
         first = (await post_json(server, PATH, BOUND)).json
         request = with_tool_results(BOUND, first)
@@ -357,7 +357,7 @@ def test_every_change_before_a_bound_thought_breaks_it_and_one_after_it_does_not
     assert with_simulator("anthropic", scenario) == (200, 400)
 
 
-def test_a_long_bound_conversation_goes_on_and_a_model_without_binding_takes_it() -> None:
+def test_a_long_bound_conversation_is_accepted_also_by_a_model_without_binding() -> None:
     async def scenario(server: Simulator) -> None:
         request = BOUND
         for turn in range(4):
@@ -375,7 +375,7 @@ def test_a_long_bound_conversation_goes_on_and_a_model_without_binding_takes_it(
     with_simulator("anthropic", scenario)
 
 
-def test_models_tell_what_they_take() -> None:
+def test_models_endpoint_lists_thinking_capabilities() -> None:
     async def scenario(server: Simulator) -> tuple[HttpReply, HttpReply, HttpReply]:
         names = ("/v1/models", "/v1/models/claude-sonnet-5-5", "/v1/models/claude-none")
         listed, one, none = [await get_path(server, name) for name in names]
@@ -401,15 +401,15 @@ ACCEPTED_TYPES = {
 }
 
 
-def test_each_model_takes_its_own_thinking_types() -> None:
+def test_each_model_accepts_its_own_thinking_types() -> None:
     async def scenario(server: Simulator) -> dict[str, set[str]]:
-        found: dict[str, set[str]] = {}
+        thinking_types: dict[str, set[str]] = {}
         for model in ACCEPTED_TYPES:
             for kind in ("adaptive", "enabled", "disabled", "between_tools"):
                 thinking = {"type": kind} | ({"budget_tokens": 1024} if kind == "enabled" else {})
                 answer = await post_json(server, PATH, with_fields(PLAIN, model=model, thinking=thinking))
                 if answer.status == 200:
-                    found.setdefault(model, set()).add(kind)
-        return found
+                    thinking_types.setdefault(model, set()).add(kind)
+        return thinking_types
 
     assert with_simulator("anthropic", scenario) == ACCEPTED_TYPES

@@ -1,4 +1,4 @@
-"""Those who speak Chat Completions: each rule from both sides, and the streams as they must be."""
+"""Chat Completions simulators: every rule with an accepted and a refused request, and the stream format."""
 
 import copy
 import json
@@ -57,7 +57,7 @@ def with_tool_results(request: Json, response: Json) -> Json:
 
 
 def message(number: int = 1, **fields: Any) -> BuildRequest:
-    """The results, with one message changed; None takes a field away."""
+    """Return the request with results, with one changed message; None removes a field."""
 
     def ask(request: Json, response: Json) -> Json:
         follow_up = with_tool_results(request, response)
@@ -243,7 +243,7 @@ CASES = [
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.rule)
-def test_a_rule_passes_and_refuses(case: RuleCase) -> None:
+def test_chat_rule(case: RuleCase) -> None:
     name = case.rule.partition(".")[0]
 
     def words(error: Json) -> str:
@@ -260,7 +260,7 @@ def chunks(stream: bytes) -> list[Json]:
 
 
 def stream_choices(name: str, request: Json, turn: Json) -> list[Json]:
-    """The deltas of a streamed turn, the last chunk's reason, and the same usage as the whole answer."""
+    """Return the deltas and the finish reason of a streamed turn, and check its usage."""
     choices = chunks(request_once(name, PATHS[name], with_fields(request, stream=True), script=[turn]).body)
     assert len({(chunk["id"], chunk["model"], chunk["object"]) for chunk in choices}) == 1
     return [choice for chunk in choices for choice in chunk["choices"]]
@@ -269,7 +269,7 @@ def stream_choices(name: str, request: Json, turn: Json) -> list[Json]:
 TURN: Json = {"thinking": "Think twice.", "text": "Mild today."}
 
 
-def test_openai_shows_no_thought_and_counts_it() -> None:
+def test_openai_hides_thoughts_and_counts_them() -> None:
     deltas = [choice["delta"] for choice in stream_choices("openai-chat", OPENINGS["openai-chat"], TURN)]
     assert deltas == [{"role": "assistant", "content": ""}, {"content": "Mild "}, {"content": "today."}, {}]
     whole = request_once("openai-chat", PATHS["openai-chat"], OPENINGS["openai-chat"], script=[TURN]).json
@@ -281,7 +281,7 @@ def test_openai_shows_no_thought_and_counts_it() -> None:
     ("name", "field"),
     [("deepseek", "reasoning_content"), ("kimi", "reasoning_content"), ("vllm", "reasoning")],
 )
-def test_the_thought_comes_first_and_in_its_field(name: str, field: str) -> None:
+def test_the_thought_streams_first_in_its_field(name: str, field: str) -> None:
     choices = stream_choices(name, OPENINGS[name], TURN)
     assert [choice["delta"] for choice in choices] == [
         {"role": "assistant", "content": ""},
@@ -296,7 +296,7 @@ def test_the_thought_comes_first_and_in_its_field(name: str, field: str) -> None
     assert whole == {"role": "assistant", "content": "Mild today.", field: "Think twice."}
 
 
-def test_calls_come_in_pieces_with_their_index() -> None:
+def test_calls_stream_in_pieces_with_their_index() -> None:
     calls = [{"name": "get_weather", "arguments": {"city": name}} for name in ("Lima", "Oslo")]
     choices = stream_choices("deepseek", OPENINGS["deepseek"], {"tool_calls": calls})
     told_calls = [call for choice in choices for call in choice["delta"].get("tool_calls", [])]
@@ -321,7 +321,7 @@ def test_vllm_without_a_parser_leaves_tags_in_the_text(model: str, content: str)
     assert not any("reasoning" in choice["delta"] for choice in choices)
 
 
-def test_openrouter_tells_every_thought_twice_and_signs_late() -> None:
+def test_openrouter_sends_every_thought_twice_and_signs_late() -> None:
     deltas = [choice["delta"] for choice in stream_choices("openrouter", OPENINGS["openrouter"], TURN)]
     assert [delta.get("reasoning") for delta in deltas] == [None, "Think ", "twice.", None, None, None, None]
     details = [one for delta in deltas for one in delta.get("reasoning_details", [])]
@@ -341,7 +341,7 @@ def test_openrouter_tells_every_thought_twice_and_signs_late() -> None:
         ("anthropic/claude-opus-5.5", ["reasoning.text"]),
     ],
 )
-def test_openrouter_takes_every_makers_details_back(model: str, kinds: list[str]) -> None:
+def test_openrouter_accepts_the_details_of_every_vendor(model: str, kinds: list[str]) -> None:
     async def scenario(server: Simulator) -> None:
         request = body(model)
         first = (await post_json(server, PATHS["openrouter"], request)).json
@@ -354,21 +354,21 @@ def test_openrouter_takes_every_makers_details_back(model: str, kinds: list[str]
     with_simulator("openrouter", scenario)
 
 
-def test_openrouter_wants_an_empty_list_back_as_one() -> None:
+def test_openrouter_requires_an_empty_details_list() -> None:
     turn = {"tool_calls": [{"name": "get_weather", "arguments": {"city": "Lima"}}]}
 
     async def scenario(server: Simulator) -> tuple[int, int]:
         request = body("deepseek/deepseek-v4-pro")
         first = (await post_json(server, PATHS["openrouter"], request)).json
         assert first["choices"][0]["message"]["reasoning_details"] == []
-        kept = await post_json(server, PATHS["openrouter"], with_tool_results(request, first))
+        complete = await post_json(server, PATHS["openrouter"], with_tool_results(request, first))
         bare = await post_json(server, PATHS["openrouter"], message(reasoning_details=None)(request, first))
-        return kept.status, bare.status
+        return complete.status, bare.status
 
     assert with_simulator("openrouter", scenario, script=[turn]) == (200, 400)
 
 
-def test_deepseek_wants_the_field_in_all_later_requests() -> None:
+def test_deepseek_requires_reasoning_content_in_all_later_requests() -> None:
     async def scenario(server: Simulator) -> tuple[int, int]:
         request = OPENINGS["deepseek"]
         later = with_tool_results(request, (await post_json(server, PATHS["deepseek"], request)).json)
@@ -386,14 +386,14 @@ def test_models_are_listed(name: str) -> None:
     async def scenario(server: Simulator) -> Json:
         listed = await get_path(server, PATHS[name].replace("/chat/completions", "/models"))
         assert listed.status == 200
-        found: Json = listed.json
-        return found
+        models: Json = listed.json
+        return models
 
     assert all("id" in model for model in with_simulator(name, scenario)["data"])
 
 
-def test_usage_is_told_at_the_end_of_a_stream_when_asked_for() -> None:
+def test_usage_ends_a_stream_when_requested() -> None:
     request = with_fields(OPENINGS["openai-chat"], stream=True, stream_options={"include_usage": True})
-    found = chunks(request_once("openai-chat", PATHS["openai-chat"], request, script=[TURN]).body)
-    assert found[-1]["choices"] == []
-    assert found[-1]["usage"]["completion_tokens"] == 6
+    deltas = chunks(request_once("openai-chat", PATHS["openai-chat"], request, script=[TURN]).body)
+    assert deltas[-1]["choices"] == []
+    assert deltas[-1]["usage"]["completion_tokens"] == 6

@@ -1,4 +1,4 @@
-"""`run` serves until it is interrupted."""
+"""`serve_simulator` serves until it is interrupted."""
 
 import json
 import signal
@@ -14,7 +14,7 @@ serve_simulator("deepseek", script_path=sys.argv[1], announce=lambda url: print(
 """
 
 
-def test_run_announces_its_url_answers_and_ends_on_an_interrupt(tmp_path: Path) -> None:
+def test_serve_simulator_announces_its_url_and_stops_on_an_interrupt(tmp_path: Path) -> None:
     script = tmp_path / "script.json"
     script.write_text('[{"thinking": "Two and two.", "text": "Four."}]')
     command = [sys.executable, "-c", SERVE, str(script)]

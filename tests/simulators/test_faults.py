@@ -1,4 +1,4 @@
-"""Faults happen as scripted, on the wire and not only in the server's mind; then the answer comes."""
+"""Faults happen on the wire as scripted; then the answer is given."""
 
 import asyncio
 import json
@@ -33,7 +33,7 @@ def request_times(count: int, body: Json, script: list[Json]) -> list[HttpReply]
     return with_simulator("anthropic", scenario, script=script)
 
 
-def test_refused_for_now_then_answered() -> None:
+def test_status_fault_is_followed_by_the_answer() -> None:
     first, second, third = request_times(3, BODY, turn("status", status=429, retry_after=1.5, times=2))
     assert [first.status, second.status, third.status] == [429, 429, 200]
     assert first.headers["retry-after"] == "1.5"
@@ -43,12 +43,12 @@ def test_refused_for_now_then_answered() -> None:
 
 @pytest.mark.parametrize("name", SIMULATOR_NAMES)
 @pytest.mark.parametrize("status", [429, 500, 503, 529])
-def test_every_provider_has_its_own_words_for_trouble(name: str, status: int) -> None:
+def test_every_provider_has_its_own_error_format(name: str, status: int) -> None:
     assert "error" in APIS[name].error_body(ApiError(status, "Overloaded"))
 
 
 async def raw_response(server: Simulator, body: Json) -> tuple[bytes, bool]:
-    """All bytes until the end, and whether it ended in a reset."""
+    """Return all bytes until the end, and whether the connection was reset."""
     reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
     sent = json.dumps(body).encode()
     lines = [f"POST {PATH} HTTP/1.1", "host: localhost", "connection: close", f"content-length: {len(sent)}"]
@@ -67,26 +67,26 @@ async def raw_response(server: Simulator, body: Json) -> tuple[bytes, bool]:
 
 @pytest.mark.parametrize("after", [0, 1, 4])
 @pytest.mark.parametrize("inside", [0, 9])
-def test_a_cut_is_a_reset_after_that_many_events_and_bytes(after: int, inside: int) -> None:
+def test_cut_resets_after_that_many_events_and_bytes(after: int, inside: int) -> None:
     async def scenario(server: Simulator) -> tuple[bytes, bool]:
         return await raw_response(server, STREAM)
 
-    found, was_reset = with_simulator(
+    body, was_reset = with_simulator(
         "anthropic", scenario, script=turn("cut", after_events=after, inside_bytes=inside)
     )
     assert was_reset
-    assert found.count(b"\n\n") == after
-    assert found.count(b"event: ") == after + bool(inside)
+    assert body.count(b"\n\n") == after
+    assert body.count(b"event: ") == after + bool(inside)
 
 
-def test_a_whole_answer_can_be_cut_too() -> None:
+def test_a_whole_response_can_be_cut_too() -> None:
     async def scenario(server: Simulator) -> tuple[bytes, bool]:
         return await raw_response(server, BODY)
 
-    found, was_reset = with_simulator("anthropic", scenario, script=turn("cut", inside_bytes=20))
+    body, was_reset = with_simulator("anthropic", scenario, script=turn("cut", inside_bytes=20))
     assert was_reset
-    assert b'{"id":"msg_' in found
-    assert TEXT.encode() not in found
+    assert b'{"id":"msg_' in body
+    assert TEXT.encode() not in body
 
 
 def test_a_cut_answer_is_given_again() -> None:
@@ -99,7 +99,7 @@ def test_a_cut_answer_is_given_again() -> None:
     assert with_simulator("anthropic", scenario, script=turn("cut", after_events=2)) == TEXT
 
 
-def test_overload_after_some_events_is_an_event_of_its_own() -> None:
+def test_overload_after_some_events_is_an_error_event() -> None:
     stream = request_once("anthropic", PATH, STREAM, script=turn("overload", after_events=3)).body.decode()
     names = [line for line in stream.splitlines() if line.startswith("event: ")]
     assert names[-1] == "event: error"
@@ -108,19 +108,19 @@ def test_overload_after_some_events_is_an_event_of_its_own() -> None:
     assert "message_stop" not in stream
 
 
-def test_overload_of_a_whole_answer_is_a_status() -> None:
+def test_overload_of_a_whole_response_is_a_status() -> None:
     first, second = request_times(2, BODY, turn("overload", after_events=3))
     assert [first.status, second.status] == [529, 200]
 
 
-def test_a_stall_lasts_and_then_the_answer_goes_on() -> None:
+def test_a_stalled_answer_continues() -> None:
     begun = time.monotonic()
     stream = request_once("anthropic", PATH, STREAM, script=turn("stall", after_events=2, seconds=0.3)).body
     assert time.monotonic() - begun >= 0.3
     assert b"message_stop" in stream
 
 
-def test_a_client_that_leaves_a_stall_gets_the_turn_again_when_scripted_so() -> None:
+def test_a_stall_that_the_client_leaves_can_be_repeated() -> None:
     async def scenario(server: Simulator) -> str:
         with pytest.raises(asyncio.TimeoutError):
             await asyncio.wait_for(post_json(server, PATH, STREAM), 0.2)
@@ -135,7 +135,7 @@ def test_a_client_that_leaves_a_stall_gets_the_turn_again_when_scripted_so() -> 
 @pytest.mark.parametrize(
     ("name", "mark"), [("anthropic", b"event: ping"), ("openrouter", b": OPENROUTER PROCESSING")]
 )
-def test_keep_alives_stand_between_events(name: str, mark: bytes) -> None:
+def test_comments_come_between_events(name: str, mark: bytes) -> None:
     path = PATH if name == "anthropic" else "/api/v1/chat/completions"
     body = STREAM | {"model": "claude-sonnet-4-5" if name == "anthropic" else "openai/gpt-4o"}
     plain = request_once(name, path, body, script=[{"text": TEXT}]).body
@@ -155,22 +155,22 @@ def test_garbage_comes_after_that_many_events() -> None:
     assert stream.count(b"event: ") == 2
 
 
-def test_a_bomb_is_small_on_the_wire() -> None:
+def test_gzip_bomb_is_small_on_the_wire() -> None:
     async def scenario(server: Simulator) -> tuple[bytes, bool]:
         return await raw_response(server, STREAM)
 
-    found, _ = with_simulator("anthropic", scenario, script=turn("gzip_bomb", size=16 * 1024 * 1024))
-    assert len(found) < 64 * 1024
-    assert b"gzip" in found[:1000].lower()
+    body, _ = with_simulator("anthropic", scenario, script=turn("gzip_bomb", size=16 * 1024 * 1024))
+    assert len(body) < 64 * 1024
+    assert b"gzip" in body[:1000].lower()
 
 
-def test_a_line_without_end_has_its_size() -> None:
+def test_endless_line_has_its_size() -> None:
     stream = request_once("anthropic", PATH, STREAM, script=turn("endless_line", size=1024 * 1024)).body
     assert len(stream) == 1024 * 1024 + len(b"data: ")
     assert b"\n" not in stream
 
 
-def test_a_client_that_leaves_an_endless_line_ends_it() -> None:
+def test_endless_line_ends_when_the_client_leaves() -> None:
     async def scenario(server: Simulator) -> int:
         async with (
             aiohttp.ClientSession() as session,
@@ -182,7 +182,7 @@ def test_a_client_that_leaves_an_endless_line_ends_it() -> None:
     assert with_simulator("anthropic", scenario, script=turn("endless_line", size=1 << 40)) == 200
 
 
-def test_pages_and_nothing_at_all() -> None:
+def test_html_and_empty_faults() -> None:
     page, answer = request_times(2, BODY, turn("html", status=502))
     assert (page.status, page.body) == (502, faults.HTML_BODY)
     assert answer.status == 200
@@ -190,7 +190,7 @@ def test_pages_and_nothing_at_all() -> None:
     assert (nothing.status, nothing.body) == (200, b"")
 
 
-def test_every_fault_works_for_whole_answers_too() -> None:
+def test_every_fault_works_for_whole_responses_too() -> None:
     for kind in FAULT_KINDS:
         script = turn(kind, size=1 << 16)
 
@@ -203,7 +203,7 @@ def test_every_fault_works_for_whole_answers_too() -> None:
         assert with_simulator("anthropic", scenario, script=script), kind
 
 
-def test_a_turn_takes_its_time() -> None:
+def test_delay_ms_slows_a_turn() -> None:
     begun = time.monotonic()
     request_once("anthropic", PATH, STREAM, script=[{"text": TEXT, "delay_ms": 30}])
     assert time.monotonic() - begun >= 0.2

@@ -1,4 +1,4 @@
-"""Gemini and Ollama: each rule from both sides, and the streams as they must be."""
+"""Gemini and Ollama simulators: every rule with an accepted and a refused request, and the stream format."""
 
 import copy
 import json
@@ -52,7 +52,7 @@ def with_tool_results(body: Json, response: Json) -> Json:
 
 
 def call_part(**fields: Any) -> BuildRequest:
-    """The results, with the part of the call changed; None takes a field away."""
+    """Return the request with results, with a changed call part; None removes a field."""
 
     def ask(body: Json, response: Json) -> Json:
         request = with_tool_results(body, response)
@@ -127,7 +127,7 @@ CASES = [
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.rule)
-def test_a_rule_of_gemini_passes_and_refuses(case: RuleCase) -> None:
+def test_gemini_rule(case: RuleCase) -> None:
     def message(error: Json) -> str:
         assert set(error["error"]) >= {"code", "message", "status"}
         return str(error["error"]["message"])
@@ -135,7 +135,7 @@ def test_a_rule_of_gemini_passes_and_refuses(case: RuleCase) -> None:
     check_case("gemini", path(), OPENING, case, message)
 
 
-def test_no_key_is_another_refusal() -> None:
+def test_gemini_missing_key_has_its_own_message() -> None:
     async def scenario(server: Simulator) -> tuple[int, str]:
         refused = await post_json(server, path(), OPENING, {})
         return refused.status, refused.json["error"]["status"]
@@ -143,7 +143,7 @@ def test_no_key_is_another_refusal() -> None:
     assert with_simulator("gemini", scenario) == (403, "PERMISSION_DENIED")
 
 
-def test_only_the_first_of_parallel_calls_is_signed_and_only_it_must_be() -> None:
+def test_only_the_first_of_parallel_calls_needs_a_signature() -> None:
     calls = [{"name": "get_weather", "arguments": {"city": name}} for name in ("Lima", "Oslo")]
 
     async def scenario(server: Simulator) -> None:
@@ -158,7 +158,7 @@ def test_only_the_first_of_parallel_calls_is_signed_and_only_it_must_be() -> Non
     with_simulator("gemini", scenario, script=[{"thinking": "Both.", "tool_calls": calls}])
 
 
-def test_what_came_before_the_current_turn_needs_no_signature() -> None:
+def test_earlier_turns_need_no_signature() -> None:
     async def scenario(server: Simulator) -> int:
         first = (await post_json(server, path(), OPENING)).json
         request = call_part(thoughtSignature=None)(OPENING, first)
@@ -168,13 +168,17 @@ def test_what_came_before_the_current_turn_needs_no_signature() -> None:
     assert with_simulator("gemini", scenario) == 200
 
 
-def test_a_foreign_call_passes_with_the_documented_word_and_a_foreign_signature_does_not() -> None:
+def test_a_foreign_call_needs_the_skip_signature() -> None:
     async def scenario(server: Simulator) -> list[int]:
         first = (await post_json(server, path(), OPENING)).json
         skip = call_part(thoughtSignature="skip_thought_signature_validator")(OPENING, first)
-        kept = with_tool_results(OPENING, first)
+        follow_up = with_tool_results(OPENING, first)
         other = path("gemini-3-flash-preview")
-        sent = [(path(), skip), (other, kept), (path(), call_part(thoughtSignature="AAAA")(OPENING, first))]
+        sent = [
+            (path(), skip),
+            (other, follow_up),
+            (path(), call_part(thoughtSignature="AAAA")(OPENING, first)),
+        ]
         return [(await post_json(server, at, body)).status for at, body in sent]
 
     assert with_simulator("gemini", scenario) == [200, 400, 400]
@@ -191,36 +195,36 @@ PARTS = [
 
 
 @pytest.mark.parametrize("form", ["sse", "array"])
-def test_gemini_streams_whole_responses_with_the_signature_last(form: str) -> None:
+def test_gemini_streams_chunks_with_the_signature_last(form: str) -> None:
     at = path(verb="streamGenerateContent") + ("?alt=sse" if form == "sse" else "")
     stream = request_once("gemini", at, OPENING, script=[TURN])
     if form == "sse":
         frames = stream.body.decode().removesuffix("\n\n").split("\n\n")
-        found = [json.loads(frame.removeprefix("data: ")) for frame in frames]
+        chunks = [json.loads(frame.removeprefix("data: ")) for frame in frames]
     else:
         assert stream.headers["Content-Type"].startswith("application/json")
-        found = stream.json
-    parts = [chunk["candidates"][0]["content"]["parts"][0] for chunk in found]
+        chunks = stream.json
+    parts = [chunk["candidates"][0]["content"]["parts"][0] for chunk in chunks]
     parts[-1]["thoughtSignature"] = ""
     assert parts == PARTS
-    assert [chunk["candidates"][0].get("finishReason") for chunk in found] == [None] * 4 + ["STOP"]
-    assert found[-1]["usageMetadata"]["candidatesTokenCount"] == 3
-    assert found[-1]["usageMetadata"]["thoughtsTokenCount"] == 3
+    assert [chunk["candidates"][0].get("finishReason") for chunk in chunks] == [None] * 4 + ["STOP"]
+    assert chunks[-1]["usageMetadata"]["candidatesTokenCount"] == 3
+    assert chunks[-1]["usageMetadata"]["thoughtsTokenCount"] == 3
 
 
-def test_without_being_asked_gemini_shows_no_thought_and_still_signs() -> None:
+def test_gemini_signs_even_without_thoughts_in_the_response() -> None:
     body = with_fields(OPENING, generationConfig={})
     parts = request_once("gemini", path(), body, script=[TURN]).json["candidates"][0]["content"]["parts"]
     assert [sorted(part) for part in parts] == [["text", "thoughtSignature"]]
 
 
-def test_an_array_that_breaks_is_still_an_array() -> None:
+def test_an_interrupted_array_is_still_an_array() -> None:
     turn = TURN | {"fault": {"kind": "overload", "after_events": 2}}
-    found = request_once("gemini", path(verb="streamGenerateContent"), OPENING, script=[turn]).json
-    assert [sorted(chunk)[0] for chunk in found] == ["candidates", "candidates", "error"]
+    chunks = request_once("gemini", path(verb="streamGenerateContent"), OPENING, script=[turn]).json
+    assert [sorted(chunk)[0] for chunk in chunks] == ["candidates", "candidates", "error"]
 
 
-def test_gemini_models_say_whether_they_think() -> None:
+def test_gemini_models_list_thinking() -> None:
     async def scenario(server: Simulator) -> list[Any]:
         names = ("", f"/{MODEL}", "/gemini-2.0-flash", "/gemini-none")
         return [await get_path(server, f"/v1beta/models{name}") for name in names]
@@ -256,7 +260,7 @@ OLLAMA_CASES = [
 
 
 @pytest.mark.parametrize("case", OLLAMA_CASES, ids=lambda case: case.rule)
-def test_a_rule_of_ollama_passes_and_refuses(case: RuleCase) -> None:
+def test_ollama_rule(case: RuleCase) -> None:
     check_case("ollama", "/api/chat", CHAT, case, lambda error: str(error["error"]))
 
 
@@ -265,21 +269,28 @@ def lines(body: bytes) -> list[Json]:
     return [json.loads(line) for line in body.splitlines()]
 
 
-def test_ollama_streams_line_by_line_unless_told_not_to() -> None:
+def test_ollama_streams_lines_unless_stream_is_false() -> None:
     turn = TURN | {"tool_calls": [{"name": "get_weather", "arguments": {"city": "Lima"}}]}
     stream = request_once("ollama", "/api/chat", with_fields(CHAT, stream=None), script=[turn])
     assert stream.headers["Content-Type"].startswith("application/x-ndjson")
-    found = lines(stream.body)
-    assert [line["message"].get("thinking") for line in found] == ["Think ", "twice.", None, None, None, None]
-    assert "".join(line["message"]["content"] for line in found) == "Mild today."
-    assert found[-2]["message"]["tool_calls"][0]["function"]["arguments"] == {"city": "Lima"}
-    assert [line["done"] for line in found] == [False] * 5 + [True]
+    stream_lines = lines(stream.body)
+    assert [line["message"].get("thinking") for line in stream_lines] == [
+        "Think ",
+        "twice.",
+        None,
+        None,
+        None,
+        None,
+    ]
+    assert "".join(line["message"]["content"] for line in stream_lines) == "Mild today."
+    assert stream_lines[-2]["message"]["tool_calls"][0]["function"]["arguments"] == {"city": "Lima"}
+    assert [line["done"] for line in stream_lines] == [False] * 5 + [True]
     whole = request_once("ollama", "/api/chat", CHAT, script=[turn]).json
     assert whole["message"]["thinking"] == "Think twice."
-    assert whole["eval_count"] == found[-1]["eval_count"]
+    assert whole["eval_count"] == stream_lines[-1]["eval_count"]
 
 
-def test_ollama_does_not_think_when_told_not_to_but_gpt_oss_always_does() -> None:
+def test_ollama_think_false_except_for_gpt_oss() -> None:
     off = [with_fields(CHAT, think=False), with_fields(CHAT, think=False, model="gpt-oss:20b")]
     shown = [
         "thinking" in request_once("ollama", "/api/chat", body, script=[TURN]).json["message"] for body in off
@@ -287,7 +298,7 @@ def test_ollama_does_not_think_when_told_not_to_but_gpt_oss_always_does() -> Non
     assert shown == [False, True]
 
 
-def test_ollama_shows_what_a_model_can_do() -> None:
+def test_ollama_show_lists_capabilities() -> None:
     async def scenario(server: Simulator) -> list[Any]:
         shown = [
             await post_json(server, "/api/show", {"model": name})

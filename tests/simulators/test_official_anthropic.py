@@ -1,4 +1,4 @@
-"""Anthropic's own library as the client: what it reads from the simulator are its own types and errors."""
+"""Anthropic's own library as the client: it reads its own types and errors from the simulator."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -52,13 +52,13 @@ def check_message(message: Any) -> None:
 
 
 def follow_up(message: Any) -> list[Any]:
-    """The conversation with the library's own message, and the result of its call."""
+    """Return the conversation with the library's own message and the result of its call."""
     result = {"type": "tool_result", "tool_use_id": message.content[-1].id, "content": "18 degrees"}
     assistant_message = {"role": "assistant", "content": message.content}
     return [*ASK["messages"], assistant_message, {"role": "user", "content": [result]}]
 
 
-def test_whole_and_then_the_result() -> None:
+def test_whole_response_and_tool_result() -> None:
     async def ask(client: Any) -> None:
         message = await client.messages.create(**ASK)
         check_message(message)
@@ -68,7 +68,7 @@ def test_whole_and_then_the_result() -> None:
     with_client(ask, [TURN])
 
 
-def test_streamed_and_then_the_result() -> None:
+def test_streamed_response_and_tool_result() -> None:
     async def ask(client: Any) -> None:
         async with client.messages.stream(**ASK) as stream:
             thoughts = [event.thinking async for event in stream if event.type == "thinking"]
@@ -89,7 +89,7 @@ def test_a_redacted_thought() -> None:
     with_client(ask, [TURN | {"redacted": True}])
 
 
-def test_refusals_are_its_own_errors() -> None:
+def test_refusals_are_the_librarys_errors() -> None:
     async def ask(client: Any) -> None:
         message = await client.messages.create(**ASK)
         message.content[0].thinking = "Something else."
@@ -101,7 +101,7 @@ def test_refusals_are_its_own_errors() -> None:
     with_client(ask, [TURN])
 
 
-def test_a_wrong_key_and_faults_are_its_own_errors() -> None:
+def test_a_wrong_key_and_faults_are_the_librarys_errors() -> None:
     async def unknown(client: Any) -> None:
         with pytest.raises(anthropic.AuthenticationError):
             await client.messages.create(**ASK)
@@ -120,7 +120,7 @@ def test_a_wrong_key_and_faults_are_its_own_errors() -> None:
     with_client(limited, [TURN | {"fault": fault} for fault in faults])
 
 
-def test_models_are_its_own_types() -> None:
+def test_models_are_the_librarys_types() -> None:
     async def ask(client: Any) -> None:
         model = await client.models.retrieve("claude-opus-5-5")
         assert model.capabilities.thinking.types.adaptive.supported
@@ -130,7 +130,7 @@ def test_models_are_its_own_types() -> None:
     with_client(ask)
 
 
-def test_dropped_blocks_are_reported_in_its_own_types() -> None:
+def test_dropped_blocks_are_the_librarys_types() -> None:
     async def ask(client: Any) -> None:
         betas = ["thinking-binding-controls-2026-08-01"]
         binding = {"type": "adaptive", "block_binding": {"prefix_mismatch_behavior": "drop_block"}}

@@ -60,7 +60,7 @@ def follow_up(genai: Any, parts: list[Any]) -> list[Any]:
     return [request, model_content, types.Content(role="user", parts=results)]
 
 
-def test_whole_and_then_the_result(genai: Any) -> None:
+def test_whole_response_and_tool_result(genai: Any) -> None:
     async def ask(client: Any) -> None:
         reply = await client.models.generate_content(model=MODEL, contents="Hi", config=CONFIG)
         parts = reply.candidates[0].content.parts
@@ -73,7 +73,7 @@ def test_whole_and_then_the_result(genai: Any) -> None:
     with_client(genai, ask, [TURN])
 
 
-def test_streamed_and_then_the_result(genai: Any) -> None:
+def test_streamed_response_and_tool_result(genai: Any) -> None:
     async def ask(client: Any) -> None:
         stream = await client.models.generate_content_stream(model=MODEL, contents="Hi", config=CONFIG)
         chunks = [chunk async for chunk in stream]
@@ -87,7 +87,7 @@ def test_streamed_and_then_the_result(genai: Any) -> None:
     with_client(genai, ask, [TURN])
 
 
-def test_refusals_are_its_own_errors(genai: Any) -> None:
+def test_refusals_are_the_librarys_errors(genai: Any) -> None:
     async def ask(client: Any) -> None:
         reply = await client.models.generate_content(model=MODEL, contents="Hi", config=CONFIG)
         parts = reply.candidates[0].content.parts
@@ -102,7 +102,7 @@ def test_refusals_are_its_own_errors(genai: Any) -> None:
     with_client(genai, ask, [TURN])
 
 
-def test_a_wrong_key_and_overload_are_its_own_errors(genai: Any) -> None:
+def test_a_wrong_key_and_overload_are_the_librarys_errors(genai: Any) -> None:
     async def unknown(client: Any) -> None:
         with pytest.raises(genai.errors.ClientError, match="API key not valid"):
             await client.models.generate_content(model=MODEL, contents="Hi")
@@ -115,7 +115,7 @@ def test_a_wrong_key_and_overload_are_its_own_errors(genai: Any) -> None:
     with_client(genai, overloaded, [TURN | {"fault": {"kind": "status", "status": 503, "times": 9}}])
 
 
-def test_models_are_its_own_types(genai: Any) -> None:
+def test_models_are_the_librarys_types(genai: Any) -> None:
     async def ask(client: Any) -> None:
         assert (await client.models.get(model=MODEL)).thinking
         assert [model.name async for model in await client.models.list()]

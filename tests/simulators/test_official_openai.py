@@ -1,4 +1,4 @@
-"""OpenAI's own library as the client, for Responses, Chat Completions and those who speak the latter."""
+"""OpenAI's own library as the client, for Responses, Chat Completions and compatible APIs."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -62,7 +62,7 @@ def follow_up(response: Any) -> list[Any]:
     return [*ASK["input"], *response.output, output]
 
 
-def test_responses_whole_and_then_the_result() -> None:
+def test_responses_whole_and_tool_result() -> None:
     async def ask(client: Any) -> None:
         response = await client.responses.create(**ASK)
         check_response(response)
@@ -71,7 +71,7 @@ def test_responses_whole_and_then_the_result() -> None:
     with_client("openai-responses", ask, [TURN])
 
 
-def test_responses_streamed_and_then_the_result() -> None:
+def test_responses_streamed_and_tool_result() -> None:
     async def ask(client: Any) -> None:
         events = [event async for event in await client.responses.create(**ASK, stream=True)]
         deltas = [event.delta for event in events if event.type == "response.reasoning_summary_text.delta"]
@@ -84,7 +84,7 @@ def test_responses_streamed_and_then_the_result() -> None:
     with_client("openai-responses", ask, [TURN])
 
 
-def test_responses_go_on_from_a_stored_one() -> None:
+def test_responses_continue_a_stored_response() -> None:
     async def ask(client: Any) -> None:
         request = ASK | {"store": True}
         first = await client.responses.create(**request)
@@ -94,7 +94,7 @@ def test_responses_go_on_from_a_stored_one() -> None:
     with_client("openai-responses", ask, [TURN])
 
 
-def test_responses_refusals_are_its_own_errors() -> None:
+def test_responses_refusals_are_the_librarys_errors() -> None:
     async def ask(client: Any) -> None:
         response = await client.responses.create(**ASK)
         follow_up_input = follow_up(response)
@@ -111,7 +111,7 @@ def test_responses_refusals_are_its_own_errors() -> None:
     with_client("openai-responses", ask, [TURN])
 
 
-def test_keys_and_limits_are_its_own_errors() -> None:
+def test_key_and_rate_limit_are_the_librarys_errors() -> None:
     async def unknown(client: Any) -> None:
         with pytest.raises(openai.AuthenticationError):
             await client.responses.create(**ASK)
@@ -134,7 +134,7 @@ def test_keys_and_limits_are_its_own_errors() -> None:
         ("vllm", "qwen3-8b", "reasoning"),
     ],
 )
-def test_chat_whole_streamed_and_then_the_result(name: str, model: str, field: str) -> None:
+def test_chat_whole_streamed_and_tool_result(name: str, model: str, field: str) -> None:
     async def ask(client: Any) -> None:
         request = CHAT | {"model": model}
         reply = await client.chat.completions.create(**request)
@@ -156,7 +156,7 @@ def test_chat_whole_streamed_and_then_the_result(name: str, model: str, field: s
     with_client(name, ask, [TURN, TURN])
 
 
-def test_chat_refusals_and_broken_streams_are_its_own_errors() -> None:
+def test_chat_refusals_and_broken_streams_are_the_librarys_errors() -> None:
     async def ask(client: Any) -> None:
         request = CHAT | {"model": "deepseek-v4-pro"}
         reply = await client.chat.completions.create(**request)
@@ -174,7 +174,7 @@ def test_chat_refusals_and_broken_streams_are_its_own_errors() -> None:
 @pytest.mark.parametrize(
     "name", ["openai-responses", "openai-chat", "deepseek", "kimi", "openrouter", "vllm"]
 )
-def test_models_are_its_own_types(name: str) -> None:
+def test_models_are_the_librarys_types(name: str) -> None:
     async def ask(client: Any) -> None:
         assert [model.id async for model in client.models.list()]
 

@@ -1,4 +1,4 @@
-"""OpenAI Responses: each rule from both sides, and the stream as it must be."""
+"""OpenAI Responses simulator: every rule with an accepted and a refused request, and the stream format."""
 
 import copy
 import json
@@ -48,7 +48,7 @@ def with_tool_results(body: Json, response: Json) -> Json:
 
 
 def item(number: int, **fields: Any) -> BuildRequest:
-    """The outputs, with one item of the input changed; None takes a field away."""
+    """Return the request with outputs, with one changed input item; None removes a field."""
 
     def ask(body: Json, response: Json) -> Json:
         request = with_tool_results(body, response)
@@ -151,7 +151,7 @@ CASES = [
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.rule)
-def test_a_rule_passes_and_refuses(case: RuleCase) -> None:
+def test_responses_rule(case: RuleCase) -> None:
     def message(error: Json) -> str:
         assert set(error["error"]) == {"message", "type", "param", "code"}
         return f"{error['error']['code']}: {error['error']['message']}"
@@ -160,7 +160,7 @@ def test_a_rule_passes_and_refuses(case: RuleCase) -> None:
 
 
 @pytest.mark.parametrize("ask", [by_reference, item(1, encrypted_content=None), previous])
-def test_what_was_stored_may_be_named(ask: BuildRequest) -> None:
+def test_stored_items_may_be_referenced(ask: BuildRequest) -> None:
     async def scenario(server: Simulator) -> int:
         first = (await post_json(server, PATH, STORED)).json
         return (await post_json(server, PATH, ask(STORED, first))).status
@@ -168,7 +168,7 @@ def test_what_was_stored_may_be_named(ask: BuildRequest) -> None:
     assert with_simulator("openai-responses", scenario) == 200
 
 
-def test_a_seal_of_another_item_or_another_account_is_refused() -> None:
+def test_encrypted_content_of_another_item_or_account_is_refused() -> None:
     async def scenario(server: Simulator) -> Json:
         response: Json = (await post_json(server, PATH, OPENING)).json
         return response
@@ -208,22 +208,24 @@ def events(body: bytes) -> list[Json]:
     return payloads
 
 
-def test_a_stream_is_told_item_by_item() -> None:
+def test_responses_stream_events() -> None:
     call = {"name": "get_weather", "arguments": {"city": "Lima"}}
     turn = {"thinking": "Look first.", "text": "Wait.", "tool_calls": [call]}
-    found = events(
+    stream_events = events(
         request_once("openai-responses", PATH, with_fields(OPENING, stream=True), script=[turn]).body
     )
-    assert [event["type"] for event in found] == EXPECTED.split()
-    assert [event["sequence_number"] for event in found] == list(range(len(found)))
-    added, done = (event["item"] for event in found if event.get("output_index") == 0 and "item" in event)
+    assert [event["type"] for event in stream_events] == EXPECTED.split()
+    assert [event["sequence_number"] for event in stream_events] == list(range(len(stream_events)))
+    added, done = (
+        event["item"] for event in stream_events if event.get("output_index") == 0 and "item" in event
+    )
     assert len(added["encrypted_content"]) < len(done["encrypted_content"])
     whole = request_once("openai-responses", PATH, OPENING, script=[turn]).json
-    assert found[-1]["response"] == whole
+    assert stream_events[-1]["response"] == whole
     assert whole["usage"]["output_tokens_details"] == {"reasoning_tokens": 3}
 
 
-def test_a_summary_is_told_only_when_asked_for() -> None:
+def test_a_summary_is_sent_only_when_requested() -> None:
     body = with_fields(OPENING, reasoning={"effort": "low"})
     first = request_once(
         "openai-responses", PATH, body, script=[{"thinking": "Hidden.", "text": "Shown."}]
@@ -232,7 +234,7 @@ def test_a_summary_is_told_only_when_asked_for() -> None:
     assert first["encrypted_content"]
 
 
-def test_an_answer_cut_short_says_so() -> None:
+def test_an_incomplete_response_says_so() -> None:
     turn = {"thinking": "Too long", "finish": "length"}
     response = request_once("openai-responses", PATH, OPENING, script=[turn]).json
     assert (response["status"], response["incomplete_details"]) == (
@@ -241,16 +243,16 @@ def test_an_answer_cut_short_says_so() -> None:
     )
 
 
-def test_an_error_in_a_stream_has_its_number() -> None:
+def test_an_error_event_has_its_sequence_number() -> None:
     turn = {"text": "a b c", "fault": {"kind": "overload", "after_events": 3}}
-    found = events(
+    stream_events = events(
         request_once("openai-responses", PATH, with_fields(OPENING, stream=True), script=[turn]).body
     )
-    assert [event["sequence_number"] for event in found] == [0, 1, 2, 3]
-    assert (found[-1]["type"], found[-1]["code"]) == ("error", "server_error")
+    assert [event["sequence_number"] for event in stream_events] == [0, 1, 2, 3]
+    assert (stream_events[-1]["type"], stream_events[-1]["code"]) == ("error", "server_error")
 
 
-def test_no_key_is_another_word() -> None:
+def test_responses_missing_key_has_its_own_message() -> None:
     async def scenario(server: Simulator) -> tuple[int, str]:
         refused = await post_json(server, PATH, OPENING, {})
         return refused.status, refused.json["error"]["message"]

@@ -1,4 +1,4 @@
-"""Scripts, default answers, seals, and what a server keeps of what it was asked."""
+"""Scripts, default answers, seals, and the server's record of requests."""
 
 import json
 from pathlib import Path
@@ -37,7 +37,7 @@ def test_every_rule_has_a_case_and_a_source() -> None:
     assert all(rule.id.startswith(f"{name}.") for name, api in APIS.items() for rule in api.rules)
 
 
-def test_the_reference_tells_every_rule_with_its_source() -> None:
+def test_the_reference_page_lists_every_rule_with_its_source() -> None:
     page = (Path(__file__).parents[2] / "docs/reference/simulators.md").read_text("utf-8")
     rows = [
         f"| `{rule.id}` | {rule.forbids} | {rule.source} |" for api in APIS.values() for rule in api.rules
@@ -46,7 +46,7 @@ def test_the_reference_tells_every_rule_with_its_source() -> None:
     assert page.count("\n| `") - len(simulators.FAULT_KINDS) - len(SIMULATOR_NAMES) == len(rows)
 
 
-def test_simulators_share_no_code_with_what_they_try() -> None:
+def test_simulators_share_no_code_with_the_dialects() -> None:
     source = "".join(path.read_text("utf-8") for path in SOURCE.glob("*.py"))
     assert "thinkaloud.dialects" not in source
     assert "thinkaloud.wire" not in source
@@ -69,17 +69,17 @@ def test_simulators_share_no_code_with_what_they_try() -> None:
         ({"$ref": "#"}, "simulated"),
     ],
 )
-def test_arguments_fit_their_schema(schema: object, value: object) -> None:
+def test_schema_values_fit_their_schema(schema: object, value: object) -> None:
     assert schema_value(schema) == value
 
 
-def test_without_a_script_it_says_what_it_is() -> None:
+def test_the_default_answer_says_that_it_is_simulated() -> None:
     answer = default_answer(ReceivedPrompt("Hi"))
     assert "simulated" in answer.text
     assert "no model was asked" in answer.text
 
 
-def test_without_a_script_it_calls_the_tool_on_offer_then_answers() -> None:
+def test_the_default_answer_calls_an_offered_tool_then_answers() -> None:
     tools = (OfferedTool("first", {"type": "object"}), OfferedTool("second", {"type": "object"}))
     assert default_answer(ReceivedPrompt("Hi", tools)).tool_calls[0].name == "first"
     assert default_answer(ReceivedPrompt("Hi", tools, tool_choice="second")).tool_calls[0].name == "second"
@@ -90,12 +90,12 @@ def test_without_a_script_it_calls_the_tool_on_offer_then_answers() -> None:
 @pytest.mark.parametrize(
     "script", ['[{"say": "x"}]', '[{"fault": {"kind": "fire"}}]', '[{"finish": "done"}]', "{}"]
 )
-def test_a_script_that_makes_no_sense_is_refused(script: str) -> None:
+def test_an_invalid_script_is_refused(script: str) -> None:
     with pytest.raises(msgspec.ValidationError):
         Script.parse(script)
 
 
-def test_a_script_is_given_in_order_and_then_the_default(tmp_path: Path) -> None:
+def test_script_turns_are_given_in_order_and_then_the_default(tmp_path: Path) -> None:
     path = tmp_path / "script.json"
     path.write_text(json.dumps([{"text": "one"}, {"text": "two"}]))
     script = Script.load(path)
@@ -104,18 +104,18 @@ def test_a_script_is_given_in_order_and_then_the_default(tmp_path: Path) -> None
     assert script.remaining == 0
 
 
-def test_an_unknown_simulator_says_which_there_are() -> None:
+def test_an_unknown_simulator_is_refused_with_the_names() -> None:
     with pytest.raises(ValueError, match="openai-responses"):
         build_simulator("nobody")
 
 
 @given(st.text())
-def test_pieces_are_the_whole_text(text: str) -> None:
+def test_split_words_keep_the_whole_text(text: str) -> None:
     assert "".join(split_words(text)) == text
 
 
 @given(st.dictionaries(st.text(max_size=5), st.text(max_size=20), max_size=3))
-def test_a_seal_opens_for_its_maker_only(note: dict[str, str]) -> None:
+def test_a_seal_opens_only_with_its_key(note: dict[str, str]) -> None:
     seal = SigningKey(b"a").seal(**note)
     assert SigningKey(b"a").read_seal(seal) == note
     assert SigningKey(b"b").read_seal(seal) is None
@@ -132,38 +132,38 @@ def test_a_seal_with_any_letter_changed_does_not_open(at: int, letter: str) -> N
 
 
 @pytest.mark.parametrize("seal", [None, 3, "", "not base64!", "AAAA", "ünïcode"])
-def test_what_is_no_seal_does_not_open(seal: Any) -> None:
+def test_an_invalid_seal_does_not_open(seal: Any) -> None:
     assert SigningKey(b"a").read_seal(seal) is None
 
 
-def test_a_secret_is_not_printed_and_a_fingerprint_forgets_the_order_of_keys() -> None:
+def test_a_secret_is_not_printed_and_a_fingerprint_ignores_key_order() -> None:
     assert "hush" not in repr(SigningKey(b"hush"))
     assert fingerprint({"a": 1, "b": 2}) == fingerprint({"b": 2, "a": 1})
 
 
-def test_requests_are_kept_as_they_came_and_their_key_is_not_printed() -> None:
+def test_requests_are_recorded_and_their_key_is_not_printed() -> None:
     sent = (
         b'{ "model" : "claude-sonnet-4-5","max_tokens":9, "messages":[{"role":"user","content":"\\u00e9"}]}'
     )
 
     async def scenario(server: Simulator) -> None:
         assert (await post_json(server, "/v1/messages", sent)).status == 200
-        kept = server.requests[0]
-        assert kept.raw == sent
-        assert kept.body["messages"][0]["content"] == "é"
-        assert kept.headers["x-api-key"] == "sim-key"
-        assert "sim-key" not in repr(kept)
+        recorded = server.requests[0]
+        assert recorded.raw == sent
+        assert recorded.body["messages"][0]["content"] == "é"
+        assert recorded.headers["x-api-key"] == "sim-key"
+        assert "sim-key" not in repr(recorded)
 
     with_simulator("anthropic", scenario)
 
 
-def test_two_runs_say_the_same_to_the_byte() -> None:
+def test_two_runs_give_the_same_bytes() -> None:
     runs = [request_once("anthropic", "/v1/messages", BODY | {"stream": True}).body for _ in range(2)]
     assert runs[0] == runs[1]
 
 
 @pytest.mark.parametrize("name", SIMULATOR_NAMES)
-def test_what_is_no_request_is_refused_in_the_providers_words(name: str) -> None:
+def test_an_invalid_request_is_refused_in_the_providers_format(name: str) -> None:
     async def scenario(server: Simulator) -> list[tuple[int, Json]]:
         path = "/v1beta/models/gemini-2.5-pro:generateContent"
         paths = [
@@ -178,12 +178,12 @@ def test_what_is_no_request_is_refused_in_the_providers_words(name: str) -> None
         sent.append(await post_json(server, "/nowhere", {}))
         return [(answer.status, answer.json) for answer in sent]
 
-    found = with_simulator(name, scenario)
-    assert sorted({status for status, _ in found}) == [400, 404]
-    assert all("error" in body for _, body in found)
+    responses = with_simulator(name, scenario)
+    assert sorted({status for status, _ in responses}) == [400, 404]
+    assert all("error" in body for _, body in responses)
 
 
-def test_only_the_agreed_key_opens() -> None:
+def test_only_the_configured_key_is_accepted() -> None:
     async def scenario(server: Simulator) -> list[int]:
         sent = [{"x-api-key": key, "anthropic-version": "1"} for key in ("sim-key", "agreed")]
         return [(await post_json(server, "/v1/messages", BODY, headers)).status for headers in sent]
@@ -191,7 +191,7 @@ def test_only_the_agreed_key_opens() -> None:
     assert with_simulator("anthropic", scenario, key="agreed") == [401, 200]
 
 
-def test_it_listens_on_the_loopback_address_only() -> None:
+def test_the_server_listens_on_the_loopback_address_only() -> None:
     async def scenario(server: Simulator) -> tuple[str, str]:
         return server.url, server.base_url
 
@@ -200,6 +200,6 @@ def test_it_listens_on_the_loopback_address_only() -> None:
     assert base == f"{url}/v1"
 
 
-def test_an_answer_knows_why_it_ends() -> None:
+def test_finish_reason_of_a_scripted_answer() -> None:
     assert ScriptedAnswer(text="x").finish_reason == "stop"
     assert ScriptedAnswer(finish="length").finish_reason == "length"

@@ -51,7 +51,7 @@ class GatedDatabase(SqliteDatabase):
         return await super().append(batches)
 
 
-def test_nothing_is_seen_before_it_is_on_disk(tmp_path: Path) -> None:
+def test_entries_are_published_only_after_their_commit(tmp_path: Path) -> None:
     async def scenario(database: SqliteDatabase) -> None:
         row = await new_turn(database)
         gated = GatedDatabase(database.path)
@@ -67,7 +67,7 @@ def test_nothing_is_seen_before_it_is_on_disk(tmp_path: Path) -> None:
     run_scenario(scenario, tmp_path)
 
 
-def test_first_words_and_boundaries_do_not_wait(tmp_path: Path) -> None:
+def test_first_text_and_boundaries_are_committed_immediately(tmp_path: Path) -> None:
     """The first delta of a block is committed at once; the next waits for time, size or a boundary."""
 
     async def scenario(database: SqliteDatabase) -> None:
@@ -87,7 +87,7 @@ def test_first_words_and_boundaries_do_not_wait(tmp_path: Path) -> None:
     run_scenario(scenario, tmp_path)
 
 
-def test_an_ordinary_delta_is_seen_within_the_pace(tmp_path: Path) -> None:
+def test_ordinary_delta_is_committed_within_the_interval(tmp_path: Path) -> None:
     async def scenario(database: SqliteDatabase) -> None:
         row = await new_turn(database)
         commits: list[CommitStats] = []
@@ -103,7 +103,7 @@ def test_an_ordinary_delta_is_seen_within_the_pace(tmp_path: Path) -> None:
     run_scenario(scenario, tmp_path)
 
 
-def test_two_tabs_a_late_joiner_and_a_replay_read_the_same(tmp_path: Path) -> None:
+def test_concurrent_late_and_replaying_readers_read_the_same_log(tmp_path: Path) -> None:
     """Whoever comes when, from memory or from the database, gets the same bytes without a gap or a double."""
     told_events = entries(turn_events(*("word " for _ in range(3000))))
 
@@ -138,7 +138,7 @@ def test_two_tabs_a_late_joiner_and_a_replay_read_the_same(tmp_path: Path) -> No
     run_scenario(scenario, tmp_path)
 
 
-def test_an_old_writer_cannot_add_to_a_turn_that_was_taken_over(tmp_path: Path) -> None:
+def test_old_writer_cannot_append_after_takeover(tmp_path: Path) -> None:
     async def scenario(database: SqliteDatabase) -> None:
         row, other = await new_turn(database), await new_turn(database)
         async with EventLog(database) as log:
@@ -178,7 +178,7 @@ READ_ONLY = ("query_only = ON", "query_only = OFF")
 
 
 @pytest.mark.parametrize(("refuse", "take"), [FULL, READ_ONLY], ids=["full", "read-only"])
-def test_a_disk_that_takes_nothing_is_said_and_recovers(tmp_path: Path, refuse: str, take: str) -> None:
+def test_failed_writes_are_reported_and_retried(tmp_path: Path, refuse: str, take: str) -> None:
     """The live view goes on and says that it is not saved; when there is room again, everything is."""
     told_events = entries(turn_events(*("word " * 200 for _ in range(200))))
 
@@ -208,7 +208,7 @@ def test_a_disk_that_takes_nothing_is_said_and_recovers(tmp_path: Path, refuse: 
     run_scenario(scenario, tmp_path)
 
 
-def test_what_is_held_is_bounded(tmp_path: Path) -> None:
+def test_unsaved_entries_in_memory_are_bounded(tmp_path: Path) -> None:
     async def scenario(database: SqliteDatabase) -> None:
         row = await new_turn(database)
         async with EventLog(database, LogConfig(max_unsaved_bytes=10_000, retry_s=NEVER)) as log:
@@ -226,7 +226,7 @@ def test_what_is_held_is_bounded(tmp_path: Path) -> None:
     run_scenario(scenario, tmp_path)
 
 
-def test_memory_holds_the_newest_only(tmp_path: Path) -> None:
+def test_memory_caches_only_the_newest_entries(tmp_path: Path) -> None:
     async def scenario(database: SqliteDatabase) -> None:
         row = await new_turn(database)
         async with EventLog(database, LogConfig(cached_bytes=1000)) as log:
@@ -241,7 +241,7 @@ def test_memory_holds_the_newest_only(tmp_path: Path) -> None:
     run_scenario(scenario, tmp_path)
 
 
-def test_a_turn_that_is_over_takes_no_more(tmp_path: Path) -> None:
+def test_append_after_the_end_of_a_turn_is_refused(tmp_path: Path) -> None:
     async def scenario(database: SqliteDatabase) -> None:
         row = await new_turn(database)
         async with EventLog(database) as log:
@@ -254,7 +254,7 @@ def test_a_turn_that_is_over_takes_no_more(tmp_path: Path) -> None:
     run_scenario(scenario, tmp_path)
 
 
-def test_what_waits_is_saved_when_the_log_closes(tmp_path: Path) -> None:
+def test_waiting_entries_are_saved_when_the_log_closes(tmp_path: Path) -> None:
     async def scenario(database: SqliteDatabase) -> None:
         row = await new_turn(database)
         async with EventLog(database, NO_TIMER_CONFIG) as log:

@@ -50,7 +50,7 @@ WHOLE = entries(turn_events("It is ", "51."))
 
 
 @pytest.mark.parametrize("said", range(len(WHOLE) + 1))
-def test_wherever_it_stopped_the_turn_has_an_end_and_keeps_its_words(tmp_path: Path, said: int) -> None:
+def test_recovery_ends_an_abandoned_turn_at_any_point_and_keeps_its_text(tmp_path: Path, said: int) -> None:
     async def scenario() -> None:
         async with temporary_database(tmp_path) as database:
             row = await abandoned_turn(database, WHOLE[:said])
@@ -69,7 +69,7 @@ def test_wherever_it_stopped_the_turn_has_an_end_and_keeps_its_words(tmp_path: P
     asyncio.run(scenario())
 
 
-def test_a_log_that_cannot_be_read_ends_where_it_can(tmp_path: Path) -> None:
+def test_recovery_ends_an_unreadable_log_at_its_last_readable_entry(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with temporary_database(tmp_path) as database:
             row = await abandoned_turn(database, WHOLE[:3])
@@ -92,7 +92,7 @@ class SharedDatabase(SqliteDatabase):
         super().__init__(path, exclusive=False)
 
 
-def test_where_others_write_a_lease_is_respected(tmp_path: Path) -> None:
+def test_recovery_respects_leases_of_other_writers(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with temporary_database(tmp_path) as database:
             row, stale = await abandoned_turn(database, WHOLE[:3]), await abandoned_turn(database, WHOLE[:3])
@@ -107,7 +107,7 @@ def test_where_others_write_a_lease_is_respected(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_an_import_is_seen_when_it_is_whole_and_gone_when_it_stayed_half(tmp_path: Path) -> None:
+def test_import_is_visible_when_complete_and_deleted_when_not(tmp_path: Path) -> None:
     """What was read in halfway is neither listed nor found, and the next start takes it away."""
     me = Owner(1, 1)
 

@@ -1,4 +1,4 @@
-"""The plain command line on a terminal: dim, wrapped, and answer and thoughts on lines of their own."""
+"""Plain output on a terminal: dimmed, wrapped, with answer and thoughts on separate lines."""
 
 from io import StringIO
 
@@ -44,7 +44,7 @@ def rendered(*events: Event, terminal: TerminalOptions, show: ShowThinking = Sho
     return screen.getvalue()
 
 
-def test_answer_and_thoughts_begin_lines_of_their_own() -> None:
+def test_answer_and_thoughts_start_on_their_own_lines() -> None:
     assert rendered(*TURN, terminal=TerminalOptions(shared_screen=True)).splitlines() == [
         "I add first.",
         '[think] 🔧 add: {"a": 40}',
@@ -54,7 +54,7 @@ def test_answer_and_thoughts_begin_lines_of_their_own() -> None:
     ]
 
 
-def test_a_pipe_gets_the_answer_untouched() -> None:
+def test_piped_answer_is_verbatim() -> None:
     answer, thoughts = StringIO(), StringIO()
     plain = PlainWriter(answer, thoughts)
     for seq, event in enumerate(TURN):
@@ -63,23 +63,23 @@ def test_a_pipe_gets_the_answer_untouched() -> None:
     assert thoughts.getvalue().startswith('[think] 🔧 add: {"a": 40}\n')
 
 
-def test_without_thoughts_between_them_the_replies_keep_their_blank_line() -> None:
+def test_replies_keep_their_blank_line_without_thoughts() -> None:
     output = rendered(*TURN, terminal=TerminalOptions(shared_screen=True), show=ShowThinking.HIDE)
     assert output == "I add first.\n\nIt is 42.\n"
 
 
-def test_an_answer_that_is_cut_does_not_share_its_line_with_the_notice() -> None:
+def test_notice_starts_on_its_own_line_after_a_cut_answer() -> None:
     cut = [*TURN[:2], BlockEnded(0, interrupted=True), TurnEnded(Finish.CANCELLED)]
     output = rendered(*cut, terminal=TerminalOptions(shared_screen=True))
     assert output == "I add first.\nStopped before the answer was complete.\n"
 
 
-def test_thoughts_are_wrapped_and_whole_when_they_end() -> None:
+def test_thoughts_are_wrapped_and_flushed_at_their_end() -> None:
     output = rendered(*TURN[:11], terminal=TerminalOptions(shared_screen=True, columns=36))
     assert output.splitlines()[-2:] == ["[think] That is a number which can", "[think] be said."]
 
 
-def test_thoughts_are_dim_and_answers_are_not() -> None:
+def test_only_thoughts_are_dimmed() -> None:
     output = rendered(*TURN, terminal=TerminalOptions(dim=True, shared_screen=True))
     assert "\x1b[2m[think] → 42\n\x1b[22m" in output
     assert output.endswith("\x1b[22mIt is 42.\n")

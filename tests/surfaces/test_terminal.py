@@ -1,4 +1,4 @@
-"""What a model writes cannot move a terminal, however it is cut."""
+"""Text of a model cannot control a terminal, for any chunking."""
 
 import json
 
@@ -33,12 +33,12 @@ ATTACKS = [
 
 
 @pytest.mark.parametrize(("text", "shown"), ATTACKS)
-def test_controls_are_taken_out(text: str, shown: str) -> None:
+def test_control_characters_are_removed(text: str, shown: str) -> None:
     assert clean(text) == shown
 
 
 @pytest.mark.parametrize(("text", "shown"), ATTACKS)
-def test_a_sequence_cut_anywhere_is_still_taken_out(text: str, shown: str) -> None:
+def test_split_escape_sequences_are_removed(text: str, shown: str) -> None:
     for size in (1, 2, 3):
         cleaner = TerminalCleaner()
         pieces = [text[at : at + size] for at in range(0, len(text), size)]
@@ -46,18 +46,18 @@ def test_a_sequence_cut_anywhere_is_still_taken_out(text: str, shown: str) -> No
 
 
 @given(st.lists(st.text(alphabet="\x1b[]P\\;0m\x07\x9b\x9dab\n\r\t", max_size=8), max_size=12))
-def test_any_cut_shows_the_same_and_nothing_unsafe(pieces: list[str]) -> None:
+def test_cleaned_text_does_not_depend_on_chunking(pieces: list[str]) -> None:
     cleaner = TerminalCleaner()
     shown = "".join(map(cleaner.feed, pieces))
     assert shown == clean("".join(pieces))
     assert not set(shown) & set("\x1b\x07\x9b\x9d\r")
 
 
-def test_an_endless_sequence_gives_the_text_back() -> None:
+def test_endless_escape_sequence_ends_after_a_limit() -> None:
     assert clean("\x1b]" + "x" * 10_000).endswith("x" * 5_000)
 
 
-def test_json_says_the_same_and_is_safe() -> None:
+def test_clean_json_keeps_the_content() -> None:
     value = {"text": "a\x9b31m\u202e\x7f\u2028b"}
     safe = clean_json(json.dumps(value, ensure_ascii=False))
     assert json.loads(safe) == value

@@ -1,4 +1,4 @@
-"""Lines broken between words: the same whatever the pieces are, never too wide, and nothing lost."""
+"""Line wrapping: independent of chunking, never too wide, and lossless."""
 
 from itertools import pairwise
 
@@ -28,14 +28,14 @@ WRAPPED = """\
 
 
 @given(st.lists(st.integers(0, len(THOUGHT)), max_size=30).map(sorted))
-def test_cuts_do_not_change_the_lines(cuts: list[int]) -> None:
+def test_wrapped_lines_do_not_depend_on_chunking(cuts: list[int]) -> None:
     wrapper = LineWrapper(40)
     pieces = [wrapper.feed(THOUGHT[a:b]) for a, b in pairwise([0, *cuts, len(THOUGHT)])]
     assert "".join(pieces) + wrapper.flush() == WRAPPED
 
 
 @given(st.text("ab é\t中文🔧.", max_size=200), st.integers(MIN_WRAP_COLUMNS + 9, 60))
-def test_no_line_is_too_wide_and_no_word_is_lost(text: str, columns: int) -> None:
+def test_wrapped_lines_fit_and_keep_every_word(text: str, columns: int) -> None:
     output = wrap_text(f"[think] {text.lstrip()}", columns)
     assert "".join(output.replace("[think]", "").split()) == "".join(text.split())
     for line in output.split("\n"):
@@ -52,12 +52,12 @@ def test_no_line_is_too_wide_and_no_word_is_lost(text: str, columns: int) -> Non
         ("", ""),
     ],
 )
-def test_margins_scripts_without_spaces_and_words_that_fit_nowhere(text: str, expected: str | None) -> None:
+def test_wrapping_of_margins_wide_scripts_and_long_words(text: str, expected: str | None) -> None:
     assert wrap_text(text, 40) == (text if expected is None else expected)
     assert wrap_text(text, None) == text
 
 
-def test_a_word_is_held_until_it_is_whole() -> None:
+def test_wrapper_holds_an_incomplete_word_back() -> None:
     wrapper = LineWrapper(40)
     assert [wrapper.feed(piece) for piece in ("[think] Le", "t me", " see", ".")] == [
         "[think]",

@@ -1,4 +1,4 @@
-"""Texts and what they say, at least one for every profile."""
+"""Texts with tags and their expected runs, at least one for every profile."""
 
 from tests.tags.text_runs import TextRuns, answer, call, thought
 
@@ -192,7 +192,7 @@ CHANNELS: list[Case] = [
         [thought("a"), call("add", "{1}"), call("add", "{2}")],
     ),
     ("harmony", "to=browser.search<|message|>", [call("browser.search", "")]),
-    # channels that follow each other without an end
+    # channels without an end marker in between
     (
         "harmony",
         "a<|channel|>analysis<|message|>b<|channel|>final<|message|>c",
@@ -201,7 +201,7 @@ CHANNELS: list[Case] = [
     # Muse
     ("harmony", "to=self<|message|>a<|eom|>to=user<|message|>b<|eom|>", [thought("a"), answer("b")]),
     ("harmony", "to=all<|message|>a<|eom|>", [answer("a")]),
-    # a server has taken the headers out, or it only looks like one
+    # no header, because a server removed it, or text that only looks like one
     ("harmony", "Plain words.", [answer("Plain words.")]),
     ("harmony", "", []),
     ("harmony", " total", [answer(" total")]),
@@ -212,7 +212,7 @@ CHANNELS: list[Case] = [
     ("harmony", "a<|end|> \n", [answer("a \n")]),
     ("harmony", "a<|end|>  b", [answer("a  b")]),
     ("harmony", "a<|end|>\n<|start|>assistant<|channel|>final<|message|>b", [answer("ab")]),
-    # no header is this long, and no pause between two messages
+    # longer than the longest header, and more white space than fits between two messages
     ("harmony", f"{HEADER}<|message|>a<|end|>", [answer("a")]),
     ("harmony", f"{HEADER}x<|message|>a<|end|>b", [answer(f"{HEADER}x<|message|>ab")]),
     ("harmony", f"{HEADER}xx<|end|>a", [answer(f"{HEADER}xxa")]),

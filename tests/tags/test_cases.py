@@ -1,9 +1,9 @@
-"""Every profile splits its texts as written down, whole and in any pieces."""
+"""Every profile splits its example texts as expected, in chunks of any size."""
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.chunking import SPLIT_POINTS, all_splits, split_at
+from tests.chunks import SPLIT_POINTS, all_splits, split_at
 from tests.tags.cases import CASES, Case
 from tests.tags.text_runs import TextRuns, split_text
 
@@ -17,15 +17,15 @@ def test_every_profile_has_a_case() -> None:
 
 
 @pytest.mark.parametrize(("profile", "text", "expected"), CASES, ids=IDS)
-def test_a_text_tells_its_story_however_it_is_cut(profile: str, text: str, expected: TextRuns) -> None:
-    """R016, R017, R018: the marks of this family are told from the text in every cut."""
+def test_tags_do_not_depend_on_chunking(profile: str, text: str, expected: TextRuns) -> None:
+    """R016, R017, R018: markers are recognised wherever the text is split."""
     for parts in all_splits(text):
         assert split_text(PROFILES[profile], parts) == expected, parts
 
 
 @settings(max_examples=300)
 @given(st.sampled_from(CASES), SPLIT_POINTS)
-def test_any_cut_tells_the_story(case: Case, split_points: list[int]) -> None:
-    """R018: any chunking of the text gives the same thought and answer."""
+def test_tags_with_random_chunks(case: Case, split_points: list[int]) -> None:
+    """R018: any chunking of the text gives the same reasoning and answer."""
     profile, text, expected = case
     assert split_text(PROFILES[profile], split_at(text, split_points)) == expected

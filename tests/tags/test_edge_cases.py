@@ -1,7 +1,7 @@
-"""The edge cases that every reader of `<think>` tags gets wrong once."""
+"""Edge cases of `<think>` tags."""
 
 import pytest
-from tests.chunking import all_splits
+from tests.chunks import all_splits
 from tests.tags.text_runs import TextRuns, answer, join_pieces, split_text, thought
 
 import thinkaloud
@@ -31,8 +31,8 @@ def blocks_of(turn: Turn) -> list[tuple[Kind, str]]:
     return [(block.kind, block.text) for block in turn.blocks]
 
 
-def test_thought_and_answer_part_while_the_text_still_comes() -> None:
-    """R016: each feed gives at once all that it makes certain."""
+def test_splitter_streams_reasoning_and_answer() -> None:
+    """R016: each feed returns all text that is decided by then."""
     split = make_splitter(THINK)
     steps = [
         ("<thi", []),
@@ -49,7 +49,7 @@ def test_thought_and_answer_part_while_the_text_still_comes() -> None:
     assert split.close() == []
 
 
-def test_an_opening_tag_leads_into_the_thought_and_a_closing_tag_out_of_it() -> None:
+def test_opening_and_closing_tags_delimit_reasoning() -> None:
     """R017."""
     assert_splits_to("<think>a</think>b", [thought("a"), answer("b")])
     assert_splits_to(
@@ -58,8 +58,8 @@ def test_an_opening_tag_leads_into_the_thought_and_a_closing_tag_out_of_it() -> 
 
 
 @pytest.mark.parametrize("length", range(1, len("<think>")))
-def test_what_begins_like_an_opening_tag_is_held_and_comes_out_unchanged(length: int) -> None:
-    """R018: rejected characters are told as they came, by the next character or by the end."""
+def test_partial_opening_tag_is_held_back_and_released(length: int) -> None:
+    """R018: the next character, or the end of the text, releases the characters unchanged."""
     unfinished = "<think>"[:length]
     split = make_splitter(THINK)
     assert split.feed(unfinished) == []
@@ -68,8 +68,8 @@ def test_what_begins_like_an_opening_tag_is_held_and_comes_out_unchanged(length:
 
 
 @pytest.mark.parametrize("length", range(1, len("</think>")))
-def test_what_begins_like_a_closing_tag_is_held_and_comes_out_unchanged(length: int) -> None:
-    """R018: inside a thought as well."""
+def test_partial_closing_tag_is_held_back_and_released(length: int) -> None:
+    """R018: inside reasoning as well."""
     unfinished = "</think>"[:length]
     split = make_splitter(THINK)
     assert join_pieces(split.feed("<think>a" + unfinished)) == [thought("a")]
@@ -77,35 +77,35 @@ def test_what_begins_like_a_closing_tag_is_held_and_comes_out_unchanged(length: 
     assert_splits_to("<think>a" + unfinished, [thought("a" + unfinished)])
 
 
-def test_a_tag_may_begin_right_after_what_only_looked_like_one() -> None:
-    """R018: of `<<think>` and `</</think>` only the first characters are let go."""
+def test_tag_after_a_false_tag_start() -> None:
+    """R018: of `<<think>` and `</</think>` only the first characters are released as text."""
     assert_splits_to("<think></</think>b", [thought("</"), answer("b")])
     assert_splits_to("<<think>a</think>", [answer("<"), thought("a")], PROFILES["think_anywhere"])
 
 
-def test_an_unclosed_thought_is_thought_to_the_end_and_its_block_ends() -> None:
-    """R019: the rest is reasoning, and the end of the reasoning is told."""
+def test_unclosed_tag_makes_the_rest_reasoning() -> None:
+    """R019: the rest of the text is reasoning, and its block ends."""
     assert_splits_to("<think>cut of", [thought("cut of")])
-    told_events = events_of("<think>cut of")
-    started = [event.block for event in told_events if isinstance(event, BlockStarted)]
-    ended = [event.block for event in told_events if isinstance(event, BlockEnded)]
+    events = events_of("<think>cut of")
+    started = [event.block for event in events if isinstance(event, BlockStarted)]
+    ended = [event.block for event in events if isinstance(event, BlockEnded)]
     assert started == ended == [0]
 
 
-def test_a_closing_tag_that_closes_nothing_is_text() -> None:
+def test_lone_closing_tag_is_text() -> None:
     """R020."""
     assert_splits_to("a</think>b", [answer("a</think>b")])
     assert_splits_to("</think>b", [answer("</think>b")])
     assert_splits_to("<think>a</think>b</think>c", [thought("a"), answer("b</think>c")])
 
 
-def test_a_model_that_begins_inside_a_thought_needs_no_opening_tag() -> None:
-    """R020: only its profile can say so; the text alone never does."""
+def test_profile_that_starts_inside_needs_no_opening_tag() -> None:
+    """R020: only the profile decides this, never the text."""
     assert_splits_to("a</think>b", [thought("a"), answer("b")], PROFILES["think_inside"])
 
 
-def test_tags_within_a_thought_are_words_of_it() -> None:
-    """R021: inner tags are counted, so that the thought ends with its own tag."""
+def test_nested_tags_are_reasoning_text() -> None:
+    """R021: nested tags are counted, so that the reasoning ends with its own closing tag."""
     assert_splits_to("<think>a<think>b</think>c</think>d", [thought("a<think>b</think>c"), answer("d")])
     assert_splits_to(
         "<think><think><think>a</think></think></think>b",
@@ -113,8 +113,8 @@ def test_tags_within_a_thought_are_words_of_it() -> None:
     )
 
 
-def test_the_answer_after_an_inner_tag_is_given_back() -> None:
-    """R021: if the outer tag never closes, what follows the last closing tag was the answer."""
+def test_text_after_nested_tag_is_reclassified_as_answer() -> None:
+    """R021: if the outer tag is never closed, the text after the last closing tag is the answer."""
     assert_splits_to("<think>a<think>b</think>c", [thought("a<think>b</think>"), answer("c")])
     assert_splits_to("<think>a<think>b</think>", [thought("a<think>b</think>")])
     assert_splits_to("<think>a<think>b</think>c</thi", [thought("a<think>b</think>"), answer("c</thi")])
@@ -128,7 +128,7 @@ def test_the_answer_after_an_inner_tag_is_given_back() -> None:
     ]
 
 
-def test_the_first_closing_tag_can_be_made_to_count() -> None:
+def test_first_close_profile_ends_at_the_first_closing_tag() -> None:
     """R021: `first_close` is for models that quote tags and never nest them."""
     quoting = TagProfile("quoting", nesting="first_close")
     assert_splits_to(
@@ -136,15 +136,15 @@ def test_the_first_closing_tag_can_be_made_to_count() -> None:
     )
 
 
-def test_an_empty_thought_is_no_block() -> None:
+def test_empty_reasoning_creates_no_block() -> None:
     """R024."""
     assert_splits_to("<think></think>a", [answer("a")])
     assert blocks_of(read_text("<think></think>a")) == [(Kind.TEXT, "a")]
 
 
 @pytest.mark.parametrize("blank", [" ", "\n\n", "\t \n"])
-def test_a_thought_of_white_space_is_none(blank: str) -> None:
-    """R025: there is nothing in it to read, and a turn of nothing else is empty."""
+def test_white_space_reasoning_is_blank(blank: str) -> None:
+    """R025: the block is blank, and a turn with only blank blocks is empty."""
     turn = read_text(f"<think>{blank}</think>a")
     assert all(block.blank for block in turn.own_blocks(Kind.REASONING))
     assert turn.answer == "a"
@@ -153,7 +153,7 @@ def test_a_thought_of_white_space_is_none(blank: str) -> None:
     assert nothing.outcome.ending is Ending.EMPTY
 
 
-def test_a_thought_without_an_answer_is_no_failure() -> None:
+def test_reasoning_without_answer_is_not_a_failure() -> None:
     """R026."""
     turn = read_text("<think>a plan</think>")
     assert blocks_of(turn) == [(Kind.REASONING, "a plan")]
@@ -161,18 +161,18 @@ def test_a_thought_without_an_answer_is_no_failure() -> None:
     assert turn.outcome.ending is Ending.REASONING_ONLY
 
 
-def test_a_thought_that_must_be_the_answer_is_one_even_with_white_space_behind_it() -> None:
+def test_answer_from_thought_profile_turns_reasoning_into_answer() -> None:
     assert read_text("<think>all in here</think>\n", "nemotron_nonempty").answer == "all in here\n"
     assert read_text("<think>all in here</think>", "nemotron_nonempty").reasoning == ""
     assert blocks_of(read_text("plain", "nemotron_nonempty")) == [(Kind.TEXT, "plain")]
 
 
-def test_a_quoted_call_goes_back_into_the_thought() -> None:
+def test_quoted_tool_call_marker_is_reclassified_as_reasoning() -> None:
     turn = read_text("<think>say <tool_call> first</think>ok", "think_or_call")
     assert (turn.reasoning, turn.answer) == ("say <tool_call> first", "ok")
 
 
-def test_a_closing_mark_makes_all_before_it_a_thought_where_the_profile_says_so() -> None:
+def test_lone_closing_marker_reclassifies_the_text_before_it() -> None:
     turn = read_text("stray<channel|>Hi.<channel|>", "gemma")
     assert (turn.reasoning, turn.answer) == ("stray", "Hi.")
     assert blocks_of(read_text("<channel|>Hi.", "gemma")) == [(Kind.TEXT, "Hi.")]

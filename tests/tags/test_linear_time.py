@@ -1,9 +1,9 @@
-"""Time grows with the text and not with its square, on the text that a hostile model would write."""
+"""Splitting takes linear time on text that a hostile model would write."""
 
 from collections.abc import Callable
 
 import pytest
-from tests.chunking import one_by_one
+from tests.chunks import one_by_one
 from tests.linear_time import assert_linear
 
 from thinkaloud.dialects.tags.profiles import PROFILES
@@ -21,11 +21,11 @@ def chunks_of_four(text: str) -> list[str]:
 MESSAGE = "<|channel|>analysis<|message|>a<|end|>"
 ENDLESS_HEADER = "<|start|>" + "x" * 600
 
-# The profile, how the text comes, one unit of it, how many units, and what stands in front.
+# The profile, how the text is chunked, the repeated unit, the number of units, and the prefix.
 ATTACKS: dict[str, tuple[str, Callable[[str], list[str]], str, int, str]] = {
-    "beginnings of one letter": ("think", one_by_one, "<", 8_000, "<think>"),
-    "beginnings of five letters": ("think", one_by_one, "<thin", 2_000, "<think>"),
-    "beginnings at once": ("think", single_chunk, "<thin", 100_000, "<think>"),
+    "tag starts of one character": ("think", one_by_one, "<", 8_000, "<think>"),
+    "tag starts of five characters": ("think", one_by_one, "<thin", 2_000, "<think>"),
+    "tag starts in one chunk": ("think", single_chunk, "<thin", 100_000, "<think>"),
     "white space before a tag": ("think", one_by_one, " ", 10_000, ""),
     "nested opening tags": ("think", single_chunk, "<think>", 8_000, ""),
     "nested opening tags letter by letter": ("think", one_by_one, "<think>", 1_200, ""),
@@ -39,9 +39,15 @@ ATTACKS: dict[str, tuple[str, Callable[[str], list[str]], str, int, str]] = {
     "suffixes that never end": ("hunyuan_suffix", single_chunk, "<think:", 20_000, ""),
     "suffixes letter by letter": ("hunyuan_suffix", one_by_one, "<think:x", 1_000, "<think>"),
     "phrases that break off": ("granite", one_by_one, "Here is my respons", 600, "<think>"),
-    "marks that begin like longer ones": ("gemma", single_chunk, "<|channel>though<channel|>", 4_000, ""),
-    "marks that are dropped": ("cohere", single_chunk, "<|END_RESPONSE|>", 8_000, ""),
-    "thought for an answer": ("nemotron_nonempty", one_by_one, "a", 8_000, "<think>"),
+    "markers that are prefixes of longer ones": (
+        "gemma",
+        single_chunk,
+        "<|channel>though<channel|>",
+        4_000,
+        "",
+    ),
+    "dropped markers": ("cohere", single_chunk, "<|END_RESPONSE|>", 8_000, ""),
+    "answer from thought": ("nemotron_nonempty", one_by_one, "a", 8_000, "<think>"),
     "channels: ends": ("harmony", single_chunk, "<|end|>", 15_000, ""),
     "channels: ends letter by letter": ("harmony", one_by_one, "<|end|>", 1_200, ""),
     "channels: messages": ("harmony", single_chunk, MESSAGE, 8_000, ""),
@@ -55,7 +61,7 @@ ATTACKS: dict[str, tuple[str, Callable[[str], list[str]], str, int, str]] = {
 
 
 @pytest.mark.parametrize("name", ATTACKS)
-def test_twice_the_text_takes_twice_the_time(name: str) -> None:
+def test_splitting_takes_linear_time(name: str) -> None:
     profile, parts_of, unit, count, start = ATTACKS[name]
 
     def work(size: int) -> Callable[[], object]:

@@ -1,4 +1,4 @@
-"""Two questions to a text: where is the next marker, and where may one have begun."""
+"""Finds complete markers, and unfinished markers at the end of a text."""
 
 import pytest
 from hypothesis import given, settings
@@ -12,7 +12,7 @@ NOTHING = Markers({"open": ()})
 
 
 @pytest.mark.parametrize(
-    ("marks", "text", "at", "expected"),
+    ("markers", "text", "position", "expected"),
     [
         (TAGS, "a<think>b", 0, ("open", 1, "<think>")),
         (TAGS, "a<think>\nb", 0, ("open", 1, "<think>\n")),
@@ -28,20 +28,20 @@ NOTHING = Markers({"open": ()})
         (NOTHING, "<think>", 0, None),
     ],
 )
-def test_the_next_marker_is_found_with_its_role(
-    marks: Markers, text: str, at: int, expected: tuple[str, int, str] | None
+def test_find_returns_the_next_marker_and_its_role(
+    markers: Markers, text: str, position: int, expected: tuple[str, int, str] | None
 ) -> None:
-    marker = marks.find(text, at)
+    marker = markers.find(text, position)
     assert expected == (marker and (marker.lastgroup, marker.start(), marker.group()))
 
 
-def test_a_marker_matches_only_where_it_stands() -> None:
+def test_match_requires_the_exact_position() -> None:
     assert TAGS.match("a<think>", 0) is None
     assert TAGS.match("a<think>", 1) is not None
 
 
 @pytest.mark.parametrize(
-    ("marks", "text", "unfinished_start"),
+    ("markers", "text", "unfinished_start"),
     [
         (TAGS, "", 0),
         (TAGS, "abc", 3),
@@ -49,7 +49,7 @@ def test_a_marker_matches_only_where_it_stands() -> None:
         (TAGS, "abc</thi", 3),
         (TAGS, "a<<", 2),
         (TAGS, "a<think", 1),
-        (TAGS, "a<think>", 1),  # it may still get its line end
+        (TAGS, "a<think>", 1),  # a line end may follow, which makes the longer marker
         (TAGS, "a<think>\n", 9),
         (TAGS, "a</think>", 9),
         (TAGS, "a<thinl", 7),
@@ -61,18 +61,16 @@ def test_a_marker_matches_only_where_it_stands() -> None:
         (NOTHING, "a<think", 7),
     ],
 )
-def test_the_beginning_of_a_marker_is_seen_at_the_end(
-    marks: Markers, text: str, unfinished_start: int
-) -> None:
-    assert marks.unfinished_start(text, 0) == unfinished_start
+def test_unfinished_marker_at_the_end_of_the_text(markers: Markers, text: str, unfinished_start: int) -> None:
+    assert markers.unfinished_start(text, 0) == unfinished_start
 
 
-def test_a_beginning_counts_only_from_where_we_are() -> None:
+def test_unfinished_start_ignores_text_before_the_start() -> None:
     assert TAGS.unfinished_start("a<thi", 2) == 5
 
 
 @pytest.mark.parametrize(
-    ("text", "at", "unfinished"),
+    ("text", "position", "unfinished"),
     [
         ("a<think>", 1, True),
         ("a<think>", 0, False),
@@ -81,26 +79,26 @@ def test_a_beginning_counts_only_from_where_we_are() -> None:
         ("<", 0, True),
     ],
 )
-def test_a_marker_is_unfinished_while_a_longer_one_may_come(text: str, at: int, unfinished: bool) -> None:
-    assert TAGS.unfinished_at(text, at) is unfinished
+def test_unfinished_at_while_a_longer_marker_may_follow(text: str, position: int, unfinished: bool) -> None:
+    assert TAGS.unfinished_at(text, position) is unfinished
 
 
 @pytest.mark.parametrize(
-    ("marks", "longest", "letters"), [(TAGS, 8, "<"), (SUFFIX, 32, "<"), (NOTHING, 0, "")]
+    ("markers", "max_length", "first_characters"), [(TAGS, 8, "<"), (SUFFIX, 32, "<"), (NOTHING, 0, "")]
 )
-def test_markers_know_their_longest_and_their_first_letters(
-    marks: Markers, longest: int, letters: str
+def test_markers_max_length_and_first_characters(
+    markers: Markers, max_length: int, first_characters: str
 ) -> None:
-    assert (marks.max_length, marks.first_characters) == (longest, letters)
+    assert (markers.max_length, markers.first_characters) == (max_length, first_characters)
 
 
-def test_every_first_and_last_letter_is_known() -> None:
-    marks = Markers({"open": ("[THINK]", "<think>"), "close": ("Here", "◁")})
-    assert (marks.first_characters, marks.last_characters) == ("<H[◁", ">]e◁")
+def test_markers_first_and_last_characters() -> None:
+    markers = Markers({"open": ("[THINK]", "<think>"), "close": ("Here", "◁")})
+    assert (markers.first_characters, markers.last_characters) == ("<H[◁", ">]e◁")
 
 
 @pytest.mark.parametrize(
-    ("marks", "text", "parted"),
+    ("markers", "text", "expected"),
     [
         (TAGS, "abc", ("abc", "")),
         (TAGS, "a<b</thi", ("a<b", "</thi")),
@@ -111,13 +109,11 @@ def test_every_first_and_last_letter_is_known() -> None:
         (NOTHING, "a<think", ("a<think", "")),
     ],
 )
-def test_a_text_without_a_marker_is_parted_where_one_may_have_begun(
-    marks: Markers, text: str, parted: tuple[str, str]
-) -> None:
-    assert marks.split_unfinished(text) == parted
+def test_split_unfinished_marker(markers: Markers, text: str, expected: tuple[str, str]) -> None:
+    assert markers.split_unfinished(text) == expected
 
 
-def test_the_same_markers_are_made_once() -> None:
+def test_compiled_markers_are_cached() -> None:
     assert compile_markers(open=("<a>",), close=("</a>",)) is compile_markers(open=("<a>",), close=("</a>",))
 
 
@@ -126,11 +122,11 @@ MARK = st.text("<>a*.", min_size=1, max_size=5).filter(lambda mark: "*" not in m
 
 @settings(max_examples=300)
 @given(st.lists(MARK, min_size=1, max_size=4, unique=True), st.text("<>a*.", max_size=12))
-def test_markers_are_found_as_plain_search_finds_them(group: list[str], text: str) -> None:
-    """Letters that mean something in a pattern mean themselves in a marker."""
-    marks = Markers({"any": tuple(group)})
+def test_markers_are_found_like_plain_string_search(group: list[str], text: str) -> None:
+    """Characters that are special in a regular expression are literal in a marker."""
+    markers = Markers({"any": tuple(group)})
     first = min((index for marker in group if (index := text.find(marker)) >= 0), default=None)
-    match = marks.find(text, 0)
+    match = markers.find(text, 0)
     assert (match and match.start()) == first
     unfinished_start = (
         index
@@ -138,8 +134,8 @@ def test_markers_are_found_as_plain_search_finds_them(group: list[str], text: st
         if any(_is_unfinished_marker(text[index:], marker) for marker in group)
     )
     position = next(unfinished_start, len(text))
-    assert marks.unfinished_start(text, 0) == position
-    assert match or marks.split_unfinished(text) == (text[:position], text[position:])
+    assert markers.unfinished_start(text, 0) == position
+    assert match or markers.split_unfinished(text) == (text[:position], text[position:])
 
 
 def _is_unfinished_marker(tail: str, marker: str) -> bool:

@@ -1,4 +1,4 @@
-"""Which marks a model writes: found by its name, never guessed from its text."""
+"""The tag profile of a model is chosen by its name, never guessed from its text."""
 
 import pytest
 
@@ -13,7 +13,7 @@ from thinkaloud.dialects.tags.profiles import (
 )
 from thinkaloud.dialects.tags.splitter import ThinkTagSplitter, make_splitter
 
-# A model, the profile of what a server sends for it, and the profile of its own raw text.
+# A model, the profile for text from a server, and the profile for the model's raw text.
 MODELS = [
     ("openai/gpt-oss-120b", "harmony", "harmony"),
     ("deepseek-ai/DeepSeek-R1-0528", "deepseek", "think_inside"),
@@ -62,24 +62,26 @@ MODELS = [
 
 
 @pytest.mark.parametrize(("model", "served", "raw"), MODELS, ids=[model for model, _, _ in MODELS])
-def test_a_model_is_known_by_its_name(model: str, served: str, raw: str) -> None:
-    """R008, R010: what a server sends never counts as starting inside a thought; raw text may."""
+def test_profile_is_chosen_by_model_name(model: str, served: str, raw: str) -> None:
+    """R008, R010: text from a server never starts inside reasoning; raw text may."""
     assert profile_for_model(model, raw=False).name == served
     assert profile_for_model(model, raw=True).name == raw
     assert not profile_for_model(model, raw=False).starts_inside
 
 
-def test_a_profile_has_the_name_it_is_found_by() -> None:
+def test_find_profile_by_name() -> None:
     assert all(find_profile(name).name == name for name in PROFILES)
 
 
-def test_an_unknown_profile_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(UnknownProfile, match=r"no tag profile 'thnik'\. Use one of: apertus, .* think, "):
+def test_unknown_profile_error_lists_the_profiles() -> None:
+    with pytest.raises(
+        UnknownProfile, match=r"Unknown tag profile 'thnik'\. Use one of: apertus, .* think, "
+    ):
         find_profile("thnik")
     assert issubclass(UnknownProfile, Refused)
 
 
-def test_channels_have_a_splitter_of_their_own() -> None:
+def test_harmony_profile_uses_the_harmony_splitter() -> None:
     assert isinstance(make_splitter(PROFILES["harmony"]), HarmonySplitter)
     assert isinstance(make_splitter(PROFILES["think"]), ThinkTagSplitter)
 
@@ -88,19 +90,19 @@ OPENINGS = sorted({pair[0].replace("*", "any") for known in PROFILES.values() fo
 
 
 @pytest.mark.parametrize("marker", [*OPENINGS, "<|channel|>analysis", "<|start|>assistant"])
-def test_a_text_is_a_models_when_it_begins_with_a_mark(marker: str) -> None:
+def test_starts_with_marker_accepts_opening_markers(marker: str) -> None:
     assert starts_with_marker(f"{marker}a")
     assert starts_with_marker(f" \n{marker}a")
     assert not starts_with_marker(f"a{marker}")
 
 
 @pytest.mark.parametrize("text", ["", "Hello", "a<think>", "< think>", "<b>", "[1]", "data: {}", "to=self"])
-def test_no_other_text_is_taken_for_a_models(text: str) -> None:
+def test_starts_with_marker_rejects_other_text(text: str) -> None:
     assert not starts_with_marker(text)
 
 
 @pytest.mark.parametrize(
-    ("text", "may"),
+    ("text", "expected"),
     [
         ("", True),
         (" \n", True),
@@ -114,5 +116,5 @@ def test_no_other_text_is_taken_for_a_models(text: str) -> None:
         ("Hello", False),
     ],
 )
-def test_a_text_may_become_a_models_while_it_is_the_beginning_of_a_mark(text: str, may: bool) -> None:
-    assert may_become_marker(text) is may
+def test_may_become_marker(text: str, expected: bool) -> None:
+    assert may_become_marker(text) is expected

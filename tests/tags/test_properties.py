@@ -1,11 +1,11 @@
-"""What holds for every profile and any text: the cut does not matter, nothing is lost, little is held."""
+"""Properties of every profile and any text: chunking does not matter and nothing is lost."""
 
 import re
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.chunking import SPLIT_POINTS, one_by_one, split_at
+from tests.chunks import SPLIT_POINTS, one_by_one, split_at
 from tests.tags.text_runs import TextRuns, answer, split_text, thought
 
 from thinkaloud.dialects.tags.profiles import PROFILES, TagProfile
@@ -20,14 +20,14 @@ LONGEST_HEADER = 512
 WILD = "any"
 
 
-def marks_of(profile: TagProfile) -> list[str]:
+def markers_of(profile: TagProfile) -> list[str]:
     pairs = [marker for pair in profile.pairs for marker in pair]
     return HARMONY if profile.channels else [*pairs, *profile.dropped_markers, *profile.end_markers]
 
 
 def texts(profile: TagProfile) -> st.SearchStrategy[str]:
-    """Texts that are mostly marks of the profile, beginnings and ends of them, and marks of others."""
-    markers = [marker.replace("*", WILD) for marker in marks_of(profile)]
+    """Generate texts that are mostly markers of the profile, parts of them, and markers of other profiles."""
+    markers = [marker.replace("*", WILD) for marker in markers_of(profile)]
     bits = [
         *TAG_BITS,
         *OTHER_BITS,
@@ -45,8 +45,8 @@ EVERY_PROFILE = pytest.mark.parametrize("name", PROFILES)
 @EVERY_PROFILE
 @settings(max_examples=25)
 @given(st.data())
-def test_no_cut_changes_the_story(name: str, data: st.DataObject) -> None:
-    """R018: any chunking of any text gives the same."""
+def test_every_profile_is_independent_of_chunking(name: str, data: st.DataObject) -> None:
+    """R018: any chunking of any text gives the same result."""
     profile = PROFILES[name]
     text = data.draw(texts(profile))
     expected = split_text(profile, [text])
@@ -57,8 +57,8 @@ def test_no_cut_changes_the_story(name: str, data: st.DataObject) -> None:
 @EVERY_PROFILE
 @settings(max_examples=25)
 @given(st.data())
-def test_what_is_told_is_what_was_said_less_whole_marks(name: str, data: st.DataObject) -> None:
-    """R018: nothing is lost, nothing is added, and nothing changes its place."""
+def test_output_is_the_input_without_markers(name: str, data: st.DataObject) -> None:
+    """R018: no text is lost, added or moved."""
     profile = PROFILES[name]
     source = data.draw(texts(profile))
     split_text_joined = "".join(text for _, text in split_text(profile, one_by_one(source)))
@@ -66,32 +66,32 @@ def test_what_is_told_is_what_was_said_less_whole_marks(name: str, data: st.Data
 
 
 def equals_without_markers(text: str, joined_text: str, profile: TagProfile) -> bool:
-    """Whether some marks taken out of what was said leave what was told."""
+    """Return whether the text without some of its markers is the joined output."""
     markers = (
-        "|".join(re.escape(marker).replace(r"\*", r"[^<>\s]+") for marker in marks_of(profile)) or "(?!)"
+        "|".join(re.escape(marker).replace(r"\*", r"[^<>\s]+") for marker in markers_of(profile)) or "(?!)"
     )
-    removes = re.compile(f"{HARMONY_HEADER}|{HARMONY_END}" if profile.channels else markers, re.DOTALL)
-    reached = {0: {0}}  # how far in what was said: how far in what was told
+    removable = re.compile(f"{HARMONY_HEADER}|{HARMONY_END}" if profile.channels else markers, re.DOTALL)
+    joined_indexes_by_index = {0: {0}}  # by position in the text: the possible positions in the output
     for index in range(len(text)):
-        for upto in reached.pop(index, set()):
-            if joined_text[upto : upto + 1] == text[index]:
-                reached.setdefault(index + 1, set()).add(upto + 1)
-            if marker := removes.match(text, index):
-                reached.setdefault(marker.end(), set()).add(upto)
-    return len(joined_text) in reached.get(len(text), set())
+        for joined_index in joined_indexes_by_index.pop(index, set()):
+            if joined_text[joined_index : joined_index + 1] == text[index]:
+                joined_indexes_by_index.setdefault(index + 1, set()).add(joined_index + 1)
+            if marker := removable.match(text, index):
+                joined_indexes_by_index.setdefault(marker.end(), set()).add(joined_index)
+    return len(joined_text) in joined_indexes_by_index.get(len(text), set())
 
 
 @pytest.mark.parametrize("name", [name for name, profile in PROFILES.items() if not profile.channels])
 @settings(max_examples=25)
 @given(st.data())
-def test_only_what_may_become_a_mark_is_held(name: str, data: st.DataObject) -> None:
-    """R018: never more than the longest mark less one character."""
+def test_only_unfinished_markers_are_held_back(name: str, data: st.DataObject) -> None:
+    """R018: never more than the longest marker minus one character."""
     profile = PROFILES[name]
     split = make_splitter(profile)
     for letter in data.draw(texts(profile)):
         split.feed(letter)
-        pending = vars(split)["_held"]
-        assert not pending or any(may_become(marker, pending) for marker in marks_of(profile)), pending
+        pending = vars(split)["_pending"]
+        assert not pending or any(may_become(marker, pending) for marker in markers_of(profile)), pending
 
 
 def may_become(marker: str, pending: str) -> bool:
@@ -106,17 +106,17 @@ LONG_BITS = st.sampled_from([*HARMONY, *TAG_BITS, " " * 200, "x" * 200])
 
 @settings(max_examples=25)
 @given(st.lists(LONG_BITS, max_size=12).map("".join))
-def test_of_channels_no_more_than_a_header_is_held(text: str) -> None:
-    """R018: a header is one long mark."""
+def test_harmony_holds_back_at_most_a_header(text: str) -> None:
+    """R018: a header counts as one long marker."""
     split = make_splitter(PROFILES["harmony"])
     for letter in text:
         split.feed(letter)
-        pending = (vars(split)["_header"] or "") + vars(split)["_held"]
+        pending = (vars(split)["_header"] or "") + vars(split)["_pending"]
         assert len(pending) <= LONGEST_HEADER + len("<|message|>") - 1
 
 
 def split_by_regex(text: str) -> TextRuns:
-    """The rules for `<think>`, read off the whole text."""
+    """Split a whole text by the rules for `<think>` with regular expressions."""
     start = re.match(r"\s*(?=<think>)", text)
     if start is None:
         return [answer(text)] if text else []
@@ -124,19 +124,19 @@ def split_by_regex(text: str) -> TextRuns:
     for tag in re.finditer(r"</?think>", text):
         depth += 1 if tag.group() == "<think>" else -1
         if depth == 0:
-            return _parts(start.group(), text[start.end() + 7 : tag.start()], text[tag.end() :])
+            return _runs(start.group(), text[start.end() + 7 : tag.start()], text[tag.end() :])
         if tag.group() == "</think>":
             last_close = tag.end()
-    return _parts(start.group(), text[start.end() + 7 : last_close], text[last_close:])
+    return _runs(start.group(), text[start.end() + 7 : last_close], text[last_close:])
 
 
-def _parts(leading: str, inside: str, after: str) -> TextRuns:
+def _runs(leading: str, inside: str, after: str) -> TextRuns:
     runs = [answer(leading), thought(inside), answer(after)] if inside else [answer(leading + after)]
     return [run for run in runs if run[1]]
 
 
 @settings(max_examples=300)
 @given(st.lists(st.sampled_from(TAG_BITS), max_size=12).map("".join), SPLIT_POINTS)
-def test_a_stream_is_split_as_its_whole_text_would_be(text: str, split_points: list[int]) -> None:
-    """R017, R019, R020, R021: the rules read off the whole text by other means give the same."""
+def test_splitter_agrees_with_regex_on_whole_text(text: str, split_points: list[int]) -> None:
+    """R017, R019, R020, R021: an independent implementation on the whole text gives the same result."""
     assert split_text(PROFILES["think"], split_at(text, split_points)) == split_by_regex(text)

@@ -1,11 +1,11 @@
-"""The text cases that other readers of model text are tested for, where that folder is at hand."""
+"""Text cases from other projects' tests of model text, if the folder with them exists."""
 
 import os
 from pathlib import Path
 
 import msgspec
 import pytest
-from tests.chunking import one_by_one
+from tests.chunks import one_by_one
 from tests.tags.text_runs import split_text
 
 from thinkaloud.dialects.tags.profiles import PROFILES
@@ -17,7 +17,7 @@ FILE = FOLDER / "text_cases.jsonl"
 THINK = "think-tags (opening tag emitted by the model)"
 INSIDE = "think-tags (opening tag already in the prompt)"
 
-FORMATS = {
+PROFILE_BY_FORMAT_AND_START = {
     (THINK, "opt-in"): "think",
     (THINK, "always-thinking"): "think_inside",
     (INSIDE, "always-thinking"): "think_inside",
@@ -41,10 +41,10 @@ FORMATS = {
     ("prefilled assistant turn", "prefill-reasoning"): "think",
     ("prefilled assistant turn", "prefill-content"): "think",
 }
-"""The profile for a format and the state in which its reader starts."""
+"""The profile for a format and the start state of its reader."""
 
-OTHER_TOOL_MARKS = {"<｜DSML｜": "deepseek", "[TOOL_CALLS]": "mistral"}
-"""Families whose cases stand among those of `<tool_call>`."""
+PROFILE_BY_TOOL_MARKER = {"<｜DSML｜": "deepseek", "[TOOL_CALLS]": "mistral"}
+"""Profiles of the cases that are listed among those of `<tool_call>`."""
 
 
 class Case(msgspec.Struct):
@@ -59,13 +59,13 @@ class Case(msgspec.Struct):
 
     @property
     def profile(self) -> str:
-        named = FORMATS[self.format, self.start.partition(":")[0]]
-        marked = (other for marker, other in OTHER_TOOL_MARKS.items() if marker in self.input)
-        return next(marked, named) if self.format == "tool call ends reasoning" else named
+        profile = PROFILE_BY_FORMAT_AND_START[self.format, self.start.partition(":")[0]]
+        marked_profiles = (other for marker, other in PROFILE_BY_TOOL_MARKER.items() if marker in self.input)
+        return next(marked_profiles, profile) if self.format == "tool call ends reasoning" else profile
 
     @property
     def prefill(self) -> str:
-        """What the caller had put into the model's mouth, as the model saw it."""
+        """The prefilled start of the assistant's message, as the model sees it."""
         kind, _, text = self.start.partition(":")
         if kind == "prefill-reasoning":
             return f"<think>{text}"
@@ -79,8 +79,8 @@ MISSING = pytest.mark.skip(reason=f"no {FILE.name}: THINKALOUD_RECORDINGS names 
 
 
 @pytest.mark.parametrize("case", PARAMETERS or [pytest.param(None, marks=MISSING)])
-def test_a_shared_case_reads_as_its_authors_say(case: Case) -> None:
-    """R010, R016, R018: compared without the white space at the edges, on which servers differ."""
+def test_shared_text_case(case: Case) -> None:
+    """R010, R016, R018: compared without surrounding white space, on which servers differ."""
     for parts in ([case.input], one_by_one(case.input), case.chunks or [case.input]):
         runs = split_text(PROFILES[case.profile], [case.prefill, *parts])
         reasoning = "".join(text for word, text in runs if word == "thought")
@@ -89,5 +89,5 @@ def test_a_shared_case_reads_as_its_authors_say(case: Case) -> None:
 
 
 @pytest.mark.parametrize("count", [64] if CASES else [pytest.param(0, marks=MISSING)])
-def test_all_shared_cases_are_there(count: int) -> None:
+def test_all_shared_text_cases_are_present(count: int) -> None:
     assert len(CASES) == count

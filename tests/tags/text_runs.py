@@ -1,4 +1,4 @@
-"""What a splitter makes of a text: runs of thought, answer and calls, to compare with a written story."""
+"""The output of a splitter as runs of thought, answer and calls, to compare with expected runs."""
 
 from collections.abc import Iterable
 
@@ -26,7 +26,7 @@ def call(name: str, arguments: str) -> Run:
 
 
 def split_text(profile: TagProfile, chunks: Iterable[str]) -> TextRuns:
-    """The story of a text that comes in these parts."""
+    """Return the runs of a text that arrives in these chunks."""
     text_splitter = make_splitter(profile)
     return join_pieces(
         [*(piece for chunk in chunks for piece in text_splitter.feed(chunk)), *text_splitter.close()]
@@ -34,7 +34,7 @@ def split_text(profile: TagProfile, chunks: Iterable[str]) -> TextRuns:
 
 
 def join_pieces(pieces: Iterable[Piece]) -> TextRuns:
-    """Neighbours of one kind joined, calls named, and second thoughts carried out."""
+    """Join adjacent pieces of one kind, name the calls, and apply the reclassifications."""
     runs: TextRuns = []
     for piece in pieces:
         match piece:
@@ -51,7 +51,7 @@ def join_pieces(pieces: Iterable[Piece]) -> TextRuns:
 
 
 def _reclassify(runs: TextRuns, label: str, tail: int | None) -> TextRuns:
-    """The last run of the other word, or the end of it, gets this word."""
+    """Relabel the last run with the other label, or its last `tail` characters."""
     candidates = [
         index for index, run in enumerate(runs) if run[0] in RUN_LABELS.values() and run[0] != label
     ]

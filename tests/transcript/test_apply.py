@@ -1,4 +1,4 @@
-"""Every kind of event changes the turn in one way, and only there."""
+"""The effect of each event on the turn."""
 
 import pytest
 from tests.transcript.turn_builders import SIGNATURE, answer, block, sealed_thought, thought, timed_turn
@@ -30,14 +30,14 @@ from thinkaloud.transcript import Block, BlockStatus, Ending, Outcome, Turn, app
 MESSAGE = Seal("openai_chat", SealForm.MESSAGE, '{"role":"assistant"}', "gpt")
 
 
-def test_a_turn_starts_with_its_dialect_model_and_moment() -> None:
+def test_turn_started_sets_dialect_model_and_time() -> None:
     turn = timed_turn((7, TurnStarted("openai_chat", "gpt")))
     assert turn == Turn("openai_chat", "gpt", seq=0, started_ms=7)
     assert turn.live
 
 
-def test_a_block_starts_with_all_that_is_known_of_it() -> None:
-    """R030, R088: blocks stand in the order in which they began, each with a number of its own."""
+def test_block_started_sets_all_fields() -> None:
+    """R030, R088: blocks are numbered in the order in which they started."""
     turn = timed_turn(
         (1, BlockStarted(0, Kind.ASSISTANT_CALL, "Checker", "c1", "a1")),
         (2, BlockStarted(1, Kind.REASONING, parent=0, provenance=Provenance.SUMMARY)),
@@ -48,8 +48,8 @@ def test_a_block_starts_with_all_that_is_known_of_it() -> None:
     ]
 
 
-def test_blocks_grow_side_by_side() -> None:
-    """R031: text and thought that come in turn go each to its own block."""
+def test_interleaved_text_goes_to_its_own_block() -> None:
+    """R031: interleaved text and reasoning go each to their own block."""
     turn = fold(
         [
             BlockStarted(0, Kind.REASONING),
@@ -63,13 +63,13 @@ def test_blocks_grow_side_by_side() -> None:
 @pytest.mark.parametrize(
     ("interrupted", "status"), [(False, BlockStatus.DONE), (True, BlockStatus.INTERRUPTED)]
 )
-def test_a_block_ends_by_itself_or_is_interrupted(interrupted: bool, status: BlockStatus) -> None:
+def test_block_ended_sets_status(interrupted: bool, status: BlockStatus) -> None:
     turn = timed_turn((1, BlockStarted(0, Kind.TEXT)), (5, BlockEnded(0, interrupted)))
     assert (turn.blocks[0].status, turn.blocks[0].duration_ms) == (status, 4)
 
 
-def test_seals_are_kept_in_order_and_may_come_late() -> None:
-    """R033: a seal belongs to its block, even when it comes after the block ended."""
+def test_seals_keep_their_order_and_may_follow_the_block_end() -> None:
+    """R033: a seal belongs to its block, even if it arrives after the block ended."""
     late = Seal("gemini", SealForm.SIGNATURE, "bGF0ZQ==", "gemini-3")
     turn = fold([*sealed_thought(0), BlockSealed(0, late)])
     assert turn.blocks[0].seals == [SIGNATURE, late]
@@ -79,47 +79,47 @@ def test_seals_are_kept_in_order_and_may_come_late() -> None:
 CALL = BlockStarted(0, Kind.TOOL_CALL, "add", "c1")
 
 
-def test_a_tool_may_come_back_after_its_block_ended() -> None:
+def test_tool_result_after_block_end() -> None:
     turn = timed_turn((1, CALL), (2, BlockEnded(0)), (9, ToolFinished(0, "4")))
     assert (turn.blocks[0].status, turn.blocks[0].result) == (BlockStatus.DONE, "4")
     assert turn.blocks[0].duration_ms == 8
 
 
-def test_a_tool_may_come_back_with_an_error() -> None:
+def test_tool_error_after_block_end() -> None:
     turn = fold([CALL, BlockEnded(0), ToolFinished(0, error="no such file")])
     assert (turn.blocks[0].status, turn.blocks[0].error) == (BlockStatus.ERROR, "no such file")
     assert turn.blocks[0].result == ""
 
 
-def test_a_tool_may_come_back_before_its_block_ends() -> None:
+def test_tool_result_before_block_end() -> None:
     script: list[tuple[int | None, Event]] = [(1, CALL), (3, ToolFinished(0, "4")), (4, BlockEnded(0))]
     running, ended = timed_turn(*script[:2]).blocks[0], timed_turn(*script).blocks[0]
     assert (running.status, running.result, running.duration_ms) == (BlockStatus.RUNNING, "4", None)
     assert (ended.status, ended.result, ended.duration_ms) == (BlockStatus.DONE, "4", 3)
 
 
-def test_a_tool_may_come_back_with_an_error_before_its_block_ends() -> None:
+def test_tool_error_before_block_end() -> None:
     turn = fold([CALL, ToolFinished(0, error="no"), BlockEnded(0)])
     assert (turn.blocks[0].status, turn.blocks[0].error) == (BlockStatus.ERROR, "no")
 
 
-def test_a_tool_may_come_back_after_it_was_given_up() -> None:
+def test_tool_result_after_interrupted_block() -> None:
     turn = fold([CALL, BlockEnded(0, interrupted=True), ToolFinished(0, "4")])
     assert turn.blocks[0].status is BlockStatus.DONE
 
 
-def test_a_whole_block_may_turn_out_to_be_of_another_kind() -> None:
+def test_reclassify_whole_block() -> None:
     turn = fold([*answer(0, "hm"), BlockReclassified(0, Kind.REASONING)])
     assert (turn.reasoning, turn.answer) == ("hm", "")
 
 
-def test_a_block_may_turn_out_to_be_of_another_kind_while_it_is_open() -> None:
+def test_reclassify_open_block() -> None:
     turn = fold([BlockStarted(0, Kind.TEXT), BlockReclassified(0, Kind.REASONING), BlockGrew(0, "so")])
     assert turn.reasoning == "so"
 
 
-def test_the_end_of_a_block_may_become_a_block_of_its_own() -> None:
-    """R021: what follows the last closing tag goes to the answer, in a block that has ended."""
+def test_reclassify_tail_into_new_block() -> None:
+    """R021: the text after the last closing tag moves to a new text block that is already ended."""
     turn = timed_turn(
         *((1, event) for event in thought(0, "first ", "then 💭 yes")),
         (6, BlockReclassified(0, Kind.TEXT, tail=5, into=1)),
@@ -129,42 +129,42 @@ def test_the_end_of_a_block_may_become_a_block_of_its_own() -> None:
     assert turn.blocks[1] == moved
 
 
-def test_the_end_of_a_block_may_be_all_of_it() -> None:
+def test_reclassify_tail_of_full_length() -> None:
     turn = fold([*thought(0, "yes"), BlockReclassified(0, Kind.TEXT, tail=3, into=1)])
     assert (turn.reasoning, turn.answer) == ("", "yes")
 
 
-def test_the_end_of_an_assistants_block_stays_with_the_assistant() -> None:
+def test_reclassified_tail_keeps_its_parent() -> None:
     called = [BlockStarted(0, Kind.ASSISTANT_CALL), *block(1, Kind.REASONING, "a, b", parent=0)]
     turn = fold([*called, BlockReclassified(1, Kind.TEXT, tail=1, into=2)])
     assert [child.text for child in turn.children(turn.blocks[0])] == ["a, ", "b"]
     assert turn.answer == ""
 
 
-def test_a_block_that_was_split_off_takes_the_next_number() -> None:
+def test_reclassified_tail_takes_the_next_number() -> None:
     turn = fold([*thought(0, "ab"), BlockReclassified(0, Kind.TEXT, tail=1, into=1), *answer(2, "c")])
     assert turn.answer == "bc"
 
 
-def test_a_summary_is_kept_and_the_last_one_counts() -> None:
+def test_last_summary_wins() -> None:
     turn = fold([SummaryWritten("Looking", "provider"), SummaryWritten("Looked", "model")])
     assert turn.summary == "Looked"
 
 
-def test_a_notice_changes_nothing_else() -> None:
+def test_notice_only_adds_to_notices() -> None:
     notice = NoticeGiven("rerouted", "Another model answers.")
     assert fold([notice]) == Turn(seq=0, notices=[notice])
 
 
-def test_usage_adds_to_what_is_known_and_never_forgets() -> None:
-    """R004: a count that nobody reported stays unknown, and an unknown one replaces none."""
+def test_usage_reports_are_merged() -> None:
+    """R004: a count that is never reported stays unknown, and an unknown count replaces none."""
     first, second = Usage(input=10, output=1, cache_read=4), Usage(output=7, reasoning=0)
     turn = fold([UsageReported(first), UsageReported(second)])
     assert turn.usage == Usage(input=10, output=7, reasoning=0, cache_read=4)
     assert turn.usage.cache_write is None
 
 
-def test_a_turn_ends_with_its_outcome_message_and_moment() -> None:
+def test_turn_ended_sets_outcome_message_and_time() -> None:
     turn = timed_turn(
         *((1, event) for event in answer(0, "yes")), (8, TurnEnded(Finish.STOP, "end_turn", MESSAGE))
     )
@@ -172,7 +172,7 @@ def test_a_turn_ends_with_its_outcome_message_and_moment() -> None:
     assert (turn.message, turn.ended_ms, turn.live) == (MESSAGE, 8, False)
 
 
-def test_a_turn_fails_and_what_was_said_stands() -> None:
+def test_turn_failed_keeps_earlier_blocks() -> None:
     turn = timed_turn(
         *((1, event) for event in thought(0, "hm")),
         (8, TurnFailed("overloaded_error", "Try again later.")),
@@ -181,12 +181,12 @@ def test_a_turn_fails_and_what_was_said_stands() -> None:
     assert (turn.reasoning, turn.ended_ms, turn.message) == ("hm", 8, None)
 
 
-def test_numbers_of_entries_may_leave_gaps() -> None:
+def test_entry_sequence_may_have_gaps() -> None:
     turn = apply(apply(Turn(), Entry(3, TurnStarted())), Entry(10, SummaryWritten("x")))
     assert turn.seq == 10
 
 
-def test_apply_works_in_place_and_fold_goes_on_where_a_turn_stands() -> None:
+def test_apply_works_in_place_and_fold_continues_a_turn() -> None:
     turn = Turn()
     assert apply(turn, Entry(0, BlockStarted(0, Kind.TEXT))) is turn
     assert fold([BlockGrew(0, "a"), BlockEnded(0)], turn) is turn

@@ -1,4 +1,4 @@
-"""R028: six callbacks hear a turn in the right order, whatever order its blocks ended in."""
+"""R028: the six callbacks are called in the right order, whatever order the blocks end in."""
 
 from collections.abc import Sequence
 
@@ -19,7 +19,7 @@ from thinkaloud.transcript import Callbacks, Ending, Handler, Turn
 
 
 class RecordingHandler:
-    """Writes down what it hears."""
+    """Records the calls of its callbacks."""
 
     def __init__(self) -> None:
         self.calls: list[tuple[str, ...]] = []
@@ -57,8 +57,8 @@ THOUGHT: list[Event] = [BlockStarted(0, Kind.REASONING), BlockGrew(0, "hm")]
 END = TurnEnded(Finish.STOP)
 
 
-def test_a_thought_ends_before_the_text_that_follows() -> None:
-    """R028: reasoning-end comes before the first text after it and before complete."""
+def test_on_reasoning_end_precedes_text() -> None:
+    """R028: on_reasoning_end precedes the next text and on_complete."""
     answer: list[Event] = [BlockStarted(1, Kind.TEXT), BlockGrew(1, "yes"), BlockEnded(1), END]
     assert callback_calls([TurnStarted(), *THOUGHT, BlockEnded(0), *answer]) == [
         ("reasoning", "hm"),
@@ -68,8 +68,8 @@ def test_a_thought_ends_before_the_text_that_follows() -> None:
     ]
 
 
-def test_text_while_a_thought_is_still_open_ends_the_thought() -> None:
-    """R028: some servers end the thought's block only after the answer's."""
+def test_text_during_open_reasoning_calls_on_reasoning_end() -> None:
+    """R028: some servers end the reasoning block only after the text block."""
     answer: list[Event] = [BlockStarted(1, Kind.TEXT), BlockGrew(1, "yes"), BlockEnded(1), BlockEnded(0), END]
     assert [call[0] for call in callback_calls([TurnStarted(), *THOUGHT, *answer])] == [
         "reasoning",
@@ -79,7 +79,7 @@ def test_text_while_a_thought_is_still_open_ends_the_thought() -> None:
     ]
 
 
-def test_tools_start_with_all_arguments_and_end_with_result_or_error() -> None:
+def test_tool_callbacks_get_arguments_and_result() -> None:
     """R028: tool callbacks."""
     events: list[Event] = [
         TurnStarted(),
@@ -109,8 +109,8 @@ def test_tools_start_with_all_arguments_and_end_with_result_or_error() -> None:
     ]
 
 
-def test_a_failure_completes_too_and_ends_the_thought_first() -> None:
-    """R026 R028: nothing is raised; the outcome says what happened."""
+def test_failure_calls_on_reasoning_end_and_on_complete() -> None:
+    """R026 R028: nothing is raised; the failure is in the outcome."""
     events: list[Event] = [
         TurnStarted(),
         *THOUGHT,
@@ -120,15 +120,15 @@ def test_a_failure_completes_too_and_ends_the_thought_first() -> None:
     assert callback_calls(events) == [("reasoning", "hm"), ("reasoning end",), ("complete", Ending.CUT_OFF)]
 
 
-def test_white_space_alone_is_no_thought() -> None:
-    """R025: nothing is heard of it; before a word it is kept."""
+def test_white_space_reasoning_calls_no_callback() -> None:
+    """R025: white space alone is not reported; before visible text it is kept."""
     blank: list[Event] = [BlockStarted(0, Kind.REASONING), BlockGrew(0, "\n"), BlockGrew(0, " ")]
     assert callback_calls([TurnStarted(), *blank, BlockEnded(0), END]) == [("complete", Ending.EMPTY)]
     word: list[Event] = [*blank, BlockGrew(0, "so"), BlockEnded(0), END]
     assert callback_calls([TurnStarted(), *word])[0] == ("reasoning", "\n so")
 
 
-def test_what_was_reclassified_is_told_again_under_its_right_name() -> None:
+def test_reclassified_text_is_sent_again() -> None:
     moved: list[Event] = [
         *THOUGHT,
         BlockGrew(0, "yes"),

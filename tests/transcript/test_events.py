@@ -1,4 +1,4 @@
-"""Every event has its name on the wire and survives JSON and back; every error has its place in the tree."""
+"""The JSON form of every event, usage arithmetic, and the tree of error classes."""
 
 import msgspec
 import pytest
@@ -37,13 +37,11 @@ from thinkaloud.canon import (
     UnknownProfile,
     Usage,
     UsageReported,
-    add_usage,
-    merge_usage,
 )
 
 SEAL = Seal("gemini", SealForm.SIGNATURE, "CiQ=\n\\u00e9", "gemini-3")
 
-# As they are written into a log, with nothing in it that goes without saying.
+# The JSON that is stored in logs. Default values are left out.
 EVENTS_AND_JSON: list[tuple[Event, str]] = [
     (TurnStarted(), '{"type":"turn.started"}'),
     (TurnStarted("ollama", "qwen3"), '{"type":"turn.started","dialect":"ollama","model":"qwen3"}'),
@@ -102,7 +100,7 @@ EVENTS_AND_JSON: list[tuple[Event, str]] = [
 @pytest.mark.parametrize(
     ("event", "encoded"), EVENTS_AND_JSON, ids=[encoded[9:40] for _, encoded in EVENTS_AND_JSON]
 )
-def test_an_event_survives_json_and_back(event: Event, encoded: str) -> None:
+def test_event_json_round_trip(event: Event, encoded: str) -> None:
     assert msgspec.json.encode(event).decode() == encoded
     assert msgspec.json.decode(encoded, type=Event) == event
 
@@ -110,36 +108,36 @@ def test_an_event_survives_json_and_back(event: Event, encoded: str) -> None:
 @pytest.mark.parametrize(
     ("event", "encoded"), EVENTS_AND_JSON, ids=[encoded[9:40] for _, encoded in EVENTS_AND_JSON]
 )
-def test_an_entry_is_its_event_with_place_and_time(event: Event, encoded: str) -> None:
+def test_entry_json_round_trip(event: Event, encoded: str) -> None:
     entry = Entry(7, event, 1200)
     line = f'{{"seq":7,"event":{encoded},"at_ms":1200}}'
     assert msgspec.json.encode(entry).decode() == line
     assert msgspec.json.decode(line, type=Entry) == entry
 
 
-def test_a_time_nobody_knows_is_left_out() -> None:
+def test_unknown_time_is_not_encoded() -> None:
     assert msgspec.json.encode(Entry(0, TurnStarted())) == b'{"seq":0,"event":{"type":"turn.started"}}'
 
 
-def test_every_kind_of_event_is_written_down_here() -> None:
+def test_every_event_class_has_a_json_example() -> None:
     assert {type(event) for event, _ in EVENTS_AND_JSON} == set(Event.__args__)
 
 
-def test_nothing_can_be_changed_once_it_is_told() -> None:
+def test_events_are_frozen() -> None:
     for event, _ in EVENTS_AND_JSON:
         with pytest.raises(AttributeError):
             setattr(event, event.__struct_fields__[0], None)
 
 
-def test_newer_counts_stand_over_older_ones_where_they_say_something() -> None:
-    older, reported = Usage(1, 2, None, 4, None), Usage(None, 0, 3, None, None)
-    assert merge_usage(older, reported) == Usage(1, 0, 3, 4, None)
-    assert merge_usage(older, Usage()) == older
-    assert merge_usage(Usage(), older) == older
+def test_usage_merge_prefers_newer_counts() -> None:
+    older, newer = Usage(1, 2, None, 4, None), Usage(None, 0, 3, None, None)
+    assert older.merge(newer) == Usage(1, 0, 3, 4, None)
+    assert older.merge(Usage()) == older
+    assert Usage().merge(older) == older
 
 
-def test_counts_of_several_things_are_known_together_where_each_is_known() -> None:
-    assert add_usage(Usage(1, 2, 3, None, 0), Usage(10, 0, None, 4, 5)) == Usage(11, 2, None, None, 5)
+def test_usage_add_keeps_unknown_counts_unknown() -> None:
+    assert Usage(1, 2, 3, None, 0).add(Usage(10, 0, None, 4, 5)) == Usage(11, 2, None, None, 5)
 
 
 @pytest.mark.parametrize(
@@ -150,11 +148,11 @@ def test_counts_of_several_things_are_known_together_where_each_is_known() -> No
         (ThinkaloudError, [Refused, ProviderFault]),
     ],
 )
-def test_errors_are_split_by_who_is_at_fault(family: type, errors: list[type]) -> None:
+def test_error_class_tree(family: type, errors: list[type]) -> None:
     assert all(issubclass(error, family) for error in errors)
     assert not issubclass(Refused, ProviderFault)
 
 
-def test_a_fault_has_a_code_to_branch_on() -> None:
+def test_provider_faults_have_codes() -> None:
     codes = [fault.code for fault in (ProviderFault, BadFrame, LimitExceeded)]
     assert codes == ["provider_fault", "bad_frame", "limit_exceeded"]

@@ -1,4 +1,4 @@
-"""Folding costs the same per entry, however long the turn has become."""
+"""Folding takes the same time per entry, however long the turn is."""
 
 from collections.abc import Callable
 
@@ -49,7 +49,7 @@ def counts(count: int) -> list[Event]:
     return [*[UsageReported(Usage(output=1))] * count, END]
 
 
-def folding(script: Callable[[int], list[Event]], turns: int = 1) -> Work:
+def fold_work(script: Callable[[int], list[Event]], turns: int = 1) -> Work:
     def work(size: int) -> Callable[[], object]:
         entries = [Entry(seq, event) for seq, event in enumerate(script(size))]
 
@@ -74,23 +74,23 @@ def folding(script: Callable[[int], list[Event]], turns: int = 1) -> Work:
         pytest.param(counts, 10_000, id="counts"),
     ],
 )
-def test_twice_the_entries_take_twice_the_time(script: Callable[[int], list[Event]], size: int) -> None:
-    assert_linear(folding(script), size)
+def test_folding_takes_linear_time(script: Callable[[int], list[Event]], size: int) -> None:
+    assert_linear(fold_work(script), size)
 
 
-def test_a_delta_costs_the_same_at_the_end_of_a_long_turn() -> None:
-    """A hundred thousand deltas take as long in one turn as in ten or in a hundred."""
+def test_delta_cost_does_not_depend_on_turn_length() -> None:
+    """A hundred thousand deltas take the same time in one turn as in ten or a hundred turns."""
     ratios = []
     for _ in range(ATTEMPTS):
-        times = [fastest_seconds(folding(deltas, turns), 100_000 // turns) for turns in (1, 10, 100)]
+        times = [fastest_seconds(fold_work(deltas, turns), 100_000 // turns) for turns in (1, 10, 100)]
         ratios.append(max(times) / min(times))
         if ratios[-1] < 1.5:
             return
-    raise AssertionError(f"at best, the dearest delta costs {min(ratios):.2f} times the cheapest")
+    raise AssertionError(f"the slowest delta takes at least {min(ratios):.2f} times as long as the fastest")
 
 
-class Deaf:
-    """Hears nothing."""
+class SilentHandler:
+    """Ignores all callbacks."""
 
     def on_text(self, text: str) -> None: ...
     def on_reasoning(self, reasoning: str) -> None: ...
@@ -101,11 +101,11 @@ class Deaf:
 
 
 @pytest.mark.parametrize("text", ["word", "\n"])
-def test_callbacks_cost_the_same_per_delta(text: str) -> None:
-    """White space waits for something to read, and may wait long."""
+def test_callbacks_take_linear_time(text: str) -> None:
+    """White space is held back until visible text follows, which must stay linear as well."""
 
     def work(size: int) -> Callable[[], object]:
-        callbacks = Callbacks(Deaf())
+        callbacks = Callbacks(SilentHandler())
         callbacks.feed(BlockStarted(0, Kind.REASONING))
 
         def run() -> None:

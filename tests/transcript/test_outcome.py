@@ -1,4 +1,4 @@
-"""How a turn came out, as a table to read: what was said, and why the provider stopped."""
+"""The outcome of a turn, as a table of its blocks and the provider's finish reason."""
 
 import pytest
 from tests.transcript.turn_builders import (
@@ -37,17 +37,17 @@ EVENTS_BY_NAME: dict[str, list[Event]] = {
     "call": tool_call(0),
     "thought-and-call": [*thought(0, "hm"), *tool_call(1)],
     "answer-and-call": [*answer(0, "Let me see."), *tool_call(1)],
-    "call-that-came-back": finished_tool_call(0),
-    "answer-and-call-that-came-back": [*finished_tool_call(0), *answer(1, "yes")],
-    "thought-and-call-that-came-back": [*thought(0, "hm"), *finished_tool_call(1)],
-    "call-that-came-back-and-another": [*finished_tool_call(0), *tool_call(1)],
-    "assistant-at-work": NESTED,
-    "assistant-that-came-back": [*NESTED, ToolFinished(0, "yes")],
+    "finished-call": finished_tool_call(0),
+    "answer-and-finished-call": [*finished_tool_call(0), *answer(1, "yes")],
+    "thought-and-finished-call": [*thought(0, "hm"), *finished_tool_call(1)],
+    "finished-call-and-call": [*finished_tool_call(0), *tool_call(1)],
+    "running-assistant": NESTED,
+    "finished-assistant": [*NESTED, ToolFinished(0, "yes")],
 }
 
-# Whatever was said: length is cut_off, refusal is refused, cancelled is cancelled.
-TRUTH = """
-said                               stop            unknown         tool_calls
+# Not in the table, because the blocks do not matter: length, refusal and cancelled.
+OUTCOME_TABLE = """
+blocks                             stop            unknown         tool_calls
 
 nothing                            empty           empty           empty
 answer                             answered        answered        answered
@@ -61,25 +61,25 @@ thought-and-blank-answer           reasoning_only  reasoning_only  reasoning_onl
 call                               called_tools    called_tools    called_tools
 thought-and-call                   called_tools    called_tools    called_tools
 answer-and-call                    answered        answered        called_tools
-call-that-came-back                empty           empty           empty
-answer-and-call-that-came-back     answered        answered        answered
-thought-and-call-that-came-back    reasoning_only  reasoning_only  reasoning_only
-call-that-came-back-and-another    called_tools    called_tools    called_tools
-assistant-at-work                  called_tools    called_tools    called_tools
-assistant-that-came-back           empty           empty           empty
+finished-call                      empty           empty           empty
+answer-and-finished-call           answered        answered        answered
+thought-and-finished-call          reasoning_only  reasoning_only  reasoning_only
+finished-call-and-call             called_tools    called_tools    called_tools
+running-assistant                  called_tools    called_tools    called_tools
+finished-assistant                 empty           empty           empty
 """
-FINISHES, *ROWS = [line.split() for line in TRUTH.splitlines() if line]
+FINISHES, *ROWS = [line.split() for line in OUTCOME_TABLE.splitlines() if line]
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: str(row[0]))
-def test_what_was_said_and_why_it_stopped_make_the_outcome(row: list[str]) -> None:
-    """R026: a thought without an answer is an outcome of its own, not a failure."""
+def test_outcome_from_blocks_and_finish(row: list[str]) -> None:
+    """R026: reasoning without an answer is an outcome of its own, not a failure."""
     for finish, ending in zip(FINISHES[1:], row[1:], strict=True):
         turn = fold([*EVENTS_BY_NAME[row[0]], TurnEnded(Finish(finish))])
         assert turn.outcome == Outcome(Ending(ending), finish), finish
 
 
-def test_the_table_is_whole() -> None:
+def test_outcome_table_covers_all_blocks() -> None:
     assert [row[0] for row in ROWS] == list(EVENTS_BY_NAME)
 
 
@@ -92,12 +92,12 @@ def test_the_table_is_whole() -> None:
     ],
 )
 @pytest.mark.parametrize("events_name", EVENTS_BY_NAME)
-def test_some_reasons_count_whatever_was_said(finish: Finish, ending: Ending, events_name: str) -> None:
+def test_outcome_of_length_refusal_and_cancellation(finish: Finish, ending: Ending, events_name: str) -> None:
     turn = fold([*EVENTS_BY_NAME[events_name], TurnEnded(finish)])
     assert turn.outcome == Outcome(ending, finish.value)
 
 
-def test_the_cause_is_the_providers_own_word_where_it_said_one() -> None:
+def test_outcome_cause_is_the_providers_stop_reason() -> None:
     assert fold([TurnEnded(Finish.LENGTH, "max_tokens")]).outcome == Outcome(Ending.CUT_OFF, "max_tokens")
 
 
@@ -106,6 +106,6 @@ def test_the_cause_is_the_providers_own_word_where_it_said_one() -> None:
     [("cut_off", Ending.CUT_OFF), ("bad_frame", Ending.FAILED), ("overloaded_error", Ending.FAILED)],
 )
 @pytest.mark.parametrize("events_name", EVENTS_BY_NAME)
-def test_a_failure_is_a_failure_whatever_was_said(code: str, ending: Ending, events_name: str) -> None:
+def test_outcome_of_failure_ignores_the_blocks(code: str, ending: Ending, events_name: str) -> None:
     turn = fold([*EVENTS_BY_NAME[events_name], TurnFailed(code, "Why.")])
     assert turn.outcome == Outcome(ending, code, "Why.")

@@ -1,11 +1,11 @@
-"""What holds for every story: it can be stored and told again, cut finer, and broken off anywhere."""
+"""Properties of random turns: they can be stored, split into smaller deltas, and continued anywhere."""
 
 from typing import NamedTuple
 
 import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.chunking import SPLIT_POINTS, split_at
+from tests.chunks import SPLIT_POINTS, split_at
 from tests.transcript.turn_builders import SIGNATURE, with_joined_text
 
 from thinkaloud.canon import (
@@ -31,7 +31,7 @@ from thinkaloud.transcript import BlockStatus, Turn, apply, fold
 
 
 class Step(NamedTuple):
-    """Something that might happen next: a word for it, and numbers and text to fill it in with."""
+    """A possible next event: its kind, and a number and text for its fields."""
 
     what: str
     number: int
@@ -55,7 +55,7 @@ STEP_KINDS = [
 
 
 def steps_with(texts: st.SearchStrategy[str]) -> st.SearchStrategy[list[Step]]:
-    """What might happen in a turn, filled in with these texts."""
+    """Generate steps of a turn with these texts."""
     return st.lists(st.builds(Step, st.sampled_from(STEP_KINDS), st.integers(0, 9), texts), max_size=25)
 
 
@@ -66,7 +66,7 @@ ENDINGS = st.sampled_from(
 
 
 class TurnGenerator:
-    """Makes a legal story out of wishes, by passing over those that cannot be, and knows what it told."""
+    """Builds a valid turn from steps, skips impossible ones, and records the expected texts."""
 
     def __init__(self) -> None:
         self.events: list[Event] = [TurnStarted("openai_chat", "m")]
@@ -127,8 +127,8 @@ def generate_turn(steps: list[Step]) -> TurnGenerator:
 
 
 @given(STEPS, ENDINGS)
-def test_a_turn_holds_what_was_told(wishes: list[Step], ending: TurnEnded | TurnFailed) -> None:
-    generator = generate_turn(wishes)
+def test_folded_turn_holds_the_generated_texts(steps: list[Step], ending: TurnEnded | TurnFailed) -> None:
+    generator = generate_turn(steps)
     turn = fold(generator.end(ending))
     assert [block.text for block in turn.blocks] == generator.texts
     assert [block.number for block in turn.blocks] == list(range(len(generator.texts)))
@@ -137,10 +137,10 @@ def test_a_turn_holds_what_was_told(wishes: list[Step], ending: TurnEnded | Turn
 
 
 @given(STEPS, ENDINGS, st.none() | st.integers(0, 10**6))
-def test_stored_entries_give_the_same_turn(
-    wishes: list[Step], ending: TurnEnded | TurnFailed, at_ms: int | None
+def test_stored_entries_fold_to_the_same_turn(
+    steps: list[Step], ending: TurnEnded | TurnFailed, at_ms: int | None
 ) -> None:
-    entries = [Entry(seq, event, at_ms) for seq, event in enumerate(generate_turn(wishes).end(ending))]
+    entries = [Entry(seq, event, at_ms) for seq, event in enumerate(generate_turn(steps).end(ending))]
     stored = b"\n".join(msgspec.json.encode(entry) for entry in entries)
     decoded_entries = [msgspec.json.decode(line, type=Entry) for line in stored.splitlines()]
     assert decoded_entries == entries
@@ -148,39 +148,37 @@ def test_stored_entries_give_the_same_turn(
 
 
 @given(STEPS, ENDINGS, SPLIT_POINTS)
-def test_text_may_come_in_any_pieces(
-    wishes: list[Step], ending: TurnEnded | TurnFailed, split_points: list[int]
+def test_folding_does_not_depend_on_delta_size(
+    steps: list[Step], ending: TurnEnded | TurnFailed, split_points: list[int]
 ) -> None:
-    """R018: where one delta ends and the next begins makes no difference."""
-    events = generate_turn(wishes).end(ending)
-    finer: list[Event] = []
+    """R018: the result does not depend on how the text is split into deltas."""
+    events = generate_turn(steps).end(ending)
+    finer_events: list[Event] = []
     for event in events:
         if isinstance(event, BlockGrew):
-            finer += [BlockGrew(event.block, piece) for piece in split_at(event.text, split_points)]
+            finer_events += [BlockGrew(event.block, piece) for piece in split_at(event.text, split_points)]
         else:
-            finer.append(event)
-    turn, finer_turn = fold(events), fold(finer)
+            finer_events.append(event)
+    turn, finer_turn = fold(events), fold(finer_events)
     finer_turn.seq = turn.seq
     assert with_joined_text(finer_turn) == with_joined_text(turn)
 
 
 @given(STEPS, st.integers(0, 60))
-def test_a_story_may_be_broken_off_anywhere_and_gone_on_with(wishes: list[Step], place: int) -> None:
-    events = generate_turn(wishes).end(TurnEnded(Finish.STOP))
+def test_fold_can_continue_anywhere(steps: list[Step], place: int) -> None:
+    events = generate_turn(steps).end(TurnEnded(Finish.STOP))
     first = fold(events[:place])
     assert with_joined_text(fold(events[place:], first)) == with_joined_text(fold(events))
 
 
 @given(STEPS, ENDINGS)
-def test_reading_the_text_at_any_time_changes_nothing(
-    wishes: list[Step], ending: TurnEnded | TurnFailed
-) -> None:
-    events = generate_turn(wishes).end(ending)
-    watched = Turn()
+def test_reading_text_does_not_change_the_turn(steps: list[Step], ending: TurnEnded | TurnFailed) -> None:
+    events = generate_turn(steps).end(ending)
+    turn = Turn()
     for seq, event in enumerate(events):
-        apply(watched, Entry(seq, event))
-        assert len(watched.reasoning + watched.answer) <= sum(len(block.text) for block in watched.blocks)
-    assert with_joined_text(watched) == with_joined_text(fold(events))
+        apply(turn, Entry(seq, event))
+        assert len(turn.reasoning + turn.answer) <= sum(len(block.text) for block in turn.blocks)
+    assert with_joined_text(turn) == with_joined_text(fold(events))
 
 
 def apply_all(entries: list[Entry]) -> Turn:

@@ -1,4 +1,4 @@
-"""How long a turn thought, from stamps alone."""
+"""The thinking time of a turn, computed from timestamps."""
 
 import pytest
 from tests.transcript.turn_builders import timed_turn
@@ -57,7 +57,7 @@ TABLE: dict[str, tuple[Script, ThinkingTime | None]] = {
         ],
         ThinkingTime(1300),
     ),
-    "thoughts of assistants are theirs": (
+    "thoughts of assistants do not count": (
         [(0, START), *thought(0, 1000, 2000), *ASSISTANT, *answer(3, 8000, 9000), (9000, END)],
         ThinkingTime(1000),
     ),
@@ -85,23 +85,23 @@ TABLE: dict[str, tuple[Script, ThinkingTime | None]] = {
         [(0, START), *thought(0, 800, 700), *answer(1, 900, 1000), (1000, END)],
         ThinkingTime(900, approximate=True),
     ),
-    "all at once is not known": ([(9, START), *thought(0, 9, 9), *answer(1, 9, 9), (9, END)], None),
-    "a burst without the moment of the request is not known": (
+    "all at once is unknown": ([(9, START), *thought(0, 9, 9), *answer(1, 9, 9), (9, END)], None),
+    "a burst without the time of the request is unknown": (
         [*thought(0, 4000, 4010), *answer(1, 4010, 5000), (5000, END)],
         None,
     ),
-    "a burst without any later moment is not known": (
+    "a burst without any later time is unknown": (
         [(0, START), *thought(0, 4000, 4010), (None, END)],
         None,
     ),
-    "text without a stamp is passed over": (
+    "text without a timestamp is skipped": (
         [(0, START), *thought(0, 30, 40), *answer(1, None, None), (100, END)],
         ThinkingTime(100, approximate=True),
     ),
-    "no stamps": ([(None, START), *thought(0, None, None), (None, END)], None),
-    "no first stamp": ([(0, START), *thought(0, None, 5000), (5000, END)], None),
-    "no last stamp": ([(0, START), *thought(0, 800, None), (5000, END)], None),
-    "one of two thoughts without stamps": (
+    "no timestamps": ([(None, START), *thought(0, None, None), (None, END)], None),
+    "no start time": ([(0, START), *thought(0, None, 5000), (5000, END)], None),
+    "no end time": ([(0, START), *thought(0, 800, None), (5000, END)], None),
+    "one of two thoughts without timestamps": (
         [(0, START), *thought(0, 800, 5000), *thought(1, None, None), (5000, END)],
         None,
     ),
@@ -111,22 +111,22 @@ TABLE: dict[str, tuple[Script, ThinkingTime | None]] = {
 
 
 @pytest.mark.parametrize("name", TABLE)
-def test_the_thinking_time_is_the_table(name: str) -> None:
-    """R079: thinking alone, without the time tools took, marked where it came in one burst."""
+def test_thinking_time_table(name: str) -> None:
+    """R079: only reasoning counts, not tools; it is marked approximate if it arrived in one burst."""
     script, time = TABLE[name]
     assert thinking_time(timed_turn(*script)) == time
 
 
-def test_a_live_thought_counts_up_to_now() -> None:
-    """R079: a running timer while the thought streams."""
+def test_thinking_time_of_live_reasoning() -> None:
+    """R079: a running timer while the reasoning streams."""
     turn = timed_turn((0, START), *thought(0, 100, 1100), (2000, BlockStarted(1, Kind.REASONING)))
     assert thinking_time(turn, now_ms=2500) == ThinkingTime(1500)
     assert thinking_time(turn, now_ms=1000) == ThinkingTime(1000)
     assert thinking_time(turn) is None
 
 
-def test_a_live_turn_never_says_about() -> None:
-    """R079: while more may come, a short time is just short."""
+def test_thinking_time_of_live_turn_is_never_approximate() -> None:
+    """R079: while more reasoning may follow, a short time is not an estimate."""
     turn = timed_turn((0, START), *thought(0, 4000, 4010))
     assert thinking_time(turn) == ThinkingTime(10)
     assert thinking_time(turn, now_ms=9000) == ThinkingTime(10)

@@ -21,7 +21,7 @@ from thinkaloud.canon import (
 from thinkaloud.transcript import PAUSE_TURN, Approval, Block, BlockStatus, Ending, Turn, fold, unfold
 
 
-def test_text_is_kept_in_pieces_until_somebody_asks() -> None:
+def test_block_text_is_joined_on_access() -> None:
     turn = fold([BlockStarted(0, Kind.TEXT), *(BlockGrew(0, letter) for letter in "abc")])
     assert turn.blocks[0].pieces == ["a", "b", "c"]
     assert turn.blocks[0].text == "abc"
@@ -30,7 +30,7 @@ def test_text_is_kept_in_pieces_until_somebody_asks() -> None:
     assert turn.blocks[0].text == "abcd"
 
 
-def test_a_block_without_text_has_none() -> None:
+def test_empty_block_text() -> None:
     assert Block(0, Kind.REASONING).text == ""
 
 
@@ -45,7 +45,7 @@ def test_a_block_without_text_has_none() -> None:
         (["a", " "], False),
     ],
 )
-def test_a_block_is_blank_when_nothing_in_it_can_be_read(pieces: list[str], blank: bool) -> None:
+def test_block_blank(pieces: list[str], blank: bool) -> None:
     """R025."""
     assert Block(0, Kind.REASONING, pieces=pieces).blank is blank
 
@@ -53,27 +53,27 @@ def test_a_block_is_blank_when_nothing_in_it_can_be_read(pieces: list[str], blan
 @pytest.mark.parametrize(
     ("started_ms", "ended_ms", "duration_ms"), [(10, 40, 30), (0, 0, 0), (None, 40, None), (10, None, None)]
 )
-def test_a_duration_needs_both_stamps(
+def test_block_duration_needs_both_timestamps(
     started_ms: int | None, ended_ms: int | None, duration_ms: int | None
 ) -> None:
     text_block = Block(0, Kind.TEXT, status=BlockStatus.DONE, started_ms=started_ms, ended_ms=ended_ms)
     assert text_block.duration_ms == duration_ms
 
 
-def test_thoughts_and_answers_are_joined_with_nothing_in_between() -> None:
-    """R088: any number of thoughts, each in its place."""
+def test_reasoning_and_answer_join_their_blocks() -> None:
+    """R088: a turn may have any number of reasoning blocks."""
     turn = fold([*thought(0, "a"), *answer(1, "x"), *thought(2, "b"), *answer(3, "y")])
     assert (turn.reasoning, turn.answer) == ("ab", "xy")
 
 
-def test_what_assistants_say_is_theirs() -> None:
+def test_own_blocks_exclude_assistants() -> None:
     turn = fold(
         [
             BlockStarted(0, Kind.ASSISTANT_CALL, "Checker"),
             *block(1, Kind.REASONING, "inner", parent=0),
             BlockStarted(2, Kind.ASSISTANT_CALL, "Looker", parent=0),
             *block(3, Kind.TEXT, "deep", parent=2),
-            *block(4, Kind.TEXT, "said", parent=0),
+            *block(4, Kind.TEXT, "text", parent=0),
             *answer(5, "own"),
         ]
     )
@@ -87,7 +87,7 @@ def test_what_assistants_say_is_theirs() -> None:
     assert turn.children(deep) == []
 
 
-def test_a_turn_that_nothing_happened_in() -> None:
+def test_empty_turn() -> None:
     turn = Turn()
     assert (turn.reasoning, turn.answer, turn.own_blocks(), turn.live) == ("", "", [], True)
 
@@ -97,12 +97,12 @@ REPLY_WITH_ANSWER = ReplyEnded(Finish.STOP)
 
 
 def assistant_call(number: int, parent: int | None = None) -> list[Event]:
-    """A call of an assistant that has not come back."""
+    """Return the events of an assistant call without a result."""
     return block(number, Kind.ASSISTANT_CALL, "task", parent=parent)
 
 
 def nested_replies() -> list[Event]:
-    """Two assistants side by side, one of which has one of its own; each says something in between."""
+    """Return a turn with two parallel assistants, one of which calls a third; each writes text in between."""
     return [
         *(*thought(0, "t0"), *answer(1, "t1"), *assistant_call(2), *assistant_call(3), REPLY_WITH_CALLS),
         *(*block(4, Kind.TEXT, "a4", parent=2), *block(5, Kind.TEXT, "b5", parent=3)),
@@ -114,7 +114,7 @@ def nested_replies() -> list[Event]:
     ]
 
 
-def test_every_reply_has_its_own_blocks() -> None:
+def test_blocks_of_reply() -> None:
     turn = fold(nested_replies())
     numbers_by_reply = [
         (reply.parent, [reply_block.number for reply_block in turn.blocks_of(reply)])
@@ -125,8 +125,8 @@ def test_every_reply_has_its_own_blocks() -> None:
     assert [reply.until for reply in turn.replies] == [4, 7, 8, 8, 9, 10]
 
 
-def test_a_reply_without_blocks_has_none_of_the_others() -> None:
-    """Not of the one before it, even if the two are otherwise the same."""
+def test_blocks_of_reply_without_blocks() -> None:
+    """It does not get the blocks of an equal reply before it."""
     turn = fold(
         [
             REPLY_WITH_ANSWER,
@@ -143,21 +143,21 @@ def test_a_reply_without_blocks_has_none_of_the_others() -> None:
     ]
 
 
-def test_a_reply_that_is_not_told_yet_has_what_came_after_the_last_one() -> None:
+def test_blocks_of_reply_that_is_not_folded_yet() -> None:
     turn = fold([*answer(0, "a"), REPLY_WITH_ANSWER, *answer(1, "b")])
     next_reply = fold([*answer(0, "a"), REPLY_WITH_ANSWER, *answer(1, "b"), REPLY_WITH_ANSWER]).replies[-1]
-    assert [one.text for one in turn.blocks_of(next_reply)] == ["b"]
+    assert [reply_block.text for reply_block in turn.blocks_of(next_reply)] == ["b"]
 
 
-def test_whatever_hangs_below_a_call_is_within_it() -> None:
+def test_within_includes_nested_blocks() -> None:
     turn = fold(nested_replies())
     assert [number for number in range(10) if turn.within(number, 2)] == [2, 4, 6, 7, 8]
     assert [number for number in range(10) if turn.within(number, 6)] == [6, 7]
     assert not turn.within(None, 2)
 
 
-def test_a_blank_line_parts_the_answers_of_two_replies() -> None:
-    """What one reply says in pieces is joined as ever; a reply that says nothing leaves no gap."""
+def test_answer_separates_replies_by_a_blank_line() -> None:
+    """The text blocks of one reply are concatenated; a reply without text adds no blank line."""
     turn = fold(
         [
             *(*answer(0, "One "), *thought(1, "hm"), *answer(2, "moment."), *tool_call(3), REPLY_WITH_CALLS),
@@ -176,22 +176,22 @@ def test_a_blank_line_parts_the_answers_of_two_replies() -> None:
     assert fold(nested_replies()).answer == "t1\n\nt9"
 
 
-def test_what_replies_took_is_counted_together() -> None:
-    one = ReplyEnded(Finish.TOOL_CALLS, usage=Usage(input=10, output=5, reasoning=3))
-    two = ReplyEnded(Finish.STOP, usage=Usage(input=20, output=7))
-    turn = fold([UsageReported(Usage(input=10, output=5)), *tool_call(0), one])
-    assert turn.usage == one.usage
-    fold([ToolFinished(0, "4"), *answer(1, "a"), two], turn)
+def test_usage_of_replies_is_added() -> None:
+    first = ReplyEnded(Finish.TOOL_CALLS, usage=Usage(input=10, output=5, reasoning=3))
+    second = ReplyEnded(Finish.STOP, usage=Usage(input=20, output=7))
+    turn = fold([UsageReported(Usage(input=10, output=5)), *tool_call(0), first])
+    assert turn.usage == first.usage
+    fold([ToolFinished(0, "4"), *answer(1, "a"), second], turn)
     assert turn.usage == Usage(input=30, output=12)
 
 
 @pytest.mark.parametrize(
     ("stop_reason", "calls"),
     [("tool_use", (0,)), ("", (0,)), (PAUSE_TURN, ())],
-    ids=["called", "no word", "paused"],
+    ids=["called", "no stop reason", "paused"],
 )
-def test_calls_that_are_left_to_whoever_runs_the_turn(stop_reason: str, calls: tuple[int, ...]) -> None:
-    """Those that nobody answered; but a provider that pauses is still at them itself."""
+def test_reply_calls_are_those_without_result(stop_reason: str, calls: tuple[int, ...]) -> None:
+    """Calls without a result; a provider that pauses still runs its calls itself."""
     turn = fold([*tool_call(0), *finished_tool_call(1), ReplyEnded(Finish.UNKNOWN, stop_reason)])
     assert turn.replies[0].calls == calls
 
@@ -243,15 +243,15 @@ def test_calls_that_are_left_to_whoever_runs_the_turn(stop_reason: str, calls: t
             Ending.ANSWERED,
         ),
     ],
-    ids=["left", "left by the last", "came back", "broken off", "the provider's own", "answered"],
+    ids=["pending", "pending in the last", "returned", "interrupted", "run by the provider", "answered"],
 )
-def test_how_a_turn_of_several_replies_came_out(events: list[Event], ending: Ending) -> None:
+def test_outcome_of_several_replies(events: list[Event], ending: Ending) -> None:
     turn = fold(events)
     assert turn.outcome is not None
     assert turn.outcome.ending is ending
 
 
-def test_a_person_lets_a_call_run_or_not() -> None:
+def test_approval_granted_or_denied() -> None:
     turn = fold([*tool_call(0), *tool_call(1), REPLY_WITH_CALLS, ApprovalAsked(0), ApprovalAsked(1)])
     assert [call_block.approval for call_block in turn.blocks] == [Approval.ASKED, Approval.ASKED]
     fold([ApprovalSettled(1, False, "Bo"), ApprovalSettled(0, True)], turn)
@@ -261,8 +261,8 @@ def test_a_person_lets_a_call_run_or_not() -> None:
     assert [call_block.awaiting_result for call_block in turn.blocks] == [True, True]
 
 
-def test_a_turn_of_several_replies_is_told_again_in_its_order() -> None:
-    """Calls come back after all that was done for them, and before their caller says more."""
+def test_unfold_places_results_after_nested_blocks() -> None:
+    """The result of a call follows its nested blocks and precedes the next block of its caller."""
     unfolded_events = [entry.event for entry in unfold(fold(nested_replies()))]
     assert fold(unfolded_events).replies == fold(nested_replies()).replies
     last = {
@@ -299,7 +299,7 @@ def test_a_turn_of_several_replies_is_told_again_in_its_order() -> None:
     ],
     ids=lambda events: " ".join(type(event).__name__ for event in events),
 )
-def test_any_order_of_replies_and_approvals_is_kept(events: list[Event]) -> None:
+def test_unfold_keeps_replies_and_approvals(events: list[Event]) -> None:
     turn = fold(events)
     refolded = fold([entry.event for entry in unfold(turn)])
     refolded.seq = turn.seq

@@ -1,4 +1,4 @@
-"""What is copied, what a session is called and what is read aloud: the answer, and never a thought."""
+"""Texts for clipboard, title and speech: made from the answer, never from a thought."""
 
 from collections.abc import Callable
 
@@ -34,7 +34,7 @@ def answered(*texts: str) -> Turn:
 
 
 def hidden(script: list[tuple[int, Event]]) -> list[Event]:
-    """The events with a canary wherever the turn's own answer is not."""
+    """Return the events with a canary in every text except the turn's own answer."""
     events = [event for _, event in script]
     own_text_blocks = {
         event.block
@@ -58,15 +58,15 @@ def _hidden(event: Event, own_text_blocks: set[int]) -> Event:
 
 
 @given(scripts(), st.sampled_from(["en-US", "pt-BR"]))
-def test_nothing_but_the_answer_is_ever_in_them(script: list[tuple[int, Event]], locale: str) -> None:
-    """R001, R003: no thought, no result and no seal, at any moment of any turn."""
+def test_answer_texts_contain_only_the_answer(script: list[tuple[int, Event]], locale: str) -> None:
+    """R001, R003: they contain no thought, no result and no seal, after any event of any turn."""
     turn = fold(hidden(script))
     assert copy_text(turn) == turn.answer
     for text in (copy_text(turn), title_text(turn), speech_text(turn, locale)):
         assert CANARY not in text
 
 
-def test_a_turn_without_an_answer_has_none_of_them() -> None:
+def test_answer_texts_are_empty_without_an_answer() -> None:
     turn = untimed_turn(
         *thought_events(0, "# Plan"),
         *sealed_thought_events(1, SealForm.REDACTED),
@@ -76,8 +76,8 @@ def test_a_turn_without_an_answer_has_none_of_them() -> None:
     assert (copy_text(turn), title_text(turn), speech_text(turn)) == ("", "", "")
 
 
-def test_a_copy_is_verbatim() -> None:
-    """R003: marks, line ends and all; nothing is put between two pieces."""
+def test_copy_text_is_the_answer_verbatim() -> None:
+    """R003: markdown marks and line ends stay, and nothing is added between two texts."""
     assert copy_text(answered("**A**\r\n", "`b`\0")) == "**A**\r\n`b`\0"
 
 
@@ -101,12 +101,12 @@ def test_a_copy_is_verbatim() -> None:
         ("👩‍💻" * 80, "👩‍💻" * 59 + "…"),
     ],
 )
-def test_titles(answer: str, title: str) -> None:
+def test_title_text_of_answers(answer: str, title: str) -> None:
     assert title_text(answered(answer)) == title
 
 
 @given(TEXTS, st.integers(0, 30))
-def test_a_title_is_one_short_line(text: str, times: int) -> None:
+def test_title_text_is_one_short_line(text: str, times: int) -> None:
     title = title_text(answered(text * times))
     assert len(list(iter_graphemes(title))) <= 60
     assert len(title.splitlines()) <= 1
@@ -114,7 +114,7 @@ def test_a_title_is_one_short_line(text: str, times: int) -> None:
 
 
 @given(st.text("ab .é👩‍💻", max_size=40), st.integers(2, 20))
-def test_first_words_fit_and_are_a_beginning(line: str, limit: int) -> None:
+def test_first_words_fit_and_are_a_prefix(line: str, limit: int) -> None:
     words = first_words(line, limit)
     assert len(list(iter_graphemes(words))) <= limit
     assert words == line or line.startswith(words.removesuffix("…"))
@@ -138,23 +138,23 @@ SPOKEN = [
 
 
 @pytest.mark.parametrize(("answer", "spoken"), SPOKEN)
-def test_what_is_read_aloud(answer: str, spoken: str) -> None:
+def test_speech_text_of_answers(answer: str, spoken: str) -> None:
     assert speech_text(answered(answer)) == spoken
 
 
-def test_code_is_left_out_in_both_languages() -> None:
-    """R129: with a word for it."""
+def test_speech_text_omits_code_in_both_languages() -> None:
+    """R129: a word replaces it."""
     turn = answered("```\nx\n```")
     assert [speech_text(turn, locale) for locale in ("en", "pt")] == ["Code left out.", "Código omitido."]
 
 
 @given(TEXTS)
-def test_a_fence_holds_any_text(text: str) -> None:
+def test_fence_round_trips_any_text(text: str) -> None:
     assert text_in_fence(f"<b>\n{fence_text(text, 'json')}\nafter") == text
 
 
 @pytest.mark.parametrize("part", ["", "no fence", "```\nopen", "````\nshort\n```", "```\nx\n``` `y"])
-def test_a_fence_that_is_not_whole_holds_nothing(part: str) -> None:
+def test_incomplete_fence_has_no_text(part: str) -> None:
     assert text_in_fence(part) is None
 
 
@@ -178,7 +178,7 @@ NASTY = [
 
 @pytest.mark.parametrize("piece", NASTY)
 @pytest.mark.parametrize("make", [speech_text, title_text])
-def test_time_grows_with_size(make: Callable[[Turn], str], piece: str) -> None:
+def test_answer_texts_take_linear_time(make: Callable[[Turn], str], piece: str) -> None:
     def work(size: int) -> Callable[[], object]:
         turn = answered(piece * size)
         return lambda: [make(turn) for _ in range(3)]

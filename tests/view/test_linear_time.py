@@ -1,4 +1,4 @@
-"""Twice the blocks take about twice the time, wide or deep, and depth never breaks anything."""
+"""The view takes linear time, for wide and for deep turns, and no depth breaks it."""
 
 from collections.abc import Callable
 
@@ -16,7 +16,7 @@ MOST = 3.0
 
 
 def wide(n: int) -> Turn:
-    """Many thoughts and tools, one after the other."""
+    """Return a turn with many thoughts and tools in sequence."""
     events: list[Event] = []
     for at in range(0, n, 2):
         events += [
@@ -27,7 +27,7 @@ def wide(n: int) -> Turn:
 
 
 def deep(n: int) -> Turn:
-    """Assistants that call assistants."""
+    """Return a turn of assistants that call assistants."""
     return untimed_turn(
         *(e for at in range(n) for e in assistant_call_events(at, "A", "task", at - 1 if at else None))
     )
@@ -35,10 +35,8 @@ def deep(n: int) -> Turn:
 
 @pytest.mark.parametrize("shape", [wide, deep])
 @pytest.mark.parametrize("render", [view, thinking_block, gateway_answer, plain_lines])
-def test_twice_the_blocks_take_about_twice_the_time(
-    render: Callable[[Turn], object], shape: Callable[[int], Turn]
-) -> None:
-    """A turn of many steps stays cheap to show."""
+def test_view_takes_linear_time(render: Callable[[Turn], object], shape: Callable[[int], Turn]) -> None:
+    """Twice the blocks take about twice the time."""
 
     def work(size: int) -> Callable[[], object]:
         turn = shape(size)
@@ -47,7 +45,7 @@ def test_twice_the_blocks_take_about_twice_the_time(
     assert_linear(work, SIZE, MOST)
 
 
-def test_ten_thousand_levels_are_built_without_recursion() -> None:
+def test_nesting_of_ten_thousand_levels_needs_no_recursion() -> None:
     """R124: nesting has no limit."""
     turn = deep(10_000)
     block = thinking_block(turn)

@@ -1,4 +1,4 @@
-"""The open rule, as a table to read and as a promise about the person's choice."""
+"""The rule for open states: a table, and the guarantee that the user's choice wins."""
 
 from itertools import product
 
@@ -46,15 +46,15 @@ USER = {"open": True, "closed": False, "none": None}
 EVERY = list(product(USER, YES_NO, YES_NO, YES_NO, list(OpenState), YES_NO, list(AfterComplete)))
 
 
-def test_the_table_meets_every_combination_once() -> None:
+def test_open_state_table_covers_every_combination_once() -> None:
     assert len(EVERY) == 3 * 2 * 2 * 2 * 4 * 2 * 3
     for combination in EVERY:
         assert len([row for row in ROWS if _meets(row, combination)]) == 1, combination
 
 
 @pytest.mark.parametrize("row", ROWS, ids=" ".join)
-def test_the_open_rule_is_the_table(row: list[str]) -> None:
-    """R068, R070, R072, R073, R074, R105, R118, R119, T4: a row of the open rule, K1, K2, K18."""
+def test_open_state_follows_the_table(row: list[str]) -> None:
+    """R068, R070, R072, R073, R074, R105, R118, R119, T4: one row of the table, K1, K2, K18."""
     for combination in EVERY:
         if _meets(row, combination):
             user, live, show, auto_close, streaming, unfinished, rest = combination
@@ -69,12 +69,12 @@ def test_the_open_rule_is_the_table(row: list[str]) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in PRESETS if name != "default"])
-def test_only_our_own_preset_keeps_unfinished_thoughts_open(name: str) -> None:
-    """R026: a design that says "then collapsed" gets just that."""
+def test_only_the_default_preset_keeps_unfinished_thoughts_open(name: str) -> None:
+    """R026: presets that reproduce a design collapse as that design does."""
     assert open_state(preset(name), live=False, unfinished=True) == open_state(preset(name), live=False)
 
 
-def test_unfinished_thoughts_stay_in_sight_by_default() -> None:
+def test_unfinished_thoughts_stay_open_by_default() -> None:
     assert open_state(Policy(), live=False, unfinished=True) is OpenState.EXPANDED
 
 
@@ -83,7 +83,7 @@ def test_unfinished_thoughts_stay_in_sight_by_default() -> None:
     st.booleans(),
     st.lists(st.tuples(st.booleans(), st.booleans()), min_size=2),
 )
-def test_no_change_of_status_changes_what_a_person_chose(
+def test_status_changes_keep_the_users_choice(
     name: str, user: bool, changes: list[tuple[bool, bool]]
 ) -> None:
     """R074, T4: opened by hand stays open, closed by hand stays closed."""
@@ -94,15 +94,15 @@ def test_no_change_of_status_changes_what_a_person_chose(
     assert states == {OpenState.EXPANDED if user else OpenState.COLLAPSED}
 
 
-def test_a_block_follows_its_own_choice_then_the_panel() -> None:
-    """R087, R109, T5: the choice for one block leaves the others alone."""
+def test_block_choice_precedes_panel_choice() -> None:
+    """R087, R109, T5: the choice for one block does not change the others."""
     assert block_choice({}, 3) is None
     assert block_choice({4: True}, 3) is None
     assert block_choice({PANEL: True}, 3) is True
     assert block_choice({PANEL: True, 3: False}, 3) is False
 
 
-def test_the_panel_follows_its_blocks_until_it_is_chosen_itself() -> None:
+def test_panel_choice_follows_its_blocks_until_it_is_set() -> None:
     assert panel_choice({}, [0, 1]) is None
     assert panel_choice({}, []) is None
     assert panel_choice({0: False}, [0, 1]) is None
@@ -111,8 +111,8 @@ def test_the_panel_follows_its_blocks_until_it_is_chosen_itself() -> None:
     assert panel_choice({PANEL: False, 1: True}, [0, 1]) is False
 
 
-def test_open_all_opens_all_and_then_closes_all() -> None:
-    """R092: one key for all of them, past ones too."""
+def test_toggle_all_opens_all_then_closes_all() -> None:
+    """R092: one key for all blocks, also of past turns."""
     assert toggle_all([OpenState.EXPANDED, OpenState.COLLAPSED]) == {PANEL: True}
     assert toggle_all([OpenState.HIDDEN]) == {PANEL: True}
     assert toggle_all([OpenState.EXPANDED, OpenState.EXPANDED]) == {PANEL: False}

@@ -1,4 +1,4 @@
-"""A turn as plain text, whole and live."""
+"""Turns rendered as plain text, complete and live."""
 
 from itertools import pairwise
 
@@ -51,7 +51,7 @@ TRIP: list[Event] = [
 
 
 def live(*events: Event, locale: str = "en-US") -> list[tuple[Channel, str]]:
-    """What a teller says while the events happen, piece by piece."""
+    """Return the pieces that a renderer gives while the events arrive."""
     turn, teller = Turn(), PlainRenderer(locale)
     pieces = []
     for seq, event in enumerate(events):
@@ -61,12 +61,12 @@ def live(*events: Event, locale: str = "en-US") -> list[tuple[Channel, str]]:
 
 
 def joined(channel: Channel, pieces: list[tuple[Channel, str]]) -> str:
-    """All that was said on one channel."""
+    """Return the whole text of one channel."""
     return "".join(text for wanted_channel, text in pieces if wanted_channel is channel)
 
 
-def test_thoughts_are_marked_and_the_answer_is_verbatim() -> None:
-    """R003, R114: each line of a thought has its prefix; the answer is untouched."""
+def test_plain_thoughts_are_prefixed_and_the_answer_is_verbatim() -> None:
+    """R003, R114: each line of a thought has its prefix; the answer is unchanged."""
     turn = untimed_turn(
         *thought_events(0, "\nOne.\n\nTwo.\r\nThree.\n"), *answer_events(1, "  The *answer*\n\n"), STOP
     )
@@ -79,8 +79,8 @@ def test_thoughts_are_marked_and_the_answer_is_verbatim() -> None:
     ]
 
 
-def test_calls_are_lines_and_what_they_led_to_is_indented() -> None:
-    """R114: an assistant's own thoughts and tools stand below its call, its result after them."""
+def test_plain_calls_are_lines_and_their_children_are_indented() -> None:
+    """R114: an assistant's thoughts and tools follow its call, its result follows them."""
     assert [line for _, line in plain_lines(untimed_turn(*TRIP))] == [
         "[think] Ask.",
         "[think] 🤖 Planner: Plan the trip",
@@ -95,14 +95,14 @@ def test_calls_are_lines_and_what_they_led_to_is_indented() -> None:
     ]
 
 
-def test_live_and_whole_tell_the_same() -> None:
-    """R003, R114: a turn told while it happens reads like one told afterwards."""
+def test_plain_renderer_and_plain_lines_give_the_same_text() -> None:
+    """R003, R114: live rendering and rendering afterwards give the same text."""
     lines = [line for channel, line in plain_lines(untimed_turn(*TRIP)) if channel is Channel.REASONING]
     assert joined(Channel.REASONING, live(*TRIP)) == "".join(f"{line}\n" for line in lines)
     assert joined(Channel.ANSWER, live(*TRIP)) == "Go by train."
 
 
-def test_calls_that_run_side_by_side_keep_their_results_after_what_they_led_to() -> None:
+def test_results_of_parallel_calls_follow_their_children() -> None:
     turn = untimed_turn(
         *assistant_call_events(0, "A"),
         *assistant_call_events(1, "B"),
@@ -119,7 +119,7 @@ def test_calls_that_run_side_by_side_keep_their_results_after_what_they_led_to()
     ]
 
 
-def test_thoughts_that_take_turns_each_get_their_own_line() -> None:
+def test_interleaved_thoughts_get_lines_of_their_own() -> None:
     pieces = live(
         *assistant_call_events(0, "A"),
         *assistant_call_events(1, "B"),
@@ -138,8 +138,8 @@ STORY = "\n\n First.\r\n\r\n  Second, *indented*.\n \n\nThird. \n\n"
 
 
 @given(st.lists(st.integers(0, len(STORY)), max_size=20).map(sorted))
-def test_cuts_do_not_change_the_telling(cuts: list[int]) -> None:
-    """R003, R114: however the deltas are cut, the lines are the same."""
+def test_plain_text_does_not_depend_on_chunking(cuts: list[int]) -> None:
+    """R003, R114: the lines are the same for any chunking of the deltas."""
     deltas = [BlockGrew(0, STORY[a:b]) for a, b in pairwise([0, *cuts, len(STORY)])]
     pieces = live(BlockStarted(0, Kind.REASONING), *deltas, BlockEnded(0), *answer_events(1, "Yes."), STOP)
     assert joined(Channel.REASONING, pieces).rstrip() == "\n".join(
@@ -155,16 +155,16 @@ def test_cuts_do_not_change_the_telling(cuts: list[int]) -> None:
     assert joined(Channel.REASONING, pieces).endswith("\n")
 
 
-def test_a_thought_is_told_as_it_comes() -> None:
-    """R003: every delta is told at once, not when its line is complete."""
+def test_thoughts_are_rendered_with_every_delta() -> None:
+    """R003: every delta is rendered immediately, not when its line is complete."""
     pieces = live(
         BlockStarted(0, Kind.REASONING), BlockGrew(0, "Let me"), BlockGrew(0, " see"), BlockGrew(0, ".\n")
     )
     assert [text for _, text in pieces] == ["[think] Let me", " see", "."]
 
 
-def test_what_cannot_be_read_is_said_and_what_is_blank_is_not() -> None:
-    """R025, R033: an honest line for a hidden thought, none for an empty one."""
+def test_hidden_thoughts_get_a_line_and_blank_ones_none() -> None:
+    """R025, R033: a hidden thought gets a line, an empty one none."""
     events = [
         *thought_events(0, " \n"),
         *sealed_thought_events(1, SealForm.ENCRYPTED),
@@ -177,20 +177,20 @@ def test_what_cannot_be_read_is_said_and_what_is_blank_is_not() -> None:
     assert live(*events, locale="pt-BR") == [(Channel.REASONING, f"{line}\n"), (Channel.ANSWER, "Oi.")]
 
 
-def test_a_seal_may_come_after_the_end_and_twice() -> None:
-    """R033: a hidden thought is told once."""
+def test_late_and_repeated_seals_render_one_line() -> None:
+    """R033: a hidden thought is rendered once."""
     seal = BlockSealed(0, Seal("openai_responses", SealForm.ITEM, "{}"))
     pieces = live(BlockStarted(0, Kind.REASONING), BlockEnded(0), seal, seal)
     assert pieces == [(Channel.REASONING, "[think] Thought; the provider withheld the text.\n")]
 
 
-def test_the_seal_of_a_text_is_not_a_thought() -> None:
+def test_sealed_text_is_not_a_thought() -> None:
     seal = BlockSealed(0, Seal("gemini", SealForm.SIGNATURE, "c2VhbA=="))
     assert live(BlockStarted(0, Kind.TEXT), seal, BlockEnded(0), seal) == []
 
 
-def test_text_that_changes_sides_is_told_on_its_new_side() -> None:
-    """R021: the answer is whole, even if its words were first taken for a thought."""
+def test_reclassified_text_is_rendered_in_its_new_channel() -> None:
+    """R021: the answer is complete, even if its text was first classified as a thought."""
     pieces = live(
         *thought_events(0, "a<think>b</think>Yes."), BlockReclassified(0, Kind.TEXT, tail=4, into=1), STOP
     )
@@ -201,14 +201,14 @@ def test_text_that_changes_sides_is_told_on_its_new_side() -> None:
     assert joined(Channel.REASONING, late) == "[think] Hm.\n"
 
 
-def test_a_notice_comes_last_on_its_own_channel() -> None:
-    """R026, R027: thoughts without an answer say so."""
+def test_notice_of_the_ending_comes_last_in_its_channel() -> None:
+    """R026, R027: thoughts without an answer end with a notice."""
     said_so = "Model provided reasoning but no response. Try rephrasing your question."
     assert plain_lines(untimed_turn(*thought_events(0, "Hm."), STOP))[-1] == (Channel.NOTICE, said_so)
     assert live(*thought_events(0, "Hm."), STOP)[-1] == (Channel.NOTICE, f"{said_so}\n")
 
 
-def test_what_a_provider_wants_known_is_a_notice() -> None:
+def test_notices_of_providers_are_rendered() -> None:
     late = NoticeGiven("late_error", "Too late.")
     pieces = live(*thought_events(0, "Hm.")[:2], late, BlockEnded(0), *answer_events(1, "Yes."), STOP)
     assert joined(Channel.NOTICE, pieces) == "Too late.\n"
@@ -218,12 +218,12 @@ def test_what_a_provider_wants_known_is_a_notice() -> None:
     )
 
 
-def test_calls_without_name_task_or_result() -> None:
+def test_calls_without_name_task_or_result_are_rendered() -> None:
     turn = untimed_turn(*tool_call_events(0, ""), *assistant_call_events(1, ""))
     assert [line for _, line in plain_lines(turn)] == ["[think] 🔧 Tool", "[think] 🤖 Assistant"]
 
 
-def test_a_call_is_told_before_it_comes_back() -> None:
+def test_call_is_rendered_before_its_result() -> None:
     events = tool_call_events(0, "find", "{}", "ok")
     assert live(*events[:3], TurnEnded(Finish.TOOL_CALLS)) == [(Channel.REASONING, "[think] 🔧 find: {}\n")]
     assert live(*events[:2], events[3]) == [
@@ -232,8 +232,8 @@ def test_a_call_is_told_before_it_comes_back() -> None:
     ]
 
 
-def test_an_assistant_that_comes_back_with_its_last_words_is_not_told_twice() -> None:
-    """R102: its answer stands once, where it was said; one that differs, and a failure, are told."""
+def test_assistant_result_already_shown_is_not_repeated() -> None:
+    """R102: its text appears once; a different result and an error are rendered."""
 
     def result(result: str, error: str = "") -> list[str]:
         events = [
@@ -250,7 +250,7 @@ def test_an_assistant_that_comes_back_with_its_last_words_is_not_told_twice() ->
     assert result("Right.", "It took too long.")[-1] == "[think] → It took too long."
 
 
-def test_results_of_tools_that_ran_side_by_side_say_whose_they_are() -> None:
+def test_results_of_parallel_tools_name_their_tool() -> None:
     first, second = tool_call_events(0, "add", "{}", "3"), tool_call_events(1, "note", "{}", "noted")
     pieces = live(*first[:3], *second[:3], first[3], second[3])
     assert joined(Channel.REASONING, pieces).splitlines() == [
@@ -262,8 +262,8 @@ def test_results_of_tools_that_ran_side_by_side_say_whose_they_are() -> None:
     ]
 
 
-def test_a_blank_line_parts_what_one_reply_said_from_the_next() -> None:
-    """The answer on its channel is the turn's answer."""
+def test_replies_are_separated_by_a_blank_line() -> None:
+    """The text of the answer channel is the turn's answer."""
     events = [
         *answer_events(0, "I add"),
         *answer_events(1, " first."),
@@ -279,7 +279,7 @@ def test_a_blank_line_parts_what_one_reply_said_from_the_next() -> None:
     assert joined(Channel.ANSWER, plain_lines(untimed_turn(*events))) == "I add first.\n\nIt is 3."
 
 
-def test_whoever_asks_a_person_begins_a_line_of_their_own() -> None:
+def test_approval_question_starts_on_its_own_line() -> None:
     approval_events = [
         *tool_call_events(0, "note", "{}")[:3],
         BlockStarted(1, Kind.REASONING),
@@ -289,13 +289,13 @@ def test_whoever_asks_a_person_begins_a_line_of_their_own() -> None:
     assert joined(Channel.REASONING, live(*approval_events)).endswith("[think] Mean\n")
 
 
-def test_what_was_noticed_is_said_in_the_language() -> None:
+def test_notices_are_localized() -> None:
     noticed = NoticeGiven("repeating", "The model seems to be repeating itself.", 0)
     pieces = live(*thought_events(0, "Hm."), noticed, locale="pt-BR")
     assert joined(Channel.NOTICE, pieces) == "O modelo parece estar se repetindo.\n"
 
 
-def test_indentation_has_an_end() -> None:
+def test_indentation_is_limited() -> None:
     events = [
         event for n in range(50) for event in assistant_call_events(n, f"a{n}", parent=n - 1 if n else None)
     ]

@@ -39,14 +39,14 @@ default    peek             collapsed       yes         auto     yes            
 """
 
 
-def test_the_policy_has_exactly_the_display_settings() -> None:
-    """R068, R073: collapsed by default, closes by itself by default."""
+def test_policy_has_exactly_the_display_settings() -> None:
+    """R068, R073: collapsed and closed automatically by default."""
     assert list(Policy.__struct_fields__) == FIELDS
     assert Policy() == preset("default")
 
 
-def test_presets_follow_their_designs_to_the_letter() -> None:
-    """R068, R069, R070, R071, R072: what streams and what stays, K1, K2, K4, K6 and K7 as a table."""
+def test_presets_match_their_designs() -> None:
+    """R068, R069, R070, R071, R072: live and completed state, K1, K2, K4, K6 and K7 as a table."""
     written = [line.split() for line in PRESET_TABLE.strip().splitlines()]
     assert [row[0] for row in written] == list(PRESETS)
     for row in written:
@@ -55,12 +55,12 @@ def test_presets_follow_their_designs_to_the_letter() -> None:
         assert cells == row
 
 
-def test_an_unknown_preset_is_told_the_known_ones() -> None:
+def test_unknown_preset_error_lists_the_known_presets() -> None:
     with pytest.raises(UnknownPreset, match=r"'koda'.*koder, preview, toggle, agent, trace, default"):
         preset("koda")
 
 
-def test_settings_are_laid_over_their_preset() -> None:
+def test_read_policy_applies_settings_to_the_preset() -> None:
     policy = read_policy({"preset": "trace", "auto_close": False, "remember": "none"})
     assert policy == msgspec.structs.replace(preset("trace"), auto_close=False, remember=RememberScope.NONE)
     assert read_policy({"header": "label"}) == Policy(header=HeaderStyle.LABEL)
@@ -70,13 +70,13 @@ def test_settings_are_laid_over_their_preset() -> None:
     "settings",
     [{"after_complete": "peek"}, {"colour": "red"}, {"auto_close": "yes"}, {"live_region": "loud"}],
 )
-def test_settings_that_make_no_sense_are_refused(settings: dict[str, object]) -> None:
+def test_read_policy_refuses_invalid_settings(settings: dict[str, object]) -> None:
     with pytest.raises(Refused, match=r"thinking\.display"):
         read_policy(settings)
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_the_command_flips_what_is_seen_at_rest_and_back(name: str) -> None:
+def test_toggle_thinking_hides_and_shows_completed_thoughts(name: str) -> None:
     """R117: `/thinking` hides what is shown and shows what is hidden, under every preset."""
     start = preset(name)
     once, twice = toggle_thinking(start), toggle_thinking(toggle_thinking(start))
@@ -85,12 +85,12 @@ def test_the_command_flips_what_is_seen_at_rest_and_back(name: str) -> None:
     assert once.preset == name
 
 
-def test_the_command_shows_hidden_thoughts_in_full() -> None:
-    """R072: what the toggle preset hides at rest, the command shows expanded."""
+def test_toggle_thinking_expands_hidden_thoughts() -> None:
+    """R072: the command expands what the toggle preset hides."""
     assert toggle_thinking(preset("toggle")).after_complete is AfterComplete.EXPANDED
 
 
-def test_values_of_the_settings_are_the_words_of_the_config() -> None:
+def test_policy_values_match_the_configuration_words() -> None:
     assert [state.value for state in OpenState] == ["hidden", "collapsed", "peek", "expanded"]
     assert [state.value for state in AfterComplete] == ["hidden", "collapsed", "expanded"]
     assert [region.value for region in LiveRegion] == ["status", "content", "off"]

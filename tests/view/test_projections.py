@@ -47,14 +47,14 @@ STEP_KEYS = {
 
 
 def block_of(turn: Turn) -> ThinkingBlock:
-    """The thinking block of a turn that surely has one."""
+    """Return the thinking block of a turn that has one."""
     block = thinking_block(turn)
     assert block is not None
     return block
 
 
-def test_the_gateway_json_is_to_the_letter() -> None:
-    """R001, R004: content and reasoning apart, with what is known about it."""
+def test_gateway_answer_json_is_exact() -> None:
+    """R001, R004: content and reasoning are separate, with the known facts."""
     turn = timed_turn(
         (0, TurnStarted()),
         (0, BlockStarted(0, Kind.REASONING)),
@@ -80,8 +80,8 @@ def test_the_gateway_json_is_to_the_letter() -> None:
     ]
 
 
-def test_what_is_unknown_is_null() -> None:
-    """R004, R005, R024, R025: no thought, no content of one, and no number invented."""
+def test_gateway_answer_unknown_values_are_null() -> None:
+    """R004, R005, R024, R025: no thought, no content and no number is invented."""
     for turn in (untimed_turn(), untimed_turn(*thought_events(0, " "), *answer_events(1, "Hi."), STOP)):
         built = msgspec.to_builtins(gateway_answer(turn))
         assert built["reasoning_content"] is None
@@ -89,8 +89,8 @@ def test_what_is_unknown_is_null() -> None:
         assert built["reasoning_blocks"] == []
 
 
-def test_several_thoughts_are_joined_by_a_blank_line() -> None:
-    """R004, R088: one string for those who want one, the blocks beside it."""
+def test_gateway_answer_joins_thoughts_with_a_blank_line() -> None:
+    """R004, R088: one string, and the blocks as a list."""
     turn = untimed_turn(
         *thought_events(0, "One."),
         *sealed_thought_events(1, SealForm.REDACTED),
@@ -108,8 +108,8 @@ def test_several_thoughts_are_joined_by_a_blank_line() -> None:
     assert [part.text for part in built.content] == ["A", "B"]
 
 
-def test_a_hidden_thought_has_no_content_but_was_seen() -> None:
-    """R033: encrypted is not readable; it still happened."""
+def test_gateway_answer_lists_hidden_thoughts_without_content() -> None:
+    """R033: an encrypted thought has no text but is listed."""
     built = gateway_answer(
         untimed_turn(*sealed_thought_events(0, SealForm.ENCRYPTED), *answer_events(1, "Hi."), STOP)
     )
@@ -120,8 +120,8 @@ def test_a_hidden_thought_has_no_content_but_was_seen() -> None:
     assert counted.reasoning_blocks == []
 
 
-def test_an_approximate_time_says_so() -> None:
-    """R004: a time that was not measured is marked."""
+def test_gateway_answer_marks_approximate_durations() -> None:
+    """R004: a duration that was not measured is marked."""
     turn = timed_turn(
         (0, TurnStarted()),
         *((4200, event) for event in [*thought_events(0, "Hm."), *answer_events(1, "Yes."), STOP]),
@@ -134,8 +134,8 @@ PIECES = st.lists(st.tuples(st.sampled_from([Kind.REASONING, Kind.TEXT]), st.tex
 
 
 @given(PIECES)
-def test_projections_rebuild_from_the_blocks(pieces: list[tuple[Kind, str]]) -> None:
-    """R001, R004: all shapes hold the same words, nothing more and nothing less."""
+def test_projections_hold_the_text_of_the_blocks(pieces: list[tuple[Kind, str]]) -> None:
+    """R001, R004: all projections hold exactly the text of the blocks."""
     events: list[Event] = []
     for n, (kind, text) in enumerate(pieces):
         events += thought_events(n, text) if kind is Kind.REASONING else answer_events(n, text)
@@ -149,8 +149,8 @@ def test_projections_rebuild_from_the_blocks(pieces: list[tuple[Kind, str]]) -> 
     assert [step.content for step in steps.steps] == thoughts if steps else thoughts == []
 
 
-def test_the_thinking_block_is_to_the_letter() -> None:
-    """R120, R121, R122, R123, R124: exactly these keys, optional ones left out."""
+def test_thinking_block_json_is_exact() -> None:
+    """R120, R121, R122, R123, R124: exactly these keys; empty optional ones are left out."""
     turn = timed_turn(
         *((1000, event) for event in thought_events(0, "Look it **up**.")),
         *((2000, event) for event in tool_call_events(1, "web_search", '{"query": "rye"}', "Three results")),
@@ -192,8 +192,8 @@ def test_the_thinking_block_is_to_the_letter() -> None:
     }
 
 
-def test_no_thinking_no_block() -> None:
-    """R005, R108: a turn without thinking has no component."""
+def test_thinking_block_is_none_without_thinking() -> None:
+    """R005, R108: a turn without thinking has no thinking block."""
     assert thinking_block(untimed_turn(*answer_events(0, "Hi."), STOP)) is None
 
 
@@ -208,19 +208,19 @@ def test_no_thinking_no_block() -> None:
         (TurnFailed("overloaded"), "error"),
     ],
 )
-def test_three_words_for_where_it_stands(ending: TurnEnded | TurnFailed | None, status: str) -> None:
+def test_thinking_block_status(ending: TurnEnded | TurnFailed | None, status: str) -> None:
     """R103, R120: thinking, done or error."""
     events: list[Event] = [*thought_events(0, "Hm."), *tool_call_events(1, "find", "{}", "ok")]
     assert block_of(untimed_turn(*events, *([ending] if ending else []))).status == status
 
 
-def test_done_once_the_answer_begins() -> None:
-    """R104: thinking is over when the answer begins, not when the turn ends."""
+def test_thinking_block_is_done_once_the_answer_starts() -> None:
+    """R104: thinking is done when the answer starts, not when the turn ends."""
     assert block_of(untimed_turn(*thought_events(0, "Hm."), *answer_events(1, "Yes")[:2])).status == "done"
 
 
-def test_the_tool_count_is_that_of_the_turn_itself() -> None:
-    """R098, R107, R125: tools and assistants at the top, not below."""
+def test_thinking_block_tool_count_excludes_nested_calls() -> None:
+    """R098, R107, R125: only top-level tools and assistants count."""
     turn = untimed_turn(
         *thought_events(0, "Hm."),
         *tool_call_events(1, "find", "{}", "ok"),
@@ -230,8 +230,8 @@ def test_the_tool_count_is_that_of_the_turn_itself() -> None:
     assert block_of(turn).tool_count == 2
 
 
-def test_long_texts_of_calls_are_cut_by_whole_characters() -> None:
-    """R122, R123: by characters as people count them."""
+def test_thinking_steps_cut_long_texts_by_graphemes() -> None:
+    """R122, R123: by grapheme clusters."""
     family = "👨‍👩‍👧‍👦"
     turn = untimed_turn(*tool_call_events(0, "find", family * 300, family * 300))
     (step,) = block_of(turn).steps
@@ -240,21 +240,21 @@ def test_long_texts_of_calls_are_cut_by_whole_characters() -> None:
         assert list(iter_graphemes(text)) == [family] * RESULT_LIMIT + ["…"]
 
 
-def test_an_error_stands_where_the_result_would() -> None:
+def test_thinking_step_result_holds_the_error() -> None:
     turn = untimed_turn(*tool_call_events(0, "find", "{}")[:3], ToolFinished(0, error="no such file"))
     (step,) = block_of(turn).steps
     assert step.tool_result == "no such file"
 
 
-def test_calls_without_name_or_text_leave_those_keys_out() -> None:
+def test_thinking_steps_omit_empty_keys() -> None:
     turn = untimed_turn(BlockStarted(0, Kind.TOOL_CALL), BlockStarted(1, Kind.ASSISTANT_CALL))
     tool, assistant = msgspec.to_builtins(block_of(turn))["steps"]
     assert tool == {"id": "0", "type": "tool_call", "content": ""}
     assert assistant == {"id": "1", "type": "assistant_call", "content": ""}
 
 
-def test_a_hidden_thought_is_a_step_without_words() -> None:
-    """R033: it happened, and nothing is invented for it."""
+def test_thinking_step_of_a_hidden_thought_has_no_text() -> None:
+    """R033: the step is listed, without invented text."""
     (step,) = block_of(untimed_turn(*sealed_thought_events(0, SealForm.REDACTED), STOP)).steps
     assert (step.type, step.content) == ("reasoning", "")
 
@@ -263,10 +263,8 @@ SHAPES = st.lists(st.sampled_from(["thought", "tool", "assistant", "text"]), max
 
 
 @given(SHAPES, st.data())
-def test_every_step_has_only_the_keys_of_its_kind_and_its_place(
-    shapes: list[str], data: st.DataObject
-) -> None:
-    """R099, R121, R122, R123, R124: steps in order of execution, nested where they belong."""
+def test_thinking_steps_have_only_the_keys_of_their_kind(shapes: list[str], data: st.DataObject) -> None:
+    """R099, R121, R122, R123, R124: steps in order of execution, nested below their parents."""
     events: list[Event] = []
     assistants: list[int] = []
     for n, shape in enumerate(shapes):

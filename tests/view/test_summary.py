@@ -1,4 +1,4 @@
-"""The one line on what the thinking was about."""
+"""The one-line summary of the thinking."""
 
 import pytest
 from hypothesis import given
@@ -10,8 +10,8 @@ from thinkaloud.view import SummaryBy, columns_of, summary_line
 from thinkaloud.view.summary import READ_AHEAD, SUMMARY_COLUMNS
 
 
-def test_the_line_an_event_wrote_comes_first() -> None:
-    """R094, R095: whoever wrote a summary knew best."""
+def test_summary_prefers_the_line_of_an_event() -> None:
+    """R094, R095: a summary from an event wins."""
     turn = untimed_turn(
         *thought_events(0, "**A title**\n\nbody"), SummaryWritten("Weighed  three\nplans", "model")
     )
@@ -29,8 +29,8 @@ def test_the_line_an_event_wrote_comes_first() -> None:
         (["**Only a title**"], "Only a title"),
     ],
 )
-def test_the_newest_title_of_the_provider_comes_next(texts: list[str], line: str) -> None:
-    """R094: the bold or heading line that opens a thought."""
+def test_summary_then_uses_the_newest_provider_title(texts: list[str], line: str) -> None:
+    """R094: the bold or heading line at the start of a thought."""
     events = [event for n, text in enumerate(texts) for event in thought_events(n, text)]
     assert summary_line(untimed_turn(*events)) == (line, SummaryBy.PROVIDER)
 
@@ -55,7 +55,7 @@ def test_the_newest_title_of_the_provider_comes_next(texts: list[str], line: str
         ("To be continued...", "To be continued..."),
     ],
 )
-def test_else_the_first_sentence_that_says_something(text: str, line: str) -> None:
+def test_summary_else_uses_the_first_long_enough_sentence(text: str, line: str) -> None:
     """R094: deterministic, offline, without fillers in either language."""
     summary, by = summary_line(untimed_turn(*thought_events(0, text)))
     assert summary.casefold() == line.casefold()
@@ -63,12 +63,12 @@ def test_else_the_first_sentence_that_says_something(text: str, line: str) -> No
 
 
 @pytest.mark.parametrize("text", ["", "  \n", "Hmm.", "Okay, let me think."])
-def test_nothing_to_read_is_nothing(text: str) -> None:
+def test_summary_is_empty_without_text(text: str) -> None:
     assert summary_line(untimed_turn(*thought_events(0, text))) == ("", SummaryBy.NOBODY)
 
 
-def test_a_thought_that_cannot_be_read_has_no_summary() -> None:
-    """R033: never an invented word."""
+def test_summary_is_empty_for_hidden_thoughts() -> None:
+    """R033: no text is invented."""
     assert summary_line(untimed_turn(*sealed_thought_events(0, SealForm.ENCRYPTED), STOP)) == (
         "",
         SummaryBy.NOBODY,
@@ -76,13 +76,13 @@ def test_a_thought_that_cannot_be_read_has_no_summary() -> None:
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=400))
-def test_any_thought_gives_one_line_that_fits(text: str) -> None:
+def test_summary_is_one_line_that_fits(text: str) -> None:
     summary, _ = summary_line(untimed_turn(*thought_events(0, text)))
     assert columns_of(summary) <= SUMMARY_COLUMNS
     assert len(summary.splitlines()) <= 1
 
 
-def test_only_the_beginning_of_a_thought_is_read() -> None:
+def test_summary_reads_only_the_start_of_a_thought() -> None:
     start = "This is a very long sentence without any end " + "word " * READ_AHEAD
     summary, _ = summary_line(untimed_turn(*thought_events(0, start + "**Late title**")))
     assert summary.startswith("This is a very long sentence")

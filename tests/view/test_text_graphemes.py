@@ -1,4 +1,4 @@
-"""Cutting by columns and by whole characters."""
+"""Cutting texts by columns and grapheme clusters."""
 
 import pytest
 from hypothesis import given
@@ -32,7 +32,7 @@ ANY_TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=200)
     ("text", "columns"),
     [("abc", 3), ("漢字", 4), (FAMILY, 2), (FLAG, 2), (ACCENTED, 1), ("a\x07b", 2), ("", 0)],
 )
-def test_columns_are_those_of_a_terminal(text: str, columns: int) -> None:
+def test_columns_of_counts_terminal_columns(text: str, columns: int) -> None:
     assert columns_of(text) == columns
 
 
@@ -54,8 +54,8 @@ def test_columns_are_those_of_a_terminal(text: str, columns: int) -> None:
         ("", 10, ""),
     ],
 )
-def test_the_beginning_of_a_line(line: str, columns: int, expected: str) -> None:
-    """R069, R090: first words, cut between words where that does not cost half of them."""
+def test_first_columns_of_a_line(line: str, columns: int, expected: str) -> None:
+    """R069, R090: first words, cut between words unless that drops more than half."""
     assert first_columns(line, columns) == expected
 
 
@@ -72,18 +72,18 @@ def test_the_beginning_of_a_line(line: str, columns: int, expected: str) -> None
         ("", 10, ""),
     ],
 )
-def test_the_end_of_a_line(line: str, columns: int, expected: str) -> None:
+def test_last_columns_of_a_line(line: str, columns: int, expected: str) -> None:
     assert last_columns(line, columns) == expected
 
 
-def test_a_line_that_goes_on_says_so_even_if_it_fits() -> None:
+def test_partial_lines_get_an_ellipsis_even_if_they_fit() -> None:
     assert first_columns("one two", 40, partial=True) == "one two…"
     assert last_columns("one two", 40, partial=True) == "…one two"
 
 
 @given(TEXTS, st.integers(-1, 50), st.booleans())
-def test_never_wider_than_asked_and_never_inside_a_character(text: str, columns: int, more: bool) -> None:
-    """R090: no cut splits an emoji, a flag, an accent or a wide character."""
+def test_columns_are_not_exceeded_and_graphemes_not_split(text: str, columns: int, more: bool) -> None:
+    """R090: no cut splits an emoji, a flag, an accented letter or a wide character."""
     line = " ".join(text.split())
     whole = list(iter_graphemes(line))
     for shortened in (first_columns(line, columns, partial=more), last_columns(line, columns, partial=more)):
@@ -96,13 +96,13 @@ def test_never_wider_than_asked_and_never_inside_a_character(text: str, columns:
 
 
 @given(ANY_TEXT, st.integers(0, 30))
-def test_any_text_stays_within_its_columns(text: str, columns: int) -> None:
+def test_one_line_stays_within_its_columns(text: str, columns: int) -> None:
     assert columns_of(one_line(text, columns)) <= columns
     assert len(one_line(text, columns).splitlines()) <= 1
 
 
 @given(TEXTS, st.integers(0, 80))
-def test_windows_hold_whole_characters(text: str, size: int) -> None:
+def test_code_point_windows_hold_whole_graphemes(text: str, size: int) -> None:
     whole = list(iter_graphemes(text))
     start, end = (
         list(iter_graphemes(first_code_points(text, size))),
@@ -115,14 +115,14 @@ def test_windows_hold_whole_characters(text: str, size: int) -> None:
 
 
 @given(TEXTS, st.integers(1, 30))
-def test_truncation_counts_what_a_person_counts(text: str, limit: int) -> None:
-    """R122, R123: the first characters, whole, and “…” only when there is more."""
+def test_first_graphemes_counts_graphemes(text: str, limit: int) -> None:
+    """R122, R123: the first grapheme clusters, and “…” only if the text continues."""
     whole = list(iter_graphemes(text))
     shortened = first_graphemes(text, limit)
     assert shortened == (text if len(whole) <= limit else "".join(whole[:limit]) + ELLIPSIS)
 
 
-def test_a_character_without_end_is_left_out_whole() -> None:
+def test_endless_grapheme_is_left_out() -> None:
     endless = "a" + "\u0301" * 100_000
     assert first_graphemes(endless, 5) == ELLIPSIS
     assert first_code_points(endless, 50) == ""

@@ -1,4 +1,4 @@
-"""Previews: first words, newest line, and how many words there are."""
+"""Previews: first words, newest line, and word counts."""
 
 from time import process_time
 
@@ -59,7 +59,7 @@ ANY_TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=300)
         (" \n ", ""),
     ],
 )
-def test_the_first_words_in_one_plain_line(text: str, expected: str) -> None:
+def test_preview_is_the_first_words_in_one_plain_line(text: str, expected: str) -> None:
     """R069, R090: first words, about forty columns, without marks."""
     assert preview(text) == expected
 
@@ -75,19 +75,19 @@ def test_the_first_words_in_one_plain_line(text: str, expected: str) -> None:
         ("", ""),
     ],
 )
-def test_the_newest_line_by_its_end(text: str, expected: str) -> None:
-    """What is being thought right now."""
+def test_tail_is_the_end_of_the_newest_line(text: str, expected: str) -> None:
+    """The newest line shows what the model thinks now."""
     assert tail(text, 20) == expected
 
 
-def test_the_newest_line_may_begin_before_the_window() -> None:
+def test_tail_of_a_line_longer_than_the_window() -> None:
     assert tail("word " * 10_000, 20) == "…word word word word"
     assert tail("漢" * 10_000, 9) == "…漢漢漢漢"
 
 
 @given(MARKED | ANY_TEXT, st.integers(0, 60))
-def test_a_preview_fits_is_one_line_and_repeats_itself(text: str, columns: int) -> None:
-    """R090: never wider than asked, and the preview of a preview is itself."""
+def test_preview_fits_and_is_idempotent(text: str, columns: int) -> None:
+    """R090: never wider than requested, and the preview of a preview is itself."""
     for short in (preview, tail):
         line = short(text, columns)
         assert columns_of(line) <= columns
@@ -96,7 +96,7 @@ def test_a_preview_fits_is_one_line_and_repeats_itself(text: str, columns: int) 
 
 
 @given(st.lists(st.sampled_from(["👨‍👩‍👧‍👦", "🇧🇷", "e\u0301", "漢", "ab", " "]), max_size=80).map("".join))
-def test_a_preview_never_splits_a_character(text: str) -> None:
+def test_preview_never_splits_a_grapheme(text: str) -> None:
     whole = list(iter_graphemes(" ".join(text.split())))
     start = list(iter_graphemes(preview(text, 12).removesuffix("…")))
     end = list(iter_graphemes(tail(text, 12).removeprefix("…")))
@@ -105,13 +105,13 @@ def test_a_preview_never_splits_a_character(text: str) -> None:
 
 
 @given(MARKED)
-def test_plain_is_plain_the_second_time(text: str) -> None:
+def test_plain_line_is_idempotent(text: str) -> None:
     assert plain_line(plain_line(text)) == plain_line(text)
 
 
 @pytest.mark.parametrize("short", [preview, tail])
 @pytest.mark.parametrize("piece", ["word ", "x", "\n", "*", "[", "漢", "`a`\n"])
-def test_the_work_does_not_grow_with_the_text(short: object, piece: str) -> None:
+def test_preview_time_does_not_grow_with_the_text(short: object, piece: str) -> None:
     assert callable(short)
     small, large = piece * 2_000, piece * 400_000
     assert _seconds(short, large) < 20 * _seconds(short, small) + 0.005
@@ -133,8 +133,8 @@ def test_the_work_does_not_grow_with_the_text(short: object, piece: str) -> None
         ("não é só isso", 4),
     ],
 )
-def test_words_as_a_person_counts_them(text: str, words: int) -> None:
-    """R080, R128: words; in scripts without spaces each character is one."""
+def test_count_words_of_texts(text: str, words: int) -> None:
+    """R080, R128: in scripts without spaces each character counts as one word."""
     assert count_words(text) == words
 
 

@@ -1,4 +1,4 @@
-"""The view as a whole: what stories do not tell."""
+"""The whole view: cases that the stories do not cover."""
 
 import msgspec
 import pytest
@@ -44,7 +44,7 @@ from thinkaloud.view import (
 
 
 def thinking_view(turn: Turn, policy: Policy | None = None, locale: str = "en-US") -> ThinkingView:
-    """The view of a turn that surely has one."""
+    """Return the view of a turn that has one."""
     thinking = view(turn, policy or Policy(), locale)
     assert thinking is not None
     return thinking
@@ -62,18 +62,18 @@ def thinking_view(turn: Turn, policy: Policy | None = None, locale: str = "en-US
     ],
 )
 @pytest.mark.parametrize("name", PRESETS)
-def test_no_thinking_no_view(turn: Turn, name: str) -> None:
+def test_view_is_none_without_thinking(turn: Turn, name: str) -> None:
     """R005, R024, R025, R108, T3: nothing is drawn, under any preset."""
     assert view(turn, preset(name)) is None
 
 
-def test_a_nested_block_alone_is_no_thinking_of_the_turn() -> None:
+def test_view_is_none_for_nested_blocks_only() -> None:
     turn = untimed_turn(*answer_events(0, "x"), *thought_events(1, "nested", parent=0))
     assert view(turn) is None
 
 
-def test_looking_changes_nothing() -> None:
-    """R062, R118: a view is only a view, whatever the policy hides."""
+def test_view_does_not_change_the_turn() -> None:
+    """R062, R118: no policy makes the view change the turn."""
     turn = untimed_turn(
         *thought_events(0, "One."), *tool_call_events(1, "find", "{}", "ok"), *answer_events(2, "Yes."), STOP
     )
@@ -84,12 +84,12 @@ def test_looking_changes_nothing() -> None:
     assert msgspec.json.encode(turn) == encoded_before
 
 
-def test_the_same_look_gives_the_same_view() -> None:
+def test_view_is_deterministic() -> None:
     turn = timed_thought()
     assert view(turn, now_ms=9000) == view(turn, now_ms=9000)
 
 
-def test_a_view_goes_through_json_and_back() -> None:
+def test_view_round_trips_through_json() -> None:
     turn = untimed_turn(
         *thought_events(0, "One."),
         *assistant_call_events(1, "Helper", "do"),
@@ -132,12 +132,12 @@ def test_a_view_goes_through_json_and_back() -> None:
         (untimed_turn(*thought_events(0, "Hm."), TurnEnded(Finish.REFUSAL)), ThinkingState.DONE),
     ],
 )
-def test_where_thinking_stands(turn: Turn, status: ThinkingState) -> None:
+def test_thinking_state_of_turns(turn: Turn, status: ThinkingState) -> None:
     """R083, R084, R103: thinking ends with the thought, not with the turn; calls keep it going."""
     assert thinking_view(turn).status is status
 
 
-def test_a_thought_cut_before_a_later_answer_is_interrupted() -> None:
+def test_thought_cut_before_a_later_answer_is_interrupted() -> None:
     cut: list[Event] = [BlockStarted(0, Kind.REASONING), BlockGrew(0, "Hm"), BlockEnded(0, interrupted=True)]
     assert thinking_view(untimed_turn(*cut)).blocks[0].label == "Interrupted"
     assert (
@@ -150,7 +150,7 @@ def test_a_thought_cut_before_a_later_answer_is_interrupted() -> None:
     )
 
 
-def test_a_call_that_never_came_back_is_interrupted_with_the_turn() -> None:
+def test_unfinished_call_is_interrupted_with_the_turn() -> None:
     turn = untimed_turn(
         *thought_events(0, "Hm."), *tool_call_events(1, "find", "{}")[:3], TurnEnded(Finish.CANCELLED)
     )
@@ -160,7 +160,7 @@ def test_a_call_that_never_came_back_is_interrupted_with_the_turn() -> None:
     ]
 
 
-def test_a_call_that_came_back_stays_done_when_the_connection_is_lost() -> None:
+def test_finished_call_stays_done_when_the_connection_is_lost() -> None:
     turn = untimed_turn(
         *thought_events(0, "Hm."), *tool_call_events(1, "find", "{}", "ok"), TurnFailed("cut_off")
     )
@@ -180,26 +180,26 @@ def test_a_call_that_came_back_stays_done_when_the_connection_is_lost() -> None:
         ([SealForm.ITEM, SealForm.ENCRYPTED], HiddenReason.ENCRYPTED),
     ],
 )
-def test_a_sealed_thought_says_why_it_cannot_be_read(forms: list[SealForm], reason: HiddenReason) -> None:
-    """R033: encrypted, redacted and withheld are three things, and none gets invented words."""
+def test_hidden_thought_placeholder_gives_the_reason(forms: list[SealForm], reason: HiddenReason) -> None:
+    """R033: encrypted, redacted and withheld have a text each, and nothing is invented."""
     (block,) = thinking_view(untimed_turn(*sealed_thought_events(0, *forms), STOP)).blocks
     assert block.unseen is reason
     assert block.placeholder
     assert (block.words, block.preview, block.peek) == (None, "", "")
 
 
-def test_times_that_run_backwards_are_not_said() -> None:
-    """R079: clocks may be wrong; a negative time is never shown."""
+def test_negative_durations_are_not_shown() -> None:
+    """R079: clocks may be wrong; a negative duration is never shown."""
     assert thinking_view(timed_thought(start_ms=5000, end_ms=1000)).label == "Thought"
 
 
-def test_one_burst_without_a_start_is_unknown() -> None:
+def test_duration_of_one_burst_is_unknown() -> None:
     thinking = thinking_view(timed_thought(end_ms=0))
     assert (thinking.label, thinking.blocks[0].label, thinking.duration_ms) == ("Thought", "Thought", None)
 
 
-def test_several_bursts_share_no_time_with_each_other() -> None:
-    """R078, R079: the approximate time of the turn is not the time of any one of its thoughts."""
+def test_approximate_duration_is_not_shared_by_several_thoughts() -> None:
+    """R078, R079: the approximate time of a turn is not the time of one of its thoughts."""
     turn = timed_turn(
         (0, TurnStarted()),
         *((3000, event) for event in [*thought_events(0, "One."), *thought_events(1, "Two.")]),
@@ -210,7 +210,7 @@ def test_several_bursts_share_no_time_with_each_other() -> None:
     assert [block.label for block in thinking.blocks] == ["Thought", "Thought"]
 
 
-def test_tool_time_is_not_thinking_time() -> None:
+def test_duration_excludes_tool_time() -> None:
     """R079: only the thoughts' own time counts."""
     turn = timed_turn(
         (0, BlockStarted(0, Kind.REASONING)),
@@ -226,14 +226,14 @@ def test_tool_time_is_not_thinking_time() -> None:
     ("usage", "text"),
     [(Usage(), ""), (Usage(reasoning=0), ""), (Usage(reasoning=1), "1 token"), (Usage(output=9), "")],
 )
-def test_tokens_only_when_the_provider_says(usage: Usage, text: str) -> None:
-    """R004: never estimated."""
+def test_tokens_are_shown_only_if_reported(usage: Usage, text: str) -> None:
+    """R004: tokens are never estimated."""
     assert (
         thinking_view(untimed_turn(*thought_events(0, "Hm."), UsageReported(usage), STOP)).tokens_text == text
     )
 
 
-def test_whose_words_a_thought_is_made_of() -> None:
+def test_provenance_of_thoughts() -> None:
     for provenance, english in [
         (Provenance.RAW, "Model's own words"),
         (Provenance.SUMMARY, "Provider's summary"),
@@ -243,8 +243,8 @@ def test_whose_words_a_thought_is_made_of() -> None:
         assert thinking_view(turn).blocks[0].provenance == english
 
 
-def test_names_for_those_who_have_none() -> None:
-    """R102: an assistant without a name is still an assistant."""
+def test_unnamed_tools_and_assistants_get_a_generic_name() -> None:
+    """R102: an assistant without a name is called "Assistant"."""
     turn = untimed_turn(*tool_call_events(0, "", "{}", "ok"), *assistant_call_events(1, ""))
     assert [step.label for step in thinking_view(turn).steps] == ["Tool", "Assistant is working…"]
     assert [step.label for step in thinking_view(turn, locale="pt").steps] == [
@@ -253,7 +253,7 @@ def test_names_for_those_who_have_none() -> None:
     ]
 
 
-def test_steps_of_a_block_that_is_not_shown_move_up() -> None:
+def test_steps_below_a_hidden_block_move_up() -> None:
     turn = untimed_turn(
         *thought_events(0, " "),
         *tool_call_events(1, "find", "{}", "ok", parent=0),
@@ -262,8 +262,8 @@ def test_steps_of_a_block_that_is_not_shown_move_up() -> None:
     assert [step.block for step in thinking_view(turn).steps] == [1, 2]
 
 
-def test_long_inputs_and_results_are_cut() -> None:
-    """R101: a step shows enough to know what happened."""
+def test_step_texts_and_results_are_cut() -> None:
+    """R101: a step shows the start of a long text."""
     (step,) = thinking_view(untimed_turn(*tool_call_events(0, "find", "x " * 5000, "y" * 5000))).steps
     assert step.text.endswith("…")
     assert step.result == "y" * 280 + "…"
@@ -284,17 +284,17 @@ def test_long_inputs_and_results_are_cut() -> None:
         (TurnFailed(""), ""),
     ],
 )
-def test_notices_stand_without_any_thinking(ending: TurnEnded | TurnFailed, text: str) -> None:
-    """R026, R103: each way to end has its own words."""
+def test_notice_of_endings_without_thinking(ending: TurnEnded | TurnFailed, text: str) -> None:
+    """R026, R103: each ending has its own notice."""
     assert notice(untimed_turn(*answer_events(0, "Yes."), ending)) == text
 
 
-def test_a_live_turn_has_no_notice() -> None:
+def test_live_turn_has_no_notice() -> None:
     assert notice(untimed_turn(*thought_events(0, "Hm."))) == ""
 
 
-def test_every_step_has_its_own_open_state() -> None:
-    """R109, T5: nested steps open and close on their own."""
+def test_step_open_states_are_independent() -> None:
+    """R109, T5: nested steps open and close independently."""
     turn = untimed_turn(
         *assistant_call_events(0, "Helper"),
         *thought_events(1, "inner", parent=0),
@@ -310,6 +310,6 @@ def test_every_step_has_its_own_open_state() -> None:
     ]
 
 
-def test_only_the_last_thought_of_a_turn_that_led_nowhere_stays_open() -> None:
+def test_only_the_last_thought_without_an_answer_stays_open() -> None:
     turn = untimed_turn(*thought_events(0, "One."), *thought_events(1, "Two."), STOP)
     assert [block.open for block in thinking_view(turn).blocks] == [OpenState.COLLAPSED, OpenState.EXPANDED]

@@ -1,4 +1,4 @@
-"""What a decoder makes of some bytes, in a form that can be compared with a written story."""
+"""Runs a decoder and returns its frames and fault, to compare with an expected result."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -7,14 +7,14 @@ from thinkaloud.wire import BrokenFrame, Decoder, Frame, WireLimitExceeded
 
 
 class Decoded(NamedTuple):
-    """All frames, those that came with a fault as well, and what the fault said."""
+    """All frames, including those that the fault carried, and the fault's message."""
 
     frames: list[Frame]
     fault: str = ""
 
 
 def decode_all(decoder: Decoder, reads: Iterable[bytes]) -> Decoded:
-    """Feed these reads and close, up to the first fault."""
+    """Feed the reads and close the decoder; stop at the first fault."""
     frames: list[Frame] = []
     try:
         for read in reads:
@@ -26,5 +26,5 @@ def decode_all(decoder: Decoder, reads: Iterable[bytes]) -> Decoded:
 
 
 def expected_frames(*data: bytes) -> Decoded:
-    """A story of frames without a name and without a fault."""
+    """Return the result of frames without event names and without a fault."""
     return Decoded([Frame(payload) for payload in data])

@@ -1,11 +1,11 @@
-"""JSON in three framings: one value, a value a line, and an array that comes in pieces."""
+"""The JSON framings: one value, one value per line, and a streamed array."""
 
 import json
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.chunking import SPLIT_POINTS, all_splits, split_at
+from tests.chunks import SPLIT_POINTS, all_splits, split_at
 from tests.wire.decode import Decoded, decode_all, expected_frames
 
 from thinkaloud.wire import (
@@ -20,9 +20,9 @@ from thinkaloud.wire import (
 
 BOM = b"\xef\xbb\xbf"
 DEEPLY_NESTED = 100_000
-"""Brackets within brackets that no parser on the stack survives."""
+"""A nesting depth that exhausts the stack of a recursive parser."""
 
-ONE_VALUE: dict[str, tuple[bytes, Decoded]] = {
+JSON_CASES: dict[str, tuple[bytes, Decoded]] = {
     "an object": (b'{"a": [1, 2]}', expected_frames(b'{"a": [1, 2]}')),
     "white space round it": (b' \r\n\t{"a": 1}\n\n', expected_frames(b'{"a": 1}')),
     "over several lines": (b'{\n  "a": 1\n}\n', expected_frames(b'{\n  "a": 1\n}')),
@@ -37,7 +37,7 @@ ONE_VALUE: dict[str, tuple[bytes, Decoded]] = {
     "white space": (b" \n ", expected_frames()),
 }
 
-A_VALUE_A_LINE: dict[str, tuple[bytes, Decoded]] = {
+NDJSON_CASES: dict[str, tuple[bytes, Decoded]] = {
     "lf": (b'{"a":1}\n{"b":2}\n', expected_frames(b'{"a":1}', b'{"b":2}')),
     "crlf": (b'{"a":1}\r\n{"b":2}\r\n', expected_frames(b'{"a":1}', b'{"b":2}')),
     "cr": (b'{"a":1}\r{"b":2}\r', expected_frames(b'{"a":1}', b'{"b":2}')),
@@ -45,7 +45,7 @@ A_VALUE_A_LINE: dict[str, tuple[bytes, Decoded]] = {
     "the last without its end": (b'{"a":1}\n{"b":2}', expected_frames(b'{"a":1}', b'{"b":2}')),
     "the last cut off": (b'{"a":1}\n{"b":', expected_frames(b'{"a":1}')),
     "one without its end": (b' {"a":1} ', expected_frames(b'{"a":1}')),
-    "a line that is no json is for the dialect to judge": (
+    "a line that is not json is returned for the dialect to judge": (
         b'{"a":1}\noops\n',
         expected_frames(b'{"a":1}', b"oops"),
     ),
@@ -60,10 +60,10 @@ A_VALUE_A_LINE: dict[str, tuple[bytes, Decoded]] = {
     "nothing": (b"", expected_frames()),
 }
 
-CLOSED_TWICE = "a JSON array closes more than it opens"
-FOLLOWED = "a JSON array is followed by another value"
+UNBALANCED_FAULT = "a JSON array has more closing than opening brackets"
+TRAILING_VALUE_FAULT = "a JSON array is followed by another value"
 
-AN_ARRAY: dict[str, tuple[bytes, Decoded]] = {
+JSON_ARRAY_CASES: dict[str, tuple[bytes, Decoded]] = {
     "two objects": (b'[{"a":1},{"b":2}]', expected_frames(b'{"a":1}', b'{"b":2}')),
     "as gemini sends it": (
         b'[{\n  "a": 1\n}\n,\r\n{\n  "b": 2\n}\n]\n',
@@ -81,37 +81,42 @@ AN_ARRAY: dict[str, tuple[bytes, Decoded]] = {
     ),
     "other escapes": (b'[{"a":"\\u005d\\n\\/"}]', expected_frames(b'{"a":"\\u005d\\n\\/"}')),
     "characters of many bytes": ('[{"a":"é💭"}]'.encode(), expected_frames('{"a":"é💭"}'.encode())),
-    "elements that are no objects are passed over": (
+    "elements that are not objects or arrays are skipped": (
         b'[1,"]{",null,{"a":1},"\\"["]',
         expected_frames(b'{"a":1}'),
     ),
     "the last cut off": (b'[{"a":1},{"b":"}', expected_frames(b'{"a":1}')),
     "not closed": (b'[{"a":1}', expected_frames(b'{"a":1}')),
     "words after the end": (b'[{"a":1}] and more', expected_frames(b'{"a":1}')),
-    "closed twice": (b'[{"a":1}]]', Decoded([Frame(b'{"a":1}')], CLOSED_TWICE)),
-    "closed before it opens": (b']{"a":1}', Decoded([], CLOSED_TWICE)),
-    "an object after the end": (b'[{"a":1}]{"b":{"c":2}}', Decoded([Frame(b'{"a":1}')], FOLLOWED)),
-    "an array after the end": (b'[{"a":1}]\n[{"b":2}]', Decoded([Frame(b'{"a":1}')], FOLLOWED)),
+    "closed twice": (b'[{"a":1}]]', Decoded([Frame(b'{"a":1}')], UNBALANCED_FAULT)),
+    "closed before it opens": (b']{"a":1}', Decoded([], UNBALANCED_FAULT)),
+    "an object after the end": (
+        b'[{"a":1}]{"b":{"c":2}}',
+        Decoded([Frame(b'{"a":1}')], TRAILING_VALUE_FAULT),
+    ),
+    "an array after the end": (b'[{"a":1}]\n[{"b":2}]', Decoded([Frame(b'{"a":1}')], TRAILING_VALUE_FAULT)),
     "nothing": (b"", expected_frames()),
 }
 
 CASES_BY_FRAMING: dict[Framing, dict[str, tuple[bytes, Decoded]]] = {
-    JsonDecoder: ONE_VALUE,
-    NdjsonDecoder: A_VALUE_A_LINE,
-    JsonArrayDecoder: AN_ARRAY,
+    JsonDecoder: JSON_CASES,
+    NdjsonDecoder: NDJSON_CASES,
+    JsonArrayDecoder: JSON_ARRAY_CASES,
 }
 CASES = [(framing, *story) for framing, stories in CASES_BY_FRAMING.items() for story in stories.values()]
 NAMES = [f"{framing.__name__}-{name}" for framing, stories in CASES_BY_FRAMING.items() for name in stories]
 
 
 @pytest.mark.parametrize(("framing", "data", "expected"), CASES, ids=NAMES)
-def test_a_body_tells_its_story_however_it_is_read(framing: Framing, data: bytes, expected: Decoded) -> None:
+def test_json_frames_do_not_depend_on_chunking(framing: Framing, data: bytes, expected: Decoded) -> None:
     for reads in all_splits(data):
         assert decode_all(framing(DEFAULT_LIMITS), reads) == expected, reads
 
 
 @given(st.sampled_from(CASES), SPLIT_POINTS)
-def test_any_reads_tell_the_story(case: tuple[Framing, bytes, Decoded], split_points: list[int]) -> None:
+def test_json_frames_with_random_chunks(
+    case: tuple[Framing, bytes, Decoded], split_points: list[int]
+) -> None:
     framing, data, expected = case
     assert decode_all(framing(DEFAULT_LIMITS), split_at(data, split_points)) == expected
 
@@ -125,7 +130,7 @@ OBJECTS = st.lists(st.dictionaries(st.text(max_size=4), VALUES, max_size=3), max
 
 
 @given(OBJECTS, st.sampled_from([None, 1]), st.booleans(), SPLIT_POINTS)
-def test_any_array_gives_its_elements(
+def test_json_array_returns_its_elements(
     objects: list[dict[str, object]], indent: int | None, ascii_only: bool, split_points: list[int]
 ) -> None:
     data = json.dumps(objects, indent=indent, ensure_ascii=ascii_only).encode()
@@ -134,7 +139,7 @@ def test_any_array_gives_its_elements(
 
 
 @given(OBJECTS, st.sampled_from([b"\n", b"\r\n"]), st.booleans(), SPLIT_POINTS)
-def test_any_lines_give_their_values(
+def test_ndjson_returns_its_values(
     objects: list[dict[str, object]], end: bytes, last_end: bool, split_points: list[int]
 ) -> None:
     data = end.join(json.dumps(value).encode() for value in objects) + (end if last_end else b"")
@@ -142,7 +147,7 @@ def test_any_lines_give_their_values(
     assert [json.loads(frame.data) for frame in frames_read] == objects
 
 
-def test_an_element_comes_with_its_last_byte() -> None:
+def test_json_array_element_is_returned_with_its_last_byte() -> None:
     decoder = JsonArrayDecoder()
     assert decoder.feed(b'[{"a":1') == []
     assert decoder.feed(b"}") == [Frame(b'{"a":1}')]
@@ -165,12 +170,12 @@ def test_an_element_comes_with_its_last_byte() -> None:
     ],
     ids=lambda value: repr(value[:20]) if isinstance(value, bytes) else None,
 )
-def test_complete_knows_one_whole_value(data: bytes, valid: bool) -> None:
+def test_valid_json_accepts_one_complete_value(data: bytes, valid: bool) -> None:
     assert valid_json(data) is valid
 
 
 @pytest.mark.parametrize("framing", [JsonDecoder, NdjsonDecoder])
-def test_nesting_beyond_all_reason_is_no_frame(framing: Framing) -> None:
+def test_deeply_nested_json_is_dropped(framing: Framing) -> None:
     assert (
         decode_all(framing(DEFAULT_LIMITS), [b"[" * DEEPLY_NESTED + b"]" * DEEPLY_NESTED])
         == expected_frames()

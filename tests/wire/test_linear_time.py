@@ -1,9 +1,9 @@
-"""Time grows with the input and not with its square, on the input that a hostile sender would choose."""
+"""Decoding takes linear time on input that a hostile sender would choose."""
 
 from collections.abc import Callable
 
 import pytest
-from tests.chunking import one_by_one
+from tests.chunks import one_by_one
 from tests.linear_time import assert_linear
 from tests.wire.aws_encoder import encode_message
 
@@ -21,7 +21,7 @@ from thinkaloud.wire import (
 
 NO_LIMITS = WireLimits(event_lines=10**9)
 AWS_START = encode_message(bytes(10**6))[:12]
-"""The prelude of a message that is longer than what will follow it."""
+"""The prelude of a message that is longer than the data that follows."""
 
 
 def single_read(data: bytes) -> list[bytes]:
@@ -32,7 +32,7 @@ def metered(limits: WireLimits) -> MeteredDecoder:
     return MeteredDecoder(TextDecoder(limits), limits)
 
 
-# What is decoded, how it is read, one unit of it, how many units, and what stands in front.
+# The framing, how the data is chunked, the repeated unit, the number of units, and the prefix.
 ATTACKS: dict[str, tuple[Framing, Callable[[bytes], list[bytes]], bytes, int, bytes]] = {
     "sse: a long line byte by byte": (SseDecoder, one_by_one, b"x", 30_000, b"data: "),
     "sse: empty lines": (SseDecoder, single_read, b"\n", 300_000, b""),
@@ -72,7 +72,7 @@ ATTACKS: dict[str, tuple[Framing, Callable[[bytes], list[bytes]], bytes, int, by
 
 
 @pytest.mark.parametrize("name", ATTACKS)
-def test_twice_the_bytes_take_twice_the_time(name: str) -> None:
+def test_decoding_takes_linear_time(name: str) -> None:
     framing, reads_of, unit, count, start = ATTACKS[name]
 
     def work(size: int) -> Callable[[], object]:

@@ -1,4 +1,4 @@
-"""The first bytes tell the framing; while they could be two things, they tell nothing."""
+"""The framing is detected from the first bytes, and only when no other framing is possible."""
 
 import pytest
 from hypothesis import given
@@ -20,7 +20,7 @@ BOM = b"\xef\xbb\xbf"
 AWS = encode_event("messageStart", b"{}")
 MAX_LEADING_SPACE = 1024
 
-# What the bytes are as soon as they can tell, and what they are if nothing follows.
+# The first bytes, the framing detected from them, and the framing if nothing follows.
 HEADS: list[tuple[bytes, Framing | None, Framing]] = [
     (b"data: {}", SseDecoder, SseDecoder),
     (b"data:{}", SseDecoder, SseDecoder),
@@ -92,16 +92,16 @@ HEADS: list[tuple[bytes, Framing | None, Framing]] = [
 IDS = [repr(head[:24]) + ("..." if len(head) > 24 else "") for head, _, _ in HEADS]
 
 
-@pytest.mark.parametrize(("head", "framing", "at_the_end"), HEADS, ids=IDS)
-def test_the_first_bytes_tell_the_framing(head: bytes, framing: Framing | None, at_the_end: Framing) -> None:
-    """R002: nobody is asked what was sent."""
+@pytest.mark.parametrize(("head", "framing", "final_framing"), HEADS, ids=IDS)
+def test_sniff_detects_the_framing(head: bytes, framing: Framing | None, final_framing: Framing) -> None:
+    """R002: the caller does not have to name the format."""
     assert sniff_framing(head) is framing
-    assert sniff_framing(head, final=True) is at_the_end
+    assert sniff_framing(head, final=True) is final_framing
 
 
-@pytest.mark.parametrize(("head", "framing", "at_the_end"), HEADS, ids=IDS)
-def test_no_beginning_tells_what_more_bytes_deny(
-    head: bytes, framing: Framing | None, at_the_end: Framing
+@pytest.mark.parametrize(("head", "framing", "final_framing"), HEADS, ids=IDS)
+def test_sniff_never_contradicts_itself_on_a_prefix(
+    head: bytes, framing: Framing | None, final_framing: Framing
 ) -> None:
     split_points = range(len(head)) if len(head) < 100 else (0, 1, 2, 100, len(head) // 2, len(head) - 1)
     for position in split_points:
@@ -113,9 +113,9 @@ BYTE_STRINGS = st.lists(st.sampled_from([*PIECES, *(BOM[:1], b"da", b"\0", AWS)]
 
 
 @given(BYTE_STRINGS)
-def test_once_told_a_framing_never_changes(data: bytes) -> None:
+def test_sniffed_framing_never_changes_with_more_bytes(data: bytes) -> None:
     framings = {sniff_framing(data[:position]) for position in range(len(data) + 1)} - {None}
-    at_the_end = sniff_framing(data, final=True)
-    assert at_the_end is not None
+    final_framing = sniff_framing(data, final=True)
+    assert final_framing is not None
     assert len(framings) <= 1
-    assert not framings or framings == {at_the_end}
+    assert not framings or framings == {final_framing}

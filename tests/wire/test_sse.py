@@ -1,9 +1,9 @@
-"""Server-sent events by the WHATWG rules, told byte for byte and cut everywhere."""
+"""Server-sent events by the WHATWG rules, split at every byte."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.chunking import SPLIT_POINTS, all_splits, split_at
+from tests.chunks import SPLIT_POINTS, all_splits, split_at
 from tests.wire.decode import Decoded, decode_all, expected_frames
 
 from thinkaloud.wire import Frame, SseDecoder
@@ -85,14 +85,14 @@ CASES: dict[str, tuple[bytes, Decoded]] = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_stream_tells_its_story_however_it_is_read(name: str) -> None:
+def test_sse_events_do_not_depend_on_chunking(name: str) -> None:
     data, expected = CASES[name]
     for reads in all_splits(data):
         assert decode_all(SseDecoder(), reads) == expected, reads
 
 
 @given(st.sampled_from(list(CASES.values())), SPLIT_POINTS)
-def test_any_reads_tell_the_story(case: tuple[bytes, Decoded], split_points: list[int]) -> None:
+def test_sse_events_with_random_chunks(case: tuple[bytes, Decoded], split_points: list[int]) -> None:
     data, expected = case
     assert decode_all(SseDecoder(), split_at(data, split_points)) == expected
 
@@ -102,7 +102,7 @@ EVENTS = st.lists(st.tuples(LINES, st.lists(LINES, min_size=1, max_size=3)), max
 
 
 @given(EVENTS, st.sampled_from(["\n", "\r\n", "\r"]), SPLIT_POINTS)
-def test_what_is_written_by_the_rules_is_read_back(
+def test_sse_encoded_events_are_decoded(
     events: list[tuple[str, list[str]]], end: str, split_points: list[int]
 ) -> None:
     lines = [[f"event: {name}", *(f"data: {line}" for line in data), "", ""] for name, data in events]
@@ -111,7 +111,7 @@ def test_what_is_written_by_the_rules_is_read_back(
     assert decode_all(SseDecoder(), split_at(body, split_points)) == Decoded(expected)
 
 
-def test_a_carriage_return_ends_its_line_without_waiting_for_a_line_feed() -> None:
+def test_sse_carriage_return_ends_the_line_at_once() -> None:
     decoder = SseDecoder()
     assert decoder.feed(b"data: a\r\n\r") == [Frame(b"a")]
     assert decoder.feed(b"\ndata: b\r") == []

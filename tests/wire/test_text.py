@@ -1,9 +1,9 @@
-"""Plain text: characters come whole, whatever the reads."""
+"""Plain text: frames hold complete characters, however the bytes are chunked."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.chunking import SPLIT_POINTS, all_splits, split_at
+from tests.chunks import SPLIT_POINTS, all_splits, split_at
 
 from thinkaloud.wire import PLAIN_TEXT, TextDecoder
 
@@ -30,28 +30,30 @@ def decode_text(reads: list[bytes]) -> str:
     decoder = TextDecoder()
     frames = [frame for read in reads for frame in decoder.feed(read)] + decoder.close()
     assert all(frame.event == PLAIN_TEXT and frame.data for frame in frames)
-    return "".join(frame.data.decode() for frame in frames)  # each by itself, so each holds whole characters
+    return "".join(
+        frame.data.decode() for frame in frames
+    )  # decoded one by one: each must hold whole characters
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_text_is_the_same_however_it_is_read(name: str) -> None:
+def test_text_does_not_depend_on_chunking(name: str) -> None:
     data, expected = CASES[name]
     for reads in all_splits(data):
         assert decode_text(reads) == expected, reads
 
 
 @given(st.sampled_from(list(CASES.values())), SPLIT_POINTS)
-def test_any_reads_tell_the_text(case: tuple[bytes, str], split_points: list[int]) -> None:
+def test_text_with_random_chunks(case: tuple[bytes, str], split_points: list[int]) -> None:
     data, expected = case
     assert decode_text(split_at(data, split_points)) == expected
 
 
 @given(st.text().map(str.encode) | st.binary(), SPLIT_POINTS)
-def test_any_bytes_are_read_as_python_reads_them_whole(data: bytes, split_points: list[int]) -> None:
+def test_text_decodes_like_python(data: bytes, split_points: list[int]) -> None:
     assert decode_text(split_at(data, split_points)) == data.decode("utf-8-sig", errors="replace")
 
 
-def test_what_is_there_comes_at_once() -> None:
+def test_complete_characters_are_returned_at_once() -> None:
     decoder = TextDecoder()
     assert [frame.data for frame in decoder.feed("é💭".encode()[:-1])] == ["é".encode()]
     assert [frame.data for frame in decoder.feed("💭".encode()[-1:])] == ["💭".encode()]

@@ -1,8 +1,8 @@
-"""Agents: models that use tools and assistants, watched while they work.
+"""Agents: models that use tools and assistants, with limits and watchers.
 
-An `Agent` is a value. A `Run` of it is one turn, told entry by entry. Tools are functions (`from_function`),
-those of MCP servers (`connected`), or all that a `Toolbox` finds by name for the agents of a file. Each
-name is imported when it is first used.
+An `Agent` is a value, and a `Run` of it is one turn. Tools come from functions (`from_function`), from MCP
+servers (`connect`), or from a `Toolbox`, which finds the tools that a file names. Each name is imported on
+first use, so that a caller who needs one of them does not load the others.
 """
 
 from importlib import import_module

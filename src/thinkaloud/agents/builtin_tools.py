@@ -1,7 +1,7 @@
-"""The tools that come along: exact arithmetic, the time, and a search in earlier conversations.
+"""The built-in tools: exact arithmetic, the current time, and a search in earlier sessions.
 
-A calculator's result ends in its exact value, alone or after the last sign of equality, because that is
-where the built-in model looks for it.
+The result of `calculator` ends with the exact value, alone or after the last equals sign: the built-in model
+reads it there.
 """
 
 from collections.abc import Awaitable, Callable
@@ -19,7 +19,7 @@ from thinkaloud.builtin.words import exact_text
 
 _ROUNDING = Context(prec=12)
 _Expression = Annotated[str, Meta(min_length=1, max_length=1000)]
-"""Long enough for any sum a person would check, and short enough to be worked out at once."""
+"""Long enough for any sum a person would check, and short enough to be computed immediately."""
 _Query = Annotated[str, Meta(min_length=1, max_length=500)]
 
 
@@ -33,8 +33,8 @@ async def calculator(expression: _Expression) -> str:
         value = evaluate(expression.replace("**", "^"))[-1]
     except ValueError as error:
         raise ToolFault(
-            f"That cannot be worked out: {error}. Write only numbers, + - * / ^ and brackets, "
-            "with a point before decimals and nothing between thousands."
+            f"The expression is not valid: {error}. Use only numbers, + - * / ^ and brackets, "
+            "a decimal point, and no thousands separators."
         ) from None
     return _number_text(value)
 
@@ -54,21 +54,21 @@ async def current_time(zone: str = "UTC") -> str:
         zone: The IANA name of a time zone, such as Europe/Lisbon or America/Sao_Paulo.
     """
     try:
-        # UTC is known without the database of zones, which not every machine has.
+        # UTC needs no time zone database, which not every machine has.
         now = datetime.now(UTC if zone in ("", "UTC") else ZoneInfo(zone))
     except (KeyError, ValueError, OSError):
-        # OSError: the name is a folder of zones, such as America.
+        # OSError: the name is a folder of the time zone database, such as America.
         raise ToolFault(
-            f"There is no time zone {zone[:100]!r}. Give an IANA name such as Europe/Lisbon, or none for UTC."
+            f"There is no time zone {zone[:100]!r}. Use an IANA name such as Europe/Lisbon, or none for UTC."
         ) from None
     return f"{now.isoformat(timespec='seconds')} ({now:%A}, {zone or 'UTC'})"
 
 
 def search_sessions(search: Callable[[str], Awaitable[str]]) -> Tool:
-    """A tool that looks for words in earlier conversations, by a search that is already the asker's own."""
+    """Return a tool that searches earlier sessions. `search` must be limited to the caller's own sessions."""
 
     async def search_sessions(query: _Query) -> str:
-        """Search the user's earlier conversations, and come back with the passages that were found.
+        """Search the user's earlier conversations and return the matching passages.
 
         Args:
             query: The words to look for.
@@ -79,5 +79,5 @@ def search_sessions(search: Callable[[str], Awaitable[str]]) -> Tool:
 
 
 def builtin_tools() -> dict[str, Tool]:
-    """The tools that need nothing, by name."""
+    """Return the built-in tools that need no gateway, by name."""
     return {"calculator": from_function(calculator), "current_time": from_function(current_time)}

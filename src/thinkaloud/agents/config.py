@@ -1,8 +1,7 @@
-"""Agents as people write them down: rows of TOML, ours first and then the user's, single fields overriding.
+"""Reads agents.toml: the included agents, with the fields of the user's file over them.
 
-An agent names its tools and does not bring them. What a name stands for is told beside the agents, by whoever
-owns the file: a Python function in `[functions]`, an MCP server in `[mcp.NAME]`. A row that cannot be read
-is refused with its file, its name and what to do.
+An agent only names its tools. The owner of the file defines them there: a Python function in `[functions]`,
+an MCP server in `[mcp.NAME]`. An error names the file and the row.
 """
 
 import importlib
@@ -25,14 +24,14 @@ from thinkaloud.client.prepare import parse_thinking
 
 FILE_NAME = "agents.toml"
 SEARCH_SESSIONS = "search_sessions"
-"""A tool that only the gateway has: nobody else keeps sessions."""
+"""A tool of the gateway only, because only the gateway stores sessions."""
 
 _Seconds = Annotated[float, msgspec.Meta(gt=0)]
 RowT = TypeVar("RowT", bound=msgspec.Struct)
 
 
 class AgentConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """`[agents.NAME]`: an agent, with its tools and assistants by name."""
+    """`[agents.NAME]`: an agent, with the names of its tools and assistants."""
 
     model: Annotated[str, msgspec.Meta(min_length=1)]
     name: str = ""
@@ -44,7 +43,7 @@ class AgentConfig(msgspec.Struct, frozen=True, kw_only=True):
     tools: tuple[str, ...] = ()
     assistants: tuple[str, ...] = ()
     limits: RunLimits = RunLimits()
-    """TOML has no word for none: `seconds = inf` takes that limit away."""
+    """TOML has no null: `seconds = inf` removes that limit."""
 
 
 class McpConfig(McpServer, frozen=True, kw_only=True):
@@ -54,7 +53,7 @@ class McpConfig(McpServer, frozen=True, kw_only=True):
 
 
 class FunctionConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """`[functions.NAME]`, or `NAME = "module:function"` for short: a Python function."""
+    """`[functions.NAME]`, or `NAME = "module:function"` for short: a Python function as a tool."""
 
     source: str = msgspec.field(name="from")
     approval: bool = False
@@ -62,7 +61,7 @@ class FunctionConfig(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AgentFile(msgspec.Struct, frozen=True):
-    """Every row there is, by name; `path` is the user's own file, where it may not be."""
+    """All rows by name. `path` is the user's file, which may not exist."""
 
     agents: dict[str, AgentConfig]
     mcp: dict[str, McpConfig]
@@ -71,18 +70,18 @@ class AgentFile(msgspec.Struct, frozen=True):
     sources: dict[tuple[str, str], str] = {}
 
     def location(self, section: str, key: str) -> str:
-        """Where a row stands, to begin a complaint with."""
+        """Return the file and name of a row, for the beginning of an error message."""
         return f"{self.sources.get((section, key), self.path or FILE_NAME)}: [{section}.{key}]"
 
     def row(self, name: str) -> AgentConfig:
-        """The row of an agent; refuses a name that none has."""
+        """Return the row of an agent, or refuse an unknown name."""
         if name not in self.agents:
-            hint = f" Yours go into {self.path}." if self.path else ""
-            raise Refused(f"There is no agent {name!r}. There are: {', '.join(self.agents)}.{hint}")
+            hint = f" Add your own in {self.path}." if self.path else ""
+            raise Refused(f"There is no agent {name!r}. Available: {', '.join(self.agents)}.{hint}")
         return self.agents[name]
 
     def tool_names(self, name: str) -> tuple[str, ...]:
-        """The tools that an agent and its assistants name, each once."""
+        """Return the tool names of an agent and all its assistants, each once."""
         seen: dict[str, AgentConfig] = {}
         pending = [name]
         while pending:
@@ -94,25 +93,25 @@ class AgentFile(msgspec.Struct, frozen=True):
 
 
 def read_agents(path: Path) -> AgentFile:
-    """The agents that come along, with the user's file laid over them where there is one."""
+    """Return the included agents with the user's file over them, if the file exists."""
     if not path.is_file():
         return msgspec.structs.replace(builtin_agents(), path=str(path))
     try:
         text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = (isinstance(error, OSError) and error.strerror) or "it is not UTF-8 text"
-        raise Refused(f"{path} cannot be read: {reason}. Correct it, or move it away.") from None
+        raise Refused(f"{path} cannot be read: {reason}. Correct it, or move it.") from None
     return _parse({FILE_NAME: _builtin_text(), str(path): text}, str(path))
 
 
 @cache
 def builtin_agents() -> AgentFile:
-    """The agents that come along."""
+    """Return the included agents."""
     return _parse({FILE_NAME: _builtin_text()})
 
 
 def build_agent(file: AgentFile, name: str, tools: Mapping[str, tuple[Tool, ...]]) -> Agent:
-    """An agent with its assistants; `tools` are those found for each name of `file.tools_of`."""
+    """Return an agent with its assistants. `tools` has the tools of each name in `file.tool_names(name)`."""
 
     def lookup(key: str) -> tuple[Agent, tuple[str, ...]]:
         row = file.row(key)
@@ -128,9 +127,9 @@ def build_agent(file: AgentFile, name: str, tools: Mapping[str, tuple[Tool, ...]
 
 
 def local_tools(file: AgentFile) -> Mapping[str, Tool]:
-    """The tools that run in this process: those that come along, and the functions of the file.
+    """Return the tools that run in this process: the built-in tools and the functions of the file.
 
-    A function is imported when somebody first asks for it; `Refused` says what keeps it from being a tool.
+    A function is imported when it is first looked up. Raises `Refused` if it cannot be used as a tool.
     """
     return _LocalTools(file)
 
@@ -148,7 +147,9 @@ class _LocalTools(Mapping[str, Tool]):
         return self._tools[name]
 
     def __contains__(self, name: object) -> bool:
-        return name in self._tools or name in self._file.functions  # the inherited one would import it
+        return (
+            name in self._tools or name in self._file.functions
+        )  # the inherited method would import the function
 
     def __iter__(self) -> Iterator[str]:
         return iter((*self._builtin, *self._file.functions))
@@ -158,7 +159,7 @@ class _LocalTools(Mapping[str, Tool]):
 
 
 def agent_from_config(key: str, row: AgentConfig, tools: tuple[Tool, ...] = ()) -> Agent:
-    """An agent without its assistants."""
+    """Return the agent of a row, without its assistants."""
     seconds = row.limits.seconds
     unlimited = seconds is not None and math.isinf(seconds)
     return Agent(
@@ -178,22 +179,19 @@ def agent_from_config(key: str, row: AgentConfig, tools: tuple[Tool, ...] = ()) 
 def _function_tool(name: str, row: FunctionConfig, location: str, path: str) -> Tool:
     module_name, _, attributes = row.source.partition(":")
     if not module_name or not attributes:
-        raise Refused(
-            f'{location}: {row.source!r} does not say which function. Write from = "module:function".'
-        )
+        raise Refused(f'{location}: {row.source!r} does not name a function. Write from = "module:function".')
     folder = str(Path(path).parent)
     if path and folder not in sys.path:
-        sys.path.append(
-            folder
-        )  # at the end, so that a file beside agents.toml hides nothing that is installed
+        # At the end, so that a file beside agents.toml cannot replace an installed module.
+        sys.path.append(folder)
     try:
         function: Any = importlib.import_module(module_name)
         for attribute in attributes.split("."):
             function = getattr(function, attribute)
-    except (Exception, SystemExit) as error:  # noqa: BLE001 a module of the user's may raise anything
+    except (Exception, SystemExit) as error:  # noqa: BLE001 the user's module may raise anything
         raise Refused(
-            f"{location}: {row.source} cannot be imported ({type(error).__name__}: {error}). Name a function "
-            f"of a package that is installed, or of a file in {folder}."
+            f"{location}: {row.source} cannot be imported ({type(error).__name__}: {error}). Use a function "
+            f"of an installed package, or of a file in {folder}."
         ) from None
     try:
         return from_function(function, name=name, approval=row.approval, timeout_s=row.timeout_s)
@@ -206,7 +204,7 @@ def _builtin_text() -> str:
 
 
 def _parse(texts: Mapping[str, str], path: str = "") -> AgentFile:
-    """The rows that these texts make together, by the names of their files, the user's last."""
+    """Merge the rows of these texts, given by file name. Later files override single fields."""
     rows: dict[str, dict[str, dict[str, Any]]] = {"agents": {}, "mcp": {}, "functions": {}}
     sources: dict[tuple[str, str], str] = {}
     for source, text in texts.items():
@@ -237,20 +235,17 @@ def _parse_rows(
     try:
         sections = msgspec.toml.decode(text, type=dict[str, Any])
     except msgspec.DecodeError as error:
-        raise Refused(f"{source} is not TOML: {error}. Correct that line.") from None
+        raise Refused(f"{source} is not valid TOML: {error}. Correct that line.") from None
     for section, rows in sections.items():
         if section not in known_sections:
             raise Refused(
-                f"{source}: there is no section [{section}]. Use [agents.NAME], [mcp.NAME] and [functions]."
+                f"{source}: unknown section [{section}]. Use [agents.NAME], [mcp.NAME] and [functions]."
             )
         for key, fields in rows.items() if isinstance(rows, dict) else [("", rows)]:
             if section == "functions" and isinstance(fields, str):
                 fields = {"from": fields}
             if not isinstance(fields, dict):
-                raise Refused(
-                    f"{source}: [{section}] holds rows and nothing else. Write a table with a name, "
-                    f"[{section}.NAME]."
-                )
+                raise Refused(f"{source}: [{section}] may contain only tables. Write [{section}.NAME].")
             yield section, key, fields
 
 
@@ -270,7 +265,7 @@ def _refuse_unknown_fields(
 ) -> None:
     known = [field.encode_name for field in msgspec.structs.fields(kind) if field.encode_name not in implied]
     if unknown := [name for name in fields if name not in known]:
-        raise Refused(f"{location}: there is no field {unknown[0]!r}. A row may have: {', '.join(known)}.")
+        raise Refused(f"{location}: unknown field {unknown[0]!r}. The fields are: {', '.join(known)}.")
 
 
 def _check(file: AgentFile) -> None:
@@ -280,21 +275,21 @@ def _check(file: AgentFile) -> None:
             location = file.location(section, key)
             if not TOOL_NAME.fullmatch(key):
                 raise Refused(
-                    f"{location}: that cannot be a tool's name. Use 1 to 64 letters of ASCII, digits, _ and -."
+                    f"{location}: not a valid tool name. Use 1 to 64 ASCII letters, digits, _ and -."
                 )
             if key in builtin_names or (section == "mcp" and key in file.functions):
-                raise Refused(f"{location}: another tool is called {key} already. Choose another name.")
+                raise Refused(f"{location}: there is another tool called {key}. Choose another name.")
     for key, server in file.mcp.items():
         if bool(server.command) == bool(server.url):
             raise Refused(
-                f"{file.location('mcp', key)}: a server has either a command that starts it or the url where it "
-                'is. Write one of the two: command = ["program", "argument"], or url = "https://...".'
+                f"{file.location('mcp', key)}: a server needs either a command or a url. Write "
+                'command = ["program", "argument"], or url = "https://...".'
             )
     for key in file.agents:
         _check_agent(file, key, (*builtin_names, *file.functions, *file.mcp))
     no_tools: dict[str, tuple[Tool, ...]] = {tool: () for row in file.agents.values() for tool in row.tools}
     for key in sorted(file.agents, key=lambda key: file.sources["agents", key] == FILE_NAME):
-        build_agent(file, key, no_tools)  # the user's first: a circle through ours is of their making
+        build_agent(file, key, no_tools)  # the user's rows first, so that an error names one of them
 
 
 def _check_agent(file: AgentFile, key: str, tools: Collection[str]) -> None:
@@ -303,16 +298,17 @@ def _check_agent(file: AgentFile, key: str, tools: Collection[str]) -> None:
         server, _, tool_name = tool.partition("/")
         if tool not in tools and not (tool_name and server in file.mcp):
             raise Refused(
-                f"{location}: there is no tool {tool!r}. There are: {', '.join(tools)}; and SERVER/TOOL for a "
-                "single tool of an MCP server. Add others in [functions] or [mcp.NAME]."
+                f"{location}: there is no tool {tool!r}. Available: {', '.join(tools)}, and SERVER/TOOL for "
+                "a single tool of an MCP server. Add others in [functions] or [mcp.NAME]."
             )
-    if unknown := [tool_name for tool_name in row.assistants if tool_name not in file.agents]:
+    if unknown := [assistant for assistant in row.assistants if assistant not in file.agents]:
         raise Refused(
-            f"{location}: there is no agent {unknown[0]!r} to assist it. There are: {', '.join(file.agents)}."
+            f"{location}: there is no agent {unknown[0]!r} for `assistants`. Available: "
+            f"{', '.join(file.agents)}."
         )
     for name, limit in msgspec.structs.asdict(row.limits).items():
         if limit is not None and not limit > 0:
-            raise Refused(f"{location}: limits.{name} leaves room for nothing. Make it more than 0.")
+            raise Refused(f"{location}: limits.{name} must be greater than 0. Correct it.")
     try:
         parse_thinking(row.thinking)
     except Refused as error:

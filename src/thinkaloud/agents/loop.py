@@ -1,7 +1,7 @@
-"""One agent at work in a run: it asks its model, has its calls run, and asks again, until there is an answer.
+"""The agent loop: asks the model, runs its tool calls, and asks again until there is an answer.
 
-What to do next follows from the turn so far and from nothing else, so that a run can go on where another
-process left it. An assistant is a level of its own, below the call that gave it its task.
+The next step depends only on the turn so far, so another process can resume a run. An assistant has its own
+loop below the call that gave it its task.
 """
 
 import asyncio
@@ -35,35 +35,35 @@ from thinkaloud.transcript import PAUSE_TURN, Approval, Block, Reply, events_to_
 
 logger = logging.getLogger(__name__)
 
-DENIED = "Nobody let this run, so it did not. Go on without it."
-SKIPPED_FOR_ANSWER = "It was not run: a person asked for the answer now. Answer with what there is."
-NO_TASK = "The assistant was given nothing to do. Call it again, with a task in plain words."
-CUT_OFF = "The assistant was cut off in its answer: it may not say more at once."
-NO_ANSWER = "The assistant came to its end without an answer."
+DENIED = "The user did not approve this call, so it was not run. Continue without it."
+SKIPPED_FOR_ANSWER = "The call was not run: the user asked for the answer now. Answer with what you have."
+NO_TASK = "The assistant got no task. Call it again with a task in plain words."
+CUT_OFF = "The assistant's answer was cut off at its maximum length."
+NO_ANSWER = "The assistant ended without an answer."
 GRACE_S = 0.5
-"""So long a tool may take to notice that it was cancelled; then it is left to itself."""
+"""How long a cancelled tool may take to end. After that the run no longer waits for it."""
 
 
 class ApprovalDecision(msgspec.Struct, frozen=True):
-    """What a person decided about a call, and who that was."""
+    """A person's decision about a tool call."""
 
     granted: bool
     by: str = ""
 
 
 class RunPort(EventSink, Protocol):
-    """What a level needs of its run."""
+    """The part of a run that a loop uses."""
 
     @property
     def catalog(self) -> Catalog | None:
-        """Where models are found."""
+        """The catalog in which models are looked up."""
 
     async def wait_for_decision(self, block: int) -> ApprovalDecision:
-        """Wait until a person has decided about a call."""
+        """Wait until a person has approved or denied a call."""
 
 
 class AgentLoop:
-    """One agent, what was said to it before, and the call it works for."""
+    """The loop of one agent. `history` is the conversation so far; `parent` is the call it works for."""
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class AgentLoop:
         parent: int | None = None,
     ) -> None:
         self.answer_now = False
-        """Whether to answer at once, without more thinking and without tools."""
+        """Whether to answer immediately, without thinking and tools."""
         self._port = port
         self._agent = agent
         self._history = history
@@ -90,17 +90,17 @@ class AgentLoop:
 
     @property
     def replies(self) -> list[Reply]:
-        """Its replies so far."""
+        """The replies of this agent so far."""
         return [reply for reply in self._port.turn.replies if reply.parent == self._parent]
 
     @property
     def answer(self) -> str:
-        """What it said last."""
+        """The text of its last reply."""
         blocks = self._port.turn.blocks_of(self.replies[-1]) if self.replies else []
         return "".join(block.text for block in blocks if block.kind is Kind.TEXT)
 
     async def work(self) -> None:
-        """Go on until there is an answer, or until somebody else has to go on."""
+        """Run until there is an answer, or until the caller has to run a tool."""
         limits = self._agent.limits
         try:
             async with asyncio.timeout(limits.seconds) as self._timer:
@@ -132,7 +132,7 @@ class AgentLoop:
         return not self._open_calls() and any(turn.blocks[number].awaiting_result for number in last.calls)
 
     def _open_calls(self) -> list[Block]:
-        """The calls that are ours to run, and have not come back."""
+        """Return the calls of the last reply that this loop runs and that have no result yet."""
         blocks = self._port.turn.blocks
         calls = [blocks[number] for number in self.replies[-1].calls] if self.replies else []
         return [
@@ -141,7 +141,7 @@ class AgentLoop:
 
     @contextmanager
     def _within_limits(self) -> Iterator[None]:
-        """Ask for one reply more, unless that is too much for this level or one above it."""
+        """Count one more pending reply. Raises `LimitReached` if this loop or a caller is at its limit."""
         for loop in self._chain():
             turn, parent, limits = self._port.turn, loop._parent, loop._agent.limits
             spent = [reply for reply in turn.replies if parent is None or turn.within(reply.parent, parent)]
@@ -156,14 +156,14 @@ class AgentLoop:
                 loop._pending_replies -= 1
 
     def _chain(self) -> Iterator["AgentLoop"]:
-        """This level, and those it works for."""
+        """Yield this loop and the loops of its callers."""
         loop: AgentLoop | None = self
         while loop is not None:
             yield loop
             loop = loop._caller
 
     async def _next_request(self) -> PreparedRequest:
-        """The next request. One that cannot be made fails like one that cannot be sent."""
+        """Return the next request. A request that is refused fails like one that cannot be sent."""
         if self._first_request is not None and not self.replies and not self.answer_now:
             return self._first_request
         try:
@@ -174,14 +174,17 @@ class AgentLoop:
             raise ReplyFailed(TurnFailed("refused", str(refused))) from None
 
     def _prepare_request(self) -> PreparedRequest:
-        """A note that the turn has already is not repeated."""
+        """Prepare the next request, without notes that the turn already has."""
         prepared = self._request_without_tools() if self.answer_now else self._build_request()
         known = {notice.text for notice in self._port.turn.notices if notice.block == self._parent}
         notes = tuple(note for note in prepared.notes if note not in known)
         return msgspec.structs.replace(prepared, notes=notes)
 
     def _request_without_tools(self) -> PreparedRequest:
-        """A request for an answer now. Where tools cannot be forbidden they are offered, and then not run."""
+        """Prepare a request for an immediate answer.
+
+        Some models cannot forbid tools. They get the tools anyway, and the calls are not run.
+        """
         try:
             prepared = self._build_request(Effort.OFF, "none")
             build_request(prepared.route, prepared.request)
@@ -196,9 +199,8 @@ class AgentLoop:
 
     async def _run_call(self, block: Block) -> None:
         outcome = await self._call_outcome(block)
-        if (
-            block.awaiting_result
-        ):  # a tool that did not care to be stopped may come back when nobody waits any more
+        # A tool that ignored its cancellation may return after the call was closed.
+        if block.awaiting_result:
             self._port.emit(ToolFinished(block.number, outcome.result, outcome.error))
 
     async def _call_outcome(self, block: Block) -> ToolOutcome:
@@ -215,7 +217,7 @@ class AgentLoop:
         tool = self._agent.tool(block.name)
         if tool is None:
             names = ", ".join(definition.name for definition in self._agent.tool_definitions) or "none"
-            return ToolOutcome(error=f"There is no tool called {block.name!r}. Those there are: {names}.")
+            return ToolOutcome(error=f"There is no tool {block.name!r}. Use one of these: {names}.")
         if tool.approval and not await self._approved(block):
             return ToolOutcome(error=DENIED)
         try:
@@ -224,9 +226,7 @@ class AgentLoop:
             task = asyncio.current_task()
             if task is not None and task.cancelling():
                 raise
-            return ToolOutcome(
-                error=f"{block.name} was cancelled from within. Try again, or go on without it."
-            )
+            return ToolOutcome(error=f"{block.name} cancelled itself. Try again, or continue without it.")
 
     async def _approved(self, block: Block) -> bool:
         if block.approval is Approval.NOT_ASKED:
@@ -238,7 +238,7 @@ class AgentLoop:
         return block.approval is Approval.GRANTED
 
     async def _delegate(self, block: Block) -> ToolOutcome:
-        """Let an assistant work on a call. That it fails is a result like any other."""
+        """Run an assistant for a call. Its failure is the error of the call and does not end the turn."""
         assistant = next(
             (
                 candidate
@@ -248,9 +248,7 @@ class AgentLoop:
             None,
         )
         if assistant is None:
-            return ToolOutcome(
-                error=f"There is no assistant called {block.name!r} any more. Go on without it."
-            )
+            return ToolOutcome(error=f"The assistant {block.name!r} no longer exists. Continue without it.")
         if block.blank:
             return ToolOutcome(error=NO_TASK)
         without_client_tools = msgspec.structs.replace(assistant, client_tools=())
@@ -269,14 +267,14 @@ class AgentLoop:
         return loop._outcome(error)
 
     def _outcome(self, error: str) -> ToolOutcome:
-        """What it said last, and why that is not all it was to say."""
+        """Return its last reply as the result of the call, with the error if it is incomplete."""
         answer = self.answer if self.answer.strip() else ""
         truncated = bool(self.replies) and self.replies[-1].finish is Finish.LENGTH
         return ToolOutcome(answer, error or (CUT_OFF if truncated else "" if answer else NO_ANSWER))
 
     @contextmanager
     def _timers_paused(self) -> Iterator[None]:
-        """Time that a person takes is nobody's."""
+        """Pause the time limits of all loops while a person decides."""
         for loop in self._chain():
             loop._pause_timer()
         try:
@@ -304,7 +302,7 @@ def _assistant_identity(block: Block) -> tuple[str, str]:
 
 
 async def _run_concurrently(coroutines: Sequence[Coroutine[Any, Any, None]]) -> None:
-    """Do all at once. When one raises, the others are cancelled; one that does not care is left behind."""
+    """Run all concurrently. If one raises, the others are cancelled; one that ignores it is abandoned."""
     tasks = [asyncio.create_task(coroutine) for coroutine in coroutines]
     try:
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
@@ -315,9 +313,9 @@ async def _run_concurrently(coroutines: Sequence[Coroutine[Any, Any, None]]) -> 
 
 
 async def cancel_tasks(tasks: Sequence[asyncio.Task[None]], grace_s: float) -> None:
-    """Cancel tasks, and give them a little time to end."""
+    """Cancel tasks and wait up to `grace_s` for them to end."""
     for task in tasks:
         task.cancel()
     _, unfinished = await asyncio.wait(tasks, timeout=grace_s)
     if unfinished:
-        logger.warning("a tool goes on after it was stopped, and is left to itself")
+        logger.warning("a tool ignored its cancellation and is still running")

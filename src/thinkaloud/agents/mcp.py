@@ -1,8 +1,8 @@
-"""Tools of MCP servers: programs that are started here and spoken to over their pipes, or places on the web.
+"""Tools of MCP servers, which are either local programs (stdio) or remote (streamable HTTP).
 
-A connection lives in a task of its own. The SDK's scopes must be left by the task that entered them, and when
-a server goes away they cancel that task: so it is never the caller's. A program that is started gets the
-SDK's small environment and what `env` adds to it, so no key of ours.
+A connection has its own task: the SDK's scopes must be left by the task that entered them, and they cancel
+that task when the server disconnects, so it must not be the caller's task. A program gets only the SDK's
+minimal environment and the variables of `env`, so it cannot read our keys.
 """
 
 import asyncio
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 START_TIMEOUT_S = 20.0
-"""To start, greet and list the tools; a program that is fetched first may take most of it."""
+"""For start, handshake and tool list. A program that is downloaded first may need most of it."""
 CLOSE_TIMEOUT_S = 10.0
-"""For a farewell on the web. The end of a program has its own bounds in the SDK, some seven seconds."""
+"""For closing a remote connection. The SDK itself bounds the end of a program, to about seven seconds."""
 MAX_TOOLS = 128
-"""What the strictest of the large providers takes in one request."""
+"""The maximum of the strictest large provider for one request."""
 MAX_PAGES = 100
 MAX_DESCRIPTION_CHARS = 4_000
 MAX_STDERR_BYTES = 500
@@ -40,25 +40,29 @@ _CONTROL_CHARS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
 class McpServer(msgspec.Struct, frozen=True, kw_only=True):
-    """A server: the command that starts it, or the URL where it is; and which of its tools, or all."""
+    """An MCP server: the command that starts it or its URL, and the tools to use (empty for all)."""
 
     name: str
     command: tuple[str, ...] = ()
     url: str = ""
     env: dict[str, str] = {}
-    """What the program finds in its environment, beside the little that every program needs."""
+    """Environment variables of the program, in addition to the SDK's minimal environment."""
     headers: dict[str, str] = {}
-    """What goes with every request to the URL, such as `Authorization`."""
+    """Headers of every request to the URL, such as `Authorization`."""
     approval: bool = False
     timeout_s: float = 60.0
     tools: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        return f"McpServer({self.name!r})"  # all else may hold keys
+        return f"McpServer({self.name!r})"  # the other fields may contain keys
+
+
+class ServerDisconnected(ToolFault):
+    """A call failed because its server has disconnected."""
 
 
 class _ArgumentsSchema(msgspec.Struct):
-    """As much of a schema as every provider insists on."""
+    """The part of a JSON Schema that every provider requires."""
 
     type: Literal["object"]
     properties: dict[str, dict[str, Any] | bool] = {}
@@ -67,10 +71,10 @@ class _ArgumentsSchema(msgspec.Struct):
 
 @contextlib.asynccontextmanager
 async def connect(server: McpServer) -> AsyncIterator[tuple[Tool, ...]]:
-    """The tools of a server, for as long as the context is open; any task may call them, and close it.
+    """Connect to a server and yield its tools. Any task may call the tools and close the context.
 
-    Raises `Refused` when there are none to be had. Closing waits until a program that was started has ended,
-    also when the task is cancelled meanwhile; the cancellation goes on after that.
+    Raises `Refused` if the server cannot be used. Closing waits until the started program has ended, even if
+    the task is cancelled meanwhile; the cancellation is raised afterwards.
     """
     _check_server(server)
     tools: asyncio.Future[tuple[Tool, ...]] = asyncio.get_running_loop().create_future()
@@ -87,7 +91,7 @@ async def connect(server: McpServer) -> AsyncIterator[tuple[Tool, ...]]:
     if not tools.done():
         raise failure if isinstance(failure, Refused) else _refusal(server, failure, stderr.text)
     if failure:
-        logger.warning("The MCP server %s went away: %r", server.name, failure)
+        logger.warning("The MCP server %s disconnected: %r", server.name, failure)
 
 
 def _check_server(server: McpServer) -> None:
@@ -95,19 +99,19 @@ def _check_server(server: McpServer) -> None:
         import mcp  # noqa: F401
     except ImportError:
         raise Refused(
-            f"The MCP server {server.name} needs a package: pip install 'thinkaloud[agents]'"
+            f"The MCP server {server.name} needs the MCP package. Run: pip install 'thinkaloud[agents]'"
         ) from None
     if bool(server.command) == bool(server.url) or not re.match("https?://|$", server.url):
         raise Refused(
-            f"The MCP server {server.name} needs either a command that starts it or the URL where it is, "
-            "which begins with http:// or https://. Give one of the two."
+            f"The MCP server {server.name} needs either a command or a URL that begins with http:// or "
+            "https://. Set exactly one of them."
         )
 
 
 async def _hold_connection(
     server: McpServer, tools: asyncio.Future[tuple[Tool, ...]], stderr: "_StderrTail"
 ) -> None:
-    """One connection, from the first word to the end of its program, until this task is cancelled."""
+    """Hold one connection until this task is cancelled."""
     from mcp import Client
 
     async with _transport(server, stderr) as transport, Client(transport, cache=None) as client:
@@ -122,13 +126,13 @@ async def _transport(server: McpServer, stderr: "_StderrTail") -> AsyncIterator[
     from mcp.client.streamable_http import streamable_http_client
 
     if server.url:
-        # Our own time-out ends a call; one of the SDK's would end the connection.
+        # Longer than our own timeout, which ends one call: a timeout of the HTTP client ends the connection.
         timeout = httpx2.Timeout(30, read=server.timeout_s + 300)
         async with httpx2.AsyncClient(headers=server.headers, timeout=timeout) as http:
             yield streamable_http_client(server.url, http_client=http)
     else:
         program, *args = server.command
-        # With "replace", a byte that is no UTF-8 costs one message and not the connection.
+        # With "replace", invalid UTF-8 makes one message unreadable instead of closing the connection.
         parameters = StdioServerParameters(
             command=program, args=args, env=server.env, encoding_error_handler="replace"
         )
@@ -137,13 +141,13 @@ async def _transport(server: McpServer, stderr: "_StderrTail") -> AsyncIterator[
 
 
 async def _close(owner: asyncio.Task[None], timeout_s: float | None) -> None:
-    """Wait for a connection to close, through any cancellation: no program may outlive its context."""
+    """Wait for a connection to close, even while cancelled: no program may outlive its context."""
     cancelled = False
     owner.cancel()
     while not owner.done():
         try:
             await asyncio.wait([owner], timeout=timeout_s)
-            owner.cancel()  # a place on the web that does not answer the farewell
+            owner.cancel()  # again: a remote server may not respond to the closing request
         except asyncio.CancelledError:
             cancelled = True
     if cancelled:
@@ -151,21 +155,21 @@ async def _close(owner: asyncio.Task[None], timeout_s: float | None) -> None:
 
 
 class _StderrTail:
-    """The end of what a program writes to its standard error: the reason, when it does not start."""
+    """The last bytes of a program's standard error, which usually say why it did not start."""
 
     text = ""
 
     @contextlib.contextmanager
     def capture(self) -> Iterator[TextIO]:
         read_fd, write_fd = os.pipe()
-        # A thread, because not every event loop can wait for a pipe.
+        # A thread, because not every event loop can read a pipe.
         reader = threading.Thread(target=self._read, args=(read_fd,), daemon=True)
         reader.start()
         try:
             with open(write_fd, "w", encoding="utf-8") as stream:
                 yield stream
         finally:
-            reader.join(0.2)  # it is over already, unless the program left children with the same pipe
+            reader.join(0.2)  # it has ended already, unless child processes still hold the pipe
 
     def _read(self, pipe: int) -> None:
         tail = b""
@@ -176,7 +180,7 @@ class _StderrTail:
 
 
 def _root_cause(error: BaseException | None) -> BaseException | None:
-    """What is within the SDK's groups of errors."""
+    """Return the first error inside the SDK's exception groups."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error
@@ -190,21 +194,23 @@ def _refusal(server: McpServer, failure: BaseException | None, stderr: str) -> R
     detail = _without_control_chars(" ".join(str(failure).split()))[:300]
     remedy = "Run its command by hand to see what it needs."
     if server.url:
-        remedy = "See that it runs, and that its url is right."
+        remedy = "Check that it runs and that its url is correct."
     if failure is None:
-        reason = f"it did not answer within {START_TIMEOUT_S:g} s"
+        reason = f"it did not respond within {START_TIMEOUT_S:g} s"
     elif isinstance(failure, MCPError):
         reason = (
-            "it ended before it answered" if failure.code == CONNECTION_CLOSED else f"it answered {detail!r}"
+            "it exited before it responded"
+            if failure.code == CONNECTION_CLOSED
+            else f"it responded {detail!r}"
         )
     elif isinstance(failure, OSError) and server.command:
         reason = f"{server.command[0]} cannot be started ({failure.strerror or detail})"
     elif isinstance(failure, ValidationError):
-        reason, remedy = f"it breaks the protocol ({detail})", "Report it to its makers."
+        reason, remedy = f"it violates the protocol ({detail})", "Report it to its authors."
     else:
         reason = f"{type(failure).__name__}: {detail}"
     message = f"The MCP server {server.name} cannot be used: {reason}. {remedy}"
-    message += f" Its last words: {stderr}" if stderr else ""
+    message += f" Its error output: {stderr}" if stderr else ""
     for value in server.env.values():
         message = Secret(value).mask_in(message)
     return Refused(message)
@@ -215,13 +221,13 @@ async def _load_tools(server: McpServer, client: "Client") -> tuple[Tool, ...]:
     if missing := [name for name in server.tools if name not in available]:
         raise Refused(
             f"The MCP server {server.name} has no tool {', '.join(missing)}. It has: "
-            f"{_without_control_chars(', '.join(available))[:1000] or 'none at all'}. Correct its tools."
+            f"{_without_control_chars(', '.join(available))[:1000] or 'none'}. Correct its `tools`."
         )
     chosen = [tool for name, tool in available.items() if not server.tools or name in server.tools]
     if len(chosen) > MAX_TOOLS:
         raise Refused(
-            f"The MCP server {server.name} has {len(chosen):,} tools; a model takes {MAX_TOOLS} at most. "
-            "Name the ones you want in its tools."
+            f"The MCP server {server.name} has {len(chosen):,} tools; the maximum is {MAX_TOOLS}. "
+            "List the ones you need in its `tools`."
         )
     loaded: dict[str, Tool] = {}
     for tool in chosen:
@@ -246,7 +252,7 @@ async def _list_tools(server: McpServer, client: "Client") -> dict[str, "types.T
             return tools
     raise Refused(
         f"The MCP server {server.name} lists its tools on more than {MAX_PAGES} pages. "
-        "Name the ones you want in its tools, and see that they are there."
+        "List the ones you need in its `tools`, and check that they exist."
     )
 
 
@@ -257,7 +263,7 @@ def _tool(server: McpServer, client: "Client", tool: "types.Tool", name: str) ->
         parameters = msgspec.json.encode(schema).decode()
     except (Refused, msgspec.ValidationError) as error:
         label = f"The tool {_without_control_chars(tool.name)[:64]} of the MCP server {server.name}"
-        raise Refused(f"{label} has arguments that no model can be told: {error}") from None
+        raise Refused(f"{label} has an argument schema that models do not accept: {error}") from None
 
     async def run(arguments: str) -> str:
         from mcp import MCPError
@@ -266,10 +272,11 @@ def _tool(server: McpServer, client: "Client", tool: "types.Tool", name: str) ->
         try:
             result = await client.call_tool(tool.name, msgspec.json.decode(arguments))
         except MCPError as error:
-            gone_message = f"The MCP server {server.name} is gone. Go on without its tools."
-            raise ToolFault(
-                gone_message if error.code == CONNECTION_CLOSED else _without_control_chars(error.message)
-            ) from error
+            if error.code == CONNECTION_CLOSED:
+                raise ServerDisconnected(
+                    f"The MCP server {server.name} has disconnected. Continue without its tools."
+                ) from error
+            raise ToolFault(_without_control_chars(error.message)) from error
         text = _without_control_chars(_result_text(result))
         if result.is_error:
             raise ToolFault(text)

@@ -9,7 +9,7 @@ from thinkaloud.context import Conversation, Step
 def prepare_reply(
     agent: Agent, steps: tuple[Step, ...], *, catalog: Catalog | None = None, tool_choice: str = ""
 ) -> PreparedRequest:
-    """Build the request, or refuse it: a key that is missing is known before anything is sent."""
+    """Build the request. A missing key is refused here, before anything is sent."""
     options = Options(
         tools=agent.tool_definitions,
         tool_choice=tool_choice if agent.tool_definitions else "",

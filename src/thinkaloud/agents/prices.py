@@ -1,8 +1,8 @@
-"""What a turn took and cost: the whole, each reply, each assistant and each thought.
+"""The cost of a turn: of the whole, each reply, each assistant and each thought.
 
-Prices are those that came with `genai-prices`; nothing is ever fetched. What is not known stays unknown: a
-model without a price, a reply without counts, a model on one's own machine. A sum with an unknown part is
-unknown too, and `usd_at_least` is the part that is known. Dollars are decimal text, so that none is rounded.
+Prices are those of the installed `genai-prices`; nothing is fetched. Unknown stays unknown: a model without a
+price, a reply without token counts, a local model. A sum with an unknown part is unknown too, and
+`usd_at_least` is its known part. Dollars are decimal text, to avoid rounding.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from thinkaloud.canon import Kind, Usage, add_usage
+from thinkaloud.canon import Kind, Usage
 from thinkaloud.transcript import Block, Reply, Turn
 
 _PRICE_PROVIDER_IDS = {
@@ -34,12 +34,12 @@ _PRICE_PROVIDER_IDS = {
     "xai": "x-ai",
     "zai": "zai",
 }
-"""Our providers by their names in genai-prices. Left to guess, it would take "ollama-openai" for OpenAI."""
+"""Our provider names, and those of genai-prices, which would otherwise guess "ollama-openai" to be OpenAI."""
 _FREE_PROVIDER = "builtin"
 
 
 class Consumption(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Tokens, seconds and US dollars; None is unknown, never zero."""
+    """Tokens, seconds and US dollars. None means unknown, never zero."""
 
     usage: Usage = Usage()
     seconds: float | None = None
@@ -48,7 +48,7 @@ class Consumption(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class ReplyCost(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What one reply took; `parent` is the call of the assistant that replied, None the turn itself."""
+    """The cost of one reply. `parent` is the call of the assistant that replied; None for the agent."""
 
     spent: Consumption
     model: str = ""
@@ -57,14 +57,14 @@ class ReplyCost(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Cost(msgspec.Struct, frozen=True):
-    """What a turn took, as a whole and in its parts; calls of assistants and thoughts by their block."""
+    """The cost of a turn and its parts. Assistants and thoughts are listed by block number."""
 
     turn: Consumption
     replies: tuple[ReplyCost, ...]
     assistants: dict[int, Consumption]
     thoughts: dict[int, Consumption]
     priced_by: str
-    """Whose prices these are, such as "genai-prices 0.2.1"; empty when it is not installed."""
+    """The source of the prices, such as "genai-prices 0.2.1"; empty if it is not installed."""
 
 
 class _Price(NamedTuple):
@@ -81,10 +81,10 @@ class _PricedReply(NamedTuple):
 
 
 def cost_of(turn: Turn, *, provider: str, at_ms: int | None = None) -> Cost:
-    """What a turn took so far.
+    """Return the cost of a turn so far.
 
-    `provider` is who replied, where a reply of the turn itself does not say so. `at_ms` is when that was, in
-    milliseconds since 1970, for the prices of that moment; without it they are those of today.
+    `provider` is used for replies that do not name theirs. `at_ms` is the time of the turn in milliseconds
+    since 1970, for the prices of that time; without it the current prices are used.
     """
     moment = _datetime_at(at_ms)
     replies = _replies_with_blocks(turn, provider)
@@ -99,13 +99,13 @@ def cost_of(turn: Turn, *, provider: str, at_ms: int | None = None) -> Cost:
 
 
 def price_of(reply: Reply, *, at_ms: int | None = None) -> str | None:
-    """What one reply cost in US dollars, at the prices of a moment or of today; None where nobody knows."""
+    """Return the price of a reply in US dollars, at this time or now; None if unknown."""
     price = _price(reply, reply.usage, _datetime_at(at_ms))
     return None if price is None else _dollars(price.total)
 
 
 def _replies_with_blocks(turn: Turn, provider: str) -> Iterator[tuple[Reply, list[Block]]]:
-    """Each reply with its blocks; a turn of a single reply is that reply."""
+    """Yield each reply with its blocks. A turn without recorded replies counts as one reply."""
     only_reply = Reply(usage=turn.usage, until=len(turn.blocks), ended_ms=turn.ended_ms)
     next_block: dict[int | None, int] = {}
     for reply in turn.replies or [only_reply]:
@@ -124,14 +124,14 @@ def _reply_cost(priced: _PricedReply) -> ReplyCost:
 
 
 def _assistant_costs(turn: Turn, priced: Sequence[_PricedReply]) -> dict[int, Consumption]:
-    """Each call of an assistant, with all that is below it."""
+    """Return the cost of each assistant call, including all levels below it."""
     spent = {}
     for call in turn.blocks:
         if call.kind is Kind.ASSISTANT_CALL:
             nested = [entry for entry in priced if turn.within(entry.reply.parent, call.number)]
             usage = nested[0].reply.usage if nested else Usage()
             for entry in nested[1:]:
-                usage = add_usage(usage, entry.reply.usage)
+                usage = usage.add(entry.reply.usage)
             spent[call.number] = _consumption(nested, usage, _seconds(call.started_ms, call.ended_ms))
     return spent
 
@@ -139,7 +139,7 @@ def _assistant_costs(turn: Turn, priced: Sequence[_PricedReply]) -> dict[int, Co
 def _thought_costs(
     turn: Turn, priced: Sequence[_PricedReply], moment: datetime | None
 ) -> dict[int, Consumption]:
-    """Each thought; its tokens and price are known where it is the only one of its reply."""
+    """Return the cost of each thought. Tokens and price are known only if a reply has a single thought."""
     thoughts = [block for block in turn.blocks if block.kind is Kind.REASONING]
     spent = {
         block.number: Consumption(seconds=_seconds(block.started_ms, block.ended_ms)) for block in thoughts
@@ -183,10 +183,10 @@ def _price(reply: Reply, usage: Usage, moment: datetime | None) -> _Price | None
             provider_id=_PRICE_PROVIDER_IDS[reply.provider],
             genai_request_timestamp=moment,
         )
-    except (LookupError, ValueError):  # no such model, or counts that contradict each other
+    except (LookupError, ValueError):  # unknown model, or inconsistent token counts
         return None
     if calculation.model_price.input_mtok is None or calculation.model_price.output_mtok is None:
-        return None  # listed without a price, which would come to nothing
+        return None  # the model is listed without a price, which would count as zero
     return _Price(calculation.total_price, calculation.output_price)
 
 

@@ -1,12 +1,8 @@
-"""One reply of a model, retold as part of a run: its blocks get the numbers they have in the turn.
+"""Requests one reply of an agent's model and appends its events to the turn.
 
-A dialect knows tools and nothing else. Here a call that means an assistant becomes one, and its arguments
-become the task that is in them.
-
-One reply of an agent's model within a run: asked for, retold, and brought to its end.
-
-The only reply of a turn ends the turn itself, as if no agent had been there. Any other ends by `ReplyEnded`,
-also when it broke off, so that what it took is counted.
+`ReplyMapper` renumbers the blocks of the reply. A dialect knows only tools, so here a call of an assistant
+becomes an assistant call, with the task as its text. If a turn has only one reply, the reply ends the turn,
+as without an agent. Every other reply ends with `ReplyEnded`, also after a failure, to count its usage.
 """
 
 import asyncio
@@ -37,7 +33,6 @@ from thinkaloud.canon import (
     TurnStarted,
     Usage,
     UsageReported,
-    merge_usage,
 )
 from thinkaloud.client.api import EventBatch
 from thinkaloud.client.prepare import PreparedRequest
@@ -52,7 +47,7 @@ _task_decoder = msgspec.json.Decoder(_TaskArguments)
 
 
 class ReplyMapper:
-    """Takes a reply's events one by one; `end` is the one that closed it."""
+    """Maps the events of a reply to events of the turn. `end` is the event that closed the reply."""
 
     def __init__(self, agent: Agent, parent: int | None) -> None:
         self._agent = agent
@@ -65,11 +60,11 @@ class ReplyMapper:
 
     @property
     def blocks(self) -> tuple[int, ...]:
-        """Its blocks, by the numbers they have in the turn."""
+        """The numbers of its blocks in the turn."""
         return tuple(self._numbers.values())
 
     def feed(self, event: Event, next_block: int) -> list[Event]:
-        """What an event of the reply is in the run; `next_block` is the number that a new block gets."""
+        """Map one event. `next_block` is the number of a new block in the turn."""
         match event:
             case BlockStarted():
                 return [self._start_block(event, next_block)]
@@ -89,7 +84,7 @@ class ReplyMapper:
             case TurnStarted():
                 self.started = event
             case UsageReported():
-                self.usage = merge_usage(self.usage, event.usage)
+                self.usage = self.usage.merge(event.usage)
             case TurnEnded() | TurnFailed():
                 self.end = event
             case NoticeGiven() if self._parent is not None and event.block is None:
@@ -115,11 +110,11 @@ class ReplyMapper:
         number, arguments = self._numbers[event.block], "".join(self._tasks.pop(event.block))
         events: list[Event] = [msgspec.structs.replace(event, block=number)]
         if event.interrupted:
-            return events  # half of its arguments is no task that anybody could read
+            return events  # incomplete arguments contain no complete task
         try:
             task = _task_decoder.decode(arguments).task
         except msgspec.MsgspecError:
-            task = arguments  # written in another shape, and still what the model wants done
+            task = arguments  # not the expected JSON, but still the model's task
         return [BlockGrew(number, task), *events] if task else events
 
     def _reclassify(self, event: BlockReclassified, next_block: int) -> BlockReclassified:
@@ -130,11 +125,11 @@ class ReplyMapper:
 
 
 TRUSTED_FINISHES = (Finish.TOOL_CALLS, Finish.STOP, Finish.UNKNOWN)
-"""After any other end of a reply its calls are not to be trusted: they were cut, or refused."""
+"""After any other finish the calls of a reply may be incomplete or refused, so they are not run."""
 
 
 class ReplyFailed(Exception):
-    """A reply broke off, or could not be had."""
+    """A reply failed before or during its stream."""
 
     def __init__(self, failure: TurnFailed) -> None:
         super().__init__(failure.message or failure.code)
@@ -142,7 +137,7 @@ class ReplyFailed(Exception):
 
 
 class EventSink(Protocol):
-    """A turn, and how it grows."""
+    """The turn to which a reply is appended."""
 
     @property
     def turn(self) -> Turn:
@@ -159,7 +154,7 @@ class EventSink(Protocol):
 
 
 class ReplyRunner:
-    """Asks for one reply and appends it to the turn."""
+    """Requests one reply and appends it to the turn."""
 
     def __init__(self, sink: EventSink, agent: Agent, parent: int | None, prepared: PreparedRequest) -> None:
         self._sink = sink
@@ -170,7 +165,7 @@ class ReplyRunner:
         self._last_ms: int | None = None
 
     async def run(self) -> None:
-        """Retell the reply to its end. Raises `ReplyFailed`, or the fault itself if nothing was told yet."""
+        """Run the reply to its end. Raises `ReplyFailed`; the original error if the turn has no entry yet."""
         try:
             async with aclosing(self._sink.send(self._prepared)) as batches:
                 async for batch in batches:
@@ -181,7 +176,9 @@ class ReplyRunner:
             code = fault.code if isinstance(fault, ProviderFault) else "refused"
             self._fail(TurnFailed(code, str(fault)))
         except asyncio.CancelledError:
-            if isinstance(self._mapper.end, TurnEnded):  # only its connection was still open
+            if isinstance(
+                self._mapper.end, TurnEnded
+            ):  # the reply is complete; only the connection was still open
                 self._close(self._mapper.end)
             elif self._sink.turn.seq >= 0:
                 self._interrupt()
@@ -190,7 +187,7 @@ class ReplyRunner:
         if isinstance(end, TurnEnded):
             self._close(end)
         else:
-            self._fail(end or TurnFailed("cut_off", "The reply stopped without an end."))
+            self._fail(end or TurnFailed("cut_off", "The reply stopped before its end. Ask again."))
 
     def _append(self, batch: EventBatch) -> None:
         sink, turn = self._sink, self._sink.turn
@@ -211,7 +208,7 @@ class ReplyRunner:
             self._end_reply(ReplyEnded(end.finish, end.said, end.message))
 
     def _continues(self, end: TurnEnded) -> bool:
-        """Whether the run has something to do once this reply is over."""
+        """Whether the run continues after this reply."""
         if end.said == PAUSE_TURN:
             return True
         calls = (self._sink.turn.blocks[number] for number in self._mapper.blocks)

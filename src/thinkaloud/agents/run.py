@@ -1,7 +1,7 @@
-"""A run of an agent: one turn, told entry by entry while it happens, and the ways to steer it.
+"""A run of an agent: one turn, with its entries as they happen, and methods to control it.
 
-`Run.entries` tells it; leaving it early stops all that is under way, down to the deepest assistant. A turn
-that was left waiting for an approval goes on from its entries, in this process or in another.
+Leaving `Run.entries` early stops everything, down to the deepest assistant. A turn that waits for an approval
+can be resumed from its entries, in this process or in another one.
 """
 
 import asyncio
@@ -46,7 +46,7 @@ from thinkaloud.transcript import (
     events_to_end_blocks,
     events_to_end_turn,
 )
-from thinkaloud.transcript.closing import STOPPED_ERROR
+from thinkaloud.transcript.end_events import STOPPED_ERROR
 
 ANSWER_NOW = NoticeGiven("answer_now", "The thinking was stopped, and the model was asked to answer now.")
 _TICK_S = 1.0
@@ -55,17 +55,17 @@ _ENDS = (TurnEnded, TurnFailed)
 
 
 class RunContext(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run has around it: where models are found, how they are reached, what time it is."""
+    """The environment of a run: the catalog, the HTTP client and the clock."""
 
     catalog: Catalog | None = None
     client: Client | None = None
     clock: Clock = msgspec.field(default_factory=monotonic_clock)
     silence_notice_s: float = 30.0
-    """After so long without a word a notice says so."""
+    """A notice is given when the model has sent nothing for this long."""
 
 
 class Run:
-    """One run; `turn` is the turn so far."""
+    """One run of an agent. `turn` is the turn so far."""
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class Run:
         first_request: PreparedRequest | None = None,
         turn: Turn | None = None,
     ) -> None:
-        """Begin a turn after these steps, with its first request if that is ready; or go on with a turn."""
+        """Start a turn after `history`, or resume `turn`. The caller may have prepared `first_request`."""
         self.turn = turn or Turn()
         self._context = context or RunContext()
         self._loop = AgentLoop(self, agent, history, first_request=first_request)
@@ -94,7 +94,7 @@ class Run:
 
     @property
     def catalog(self) -> Catalog | None:
-        """Where models are found."""
+        """The catalog in which models are looked up."""
         return self._context.catalog
 
     async def execute(self, sink: Callable[[Entry], None]) -> None:
@@ -135,22 +135,24 @@ class Run:
             await asyncio.wait((running,))
 
     def decide(self, block: int, *, granted: bool, by: str = "") -> None:
-        """Let a call run that waits for it, or not; also before a turn that was left waiting goes on."""
+        """Approve or deny a waiting call. Also possible before `execute` resumes a waiting turn."""
         if block not in _blocks_awaiting_approval(self.turn) or self._decision_future(block).done():
-            raise Refused(f"Block {block} of this turn does not wait for an approval, or does no more.")
+            raise Refused(
+                f"Block {block} of this turn does not wait for an approval, or no longer. Reload the turn."
+            )
         self._decision_future(block).set_result(ApprovalDecision(granted, by))
 
     def answer_now(self) -> None:
-        """Stop thinking, tools and assistants, and have the model answer with what there is."""
+        """Stop thinking, tools and assistants, and ask the model to answer with what it has."""
         answering = any(
             not block.blank
             for block in self.turn.own_blocks(Kind.TEXT)
             if block.status is BlockStatus.RUNNING
         )
         if self._work_task is None or self._work_task.done() or not self.turn.live:
-            raise Refused("Nothing is under way that could be hurried.")
+            raise Refused("The turn is not running, so there is nothing to answer now. Ask again instead.")
         if answering or self._answer_now_requested or self._loop.answer_now:
-            raise Refused("The model is answering already. Wait for it, or stop the turn.")
+            raise Refused("The model is already answering. Wait for it, or cancel the turn.")
         self._answer_now_requested = True
         self._work_task.cancel()
 
@@ -159,7 +161,7 @@ class Run:
         return self._context.clock()
 
     def emit(self, event: Event, at_ms: int | None = None) -> None:
-        """Append an event, the summary that is due before an end, and what the watchers notice."""
+        """Append an event, before an end also the last summary, and then the notices of the watchers."""
         if type(event) in _ENDS and (line := self._summaries.last(self.turn)):
             self.emit(line)
         entry = self.append(event, at_ms)
@@ -169,7 +171,7 @@ class Run:
             self.emit(ANSWER_NOW)
 
     def append(self, event: Event, at_ms: int | None = None) -> Entry:
-        """Stamp an event, apply it to the turn and hand it on: the one place where a run grows."""
+        """Stamp an event, apply it to the turn and pass it to the sink. Every entry of a run is made here."""
         entry = Entry(self.turn.seq + 1, event, self._context.clock() if at_ms is None else at_ms)
         apply(self.turn, entry)
         self._sink(entry)
@@ -180,7 +182,7 @@ class Run:
         return send(prepared, client=self._context.client)
 
     async def wait_for_decision(self, block: int) -> ApprovalDecision:
-        """Wait until a person has decided about a call."""
+        """Wait until a person has approved or denied a call."""
         return await self._decision_future(block)
 
     def _decision_future(self, block: int) -> asyncio.Future[ApprovalDecision]:
@@ -224,7 +226,7 @@ class Run:
             self.emit(event)
 
     async def _watch_clock(self) -> None:
-        """What is due by the clock: that nothing comes, and what is being thought."""
+        """Emit what depends on the clock: the silence notice and the summaries."""
         while True:
             await asyncio.sleep(_TICK_S)
             now_ms = self._context.clock()
@@ -252,7 +254,7 @@ class Run:
 
 
 def waits_for_approval(turn: Turn) -> bool:
-    """Whether a live turn is waiting for a person to let a call run: it can go on whenever they do."""
+    """Whether a running turn waits for an approval. Such a turn can be resumed later."""
     return turn.live and bool(_blocks_awaiting_approval(turn))
 
 
@@ -263,11 +265,11 @@ def _blocks_awaiting_approval(turn: Turn) -> list[int]:
 
 
 def events_to_resume(turn: Turn, client_tools: Collection[str] = ()) -> list[Event]:
-    """The events that a turn is owed when whoever ran it is gone, before it can go on.
+    """Return the events to append before a turn can be resumed whose process has stopped.
 
-    Half a reply is given up and asked for again. A tool that was at work may have done what it was called
-    for, so it is not run twice: its call comes to nothing, and the model is told so. An assistant goes on,
-    a call that waits for an approval waits on, and tools of `theirs` are left to the client.
+    An incomplete reply is ended and requested again. A tool that was running may have had its effect, so it
+    is not run again: its call gets an error for the model. An assistant continues, a call that waits for an
+    approval keeps waiting, and calls of `client_tools` are left to the client.
     """
     if turn.seq < 0 or not turn.live:
         return []
@@ -293,13 +295,13 @@ def events_to_resume(turn: Turn, client_tools: Collection[str] = ()) -> list[Eve
 
 
 def _can_wait(call: Block, client_tools: Collection[str]) -> bool:
-    """Whether nothing was done for a call that could be done twice."""
+    """Whether a call has had no effect yet that running it again would repeat."""
     to_client = call.parent is None and call.name in client_tools
     return call.kind is Kind.ASSISTANT_CALL or call.approval is Approval.ASKED or to_client
 
 
 def _nowhere(entry: Entry) -> None:
-    """The sink of a run that is not executed yet."""
+    """Ignore an entry: the sink of a run that is not executed yet."""
 
 
 def _budget_tokens(agent: Agent) -> int | None:

@@ -1,6 +1,7 @@
-"""How far an agent may go: its limits, what it has spent, and the word for it when it is enough.
+"""A runnable agent: a model with instructions, tools, assistants and limits.
 
-An agent: a model with instructions, tools and assistants, and how far it may go.
+`Agent` has its tools and assistants resolved. Its declarative forms are `store.rows.AgentSpec` (the store and
+HTTP) and `agents.config.AgentConfig` (a row of agents.toml). They only name the tools and assistants.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -11,33 +12,34 @@ from thinkaloud.agents.prices import price_of
 from thinkaloud.agents.tools import Tool
 from thinkaloud.canon import Refused
 from thinkaloud.canon import requests as canon
-from thinkaloud.canon.requests import assistant_tool_name
+from thinkaloud.canon.requests import ThinkingLevel, assistant_tool_name
 from thinkaloud.context import ContextMode
+from thinkaloud.store.rows import AgentSpec
 from thinkaloud.transcript import Reply
 
 
 class RunLimits(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """How far an agent may go, with all that its assistants do; None is no limit."""
+    """The limits of an agent, which include the work of its assistants. None is no limit."""
 
     replies: int = 50
     output_tokens: int | None = None
-    """As far as providers report them."""
+    """Counts what providers report; a provider that reports nothing counts as zero."""
     seconds: float | None = 600.0
-    """Time spent waiting for an approval does not count."""
+    """Does not include the time spent waiting for an approval."""
     usd: float | None = None
-    """As far as prices are known."""
+    """Counts replies whose price is known; others count as zero."""
 
 
 class LimitReached(Exception):
-    """An agent may go no further; `whose` says which one, `code` which limit it is."""
+    """An agent reached a limit. `loop` is the agent's loop, `code` names the limit."""
 
     def __init__(self, loop: object, limit_name: str, name: str, limits: RunLimits) -> None:
         self.loop = loop
         self.code = f"limit_{limit_name}"
         limit = f"{getattr(limits, limit_name):,}"
         super().__init__(
-            f"{name} was stopped by its limit on {_LIMIT_LABELS[limit_name]}, {limit} (limits.{limit_name}). What was said until "
-            "then stands; raise the limit to let it go further."
+            f"{name} was stopped by its limit on {_LIMIT_LABELS[limit_name]}, {limit} "
+            f"(limits.{limit_name}). The answer so far is kept. Raise the limit to let it continue."
         )
 
 
@@ -50,7 +52,7 @@ _LIMIT_LABELS = {
 
 
 def exceeded_limit(limits: RunLimits, replies: Sequence[Reply], pending: int = 0) -> str:
-    """Which limit leaves no room for another reply beside those under way; empty where none does."""
+    """Return the limit that another reply would exceed, else an empty text. `pending`: replies under way."""
     if len(replies) + pending >= limits.replies:
         return "replies"
     tokens = sum(reply.usage.output or 0 for reply in replies)
@@ -62,34 +64,34 @@ def exceeded_limit(limits: RunLimits, replies: Sequence[Reply], pending: int = 0
 
 
 MAX_ASSISTANT_DEPTH = 8
-"""Levels of assistants below an agent: more than anybody reads, and few enough to stop what runs away."""
+"""Levels of assistants below an agent. The limit stops delegation that would never end."""
 _TASK_SCHEMA = '{"type":"object","properties":{"task":{"type":"string"}},"required":["task"]}'
 
 
 class Agent(msgspec.Struct, frozen=True, kw_only=True):
-    """What runs: see `run.Run`."""
+    """An agent with its tools and assistants resolved. `run.Run` runs it."""
 
     name: str
-    """Empty for a model alone, whose calls are left to whoever asked it."""
+    """Empty for a model without an agent: its tool calls are left to the caller."""
     model: str
     id: str = ""
     description: str = ""
-    """What it is good for, told to agents that may call it."""
+    """What it is good for, for the models of agents that may call it."""
     system: str = ""
     thinking: str | int | None = None
     max_tokens: int | None = None
     context_mode: ContextMode = ContextMode.PROVIDER_DEFAULT
     tools: tuple[Tool, ...] = ()
     client_tools: tuple[canon.ToolDefinition, ...] = ()
-    """Tools that somebody else runs: a turn that calls one ends there, and goes on with its result."""
+    """Tools that the caller runs. A turn that calls one ends; the next turn begins with the result."""
     assistants: tuple["Agent", ...] = ()
     limits: RunLimits = RunLimits()
     summary_model: str = ""
-    """A small model that may write one line on what is being thought, where the provider has no titles."""
+    """A small model that summarises the thinking in one line, if the provider sends no titles."""
 
     @property
     def tool_definitions(self) -> tuple[canon.ToolDefinition, ...]:
-        """All that its model may call, in one list."""
+        """Everything its model may call: tools, client tools and assistants."""
         own_tools = (tool.definition for tool in self.tools)
         return (
             *own_tools,
@@ -98,56 +100,88 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def tool(self, name: str) -> Tool | None:
-        """The tool of its own that has this name."""
+        """Return the agent's own tool of this name."""
         return next((tool for tool in self.tools if tool.definition.name == name), None)
 
     def is_client_tool(self, name: str) -> bool:
-        """Whether somebody else runs the tool of this name: all of them, where a model is asked alone."""
+        """Whether the caller runs the tool of this name. Without an agent the caller runs every tool."""
         return not self.name or any(tool.name == name for tool in self.client_tools)
 
     def assistant(self, name: str) -> "Agent | None":
-        """The assistant that a model calls by this name."""
+        """Return the assistant whose tool name this is."""
         return next(
             (assistant for assistant in self.assistants if assistant_tool_name(assistant.name) == name), None
         )
 
 
 def bare_model(model: str) -> Agent:
-    """A model without a name, tools or limits: it replies once, for as long as it takes."""
+    """Return an agent without name, tools or time limit: the model replies once."""
     return Agent(name="", model=model, limits=RunLimits(seconds=None))
 
 
+def agent_from_spec(agent_id: str, spec: AgentSpec) -> Agent:
+    """Return the agent of a stored spec, without its own tools and assistants."""
+    defaults = RunLimits()
+    return Agent(
+        name=spec.name,
+        id=agent_id,
+        description=spec.description,
+        model=spec.model,
+        system=spec.system,
+        thinking=thinking_setting(spec),
+        context_mode=spec.context_mode,
+        client_tools=spec.tools,
+        limits=RunLimits(
+            replies=spec.most_replies or defaults.replies,
+            output_tokens=spec.most_output_tokens,
+            seconds=spec.most_seconds or defaults.seconds,
+            usd=spec.most_usd,
+        ),
+        summary_model=spec.summary_model,
+    )
+
+
+def thinking_setting(spec: AgentSpec) -> str | int:
+    """Return the thinking setting of a stored spec, as `client.prepare` takes it."""
+    if not spec.thinking:
+        return ThinkingLevel.OFF
+    return spec.budget_tokens or spec.level or ThinkingLevel.MEDIUM
+
+
 AgentLookup = Callable[[str], tuple[Agent, tuple[str, ...]]]
-"""An agent by its id, without assistants, and the ids of those; refuses an id that nobody has."""
+"""Returns the agent of an id without its assistants, and their ids. Refuses an unknown id."""
 
 
 def assemble(agent_id: str, lookup: AgentLookup) -> Agent:
-    """An agent with its assistants and theirs; refuses circles, too many levels, and names that clash."""
+    """Return an agent with its tree of assistants. Refuses cycles, duplicate names and trees too deep."""
     return _assemble(agent_id, lookup, (), {})[0]
 
 
 def check_unique_tool_names(agent: Agent) -> Agent:
-    """The agent itself, once each of its tools and assistants can be told from the others."""
+    """Return the agent, or refuse it if two of its tools or assistants have the same name."""
     names = [tool.name for tool in agent.tool_definitions]
     if duplicates := sorted({name for name in names if names.count(name) > 1}):
         raise Refused(
-            f"The agent {agent.name!r} has more than one tool or assistant called {', '.join(duplicates)}, and "
-            "its model could not tell them apart. Rename or leave out all but one."
+            f"The agent {agent.name!r} has more than one tool or assistant called {', '.join(duplicates)}. "
+            "Names must be unique for its model. Rename or remove all but one."
         )
     return agent
 
 
 _Assembled = dict[str, tuple[Agent, int]]
-"""Agents by their ids, each with how many levels there are below it."""
+"""Agents by id, each with the number of levels below it."""
 
 
 def _assemble(
     agent_id: str, lookup: AgentLookup, ancestors: tuple[str, ...], assembled_by_id: _Assembled
 ) -> tuple[Agent, int]:
-    """An agent that several others call is assembled once: there may be millions of ways to it."""
+    """Return an agent and its depth.
+
+    Each agent is assembled once: in a graph of shared assistants the number of paths grows exponentially.
+    """
     if agent_id in ancestors:
-        circle = " → ".join((*ancestors[ancestors.index(agent_id) :], agent_id))
-        raise Refused(f"These agents call each other in a circle: {circle}. Take one of the calls out.")
+        cycle = " → ".join((*ancestors[ancestors.index(agent_id) :], agent_id))
+        raise Refused(f"These agents call each other in a cycle: {cycle}. Remove one of the calls.")
     if agent_id not in assembled_by_id and len(ancestors) <= MAX_ASSISTANT_DEPTH:
         agent, assistant_ids = lookup(agent_id)
         subtrees = [
@@ -159,14 +193,14 @@ def _assemble(
         assembled_by_id[agent_id] = complete, max((levels + 1 for _, levels in subtrees), default=0)
     if agent_id not in assembled_by_id or len(ancestors) + assembled_by_id[agent_id][1] > MAX_ASSISTANT_DEPTH:
         raise Refused(
-            f"{' → '.join((*ancestors, agent_id))}: this leads more than {MAX_ASSISTANT_DEPTH} assistants away from the agent "
-            "that was asked. Let fewer of them call another."
+            f"{' → '.join((*ancestors, agent_id))}: assistants are nested more than {MAX_ASSISTANT_DEPTH} "
+            "levels deep. Remove a level."
         )
     return assembled_by_id[agent_id]
 
 
 def agent_tree(agent: Agent) -> Iterator[Agent]:
-    """The agent, its assistants, and theirs, each of them once."""
+    """Yield the agent and all agents below it, each once."""
     pending, seen = [agent], set[int]()
     while pending:
         current = pending.pop()
@@ -180,6 +214,6 @@ def _assistant_definition(assistant: Agent) -> canon.ToolDefinition:
     description = assistant.description or f"The assistant {assistant.name}."
     return canon.ToolDefinition(
         assistant_tool_name(assistant.name),
-        f"{description} Give it a task in plain words, with all it needs to know: it sees nothing else.",
+        f"{description} Give it a task in plain words with all the context it needs: it sees nothing else.",
         _TASK_SCHEMA,
     )

@@ -1,7 +1,7 @@
-"""Tools by name: those that run in this process, and those of MCP servers.
+"""Finds tools by name: tools of this process, and tools of MCP servers.
 
-A server is started when somebody first asks for its tools, and kept for whoever asks next. One that died is
-started again when it is asked for. Leaving the toolbox ends them all.
+A server is started when one of its tools is first requested, and then reused. A server that has disconnected
+is restarted at the next request. Closing the toolbox stops all servers.
 """
 
 import asyncio
@@ -15,20 +15,20 @@ from typing import Self
 
 import msgspec
 
-from thinkaloud.agents.mcp import McpServer, connect
-from thinkaloud.agents.tools import Tool, ToolFault
+from thinkaloud.agents.mcp import McpServer, ServerDisconnected, connect
+from thinkaloud.agents.tools import Tool
 from thinkaloud.canon import KeyMissing, Refused
 from thinkaloud.client.keys import resolve_key
 
 logger = logging.getLogger(__name__)
 
 CLOSE_TIMEOUT_S = 15.0
-"""So long servers may take to end; each of them is told at once, and killed long before by the SDK."""
+"""How long all servers together may take to stop. The SDK kills a program much earlier."""
 _REFERENCE = re.compile("(env|file|keyring|credentials):.")
 
 
 class Toolbox:
-    """Finds tools for agents; servers run only while it is entered."""
+    """Finds tools for agents. Servers run only inside its `async with`."""
 
     def __init__(self, tools: Mapping[str, Tool], servers: Sequence[McpServer] = ()) -> None:
         self._tools = tools
@@ -37,7 +37,7 @@ class Toolbox:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Every tool and every server; `SERVER/TOOL` is a single tool of a server."""
+        """The names of all tools and servers. `SERVER/TOOL` is a single tool of a server."""
         return (*self._tools, *self._servers)
 
     async def __aenter__(self) -> Self:
@@ -51,16 +51,16 @@ class Toolbox:
         tasks = [asyncio.create_task(connection.end()) for connection in self._servers.values()]
         if tasks and (unfinished := (await asyncio.wait(tasks, timeout=CLOSE_TIMEOUT_S))[1]):
             logger.warning(
-                "%d MCP servers had not ended after %g s and were left behind",
+                "%d MCP servers did not stop within %g s and may still be running",
                 len(unfinished),
                 CLOSE_TIMEOUT_S,
             )
 
     async def find(self, names: Sequence[str]) -> tuple[Tool, ...]:
-        """The tools that these names stand for, each once; servers that are needed start side by side."""
+        """Return the tools of these names, each once. The needed servers start concurrently."""
         if unknown := [name for name in names if not self._knows(name)]:
             raise Refused(
-                f"There is no tool {unknown[0]!r}. There are: {', '.join(self.names) or 'none'}; and "
+                f"There is no tool {unknown[0]!r}. Available: {', '.join(self.names) or 'none'}. Use "
                 "SERVER/TOOL for a single tool of an MCP server."
             )
         groups = await asyncio.gather(*(self._tools_named(name) for name in names))
@@ -73,10 +73,10 @@ class Toolbox:
         if name in self._tools:
             return (self._tools[name],)
         if not self._entered:
-            raise RuntimeError("A toolbox starts servers only within `async with`, which ends them.")
+            raise RuntimeError("A toolbox starts servers only inside its `async with`, which stops them.")
         server, _, tool_name = name.partition("/")
         tools = await self._servers[server].tools()
-        # The names that models are told are made of both parts, in the letters that every provider takes.
+        # Models see SERVER_TOOL, with only those characters that every provider accepts.
         full_name = re.sub("[^A-Za-z0-9_-]", "_", f"{server}_{tool_name}")[:64]
         chosen = tuple(tool for tool in tools if not tool_name or tool.definition.name == full_name)
         if tool_name and not chosen:
@@ -86,7 +86,7 @@ class Toolbox:
 
 
 class _ServerConnection:
-    """One server: not started, starting, there, or lost."""
+    """The connection to one server: not started, starting, connected or lost."""
 
     def __init__(self, server: McpServer) -> None:
         self._server = server
@@ -95,47 +95,46 @@ class _ServerConnection:
         self._lost = asyncio.Event()
 
     async def tools(self) -> tuple[Tool, ...]:
-        """Its tools. Whoever waits for them may leave: the others still get them."""
+        """Return its tools; start the server if necessary. Cancelling one caller does not stop the start."""
         if self._start_task is None or self._lost.is_set() or _failed(self._start_task):
             self._lost = asyncio.Event()
             self._start_task = asyncio.create_task(self._start(self._lost))
         return await asyncio.shield(self._start_task)
 
     async def end(self) -> None:
-        """Give it up, also while it starts."""
+        """Stop the server, even while it starts."""
         if self._start_task is not None:
             self._start_task.cancel()
             await asyncio.wait([self._start_task])
-            _failed(self._start_task)  # looked at, so that nobody complains of an error that was never seen
+            _failed(self._start_task)  # retrieves the exception, otherwise asyncio logs it as never retrieved
             self._start_task = None
         await self._exit_stack.aclose()
 
     async def _start(self, lost: asyncio.Event) -> tuple[Tool, ...]:
-        await self._exit_stack.aclose()  # what the one before left behind
+        await self._exit_stack.aclose()  # closes the previous connection
         tools = await self._exit_stack.enter_async_context(connect(_resolve_secrets(self._server)))
-        return tuple(_with_loss_detection(tool, self._server.name, lost) for tool in tools)
+        return tuple(_with_loss_detection(tool, lost) for tool in tools)
 
 
 def _failed(task: asyncio.Task[tuple[Tool, ...]]) -> bool:
     return task.done() and (task.cancelled() or task.exception() is not None)
 
 
-def _with_loss_detection(tool: Tool, server: str, lost: asyncio.Event) -> Tool:
-    """The tool, which tells when a call finds its server gone."""
+def _with_loss_detection(tool: Tool, lost: asyncio.Event) -> Tool:
+    """Return the tool, which sets `lost` when a call finds that the server has disconnected."""
 
     async def run(arguments: str) -> str:
         try:
             return await tool.run(arguments)
-        except ToolFault as fault:
-            if str(fault).startswith(f"The MCP server {server} is gone"):
-                lost.set()
+        except ServerDisconnected:
+            lost.set()
             raise
 
     return msgspec.structs.replace(tool, run=run)
 
 
 def _resolve_secrets(server: McpServer) -> McpServer:
-    """The server with what it refers to: a file of settings holds references, and never a key."""
+    """Replace the references in `env` and `headers` with their secrets. A settings file holds no keys."""
     env, headers = (
         {name: _resolve_value(server, name, value) for name, value in values.items()}
         for values in (server.env, server.headers)

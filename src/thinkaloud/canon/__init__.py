@@ -1,4 +1,4 @@
-"""The vocabulary: events, entries, seals, usage and errors. Frozen values and nothing else."""
+"""The shared vocabulary: events, entries, seals, usage and errors. Frozen values without behaviour."""
 
 from thinkaloud.canon.errors import (
     BadCatalog,
@@ -42,8 +42,6 @@ from thinkaloud.canon.events import (
     TurnStarted,
     Usage,
     UsageReported,
-    add_usage,
-    merge_usage,
 )
 
 __all__ = [
@@ -86,6 +84,4 @@ __all__ = [
     "UnknownProfile",
     "Usage",
     "UsageReported",
-    "add_usage",
-    "merge_usage",
 ]

@@ -1,79 +1,82 @@
-"""Our errors, each with a message that says what, why and what to do.
+"""The error classes. Every message says what failed, why, and what to do.
 
 * ThinkaloudError
-  x Refused          the caller asked for something that cannot be: fix the call
-    + NotAResponse, BadCatalog, KeyMissing, ThinkingNotOffered, BudgetTooSmall, and Unknown... with what
-  x ProviderFault    the other side misbehaved: keep what was said, then retry or report
+  x Refused          the call is invalid: fix the call
+    + NotAResponse, BadCatalog, KeyMissing, ThinkingNotOffered, BudgetTooSmall, Unknown...
+  x ProviderFault    the provider misbehaved: keep the events read so far, then retry or report
     + BadFrame, LimitExceeded
-* OutOfOrder         entries that tell no story; a bug in whoever wrote them, never caught here
+* OutOfOrder         an invalid sequence of entries: a bug in the code that wrote them, not caught here
 """
 
 
 class ThinkaloudError(Exception):
-    """The root of everything Thinkaloud raises on purpose."""
+    """The base class of the errors that Thinkaloud raises on purpose."""
 
 
 class Refused(ThinkaloudError):
-    """The call cannot be carried out as it stands."""
+    """The call is invalid or cannot be carried out."""
 
 
 class UnknownDialect(Refused):
-    """No dialect has that name."""
+    """No dialect has this name."""
 
 
 class UnknownProfile(Refused):
-    """No tag profile has that name."""
+    """No tag profile has this name."""
 
 
 class UnknownLocale(Refused):
-    """No table of words for that language."""
+    """There is no translation for this language."""
 
 
 class UnknownPreset(Refused):
-    """No display preset has that name."""
+    """No display preset has this name."""
 
 
 class NotAResponse(Refused):
-    """The bytes are not a model's response in any form we know."""
+    """The bytes are not a model's response in any known format."""
 
 
 class BadCatalog(Refused):
-    """A row of the catalog, ours or the user's, that cannot be read or does not hold together."""
+    """A catalog row, built-in or the user's, that is malformed or inconsistent."""
 
 
 class UnknownModel(Refused):
-    """No row, and no provider in the name, says where this model is."""
+    """The catalog has no row for this model, and its name does not include a provider."""
 
 
 class ThinkingNotOffered(Refused):
-    """Thinking was asked for where there is none to be had."""
+    """Thinking was requested from a model that does not offer it."""
 
 
 class BudgetTooSmall(Refused):
-    """Fewer tokens for thinking than the model takes."""
+    """The thinking budget is below the model's minimum."""
 
 
 class KeyMissing(Refused):
-    """The provider of the route wants a key, and there is none."""
+    """The provider requires an API key and none was found."""
 
 
 class ProviderFault(ThinkaloudError):
-    """The provider sent something that breaks its own format or our limits."""
+    """The provider sent data that violates its own format or our limits."""
 
     code = "provider_fault"
 
 
 class BadFrame(ProviderFault):
-    """A frame that cannot be read."""
+    """A frame that cannot be decoded."""
 
     code = "bad_frame"
 
 
 class LimitExceeded(ProviderFault):
-    """A line, an event or a body larger than the named limit."""
+    """A line, an event or a body is larger than its limit."""
 
     code = "limit_exceeded"
 
 
 class OutOfOrder(Exception):
-    """An entry that cannot follow the ones before it."""
+    """An entry that is invalid after the entries before it.
+
+    Not a `ThinkaloudError`: code that handles those must not hide a bug in the writer of the entries.
+    """

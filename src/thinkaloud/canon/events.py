@@ -1,19 +1,18 @@
-"""What can happen in a turn: a small closed set of frozen values, in the past tense.
+"""The events of a turn: a small closed set of frozen values, named in the past tense.
 
-Dialects tell them, the shell stamps them into entries, the transcript folds them. Every event
-survives JSON and back unchanged; `type` names it on the wire.
-
-Reports of counts: of one thing, where the newer stands, and of several things together.
+Dialects emit events, the caller stamps them into entries, and the transcript folds the entries into a turn.
+Every event survives a JSON round trip unchanged; its `type` field is its tag. Tags and field names are
+stored in logs and must not change.
 """
 
 from enum import StrEnum
-from typing import Literal, TypeVar
+from typing import Any, Literal
 
 import msgspec
 
 
 class Kind(StrEnum):
-    """What a block holds."""
+    """The kind of content that a block holds."""
 
     REASONING = "reasoning"
     TEXT = "text"
@@ -22,7 +21,7 @@ class Kind(StrEnum):
 
 
 class Provenance(StrEnum):
-    """Whose words a thought is made of."""
+    """Whether reasoning text is the model's own words or a summary of them."""
 
     UNKNOWN = "unknown"
     RAW = "raw"
@@ -30,7 +29,7 @@ class Provenance(StrEnum):
 
 
 class SealForm(StrEnum):
-    """What a seal means to a person; what is in it is nobody's business."""
+    """What a seal stands for. Its payload is opaque and is never interpreted."""
 
     SIGNATURE = "signature"
     REDACTED = "redacted"
@@ -40,7 +39,7 @@ class SealForm(StrEnum):
 
 
 class Finish(StrEnum):
-    """Why a provider stopped, in one vocabulary."""
+    """Why a provider stopped, in one vocabulary for all providers."""
 
     STOP = "stop"
     LENGTH = "length"
@@ -51,7 +50,10 @@ class Finish(StrEnum):
 
 
 class Seal(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Opaque data that goes back unread, byte for byte, and only to the dialect and model that issued it."""
+    """Opaque continuation data.
+
+    It is sent back unread, byte for byte, and only to the dialect and model that issued it.
+    """
 
     dialect: str
     form: SealForm
@@ -62,7 +64,7 @@ class Seal(msgspec.Struct, frozen=True, omit_defaults=True):
 class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
     """Token counts with one meaning for all providers; None is unknown, never zero.
 
-    `input` includes what was read from and written to a cache; `output` includes `reasoning`.
+    `input` includes tokens read from and written to a cache; `output` includes `reasoning`.
     """
 
     input: int | None = None
@@ -71,16 +73,31 @@ class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
     cache_read: int | None = None
     cache_write: int | None = None
 
+    def merge(self, newer: "Usage") -> "Usage":
+        """Return the newer report of the same thing, with these counts where the newer one has none."""
+        return msgspec.structs.replace(self, **reported_fields(newer))
+
+    def add(self, other: "Usage") -> "Usage":
+        """Return the sum with the usage of another thing; a count unknown on either side stays unknown."""
+        pairs = {name: (getattr(self, name), getattr(other, name)) for name in self.__struct_fields__}
+        sums = {name: None if None in pair else sum(pair) for name, pair in pairs.items()}
+        return msgspec.structs.replace(self, **sums)
+
+
+def reported_fields(counts: msgspec.Struct) -> dict[str, Any]:
+    """Return the fields of a usage report that have a value."""
+    return {name: value for name in counts.__struct_fields__ if (value := getattr(counts, name)) is not None}
+
 
 class TurnStarted(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="type", tag="turn.started"):
-    """The provider (or the agent) began to answer."""
+    """The provider, or the agent, started to respond."""
 
     dialect: str = ""
     model: str = ""
 
 
 class BlockStarted(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="type", tag="block.started"):
-    """A thought, a text, a tool call or a call of an assistant began; `parent` is the call it belongs to."""
+    """A reasoning, text, tool call or assistant call block started; `parent` is the call it belongs to."""
 
     block: int
     kind: Kind
@@ -92,14 +109,14 @@ class BlockStarted(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="t
 
 
 class BlockGrew(msgspec.Struct, frozen=True, tag_field="type", tag="block.grew", gc=False):
-    """More text of a block: thought, answer, arguments of a tool, task of an assistant."""
+    """A block got more text: reasoning, answer, tool arguments or the task of an assistant."""
 
     block: int
     text: str
 
 
 class BlockSealed(msgspec.Struct, frozen=True, tag_field="type", tag="block.sealed"):
-    """A block got opaque continuation data; this may come after the block ended."""
+    """A block got opaque continuation data; this may happen after the block ended."""
 
     block: int
     seal: Seal
@@ -108,10 +125,10 @@ class BlockSealed(msgspec.Struct, frozen=True, tag_field="type", tag="block.seal
 class BlockReclassified(
     msgspec.Struct, frozen=True, omit_defaults=True, tag_field="type", tag="block.reclassified"
 ):
-    """Text told under one kind turned out to be another.
+    """Text that was emitted as one kind turned out to be another.
 
     Without `tail` the whole block changes its kind. With `tail`, its last `tail` characters (Unicode code
-    points) leave it and become block `into`, which has not been seen before and has ended.
+    points) move to a new block numbered `into`, which is already ended.
     """
 
     block: int
@@ -121,7 +138,7 @@ class BlockReclassified(
 
 
 class ToolFinished(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="type", tag="tool.finished"):
-    """A tool or an assistant came back, with a result or with an error."""
+    """A tool or an assistant returned a result or an error."""
 
     block: int
     result: str = ""
@@ -129,7 +146,7 @@ class ToolFinished(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="t
 
 
 class BlockEnded(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="type", tag="block.ended"):
-    """No more text will come; `interrupted` when the provider never said so itself."""
+    """A block got its last text; `interrupted` if the provider did not end the block itself."""
 
     block: int
     interrupted: bool = False
@@ -138,20 +155,20 @@ class BlockEnded(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="typ
 class SummaryWritten(
     msgspec.Struct, frozen=True, omit_defaults=True, tag_field="type", tag="summary.written"
 ):
-    """One line on what the thinking accomplished, and who wrote it."""
+    """A one-line summary of the thinking was written; `by` is its author."""
 
     text: str
     by: Literal["provider", "extract", "model"] = "model"
 
 
 class UsageReported(msgspec.Struct, frozen=True, tag_field="type", tag="usage.reported"):
-    """Counts so far; a later report replaces what it names and leaves the rest."""
+    """The provider reported cumulative counts; a later report replaces only the counts it contains."""
 
     usage: Usage
 
 
 class NoticeGiven(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="type", tag="notice.given"):
-    """Something a person should know that changes nothing in the turn; `block` is what it is about."""
+    """The user should know something that does not change the turn; `block` is the block it is about."""
 
     code: str
     text: str = ""
@@ -159,7 +176,7 @@ class NoticeGiven(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="ty
 
 
 class ApprovalAsked(msgspec.Struct, frozen=True, tag_field="type", tag="approval.asked"):
-    """A call waits until a person lets it run."""
+    """A call waits until a person approves it."""
 
     block: int
 
@@ -167,7 +184,7 @@ class ApprovalAsked(msgspec.Struct, frozen=True, tag_field="type", tag="approval
 class ApprovalSettled(
     msgspec.Struct, frozen=True, omit_defaults=True, tag_field="type", tag="approval.settled"
 ):
-    """A person let a call run, or not; `by` is who."""
+    """A person approved or denied a call; `by` is the person."""
 
     block: int
     granted: bool
@@ -175,10 +192,11 @@ class ApprovalSettled(
 
 
 class ReplyEnded(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="type", tag="reply.ended"):
-    """One of several replies that make up a turn came to its end.
+    """One reply ended in a turn of several replies.
 
-    It holds what a turn of one reply keeps of itself: whose it was, to what request (`prefix`), and what it
-    took. `parent` is the call of the assistant that replied; None is the turn itself.
+    It holds the data that a single-reply turn holds itself: the dialect, model and provider, the hash of the
+    request (`prefix`), and the usage. `said` is the provider's own stop reason. `parent` is the call of the
+    assistant that replied; None is the turn itself.
     """
 
     finish: Finish = Finish.UNKNOWN
@@ -193,7 +211,7 @@ class ReplyEnded(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="typ
 
 
 class TurnEnded(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="type", tag="turn.ended"):
-    """The turn came to its end: `said` is the provider's word for it, `message` its assistant message."""
+    """The turn ended: `said` is the provider's own stop reason, `message` its assistant message."""
 
     finish: Finish = Finish.UNKNOWN
     said: str = ""
@@ -201,7 +219,7 @@ class TurnEnded(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="type
 
 
 class TurnFailed(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="type", tag="turn.failed"):
-    """The turn broke; everything told before stands."""
+    """The turn failed; all earlier events remain valid."""
 
     code: str
     message: str = ""
@@ -227,31 +245,11 @@ Event = (
 
 
 class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
-    """An event with its place and time. The shell stamps it; the core never reads a clock.
+    """An event with its sequence number and time. The caller stamps it; the core never reads a clock.
 
-    `at_ms` counts milliseconds from any fixed moment; None where nobody knows.
+    `at_ms` counts milliseconds from any fixed moment; None is unknown.
     """
 
     seq: int
     event: Event
     at_ms: int | None = None
-
-
-CountsT = TypeVar("CountsT", bound=msgspec.Struct)
-
-
-def merge_usage(older: CountsT, newer_usage: CountsT) -> CountsT:
-    """The newer report, and the older one where the newer says nothing."""
-    reported = {
-        name: value
-        for name in newer_usage.__struct_fields__
-        if (value := getattr(newer_usage, name)) is not None
-    }
-    return msgspec.structs.replace(older, **reported)
-
-
-def add_usage(first: CountsT, second: CountsT) -> CountsT:
-    """Both counts in one; where either is unknown, so is their sum."""
-    pairs = {name: (getattr(first, name), getattr(second, name)) for name in first.__struct_fields__}
-    sums = {name: None if None in pair else sum(pair) for name, pair in pairs.items()}
-    return msgspec.structs.replace(first, **sums)

@@ -1,7 +1,7 @@
-"""What is asked of a model, before any provider's words for it: messages, tools, and how hard to think.
+"""The provider-independent request: messages, tools and thinking parameters.
 
-A request is what `context` builds and what a dialect turns into a body. An assistant's message goes back
-either as its issuer sent it (`verbatim`) or as plain parts that any provider can read.
+`context` builds a `Request` and a dialect encodes it as a request body. An assistant's message is sent back
+either exactly as its provider sent it (`verbatim`) or as plain parts that any provider can read.
 """
 
 import re
@@ -11,7 +11,7 @@ import msgspec
 
 
 class ThinkingLevel(StrEnum):
-    """How hard to think, in one vocabulary; a number of tokens is the other way to say it."""
+    """How much to think, in one vocabulary for all models; a token budget is the alternative."""
 
     OFF = "off"
     LOW = "low"
@@ -21,21 +21,21 @@ class ThinkingLevel(StrEnum):
 
 
 class ThinkingSetting(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What the user wants: a level, or a budget in tokens. Neither is the model's own default."""
+    """The user's choice: a level or a budget in tokens. With neither, the model uses its default."""
 
     level: ThinkingLevel | None = None
     budget_tokens: int | None = None
 
 
 class Image(msgspec.Struct, frozen=True):
-    """A picture in a user's message, as base64 of its bytes."""
+    """An image in a user's message, as base64."""
 
     media_type: str
     data: str
 
 
 class ToolDefinition(msgspec.Struct, frozen=True):
-    """A function the model may call; `parameters` is its JSON Schema, as JSON text."""
+    """A function that the model may call; `parameters` is its JSON Schema, as JSON text."""
 
     name: str
     description: str = ""
@@ -43,24 +43,24 @@ class ToolDefinition(msgspec.Struct, frozen=True):
 
 
 def assistant_tool_name(name: str) -> str:
-    """The name under which a model calls an assistant: letters, digits and underscores, all small."""
+    """Return the tool name of an assistant: lower-case letters, digits and underscores."""
     return re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")[:64] or "assistant"
 
 
 def assistant_call_arguments(task: str) -> str:
-    """A task as the arguments of the call that gives it to an assistant."""
+    """Return the call arguments, as JSON text, that give a task to an assistant."""
     return msgspec.json.encode({"task": task}).decode()
 
 
 class UserMessage(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="role", tag="user"):
-    """What a person said."""
+    """A user's message."""
 
     text: str
     images: tuple[Image, ...] = ()
 
 
 class ToolMessage(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="role", tag="tool"):
-    """What a tool came back with."""
+    """The result of a tool call."""
 
     call_id: str
     result: str
@@ -69,7 +69,7 @@ class ToolMessage(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="ro
 
 
 class ToolCall(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A call that the assistant made; `signature` is the seal that came on it, if it must go back."""
+    """A call that the assistant made; `signature` is its seal, if the provider requires it back."""
 
     call_id: str
     name: str
@@ -78,10 +78,10 @@ class ToolCall(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class AssistantMessage(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="role", tag="assistant"):
-    """What the assistant said: verbatim for its issuer, or as text and calls.
+    """An assistant's message: `verbatim` for the provider that issued it, else text and calls.
 
-    `reasoning` goes back in the field that `reasoning_field` names, for providers that want the text itself;
-    None is no field at all, and an empty text is a field that is there and empty.
+    `reasoning` is sent in the field named by `reasoning_field`, for providers that require the reasoning text
+    back. None sends no field; an empty string sends an empty field, which some providers require.
     """
 
     text: str = ""
@@ -95,10 +95,11 @@ Message = UserMessage | AssistantMessage | ToolMessage
 
 
 class ThinkingParameters(msgspec.Struct, frozen=True, omit_defaults=True):
-    """How one model is asked to think: the fields its API takes, already solved. None is not sent.
+    """The thinking fields to send to one model, already resolved for its API; empty fields are not sent.
 
-    `toggle` is the model's own on/off switch, `effort` and `level` its own words, `template` arguments of a
-    chat template; `display` asks for text that would be withheld. `notes` say what could not be honoured.
+    `toggle` is the model's on/off switch, `effort` and `level` are its own words, `template` holds arguments
+    of the chat template, and `display` requests text that is otherwise withheld. `notes` are warnings about
+    settings that the model cannot honour.
     """
 
     mode: str = ""
@@ -113,7 +114,7 @@ class ThinkingParameters(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Request(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """Everything a dialect needs to write a body."""
+    """Everything that a dialect needs to build a request body."""
 
     model: str
     messages: tuple[Message, ...]

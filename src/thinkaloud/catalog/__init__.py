@@ -1,4 +1,4 @@
-"""Providers and models as rows, the choice of a route, and how thinking is asked for. Pure."""
+"""The catalog of providers and models, route selection, and translation of thinking settings. No I/O."""
 
 from thinkaloud.catalog.catalog import (
     Catalog,

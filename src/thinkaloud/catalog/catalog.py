@@ -1,14 +1,9 @@
-"""The catalog: rows read from TOML, ours first and then the user's; a later row overrides single fields.
+"""The catalog: rows read from TOML, and lookup of a model by the name a user types.
 
-A row that cannot be read is refused with its file, its name and its field. `like` in a model's row takes
-over what another row says, except what that one is called and where it is.
-
-From a name as people write it to a row, and from a row to the name that a provider knows it by.
-
-A name may have a provider before it (`openrouter/qwen/qwen3-8b`), a vendor as OpenRouter writes it
-(`google/gemini-3-pro`), or nothing (`gpt-5`). Of several patterns that fit, the longest is meant.
-
-What `thinkaloud models` lists: one line of facts per model.
+Built-in rows come first, then the user's; a later row overrides single fields. `like` in a model row copies
+the fields of another row, except its names and where it is served.
+A model name may start with a provider (`openrouter/qwen/qwen3-8b`), with a vendor as OpenRouter spells it
+(`google/gemini-3-pro`), or with neither (`gpt-5`). If several patterns match, the longest wins.
 """
 
 from collections.abc import Sequence
@@ -41,20 +36,20 @@ _RowFields = dict[str, dict[str, Any]]
 
 
 class Catalog(msgspec.Struct, frozen=True):
-    """Every row there is, by name."""
+    """All rows, by name."""
 
     providers: dict[str, Provider]
     models: dict[str, Model]
     replays: dict[str, ReplayRow]
 
     def with_base_url(self, provider: str, base_url: str) -> "Catalog":
-        """The same catalog with a provider at this address."""
+        """Return a copy of the catalog in which this provider has another base URL."""
         provider_row = msgspec.structs.replace(self.providers[provider], base_url=base_url)
         return msgspec.structs.replace(self, providers={**self.providers, provider: provider_row})
 
 
 class _CatalogMerger:
-    """Rows of several texts on top of each other, and which text spoke last of each."""
+    """Merges the rows of several TOML texts. Remembers for error messages which text set each row last."""
 
     def __init__(self) -> None:
         self.rows: dict[str, _RowFields] = {section: {} for section in _SECTIONS}
@@ -64,7 +59,7 @@ class _CatalogMerger:
         for section, rows in _decode_tables(text, source).items():
             if section not in _SECTIONS:
                 known = ", ".join(f"[{name}.NAME]" for name in _SECTIONS)
-                raise BadCatalog(f"{source}: there is no section [{section}] in a catalog. Use {known}.")
+                raise BadCatalog(f"{source}: unknown section [{section}]. A catalog has: {known}.")
             for key, fields in _named_rows(rows, f"{source}: [{section}]"):
                 self.rows[section].setdefault(key, {}).update(fields)
                 self.sources[section, key] = source
@@ -90,15 +85,15 @@ class _CatalogMerger:
             return fields
         if like not in self.rows["models"] or like in (*seen, key):
             raise BadCatalog(
-                f"{self.location('models', key)}: it is like {like!r}, and there is no such row before it. "
-                "Name the id of another model, or write the fields out."
+                f"{self.location('models', key)}: `like` refers to {like!r}, which is not another model row. "
+                "Use the id of another model, or write the fields out."
             )
         inherited = self._with_inherited(like, (*seen, key))
         return {name: value for name, value in inherited.items() if name not in _NOT_INHERITED} | fields
 
 
 def parse_catalog(*texts: str, names: Sequence[str] = ()) -> Catalog:
-    """The catalog that these TOML texts make together; `names` are their files, for what goes wrong."""
+    """Merge TOML texts into a catalog. `names` are their file names, used in error messages."""
     merger = _CatalogMerger()
     for number, text in enumerate(texts):
         merger.add(text, names[number] if number < len(names) else f"catalog text {number + 1}")
@@ -114,14 +109,14 @@ def parse_catalog(*texts: str, names: Sequence[str] = ()) -> Catalog:
 
 @cache
 def builtin_texts() -> tuple[str, ...]:
-    """The rows that are shipped, as text: what a user's own file is laid on top of."""
+    """Return the built-in rows as TOML text. A user's own file is merged on top of them."""
     folder = resources.files("thinkaloud.catalog")
     return tuple((folder / name).read_text("utf-8") for name in FILES)
 
 
 @cache
 def builtin_catalog() -> Catalog:
-    """The catalog that is shipped."""
+    """Return the built-in catalog."""
     return parse_catalog(*builtin_texts(), names=FILES)
 
 
@@ -129,14 +124,12 @@ def _decode_tables(text: str, source: str) -> dict[str, Any]:
     try:
         return msgspec.toml.decode(text, type=dict[str, Any])
     except msgspec.DecodeError as error:
-        raise BadCatalog(f"{source} is not TOML: {error}. Correct that line.") from None
+        raise BadCatalog(f"{source} is not valid TOML: {error}. Correct that line.") from None
 
 
 def _named_rows(rows: object, location: str) -> list[tuple[str, dict[str, Any]]]:
     if not isinstance(rows, dict) or not all(isinstance(fields, dict) for fields in rows.values()):
-        raise BadCatalog(
-            f"{location} holds rows and nothing else. Write a table with a name, [section.NAME]."
-        )
+        raise BadCatalog(f"{location} may contain only named tables. Write each row as [section.NAME].")
     return list(rows.items())
 
 
@@ -145,7 +138,7 @@ def _convert_row(fields: dict[str, Any], row_type: type[_Row], location: str) ->
         return msgspec.convert(fields, row_type)
     except msgspec.ValidationError as error:
         known = ", ".join(row_type.__struct_fields__)
-        raise BadCatalog(f"{location}: {error}. Correct the field; a row may have: {known}.") from None
+        raise BadCatalog(f"{location}: {error}. Correct the field. Allowed fields: {known}.") from None
 
 
 def _check_references(catalog: Catalog, merger: _CatalogMerger) -> None:
@@ -172,20 +165,20 @@ def _check_all_known(words: Any, known: Any, location: str) -> None:
 def _check_known(word: str, known: Any, location: str) -> None:
     if word not in known:
         known_names = ", ".join(name for name in known if name)
-        raise BadCatalog(f"{location} says {word!r}, which is not known here. Use one of: {known_names}.")
+        raise BadCatalog(f"{location} has the unknown value {word!r}. Use one of: {known_names}.")
 
 
 THINKING_SUFFIX = ":thinking"
-"""What OpenRouter puts after a name to ask for thinking."""
+"""The suffix with which OpenRouter model names ask for thinking."""
 
 
 def without_vendor(name: str) -> str:
-    """A name without the vendor before it."""
+    """Return the name without its vendor prefix."""
     return name.rpartition("/")[2]
 
 
 def split_provider(catalog: Catalog, name: str) -> tuple[Provider | None, str]:
-    """The provider that a name begins with, if it does, and the rest."""
+    """Split off the provider that a name starts with, if any."""
     provider_name, slash, model_name = name.partition("/")
     if slash and model_name and provider_name in catalog.providers:
         return catalog.providers[provider_name], model_name
@@ -193,7 +186,7 @@ def split_provider(catalog: Catalog, name: str) -> tuple[Provider | None, str]:
 
 
 def find_model(catalog: Catalog, name: str) -> Model | None:
-    """The row that speaks of this name."""
+    """Return the row for this name: an exact match, else the longest matching pattern."""
     spellings = {name.lower(), without_vendor(name).lower()}
     for model in catalog.models.values():
         if spellings & _exact_names(model):
@@ -208,7 +201,7 @@ def find_model(catalog: Catalog, name: str) -> Model | None:
 
 
 def provider_model_id(model: Model, provider: Provider, name: str) -> str:
-    """What this provider calls the model that was asked for by that name."""
+    """Return the model id to send to this provider for the name the user typed."""
     provider_spelling = model.at.get(provider.name)
     if provider_spelling is None:
         return name
@@ -223,7 +216,7 @@ def provider_model_id(model: Model, provider: Provider, name: str) -> str:
 
 
 def similar_names(catalog: Catalog, name: str) -> list[str]:
-    """Names of rows that look like this one."""
+    """Return the ids of rows that resemble this name."""
     return get_close_matches(without_vendor(name).lower(), catalog.models, n=5, cutoff=0.5)
 
 
@@ -237,7 +230,7 @@ def _exact_names(model: Model) -> set[str]:
 
 
 class ModelListing(msgspec.Struct, frozen=True):
-    """A model in a list, with where it is and how it thinks."""
+    """One line of `thinkaloud models`: where a model is served and how it thinks."""
 
     id: str
     providers: tuple[str, ...]
@@ -253,7 +246,7 @@ class ModelListing(msgspec.Struct, frozen=True):
 
 
 def list_models(catalog: Catalog, *, thinking: bool = False) -> list[ModelListing]:
-    """Every model of the catalog in its order; with `thinking`, those that can."""
+    """List the models in catalog order; with `thinking`, only those that can think."""
     return [
         _model_listing(model)
         for model in catalog.models.values()

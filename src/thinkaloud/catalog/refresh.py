@@ -1,7 +1,7 @@
-"""A provider's own list of models against our rows: what is new, what is gone, what is said differently.
+"""Compares a provider's list of models with the catalog: new, removed and changed models.
 
-The shapes are those of Anthropic, OpenRouter, OpenAI, Mistral, Gemini and Ollama. What a list does not say is
-unknown and never counts as a difference.
+Reads the list formats of Anthropic, OpenRouter, OpenAI, Mistral, Gemini and Ollama. A field that a list does
+not contain is unknown and never counts as a difference.
 """
 
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ from thinkaloud.catalog.rows import Model, ThinkingSupport
 
 
 class ReportedModel(msgspec.Struct, frozen=True):
-    """What a provider says of one model; None is not said."""
+    """What a provider's list says about one model. None means that the list does not say."""
 
     id: str
     thinks: bool | None = None
@@ -26,7 +26,7 @@ class ReportedModel(msgspec.Struct, frozen=True):
 
 
 class FieldChange(msgspec.Struct, frozen=True):
-    """A fact that the provider tells otherwise than our row."""
+    """A field in which the provider's list differs from the catalog row."""
 
     id: str
     row: str
@@ -36,7 +36,7 @@ class FieldChange(msgspec.Struct, frozen=True):
 
 
 class CatalogDifference(msgspec.Struct, frozen=True):
-    """What a provider's list has that we have not, what we have that it has not, and where we disagree."""
+    """Models that only the provider lists, models that only the catalog lists, and fields that differ."""
 
     new: tuple[str, ...]
     gone: tuple[str, ...]
@@ -84,24 +84,24 @@ _decoder = msgspec.json.Decoder(_ModelList)
 
 
 def read_reported_models(body: bytes | str) -> list[ReportedModel]:
-    """The models in the body of a models endpoint, whoever's it is."""
+    """Read the response body of a models endpoint, in any known format."""
     try:
         model_list = _decoder.decode(body)
     except msgspec.MsgspecError as error:
         raise NotAResponse(
-            f"This is not a list of models: {error}. Check models_path in the provider's row."
+            f"The response is not a list of models: {error}. Check models_path in the provider's row."
         ) from None
     if model_list.data is None and model_list.models is None:
         raise NotAResponse(
-            "This is not a list of models: it has neither data nor models. "
+            "The response is not a list of models: it has neither `data` nor `models`. "
             "Check models_path in the provider's row."
         )
     return [_reported_model(item) for item in (*(model_list.data or ()), *(model_list.models or ()))]
 
 
 def compare_models(catalog: Catalog, provider: str, reported: Iterable[ReportedModel]) -> CatalogDifference:
-    """What is different between a provider's list and the rows of its models."""
-    reported_by_id = {offer.id: offer for offer in reported}
+    """Compare a provider's list with the catalog rows of its models."""
+    reported_by_id = {model.id: model for model in reported}
     rows = {name: find_model(catalog, name) for name in reported_by_id}
     spellings = [model.at[provider] for model in catalog.models.values() if provider in model.at]
     return CatalogDifference(
@@ -119,7 +119,7 @@ def compare_models(catalog: Catalog, provider: str, reported: Iterable[ReportedM
 
 
 def _covered_by_list(name: str, reported_names: Iterable[str]) -> bool:
-    """A dated snapshot and a tag stand for the family: `gpt-5-2025-08-07`, `gpt-oss:20b`."""
+    """Return whether the model is listed, or a snapshot (`gpt-5-2025-08-07`) or tag (`gpt-oss:20b`) of it."""
     return any(
         reported_name == name
         or reported_name.startswith((f"{name}-20", f"{name}:"))
@@ -158,7 +158,7 @@ def _from_capabilities(name: str, capabilities: _Capabilities, limit: int | None
 
 
 def _efforts(support: dict[str, _Supported | bool | None] | None) -> tuple[str, ...] | None:
-    """The words of a list that are marked as supported; a list that marks none says nothing."""
+    """Return the effort words marked as supported, or None if none is marked."""
     words = [word for word in EFFORT_WORDS if _supported((support or {}).get(word))]
     return tuple(words) or None
 

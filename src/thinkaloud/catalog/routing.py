@@ -1,7 +1,7 @@
-"""Which provider answers for a model, and why. Pure: whether there is a key is asked of the caller.
+"""Chooses the provider for a model and records why. No I/O: the caller passes a check for keys.
 
-A provider in the name is kept. Otherwise the row says the order of preference, and with thinking on only the
-providers that show it count: a missing key there is for the caller to report, never a reason to go elsewhere.
+A provider in the name is final. Otherwise the row gives the order of preference. With thinking on, only the
+providers that show thinking count: if their key is missing, the request fails instead of using another one.
 """
 
 from collections.abc import Callable
@@ -19,18 +19,18 @@ from thinkaloud.catalog.catalog import (
 from thinkaloud.catalog.rows import Model, Provider, ReplayRow, Route, RowSource, ThinkingSupport
 
 ASSUMED_FACT = RowSource(as_of="0000-00-00", source="assumed: the catalog does not know this model")
-"""The fact of a row that was made up for a name without one."""
+"""Marks a row that was made up for a model without one."""
 
 HaveKey = Callable[[Provider], bool]
 
 
 def has_thinking_suffix(name: str) -> bool:
-    """Whether a name asks for thinking by its suffix."""
+    """Return whether a name ends in the thinking suffix."""
     return name.endswith(THINKING_SUFFIX)
 
 
 def route(catalog: Catalog, name: str, *, thinking: bool, have_key: HaveKey) -> Route:
-    """Where a request for this model goes, with one sentence for each step of the choice."""
+    """Choose the provider and model id for a request. `Route.why` has a sentence for each step."""
     provider, model_name = split_provider(catalog, name.strip())
     suffixed = has_thinking_suffix(model_name) and not (provider and provider.local)
     base_name = model_name.removesuffix(THINKING_SUFFIX) if suffixed else model_name
@@ -56,23 +56,33 @@ def route(catalog: Catalog, name: str, *, thinking: bool, have_key: HaveKey) -> 
 
 
 def key_missing_error(route: Route) -> KeyMissing:
-    """What to tell the user when the provider of a route has no key."""
+    """Build the error for a route whose provider has no key."""
     provider, model = route.provider, route.model
     only_provider = model.at_with_thinking == (provider.name,)
-    reason = f" With thinking on, {model.id} goes to {provider.name} only." if only_provider else ""
+    reason = f" With thinking on, {model.id} is sent only to {provider.name}." if only_provider else ""
     short_name = without_vendor(route.model_id)
     alternatives = [
         f"{name}/{spelling.replace('*', short_name)}"
         for name, spelling in model.at.items()
         if name != provider.name
     ]
-    remedy = f", or name another provider yourself, such as {alternatives[0]}" if alternatives else ""
-    references = provider.key.split(" | ")
-    places = f"{' and '.join(references)} {'leads' if len(references) == 1 else 'lead'}"
+    remedy = f", or use another provider, such as {alternatives[0]}" if alternatives else ""
+    places = " or ".join(map(_key_place, provider.key.split(" | ")))
     return KeyMissing(
-        f"There is no key for {provider.name}: {places} to nothing.{reason} "
-        f"Set it{remedy}. Nothing was sent elsewhere."
+        f"No API key found for {provider.name}.{reason} Set {places}{remedy}. Nothing was sent."
     )
+
+
+def _key_place(reference: str) -> str:
+    kind, _, name = reference.partition(":")
+    match kind:
+        case "credentials":
+            return f"{name} in credentials.toml (mode 600)"
+        case "file":
+            return f"the key file {name}"
+        case "keyring":
+            return f"the keyring entry {name}"
+    return name
 
 
 def _choose_provider(
@@ -86,32 +96,30 @@ def _choose_provider(
             f"With thinking on, the catalog sends {model.id} to {' or '.join(thinking_providers)}."
         )
     else:
-        reasons.append(f"For {model.id} the catalog prefers {first.name}.")
+        reasons.append(f"The catalog prefers {first.name} for {model.id}.")
     if not first.key or have_key(first):
         return first
-    # A server on this machine is never a second choice: it may not be running, and nobody asked for it.
+    # Never fall back to a local server: it may not be running, and the user did not ask for it.
     for alternative in candidates[1:]:
         if alternative.key and have_key(alternative):
-            reasons.append(f"There is no key for {first.name}, so {alternative.name} is next.")
+            reasons.append(f"No key found for {first.name}, so {alternative.name} is used.")
             return alternative
-    reasons.append(f"There is no key for {first.name}, and no other provider of the list has one.")
+    reasons.append(f"No key found for {first.name}, and no alternative provider has one.")
     return first
 
 
 def _pinned_model(
     provider: Provider, model: Model | None, model_name: str, thinking: bool, reasons: list[str]
 ) -> tuple[str, Model]:
-    reasons.append(f"The name says {provider.name}.")
+    reasons.append(f"The name specifies {provider.name}.")
     if model is None:
         reasons.append(
-            f"{model_name} is not in the catalog: whether it thinks is unknown, so it is taken to be able to, "
-            f"and asked as {provider.name} usually is."
+            f"{model_name} is not in the catalog. It is assumed to support thinking "
+            f"and is asked in the usual form for {provider.name}."
         )
         return model_name, _assumed_model(model_name, provider)
     if thinking and model.at_with_thinking and provider.name not in model.at_with_thinking:
-        reasons.append(
-            f"With thinking on, the catalog would have taken {' or '.join(model.at_with_thinking)}."
-        )
+        reasons.append(f"With thinking on, the catalog would use {' or '.join(model.at_with_thinking)}.")
     model_id = model_name if "/" in model_name else provider_model_id(model, provider, model_name)
     reasons += _rename_reasons(model_name, model_id, provider)
     return model_id, model
@@ -132,7 +140,7 @@ def _thinking_model_id(
         return model_id + THINKING_SUFFIX
     if suffixed_name:
         reasons.append(
-            f"{provider.name} knows no {THINKING_SUFFIX} for it; thinking is asked for in the request."
+            f"{provider.name} has no {THINKING_SUFFIX} variant of it; thinking is requested in the body."
         )
     return model_id
 
@@ -158,6 +166,6 @@ def _unknown_model_error(catalog: Catalog, name: str) -> UnknownModel:
     similar = similar_names(catalog, name)
     hint = f"Did you mean {', '.join(similar)}? " if similar else ""
     return UnknownModel(
-        f"{name!r} is not in the catalog, and it does not begin with the name of a provider. {hint}"
-        f"Say who serves it, such as openrouter/{name}, or add a row for it to your own catalog file."
+        f"Unknown model {name!r}: it is not in the catalog and does not start with a provider. {hint}"
+        f"Add the provider, such as openrouter/{name}, or add a row for the model to your own catalog file."
     )

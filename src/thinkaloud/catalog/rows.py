@@ -1,6 +1,6 @@
-"""What a row of the catalog says: a provider, a model, and how thoughts go back to it.
+"""The row types of the catalog: providers, models, and the rules for sending thoughts back.
 
-Rows are data with the date and the source of what they say; a user's own file adds rows and overrides these.
+Every fact carries its date and source. A user's own file can add rows and override fields.
 """
 
 from enum import StrEnum
@@ -10,7 +10,7 @@ import msgspec
 
 
 class AuthScheme(StrEnum):
-    """How a key is shown to a provider."""
+    """The header that carries the API key."""
 
     NONE = "none"
     BEARER = "bearer"
@@ -19,7 +19,7 @@ class AuthScheme(StrEnum):
 
 
 class ThinkingSupport(StrEnum):
-    """Whether a model thinks."""
+    """Whether a model can think."""
 
     NONE = "none"
     OPTIONAL = "optional"
@@ -27,7 +27,7 @@ class ThinkingSupport(StrEnum):
 
 
 class ThinkingControl(StrEnum):
-    """What a model takes to say how hard to think."""
+    """The parameters with which a model's thinking is controlled."""
 
     NONE = "none"
     EFFORT = "effort"
@@ -38,7 +38,7 @@ class ThinkingControl(StrEnum):
 
 
 class ThinkingVisibility(StrEnum):
-    """What one gets to see of the thinking."""
+    """How much of the thinking the API returns."""
 
     FULL = "full"
     SUMMARY = "summary"
@@ -46,35 +46,35 @@ class ThinkingVisibility(StrEnum):
 
 
 class ReplayScope(StrEnum):
-    """Which assistant turns' thoughts go back (or must)."""
+    """The assistant turns whose thoughts are sent back."""
 
     NONE = "none"
     OPEN_LOOP = "open_loop"
-    """Those of the tool loop that is still open."""
+    """Turns of the tool loop that is still open."""
     TOOL_TURNS = "tool_turns"
-    """Those of every turn that called tools."""
+    """Every turn that called tools."""
     ALL = "all"
 
 
 class ReplayForm(StrEnum):
-    """In what form a provider takes thoughts back."""
+    """The form in which a provider accepts thoughts back."""
 
     NONE = "none"
     VERBATIM = "verbatim"
-    """The assistant's message as it was sent: signed blocks, items, details, parts."""
+    """The assistant message exactly as received: signed blocks, items, details or parts."""
     FIELD = "field"
-    """The text in a field of the message."""
+    """The text, in a field of the message."""
 
 
 class RowSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """When and from where something is known."""
+    """The date and source of a fact."""
 
     as_of: Annotated[str, msgspec.Meta(pattern=r"^\d{4}-\d{2}-\d{2}$")]
     source: Annotated[str, msgspec.Meta(min_length=1)]
 
 
 class ReplayRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How thoughts go back: the form, which turns by default, which turns at the least, which at the most."""
+    """How thoughts are sent back: the form, and the default, required and allowed turns."""
 
     name: str
     form: ReplayForm
@@ -83,68 +83,68 @@ class ReplayRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     required: ReplayScope = ReplayScope.NONE
     allowed: ReplayScope = ReplayScope.ALL
     prefix_bound: bool = False
-    """A changed system prompt, tool or earlier message voids every thought from there on."""
+    """A changed system prompt, tool or earlier message invalidates every later thought."""
     echo_empty: bool = False
-    """The field must be there even when there is nothing in it."""
+    """The field must be present even if it is empty."""
     fact: RowSource | None = None
 
 
 class Provider(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Who answers: a dialect at an address."""
+    """A dialect at an address."""
 
     name: str
     dialect: str
     base_url: str
     key: str = ""
-    """A reference: `env:NAME`, `file:PATH` or `keyring:SERVICE/USER`; empty where none is needed."""
+    """A key reference: `env:NAME`, `file:PATH` or `keyring:SERVICE/USER`; empty if no key is needed."""
     auth: AuthScheme = AuthScheme.BEARER
     models_path: str = ""
     replay: str = ""
     local: bool = False
     places: dict[str, str] = msgspec.field(default_factory=dict)
-    """Where the body takes each field of an `Ask`, by dotted path; a field without a place is not taken."""
+    """The dotted path in the body for each supported field of `ThinkingParameters`."""
     shows_thinking: bool = True
-    """Whether what was thought can come back from here at all."""
+    """Whether this provider can return thoughts at all."""
     joins_messages: bool = True
-    """Whether messages of the user in a row go out as one: not everybody takes two."""
+    """Whether consecutive user messages are sent as one. Some APIs refuse two in a row."""
     display: str = ""
-    """The word that asks for text which would be withheld."""
+    """The value that requests thought text which is omitted by default."""
     off: str = ""
-    """How "off" is said here for every model that can be off; empty where the model's own way is used."""
+    """How to turn thinking off for every model of this provider; empty to use the model's own `off`."""
     control: tuple[ThinkingControl, ...] = ()
-    """What to try with a model that the catalog does not know."""
+    """Controls to try for a model that is not in the catalog."""
     efforts: tuple[str, ...] = ()
-    """The words to try with a model that has none of its own in the catalog."""
+    """Effort words to try for a model that has none in the catalog."""
     max_tokens: int | None = None
-    """Sent when the caller names none, where the API demands one."""
+    """Sent if the caller sets none, for APIs that require a value."""
     fact: RowSource
 
 
 class Model(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A family of models that think alike."""
+    """A family of models with the same thinking behaviour."""
 
     id: str
     names: tuple[str, ...] = ()
     """Patterns for other spellings: `claude-opus-4-5*`, `anthropic/claude-opus-4.5`."""
     at: dict[str, str] = msgspec.field(default_factory=dict)
-    """What each provider calls it, `*` for the name as it was given; the order is the order of preference."""
+    """The model id at each provider, in order of preference. `*` is replaced by the name the user typed."""
     at_with_thinking: tuple[str, ...] = ()
-    """The providers to go to when thinking is on; empty where any of them shows it."""
+    """Providers to use when thinking is on; empty if all of them show it."""
     thinking_id: dict[str, str] = msgspec.field(default_factory=dict)
-    """What a provider calls it when thinking is on, where that is another name."""
+    """The model id at a provider when thinking is on, if it differs."""
     thinking: ThinkingSupport = ThinkingSupport.NONE
     on_by_default: bool = False
     control: tuple[ThinkingControl, ...] = ()
     efforts: tuple[str, ...] = ()
     off: str = ""
-    """How "off" is said: `disabled`, `between_tools`, `none`, `budget_0`, `toggle`, `template`; or not."""
+    """How to turn it off: `disabled`, `between_tools`, `none`, `budget_0`, `toggle`, `template`, or empty."""
     budget_min: int | None = None
     budget_max: int | None = None
     max_output_tokens: int | None = None
     visible: ThinkingVisibility = ThinkingVisibility.FULL
     omitted_by_default: bool = False
     replay: dict[str, str] = msgspec.field(default_factory=dict)
-    """Replay rules by provider, where the model differs from the provider's own."""
+    """Replay rules by provider, where they differ from the provider's own."""
     template: dict[str, bool | str] = msgspec.field(default_factory=dict)
     tags: str = ""
     forced_tools: bool = True
@@ -155,7 +155,7 @@ class Model(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class Route(msgspec.Struct, frozen=True, kw_only=True):
-    """Provider and model for one request, how thoughts go back, and why this one."""
+    """The provider and model for one request, the replay rule, and the reasons for this choice."""
 
     provider: Provider
     model: Model

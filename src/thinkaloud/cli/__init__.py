@@ -1,7 +1,8 @@
-"""The command line, and the one room that may know every other.
+"""The `thinkaloud` command. This package may import every other one.
 
-Exit codes: 0 when it was done, 1 when the model or its provider failed, 2 when a file is no response or
-the call cannot be carried out, 130 when stopped by Ctrl-C.
+Exit codes: 0 success, 1 the model or its provider failed, 2 the command cannot be carried out or an input
+file is invalid, 130 stopped by Ctrl-C. Only the options of the given command are imported, and nothing heavy
+at the top of this module, so that `--version` and `--help` start fast.
 """
 
 import argparse
@@ -11,78 +12,89 @@ import sys
 from collections.abc import Sequence
 
 from thinkaloud import __version__
-from thinkaloud.canon import ProviderFault, Refused
-from thinkaloud.cli.console import EXIT_FAILED, EXIT_OK, EXIT_STOPPED, print_error
 
+TYPE_CHECKING = False  # not from `typing`, which is slow to import
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+_VERSION = f"thinkaloud {__version__}"
 _COMMANDS = {
     "read": (
         "read:add_read",
         "read saved or piped responses",
-        "Read what a provider sent and show thoughts and answer apart. "
-        "Works live: curl -N ... | thinkaloud read -",
+        "Read the response of a provider and show its thoughts and its answer separately. "
+        "A pipe is shown while it arrives: curl -N ... | thinkaloud read -",
     ),
     "ask": (
         "ask:add_options",
         "ask a model or an agent",
-        "Ask a model, or an agent with its tools: thoughts and steps go to stderr as they come, "
-        "the answer to stdout.",
+        "Ask a model, or an agent with its tools. Thoughts and steps go to stderr while they arrive, "
+        "the answer goes to stdout.",
     ),
     "agents": (
         "agents:add_options",
-        "list agents and the tools there are",
-        "List the agents that `ask --agent` takes, and the tools that an agent may use.",
+        "list agents and tools",
+        "List the agents for `ask --agent`, and the tools that an agent may use.",
     ),
     "models": (
         "models:add_models",
-        "list models and how they think",
-        "List the models of the catalog, or compare it with a provider's own list.",
+        "list models and their thinking controls",
+        "List the models of the catalog, or compare the catalog with a provider's own list.",
     ),
     "route": (
         "models:add_route",
-        "explain where a model is asked and how",
-        "Say which provider a model is asked at, how its thinking is asked for, and why.",
+        "explain which provider serves a model, and how",
+        "Show which provider a request for a model goes to, how thinking is requested, and why. "
+        "Nothing is sent.",
     ),
     "context": (
         "context:add_options",
-        "show what of a conversation would be sent",
-        "Build the next request of a conversation for a model: what of each turn goes back and why, "
-        "and the exact JSON that would be sent. Nothing is sent.",
+        "show which parts of a conversation would be sent",
+        "Build the next request of a conversation: which blocks of each turn are sent back and why, "
+        "and the exact JSON of the request. Nothing is sent.",
     ),
     "serve": (
         "serve:add_options",
         "run the gateway: sessions, live streams, search",
-        "Serve sessions and turns to applications on this machine, kept in one SQLite file. "
-        "No key and no other service is needed to start.",
+        "Run the gateway, which serves sessions and turns over HTTP and stores them in one SQLite file. "
+        "It starts without an API key and without other services.",
     ),
     "users": (
         "users:add_users",
         "add, list and remove users of a shared gateway",
-        "Say who may use a gateway that several people share. Works while it runs.",
+        "Manage the users of a shared gateway. The gateway may be running.",
     ),
     "tokens": (
         "users:add_tokens",
-        "create, list and revoke their API tokens",
-        "Give users of a shared gateway tokens to show, and take them back. Works while it runs.",
+        "create, list and revoke API tokens of users",
+        "Manage the API tokens of a shared gateway's users. The gateway may be running.",
     ),
     "simulate": (
         "simulate:add_options",
-        "run a loopback provider that refuses what the real one refuses",
-        "Serve a simulated provider on this machine, to build against without a key or a bill.",
+        "run a simulated provider on this machine",
+        "Run a simulated provider on this machine. It validates requests as the real one does, and needs "
+        "no API key.",
     ),
     "replay": (
         "read:add_replay",
-        "replay a recorded turn with its own timing",
-        "Show a recorded turn as it happened. Nothing is asked of any model.",
+        "replay a recorded turn with its timing",
+        "Show a recorded turn with its original timing. No model is asked.",
     ),
 }
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; the exit code is the answer."""
+    """Run the command and return its exit code."""
     argv = sys.argv[1:] if arguments is None else arguments
-    options = _parser(next((argument for argument in argv if not argument.startswith("-")), "")).parse_args(
-        argv
-    )
+    if list(argv) == ["--version"]:
+        print(_VERSION)  # without the parser, which takes longer to build than Python to start
+        return 0
+    command = next((argument for argument in argv if not argument.startswith("-")), "")
+    options = _parser(command).parse_args(argv)
+
+    from thinkaloud.canon import ProviderFault, Refused
+    from thinkaloud.cli.console import EXIT_FAILED, EXIT_OK, EXIT_STOPPED, print_error
+
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]
     try:
@@ -94,18 +106,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return EXIT_STOPPED
     except BrokenPipeError:
-        # Whoever read us has what it wanted; keep the interpreter from complaining about it at exit.
+        # The reader of the pipe has closed it. Without this the interpreter reports an error at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_OK
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser, also of each command, whose errors say where to find help."""
+
+    def error(self, message: str) -> "NoReturn":
+        self.print_usage(sys.stderr)
+        self.exit(2, f"{self.prog}: error: {message}. Run `{self.prog} --help` for help.\n")
+
+
 def _parser(command: str) -> argparse.ArgumentParser:
-    """All commands by name, and the options of the one that is meant: the others need not be imported."""
-    parser = argparse.ArgumentParser(
+    """Return the parser with all commands by name, and the options of the given command only."""
+    parser = _Parser(
         prog="thinkaloud",
-        description="Thoughts, tool calls and answer of any model's response, apart and exact.",
+        description="Ask any model, and show its thoughts, tool calls and answer separately.",
     )
-    parser.add_argument("--version", action="version", version=f"thinkaloud {__version__}")
+    parser.add_argument("--version", action="version", version=_VERSION)
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     for name, (options, summary, description) in _COMMANDS.items():
         subparser = commands.add_parser(name, help=summary, description=description)

@@ -1,4 +1,4 @@
-"""`thinkaloud agents`: who can be asked, and the tools there are. Nothing is started or imported for it."""
+"""`thinkaloud agents`: lists agents and tools. It starts no server and imports no tool."""
 
 import argparse
 import sys
@@ -16,7 +16,7 @@ from thinkaloud.surfaces.terminal import clean, clean_json
 
 
 class ToolListing(msgspec.Struct, frozen=True, rename={"source": "from"}):
-    """A tool, or an MCP server of several, as it is listed."""
+    """A row of the list: one tool, or an MCP server with several."""
 
     name: str
     source: str
@@ -24,7 +24,7 @@ class ToolListing(msgspec.Struct, frozen=True, rename={"source": "from"}):
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """The options of `agents`."""
+    """Add the options of `agents`."""
     parser.add_argument(
         "--format", choices=("plain", "json"), default="plain", help="plain: two tables; json: one object"
     )
@@ -49,7 +49,7 @@ def run_agents(options: argparse.Namespace) -> int:
     print()
     tool_rows = [(tool.name, tool.source, "yes" if tool.approval else "-") for tool in tools]
     print_columns([("tool", "from", "asks first"), *tool_rows])
-    print(clean(f"Yours go into {file.path}"), file=sys.stderr)
+    print(clean(f"Add your own agents and tools to {file.path}"), file=sys.stderr)
     return EXIT_OK
 
 
@@ -64,5 +64,5 @@ def _list_tools(file: AgentFile) -> Iterator[ToolListing]:
 
 
 def _server_location(server: McpConfig) -> str:
-    """How a server is reached; the rest of its command or URL may hold a key."""
+    """Return the program or the host of a server only: the rest of its command or URL may hold a key."""
     return Path(server.command[0]).name if server.command else f"at {urlsplit(server.url).hostname}"

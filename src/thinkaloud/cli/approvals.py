@@ -1,6 +1,7 @@
-"""Whether a tool may run that wants to be approved: allowed beforehand, asked on the terminal, or denied.
+"""Decides whether a tool that needs approval may run: `--approve` allows it, else the user is asked.
 
-The question shows the arguments whole: nobody can approve what they do not see.
+Without a terminal the call is denied. The question shows the complete arguments, because the user must see
+what they approve.
 """
 
 import asyncio
@@ -23,16 +24,16 @@ _YES = ("y", "yes", "s", "sim")
 
 
 class ApprovalPrompter:
-    """Decides for one run; `allowed` are the tools that need no question, by the names that models call."""
+    """Decides for one run; `allowed` holds the names (as models see them) of tools that run unasked."""
 
     def __init__(self, allowed: Collection[str], locale: str) -> None:
         self._allowed = allowed
         self._words = Words(locale)
 
     async def decide(self, run: Run, block: Block) -> None:
-        """Let a call run, or not."""
+        """Approve or deny a call."""
         if not block.awaiting_result:
-            return  # it was stopped before anybody could be asked
+            return  # the turn was stopped before the question
         if block.name in self._allowed:
             granted, by = True, "--approve"
         elif (terminal := _open_terminal()) is None:
@@ -40,7 +41,7 @@ class ApprovalPrompter:
             run.emit(NoticeGiven("approval_denied", self._denied_text(block), block.number))
         else:
             granted, by = await self._ask(terminal, block), "terminal"
-        with suppress(Refused):  # it came to its end while the question stood
+        with suppress(Refused):  # the turn ended while the user was asked
             run.decide(block.number, granted=granted, by=by)
 
     async def _ask(self, terminal: int, block: Block) -> bool:
@@ -61,7 +62,7 @@ class ApprovalPrompter:
 
 
 def _open_terminal() -> int | None:
-    """Where a person who sees the question can answer it; standard input may be the prompt."""
+    """Open the terminal for the user's reply, or return None. Standard input may hold the prompt instead."""
     if not sys.stderr.isatty():
         return None
     try:
@@ -71,10 +72,10 @@ def _open_terminal() -> int | None:
 
 
 async def _read_line(terminal: int) -> str:
-    """A line that a person types; nothing when they leave. Closes the terminal.
+    """Read a line from the terminal and close it; empty when the user ends the input.
 
-    It is read in a thread that nobody waits for when the question is given up, and not through
-    `sys.stdin`, whose lock such a thread would hold when the program ends.
+    A daemon thread reads it, because a blocking read cannot be cancelled when the turn is stopped. It does
+    not use `sys.stdin`: the thread would hold its lock at exit, and the interpreter would abort.
     """
     loop = asyncio.get_running_loop()
     line_future: asyncio.Future[bytes] = loop.create_future()
@@ -88,7 +89,7 @@ async def _read_line(terminal: int) -> str:
         with suppress(OSError):
             line = os.read(terminal, _MAX_LINE_BYTES)
             os.close(terminal)
-        with suppress(RuntimeError):  # the loop is over, and with it the question
+        with suppress(RuntimeError):  # the loop is closed: the turn was stopped
             loop.call_soon_threadsafe(set_line, line)
 
     threading.Thread(target=read_terminal, daemon=True, name="approval").start()
@@ -96,7 +97,7 @@ async def _read_line(terminal: int) -> str:
 
 
 def _discard_typed(terminal: int) -> None:
-    """What was typed before the question was there is no answer to it."""
+    """Discard what was typed before the question appeared: it is no reply to it."""
     try:
         import termios
     except ImportError:

@@ -1,4 +1,4 @@
-"""`thinkaloud ask`: one prompt, one answer, live; by a model alone, or by an agent with its tools."""
+"""`thinkaloud ask`: sends one prompt to a model or an agent and shows the answer while it arrives."""
 
 import argparse
 import asyncio
@@ -49,32 +49,32 @@ _ALL_TOOLS = "all"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """The options of `ask`."""
+    """Add the options of `ask`."""
     add_option = parser.add_argument
-    add_option("prompt", metavar="PROMPT", help="what to ask; - reads it from standard input")
+    add_option("prompt", metavar="PROMPT", help="the prompt; - reads it from standard input")
     add_option(
-        "--agent", default="", metavar="A", help="who answers, with tools and assistants: thinkaloud agents"
+        "--agent", default="", metavar="A", help="the agent that answers; `thinkaloud agents` lists them"
     )
     add_option(
         "--model",
         default="",
         metavar="M",
-        help="provider/model or a model's name (default: the agent's; without one THINKALOUD_MODEL, else "
+        help="a model, or provider/model (default: the agent's model, else THINKALOUD_MODEL, else "
         "builtin/solver)",
     )
     add_option(
         "--thinking", default="", metavar="T", help="off, low, medium, high, max, or a number of tokens"
     )
-    add_option("--system", default="", metavar="S", help="instructions for the model")
+    add_option("--system", default="", metavar="S", help="the system prompt")
     add_option(
-        "--max-tokens", type=positive, metavar="N", help="the most the answer may take, thoughts included"
+        "--max-tokens", type=positive, metavar="N", help="token limit of the answer, thoughts included"
     )
     add_option(
         "--approve",
         action="append",
         default=[],
         metavar="NAME",
-        help="let this tool run without asking, or all; can be repeated",
+        help="run this tool without asking, or `all` tools; can be repeated",
     )
     add_option(
         "--show-thinking",
@@ -87,22 +87,22 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--on-thinking-unavailable",
         choices=("error", "warn"),
         default="error",
-        help="when thinking is asked for and cannot be had: do not ask (error, the default), or ask without "
-        "it and say so",
+        help="if the model cannot think as requested: fail (error, the default), or warn and ask without "
+        "thinking",
     )
     add_option(
         "--format",
         choices=("plain", "json", "ndjson"),
         default="plain",
-        help="plain: thoughts on stderr, answer on stdout; json: one object at the end; ndjson: the events "
-        "with their times",
+        help="plain: thoughts on stderr, answer on stdout; json: one object at the end; ndjson: one event "
+        "with its time per line",
     )
     add_language_option(parser)
     parser.set_defaults(run=run_ask)
 
 
 def run_ask(options: argparse.Namespace) -> int:
-    """Ask and show. Stopped by Ctrl-C, the turn ends as cancelled, with what was said."""
+    """Ask and show the answer. Ctrl-C ends the turn as cancelled and keeps what arrived."""
     output = _AskOutput(options)
     try:
         asyncio.run(_ask(_read_prompt(options.prompt), options, output))
@@ -113,7 +113,7 @@ def run_ask(options: argparse.Namespace) -> int:
 
 
 class _AskOutput:
-    """The turn as it is written, in the format that was asked for."""
+    """Writes the turn in the format of `--format`."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         self._plain = plain_writer(options.lang, options.show_thinking)
@@ -130,7 +130,7 @@ class _AskOutput:
             print(clean_json(msgspec.json.encode(entry).decode()), flush=True)
 
     def finish(self) -> int:
-        """Write what is written at the end; the exit code."""
+        """Write what the format writes at the end, and return the exit code."""
         outcome = self.turn.outcome
         if self._format == "json" and outcome is not None:
             cost = cost_of(self.turn, provider=self.provider, at_ms=self.turn.started_ms)
@@ -143,7 +143,7 @@ def _read_prompt(argument: str) -> str:
     if prompt.strip():
         return prompt
     raise Refused(
-        "The prompt is empty, so nothing was asked. Write it in quotes, or pipe it in and use - in its place."
+        "The prompt is empty, so nothing was sent. Give it in quotes, or use - to read standard input."
     )
 
 
@@ -163,20 +163,20 @@ async def _ask(prompt: str, options: argparse.Namespace, output: _AskOutput) -> 
 
 
 def _print_hint(entry: Entry, locale: str) -> None:
-    """Say how to steer when something was noticed, to whoever has the keys for it."""
+    """Print the keys that stop a turn after a notice that needs attention, if there is a terminal."""
     if isinstance(entry.event, NoticeGiven) and needs_attention(entry.event) and sys.stderr.isatty():
         print(Words(locale).text("cli.steer"), file=sys.stderr, flush=True)
 
 
 @asynccontextmanager
 async def _answer_now_key(run: Run) -> AsyncIterator[None]:
-    """Ctrl-\\ on a terminal has the model answer now; elsewhere the signal does what it always does."""
+    """Make Ctrl-\\ on a terminal ask for the answer now; without one SIGQUIT keeps its default effect."""
     if not sys.stderr.isatty() or not hasattr(signal, "SIGQUIT"):
         yield
         return
 
     def answer_now() -> None:
-        with suppress(Refused):  # it is answering already, or has not begun
+        with suppress(Refused):  # the model already answers, or has not started
             run.answer_now()
 
     loop = asyncio.get_running_loop()
@@ -189,10 +189,10 @@ async def _answer_now_key(run: Run) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def _open_agent(options: argparse.Namespace) -> AsyncIterator[tuple[Agent, Collection[str]]]:
-    """Who answers, as the options want it, and the tools that may run without asking."""
+    """Open the agent with the options applied; yield it and the tools that may run without asking."""
     if not options.agent:
         if options.approve:
-            raise Refused("--approve lets a tool of an agent run, and no agent was named. Add --agent NAME.")
+            raise Refused("--approve needs an agent, because only agents have tools. Add --agent NAME.")
         yield _with_options(bare_model(model_name(options.model)), options), ()
         return
     from thinkaloud.agents.config import SEARCH_SESSIONS, build_agent, local_tools
@@ -202,8 +202,8 @@ async def _open_agent(options: argparse.Namespace) -> AsyncIterator[tuple[Agent,
     names = file.tool_names(options.agent)
     if SEARCH_SESSIONS in names:
         raise Refused(
-            f"The agent {options.agent!r} uses {SEARCH_SESSIONS}, and only the gateway keeps sessions. "
-            "Ask it there, or take the tool out of its row."
+            f"The agent {options.agent!r} uses the tool {SEARCH_SESSIONS}, which works only in the gateway. "
+            "Use the agent through `thinkaloud serve`, or remove the tool from its row."
         )
     async with Toolbox(local_tools(file), tuple(file.mcp.values())) as toolbox:
         tools_by_name = await asyncio.gather(*(toolbox.find([name]) for name in names))
@@ -213,7 +213,7 @@ async def _open_agent(options: argparse.Namespace) -> AsyncIterator[tuple[Agent,
 
 
 def _with_options(agent: Agent, options: argparse.Namespace) -> Agent:
-    """The agent, with what the command line says about it."""
+    """Return the agent with the options of the command line applied."""
     return msgspec.structs.replace(
         agent,
         model=options.model or agent.model,
@@ -224,7 +224,7 @@ def _with_options(agent: Agent, options: argparse.Namespace) -> Agent:
 
 
 def _approved_tools(approved: list[str], agent: Agent, tools: dict[str, tuple[Tool, ...]]) -> set[str]:
-    """The tools that may run without asking, by the names that models call them."""
+    """Return the tools that may run without asking, by the names that models see."""
     model_names = {
         name: {tool.definition.name for tool in tools_of_name} for name, tools_of_name in tools.items()
     }
@@ -239,7 +239,8 @@ def _approved_tools(approved: list[str], agent: Agent, tools: dict[str, tuple[To
         if not matching and name != _ALL_TOOLS:
             known = ", ".join(model_names) or "none"
             raise Refused(
-                f"--approve {name}: {agent.name} has no such tool. It has: {known}; or say {_ALL_TOOLS}."
+                f"Invalid value for --approve: {agent.name} has no tool {name!r}. Its tools: {known}. "
+                f"Use one of them, or {_ALL_TOOLS}."
             )
         allowed |= matching
     return allowed
@@ -248,7 +249,7 @@ def _approved_tools(approved: list[str], agent: Agent, tools: dict[str, tuple[To
 def _prepare_first(
     agent: Agent, message: UserMessage, on_thinking_unavailable: str, catalog: Catalog
 ) -> tuple[Agent, PreparedRequest]:
-    """The first request, and the agent, which does not ask again for thinking that cannot be had."""
+    """Return the first request and the agent; its later requests omit thinking that the model cannot do."""
     conversation = Conversation((message,), agent.system, agent.tool_definitions)
     options = Options(tools=agent.tool_definitions, max_tokens=agent.max_tokens, catalog=catalog)
     try:
@@ -270,7 +271,7 @@ def _open_catalog(agent: Agent) -> AbstractAsyncContextManager[Catalog]:
 
 
 def _cancelled_entries(turn: Turn) -> Iterator[Entry]:
-    """The end of a turn that a person stopped; nothing where none had begun."""
+    """Yield the entries that end a turn stopped by the user; nothing if it had not started."""
     if turn.seq < 0:
         return
     at_ms = monotonic_clock()()

@@ -1,4 +1,4 @@
-"""What every command shares: its streams, its complaints, and numbers that make sense."""
+"""Shared by all commands: exit codes, input, output, error messages and option types."""
 
 import argparse
 import os
@@ -13,32 +13,33 @@ from thinkaloud.view import LOCALES
 STDIN = "-"
 READ_SIZE_BYTES = 64 * 1024
 EXIT_OK, EXIT_REFUSED, EXIT_FAILED, EXIT_STOPPED = 0, 2, 1, 130
+_MAX_PORT = 65_535
 
 
 def read_chunks(name: str, size: int | None = None) -> Iterator[bytes]:
-    """The bytes of a file as they come, or in pieces of one size; `-` is standard input."""
+    """Yield the bytes of a file as they arrive, or in chunks of `size`; `-` is standard input."""
     with open(0 if name == STDIN else name, "rb", closefd=name != STDIN) as file:
         while chunk := file.read(size) if size else file.read1(READ_SIZE_BYTES):
             yield chunk
 
 
 def read_bytes(name: str, expected: str) -> bytes:
-    """All of a file, or a refusal that says what was looked for."""
+    """Return all bytes of a file; refuse with a message that names what was `expected`."""
     try:
         return b"".join(read_chunks(name))
     except OSError as error:
         raise Refused(
-            f"{name} cannot be read: {error.strerror or error}. Name {expected}, or - for a pipe."
+            f"Cannot read {name}: {error.strerror or error}. Give {expected}, or - for standard input."
         ) from None
 
 
 def plain_writer(locale: str, show: ShowThinking = ShowThinking.SHOW) -> PlainWriter:
-    """The plain command line on our own streams, as well as they can show it."""
+    """Return a writer for the standard streams, with the abilities of the terminal."""
     return PlainWriter(sys.stdout, sys.stderr, locale=locale, show=show, terminal=terminal_options())
 
 
 def terminal_options() -> TerminalOptions:
-    """What the terminal can do, if there is one, and what its user wants."""
+    """Return what the terminal can do, if there is one, and what its user allows (NO_COLOR)."""
     if not sys.stderr.isatty():
         return TerminalOptions()
     colours = "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
@@ -50,20 +51,27 @@ def terminal_options() -> TerminalOptions:
 
 
 def positive(text: str) -> int:
-    """A number of one or more, for argparse."""
+    """Parse a whole number of 1 or more, for argparse."""
     if text.isdecimal() and int(text) > 0:
         return int(text)
-    raise argparse.ArgumentTypeError(f"{text!r} is not a number of one or more")
+    raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 1 or more")
+
+
+def port(text: str) -> int:
+    """Parse a TCP port, for argparse; 0 means any free port."""
+    if text.isdecimal() and int(text) <= _MAX_PORT:
+        return int(text)
+    raise argparse.ArgumentTypeError(f"{text!r} is not a port. Use 1 to {_MAX_PORT}, or 0 for any free port")
 
 
 def print_error(text: str, code: int = EXIT_REFUSED) -> int:
-    """Say in one line what went wrong; the exit code is handed back."""
+    """Print an error in one line and return the exit code."""
     print(f"thinkaloud: {clean(text)}".replace("\n", " "), file=sys.stderr)
     return code
 
 
 def print_columns(rows: Sequence[tuple[str, ...]]) -> None:
-    """A table for people; only its last column may be of any width."""
+    """Print a table; only the last column is not padded."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
     for row in rows:
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
@@ -71,7 +79,7 @@ def print_columns(rows: Sequence[tuple[str, ...]]) -> None:
 
 
 def add_language_option(parser: argparse.ArgumentParser) -> None:
-    """The option that every command which speaks has."""
+    """Add `--lang`, which every command with localized output has."""
     parser.add_argument(
-        "--lang", default="en-US", metavar="L", help=f"{' or '.join(LOCALES)} (default: en-US)"
+        "--lang", default="en-US", metavar="L", help=f"language: {' or '.join(LOCALES)} (default: en-US)"
     )

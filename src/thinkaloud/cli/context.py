@@ -1,4 +1,4 @@
-"""`thinkaloud context`: what of a conversation would be sent to a model, and the exact body."""
+"""`thinkaloud context`: shows which parts of a conversation would be sent, and the exact request body."""
 
 import argparse
 import sys
@@ -12,10 +12,12 @@ from thinkaloud.surfaces.terminal import clean, clean_json
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """The options of `context`."""
+    """Add the options of `context`."""
     add_option = parser.add_argument
-    add_option("file", metavar="FILE", help="a conversation as JSON; - is standard input")
-    add_option("--model", default="", metavar="M", help="the model to ask next (default: THINKALOUD_MODEL)")
+    add_option("file", metavar="FILE", help="a conversation as JSON; - reads standard input")
+    add_option(
+        "--model", default="", metavar="M", help="the model for the next request (default: THINKALOUD_MODEL)"
+    )
     add_option(
         "--thinking", default="", metavar="T", help="off, low, medium, high, max, or a number of tokens"
     )
@@ -24,22 +26,22 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         type=ContextMode,
         choices=tuple(ContextMode),
         default=ContextMode.PROVIDER_DEFAULT,
-        help="thoughts to send back: all that are accepted, only those demanded, or as the provider "
-        "recommends (the default)",
+        help="thoughts to send back: all that the provider accepts (keep), only those it requires (strip), "
+        "or those it recommends (provider_default, the default)",
     )
     add_option(
         "--unsupported",
         type=UnsupportedThoughts,
         choices=tuple(UnsupportedThoughts),
         default=UnsupportedThoughts.METADATA,
-        help="thoughts of another model: keep them here (metadata, the default), leave them out, or tell "
-        "them in a short note",
+        help="thoughts of another model: keep them here without sending them (metadata, the default), leave "
+        "them out (strip), or send them as a short note (note)",
     )
     parser.set_defaults(run=run_context)
 
 
 def run_context(options: argparse.Namespace) -> int:
-    """Report on stderr, body on stdout."""
+    """Print the report to stderr and the request body to stdout."""
     conversation = read_conversation(read_bytes(options.file, "a conversation as JSON"))
     request_options = Options(
         context_mode=options.mode,
@@ -62,7 +64,7 @@ def _print_report(prepared: PreparedRequest) -> None:
         place = f"step {line.step}" + ("" if line.block is None else f", block {line.block}")
         tokens = "" if line.tokens is None else f" ({line.tokens} tokens)"
         print(clean(f"{line.status:<11} {place}: {line.kind}{tokens}. {line.reason}"), file=sys.stderr)
-    totals = ", ".join(f"{report.total(fate).blocks} {fate}" for fate in SendStatus)
+    totals = ", ".join(f"{report.total(status).blocks} {status}" for status in SendStatus)
     print(f"blocks: {totals}", file=sys.stderr)
     for note in prepared.notes:
         print(clean(f"note: {note}"), file=sys.stderr)

@@ -1,4 +1,4 @@
-"""`thinkaloud models` and `thinkaloud route`: what the catalog knows, and what it would choose."""
+"""`thinkaloud models` and `thinkaloud route`: list the catalog, and explain which provider it chooses."""
 
 import argparse
 import asyncio
@@ -39,22 +39,26 @@ _REPLAYED_TURNS = {
 
 
 def add_models(parser: argparse.ArgumentParser) -> None:
-    """The options of `models`."""
-    parser.add_argument("--thinking", action="store_true", help="only those that can think")
-    parser.add_argument("action", nargs="?", choices=("refresh",), help="compare with a provider's own list")
-    parser.add_argument("provider", nargs="?", metavar="PROVIDER", help="whose list to read")
+    """Add the options of `models`."""
+    parser.add_argument("--thinking", action="store_true", help="list only models that can think")
+    parser.add_argument(
+        "action", nargs="?", choices=("refresh",), help="compare the catalog with PROVIDER's list"
+    )
+    parser.add_argument("provider", nargs="?", metavar="PROVIDER", help="the provider whose list is read")
     parser.set_defaults(run=run_models)
 
 
 def add_route(parser: argparse.ArgumentParser) -> None:
-    """The options of `route`."""
-    parser.add_argument("model", metavar="MODEL", help="provider/model or a model's name")
-    parser.add_argument("--thinking", default="", metavar="T", help="off, low, medium, high, max, or tokens")
+    """Add the options of `route`."""
+    parser.add_argument("model", metavar="MODEL", help="a model, or provider/model")
+    parser.add_argument(
+        "--thinking", default="", metavar="T", help="off, low, medium, high, max, or a number of tokens"
+    )
     parser.set_defaults(run=run_route)
 
 
 def run_models(options: argparse.Namespace) -> int:
-    """List the models, or the difference to a provider's list."""
+    """List the models, or the differences to a provider's list."""
     catalog = user_catalog()
     if options.action == "refresh":
         return _refresh(catalog, options.provider or "")
@@ -68,7 +72,7 @@ def run_models(options: argparse.Namespace) -> int:
 
 
 def run_route(options: argparse.Namespace) -> int:
-    """Say where a model would be asked, how, and why."""
+    """Print which provider a request would go to, how thinking is requested, and why."""
     prepared = prepare(
         "", model=options.model, thinking=options.thinking, options=Options(catalog=user_catalog())
     )
@@ -108,7 +112,7 @@ def _key_status(provider: Provider) -> str:
 
 
 def _thinking_request(ask: ThinkingParameters) -> str:
-    """What is asked of the model, in the words of `docs/reference/catalog.md`."""
+    """Return the thinking parameters in the words of `docs/reference/catalog.md`."""
     parts = [f"{name} {value}" for name in ("mode", "effort", "level") if (value := getattr(ask, name))]
     if ask.budget_tokens is not None:
         parts.append(f"budget {ask.budget_tokens} tokens")
@@ -119,7 +123,7 @@ def _thinking_request(ask: ThinkingParameters) -> str:
 
 
 def _replayed_thoughts(replay: ReplayRow) -> str:
-    """Which thoughts of earlier turns are sent again, and in what shape."""
+    """Return which thoughts of earlier turns are sent back, and in what form."""
     turns = _REPLAYED_TURNS[replay.default]
     if replay.form is ReplayForm.NONE or not turns:
         return "no thoughts"
@@ -128,7 +132,7 @@ def _replayed_thoughts(replay: ReplayRow) -> str:
 
 
 def _provider_names(providers: Sequence[str]) -> str:
-    """Where a model is, the preferred first; a pipe gets them all, a terminal those that fit a line."""
+    """Return the providers of a model, the preferred first; on a terminal only those that fit the line."""
     omitted = len(providers) - _PROVIDERS_PER_LINE if sys.stdout.isatty() else 0
     if omitted <= 0:
         return " ".join(providers)
@@ -136,7 +140,7 @@ def _provider_names(providers: Sequence[str]) -> str:
 
 
 def _effort_ranges(efforts: Sequence[str]) -> str:
-    """Words for a strength, with neighbours drawn together: low-high, max."""
+    """Return effort levels with neighbours joined: low-high, max."""
     runs: list[list[str]] = []
     for effort in efforts:
         if runs and effort_rank(effort) == effort_rank(runs[-1][-1]) + 1:
@@ -149,18 +153,15 @@ def _effort_ranges(efforts: Sequence[str]) -> str:
 def _refresh(catalog: Catalog, name: str) -> int:
     provider_names = sorted(row.name for row in catalog.providers.values() if row.models_path)
     if name not in provider_names:
-        what = f"No list of models is known for {name!r}" if name else "Nobody was named whose list to read"
-        raise Refused(f"{what}. Name one of: {', '.join(provider_names)}.")
+        problem = f"{name!r} has no list of models" if name else "`models refresh` needs a provider"
+        raise Refused(f"{problem}. Use one of: {', '.join(provider_names)}.")
     provider = catalog.providers[name]
     changes = compare_models(catalog, name, read_reported_models(asyncio.run(_fetch_models(provider))))
     for title, names in (("new", changes.new), ("gone", changes.gone)):
         print(f"{title} at {name}: {', '.join(map(clean, names)) or 'none'}")
     for change in changes.changed:
-        print(
-            clean(
-                f"{change.id}: {change.field} is {change.provider_value} there, {change.catalog_value} in our row {change.row}"
-            )
-        )
+        values = f"{change.provider_value} at {name}, {change.catalog_value} in the catalog row {change.row}"
+        print(clean(f"{change.id}: {change.field} is {values}"))
     return EXIT_OK
 
 

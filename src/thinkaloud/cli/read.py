@@ -1,4 +1,4 @@
-"""`thinkaloud read` and `thinkaloud replay`: what a provider sent, and what was recorded, in plain lines."""
+"""`thinkaloud read` and `thinkaloud replay`: show a provider's response, or a recorded turn."""
 
 import argparse
 import sys
@@ -26,33 +26,43 @@ _entry_decoder = msgspec.json.Decoder(Entry)
 
 
 def add_read(parser: argparse.ArgumentParser) -> None:
-    """The options of `read`."""
+    """Add the options of `read`."""
     add_option = parser.add_argument
     add_option(
-        "files", nargs="+", metavar="FILE", help="a response body, whole or streamed; - is standard input"
+        "files", nargs="+", metavar="FILE", help="a response body, whole or streamed; - reads standard input"
     )
     add_option(
-        "--dialect", default=AUTO, metavar="D", help=f"auto (the default), {', '.join(sorted(DIALECTS))}"
+        "--dialect",
+        default=AUTO,
+        metavar="D",
+        help=f"wire format: auto (the default), {', '.join(sorted(DIALECTS))}",
     )
-    add_option("--model", default="", metavar="M", help="the model, where the response does not name it")
-    add_option("--tags", default="", metavar="T", help=f"how text marks thoughts: {', '.join(PROFILES)}")
+    add_option("--model", default="", metavar="M", help="the model, if the response does not name it")
+    add_option(
+        "--tags", default="", metavar="T", help=f"tags that mark thoughts in the text: {', '.join(PROFILES)}"
+    )
     add_option(
         "--format",
         choices=("plain", "json", "ndjson"),
         default="plain",
-        help="plain: thoughts on stderr, answer on stdout; json: one object per file; ndjson: the events",
+        help="plain: thoughts on stderr, answer on stdout; json: one object per file; "
+        "ndjson: one event per line",
     )
-    add_option("--chunk-bytes", type=positive, metavar="N", help="feed the file in pieces of N bytes")
+    add_option("--chunk-bytes", type=positive, metavar="N", help="read the file in chunks of N bytes")
     add_language_option(parser)
     parser.set_defaults(run=_run_read)
 
 
 def add_replay(parser: argparse.ArgumentParser) -> None:
-    """The options of `replay`."""
+    """Add the options of `replay`."""
     add_option = parser.add_argument
-    add_option("file", metavar="FILE", help="entries, one JSON object a line; - is standard input")
+    add_option("file", metavar="FILE", help="a recording of `ask --format ndjson`; - reads standard input")
     add_option(
-        "--speed", type=_speed, default=1.0, metavar="X", help="times as fast; 0 is at once (default: 1)"
+        "--speed",
+        type=_speed,
+        default=1.0,
+        metavar="X",
+        help="speed factor; 0 shows it without pauses (default: 1)",
     )
     add_language_option(parser)
     parser.set_defaults(run=_run_replay)
@@ -69,19 +79,19 @@ def _run_read(options: argparse.Namespace) -> int:
         except OSError as error:
             if isinstance(error, BrokenPipeError):
                 raise
-            exit_code = print_error(f"{name}: cannot be read: {error.strerror or error}")
+            exit_code = print_error(f"Cannot read {name}: {error.strerror or error}. Check the path.")
     return exit_code
 
 
 def _events(name: str, options: argparse.Namespace) -> Iterator[Event]:
     reader = Reader(options.dialect, model=options.model, tags=options.tags)
-    for piece in read_chunks(name, options.chunk_bytes):
-        yield from reader.feed(piece)
+    for chunk in read_chunks(name, options.chunk_bytes):
+        yield from reader.feed(chunk)
     yield from reader.close()
 
 
 def _refuse_non_responses(events: Iterable[Event]) -> Iterator[Event]:
-    """Refuse what is no response at all: the first thing after its start is that it cannot be read."""
+    """Refuse a file that is no response: its first event after the start is that it cannot be read."""
     started: Event | None = None
     for event in events:
         if started is None and isinstance(event, TurnStarted):
@@ -113,7 +123,7 @@ def _print_ndjson(_: str, events: Iterator[Event], __: argparse.Namespace) -> No
 
 
 def turn_as_json(turn: Turn) -> dict[str, object]:
-    """A turn as `--format json` writes it."""
+    """Return a turn in the shape of `--format json`."""
     return {
         **msgspec.structs.asdict(gateway_answer(turn)),
         "thinking": thinking_block(turn),
@@ -133,8 +143,13 @@ def _run_replay(options: argparse.Namespace) -> int:
             for line in b"".join(read_chunks(options.file)).splitlines()
             if line.strip()
         ]
-    except (OSError, msgspec.MsgspecError) as error:
-        return print_error(f"{options.file}: is not a recorded turn: {error}")
+    except OSError as error:
+        return print_error(f"Cannot read {options.file}: {error.strerror or error}. Check the path.")
+    except msgspec.MsgspecError as error:
+        return print_error(
+            f"{options.file} is not a recorded turn: {error}. "
+            "Record one with `thinkaloud ask --format ndjson`."
+        )
     print(clean(words.text("cli.replaying", name=Path(options.file).name)), file=sys.stderr)
     writer = plain_writer(options.lang)
     previous_ms: int | None = None
@@ -153,4 +168,6 @@ def _speed(text: str) -> float:
         speed = -1
     if 0 <= speed < float("inf"):
         return speed
-    raise argparse.ArgumentTypeError(f"{text!r} is not a speed; 1 is as recorded, 2 twice as fast, 0 at once")
+    raise argparse.ArgumentTypeError(
+        f"{text!r} is not a speed. Use 1 for the recorded speed, 2 for twice as fast, 0 for no pauses"
+    )

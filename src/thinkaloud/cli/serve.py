@@ -1,4 +1,4 @@
-"""`thinkaloud serve`: the gateway on this machine, or on a shared one."""
+"""`thinkaloud serve`: runs the gateway, for this machine or for a network."""
 
 import argparse
 import re
@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING
 
 from thinkaloud.canon import Refused
-from thinkaloud.cli.console import EXIT_OK, EXIT_STOPPED, positive
+from thinkaloud.cli.console import EXIT_OK, EXIT_STOPPED, port, positive
 from thinkaloud.cli.settings import database_path, model_name, user_agents, user_catalog, with_builtin_model
 
 if TYPE_CHECKING:
@@ -19,60 +19,64 @@ if TYPE_CHECKING:
 DEFAULT_PORT = 8321
 DEFAULT_GRACE_S = 10
 DEFAULT_TURNS_PER_USER = 200
-_MAX_PORT = 65_535
 _MAX_GRACE_S = 3600
 _SERVER_PACKAGES = ("alembic", "httptools", "sqlalchemy", "starlette", "uvicorn")
 _HOST = re.compile(r"(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?")
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """The options of `serve`."""
+    """Add the options of `serve`."""
     add_option = parser.add_argument
     add_option(
-        "--host", default="127.0.0.1", metavar="H", help="where to listen (default: this machine only)"
+        "--host",
+        default="127.0.0.1",
+        metavar="H",
+        help="address to listen on (default: 127.0.0.1, this machine only)",
     )
     add_option(
         "--port",
-        type=_port,
+        type=port,
         default=DEFAULT_PORT,
         metavar="N",
-        help=f"default {DEFAULT_PORT}; 0 takes any free one",
+        help=f"port to listen on; 0 for any free port (default: {DEFAULT_PORT})",
     )
-    add_option("--auth", choices=("token",), help="ask everybody for a token, also on this machine")
+    add_option("--auth", choices=("token",), help="require a token from every client, also on this machine")
     add_option(
         "--allow-host",
         type=_host,
         action="append",
         default=[],
         metavar="NAME",
-        help="answer to this name too, as NAME or NAME:PORT, to whoever shows a token; can be repeated",
+        help="accept requests for this host name (NAME or NAME:PORT) if they have a token; can be repeated",
     )
     add_option(
         "--turns-per-user",
         type=positive,
         default=DEFAULT_TURNS_PER_USER,
         metavar="N",
-        help=f"how many turns of one user may run at a time (default: {DEFAULT_TURNS_PER_USER})",
+        help=f"turns of one user that may run at the same time (default: {DEFAULT_TURNS_PER_USER})",
     )
-    add_option("--log-format", choices=("text", "json"), help="default: text on a terminal, else json")
+    add_option(
+        "--log-format", choices=("text", "json"), help="log format (default: text on a terminal, else json)"
+    )
     add_option(
         "--grace",
         type=_grace_seconds,
         default=DEFAULT_GRACE_S,
         metavar="S",
-        help=f"seconds that live turns may go on when it is stopped (default: {DEFAULT_GRACE_S})",
+        help=f"seconds that running turns get to finish after a stop (default: {DEFAULT_GRACE_S})",
     )
     add_option(
         "--forget-timing-after",
         type=positive,
         metavar="DAYS",
-        help="keep the pace of a turn, for replays, only so long (default: for ever)",
+        help="delete the timing of turns, which replays use, after DAYS (default: never)",
     )
     parser.set_defaults(run=run_serve)
 
 
 def run_serve(options: argparse.Namespace) -> int:
-    """Serve until stopped; the address is alone on stdout, so that a script can take it."""
+    """Serve until stopped. Only the address is printed to stdout, so that a script can read it."""
     with require_server_packages():
         from thinkaloud.server import logs, run
         from thinkaloud.server.gateway import Settings
@@ -116,28 +120,33 @@ async def _open_gateway(settings: "Settings", form: "LogFormat | None") -> Async
 
 
 def _announce(listening: "RunningServer", address: "ServeOptions") -> None:
+    from thinkaloud.server.static_files import NOT_BUILT, page_is_built
+
     print(listening.url, flush=True)
     token_note = (
-        "Everybody needs a token, as `Authorization: Bearer TOKEN`. One for this start:"
+        "Every request needs a token: `Authorization: Bearer TOKEN`. Token until the gateway stops:"
         if address.token_required
-        else "No token is needed on this machine. One for other machines, through a tunnel or proxy:"
+        else "No token is needed on this machine. Token for access through a tunnel or proxy:"
     )
     lines = [
-        f"The gateway keeps sessions in {database_path()}.",
-        f"Where nobody names a model, {model_name()} answers; `thinkaloud models` lists the others.",
+        f"Sessions are stored in {database_path()}.",
+        f"Default model: {model_name()}. `thinkaloud models` lists all models.",
         f"{token_note} {listening.token}",
-        "Tokens that stay are made by `thinkaloud tokens create`. Ctrl-C stops the gateway, twice at once.",
+        "Create permanent tokens with `thinkaloud tokens create`.",
+        "Press Ctrl-C to stop, twice to stop immediately.",
     ]
     if listening.public:
         lines.append(
-            "What it sends over the network is not encrypted: put a proxy that speaks TLS before it."
+            "Warning: traffic over the network is not encrypted. Put a TLS proxy in front of the gateway."
         )
+    if not page_is_built():
+        lines.append(NOT_BUILT)
     print(*lines, sep="\n", file=sys.stderr, flush=True)
 
 
 @contextmanager
 def require_server_packages() -> Iterator[None]:
-    """Say what to install where the packages of the gateway are missing."""
+    """Refuse with the install command if a package of the gateway is missing."""
     try:
         yield
     except ModuleNotFoundError as error:
@@ -145,21 +154,15 @@ def require_server_packages() -> Iterator[None]:
             raise
         raise Refused(
             f"The gateway needs the package {error.name}, which is not installed. "
-            "Install it: pip install 'thinkaloud[server]'"
+            "Run: pip install 'thinkaloud[server]'"
         ) from None
-
-
-def _port(text: str) -> int:
-    if text.isdecimal() and int(text) <= _MAX_PORT:
-        return int(text)
-    raise argparse.ArgumentTypeError(f"{text!r} is not a port; use 1 to {_MAX_PORT}, or 0 for a free one")
 
 
 def _host(text: str) -> str:
     if _HOST.fullmatch(text):
         return text
     raise argparse.ArgumentTypeError(
-        f"{text!r} is not a name; write it as in an address, without http://: example.org or example.org:8443"
+        f"{text!r} is not a host name. Give it without http://, such as example.org or example.org:8443"
     )
 
 

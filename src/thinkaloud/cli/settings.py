@@ -1,6 +1,6 @@
-"""The model that comes with Thinkaloud, listening on this machine for as long as somebody asks it.
+"""The user's settings: paths, the default model, the catalog and the agents; and the built-in model.
 
-What a user has set: where their files are, the model to ask, and a catalog and agents of their own.
+The built-in model runs as a server on this machine, only while `with_builtin_model` is open.
 """
 
 import os
@@ -23,13 +23,13 @@ BUILTIN_MODEL = "builtin/solver"
 
 
 def names_builtin_model(model: str) -> bool:
-    """Whether a name means the built-in model."""
+    """Return whether a name means the built-in model."""
     return model.removeprefix(f"{BUILTIN_PROVIDER}/") == BUILTIN_MODEL.removeprefix(f"{BUILTIN_PROVIDER}/")
 
 
 @asynccontextmanager
 async def with_builtin_model(catalog: Catalog) -> AsyncIterator[Catalog]:
-    """The catalog, in which the built-in model has an address that answers."""
+    """Run the built-in model and yield the catalog with its address."""
     from thinkaloud.builtin import run_solver
 
     async with run_solver() as server:
@@ -37,12 +37,12 @@ async def with_builtin_model(catalog: Catalog) -> AsyncIterator[Catalog]:
 
 
 def database_path() -> Path:
-    """Where the gateway keeps sessions."""
+    """Return the path of the gateway's database."""
     return home_folder() / "thinkaloud.db"
 
 
 def user_catalog() -> Catalog:
-    """The catalog, with the user's own `catalog.toml` on top of it where there is one."""
+    """Return the catalog, with the user's own `catalog.toml` merged into it if it exists."""
     path = home_folder() / "catalog.toml"
     if not path.is_file():
         return builtin_catalog()
@@ -50,17 +50,17 @@ def user_catalog() -> Catalog:
         rows = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = (isinstance(error, OSError) and error.strerror) or "it is not UTF-8 text"
-        raise BadCatalog(f"{path} cannot be read: {reason}. Correct it, or move it away.") from None
+        raise BadCatalog(f"{path} cannot be read: {reason}. Correct the file, or move it away.") from None
     return parse_catalog(*builtin_texts(), rows, names=(*FILES, str(path)))
 
 
 def user_agents() -> "AgentFile":
-    """The agents that come along, with the user's own `agents.toml` on top of them where there is one."""
+    """Return the included agents, with the user's own `agents.toml` merged into them if it exists."""
     from thinkaloud.agents.config import FILE_NAME, read_agents
 
     return read_agents(home_folder() / FILE_NAME)
 
 
 def model_name(name: str = "") -> str:
-    """The model to ask: as given, else what `THINKALOUD_MODEL` says, else the one that comes with us."""
+    """Return the model to ask: the given name, else `THINKALOUD_MODEL`, else the built-in model."""
     return name or os.environ.get("THINKALOUD_MODEL") or BUILTIN_MODEL

@@ -1,4 +1,4 @@
-"""`thinkaloud simulate`: a provider on this machine, for tests and for trying things out."""
+"""`thinkaloud simulate`: runs a simulated provider on this machine, for tests and experiments."""
 
 import argparse
 import sys
@@ -7,33 +7,36 @@ from pathlib import Path
 import msgspec
 
 from thinkaloud.canon import Refused
-from thinkaloud.cli.console import EXIT_OK
+from thinkaloud.cli.console import EXIT_OK, port
 from thinkaloud.simulators import SIMULATOR_NAMES, serve_simulator
-
-_MAX_PORT = 65_535
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """The options of `simulate`."""
+    """Add the options of `simulate`."""
     add_option = parser.add_argument
-    add_option("name", choices=tuple(SIMULATOR_NAMES), metavar="NAME", help=", ".join(SIMULATOR_NAMES))
-    add_option("--port", type=_port, default=0, metavar="N", help="where to listen (default: any free port)")
-    add_option("--script", type=Path, metavar="FILE", help="turns to answer with, as a JSON list")
+    add_option(
+        "name",
+        choices=tuple(SIMULATOR_NAMES),
+        metavar="NAME",
+        help=f"the provider: {', '.join(SIMULATOR_NAMES)}",
+    )
+    add_option("--port", type=port, default=0, metavar="N", help="port to listen on (default: any free port)")
+    add_option("--script", type=Path, metavar="FILE", help="the answers, as a JSON list of turns")
     parser.set_defaults(run=run_simulate)
 
 
 def run_simulate(options: argparse.Namespace) -> int:
-    """Serve until stopped; the address is alone on stdout, so that a script can take it."""
+    """Serve until stopped. Only the address is printed to stdout, so that a script can read it."""
 
     def announce(url: str) -> None:
         print(url, flush=True)
-        print(f"{options.name} is simulated there; no model is asked. Ctrl-C stops it.", file=sys.stderr)
+        print(f"Simulating {options.name}; no model is asked. Press Ctrl-C to stop.", file=sys.stderr)
 
     try:
         serve_simulator(options.name, port=options.port, script_path=options.script, announce=announce)
     except msgspec.MsgspecError as error:
         raise Refused(
-            f"{options.script} is no script: {error}. Write a JSON list of turns, such as "
+            f"{options.script} is not a valid script: {error}. Write a JSON list of turns, such as "
             '[{"thinking": "Easy.", "text": "Four."}].'
         ) from error
     except OSError as error:
@@ -43,14 +46,8 @@ def run_simulate(options: argparse.Namespace) -> int:
 
 def _error_text(options: argparse.Namespace, error: OSError) -> str:
     if error.filename is not None:
-        return f"{error.filename} cannot be read: {error.strerror}. Name a file with a JSON list of turns."
+        return f"Cannot read {error.filename}: {error.strerror}. Give a file with a JSON list of turns."
     return (
-        f"{options.name} cannot listen on port {options.port}: it is taken, or not yours to take. "
-        "Name another with --port, or none to get one that is free."
+        f"Cannot listen on port {options.port}: {error.strerror or error}. "
+        "Use another --port, or leave it out to get a free port."
     )
-
-
-def _port(text: str) -> int:
-    if text.isdecimal() and int(text) <= _MAX_PORT:
-        return int(text)
-    raise argparse.ArgumentTypeError(f"{text!r} is not a port; use 1 to {_MAX_PORT}, or 0 for a free one")

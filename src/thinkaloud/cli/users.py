@@ -1,4 +1,4 @@
-"""`thinkaloud users` and `thinkaloud tokens`: who may use a shared gateway, also while it runs."""
+"""`thinkaloud users` and `thinkaloud tokens`: manage users and API tokens, also while the gateway runs."""
 
 import argparse
 import asyncio
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class CommandOutput(NamedTuple):
-    """What a command says once it is done: lines for stdout, and a note for whoever sits there."""
+    """The output of a command: lines for stdout, which scripts read, and a note for stderr."""
 
     lines: tuple[str, ...] = ()
     note: str = ""
@@ -29,54 +29,56 @@ DatabaseCommand = Callable[["Connection", argparse.Namespace], CommandOutput]
 
 
 def add_users(parser: argparse.ArgumentParser) -> None:
-    """The options of `users`."""
-    actions = parser.add_subparsers(title="what to do", required=True, metavar="WHAT")
+    """Add the options of `users`."""
+    actions = parser.add_subparsers(title="actions", required=True, metavar="ACTION")
     add_parser = actions.add_parser("add", help="add a user", description="Add a user to a workspace.")
-    add_parser.add_argument("name", metavar="NAME", help="letters, digits and . _ - @")
+    add_parser.add_argument("name", metavar="NAME", help="the name: letters, digits and . _ - @")
     add_parser.add_argument(
-        "--workspace", default="default", metavar="W", help="made if there is none (default: default)"
+        "--workspace", default="default", metavar="W", help="created if it does not exist (default: default)"
     )
     add_parser.set_defaults(run=_command(_add_user))
     join_parser = actions.add_parser(
         "join",
-        help="let a user into another workspace",
-        description="Let a user into another workspace, beside those that they are in.",
+        help="add a user to another workspace",
+        description="Add a user to another workspace. They stay in their other workspaces.",
     )
-    join_parser.add_argument("name", metavar="NAME", help="who it is; local is the user of this machine")
-    join_parser.add_argument("--workspace", required=True, metavar="W", help="made if there is none")
+    join_parser.add_argument("name", metavar="NAME", help="the user; local is the user of this machine")
+    join_parser.add_argument("--workspace", required=True, metavar="W", help="created if it does not exist")
     join_parser.set_defaults(run=_command(_join_workspace))
-    list_parser = actions.add_parser("list", help="list all users", description="List all users, one a line.")
+    list_parser = actions.add_parser(
+        "list", help="list all users", description="List all users, one per line."
+    )
     list_parser.set_defaults(run=_command(_list_users))
     remove_parser = actions.add_parser(
         "remove",
-        help="remove a user and all that is theirs",
-        description="Remove a user with their tokens, sessions and agents. It cannot be undone.",
+        help="remove a user and their data",
+        description="Remove a user with their tokens, sessions and agents. This cannot be undone.",
     )
-    remove_parser.add_argument("name", metavar="NAME", help="who it is")
-    remove_parser.add_argument("--yes", action="store_true", help="do it; without it nothing is removed")
+    remove_parser.add_argument("name", metavar="NAME", help="the user")
+    remove_parser.add_argument("--yes", action="store_true", help="confirm; without it nothing is removed")
     remove_parser.set_defaults(run=_command(_remove_user))
 
 
 def add_tokens(parser: argparse.ArgumentParser) -> None:
-    """The options of `tokens`."""
-    actions = parser.add_subparsers(title="what to do", required=True, metavar="WHAT")
+    """Add the options of `tokens`."""
+    actions = parser.add_subparsers(title="actions", required=True, metavar="ACTION")
     create_parser = actions.add_parser(
         "create", help="create a token", description="Create a token for a user. It is shown once, on stdout."
     )
-    create_parser.add_argument("user", metavar="USER", help="whose it is; local is the user of this machine")
+    create_parser.add_argument("user", metavar="USER", help="the user; local is the user of this machine")
     create_parser.add_argument(
-        "--name", default="", metavar="N", help="what it is for, to tell it from others"
+        "--name", default="", metavar="N", help="a label, to recognize the token in lists"
     )
     create_parser.set_defaults(run=_command(_create_token))
     list_parser = actions.add_parser(
         "list", help="list a user's tokens", description="List the tokens of a user, without their secrets."
     )
-    list_parser.add_argument("user", metavar="USER", help="whose they are")
+    list_parser.add_argument("user", metavar="USER", help="the user")
     list_parser.set_defaults(run=_command(_list_tokens))
     revoke_parser = actions.add_parser(
-        "revoke", help="revoke a token", description="Make a token worthless, at once and for good."
+        "revoke", help="revoke a token", description="Revoke a token immediately. This cannot be undone."
     )
-    revoke_parser.add_argument("id", metavar="ID", help="as `thinkaloud tokens list` shows it: tok_...")
+    revoke_parser.add_argument("id", metavar="ID", help="the id that `thinkaloud tokens list` shows: tok_...")
     revoke_parser.set_defaults(run=_command(_revoke_token))
 
 
@@ -84,7 +86,7 @@ def _add_user(conn: "Connection", options: argparse.Namespace) -> CommandOutput:
     from thinkaloud.store import users
 
     user = users.add_user(conn, options.name, _now_ms(), options.workspace)
-    membership = f"{user.name} is in the workspace {options.workspace}."
+    membership = f"Added {user.name} to the workspace {options.workspace}."
     return CommandOutput((user.id,), f"{membership} Next: thinkaloud tokens create {user.name}")
 
 
@@ -93,7 +95,7 @@ def _join_workspace(conn: "Connection", options: argparse.Namespace) -> CommandO
 
     user = users.user_named(conn, options.name)
     workspace = users.add_member(conn, user.key, options.workspace, _now_ms())
-    return CommandOutput((workspace.id,), f"{user.name} is in the workspace {workspace.name}.")
+    return CommandOutput((workspace.id,), f"{user.name} is a member of the workspace {workspace.name}.")
 
 
 def _list_users(conn: "Connection", options: argparse.Namespace) -> CommandOutput:
@@ -110,16 +112,16 @@ def _remove_user(conn: "Connection", options: argparse.Namespace) -> CommandOutp
     user = users.user_named(conn, options.name)
     if user.name == users.LOCAL_USER:
         raise Refused(
-            "local is the user of this machine itself and cannot be removed. Delete single sessions, or all "
-            f"there is with the file {database_path()}"
+            "The user local is the user of this machine and cannot be removed. Delete single sessions "
+            f"instead, or delete all data: stop the gateway and delete the file {database_path()}"
         )
     if not options.yes:
         raise Refused(
-            f"This would remove {user.name} with all tokens, sessions and agents, for good. "
-            f"If that is meant: thinkaloud users remove {user.name} --yes"
+            f"Nothing was removed: this deletes {user.name} with all tokens, sessions and agents, and cannot "
+            f"be undone. To confirm: thinkaloud users remove {user.name} --yes"
         )
     users.remove_user(conn, user.name)
-    return CommandOutput(note=f"{user.name} is removed.")
+    return CommandOutput(note=f"Removed {user.name}.")
 
 
 def _create_token(conn: "Connection", options: argparse.Namespace) -> CommandOutput:
@@ -129,8 +131,8 @@ def _create_token(conn: "Connection", options: argparse.Namespace) -> CommandOut
     token, secret = users.create_token(conn, user.key, options.name, _now_ms())
     return CommandOutput(
         (secret,),
-        "This is shown once; only a hash of it is kept. Send it as `Authorization: Bearer TOKEN`. "
-        f"To take it back: thinkaloud tokens revoke {token.id}",
+        "The token is shown once; only its hash is stored. Send it as `Authorization: Bearer TOKEN`. "
+        f"To revoke it: thinkaloud tokens revoke {token.id}",
     )
 
 
@@ -146,13 +148,13 @@ def _revoke_token(conn: "Connection", options: argparse.Namespace) -> CommandOut
 
     if not users.revoke_token(conn, options.id, _now_ms()):
         raise Refused(
-            f"There is no valid token {options.id}. `thinkaloud tokens list USER` shows those of a user."
+            f"There is no valid token {options.id}. List the tokens of a user: thinkaloud tokens list USER"
         )
-    return CommandOutput(note=f"{options.id} is revoked.")
+    return CommandOutput(note=f"Revoked {options.id}.")
 
 
 def _command(command: DatabaseCommand) -> Callable[[argparse.Namespace], int]:
-    """A command that visits the database, beside a gateway that may run, and speaks when all is kept."""
+    """Return a function that runs a command in one transaction and prints its output after the commit."""
 
     def run(options: argparse.Namespace) -> int:
         with require_server_packages():

@@ -1,4 +1,4 @@
-"""The only outgoing HTTP, and what asks a model through it: events as they arrive, or a turn."""
+"""The HTTP client for providers, and the functions that ask a model: `ask`, `stream` and their sync forms."""
 
 from thinkaloud.client.address import UnsafeAddress
 from thinkaloud.client.api import ask, ask_sync, entries, monotonic_clock, send, stream, stream_sync
@@ -6,8 +6,8 @@ from thinkaloud.client.errors import ConnectionLost, ProviderRefused, RateLimite
 from thinkaloud.client.http import Client, ClientEnvironment, GetRequest, HttpRequest
 from thinkaloud.client.keys import Secret, resolve_key
 from thinkaloud.client.prepare import Options, PreparedRequest, prepare
-from thinkaloud.client.response import ResponseStream, SizeLimits, Timeouts
-from thinkaloud.client.retry import RetryPolicy
+from thinkaloud.client.response import ResponseStream, SizeLimits
+from thinkaloud.client.retry import RetryPolicy, Timeouts
 
 __all__ = [
     "Client",

@@ -1,7 +1,7 @@
-"""Where a request may go: only below the base URL of its provider's row, and never to a link-local address.
+"""Restricts where requests may be sent: below the provider's base URL, never to a link-local address.
 
-The URL that is checked is the URL that is used, so there is no second parser to fool. Names are checked
-by the addresses that are then connected to.
+The URL that is checked is the URL object that is used, so no second parser can read it differently. Host
+names are checked by the addresses they resolve to, at the time of connecting.
 """
 
 import ipaddress
@@ -18,22 +18,23 @@ _LOOPBACK_NAME = "localhost"
 
 
 class UnsafeAddress(Refused):
-    """A place where no request, or no key, may be sent."""
+    """The request, or its key, must not be sent to this address."""
 
 
 def request_url(name: str, base_url: str, path: str) -> URL:
-    """The URL of a path below a provider's base; it cannot leave the base's origin."""
+    """Return the URL of a path below a provider's base URL. It cannot leave the base URL's origin."""
     base = _check_base(name, base_url)
     try:
-        url = URL(str(base).rstrip("/") + path, encoded=True)  # sent as it was written, so it must be clean
+        url = URL(str(base).rstrip("/") + path, encoded=True)  # sent as written, so it must already be quoted
         same_origin = _origin_parts(url) == _origin_parts(base) and url.user is None
     except ValueError:
         same_origin, url = False, base
     printable = path.startswith("/") and path.isascii() and path.isprintable() and " " not in path
     if not (same_origin and printable):
         raise UnsafeAddress(
-            f"The path {path[:80]!r} leads away from {base.origin()}, where the key of {name} belongs. "
-            "Nothing was sent. Use a path of quoted parts that begins with a slash."
+            f"The path {path[:80]!r} leads away from {base.origin()}, the only origin the key of {name} may "
+            "be sent to. "
+            "Nothing was sent. Use a quoted path that starts with a slash."
         )
     return url
 
@@ -43,14 +44,14 @@ def _origin_parts(url: URL) -> tuple[str, str | None, int | None]:
 
 
 def _check_base(name: str, base_url: str) -> URL:
-    remedy = f"Correct base_url in the row of {name}: https://host/path and nothing more."
+    remedy = f"Correct base_url in the row of {name}; it must have the form https://host/path."
     try:
         base = URL(base_url)
         origin = base.origin()
     except ValueError:
-        raise UnsafeAddress(f"The base URL of {name} is not a URL. {remedy}") from None
+        raise UnsafeAddress(f"The base URL of {name} is not a valid URL. {remedy}") from None
     if origin.scheme not in ("http", "https"):
-        raise UnsafeAddress(f"The base URL of {name} is {origin.scheme}, not http or https. {remedy}")
+        raise UnsafeAddress(f"The base URL of {name} uses {origin.scheme}, not http or https. {remedy}")
     if base.user is not None or base.password is not None or base.query_string or base.fragment:
         raise UnsafeAddress(f"The base URL of {name} has a user, a query or a fragment. {remedy}")
     if _ip_address(origin.host or "") is not None:
@@ -59,7 +60,7 @@ def _check_base(name: str, base_url: str) -> URL:
 
 
 def may_send_key(url: URL, *, local: bool) -> bool:
-    """Whether a key may be sent there: over TLS, or to a machine that the row calls local, or to this one."""
+    """Return whether a key may be sent there: over TLS, to this machine, or to a provider marked as local."""
     host = url.host or ""
     address = _ip_address(host)
     loopback = host == _LOOPBACK_NAME if address is None else address.is_loopback
@@ -67,7 +68,7 @@ def may_send_key(url: URL, *, local: bool) -> bool:
 
 
 def proxy_for(url: URL, environ: Mapping[str, str]) -> URL | None:
-    """The proxy that the usual variables name for this URL: `https_proxy`, `all_proxy`, `no_proxy`."""
+    """Return the proxy for this URL from the usual variables: `https_proxy`, `all_proxy`, `no_proxy`."""
     proxies = {kind: _environ_value(environ, f"{kind}_proxy") for kind in (url.scheme, "all", "no")}
     proxy_url = proxies[url.scheme] or proxies["all"]
     if not proxy_url or any(_matches_no_proxy(url, entry.strip()) for entry in proxies["no"].split(",")):
@@ -75,14 +76,15 @@ def proxy_for(url: URL, environ: Mapping[str, str]) -> URL | None:
     proxy = URL(proxy_url if "://" in proxy_url else f"http://{proxy_url}")
     if proxy.scheme not in ("http", "https"):
         raise UnsafeAddress(
-            f"The proxy for {url.scheme} is a {proxy.scheme} proxy, and only http and https ones are known. "
-            f"Nothing was sent. Name another in {url.scheme}_proxy, or list the host in no_proxy."
+            f"The proxy for {url.scheme} is a {proxy.scheme} proxy; only http and https proxies are "
+            "supported. "
+            f"Nothing was sent. Set another proxy in {url.scheme}_proxy, or add the host to no_proxy."
         )
     return proxy
 
 
 def _matches_no_proxy(url: URL, entry: str) -> bool:
-    """Whether an entry of `no_proxy` (`*`, `host`, `.domain`, `host:port`) takes in this host."""
+    """Return whether an entry of `no_proxy` (`*`, `host`, `.domain`, `host:port`) matches this host."""
     name, port = entry.lower(), ""
     if name.rpartition(":")[2].isdigit():
         name, _, port = name.rpartition(":")
@@ -93,7 +95,8 @@ def _matches_no_proxy(url: URL, entry: str) -> bool:
 
 
 def _environ_value(environ: Mapping[str, str], name: str) -> str:
-    # A CGI server puts the request header `Proxy` into HTTP_PROXY, so there only the small letters count.
+    # A CGI server copies the request header `Proxy` to HTTP_PROXY, so only the lower-case name is trusted
+    # there.
     upper = "" if "REQUEST_METHOD" in environ else environ.get(name.upper(), "")
     return environ.get(name, "") or upper
 
@@ -107,17 +110,18 @@ def _ip_address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | No
 
 
 def _check_address(host: str, name: str) -> None:
-    """Link-local addresses are where clouds keep a machine's own credentials; nobody serves a model there."""
+    """Refuse link-local addresses, where clouds serve a machine's credentials, and unusable ones."""
     address = _ip_address(host)
     if address is None or address.is_link_local or address.is_multicast or address.is_unspecified:
         raise UnsafeAddress(
-            f"{name} is at {host}, an address that no provider can have (link-local, multicast or none). "
-            "Nothing was sent. Correct base_url, or find out who answers for that name."
+            f"{name} is at {host}, a link-local, multicast or unspecified address, which no provider can "
+            "have. "
+            "Nothing was sent. Correct base_url, or check what that host name resolves to."
         )
 
 
 class GuardedResolver(AbstractResolver):
-    """Resolves names as the system does, and refuses what nobody should connect to."""
+    """Resolves names with the system resolver and refuses unsafe addresses."""
 
     def __init__(self) -> None:
         self._system = ThreadedResolver()
@@ -125,11 +129,11 @@ class GuardedResolver(AbstractResolver):
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
     ) -> list[ResolveResult]:
-        """The addresses that will be connected to."""
+        """Return the addresses to connect to."""
         results = await self._system.resolve(host, port, family)
         for result in results:
             _check_address(result["host"], host)
         return results
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: the resolver holds no resources."""

@@ -1,7 +1,7 @@
-"""Asks a model: a prompt, a conversation or a prepared request becomes events, stamped entries or a turn.
+"""Asks a model: turns a prompt, a conversation or a prepared request into events, entries or a turn.
 
-Before the first event a fault is an exception. From then on it ends the turn as `TurnFailed`, and the text
-that arrived is kept. A response that is sent whole takes the same path as a streamed one.
+Before the first event, a fault is an exception. After it, the fault ends the turn as `TurnFailed` and the
+text received so far is kept. Streamed and non-streamed responses take the same path.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ from thinkaloud.transcript import Turn, apply
 from thinkaloud.wire import DEFAULT_LIMITS, WireLimits
 
 MAX_TEXT_CHARS = 8 * MIB
-"""Characters that one response may hold: some twenty times what any model gives today."""
+"""Largest number of characters in one response, about twenty times what any model sends today."""
 
 Prompt = str | Conversation | PreparedRequest
 Clock = Callable[[], int]
@@ -44,7 +44,7 @@ _T = TypeVar("_T")
 
 
 class EventBatch(NamedTuple):
-    """The events that one read of the response completes."""
+    """The events completed by one read of the response."""
 
     events: list[Event]
     waited_ms: int
@@ -56,8 +56,8 @@ async def send(
 ) -> AsyncGenerator[EventBatch, None]:
     """Send a request and yield the events of its response, one batch for each read.
 
-    A notice for everything the model cannot honour follows the first event. An open client is used and stays
-    open; a closed one, or none, is opened for this response alone.
+    Notices about settings that the model cannot honour follow the first event. An open client is used and
+    stays open; a closed client, or a new one if none is passed, is opened for this response only.
     """
     route, notes = prepared.route, prepared.notes
     outgoing = build_request(route, prepared.request)
@@ -91,7 +91,7 @@ async def entries(
 ) -> AsyncGenerator[Entry, None]:
     """Yield the answer as stamped entries.
 
-    The start of the turn is stamped with the time the request went out, for that is when the wait began.
+    The start of the turn is stamped with the time the request was sent, because that is when the wait began.
     """
     now_ms, seq = clock or monotonic_clock(), 0
     prepared = _prepared(prompt, model, thinking, options)
@@ -106,7 +106,7 @@ async def entries(
 async def stream(
     prompt: Prompt, *, model: str = "", thinking: str | int | None = None, options: Options | None = None
 ) -> AsyncGenerator[Event, None]:
-    """Yield the answer as events, while it arrives."""
+    """Yield the answer as events, as they arrive."""
     prepared = _prepared(prompt, model, thinking, options)
     async with aclosing(send(prepared, client=options.client if options else None)) as batches:
         async for events, _ in batches:
@@ -117,7 +117,7 @@ async def stream(
 async def ask(
     prompt: Prompt, *, model: str = "", thinking: str | int | None = None, options: Options | None = None
 ) -> Turn:
-    """Return the whole answer as a turn, with true times."""
+    """Return the whole answer as a turn, with the times at which its events arrived."""
     turn = Turn()
     async with aclosing(entries(prompt, model=model, thinking=thinking, options=options)) as stamped:
         async for entry in stamped:
@@ -128,7 +128,7 @@ async def ask(
 def ask_sync(
     prompt: Prompt, *, model: str = "", thinking: str | int | None = None, options: Options | None = None
 ) -> Turn:
-    """`ask` for scripts: waits for the whole answer."""
+    """Return the whole answer. Blocking form of `ask`, for scripts."""
     _refuse_in_loop("ask_sync", "await ask(...)", options)
     return asyncio.run(ask(prompt, model=model, thinking=thinking, options=options))
 
@@ -136,19 +136,19 @@ def ask_sync(
 def stream_sync(
     prompt: Prompt, *, model: str = "", thinking: str | int | None = None, options: Options | None = None
 ) -> Iterator[Event]:
-    """`stream` for scripts: events as they arrive, in an ordinary loop."""
+    """Iterate over the events as they arrive. Blocking form of `stream`, for scripts."""
     _refuse_in_loop("stream_sync", "async for event in stream(...)", options)
     return _stepped(stream(prompt, model=model, thinking=thinking, options=options))
 
 
 def monotonic_clock() -> Clock:
-    """Return a clock of milliseconds that starts at the time of day and never jumps."""
+    """Return a millisecond clock that starts at the time of day and never jumps."""
     start_ns = time.time_ns() - time.monotonic_ns()
     return lambda: (start_ns + time.monotonic_ns()) // 1_000_000
 
 
 class ResponseReader:
-    """Reads one response to the end of its turn; faults of the connection become the turn's end."""
+    """Reads one response to the end of its turn. A connection fault becomes the end of the turn."""
 
     def __init__(self, route: Route, limits: WireLimits = DEFAULT_LIMITS) -> None:
         provider = route.provider
@@ -156,10 +156,10 @@ class ResponseReader:
         self._chars_left = MAX_TEXT_CHARS
         self.finished = False
         self.ended_by_provider = False
-        """Whether the provider itself said that the turn was over."""
+        """Whether the provider itself ended the turn."""
 
     async def next_events(self, response: ResponseStream) -> list[Event]:
-        """Return the events that the next piece of the response completes."""
+        """Return the events that the next chunk of the response completes."""
         try:
             chunk = await response.read()
         except ProviderFault as fault:
@@ -179,7 +179,10 @@ class ResponseReader:
         return events
 
     def _break(self, code: str, message: str) -> list[Event]:
-        """End a turn whose connection broke. Open blocks are interrupted unless the turn was complete."""
+        """End a turn whose connection broke.
+
+        Open blocks are marked interrupted unless the turn was complete.
+        """
         self.finished = True
         events = self._reader.close()
         match events:
@@ -196,14 +199,14 @@ def _prepared(
     if isinstance(prompt, PreparedRequest):
         return prompt
     if not model:
-        raise Refused("No model was named. Pass `model`, for example model='claude-opus-4.5'.")
+        raise Refused("No model given. Pass `model`, for example model='claude-opus-4.5'.")
     prepared = prepare(prompt, model=model, thinking=thinking, options=options)
     require_key(prepared.route)
     return prepared
 
 
 async def _hide_key(event: TurnFailed, route: Route, client: Client) -> TurnFailed:
-    """Remove the key from a failure: some servers quote the key they refuse, also in mid-stream."""
+    """Remove the key from a failure: some servers quote a key they refuse, even in mid-stream."""
     provider = route.provider
     return TurnFailed(
         await client.hide_key(provider, event.code), await client.hide_key(provider, event.message)
@@ -215,7 +218,7 @@ def _mark_interrupted(event: Event) -> Event:
 
 
 def _refuse_in_loop(function: str, instead: str, options: Options | None) -> None:
-    """Refuse to block where that would stop an event loop, or with a client that belongs to one."""
+    """Refuse to block inside a running event loop, or with a client that belongs to another loop."""
     client = options.client if options else None
     try:
         asyncio.get_running_loop()
@@ -223,13 +226,14 @@ def _refuse_in_loop(function: str, instead: str, options: Options | None) -> Non
         if client is None or not client.opened:
             return
         raise Refused(
-            f"{function} opens its client itself, and this one is open. Pass a closed one, or none."
+            f"{function} opens its own client, but the client passed is already open. Pass a closed one, or "
+            "none."
         ) from None
-    raise Refused(f"{function} blocks, which would stop the running event loop. Use `{instead}` here.")
+    raise Refused(f"{function} would block the running event loop. Use `{instead}` here.")
 
 
 def _stepped(events: AsyncGenerator[_T, None]) -> Iterator[_T]:
-    """Run an asynchronous iterator one step at a time, in a loop of its own that runs only during a step."""
+    """Run an asynchronous iterator one step at a time, in its own loop that runs only during a step."""
 
     async def step() -> _T | None:
         return await anext(events, None)

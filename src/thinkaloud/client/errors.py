@@ -1,22 +1,26 @@
-"""What a provider can do to a request, as errors that say what, why and what to do.
+"""Errors of a request to a provider. Every message says what happened, why, and what to do.
 
 * ProviderFault
-  x Unreachable                    no answer at all: no such host, refused, no TLS, nothing in time
-  x ProviderRefused + RateLimited  an answer that is no response; like Unreachable, before a turn begins
-  x ConnectionLost, Stalled        after the first byte the connection broke or fell silent: the end of a turn
+  x Unreachable                    no response: unknown host, connection refused, TLS failure, timeout
+  x ProviderRefused + RateLimited  an error response; like Unreachable, raised before a turn begins
+  x ConnectionLost, Stalled        after the first byte: the connection broke or fell silent; ends the turn
 """
 
+import socket
+
+import aiohttp
 import msgspec
 
 from thinkaloud.canon import LimitExceeded, ProviderFault
+from thinkaloud.client.retry import Timeouts
 from thinkaloud.dialects.payload import has_error, parse_error
 
 MAX_QUOTE_CHARACTERS = 500
-"""So many characters of a provider's own words stand in our message."""
+"""The largest part of a provider's own message that is quoted in ours."""
 
 
 class Unreachable(ProviderFault):
-    """No answer came; `retryable` when another attempt may fare better."""
+    """No response arrived. `retryable` says whether another attempt may succeed."""
 
     code = "unreachable"
     after_ms: int | None = None
@@ -27,7 +31,7 @@ class Unreachable(ProviderFault):
 
 
 class ErrorResponse(msgspec.Struct, frozen=True):
-    """What a provider said instead of a response."""
+    """The error response of a provider."""
 
     status: int
     code: str = ""
@@ -38,7 +42,7 @@ class ErrorResponse(msgspec.Struct, frozen=True):
 
 
 class ProviderRefused(ProviderFault):
-    """The provider answered, and not with a response."""
+    """The provider answered with an error."""
 
     def __init__(self, message: str, response: ErrorResponse) -> None:
         super().__init__(message)
@@ -51,17 +55,17 @@ class ProviderRefused(ProviderFault):
 
 
 class RateLimited(ProviderRefused):
-    """Too many requests, or too many at once for the provider; waiting helps."""
+    """Too many requests, or an overloaded provider; waiting helps."""
 
 
 class ConnectionLost(ProviderFault):
-    """The connection broke before the provider had said all."""
+    """The connection broke before the response was complete."""
 
     code = "cut_off"
 
 
 class Stalled(ProviderFault):
-    """Nothing came for longer than the idle timeout."""
+    """Nothing arrived for longer than the idle timeout."""
 
     code = "stalled"
 
@@ -72,19 +76,19 @@ _RATE_LIMIT_STATUSES = frozenset({429, 529})
 
 
 def may_retry(response: ErrorResponse) -> bool:
-    """Whether the same request may succeed later; the provider's own word on it counts first."""
+    """Return whether the same request may succeed later. A provider's `x-should-retry` decides first."""
     if response.should_retry is not None:
         return response.should_retry
     return response.status in _RETRYABLE_STATUSES and response.code not in _PERMANENT_CODES
 
 
 def refusal_error(name: str, response: ErrorResponse, key: str = "") -> ProviderRefused:
-    """The error for an answer that is no response; `key` is the reference, for those who must check it."""
+    """Build the error for an error response. `key` is the reference of the key that was sent."""
     error_type = (
         RateLimited if response.status in _RATE_LIMIT_STATUSES and may_retry(response) else ProviderRefused
     )
     status_text = f"HTTP {response.status}" + (f", {response.code}" if response.code else "")
-    message = response.message[:MAX_QUOTE_CHARACTERS].strip() or "it did not say why"
+    message = response.message[:MAX_QUOTE_CHARACTERS].strip() or "no reason given"
     message += "" if message.endswith((".", "!", "?")) else "."
     request_note = f" (request {response.request_id})" if response.request_id else ""
     return error_type(
@@ -96,34 +100,100 @@ def refusal_error(name: str, response: ErrorResponse, key: str = "") -> Provider
 def _remedy(response: ErrorResponse, key: str) -> str:
     match response.status:
         case 401 | 403:
-            return f"Check the key ({key or 'the row names none'}) and what it is allowed to do."
+            return f"Check the key ({key or 'the provider row has none'}) and its permissions."
         case 404:
-            return "Check the name of the model and the provider's base_url."
+            return "Check the model name and the provider's base_url."
         case 407:
-            return "The proxy wants a user and a password: put them into the proxy variable."
+            return "The proxy requires a user and a password: add them to the URL in the proxy variable."
         case 413:
-            return "Send less: shorten the conversation or the pictures."
+            return "The request is too large: shorten the conversation or use smaller images."
         case 429 | 529 if may_retry(response):
             wait = "a while" if response.after_ms is None else f"{response.after_ms / 1000:g} s"
-            return f"Wait {wait}, then ask again."
+            return f"Wait {wait}, then retry."
         case 429:
-            return "Waiting will not help: check plan and billing at the provider."
+            return "Waiting will not help: check your plan and billing at the provider."
         case status if 200 <= status < 300:
-            return "That is no model's answer. Check base_url, and whether a login page stands between."
+            return (
+                "This is not a model response. Check base_url, and whether a login page intercepts the "
+                "request."
+            )
         case status if 300 <= status < 400:
-            return "Redirects are not followed, because a key stays with its address. Correct base_url."
+            return (
+                "Redirects are not followed, so that the key is sent only to its own address. Correct "
+                "base_url."
+            )
         case status if status >= 500:
-            return "The fault is the provider's: ask again later, or choose another provider."
-    return "Change what it names, then ask again."
+            return "This is a fault at the provider: retry later, or use another provider."
+    return "Correct the request, then retry."
+
+
+def unreachable_error(name: str, origin: str, error: Exception, timeouts: Timeouts) -> Unreachable:
+    """Build the error for a request that got no response.
+
+    The HTTP library's own exception holds the request with its headers, and so the key: it must not be
+    chained.
+    """
+    prefix = f"Cannot reach {name} at {origin}:"
+    match error:
+        case aiohttp.ConnectionTimeoutError():
+            reason = (
+                f"no connection within {timeouts.connect_s:g} s. Check the network and the proxy variables."
+            )
+            return Unreachable(f"{prefix} {reason}", retryable=True)
+        case TimeoutError():
+            return no_answer_error(name, origin, timeouts, connection_lost=False)
+        case aiohttp.ClientConnectorCertificateError() | aiohttp.ClientConnectorSSLError():
+            reason = "its TLS certificate or configuration was rejected. "
+            reason += (
+                "If a private authority signed the certificate, set SSL_CERT_FILE to the authority's file."
+            )
+            return Unreachable(f"{prefix} {reason}")
+        case aiohttp.ClientConnectorDNSError():
+            reason = "the host name does not resolve. Check base_url and the network connection."
+            return Unreachable(f"{prefix} {reason}", retryable=True)
+        case aiohttp.ClientHttpProxyError():
+            return Unreachable(f"{prefix} the proxy answered HTTP {error.status}. Check the proxy variables.")
+        case aiohttp.ClientProxyConnectionError():
+            return Unreachable(
+                f"{prefix} the proxy does not answer. Check the proxy variables.", retryable=True
+            )
+        case aiohttp.InvalidURL():
+            return Unreachable(f"{prefix} the URL is invalid. Nothing was sent. Correct base_url.")
+        case aiohttp.ClientResponseError():
+            return Unreachable(f"{prefix} the response is not valid HTTP. Check base_url.")
+        case aiohttp.ClientConnectorError() | OSError(errno=int()):
+            reason = f"{_system_reason(error)}. Check base_url and that the server is running."
+            return Unreachable(f"{prefix} {reason}", retryable=True)
+    return no_answer_error(name, origin, timeouts, connection_lost=True)
+
+
+def no_answer_error(name: str, origin: str, timeouts: Timeouts, *, connection_lost: bool) -> Unreachable:
+    """Build the error for a connection on which no byte of a response arrived."""
+    if connection_lost:
+        reason = "it closed the connection without a response. Retry, or check the server's log."
+        return Unreachable(f"Cannot reach {name} at {origin}: {reason}", retryable=True)
+    return Unreachable(
+        f"{name} at {origin} sent no response within {timeouts.first_byte_s:g} s. "
+        "Retry, or raise first_byte_s in Timeouts if the model thinks longer before it answers."
+    )
+
+
+def _system_reason(error: Exception) -> str:
+    cause = getattr(error, "os_error", error)
+    if isinstance(cause, socket.gaierror):
+        return "the host name does not resolve"
+    return (getattr(cause, "strerror", None) or "the connection failed").lower()
 
 
 def limit_exceeded(what: str, limit: int) -> LimitExceeded:
-    """The error for more bytes than we are willing to take."""
-    return LimitExceeded(f"{what} is over the limit of {limit:,}; raise it in Caps if you trust the sender")
+    """Build the error for a response that exceeds a size limit."""
+    return LimitExceeded(
+        f"{what} exceeds the limit of {limit:,}; raise it in SizeLimits if you trust the sender"
+    )
 
 
 class _ErrorBody(msgspec.Struct):
-    """The places where providers put an error."""
+    """The fields in which providers put an error."""
 
     error: msgspec.Raw = msgspec.Raw(b"")
     message: str | None = None
@@ -137,7 +207,7 @@ _list_decoder = msgspec.json.Decoder(list[_ErrorBody])
 
 
 def read_error_body(data: bytes) -> tuple[str, str]:
-    """Code and message of an error body, whatever its shape; its text where it is not JSON."""
+    """Return code and message of an error body of any shape, or its text if it is not JSON."""
     try:
         body = (
             _decoder.decode(data)

@@ -1,21 +1,14 @@
-"""Where a user's own files live: settings, credentials, and what the gateway keeps."""
+"""The folder for the user's own files: settings, credentials, the catalog and the gateway's database."""
 
 import os
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from platformdirs import user_data_path
+
 
 def home_folder(environ: Mapping[str, str] = os.environ) -> Path:
-    """`THINKALOUD_HOME`, else the folder for data that this platform gives to programs."""
-    if chosen := environ.get("THINKALOUD_HOME"):
-        return Path(chosen).expanduser()
-    return _platform_data_folder(environ) / "thinkaloud"
-
-
-def _platform_data_folder(environ: Mapping[str, str]) -> Path:
-    if sys.platform == "win32":
-        return Path(environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Application Support"
-    return Path(environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
+    """Return `THINKALOUD_HOME` if it is set, else the platform's folder for application data."""
+    if folder := environ.get("THINKALOUD_HOME"):
+        return Path(folder).expanduser()
+    return user_data_path("thinkaloud", appauthor=False)

@@ -1,8 +1,10 @@
-"""The only outgoing HTTP: one client, for every provider, over HTTP/1.1 connections that are kept.
+"""The HTTP client for all providers, over kept-alive HTTP/1.1 connections.
 
-A key goes to the origin of its provider's row and nowhere else: no redirect is followed, no cookie kept, no
-address taken from a request. Before the first byte of a body a fault is an exception and may be retried;
-after it nothing is retried.
+All outgoing HTTP goes through it.
+
+A key is sent only to the origin of its provider's row: redirects are not followed, cookies are not kept, and
+no address is taken from a request. Before the first byte of a body, a fault is an exception and may be
+retried; after it, nothing is retried.
 """
 
 import asyncio
@@ -30,27 +32,33 @@ from thinkaloud.canon import ProviderFault, Refused
 from thinkaloud.catalog.rows import AuthScheme, Provider
 from thinkaloud.client import keys
 from thinkaloud.client.address import GuardedResolver, UnsafeAddress, may_send_key, proxy_for, request_url
-from thinkaloud.client.connect_errors import no_answer_error, unreachable_error
 from thinkaloud.client.errors import (
     ConnectionLost,
     ErrorResponse,
     ProviderRefused,
     Stalled,
     Unreachable,
+    no_answer_error,
     read_error_body,
     refusal_error,
+    unreachable_error,
 )
 from thinkaloud.client.response import (
     MIB,
     SIZE_LIMITS,
-    TIMEOUTS,
     Inflater,
     ResponseStream,
     SizeLimits,
-    Timeouts,
     can_inflate,
 )
-from thinkaloud.client.retry import RETRY_POLICY, RetryPolicy, retry_after_ms, should_retry
+from thinkaloud.client.retry import (
+    RETRY_POLICY,
+    TIMEOUTS,
+    RetryPolicy,
+    Timeouts,
+    retry_after_ms,
+    should_retry,
+)
 
 _MAX_CONNECTIONS = 1000
 _ERROR_BODY_TIMEOUT_S = 5.0
@@ -59,24 +67,24 @@ _HTML_TYPES = ("text/html", "application/xhtml+xml")
 
 
 class HttpRequest(Protocol):
-    """What a dialect wrote: a path below the base URL, headers without a key, and a body."""
+    """The request a dialect builds: a path below the base URL, headers without the key, and a body."""
 
     @property
     def path(self) -> str:
-        """The path, with its slash and its query."""
+        """The path, with leading slash and query."""
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """Headers, but for those that show a key."""
+        """The headers, without the key."""
 
     @property
     def body(self) -> bytes:
-        """The body, ready to be sent."""
+        """The encoded body."""
 
 
 @dataclass(frozen=True)
 class GetRequest:
-    """A request for what is at a path, such as a provider's list of models."""
+    """A GET request, such as for a provider's list of models."""
 
     path: str
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -85,7 +93,7 @@ class GetRequest:
 
 @dataclass(frozen=True)
 class ClientEnvironment:
-    """What the client takes from the machine it runs on; tests bring their own."""
+    """What the client uses of the machine it runs on. Tests pass their own."""
 
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
     read_file: Callable[[str], str] = keys.read_key_file
@@ -96,7 +104,7 @@ class ClientEnvironment:
 
 @dataclass
 class _ConnectionUse:
-    """The connection that a request took: to be dropped, and whether it had been used before."""
+    """The connection used by one request, so that it can be dropped, and whether it was reused."""
 
     connection: aiohttp.connector.Connection | None = None
     used_before: bool = False
@@ -108,12 +116,12 @@ class _ConnectionUse:
             self.connection.close()
 
 
-_connection_use: ContextVar[_ConnectionUse] = ContextVar("_way")
+_connection_use: ContextVar[_ConnectionUse] = ContextVar("_connection_use")
 _used_protocols: WeakSet[object] = WeakSet()
 
 
 class _TrackedRequest(aiohttp.ClientRequest):
-    """A request that tells which way it took, so that giving up can drop it even unsent."""
+    """Records the connection it uses, so that a cancelled request can drop it even before it was sent."""
 
     async def send(self, conn: aiohttp.connector.Connection) -> aiohttp.ClientResponse:
         use = _connection_use.get()
@@ -124,7 +132,7 @@ class _TrackedRequest(aiohttp.ClientRequest):
 
 @dataclass(frozen=True)
 class _PreparedCall:
-    """One request, ready to be tried."""
+    """One request with its URL, key and proxy."""
 
     provider: Provider
     http_request: HttpRequest
@@ -145,15 +153,15 @@ class _PreparedCall:
 
     def body(self) -> bytes | io.BytesIO | None:
         body = self.http_request.body
-        return io.BytesIO(body) if len(body) > MIB else body or None  # a large one is sent in pieces
+        return io.BytesIO(body) if len(body) > MIB else body or None  # a large body is sent in chunks
 
     def hide_key(self, text: str) -> str:
-        """The text without the key, in case the other side quoted it."""
+        """Return the text without the key, in case the provider quoted it."""
         return text if self.key is None else self.key.mask_in(text)
 
 
 class Client:
-    """Sends requests to providers. Open it with `async with`; it serves any number of requests at once."""
+    """Sends requests to providers, any number at once. Open it with `async with`."""
 
     def __init__(
         self,
@@ -172,12 +180,12 @@ class Client:
 
     @property
     def opened(self) -> bool:
-        """Whether requests can be sent."""
+        """Whether the client is open."""
         return self._session is not None
 
     async def __aenter__(self) -> Self:
         if self._session is not None:
-            raise Refused("This client is open already. Share it, or make another one.")
+            raise Refused("This client is already open. Share it, or create another one.")
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=_MAX_CONNECTIONS, resolver=GuardedResolver()),
             cookie_jar=aiohttp.DummyCookieJar(),
@@ -197,9 +205,9 @@ class Client:
             await session.close()
 
     async def send(self, provider: Provider, http_request: HttpRequest) -> ResponseStream:
-        """Send a request and wait for the first byte of its answer, trying again where that can help.
+        """Send a request and wait for the first byte of its response, with retries.
 
-        Raises `Unreachable`, `ProviderRefused` or `RateLimited`. The caller closes the reply.
+        Raises `Unreachable`, `ProviderRefused` or `RateLimited`. The caller closes the response.
         """
         call = await self._prepare(provider, http_request)
         for attempt in itertools.count():
@@ -215,7 +223,7 @@ class Client:
         raise AssertionError("unreachable")
 
     async def stream(self, provider: Provider, http_request: HttpRequest) -> AsyncGenerator[bytes, None]:
-        """The bytes of the answer as they come."""
+        """Yield the bytes of the response as they arrive."""
         response = await self.send(provider, http_request)
         try:
             async for chunk in response:
@@ -224,15 +232,15 @@ class Client:
             response.close()
 
     async def read_all(self, provider: Provider, http_request: HttpRequest) -> bytes:
-        """The bytes of the answer, all of them."""
+        """Return all bytes of the response."""
         return b"".join([chunk async for chunk in self.stream(provider, http_request)])
 
     async def fetch(self, provider: Provider, path: str) -> bytes:
-        """What a provider has at a path below its base URL."""
+        """Return the response to a GET request for a path below the provider's base URL."""
         return await self.read_all(provider, GetRequest(path))
 
     async def hide_key(self, provider: Provider, text: str) -> str:
-        """The text without the provider's key, in case the other side quoted it."""
+        """Return the text without the provider's key, in case the provider quoted it."""
         key = await self._key(provider)
         return text if key is None else key.mask_in(text)
 
@@ -241,8 +249,9 @@ class Client:
         key = await self._key(provider)
         if key is not None and not may_send_key(url, local=provider.local):
             raise UnsafeAddress(
-                f"{provider.name} is at {url.origin()}, and its key would go there unencrypted. "
-                "Nothing was sent. Use https in base_url, or say local = true in its row if it is your own."
+                f"The key of {provider.name} would be sent unencrypted to {url.origin()}. "
+                "Nothing was sent. Use https in base_url, or set local = true in the row if the server is "
+                "your own."
             )
         return _PreparedCall(provider, http_request, url, key, proxy_for(url, self._environment.environ))
 
@@ -255,14 +264,15 @@ class Client:
         return self._keys[reference]
 
     def _resolve_key(self, reference: str) -> keys.Secret | None:
-        # Never in a local name: what holds the environment holds keys, and a traceback may show its locals.
+        # Do not bind the environment to a local name: it holds keys, and a traceback may print local
+        # variables.
         return keys.resolve_key(
             reference, environ=self._environment.environ, read_file=self._environment.read_file
         )
 
     @cached_property
     def _tls(self) -> ssl.SSLContext:
-        """The system's certificates, or those that SSL_CERT_FILE and SSL_CERT_DIR name."""
+        """The system's certificates, or those set by SSL_CERT_FILE and SSL_CERT_DIR."""
         context = ssl.create_default_context()
         path = self._environment.environ.get("SSL_CERT_FILE", "")
         if path and path != os.environ.get("SSL_CERT_FILE"):
@@ -270,9 +280,10 @@ class Client:
         return context
 
     async def _attempt(self, call: _PreparedCall) -> ResponseStream | ProviderFault:
-        """A reply whose first byte is there, or why there is none.
+        """Return a response whose first byte has arrived, or the fault.
 
-        A kept connection that the other side had closed meanwhile says nothing about the other side.
+        A fault on a reused connection is tried again at once: the server may have closed the idle connection,
+        which says nothing about the server's health.
         """
         use = _ConnectionUse()
         outcome = await self._try(call, use)
@@ -313,7 +324,9 @@ class Client:
         if response.status // 100 != 2 or response.content_type in _HTML_TYPES or not can_inflate(encoding):
             error_response = await self._read_error_response(call, response, encoding)
             if error_response.status == HTTPStatus.UNAUTHORIZED:
-                self._keys.pop(call.provider.key, None)  # it may be replaced meanwhile: look again next time
+                self._keys.pop(
+                    call.provider.key, None
+                )  # the user may replace the key, so read it again next time
             return refusal_error(call.provider.name, error_response, call.provider.key)
         clock = asyncio.get_running_loop().time
         stream = ResponseStream(call.provider.name, response, encoding, self.timeouts, self.limits)
@@ -330,14 +343,14 @@ class Client:
     async def _read_error_response(
         self, call: _PreparedCall, response: aiohttp.ClientResponse, encoding: str
     ) -> ErrorResponse:
-        """What the provider said instead of a response, without the key."""
+        """Read an error response and remove the key from it."""
         headers = response.headers
         code, message = "", ""
         if response.status // 100 == 3:
-            code, message = "redirected", f"it points to {_redirect_origin(headers.get('Location', ''))}"
+            code, message = "redirected", f"redirect to {_redirect_origin(headers.get('Location', ''))}"
             response.close()
         elif response.status // 100 == 2:
-            code, message = "not_a_response", f"it sent {response.content_type} {encoding}".rstrip()
+            code, message = "not_a_response", f"content type {response.content_type} {encoding}".rstrip()
             response.close()
         else:
             code, message = read_error_body(await self._error_body(response, encoding))
@@ -364,7 +377,7 @@ class Client:
 
 
 def _redirect_origin(location: str) -> str:
-    """Where a redirect leads, without what may be secret in it."""
+    """Return the origin of a redirect; its path and query may be secret."""
     try:
         return str(URL(location).origin())
     except ValueError:

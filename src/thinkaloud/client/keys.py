@@ -1,8 +1,8 @@
-"""Keys: found by reference, held so that only an explicit word shows them.
+"""API keys: looked up by reference, and masked wherever they could be printed.
 
-A key never stands in a row, a log, an error or a repr: rows hold a reference (`env:NAME`, `file:PATH`,
-`keyring:SERVICE/USER`, `credentials:NAME.IN.THE.FILE`, or several with ` | ` between them), and what a
-reference leads to is a `Secret`.
+A key never appears in a row, a log, an error or a repr. Rows hold a reference (`env:NAME`, `file:PATH`,
+`keyring:SERVICE/USER`, `credentials:NAME.IN.THE.FILE`, or several separated by ` | `), which resolves to a
+`Secret`.
 """
 
 import importlib
@@ -20,18 +20,18 @@ from thinkaloud.client.home import home_folder
 MASK = "***"
 CREDENTIALS_FILE = "credentials.toml"
 MIN_KEY_CHARACTERS = 4
-"""A shorter key would blacken ordinary words; no provider issues one."""
+"""A shorter key would mask ordinary words; no provider issues one."""
 
 
 MIN_PIECE_CHARACTERS = 6
-"""A shorter piece of a key tells nothing, and may be part of an ordinary word."""
+"""A shorter piece of a key reveals nothing and may be part of an ordinary word."""
 
 REFERENCE_SEPARATOR = " | "
-"""Between references of which the first that leads to a key is taken."""
+"""Separates references; the first that resolves to a key is used."""
 
 
 class Secret:
-    """A value that is shown as `***` wherever it is not asked for by `reveal`."""
+    """A value that prints as `***` unless `reveal` is called."""
 
     __slots__ = ("_value",)
 
@@ -39,18 +39,18 @@ class Secret:
         self._value = value
 
     def reveal(self) -> str:
-        """The value itself."""
+        """Return the value itself."""
         return self._value
 
     def header(self, prefix: str = "") -> str:
-        """The value as it goes into a header; even a dump of the headers does not show it."""
+        """Return the value for a header. Printing the headers does not reveal it."""
         return _MaskedText(prefix + self._value)
 
     def mask_in(self, text: str) -> str:
-        """The text with every copy of the value blackened: some servers quote the key they refuse.
+        """Mask every copy of the value in a text, because some servers quote the key they refuse.
 
-        A quote may have been cut within the key or put into small letters, so its beginnings and ends count
-        as well, in whatever case.
+        A quote may be truncated or lower-cased, so prefixes and suffixes of the key are masked too, in any
+        case.
         """
         if len(self._value) < MIN_KEY_CHARACTERS:
             return text
@@ -68,7 +68,7 @@ class Secret:
         return MASK
 
     def __reduce__(self) -> Never:
-        raise TypeError("A Secret is not copied or stored. Keep its reference and resolve it again.")
+        raise TypeError("A Secret cannot be copied or pickled. Keep its reference and resolve it again.")
 
 
 def _mask(text: str, piece: str) -> str:
@@ -78,7 +78,7 @@ def _mask(text: str, piece: str) -> str:
 
 
 class _MaskedText(str):
-    """Text that goes out as it is, and shows itself to nobody who prints what holds it."""
+    """A string whose repr is masked. It is sent unchanged."""
 
     __slots__ = ()
 
@@ -87,16 +87,16 @@ class _MaskedText(str):
 
 
 def read_key_file(path: str) -> str:
-    """The text of a key file; `~` is the user's folder."""
+    """Read a key file; `~` is the user's home."""
     return Path(path).expanduser().read_text("utf-8")
 
 
 def resolve_key(
     reference: str, *, environ: Mapping[str, str], read_file: Callable[[str], str] = read_key_file
 ) -> Secret | None:
-    """The key that a reference leads to; None where no key is needed.
+    """Resolve a reference to a key; None if no key is needed.
 
-    Raises `KeyMissing` when there is a reference and nothing, or nothing usable, behind it.
+    Raises `KeyMissing` if the reference does not resolve to a usable key.
     """
     if not reference:
         return None
@@ -106,12 +106,12 @@ def resolve_key(
         if isinstance(key_or_problem, Secret):
             return key_or_problem
         problems.append(key_or_problem)
-    del environ  # it holds keys, and tools that print a traceback may print what its frames hold
+    del environ  # the environment holds keys, and tools that print a traceback may print local variables
     raise KeyMissing(" Or: ".join(problems))
 
 
 def _look_up(reference: str, environ: Mapping[str, str], read_file: Callable[[str], str]) -> Secret | str:
-    """The key, or what is wrong and what to do."""
+    """Return the key, or a message that says what is wrong and what to do."""
     kind, _, name = reference.partition(":")
     match kind:
         case "env" if name:
@@ -123,13 +123,13 @@ def _look_up(reference: str, environ: Mapping[str, str], read_file: Callable[[st
         case "credentials" if all(name.split(".")):
             return _from_credentials(name, home_folder(environ) / CREDENTIALS_FILE)
     return (
-        f"{kind}: is not a way to name a key, so none was sent. Write env:NAME, file:PATH, "
-        "keyring:SERVICE/USER or credentials:NAME in the provider's row, and the key itself never."
+        f"Unknown kind of key reference {kind!r}, so no key was sent. Use env:NAME, file:PATH, "
+        "keyring:SERVICE/USER or credentials:NAME in the provider's row; never write the key itself there."
     )
 
 
 def _from_file(path: str, read_file: Callable[[str], str]) -> Secret | str:
-    remedy = "Put the key there, alone on one line, and make it readable for you only."
+    remedy = "Put the key there, alone on one line, with file mode 600."
     try:
         return _checked_key(read_file(path), f"The key file {path}", remedy)
     except (OSError, UnicodeDecodeError) as error:
@@ -138,19 +138,19 @@ def _from_file(path: str, read_file: Callable[[str], str]) -> Secret | str:
 
 
 def _from_credentials(name: str, path: Path) -> Secret | str:
-    """A key from the user's own file: `ai.claude.api_token` is `api_token` in the table `ai.claude`."""
+    """Read a key from the user's credentials file: `ai.claude.api_token` is `api_token` in `[ai.claude]`."""
     table, _, field = name.rpartition(".")
-    remedy = f'Put it into {path}: [{table}] {field} = "...", and let nobody but you read that file.'
+    remedy = f'Add it to {path} (mode 600): [{table}] {field} = "..."'
     try:
         value: object = tomllib.loads(path.read_text("utf-8"))
         shared_mode = path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO) if os.name == "posix" else 0
     except FileNotFoundError:
-        return f"There is no file of credentials, so there is no key {name}. {remedy}"
+        return f"No credentials file found, so there is no key {name}. {remedy}"
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        reason = (isinstance(error, OSError) and error.strerror) or "it is not TOML"
-        return f"The file of credentials {path} cannot be read: {reason}. {remedy}"
+        reason = (isinstance(error, OSError) and error.strerror) or "it is not valid TOML"
+        return f"The credentials file {path} cannot be read: {reason}. {remedy}"
     if shared_mode:
-        return f"{path} can be read by others, so no key was taken from it. Take that away: chmod 600 {path}"
+        return f"{path} is readable by other users, so no key was read from it. Run: chmod 600 {path}"
     for word in name.split("."):
         value = value.get(word) if isinstance(value, dict) else None
     return _checked_key(value if isinstance(value, str) else "", f"{name} in {path}", remedy)
@@ -162,15 +162,15 @@ def _from_keyring(name: str) -> Secret | str:
         keyring = importlib.import_module("keyring")
     except ImportError:
         return (
-            f"The key keyring:{name} cannot be looked up, because the package keyring is not installed. "
-            "Install it, or name the key by env: or file:."
+            f"The key keyring:{name} cannot be read, because the package keyring is not installed. "
+            "Install it, or use an env: or file: reference."
         )
     try:
         value = keyring.get_password(service, user)
-    except Exception as error:  # noqa: BLE001 a keyring's own errors are known only where it is installed
+    except Exception as error:  # noqa: BLE001 the keyring backend's exception types are unknown here
         return (
-            f"The keyring did not open ({type(error).__name__}), so there is no key keyring:{name}. "
-            "Unlock it, or name the key by env: or file:."
+            f"The keyring could not be opened ({type(error).__name__}), so there is no key keyring:{name}. "
+            "Unlock it, or use an env: or file: reference."
         )
     return _checked_key(value or "", f"The keyring entry {name}", f"Set it: keyring set {service} {user}")
 
@@ -181,7 +181,7 @@ def _checked_key(value: str, source: str, remedy: str) -> Secret | str:
         return f"{source} is {'empty' if value else 'not set'}, so there is no key to send. {remedy}"
     if not (key.isascii() and key.isprintable() and " " not in key):
         return (
-            f"{source} holds something that is no key: spaces, line ends or letters beyond ASCII. "
+            f"{source} is not a valid key: it contains spaces, line breaks or non-ASCII characters. "
             f"It was not sent. {remedy}"
         )
     return Secret(key)

@@ -1,7 +1,6 @@
-"""Prepares a request: chooses the route, solves how to ask for thinking, builds the body's content.
+"""Prepares a request: chooses the route, translates the thinking setting, and builds the content.
 
-Nothing is sent here. What a model cannot honour is in `PreparedRequest.notes`, and nothing falls
-back in silence.
+Nothing is sent here. `PreparedRequest.notes` names every setting that the model cannot honour.
 """
 
 import os
@@ -37,7 +36,7 @@ HaveKey = Callable[[Provider], bool]
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
-    """Settings of a request beside the prompt, the model and the thinking level."""
+    """The settings of a request besides prompt, model and thinking level."""
 
     system: str = ""
     tools: tuple[ToolDefinition, ...] = ()
@@ -53,20 +52,20 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PreparedRequest(msgspec.Struct, frozen=True):
-    """A request that is ready to be sent over its route."""
+    """A request and the route it is sent to."""
 
     route: Route
     request: Request
     notes: tuple[str, ...] = ()
-    """What the model cannot honour, one sentence each."""
+    """The settings that the model cannot honour, one sentence each."""
     prefix: str = ""
-    """Fingerprint of the conversation, kept with the answer."""
+    """Fingerprint of the conversation, stored with the answer."""
     report: Report = Report()
-    """What became of every block of the conversation."""
+    """What was sent, withheld or transformed, for every block of the conversation."""
 
 
 def parse_thinking(thinking: str | int | None) -> ThinkingSetting:
-    """Parse a thinking level ("high") or a token budget (4096); None leaves it to the model."""
+    """Parse a thinking level ("high") or a token budget (4096); None keeps the model's default."""
     if thinking is None or thinking == "":
         return ThinkingSetting()
     if isinstance(thinking, int) or thinking.isdecimal():
@@ -81,7 +80,7 @@ def parse_thinking(thinking: str | int | None) -> ThinkingSetting:
 
 
 def has_key(provider: Provider) -> bool:
-    """Whether the provider's key is available, or none is needed."""
+    """Return whether the provider's key is available, or none is needed."""
     try:
         resolve_key(provider.key, environ=os.environ)
     except KeyMissing:
@@ -90,7 +89,7 @@ def has_key(provider: Provider) -> bool:
 
 
 def require_key(route: Route) -> None:
-    """Refuse a route whose provider needs a key that is not available."""
+    """Raise `KeyMissing` if the route's provider needs a key that is not available."""
     if not has_key(route.provider):
         raise key_missing_error(route)
 
@@ -103,30 +102,30 @@ def prepare(
     options: Options | None = None,
     have_key: HaveKey = has_key,
 ) -> PreparedRequest:
-    """Choose the route, solve how to ask for thinking, and build the request."""
+    """Choose the route, translate the thinking setting, and build the request."""
     options = options or Options()
     setting = parse_thinking(thinking)
     if has_thinking_suffix(model) and setting == ThinkingSetting():
         setting = ThinkingSetting(level=ThinkingLevel.MEDIUM)
     on = setting.level not in (None, ThinkingLevel.OFF) or setting.budget_tokens is not None
     route = choose_route(options.catalog or builtin_catalog(), model, thinking=on, have_key=have_key)
-    ask = resolve_thinking(
+    parameters = resolve_thinking(
         route,
         setting,
         max_tokens=options.max_tokens,
         tools=bool(options.tools),
         on_unavailable=options.on_thinking_unavailable,
     )
-    terms = BuildOptions(
+    build_options = BuildOptions(
         mode=options.context_mode,
         unsupported=options.unsupported,
-        ask=ask,
-        max_tokens=ask.max_tokens or options.max_tokens,
+        thinking=parameters,
+        max_tokens=parameters.max_tokens or options.max_tokens,
         tool_choice=options.tool_choice,
         stream=options.stream,
     )
-    built = build(_conversation(prompt, options), route, terms)
-    notes = (*ask.notes, *built.report.notes)
+    built = build(_conversation(prompt, options), route, build_options)
+    notes = (*parameters.notes, *built.report.notes)
     return PreparedRequest(route, built.request, notes, built.prefix, built.report)
 
 

@@ -1,11 +1,9 @@
-"""Bodies that come compressed although we asked for plain ones: unpacked within bounds, or refused.
+"""The body of a response, read chunk by chunk, decompressed within limits.
 
-A kilobyte can unpack to a megabyte. What comes out is counted against what went in, before it is held.
-
-A response as it comes: bytes, read one piece at a time, with an end that is always told apart.
-
-The end of the bytes is `b""`; a broken connection, a silence and a limit are raised, after everything that
-came before them was given. A reply that is left before its end drops its connection at once.
+`read` returns `b""` at the end. A broken connection, a stall and an exceeded limit are raised as a
+`ProviderFault`, after all bytes received before it were returned. Closing a response before its end drops the
+connection. Requests ask for uncompressed bodies, but some servers compress anyway; the output is counted
+against the input, because a kilobyte can expand to a megabyte.
 """
 
 import asyncio
@@ -19,21 +17,22 @@ import msgspec
 
 from thinkaloud.canon import BadFrame, ProviderFault
 from thinkaloud.client.errors import ConnectionLost, Stalled, limit_exceeded
+from thinkaloud.client.retry import Timeouts
 
 KIB = 1024
 MIB = 1024 * KIB
 
 
 class SizeLimits(msgspec.Struct, frozen=True):
-    """The most we take from a provider, in bytes unless the name says otherwise."""
+    """Limits of what is accepted from a provider, in bytes unless the name says otherwise."""
 
     body_bytes: int = 512 * MIB
-    """Largest response, unpacked."""
+    """Largest response, decompressed."""
     inflate_ratio: int = 50
-    """How many bytes one byte may unpack to, once `ratio_from` bytes have come out."""
+    """Largest expansion of one compressed byte, applied once `ratio_from_bytes` bytes were produced."""
     ratio_from_bytes: int = MIB
     error_bytes: int = 64 * KIB
-    """How much of an error's body is read."""
+    """Largest part of an error body that is read."""
     header_bytes: int = 16 * KIB
     """Longest header field."""
 
@@ -44,12 +43,12 @@ _STEP_BYTES = 256 * KIB
 
 
 def can_inflate(encoding: str) -> bool:
-    """Whether bodies of this content encoding can be read at all."""
+    """Return whether bodies with this content encoding can be read."""
     return encoding in ("", "identity") or encoding in _WBITS
 
 
 class Inflater:
-    """Unpacks one body, piece by piece. What cannot be unpacked sets `fault`, after what could be."""
+    """Decompresses one body chunk by chunk. Invalid data sets `fault`, after the valid part was returned."""
 
     def __init__(self, encoding: str, limits: SizeLimits = SIZE_LIMITS) -> None:
         self._limits = limits
@@ -59,14 +58,14 @@ class Inflater:
         self.fault: ProviderFault | None = None
 
     def feed(self, data: bytes) -> bytes:
-        """What these bytes unpack to."""
+        """Decompress these bytes."""
         self._bytes_in += len(data)
         limit = max(self._limits.ratio_from_bytes, self._bytes_in * self._limits.inflate_ratio)
         pieces = [b""]
-        while data or len(pieces[-1]) == _STEP_BYTES:  # a full step may have left more inside
+        while data or len(pieces[-1]) == _STEP_BYTES:  # a full step may have left more output
             if self._bytes_out >= limit:
                 self.fault = limit_exceeded(
-                    f"a body that unpacks to {self._limits.inflate_ratio} times its size, in bytes,", limit
+                    f"a body that expands to {self._limits.inflate_ratio} times its size, in bytes,", limit
                 )
             else:
                 pieces.append(self._inflate_step(data, min(limit - self._bytes_out, _STEP_BYTES)))
@@ -84,12 +83,13 @@ class Inflater:
         except zlib.error:
             if (
                 self._wbits == _WBITS["deflate"] and not self._bytes_out
-            ):  # some send deflate without its wrapping
+            ):  # some servers send deflate without the zlib header
                 self._wbits = -15
                 self._zlib = zlib.decompressobj(self._wbits)
                 return self._inflate_step(data, limit)
             self.fault = BadFrame(
-                "The body says it is compressed and cannot be unpacked. Ask again, or report it."
+                "The response body is marked as compressed but cannot be decompressed. Retry, or report it "
+                "to the provider."
             )
             return b""
         self._bytes_out += len(piece)
@@ -98,25 +98,11 @@ class Inflater:
 
 _DRAIN_S = 0.25
 _DRAIN_BYTES = 64 * KIB
-"""How long, and for how many bytes, the end of a response is awaited once its turn is over."""
-
-
-class Timeouts(msgspec.Struct, frozen=True):
-    """How long to wait, in seconds."""
-
-    connect_s: float = 10.0
-    """For a connection, with name and TLS."""
-    first_byte_s: float = 600.0
-    """From sending to the first byte of the body: models may think in silence."""
-    idle_s: float = 120.0
-    """Between two pieces of the body."""
-
-
-TIMEOUTS = Timeouts()
+"""How long, and for how many bytes, to wait for the end of a response whose turn has ended."""
 
 
 class StallTimer:
-    """Calls out when a wait takes too long. One timer serves all waits, so that each costs little."""
+    """Calls `on_stall` when a wait takes too long. One timer serves all waits, so that each wait is cheap."""
 
     def __init__(self, on_stall: Callable[[], None]) -> None:
         self._loop = asyncio.get_running_loop()
@@ -125,7 +111,7 @@ class StallTimer:
         self._timer: asyncio.TimerHandle | None = None
 
     def start(self, limit_s: float) -> None:
-        """A wait begins."""
+        """Begin a wait."""
         self._deadline = deadline = self._loop.time() + limit_s
         if self._timer is None:
             self._timer = self._loop.call_at(deadline, self._check)
@@ -134,11 +120,11 @@ class StallTimer:
             self._timer = self._loop.call_at(deadline, self._check)
 
     def pause(self) -> None:
-        """The wait is over."""
+        """End the wait."""
         self._deadline = None
 
     def stop(self) -> None:
-        """There will be no more waits."""
+        """Cancel the timer; no more waits follow."""
         self._deadline = None
         if self._timer is not None:
             self._timer.cancel()
@@ -180,7 +166,7 @@ class ResponseStream:
         self.waited_ms = 0
 
     def __repr__(self) -> str:
-        return f"<Reply of {self._provider_name}: {self._response.status}>"
+        return f"<ResponseStream of {self._provider_name}: {self._response.status}>"
 
     def __aiter__(self) -> "ResponseStream":
         return self
@@ -192,13 +178,13 @@ class ResponseStream:
         raise StopAsyncIteration
 
     async def read_first(self, limit_s: float) -> None:
-        """Wait for the first piece; the next `read` gives it."""
+        """Wait for the first chunk; the next `read` returns it."""
         self._limit_s = limit_s
         self._first_chunk = await self.read()
         self._limit_s = self._timeouts.idle_s
 
     async def read(self) -> bytes:
-        """The next piece; nothing at the end. What cannot be read is raised as a `ProviderFault`."""
+        """Return the next chunk, or `b""` at the end. Raises `ProviderFault`."""
         if self._first_chunk is not None:
             chunk, self._first_chunk = self._first_chunk, None
             return chunk
@@ -216,14 +202,14 @@ class ResponseStream:
         return b""
 
     def close(self) -> None:
-        """Drop the connection unless the response has come to its end; nothing is waited for."""
+        """Drop the connection, unless the response is complete. Does not wait."""
         self._finished = True
         self._stall_timer.stop()
         self._abort()
         self._response.close()
 
     async def drain(self) -> None:
-        """Keep the connection for the next request if the response ends at once; drop it otherwise."""
+        """Keep the connection for the next request if the response ends soon; drop it otherwise."""
         bytes_left = _DRAIN_BYTES
         try:
             with contextlib.suppress(TimeoutError, aiohttp.ClientError, OSError):
@@ -234,7 +220,7 @@ class ResponseStream:
             self.close()
 
     async def _next(self) -> bytes:
-        """Bytes from the connection; at its end, or when it broke, whatever is left of them."""
+        """Read from the connection; if it broke, return the bytes that were still buffered."""
         self._stall_timer.start(self._limit_s)
         try:
             chunk = await self._content.readany()
@@ -262,19 +248,19 @@ class ResponseStream:
         raise self._fault
 
     def _buffered_bytes(self) -> bytes:
-        """What had arrived before the connection broke: the reader would throw it away with its error."""
+        """Return the bytes received before the break; aiohttp would discard them with its exception."""
         self._content.set_exception(cast(Any, None))
         return self._content.read_nowait()
 
     def _break_error(self) -> ProviderFault:
         if self._stalled_s is None:
             return ConnectionLost(
-                f"The connection to {self._provider_name} broke before it had said all. "
-                "What it said stands; ask again for the rest."
+                f"The connection to {self._provider_name} was lost before the response was complete. "
+                "The text received so far is kept; retry for the rest."
             )
         return Stalled(
             f"{self._provider_name} sent nothing for {self._stalled_s:g} s, so the connection was closed. "
-            "What it said stands; ask again, or raise idle_s in Timeouts if it needs longer."
+            "The text received so far is kept; retry, or raise idle_s in Timeouts if the model needs longer."
         )
 
     def _mark_stalled(self) -> None:

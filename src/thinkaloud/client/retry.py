@@ -1,7 +1,7 @@
-"""When to ask again, and after how long: only before anything was visible, a bounded number of times.
+"""Timeouts and retries. A request is retried only before its response has started, a limited number of times.
 
-The wait grows with each attempt and is spread by chance, so that many clients do not come back together.
-A provider that says when to come back is taken at its word, within what one is willing to wait.
+The wait grows with each attempt and is randomized, so that many clients do not retry at the same moment.
+A provider's `retry-after` is honoured up to `max_retry_after_s`.
 """
 
 from collections.abc import Mapping
@@ -10,17 +10,34 @@ from email.utils import parsedate_to_datetime
 import msgspec
 
 
+class Timeouts(msgspec.Struct, frozen=True):
+    """Timeouts of a request, in seconds."""
+
+    connect_s: float = 10.0
+    """To connect, including name resolution and TLS."""
+    first_byte_s: float = 600.0
+    """From sending to the first byte of the body.
+
+    Long, because some models think before they send anything.
+    """
+    idle_s: float = 120.0
+    """Between two chunks of the body."""
+
+
+TIMEOUTS = Timeouts()
+
+
 class RetryPolicy(msgspec.Struct, frozen=True):
-    """How patient to be. Numbers are seconds but for `most`, which counts attempts after the first."""
+    """When to retry. `max_retries` counts the attempts after the first."""
 
     max_retries: int = 2
     first_wait_s: float = 0.5
     max_wait_s: float = 8.0
     max_retry_after_s: float = 60.0
-    """A provider that wants more than this is not waited for: the error says how long it asked for."""
+    """A longer `retry-after` is not waited for; the error reports it instead."""
 
     def wait_s(self, attempt: int, after_ms: int | None, jitter: float) -> float | None:
-        """How long to wait after this attempt (0 is the first); None when there is to be no other."""
+        """Return the wait after this attempt (0 is the first), or None if there is no further attempt."""
         if attempt >= self.max_retries:
             return None
         backoff_s = min(self.max_wait_s, self.first_wait_s * 2.0**attempt)
@@ -34,7 +51,7 @@ RETRY_POLICY = RetryPolicy()
 
 
 def retry_after_ms(headers: Mapping[str, str], now_s: float) -> int | None:
-    """How long a provider asks to wait, by a number or by a date; None when it does not say."""
+    """Return how long the provider asks to wait, given as a number or a date; None if it does not say."""
     exact_ms = _parse_number(headers.get("retry-after-ms", ""))
     if exact_ms is not None:
         return round(exact_ms)
@@ -49,7 +66,7 @@ def retry_after_ms(headers: Mapping[str, str], now_s: float) -> int | None:
 
 
 def should_retry(headers: Mapping[str, str]) -> bool | None:
-    """What the provider itself says about another attempt."""
+    """Return the provider's own decision about a retry, if it sent one."""
     return {"true": True, "false": False}.get(headers.get("x-should-retry", "").strip().lower())
 
 

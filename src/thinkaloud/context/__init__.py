@@ -1,4 +1,4 @@
-"""Turns into the next request: what goes back to whom, in what form, and a report of every block."""
+"""Builds the next request from a conversation, and reports what was sent, withheld or transformed."""
 
 from thinkaloud.context.build import BuiltRequest, build, fingerprint
 from thinkaloud.context.conversation import (

@@ -1,16 +1,9 @@
-"""The fingerprint of what a turn was answered to: system prompt, tools, and every message before it.
+"""Builds a request from a conversation, with a report of what was sent, what was not, and why.
 
-A changed byte anywhere before a prefix-bound thought voids it, so the fingerprint covers the messages as they
-are sent, not as they are kept.
-
-The note that tells one model, on the user's side, what another one thought.
-
-Calls in a form that every provider can read: an id that is there and used once, and an object.
-
-A conversation into the next request, with a report of what was sent, what was not, and why.
-
-A turn goes back byte for byte to the model that issued it, as far as the rule of its provider reaches, and in
-plain form to every other. Thoughts of one model never become words of another.
+A turn is sent back byte for byte to the model that issued it, as far as the provider's replay rule allows,
+and in plain form to every other model. One model's thoughts never become another model's words. Calls in
+plain form have a unique id and a JSON object as arguments. The fingerprint covers the messages as they are
+sent: a changed byte before a prefix-bound thought invalidates it.
 """
 
 import hashlib
@@ -39,24 +32,24 @@ _encoder = msgspec.json.Encoder(order="deterministic")
 
 
 class PrefixHash:
-    """A fingerprint that grows with each message, at the cost of that message alone."""
+    """An incremental fingerprint; each message costs only its own length."""
 
     def __init__(self, system: str, tools: Iterable[ToolDefinition]) -> None:
         self._hash = hashlib.sha256(_encoder.encode((system, tuple(tools))))
 
     def add(self, message: Message) -> None:
-        """One more message."""
+        """Add a message."""
         self._hash.update(b"\n")
         self._hash.update(_encoder.encode(message))
 
     @property
     def fingerprint(self) -> str:
-        """The fingerprint of everything so far, in hex."""
+        """The fingerprint of everything added so far, in hex."""
         return self._hash.copy().hexdigest()
 
 
 def fingerprint(system: str, tools: Iterable[ToolDefinition], messages: Iterable[Message]) -> str:
-    """SHA-256 over the canonical JSON of all that comes before an answer, in hex."""
+    """Return the SHA-256 of the canonical JSON of everything before an answer, in hex."""
     prefix = PrefixHash(system, tools)
     for message in messages:
         prefix.add(message)
@@ -64,13 +57,13 @@ def fingerprint(system: str, tools: Iterable[ToolDefinition], messages: Iterable
 
 
 MAX_NOTE_CHARACTERS = 280
-"""A note is a hint: longer ones cost more than the thought is worth to a model that did not think it."""
+"""Length limit of a note about another model's thought. A longer one costs more than it helps."""
 
 _NOTE_TEMPLATE = "(For context: before the answer above, another model thought, in short: {thought})"
 
 
 def thought_note(thoughts: Sequence[Block]) -> str:
-    """One short note for some thoughts."""
+    """Return one short note about these thoughts."""
     return _NOTE_TEMPLATE.format(thought=_shorten(" ".join(block.text for block in thoughts)))
 
 
@@ -84,17 +77,17 @@ def _shorten(text: str) -> str:
 
 
 class PlainCalls:
-    """Names the calls of a request; ids that are taken stay taken."""
+    """Converts calls to plain form and keeps their ids unique within the request."""
 
     def __init__(self) -> None:
         self._used_ids: set[str] = set()
 
     def reserve(self, call_id: str) -> None:
-        """An id goes out as it is."""
+        """Mark an id as used."""
         self._used_ids.add(call_id)
 
     def calls(self, sent_turn: SentTurn, *, signed: bool) -> dict[int, tuple[ToolCall, str]]:
-        """The answered calls of a turn by block, each with what became of it."""
+        """Return the answered calls of a turn by block number, each with its reason code."""
         return {block.number: self._call(sent_turn.step, block, signed) for block, _ in sent_turn.calls}
 
     def _call(self, step: int, block: Block, signed: bool) -> tuple[ToolCall, str]:
@@ -121,7 +114,7 @@ def _signature(block: Block) -> str:
 
 
 class BuiltRequest(msgspec.Struct, frozen=True):
-    """A request, what became of every block, and the fingerprint to keep with the answer (`Said.prefix`)."""
+    """A request, the report, and the fingerprint to store with the answer (`AnsweredTurn.prefix`)."""
 
     request: Request
     report: Report
@@ -129,11 +122,11 @@ class BuiltRequest(msgspec.Struct, frozen=True):
 
 
 def build(conversation: Conversation, route: Route, options: BuildOptions | None = None) -> BuiltRequest:
-    """The request that asks this route to go on with the conversation."""
+    """Build the request that asks this route to continue the conversation."""
     options = options or BuildOptions()
     builder = _RequestBuilder(conversation, route, options)
     builder.run()
-    ask, notes = _fit_open_loop(options.ask, route, builder)
+    ask, notes = _fit_open_loop(options.thinking, route, builder)
     request = Request(
         model=route.model_id,
         messages=tuple(builder.messages),
@@ -148,13 +141,16 @@ def build(conversation: Conversation, route: Route, options: BuildOptions | None
 
 
 class _RequestBuilder:
-    """Goes through the steps once; what it has said of a step never changes."""
+    """Goes through the steps once, in order.
+
+    Messages already added never change, so that prompt caches hold.
+    """
 
     def __init__(self, conversation: Conversation, route: Route, options: BuildOptions) -> None:
         self._steps = conversation.steps
         self._route = route
         self._unsupported = options.unsupported
-        self._mode = options.ask.mode
+        self._mode = options.thinking.mode
         self._history = analyse(self._steps, self._requires_thought)
         self.loop = self._history.open_loop
         self.replay_rules = ReplayRules(route, options, self.loop)
@@ -166,11 +162,11 @@ class _RequestBuilder:
         self.messages: list[Message] = []
         self.lines: list[ReportLine] = []
         self.turns_without_thought: set[int] = set()
-        """Turns that called tools and went without a thought."""
+        """Turns sent without a thought. In an open loop they rule out a thinking budget."""
         self.prefix = PrefixHash(conversation.system, conversation.tools)
 
     def _requires_thought(self, answered: AnsweredTurn) -> bool:
-        """Whether a call of this turn is refused without its thought, however the model is asked."""
+        """Return whether the provider refuses a call of this turn without its thought."""
         rule = self._route.replay
         required = rule.form is ReplayForm.VERBATIM and rule.required is not ReplayScope.NONE
         return (
@@ -178,7 +174,7 @@ class _RequestBuilder:
         )
 
     def run(self) -> None:
-        """Say every step."""
+        """Add every step to the request and to the report."""
         for number, step in enumerate(self._steps):
             if isinstance(step, AnsweredTurn):
                 self._append_turn(self._history.turns[number])
@@ -301,10 +297,10 @@ class _RequestBuilder:
 def _fit_open_loop(
     ask: ThinkingParameters, route: Route, builder: _RequestBuilder
 ) -> tuple[ThinkingParameters, tuple[str, ...]]:
-    """What is asked of the model, made to fit the loop that is open, and a word on what that changed.
+    """Adapt the thinking parameters to the open tool loop, and return notes about the change.
 
-    A budget demands that a loop begins and ends with a thought; what another model said has none that may be
-    sent. A thought that is demanded though its prefix changed goes with the word to drop it.
+    With a budget, a loop must begin and end with a thought; another model's answer has none that may be sent.
+    A required thought whose prefix changed is sent together with the instruction to drop it.
     """
     required = route.replay.form is ReplayForm.VERBATIM and route.replay.required is not ReplayScope.NONE
     ends = {min(builder.loop), max(builder.loop)} if builder.loop else set()
@@ -317,12 +313,14 @@ def _fit_open_loop(
 
 
 _PAUSED_NOTE = (
-    "Thinking is off for this request: the open tool loop goes on from an answer without a thought of this "
-    "model, and with a budget it would refuse that. It thinks again after the next user message."
+    "Thinking is off for this request: the open tool loop contains an answer without a thought of this "
+    "model, "
+    "and the model refuses that when it has a budget. Thinking is on again after the next user message."
 )
 _DROPPED_NOTE = (
-    "The provider is told to drop thoughts that no longer fit: something before the open tool loop changed, "
-    "and the loop cannot go on without them."
+    "The provider is asked to drop thoughts that are no longer valid: something before the open tool loop "
+    "changed, "
+    "and the loop cannot continue without them."
 )
 
 
@@ -337,7 +335,7 @@ def _status_withheld(block: Block, code: str) -> tuple[SendStatus, str]:
 
 
 def _reasoning_tokens(sent_turn: SentTurn, block: Block) -> int | None:
-    """What a thought cost; known only where it is the turn's only one."""
+    """Return the tokens of a thought; known only if the turn has a single thought."""
     if block.kind is not Kind.REASONING or block.parent is not None:
         return None
     return sent_turn.turn.usage.reasoning if len(sent_turn.turn.own_blocks(Kind.REASONING)) == 1 else None

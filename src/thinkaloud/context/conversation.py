@@ -1,12 +1,9 @@
-"""A conversation: what people said, what tools came back with, and the turns that models answered with.
+"""A conversation: user messages, tool results, and the turns that models answered with.
 
-The steps are kept in order and whole, whoever answered them; what of them a model gets to see is decided when
-a request is built. As a file it is one JSON object, in which a turn is the list of its events.
-
-The replies of a turn as steps of a conversation: each as if it had been a turn of its own.
-
-To its model, a run of an agent is a row of replies with the results of their calls in between. What an
-assistant did belongs to a conversation of its own, which begins with the task it was given.
+All steps are kept, whichever model answered; what a model gets to see is decided when a request is built. The
+file format is one JSON object in which a turn is the list of its events. An agent's run becomes one step for
+each reply, followed by the results of its calls. An assistant has its own conversation, which begins with its
+task.
 """
 
 import msgspec
@@ -24,10 +21,10 @@ from thinkaloud.transcript.reducer import outcome_of_end
 
 
 class AnsweredTurn(msgspec.Struct, frozen=True):
-    """A turn that a model answered with, and to what.
+    """A turn that a model answered with, and the request it answered.
 
-    `prefix` is the fingerprint of the request it answered (`Built.prefix`), `provider` the name of the row
-    that the request went to; both are empty where nobody knows.
+    `prefix` is the fingerprint of that request (`BuiltRequest.prefix`), `provider` the name of its provider
+    row; both are empty if unknown.
     """
 
     turn: Turn
@@ -39,7 +36,7 @@ Step = UserMessage | ToolMessage | AnsweredTurn
 
 
 class Conversation(msgspec.Struct, frozen=True):
-    """Everything so far."""
+    """A system prompt, tools, and all steps so far."""
 
     steps: tuple[Step, ...] = ()
     system: str = ""
@@ -69,12 +66,12 @@ _decoder = msgspec.json.Decoder(_ConversationRecord)
 
 
 def read_conversation(data: bytes) -> Conversation:
-    """A conversation from the bytes of its file."""
+    """Read a conversation from the bytes of its file."""
     try:
         record = _decoder.decode(data)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise Refused(
-            f"This is not a conversation: {error}. It needs an object with `messages`, each with the role "
+            f"This is not a conversation: {error}. Use a JSON object with `messages`, each with the role "
             "user, assistant or tool."
         ) from None
     steps = tuple(_read_turn(step) if isinstance(step, _AnsweredRecord) else step for step in record.messages)
@@ -82,7 +79,7 @@ def read_conversation(data: bytes) -> Conversation:
 
 
 def write_conversation(conversation: Conversation) -> bytes:
-    """The bytes of a conversation's file; reading them gives the same conversation."""
+    """Return the bytes of a conversation's file. Reading them gives the same conversation."""
     messages = [_write_turn(step) if isinstance(step, AnsweredTurn) else step for step in conversation.steps]
     tools = [
         _ToolRecord(tool.name, tool.description, _schema_json(tool.parameters)) for tool in conversation.tools
@@ -96,12 +93,14 @@ def _read_turn(record: _AnsweredRecord) -> AnsweredTurn:
         for entry in record.entries:
             apply(turn, entry)
     except OutOfOrder as error:
-        raise Refused(f"An assistant's events tell no story: {error}. Keep them as they were told.") from None
+        raise Refused(
+            f"The events of an assistant message are invalid: {error}. Keep them complete and in order."
+        ) from None
     return AnsweredTurn(turn, record.prefix, record.provider)
 
 
 def _write_turn(answered: AnsweredTurn) -> _AnsweredRecord:
-    """A turn that was stamped keeps its stamps; one that was not is events and no more."""
+    """Write a stamped turn as entries, and a turn without stamps as plain events."""
     if has_timestamps(answered.turn):
         return _AnsweredRecord(answered.provider, answered.prefix, entries=unfold(answered.turn))
     return _AnsweredRecord(
@@ -118,7 +117,7 @@ def _read_tool(record: _ToolRecord) -> ToolDefinition:
 
 
 def _schema_json(text: str) -> msgspec.Raw:
-    """A schema as the object it is; text that is no object stays text, so that nothing is lost."""
+    """Return a schema as a JSON object, or as a string if it is not one, so that nothing is lost."""
     try:
         msgspec.json.decode(text, type=dict[str, msgspec.Raw])
     except msgspec.MsgspecError:
@@ -127,7 +126,7 @@ def _schema_json(text: str) -> msgspec.Raw:
 
 
 def steps_of(answered: AnsweredTurn) -> tuple[Step, ...]:
-    """A turn as the steps that a conversation has for it; one of a single reply is a step as it is."""
+    """Return a turn as steps of a conversation. A turn without replies is one step."""
     turn = answered.turn
     if not turn.replies:
         return (answered,)
@@ -141,7 +140,7 @@ def steps_of(answered: AnsweredTurn) -> tuple[Step, ...]:
 
 
 def replies_of(turn: Turn, parent: int | None = None) -> tuple[Step, ...]:
-    """What the turn itself said so far, or one of its assistants, and what its calls came back with."""
+    """Return the replies of the turn, or of one of its assistants, with the results of their calls."""
     steps: list[Step] = []
     for reply in turn.replies:
         if reply.parent == parent:
@@ -152,13 +151,13 @@ def replies_of(turn: Turn, parent: int | None = None) -> tuple[Step, ...]:
 
 
 def _unfinished_blocks(turn: Turn) -> list[Block]:
-    """What the turn began to say after its last reply: a reply that never came to its end."""
+    """Return the blocks after the last complete reply: a reply that was cut off."""
     replied_until = max((reply.until for reply in turn.replies if reply.parent is None), default=0)
     return [block for block in turn.blocks[replied_until:] if block.parent is None]
 
 
 def _turn_of_reply(reply: Reply, blocks: list[Block]) -> Turn:
-    """The reply alone. Its calls are as the model left them: what they came to is a step of its own."""
+    """Return the reply as a turn. Results are removed from its calls, because they are separate steps."""
     own_blocks = [
         msgspec.structs.replace(block, result=None) if block.number in reply.calls else block
         for block in blocks
@@ -188,7 +187,7 @@ def _tool_message(block: Block) -> ToolMessage:
 
 
 def _as_tool_call(block: Block) -> Block:
-    """To a model, an assistant is a tool like any other."""
+    """Return an assistant call as a tool call, which is what the model sees."""
     if block.kind is not Kind.ASSISTANT_CALL:
         return block
     return msgspec.structs.replace(

@@ -1,7 +1,7 @@
-"""What there is to send of a turn: its text, its calls with their results, and how far it got.
+"""Finds what can be sent of each turn: its text, its calls with their results, and whether it is complete.
 
-Calls go with their results or not at all: where one of a turn's calls was never answered, all of them stay
-out, and the results of the others with them.
+Calls are sent with their results or not at all: if one call of a turn has no result, none of its calls and
+results are sent.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -17,18 +17,18 @@ _COMPLETE_ENDINGS = (Ending.ANSWERED, Ending.CALLED_TOOLS, Ending.REASONING_ONLY
 
 
 class SentTurn(msgspec.Struct, frozen=True):
-    """A turn, looked at for sending."""
+    """A turn and what of it can be sent."""
 
     step: int
     answered: AnsweredTurn
     calls: tuple[tuple[Block, ToolMessage], ...] = ()
-    """Calls that were answered, each with its result."""
+    """Answered calls with their results."""
     unanswered: tuple[int, ...] = ()
-    """The calls that stay out, by block."""
+    """Calls that are not sent, by block number."""
     server_calls: tuple[int, ...] = ()
-    """The calls that the provider itself ran, by block."""
+    """Calls that the provider itself ran, by block number."""
     retried: bool = False
-    """Nothing was said to it before the model was asked again."""
+    """The turn was cut off and the model was asked again."""
 
     @property
     def turn(self) -> Turn:
@@ -37,7 +37,7 @@ class SentTurn(msgspec.Struct, frozen=True):
 
     @property
     def complete(self) -> bool:
-        """Whether the turn came to its own end."""
+        """Whether the turn ended normally."""
         return self.turn.outcome is not None and self.turn.outcome.ending in _COMPLETE_ENDINGS
 
     @property
@@ -47,12 +47,12 @@ class SentTurn(msgspec.Struct, frozen=True):
 
     @property
     def has_answer(self) -> bool:
-        """Whether there is an answer in it that a person could read."""
+        """Whether the turn has a visible answer."""
         return any(not block.blank for block in self.turn.own_blocks(Kind.TEXT))
 
     @property
     def omit_reason(self) -> str:
-        """Why nothing of the turn is sent; empty where there is something to send."""
+        """The reason code if nothing of the turn is sent, else empty."""
         if not (self.has_answer or self.has_calls):
             if self.unanswered:
                 return "unanswered"
@@ -61,17 +61,17 @@ class SentTurn(msgspec.Struct, frozen=True):
 
     @property
     def has_thought(self) -> bool:
-        """Whether there is anything in it that only its issuer may see again."""
+        """Whether the turn has anything that only its issuer may get back."""
         return any(block.kind is Kind.REASONING or block.seals for block in self.turn.own_blocks())
 
 
 class History(msgspec.Struct, frozen=True):
-    """A whole conversation, looked at for sending."""
+    """The analysis of a whole conversation."""
 
     turns: dict[int, SentTurn]
-    """Every turn, by its step."""
+    """Every turn, by step number."""
     unmatched_results: dict[int, str]
-    """The results that belong to no call that is sent, by their step, with the reason."""
+    """Results without a call that is sent, by step number, with the reason code."""
     open_loop: frozenset[int]
     """The turns of the tool loop that is still open."""
 
@@ -79,10 +79,10 @@ class History(msgspec.Struct, frozen=True):
 def analyse(
     steps: Sequence[Step], requires_thought: Callable[[AnsweredTurn], bool] = lambda _: False
 ) -> History:
-    """Every turn with its results, and which of them are still in an open loop.
+    """Pair calls with results, and find the turns of the open tool loop.
 
-    `demanded` says of a turn whether its calls are refused without their thought: then a turn that broke off
-    keeps its calls to itself, since half a thought does not go back.
+    `requires_thought` says whether a turn's calls are refused without their thought. If such a turn was cut
+    off, its calls are not sent, because an incomplete thought is never sent.
     """
     answers, unmatched_results = _pair_results(steps)
     turns = {}
@@ -107,10 +107,10 @@ def analyse(
 def _open_loop(
     steps: Sequence[Step], turns: dict[int, SentTurn], unmatched_results: dict[int, str]
 ) -> frozenset[int]:
-    """The turns with calls since a person last said something.
+    """Return the turns with calls since the last user message.
 
-    What is said right after a result, before a model answered it, does not close the loop; an answer of which
-    nothing is sent does not count as one.
+    A user message right after a tool result does not close the loop, because the model has not answered the
+    result yet. A turn of which nothing is sent does not count as an answer.
     """
     loop: set[int] = set()
     after_result = False
@@ -126,11 +126,11 @@ def _open_loop(
 
 
 _CallResults = dict[int, tuple[int, ToolMessage]]
-"""By block: the step of the result, and the result."""
+"""By block number: the step number of the result, and the result."""
 
 
 def _pair_results(steps: Sequence[Step]) -> tuple[dict[int, _CallResults], dict[int, str]]:
-    """A result belongs to the nearest turn before it that called anything."""
+    """Assign each result to the nearest earlier turn that called tools."""
     results: dict[int, _CallResults] = {}
     unmatched: dict[int, str] = {}
     caller = -1
@@ -148,7 +148,7 @@ def _pair_results(steps: Sequence[Step]) -> tuple[dict[int, _CallResults], dict[
 
 
 def _answered_call(result: ToolMessage, caller: Step, results: _CallResults) -> int | None:
-    """The call that a result answers: the one with its id, or the next of its name where there are no ids."""
+    """Return the call that a result answers: by id, or the next one of that name if calls have no ids."""
     assert isinstance(caller, AnsweredTurn)
     for block in _call_blocks(caller.turn):
         if block.number not in results and _answers_call(result, block):

@@ -1,12 +1,8 @@
-"""On what terms a request is made: how much thought goes back, and how the model is asked.
+"""Decides how the thoughts of each turn are sent back, by the replay rule of the provider.
 
-Whether a turn comes from the model that is about to be asked, so that its thoughts may go back to it.
-
-Three things must agree: the wire format, the provider where it is known, and the family of the model. A
-family is a row of the catalog; for names that no row knows, one name must be the other with a date or a
-version label.
-
-Whether a turn's thoughts go back, by the rule of its provider; the first reason against it is told.
+Thoughts may go back only to the model that issued them: the dialect, the provider (if known) and the model
+family must agree. A family is a catalog row; names without a row match if they differ only in a date or a
+version label. The first reason against sending is the one reported.
 """
 
 import re
@@ -18,38 +14,39 @@ import msgspec
 
 from thinkaloud.canon import SealForm
 from thinkaloud.canon.requests import ThinkingParameters
+from thinkaloud.catalog.catalog import without_vendor
 from thinkaloud.catalog.rows import Model, ReplayForm, ReplayRow, ReplayScope, Route
 from thinkaloud.context.conversation import AnsweredTurn
 from thinkaloud.context.history import SentTurn
 
 
 class ContextMode(StrEnum):
-    """How much thought goes back."""
+    """How many thoughts are sent back."""
 
     KEEP = "keep"
-    """As much as the provider accepts."""
+    """As many as the provider accepts."""
     STRIP = "strip"
-    """Only what the provider demands."""
+    """Only those the provider requires."""
     PROVIDER_DEFAULT = "provider_default"
-    """What the provider recommends."""
+    """Those the provider recommends."""
 
 
 class UnsupportedThoughts(StrEnum):
-    """What becomes of thoughts that the model cannot take."""
+    """What to do with thoughts that the model cannot accept."""
 
     STRIP = "strip"
     METADATA = "metadata"
-    """They are kept with the conversation, and nothing is sent."""
+    """Keep them in the conversation and send nothing."""
     NOTE = "note"
-    """A short note goes with the next user message."""
+    """Add a short note to the next user message."""
 
 
 class BuildOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything about the next request that is not the conversation."""
+    """All settings of the next request except the conversation."""
 
     mode: ContextMode = ContextMode.PROVIDER_DEFAULT
     unsupported: UnsupportedThoughts = UnsupportedThoughts.METADATA
-    ask: ThinkingParameters = ThinkingParameters()
+    thinking: ThinkingParameters = ThinkingParameters()
     max_tokens: int | None = None
     tool_choice: str = ""
     stream: bool = True
@@ -59,7 +56,7 @@ _VERSION_LABEL = re.compile(r"(?:[-@:](?:latest|preview.*|exp.*|v?\d{4,}.*))?")
 
 
 def issued_by_route(answered: AnsweredTurn, route: Route) -> bool:
-    """Whether this turn was issued by what the route leads to."""
+    """Return whether this turn was issued by the model of the route."""
     turn = answered.turn
     if turn.dialect != route.provider.dialect:
         return False
@@ -69,7 +66,7 @@ def issued_by_route(answered: AnsweredTurn, route: Route) -> bool:
 
 
 def same_family(name: str, route: Route) -> bool:
-    """Whether a model's name belongs to the route's family; a name that nobody gave belongs to none."""
+    """Return whether a model name belongs to the route's family. An empty name belongs to none."""
     if not name:
         return False
     return (
@@ -78,10 +75,14 @@ def same_family(name: str, route: Route) -> bool:
 
 
 def row_covers(name: str, model: Model) -> bool:
-    """Whether the row speaks of this name. A row for any name at all says nothing about families."""
-    spellings = {name.lower(), _without_vendor(name)}
+    """Return whether the row covers this name.
+
+    The pattern `*` does not count, because it matches every family.
+    """
+    short_name = without_vendor(name).lower()
+    spellings = {name.lower(), short_name}
     exact = {word.lower() for word in (model.id, *model.at.values(), *model.thinking_id.values())}
-    if spellings & exact or _without_vendor(name) in {_without_vendor(word) for word in exact}:
+    if spellings & exact or short_name in map(without_vendor, exact):
         return True
     patterns = [pattern.lower() for pattern in model.names if pattern.strip("*")]
     return any(fnmatchcase(spelling, pattern) for spelling in spellings for pattern in patterns)
@@ -93,25 +94,20 @@ def _same_but_for_version(first: str, second: str) -> bool:
 
 
 def _comparable(name: str) -> str:
-    return _without_vendor(name).replace(".", "-")
-
-
-def _without_vendor(name: str) -> str:
-    """A name without the vendor before it, in small letters."""
-    return name.rpartition("/")[2].lower()
+    return without_vendor(name).lower().replace(".", "-")
 
 
 _SCOPE_RANK = {ReplayScope.NONE: 0, ReplayScope.OPEN_LOOP: 1, ReplayScope.TOOL_TURNS: 2, ReplayScope.ALL: 3}
-"""Each is a part of the next."""
+"""Each scope includes the one before it."""
 
 
 def supports_thinking_blocks(route: Route) -> bool:
-    """Whether what this route leads to takes thoughts back in any form."""
+    """Return whether this route accepts thoughts back in any form."""
     return route.replay.form is not ReplayForm.NONE and route.replay.allowed is not ReplayScope.NONE
 
 
 def replay_scope(rule: ReplayRow, mode: ContextMode) -> ReplayScope:
-    """Which turns' thoughts go back: never less than the rule demands, never more than it allows."""
+    """Return which turns' thoughts are sent back: at least the required ones, at most the allowed ones."""
     preferred = {
         ContextMode.KEEP: rule.allowed,
         ContextMode.STRIP: rule.required,
@@ -121,7 +117,7 @@ def replay_scope(rule: ReplayRow, mode: ContextMode) -> ReplayScope:
 
 
 def covers(scope: ReplayScope, sent_turn: SentTurn, loop: frozenset[int]) -> bool:
-    """Whether a turn is among those that a scope names."""
+    """Return whether a scope includes a turn."""
     match scope:
         case ReplayScope.NONE:
             return False
@@ -136,21 +132,21 @@ def covers(scope: ReplayScope, sent_turn: SentTurn, loop: frozenset[int]) -> boo
 
 
 class ReplayRules:
-    """Says of each turn in order how its thoughts go back (`verbatim`, `drop_block`, `field`), or why not."""
+    """Decides how the thoughts of each turn go back: `verbatim`, `drop_block`, `field`, or a reason code."""
 
     def __init__(self, route: Route, options: BuildOptions, loop: frozenset[int]) -> None:
         self._route = route
         self._rule = route.replay
         self._mode = options.mode
-        self._thinks = options.ask.mode != "disabled"
+        self._thinks = options.thinking.mode != "disabled"
         self._scope = replay_scope(route.replay, options.mode)
         self._loop = loop
         self._prefix_changed = False
         self.drops_blocks = False
-        """Whether something goes back only to be dropped."""
+        """Whether a thought is sent only to be dropped by the provider."""
 
     def decide(self, sent_turn: SentTurn, prefix: str) -> str:
-        """The code of what happens to the thoughts of this turn, which is sent after this prefix."""
+        """Return the decision or reason code for the thoughts of this turn, sent after this prefix."""
         refusal = self._refusal(sent_turn)
         if refusal:
             return refusal
@@ -161,7 +157,7 @@ class ReplayRules:
         return self._out_of_scope(sent_turn) or self._invalid_seal(sent_turn, prefix) or "verbatim"
 
     def needs_empty_field(self, sent_turn: SentTurn) -> bool:
-        """Whether the field must be there even though nothing is sent in it."""
+        """Return whether the reasoning field must be present although it is empty."""
         due = covers(self._scope, sent_turn, self._loop) or covers(self._rule.required, sent_turn, self._loop)
         return self._rule.form is ReplayForm.FIELD and self._rule.echo_empty and due
 
@@ -198,5 +194,8 @@ class ReplayRules:
         return "prefix"
 
     def _has_other_prefix(self, sent_turn: SentTurn, prefix: str) -> bool:
-        """A turn that nobody knows the prefix of is believed until an earlier one proves changed."""
+        """Return whether the prefix changed.
+
+        An unknown prefix counts as unchanged until an earlier one has changed.
+        """
         return sent_turn.answered.prefix != prefix if sent_turn.answered.prefix else self._prefix_changed

@@ -1,4 +1,4 @@
-"""What became of every block when a request was built, and why: nothing is dropped without a line."""
+"""The report on a built request: one line for every block, with the reason. Nothing is dropped silently."""
 
 from collections.abc import Iterable
 from enum import StrEnum
@@ -7,7 +7,7 @@ import msgspec
 
 
 class SendStatus(StrEnum):
-    """What became of a block."""
+    """What happened to a block."""
 
     SENT = "sent"
     WITHHELD = "withheld"
@@ -15,35 +15,38 @@ class SendStatus(StrEnum):
 
 
 REASONS = {
-    "verbatim": "It goes back byte for byte to the model that issued it.",
-    "drop_block": "Something before it changed, but the open loop demands it: it goes back to be dropped.",
-    "plain": "It is sent in plain form, which every model can read.",
-    "field": "Its text goes back in the field that this provider takes thoughts in.",
-    "note": "A short note beside the next user message tells what another model thought.",
-    "renamed": "The call got another id, since its own was missing or taken.",
-    "wrapped": "The arguments were no JSON object, so they were put into one.",
-    "foreign": "Another model thought this; it is kept here and not sent.",
-    "stripped": "Thoughts were to be left out, and nothing demands this one.",
+    "verbatim": "Sent back byte for byte to the model that issued it.",
+    "drop_block": (
+        "Something before it changed, but the open tool loop requires it, so it is sent with the "
+        "request to drop it."
+    ),
+    "plain": "Sent in plain form, which every model can read.",
+    "field": "Its text is sent back in the field that this provider uses for thoughts.",
+    "note": "A short note in the next user message summarizes this thought of another model.",
+    "renamed": "The call got a new id, because its own was missing or already used.",
+    "wrapped": "The arguments were not a JSON object, so they were wrapped in one.",
+    "foreign": "This thought of another model is kept here and not sent.",
+    "stripped": "Thoughts are stripped, and the provider does not require this one.",
     "not_due": "The provider does not need thoughts of this turn.",
     "forbidden": "The provider refuses thoughts of such a turn.",
-    "no_form": "The provider takes no thoughts back.",
-    "no_message": "The provider's own message was not kept, so it cannot go back as it was.",
-    "no_payload": "It is only the name of something that the provider did not store.",
-    "prefix": "Something before it changed, which voids it and all that was thought after it.",
-    "interrupted": "The turn did not come to its end, and half a thought is not sent as a whole one.",
-    "unanswered": "A call of this turn has no result, and calls go with their results or not at all.",
-    "orphan": "No call before it asked for this result.",
+    "no_form": "The provider does not accept thoughts back.",
+    "no_message": "The provider's own message was not stored, so it cannot be sent back unchanged.",
+    "no_payload": "It is only a reference to an item that the provider did not store.",
+    "prefix": "Something before it changed, which invalidates it and all later thoughts.",
+    "interrupted": "The turn was cut off, and an incomplete thought is never sent.",
+    "unanswered": "A call of this turn has no result, and calls are sent only together with their results.",
+    "orphan": "No earlier call matches this result.",
     "server_tool": "The provider ran this tool itself, and only that provider can read it.",
-    "nested": "It belongs to an assistant that was called; only the call and its result are sent.",
-    "reasoning_only": "The turn thought and said nothing, so there is no message to send.",
-    "empty": "There is nothing in it.",
-    "retried": "The turn broke off and was asked for again.",
+    "nested": "It belongs to a called assistant; only the call and its result are sent.",
+    "reasoning_only": "The turn has thoughts but no answer, so there is no message to send.",
+    "empty": "It is empty.",
+    "retried": "The turn was cut off and the model was asked again.",
 }
-"""Every reason: one word to branch on, and a sentence for people."""
+"""Every reason code with a sentence for people."""
 
 
 class ReportLine(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What became of one block (or of a tool's result, or of a turn without blocks: `block` is None)."""
+    """What happened to one block. `block` is None for a tool result or a turn without blocks."""
 
     step: int
     block: int | None
@@ -54,30 +57,30 @@ class ReportLine(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def reason(self) -> str:
-        """The reason, for people."""
+        """The reason, as a sentence."""
         return REASONS[self.code]
 
 
 class ReportTotal(msgspec.Struct, frozen=True):
-    """How many blocks had a fate, and the tokens of their thoughts as far as they are known."""
+    """The number of blocks with one status, and their reasoning tokens as far as known."""
 
     blocks: int = 0
     tokens: int | None = None
 
 
 class Report(msgspec.Struct, frozen=True):
-    """A line for every block of every turn, and what else changed."""
+    """One line for every block of every turn, and notes about other changes."""
 
     lines: tuple[ReportLine, ...] = ()
     notes: tuple[str, ...] = ()
 
     def total(self, status: SendStatus) -> ReportTotal:
-        """The sum over all lines of one fate."""
+        """Return the total over all lines with this status."""
         lines = [line for line in self.lines if line.status is status and line.block is not None]
         return ReportTotal(len(lines), _sum_known(line.tokens for line in lines))
 
 
 def _sum_known(counts: Iterable[int | None]) -> int | None:
-    """The sum of what is known; None where nothing is."""
+    """Return the sum of the known counts; None if none is known."""
     known = [count for count in counts if count is not None]
     return sum(known) if known else None

@@ -1,4 +1,4 @@
-"""One folder per wire format, one table of all of them, and the reader that finds out which one it reads."""
+"""The wire formats: one folder per dialect, the registry, and the `Reader` that detects the dialect."""
 
 from thinkaloud.dialects.reader import AUTO, Reader
 from thinkaloud.dialects.registry import DIALECTS, build_request

@@ -1,4 +1,4 @@
-"""The fields of a first frame that tell which dialect it is in."""
+"""The fields of a frame from which its dialect is detected."""
 
 import msgspec
 
@@ -6,7 +6,7 @@ from thinkaloud.dialects.message import ABSENT, present
 
 
 class Clues(msgspec.Struct):
-    """The fields by which formats differ; for most, only whether they are present matters."""
+    """The fields by which dialects differ; for most, only their presence matters."""
 
     type: str | None = None
     object: str | None = None
@@ -30,12 +30,12 @@ class Clues(msgspec.Struct):
 
     @property
     def has_token(self) -> bool:
-        """Whether this is one token of a local runner."""
+        """Whether the frame is one token printed by a local runner."""
         return present(self.text) and (present(self.token) or present(self.generation_tokens))
 
     @property
     def has_google_status(self) -> bool:
-        """Whether the error names its status in words, as Google's do."""
+        """Whether the error has a `status` string, as Google's errors do."""
         try:
             return _google_error_decoder.decode(self.error).status is not None
         except (msgspec.MsgspecError, RecursionError):
@@ -43,7 +43,7 @@ class Clues(msgspec.Struct):
 
 
 class GoogleError(msgspec.Struct):
-    """An error with a status in words."""
+    """An error with a `status` string."""
 
     status: str | None = None
 
@@ -53,7 +53,7 @@ _google_error_decoder = msgspec.json.Decoder(GoogleError)
 
 
 def read_clues(data: bytes) -> Clues | None:
-    """Read the clues of a JSON frame; None where it has none that can be read."""
+    """Read the clues of a JSON frame; None if the frame cannot be decoded."""
     try:
         return _clues_decoder.decode(data)
     except (msgspec.MsgspecError, RecursionError):

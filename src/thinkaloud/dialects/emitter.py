@@ -1,8 +1,8 @@
-"""The rules no dialect can break: a turn starts first, a block starts before it grows and ends before
-the turn does, and there is exactly one end.
+"""Emits the events of a turn and enforces their order for all dialects.
 
-A dialect names its blocks by whatever key the provider uses: an index, an item's id, a word. Text of one
-block that comes together is told as one event, whatever number of frames it came in.
+The turn starts first, a block starts before it grows and ends before the turn, and the turn ends exactly
+once. A dialect identifies its blocks by any key that the provider uses: an index, an item id, a word.
+Consecutive text of one block is emitted as one event, however many frames it arrived in.
 """
 
 from collections.abc import Hashable
@@ -32,7 +32,7 @@ _EMPTY_USAGE = Usage()
 
 
 class TurnEmitter:
-    """Collects the events of one turn; `take` gives away those not taken yet."""
+    """Collects the events of one turn; `drain` returns those not returned yet."""
 
     def __init__(self, dialect: str, model: str = "") -> None:
         self.dialect = dialect
@@ -47,17 +47,17 @@ class TurnEmitter:
         self._pending_text: list[str] = []
 
     def start_turn(self, model: str | None) -> None:
-        """The provider said which model speaks; the turn starts with that, or with the first thing told."""
+        """Start the turn with the model's name; without a name, the first event starts it."""
         if model and not self._started:
             self.model = model
             self._emit_turn_started()
 
     def has_open(self, key: Hashable) -> bool:
-        """Whether a block has this key and has not ended."""
+        """Return whether a block with this key is open."""
         return key in self._open_keys
 
     def has_block(self, key: Hashable) -> bool:
-        """Whether a block ever had this key."""
+        """Return whether a block with this key was ever started."""
         return key in self._numbers_by_key
 
     def start_block(
@@ -69,7 +69,7 @@ class TurnEmitter:
         call_id: str = "",
         provenance: Provenance = Provenance.UNKNOWN,
     ) -> None:
-        """Start a block, unless one of that key is open already."""
+        """Start a block, unless a block with this key is open."""
         if key in self._open_keys or self.ended:
             return
         self._emit(BlockStarted(self._next_number, kind, name, call_id, provenance=provenance))
@@ -78,7 +78,7 @@ class TurnEmitter:
         self._next_number += 1
 
     def append(self, key: Hashable, text: str) -> None:
-        """Add text to an open block; no text is nothing."""
+        """Append text to an open block; empty text is ignored."""
         if self._pending_key == key and self._pending_text:
             if text:
                 self._pending_text.append(text)
@@ -90,7 +90,7 @@ class TurnEmitter:
     def append_or_start(
         self, key: Hashable, kind: Kind, text: str, provenance: Provenance = Provenance.UNKNOWN
     ) -> None:
-        """Add text, starting the block when the provider did not."""
+        """Append text, and start the block first if the provider did not."""
         if not text:
             return
         if key not in self._open_keys:
@@ -98,19 +98,19 @@ class TurnEmitter:
         self.append(key, text)
 
     def seal(self, key: Hashable, form: SealForm, payload: str) -> None:
-        """Keep opaque data with the block that last had this key, ended or not."""
+        """Attach opaque data to the latest block with this key, ended or not."""
         number = self._numbers_by_key.get(key)
         if number is not None and payload and not self.ended:
             self._emit(BlockSealed(number, Seal(self.dialect, form, payload, self.model)))
 
     def finish_tool(self, key: Hashable, result: str, error: str = "") -> None:
-        """A tool that the provider itself ran came back."""
+        """Emit the result of a tool that the provider ran itself."""
         number = self._numbers_by_key.get(key)
         if number is not None and not self.ended:
             self._emit(ToolFinished(number, result, error))
 
     def reclassify(self, key: Hashable, kind: Kind, tail: int | None = None) -> None:
-        """What was told in a block (or the last of it) turned out to be of another kind."""
+        """Change the kind of a block, or of its last `tail` characters."""
         number = self._numbers_by_key.get(key)
         if number is None or self.ended:
             return
@@ -121,28 +121,28 @@ class TurnEmitter:
             self._next_number += 1
 
     def end_block(self, key: Hashable) -> None:
-        """End a block, if it is open."""
+        """End a block if it is open."""
         if key in self._open_keys:
             del self._open_keys[key]
             self._emit(BlockEnded(self._numbers_by_key[key]))
 
     def end_all_blocks(self, *, except_key: Hashable = None) -> None:
-        """End every open block, except one."""
+        """End every open block except the one with `except_key`."""
         for key in [key for key in self._open_keys if key != except_key]:
             self.end_block(key)
 
     def report_usage(self, usage: Usage) -> None:
-        """Counts came, if there is one among them."""
+        """Emit a usage report, unless it has no counts."""
         if usage != _EMPTY_USAGE and not self.ended:
             self._emit(UsageReported(usage))
 
     def add_notice(self, code: str, text: str) -> None:
-        """Something to know that changes nothing."""
+        """Emit a notice."""
         if not self.ended:
             self._emit(NoticeGiven(code, text))
 
     def finish(self, finish: Finish, stop_reason: str = "", message: str = "") -> None:
-        """The turn came to its end; `message` is the provider's own assistant message, as JSON."""
+        """End all blocks and the turn; `message` is the provider's own assistant message, as JSON."""
         if self.ended:
             return
         self.end_all_blocks()
@@ -151,7 +151,7 @@ class TurnEmitter:
         self.ended = True
 
     def fail(self, code: str, message: str) -> None:
-        """The turn broke: what is open was interrupted, what was told stands."""
+        """Mark open blocks as interrupted and end the turn as failed."""
         if self.ended:
             return
         for key in list(self._open_keys):
@@ -161,11 +161,11 @@ class TurnEmitter:
         self.ended = True
 
     def fail_cut_off(self, expected: str) -> None:
-        """The bytes ended before the provider said that the turn did."""
-        self.fail("cut_off", f"{self.dialect} stopped before {expected}")
+        """Fail the turn because the bytes ended before `expected`, the provider's end of the turn."""
+        self.fail("cut_off", f"The {self.dialect} response is incomplete: it stopped before {expected}.")
 
     def drain(self) -> list[Event]:
-        """The events since the last time."""
+        """Return the events since the last call."""
         self._flush_text()
         events, self._events = self._events, []
         return events

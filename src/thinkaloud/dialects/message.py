@@ -1,14 +1,8 @@
-"""The provider's own message, kept to be sent back as it came.
+"""Keeps the provider's own message so that it can be sent back, and fits message lists to strict providers.
 
-A whole message is kept byte for byte. One that came in deltas is put together from them: a tree of plain
-JSON values in which strings grow by pieces (`Growing`) and are joined when the tree is encoded.
-
-The assistant message of a chat completion, put together from its deltas to be sent back.
-
-Pieces of `reasoning_details` that continue one another are joined, as the provider would have sent them
-in a whole message; everything else in them is left as it came, in order.
-
-Messages in a row, as strict providers want them: by turns, and with ids of calls that they take.
+A whole message is kept byte for byte. A streamed message is rebuilt from its deltas as a tree of JSON values,
+in which a `GrowingString` collects pieces until the tree is encoded. Parts of `reasoning_details` that
+continue one another are joined, as the provider sends them in a whole message.
 """
 
 import hashlib
@@ -25,7 +19,7 @@ from thinkaloud.wire import valid_json
 
 
 class GrowingString:
-    """A JSON string that is not finished yet."""
+    """A JSON string that still grows."""
 
     __slots__ = ("pieces",)
 
@@ -34,11 +28,11 @@ class GrowingString:
 
 
 JsonObject = dict[str, Any]
-"""A provider's own object, kept because it goes back; what it means is read elsewhere."""
+"""A provider's own JSON object, kept to be sent back."""
 
 
 def append_text(target: JsonObject, field: str, text: str) -> None:
-    """Add text to a string field, which may not be there yet."""
+    """Append text to a string field, which may be absent."""
     current = target.get(field)
     if not isinstance(current, GrowingString):
         current = target[field] = GrowingString(current if isinstance(current, str) else "")
@@ -46,16 +40,16 @@ def append_text(target: JsonObject, field: str, text: str) -> None:
 
 
 _PARTIAL_JSON = "(pieces)"
-"""Where JSON that comes as text in pieces is held; no provider has a field of that name."""
+"""The temporary field for streamed JSON text; no provider has a field with this name."""
 
 
 def append_json(target: JsonObject, text: str) -> None:
-    """Add text to a JSON value that comes in pieces; `settle_json` puts it where it belongs."""
+    """Append text of a streamed JSON value; `finish_json` moves it into its field."""
     append_text(target, _PARTIAL_JSON, text)
 
 
 def finish_json(target: JsonObject, destination: JsonObject, field: str) -> bool:
-    """Put what came in pieces into its field, if it is whole; False when nothing came."""
+    """Move streamed JSON text into its field if it is valid; return False if no text was streamed."""
     data = text_of(target.pop(_PARTIAL_JSON, None)).encode()
     if valid_json(data):
         destination[field] = msgspec.Raw(data)
@@ -63,7 +57,7 @@ def finish_json(target: JsonObject, destination: JsonObject, field: str) -> bool
 
 
 def text_of(value: object) -> str:
-    """A string, grown or not; anything else is none."""
+    """Return a string or the text of a growing string; "" for any other value."""
     if isinstance(value, GrowingString):
         return "".join(value.pieces)
     return value if isinstance(value, str) else ""
@@ -73,33 +67,33 @@ _json_encoder = msgspec.json.Encoder(enc_hook=text_of)
 
 
 def encode_json(message: object) -> str:
-    """The message as JSON."""
+    """Encode a message, with its growing strings, as JSON."""
     return _json_encoder.encode(message).decode()
 
 
 _string_decoder = msgspec.json.Decoder(str)
 
 ABSENT = msgspec.Raw()
-"""A JSON value that was not sent."""
+"""The default of a JSON field that was not sent."""
 
 
 def present(raw: msgspec.Raw) -> bool:
-    """Whether a value was sent and is not null."""
+    """Return whether a value was sent and is not null."""
     return bool(raw) and bytes(raw) != b"null"
 
 
 def raw_json(raw: msgspec.Raw) -> str:
-    """A JSON value as the provider wrote it; nothing for a missing or null one."""
+    """Return a JSON value as the provider wrote it; "" if it is missing or null."""
     return bytes(raw).decode() if present(raw) else ""
 
 
 def string_or_json(raw: msgspec.Raw) -> str:
-    """What a value says: the string it holds, or its JSON where it is something else."""
+    """Return the decoded string of a JSON string, or the JSON text of any other value."""
     return _string_decoder.decode(raw) if bytes(raw)[:1] == b'"' else raw_json(raw)
 
 
 def raw_json_array(items: Iterable[msgspec.Raw]) -> str:
-    """Values as one JSON array, each byte for byte."""
+    """Return a JSON array of these values, each byte for byte."""
     return "[" + ",".join(bytes(item).decode() for item in items) + "]"
 
 
@@ -109,25 +103,25 @@ _TEXT_FIELD_BY_TYPE = {
     "thinking": "thinking",
     "text": "text",
 }
-"""The field in which a piece of this type goes on."""
+"""The text field of a part, by the type of the part."""
 
 
 class ChatMessage:
-    """A message that grows."""
+    """The assistant message of a chat completion, rebuilt from its deltas."""
 
     def __init__(self) -> None:
         self._message: JsonObject = {"role": "assistant", "content": None}
         self._calls_by_serial: dict[int, JsonObject] = {}
 
     def append_text(self, field: str, text: str) -> None:
-        """More of a text field; where it is a list of parts, more of its text."""
+        """Append text to a field; if the field is a list of parts, append a text part."""
         if isinstance(self._message.get(field), list):
             self.add_parts(field, [{"type": "text", "text": text}])
         else:
             append_text(self._message, field, text)
 
     def add_parts(self, field: str, parts: list[JsonObject]) -> None:
-        """More parts of a list; an empty list is kept too, since some providers want it back."""
+        """Append parts to a list field; an empty list is kept, because some providers require it back."""
         existing_parts = self._message.get(field)
         if not isinstance(existing_parts, list):
             text = text_of(existing_parts)
@@ -136,7 +130,7 @@ class ChatMessage:
             self._add_part(existing_parts, part)
 
     def add_call(self, serial: int, call: JsonObject, name: str, arguments: str) -> None:
-        """More of the call with this serial number; `call` is what else the provider said of it."""
+        """Append to the call with this serial number; `call` holds the other fields from the provider."""
         calls = self._message.setdefault("tool_calls", [])
         stored_call = self._calls_by_serial.get(serial)
         if stored_call is None:
@@ -151,7 +145,7 @@ class ChatMessage:
         append_text(stored_call["function"], "arguments", arguments)
 
     def encode(self) -> str:
-        """The message as JSON."""
+        """Encode the message as JSON."""
         return encode_json(self._message)
 
     def _add_part(self, parts: list[JsonObject], part: JsonObject) -> None:
@@ -173,7 +167,7 @@ class ChatMessage:
 
 
 def _continued_part(parts: list[JsonObject], part: JsonObject, field: str | None) -> JsonObject | None:
-    """What a part goes on with: the last one; or, for a signature that comes late, the one with its index."""
+    """Return the part that `part` continues: the last, or for a late signature the one with its index."""
     signature_only = field is not None and part.get(field) is None and part.get("index") is not None
     for previous in reversed(parts if signature_only else parts[-1:]):
         if previous.get("type") == part.get("type") and previous.get("index") == part.get("index"):
@@ -182,7 +176,7 @@ def _continued_part(parts: list[JsonObject], part: JsonObject, field: str | None
 
 
 def join_user_messages(messages: Sequence[Message]) -> list[Message]:
-    """The same messages, with user messages in a row joined into one: not every provider takes two."""
+    """Join consecutive user messages into one, because not every provider accepts two in a row."""
     joined: list[Message] = []
     for message in messages:
         previous = joined[-1] if joined else None
@@ -200,7 +194,7 @@ def alternate_roles(
     encode_user: Callable[[UserMessage | ToolMessage], list[JsonDict]],
     key: str,
 ) -> list[object]:
-    """Messages strictly by turns: all of the user's side between two answers is one message."""
+    """Encode messages with alternating roles: all user and tool messages between two answers become one."""
     encoded: list[object] = []
     for from_user, group in groupby(messages, lambda message: not isinstance(message, AssistantMessage)):
         if from_user:
@@ -214,20 +208,20 @@ def alternate_roles(
 
 
 class CallIdRule(msgspec.Struct, frozen=True):
-    """What the id of a call may look like; one that does not gets a name made from it."""
+    """The format of call ids that a provider accepts; other ids are replaced by a hash of this length."""
 
     pattern: str
     length: int
 
     def fit(self, call_id: str) -> str:
-        """The id, or the name made from it, always the same one."""
+        """Return the id if it is accepted, else its hash, which is the same for every request."""
         if re.fullmatch(self.pattern, call_id):
             return call_id
         return hashlib.sha256(call_id.encode()).hexdigest()[: self.length]
 
 
 def fit_call_ids(messages: Sequence[Message], rule: CallIdRule) -> list[Message]:
-    """The same messages with call ids that the provider takes; a provider's own message keeps its ids."""
+    """Replace call ids that the provider does not accept; a verbatim message keeps its ids."""
     new_ids: dict[str, str] = {}
     fitted_messages: list[Message] = []
     for message in messages:

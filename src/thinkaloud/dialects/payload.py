@@ -1,16 +1,14 @@
-"""Errors that providers send as data: one shape out of the many they use.
+"""Parses the parts of a payload that providers share: error objects and token counts.
 
-An error may be an object with a message, a bare string, or a code beside it, and it may come inside a
-stream that began with HTTP 200.
-
-Token counts as providers report them: some leave out what others include.
+An error may be an object with a message and a code or a bare string, and it may arrive in a stream that
+started with HTTP 200. Some providers leave out of a count what others include in it.
 """
 
 import msgspec
 
 
 class ErrorObject(msgspec.Struct):
-    """An error object, as far as providers agree on one."""
+    """The fields of an error object that providers have in common."""
 
     type: str | None = None
     code: str | int | None = None
@@ -23,12 +21,12 @@ _string_decoder = msgspec.json.Decoder(str)
 
 
 def has_error(raw: msgspec.Raw | bytes) -> bool:
-    """Whether an `error` field says that there is one."""
+    """Return whether an `error` field contains an error."""
     return bytes(raw) not in (b"", b"null", b"{}", b'""', b"false")
 
 
 def parse_error(raw: msgspec.Raw | bytes) -> tuple[str, str]:
-    """The code and the message of an error, whatever its shape; the raw JSON where there is no message."""
+    """Return the code and the message of an error of any shape; without a message, its raw JSON."""
     try:
         error = _error_decoder.decode(raw)
     except msgspec.MsgspecError:
@@ -42,7 +40,7 @@ def parse_error(raw: msgspec.Raw | bytes) -> tuple[str, str]:
 
 
 def add_counts(count: int | None, *others: int | None) -> int | None:
-    """A sum of counts, unknown when the first is; the others may be missing."""
+    """Return the sum of counts; None if the first is unknown, while missing others count as zero."""
     if count is None:
         return None
     for other in others:

@@ -1,8 +1,7 @@
-"""Reads bytes into events: finds framing and dialect, and turns faults into events.
+"""Reads the bytes of a response into events: detects the framing and the dialect.
 
-A whole response is a stream of one piece, then close. Bytes that fit no dialect are refused with
-`NotAResponse` before anything was recognised; from then on whatever goes wrong ends the turn as
-`TurnFailed`, and the text that arrived is kept.
+A whole response is read like a stream of one chunk. Bytes that match no dialect raise `NotAResponse`. Once
+the dialect is known, every fault ends the turn with `TurnFailed` and the events before it are kept.
 """
 
 import re
@@ -39,16 +38,16 @@ _JSON_ESCAPE = re.compile(
     rb"|(?P<half>u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
     re.DOTALL,
 )
-"""An escape in a JSON string: a whole pair, half of one, or any other."""
+"""An escape in a JSON string: a surrogate pair, half of one, or any other escape."""
 _MAX_UNRECOGNISED_FRAMES = 64
-"""So many frames may say nothing of their dialect before we give up."""
+"""The number of frames of unknown dialect after which detection gives up."""
 
 
 class Reader:
-    """Reads one response, in whatever pieces it comes.
+    """Reads one response, in chunks of any size.
 
-    `dialect` is a name or "auto"; `model` names the model where the response does not; `tags` is the name of
-    a tag profile, for text whose way of marking thoughts the caller knows.
+    `dialect` is a name or "auto". `model` is the model's name if the response does not contain it. `tags` is
+    the name of the tag profile that separates reasoning from answer; by default the model's name decides.
     """
 
     def __init__(
@@ -56,7 +55,7 @@ class Reader:
     ) -> None:
         if dialect != AUTO and dialect not in DIALECTS:
             names = ", ".join((AUTO, *sorted(DIALECTS)))
-            raise UnknownDialect(f"There is no dialect {dialect!r}. Use one of: {names}.")
+            raise UnknownDialect(f"Unknown dialect {dialect!r}. Use one of: {names}.")
         self._dialect = dialect
         self._tag_profile = find_profile(tags) if tags else None
         self._limits = limits
@@ -71,11 +70,11 @@ class Reader:
 
     @property
     def dialect(self) -> str:
-        """The dialect, once it is known; "auto" before."""
+        """The dialect; "auto" until it is detected."""
         return self._dialect
 
     def feed(self, data: bytes) -> list[Event]:
-        """The events that these bytes complete."""
+        """Return the events that these bytes complete."""
         if self._closed or self._emitter.ended:
             return []
         if self._decoder is None:
@@ -85,7 +84,7 @@ class Reader:
         return self._emitter.drain()
 
     def close(self) -> list[Event]:
-        """What is still to tell; after this the turn has its end."""
+        """Return the remaining events; the last one ends the turn."""
         if self._closed or self._emitter.ended:
             return []
         self._closed = True
@@ -102,7 +101,7 @@ class Reader:
         return self._emitter.drain()
 
     def _detect_framing(self, data: bytes, *, final: bool) -> bytes:
-        """Find the framing; once it is found, give back all bytes so far to be decoded."""
+        """Buffer bytes until the framing is known, then create the decoder and return all bytes so far."""
         self._head += data
         if (
             self._waiting_for_line
@@ -114,7 +113,7 @@ class Reader:
         head = bytes(self._head)
         framing = sniff_framing(head, final=final)
         if framing is None or (framing is TextDecoder and not final and self._may_start_marker(head)):
-            # Of an object only the end of its first line can tell whether it is the whole body.
+            # Only the end of the first line shows whether an object is the whole body (JSON or NDJSON).
             self._waiting_for_line = head.lstrip()[:1] == b"{"
             return b""
         if final and not head.removeprefix(BOM).strip():
@@ -125,7 +124,7 @@ class Reader:
         return head
 
     def _choose_framing(self, framing: Framing, head: bytes) -> Framing:
-        """What the bytes are framed in, given the dialect; some framings tell the dialect."""
+        """Return the framing to use with the dialect, and set the dialect if the framing implies it."""
         if self._dialect == text.NAME:
             first_line = read_clues(head.partition(b"\n")[0])
             token_lines = framing is NdjsonDecoder and first_line is not None and first_line.has_token
@@ -137,14 +136,14 @@ class Reader:
         return framing
 
     def _may_start_marker(self, head: bytes) -> bool:
-        """Whether text of unknown dialect is so short that a mark may still come of it."""
+        """Return whether text of unknown dialect may still turn out to start with a marker."""
         return self._dialect == AUTO and len(head) < 256 and may_become_marker(head.decode(errors="ignore"))
 
     def _accept_text(self, head: bytes) -> None:
-        """Bytes in no framing are a response only if they begin with a mark that models write."""
+        """Accept plain text as a response only if it starts with a marker that models write."""
         if self._dialect != AUTO:
             start = head[:64].decode(errors="replace")
-            message = f"{self._dialect} is sent as events or as JSON, and this is neither: {start!r}"
+            message = f"{self._dialect} is sent as events or as JSON, but this is neither: {start!r}"
             self._emitter.fail("bad_frame", message)
         elif not starts_with_marker(head.decode(errors="replace")):
             raise NotAResponse(_not_a_response_message(head))
@@ -167,7 +166,7 @@ class Reader:
             if self._emitter.ended:
                 return
             if not frame.data:
-                continue  # an event of no more than its name, as some servers send to stay alive
+                continue  # an event with only a name, which some servers send as a keep-alive
             if not frame.data.isascii() or b"\\u" in frame.data:
                 frame = _repaired_frame(frame)
             reader = self._reader or self._find_reader(frame)
@@ -178,11 +177,11 @@ class Reader:
             except (msgspec.MsgspecError, RecursionError) as error:
                 start = frame.data[:80].decode(errors="replace")
                 self._emitter.fail(
-                    "bad_frame", f"{self._dialect} sent what cannot be read ({error}): {start}"
+                    "bad_frame", f"{self._dialect} sent a frame that cannot be decoded ({error}): {start}"
                 )
 
     def _find_reader(self, frame: Frame) -> DialectReader | None:
-        """The reader for this frame's dialect; None while no frame has said which."""
+        """Create the reader for the dialect of this frame; None while the dialect is unknown."""
         if self._dialect == AUTO:
             name = detect_dialect(frame)
             if name is None:
@@ -200,11 +199,11 @@ class Reader:
     def _fail_empty(self) -> None:
         if self._dialect == AUTO:
             raise NotAResponse(_not_a_response_message(self._first_bytes))
-        self._emitter.fail_cut_off("anything was said")
+        self._emitter.fail_cut_off("any content")
 
 
 def _repaired_frame(frame: Frame) -> Frame:
-    """The frame, with U+FFFD for bytes that are not UTF-8 and for halves of an escaped UTF-16 pair."""
+    """Replace bytes that are not UTF-8, and halves of an escaped surrogate pair, by U+FFFD."""
     data = frame.data.decode(errors="replace").encode()
     if b"\\u" in data and frame.event != PLAIN_TEXT:
         data = _JSON_ESCAPE.sub(lambda escape: b"\\ufffd" if escape["half"] else escape[0], data)
@@ -213,8 +212,8 @@ def _repaired_frame(frame: Frame) -> Frame:
 
 def _not_a_response_message(first_bytes: bytes) -> str:
     first_line = first_bytes[:256].decode(errors="replace").strip().partition("\n")[0]
-    detail = f"it begins with {first_line[:40]!r}" if first_line else "there is nothing in it"
+    detail = f"it starts with {first_line[:40]!r}" if first_line else "it is empty"
     return (
-        f"This is not a model's response in any form known here: {detail}. "
-        'If it is raw model text, say so with the dialect "text".'
+        f"This is not a model's response in any known format: {detail}. "
+        'If it is raw model text, set the dialect to "text".'
     )

@@ -1,7 +1,7 @@
-"""The table of dialects: how each is read, how something is asked in it, and how its responses are recognised.
+"""The registry of dialects: how each one is read, requested and detected.
 
-Rules are tried in the order of the table, first all of `matches`, then all of `matches_error`: what an error
-looks like is less certain than what an answer looks like.
+Detection tries the rows in order, first every `matches`, then every `matches_error`, because errors of
+different providers look more alike than their answers. The order of the rows matters for the same reason.
 """
 
 from collections.abc import Callable
@@ -30,13 +30,13 @@ from thinkaloud.wire import Frame
 
 
 class DialectReader(Protocol):
-    """Reads the frames of one response and reports to the emitter it was made with."""
+    """Reads the frames of one response and reports to the emitter that it was created with."""
 
     def feed(self, frame: Frame) -> None:
         """Read one more frame."""
 
     def close(self) -> None:
-        """There are no more frames."""
+        """Finish the turn after the last frame."""
 
 
 def _never(clues: Clues) -> bool:
@@ -49,11 +49,11 @@ class Dialect(NamedTuple):
     name: str
     make_reader: Callable[[TurnEmitter, TagProfile | None], DialectReader]
     build_request: Callable[[Route, Request], ProviderRequest] | None
-    """None where nothing can be asked in it."""
+    """None if the dialect can only be read."""
     matches: Callable[[Clues], bool] = _never
-    """Whether a frame with these fields can only be of this dialect."""
+    """Whether a frame with these fields belongs to this dialect."""
     matches_error: Callable[[Clues], bool] = _never
-    """Whether an error with these fields is of this dialect, once no answer matched."""
+    """Whether an error with these fields belongs to this dialect; tried after all `matches`."""
 
 
 _ANTHROPIC_TYPES = (
@@ -141,11 +141,11 @@ _ROWS = (
 )
 
 DIALECTS = {row.name: row for row in _ROWS}
-"""Every dialect by its name."""
+"""All dialects by name."""
 
 
 def detect_dialect(frame: Frame) -> str | None:
-    """Name the dialect of a JSON frame; None where the frame does not tell."""
+    """Return the dialect of a JSON frame; None if the frame does not show it."""
     clues = read_clues(frame.data)
     if clues is None:
         return None
@@ -161,7 +161,7 @@ def build_request(route: Route, request: Request) -> ProviderRequest:
     if row is None or row.build_request is None:
         names = ", ".join(sorted(name for name, row in DIALECTS.items() if row.build_request))
         raise UnknownDialect(
-            f"Nothing can be asked in the dialect {route.provider.dialect!r} of {route.provider.name}. "
+            f"The dialect {route.provider.dialect!r} of {route.provider.name} cannot send requests. "
             f"Use one of: {names}."
         )
     return row.build_request(route, request)

@@ -1,6 +1,7 @@
-"""What a request becomes: a path below the provider's address, headers without a key, and a body in bytes.
+"""The encoded request: a path below the provider's base URL, headers without the key, and a body.
 
-An assistant's own message is put into the body byte for byte; it is never read and written again.
+A provider's own assistant message is inserted byte for byte and never decoded, because signatures may
+depend on its exact bytes.
 """
 
 import re
@@ -8,23 +9,23 @@ import re
 import msgspec
 
 from thinkaloud.canon import Refused
-from thinkaloud.canon.requests import AssistantMessage, Image, Request
+from thinkaloud.canon.requests import AssistantMessage, Image, Request, ToolCall, ToolDefinition
 from thinkaloud.catalog.rows import Route
 from thinkaloud.wire import valid_json
 
 JsonDict = dict[str, object]
-"""A JSON object that is being put together."""
+"""A JSON object of a request body."""
 
 TOOL_CHOICE_AUTO = "auto"
 TOOL_CHOICE_NONE = "none"
 TOOL_CHOICE_REQUIRED = "required"
-"""The words of `Request.tool_choice`; any other is the name of the tool that must be called."""
+"""The values of `Request.tool_choice`; any other value is the name of the tool that must be called."""
 
 _THINKING_FIELDS = ("mode", "effort", "level", "budget_tokens", "toggle", "display")
 
 
 class ProviderRequest(msgspec.Struct, frozen=True):
-    """A request as it leaves; the key is added by whoever sends it."""
+    """An encoded request; the client adds the API key when it sends it."""
 
     path: str
     headers: dict[str, str]
@@ -32,14 +33,14 @@ class ProviderRequest(msgspec.Struct, frozen=True):
 
 
 def json_request(path: str, body: JsonDict, headers: dict[str, str] | None = None) -> ProviderRequest:
-    """The body as bytes, with the header that says what it is."""
+    """Encode a JSON body and add its content type."""
     return ProviderRequest(
         path, {"content-type": "application/json", **(headers or {})}, msgspec.json.encode(body)
     )
 
 
 def set_at_path(body: JsonDict, path: str, value: object) -> None:
-    """Put a value where a dotted path leads, making the objects on the way."""
+    """Set the value at a dotted path and create the objects on it."""
     *parents, leaf = path.split(".")
     for name in parents:
         child = body.setdefault(name, {})
@@ -49,7 +50,10 @@ def set_at_path(body: JsonDict, path: str, value: object) -> None:
 
 
 def set_model_options(body: JsonDict, route: Route, request: Request, *, max_tokens_path: str) -> None:
-    """Put what is asked of the model where its provider's row says; what has no place is not sent."""
+    """Set the thinking fields and the output limit at the paths of the provider's row.
+
+    A field without a path is not sent.
+    """
     places = route.provider.places
     for field in _THINKING_FIELDS:
         value = getattr(request.thinking, field)
@@ -62,56 +66,66 @@ def set_model_options(body: JsonDict, route: Route, request: Request, *, max_tok
 
 
 def max_output_tokens(route: Route, request: Request) -> int | None:
-    """The longest answer: as solved, as wanted, or as the provider demands one."""
+    """Return the output limit: of the thinking parameters, the request or the provider, in this order."""
     for max_tokens in (request.thinking.max_tokens, request.max_tokens, route.provider.max_tokens):
         if max_tokens is not None:
             return max_tokens
     return None
 
 
-def checked_json(text: str, description: str) -> msgspec.Raw:
-    """JSON text, to be put into the body as it is."""
+def tool_parameters(tool: ToolDefinition) -> msgspec.Raw:
+    """Return the JSON Schema of a tool's parameters."""
+    return _checked_json(tool.parameters, f"The parameter schema of the tool {tool.name!r}")
+
+
+def call_arguments(call: ToolCall) -> msgspec.Raw:
+    """Return the arguments of a call as a JSON value."""
+    return _checked_json(call.arguments, f"The argument text of a call of {call.name!r}")
+
+
+def _checked_json(text: str, description: str) -> msgspec.Raw:
+    """Return JSON text as a value that is inserted into the body unchanged."""
     data = text.encode()
     if not valid_json(data):
         raise Refused(
-            f"{description} is not JSON: {text[:60]!r}. Nothing was sent. Write it as one JSON value."
+            f"{description} is not valid JSON: {text[:60]!r}. Nothing was sent. Write it as one JSON value."
         )
     return msgspec.Raw(data)
 
 
 def verbatim_message(message: AssistantMessage) -> msgspec.Raw:
-    """The provider's own message."""
-    return checked_json(message.verbatim, "The assistant's own message")
+    """Return the provider's own message."""
+    return _checked_json(message.verbatim, "The stored assistant message")
 
 
 def verbatim_items(message: AssistantMessage) -> list[msgspec.Raw]:
-    """The provider's own message where it is a list: each item byte for byte."""
+    """Return the items of a provider's own message that is a list, each byte for byte."""
     return msgspec.json.decode(verbatim_message(message), type=list[msgspec.Raw])
 
 
 def data_url(image: Image) -> str:
-    """A picture as a URL that holds it."""
+    """Return an image as a data URL."""
     return f"data:{image.media_type};base64,{image.data}"
 
 
 def image_format(image: Image, allowed: tuple[str, ...], dialect: str) -> str:
-    """The format of a picture, if the dialect takes it."""
+    """Return the format of an image, or refuse it if the dialect does not accept it."""
     kind, _, subtype = image.media_type.partition("/")
     if kind != "image" or subtype not in allowed:
         raise Refused(
-            f"{dialect} takes no picture of type {image.media_type!r}. Nothing was sent. "
-            f"Convert it to one of: {', '.join(allowed)}."
+            f"{dialect} does not accept images of type {image.media_type!r}. Nothing was sent. "
+            f"Convert the image to one of: {', '.join(allowed)}."
         )
     return subtype
 
 
 def quote_path_segment(name: str) -> str:
-    """A model's name as one piece of a path."""
+    """Percent-encode a model name as one segment of a path."""
     return re.sub(
         r"[^A-Za-z0-9._~-]", lambda match: "".join(f"%{byte:02X}" for byte in match[0].encode()), name
     )
 
 
 def images_then_text(images: list[JsonDict], text: str, text_part: JsonDict) -> list[JsonDict]:
-    """Pictures and then the text; no empty text where there are pictures."""
+    """Return the images and then the text; an empty text is left out if there are images."""
     return [*images, text_part] if text or not images else images

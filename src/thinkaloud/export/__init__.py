@@ -1,4 +1,4 @@
-"""Sessions as files: markdown for people and JSON, both of which can be imported again."""
+"""Exports sessions as markdown or JSON and imports both again without loss."""
 
 from thinkaloud.export.markdown import ThinkingStyle, write_markdown
 from thinkaloud.export.markdown_reader import read_markdown

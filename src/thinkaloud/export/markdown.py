@@ -1,8 +1,8 @@
-"""A session as markdown that a person reads and that `read_markdown` reads back without loss.
+"""Writes a session as readable markdown that `read_markdown` reads back without loss.
 
-Answers and prompts stand as their own markdown; thoughts and tools are folded, their texts in fences. Only
-texts are read back: headings, times and notices are drawn from the comments. A plain text goes on to the
-next comment, so nothing but a comment may follow it.
+Prompts and answers are written as they are; thoughts and tool calls are folded, with their texts in fences.
+Headings, times and notices are for people only: the reader takes them from the comments. A plain text
+extends to the next comment, so only a comment may follow it.
 """
 
 import html
@@ -49,7 +49,7 @@ from thinkaloud.view.thinking import call_name, thought_text
 from thinkaloud.view.words import Words
 
 HEADING_COLUMNS = 240
-"""Columns of a heading, a summary or a notice; what is longer is cut there, and whole in its comment."""
+"""Columns of a heading, a summary or a notice; a longer one is cut, and its comment has it whole."""
 
 DETAILS_END = "</details>"
 
@@ -60,7 +60,7 @@ _STATUS_KEYS = {
 
 
 class ThinkingStyle(StrEnum):
-    """How thoughts stand in the file."""
+    """How thoughts are written: folded, as a callout, or not at all."""
 
     DETAILS = "details"
     CALLOUT = "callout"
@@ -70,7 +70,7 @@ class ThinkingStyle(StrEnum):
 def write_markdown(
     record: SessionRecord, *, locale: str = "en-US", thinking: ThinkingStyle = ThinkingStyle.DETAILS
 ) -> str:
-    """The text of the file; with `Style.OMIT` nothing in it holds a thought, sealed or not."""
+    """Return the markdown of a session; with `ThinkingStyle.OMIT` it holds no thought, sealed or not."""
     if thinking is ThinkingStyle.OMIT:
         record = without_thoughts(record)
     writer = _MarkdownWriter(Words(locale), thinking)
@@ -82,7 +82,10 @@ def write_markdown(
 
 
 class _MarkdownWriter:
-    """The pieces of the file in order, each a paragraph of its own; marks become comments in the end."""
+    """Collects the paragraphs of the file in order.
+
+    Marks become comments only at the end, because the key of the comments must not occur in any text.
+    """
 
     def __init__(self, words: Words, style: ThinkingStyle) -> None:
         self.words = words
@@ -139,7 +142,7 @@ class _MarkdownWriter:
                 yield f"*{self.words.text('ai.session.image', name=_escaped_line(image.media_type))}*"
 
     def _add_blocks(self, turn: Turn) -> None:
-        """Each block, with what hangs below it inside; without recursion, since calls nest to any depth."""
+        """Write each block with its children inside it, without recursion: calls nest to any depth."""
         children: defaultdict[int | None, list[Block]] = defaultdict(list)
         for block in reversed(turn.blocks):
             children[block.parent].append(block)
@@ -162,7 +165,7 @@ class _MarkdownWriter:
         return block.kind in CALL_KINDS
 
     def _add_block(self, block: Block) -> None:
-        """The block's own text: an answer as it is, what an assistant said in a fence, all else folded."""
+        """Write a block's own text: an answer as it is, an assistant's text in a fence, the others folded."""
         if block.kind is Kind.REASONING:
             self._add_thought(block)
         elif block.kind in CALL_KINDS:
@@ -227,7 +230,7 @@ def _turn_without_blocks(turn: Turn) -> TurnWithoutBlocks:
 
 
 def _escaped_line(text: str) -> str:
-    """A text in one line in which nothing is taken for a tag."""
+    """Return a text as one line with HTML tags escaped."""
     return html.escape(one_line(readable(text), HEADING_COLUMNS), quote=False)
 
 

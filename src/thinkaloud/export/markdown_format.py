@@ -1,8 +1,8 @@
-"""The comments in a session's markdown, and the texts between them.
+"""The format of a session's markdown: comments that hold the data, and the texts between them.
 
-A comment is one line, `<!-- KEY {...} -->`, with a key that no text of the file has. What a person reads is a
-readable form of a text; where that is not the very text, because it has characters that no editor keeps, the
-comment has the text as well. It has a hash in any case, which tells whether somebody has changed the text.
+A comment is one line, `<!-- KEY {...} -->`, with a key that occurs in no text of the file. It has a hash of
+the visible text, so that the reader detects an edit. If the visible text differs from the original, because
+editors do not keep some characters, the comment holds the original as well.
 """
 
 import re
@@ -20,7 +20,7 @@ from thinkaloud.view.text import fence_text, text_in_fence, unclosed_fence
 
 
 class TextForm(StrEnum):
-    """How a text stands in the file."""
+    """How a text is written in the file."""
 
     PLAIN = "plain"
     FENCE = "fence"
@@ -29,7 +29,7 @@ class TextForm(StrEnum):
 
 
 class TextNote(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A text in the file: its form, the hash of what is read there, and the very text where that differs."""
+    """The form of a text, the hash of its visible form, and the original text if that differs."""
 
     form: TextForm
     hash: str = ""
@@ -37,13 +37,13 @@ class TextNote(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class FileHeader(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The first comment: what the file is, and how many exchanges it has."""
+    """The first comment: format version, number of exchanges, title."""
 
     version: int
     exchanges: int
     title: str
     hash: str
-    """Of the heading, which a person may change."""
+    """Of the heading, to detect that the title was edited."""
     created_ms: int | None = None
 
 
@@ -67,7 +67,7 @@ class MessageMark(_MarkStruct, frozen=True, tag="asked"):
 
 
 class TurnMark(_MarkStruct, frozen=True, tag="turn"):
-    """An answer follows: to how many messages, and in how many blocks."""
+    """An answer follows; `asked` and `blocks` count its messages and blocks."""
 
     asked: int
     blocks: int
@@ -79,7 +79,7 @@ class TurnMark(_MarkStruct, frozen=True, tag="turn"):
 
 
 class BlockMark(_MarkStruct, frozen=True, tag="block"):
-    """The text of a block follows; `returns` counts the marks of what it came back with."""
+    """The text of a block follows; `returns` counts the result marks that belong to it."""
 
     block: BlockWithoutText
     text: TextNote
@@ -102,56 +102,57 @@ class EndMark(_MarkStruct, frozen=True, tag="end"):
 
 Mark = MessageMark | TurnMark | BlockMark | ResultMark | EndMark
 
-# A comment ends at the first "-->", and what editors do not keep is spelled out.
+# JSON escapes for a comment: HTML ends a comment at the first "-->", and editors drop or change the others.
 _INVISIBLE = (*range(0x7F, 0xA0), 0xFEFF)
-_ESCAPES = {at: f"\\u{at:04x}" for at in (*b"<>", *_INVISIBLE, 0x2028, 0x2029)}
-_READABLE: dict[int, str] = {at: chr(0x2400 + at) for at in range(0x20)} | dict.fromkeys(_INVISIBLE, "\ufffd")
+_ESCAPES = {code: f"\\u{code:04x}" for code in (*b"<>", *_INVISIBLE, 0x2028, 0x2029)}
+# Control characters become the pictures that Unicode has for them (U+2400 and up), line separators a newline.
+_READABLE = {code: chr(0x2400 + code) for code in range(0x20)} | dict.fromkeys(_INVISIBLE, "\ufffd")
 _READABLE |= dict.fromkeys(map(ord, "\n\v\f\r\x85\u2028\u2029"), "\n") | {ord("\t"): "\t"}
 _USED_KEYS = re.compile(r"<!-- ta(\d{1,9})")
 
 
 def comment(prefix: str, mark: Mark | FileHeader) -> str:
-    """The line of a mark."""
+    """Return a mark as one comment line."""
     json_text = msgspec.json.encode(mark).decode().translate(_ESCAPES).replace("--", "\\u002d\\u002d")
     return f"<!-- {prefix} {json_text} -->"
 
 
 def unused_key(texts: Iterable[str]) -> str:
-    """The first key that begins no comment in any of these texts."""
+    """Return the first key that starts no comment in any of these texts."""
     used = {number for text in texts for number in _USED_KEYS.findall(text)}
     return next(f"ta{number}" for number in count(1) if str(number) not in used)
 
 
 def readable(text: str) -> str:
-    """The text with line ends as files have them, and pictures of characters that cannot be seen."""
+    """Return the text with "\\n" line ends, and visible symbols in place of control characters."""
     return text.replace("\r\n", "\n").translate(_READABLE)
 
 
 def text_hash(text: str) -> str:
-    """Enough of a hash to see that a text was changed."""
+    """Return a short hash, long enough to detect an edit."""
     return sha256(text.encode()).hexdigest()[:16]
 
 
 def format_text(text: str, form: TextForm, opening: str = "") -> tuple[TextNote, str]:
-    """How a text goes into the file: what the comment says of it, and what stands there.
+    """Return the note for the comment, and the text as it is written in the file.
 
-    `head` is the language of a fence, or the first line of a quote.
+    `opening` is the language of a fence, or the first line of a quote.
     """
     if not text and form is not TextForm.PLAIN:
         return TextNote(TextForm.NONE), ""
     visible = readable(text)
     if form is TextForm.PLAIN and (fence := unclosed_fence(visible)):
-        visible += f"\n{fence}"  # or all that follows would be code
+        visible += f"\n{fence}"  # otherwise the rest of the file would be shown as code
     note = TextNote(form, text_hash(visible), None if visible == text else text)
     if form is TextForm.FENCE:
         return note, fence_text(visible, opening)
-    return note, "\n".join(
-        [opening, *map(_quote_line, visible.split("\n"))]
-    ) if form is TextForm.QUOTE else visible
+    if form is TextForm.QUOTE:
+        return note, "\n".join([opening, *map(_quote_line, visible.split("\n"))])
+    return note, visible
 
 
 def parse_text(note: TextNote, section: str) -> tuple[str, bool] | None:
-    """The text in a part of the file and whether somebody changed it; None where it is not to be found."""
+    """Return the text in a section and whether it was edited; None if the section has no such text."""
     if note.form is TextForm.NONE:
         return note.exact or "", False
     candidates = _candidate_texts(note.form, section)
@@ -162,7 +163,7 @@ def parse_text(note: TextNote, section: str) -> tuple[str, bool] | None:
 
 
 def _candidate_texts(form: TextForm, section: str) -> list[str]:
-    """What may be the text: a plain one may have got or lost empty lines around it."""
+    """Return the possible texts of a section: an editor may have added or removed blank lines around one."""
     if form is TextForm.PLAIN:
         return [section.removeprefix("\n\n").removesuffix("\n\n"), section.strip("\n")]
     inner = text_in_fence(section) if form is TextForm.FENCE else _text_in_quote(section)

@@ -1,8 +1,8 @@
-"""A session from the markdown that `write_markdown` wrote, perhaps after somebody changed its texts.
+"""Reads a session from the markdown that `write_markdown` wrote, including edits of its texts.
 
-A text that was changed is taken as it is now; its block then loses its seals and its turn the provider's own
-message, because signed words go back as they came or not at all. A comment that is missing, twice there or
-out of place is refused, with its line.
+An edited text replaces the original. Its block then loses its seals and its turn the provider's own message,
+because a provider accepts signed text only unchanged. A comment that is missing, duplicated or out of
+place is refused, with its line number.
 """
 
 import html
@@ -52,7 +52,7 @@ _mark_decoder: msgspec.json.Decoder[Mark] = msgspec.json.Decoder(Mark)
 
 
 def read_markdown(text: str) -> SessionRecord:
-    """The session in this text."""
+    """Return the session in this text."""
     source = _MarkdownSource(_normalized_text(text))
     exchanges = []
     while source.next_mark is not None:
@@ -60,21 +60,21 @@ def read_markdown(text: str) -> SessionRecord:
     expected_count = source.header.exchanges
     if len(exchanges) != expected_count:
         raise source.damage_error(
-            f"{expected_count} exchanges belong here, as the first line says, and not {len(exchanges)}"
+            f"the first line announces {expected_count} exchanges, but the file has {len(exchanges)}"
         )
     record = SessionRecord(source.title, source.header.created_ms, tuple(exchanges))
-    return read_json(write_json(record))  # which refuses what the canonical file cannot hold
+    return read_json(write_json(record))  # a round trip, which refuses a record that JSON cannot hold
 
 
 class _MarkdownSource:
-    """The file as marks in order, each with the part of the text that goes to the next one."""
+    """The file as marks in order, each with the section of text up to the next mark."""
 
     def __init__(self, text: str) -> None:
         header_line = _HEADER_LINE.match(text)
         if header_line is None:
             raise Refused(
-                "This markdown is not a session of Thinkaloud: it does not begin with the comment that an "
-                "export begins with. Import a file as it was exported, or paste the text as a message."
+                "This markdown is not a Thinkaloud session: the comment that starts every export is missing. "
+                "Import an exported file with its first line, or send the text as a message."
             )
         self._text = text
         self._comments = list(re.finditer(rf"^<!-- {header_line[1]} (.*)$", text, re.MULTILINE))
@@ -86,36 +86,36 @@ class _MarkdownSource:
 
     @property
     def title(self) -> str:
-        """The title, or the heading in its place if somebody changed that."""
+        """The title, or the heading if it was edited."""
         heading = _HEADING.search(self._text[: self._start(0)])
         if heading is None or text_hash(heading[1].strip()) == self.header.hash:
             return self.header.title
         return html.unescape(heading[1].strip())
 
     def take(self, kind: type[M]) -> M:
-        """The next mark, which must be of this kind."""
+        """Return the next mark, which must be of this kind, and move on."""
         mark = self.next_mark
         self._index += 1
         if not isinstance(mark, kind):
-            raise self.damage_error(f'a comment with "is":"{kind.__struct_config__.tag}" belongs here')
+            raise self.damage_error(f'a comment with "is":"{kind.__struct_config__.tag}" is expected here')
         self._section = self._text[self._comments[self._index].end() : self._start(self._index + 1)]
         self.next_mark = self._decode_next()
         return mark
 
     def text(self, note: TextNote) -> tuple[str, bool]:
-        """The text that stands after the mark that was taken, and whether it was changed."""
-        text_and_change = parse_text(note, self._section)
-        if text_and_change is None:
-            raise self.damage_error(f"the {note.form} of its text does not begin or does not end")
-        return text_and_change
+        """Return the text after the current mark, and whether it was edited."""
+        text_and_edited = parse_text(note, self._section)
+        if text_and_edited is None:
+            raise self.damage_error(f"the {note.form} around its text has no start or no end")
+        return text_and_edited
 
     def damage_error(self, problem: str, *, at_next: bool = False) -> Refused:
-        """The refusal that names the line of the mark that was taken, or of the one ahead of it."""
+        """Return an error that names the line of the current mark, or of the next one."""
         index = self._index + at_next
         line = 1 + self._text.count("\n", 0, self._start(index) if index >= 0 else 0)
         return Refused(
-            f"This session is damaged at line {line}: {problem}. Put the comments back as they were exported, "
-            "or export the session again; texts between them may be changed."
+            f"This session file is damaged at line {line}: {problem}. Restore the comments as they were "
+            "exported, or export the session again. Only the texts between the comments may be edited."
         )
 
     def _start(self, index: int) -> int:
@@ -126,7 +126,7 @@ class _MarkdownSource:
             return None
         comment_text = self._comments[self._index + 1][1].rstrip()
         if not comment_text.endswith(" -->"):
-            raise self.damage_error("the comment does not end in this line", at_next=True)
+            raise self.damage_error("the comment does not end on this line", at_next=True)
         return self._decode(_mark_decoder, comment_text.removesuffix(" -->"), at_next=True)
 
     def _decode(self, decoder: msgspec.json.Decoder[M], json_text: str, *, at_next: bool = False) -> M:
@@ -137,13 +137,13 @@ class _MarkdownSource:
 
 
 def _normalized_text(text: str) -> str:
-    """The text as it was written: no line of ours ends in a carriage return, so an editor put those in."""
+    """Return the text with "\\n" line ends: an export has no carriage return, so an editor added them."""
     try:
         text.encode()
     except UnicodeEncodeError as error:
         raise Refused(
-            f"This text has half a character at position {error.start}, so it was read in a wrong way. "
-            "Read the file as UTF-8."
+            f"This text has an unpaired surrogate at position {error.start}, so it was decoded incorrectly. "
+            "Decode the file as UTF-8."
         ) from None
     return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
 
@@ -155,7 +155,7 @@ def _read_exchange(source: _MarkdownSource) -> Exchange:
     turn_mark = source.take(TurnMark)
     if len(messages) != turn_mark.asked:
         raise source.damage_error(
-            f"{turn_mark.asked} messages belong before this answer, and not {len(messages)}"
+            f"this answer needs {turn_mark.asked} messages before it, but there are {len(messages)}"
         )
     blocks, changed = _read_blocks(source, turn_mark.blocks)
     end = source.take(EndMark).end
@@ -178,7 +178,7 @@ def _read_message(source: _MarkdownSource) -> UserMessage | ToolMessage:
 
 
 def _read_blocks(source: _MarkdownSource, count: int) -> tuple[list[Block], bool]:
-    """The blocks of a turn by their numbers, and whether any text of them was changed."""
+    """Return the blocks of a turn in order, and whether any of their texts was edited."""
     blocks: dict[int, Block] = {}
     missing_results: Counter[int] = Counter()
     changed = False
@@ -187,7 +187,7 @@ def _read_blocks(source: _MarkdownSource, count: int) -> tuple[list[Block], bool
         text, edited = source.text(mark.text)
         number = mark.block if isinstance(mark, ResultMark) else mark.block.number
         if isinstance(mark, BlockMark) == (number in blocks):
-            raise source.damage_error(f"block {number} is here twice, or not before what it came back with")
+            raise source.damage_error(f"block {number} is duplicated, or its result comes before it")
         if isinstance(mark, BlockMark):
             blocks[number], missing_results[number] = mark.block, mark.returns
             mark.block.pieces = [text]
@@ -197,9 +197,7 @@ def _read_blocks(source: _MarkdownSource, count: int) -> tuple[list[Block], bool
         if edited:
             blocks[number].seals, changed = [], True
     if len(blocks) != count or blocks.keys() != set(range(len(blocks))) or any(missing_results.values()):
-        raise source.damage_error(
-            f"{count} blocks with all they came back with belong before the end of the answer"
-        )
+        raise source.damage_error(f"the answer needs {count} blocks with all their results before its end")
     return [blocks[number] for number in range(count)], changed
 
 

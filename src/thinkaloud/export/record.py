@@ -1,9 +1,7 @@
-"""A session as files keep it: what was asked, and the log of each answer.
+"""A session as a record, and its canonical file: one JSON object with every entry and its time.
 
-The log is the source: a turn is the fold of its entries. A file holds whole turns only, so a record whose
-entries tell no story, or have no end, can be neither written nor read.
-
-The canonical file of a session: one JSON object with every entry as it was told, stamps and all.
+The entries are the source of truth: a turn is the fold of its entries. A file holds completed turns only; a
+record whose entries are out of order or have no end can be neither written nor read.
 """
 
 import msgspec
@@ -13,11 +11,11 @@ from thinkaloud.canon.requests import ToolMessage, UserMessage
 from thinkaloud.transcript import Block, Reply, Turn, apply, unfold
 
 VERSION = 1
-"""Of both files; a reader refuses what a newer one wrote."""
+"""The format version of both files; a file with a newer version is refused."""
 
 
 class Exchange(msgspec.Struct, frozen=True):
-    """What was asked and what was answered; `prefix` is the fingerprint of the request that was sent."""
+    """The messages of a request and the entries of its answer; `prefix` is a fingerprint of the request."""
 
     asked: tuple[UserMessage | ToolMessage, ...]
     entries: tuple[Entry, ...]
@@ -28,7 +26,7 @@ class Exchange(msgspec.Struct, frozen=True):
 
     @property
     def turn(self) -> Turn:
-        """The fold of the entries, made anew each time."""
+        """The fold of the entries, computed on each access."""
         turn = Turn()
         for entry in self.entries:
             apply(turn, entry)
@@ -36,7 +34,7 @@ class Exchange(msgspec.Struct, frozen=True):
 
 
 class SessionRecord(msgspec.Struct, frozen=True):
-    """Everything of a session that a file keeps."""
+    """All of a session that a file holds."""
 
     title: str = ""
     created_ms: int | None = None
@@ -44,25 +42,25 @@ class SessionRecord(msgspec.Struct, frozen=True):
 
 
 def turns_of(record: SessionRecord) -> list[Turn]:
-    """The turn of each exchange; refuses entries that tell no story, and names their exchange."""
+    """Return the turn of each exchange; refuse entries that are out of order or have no end."""
     return [_checked_turn(number, exchange) for number, exchange in enumerate(record.exchanges, 1)]
 
 
 def end_event(exchange: Exchange) -> TurnEnded | TurnFailed:
-    """The event that ended the answer."""
+    """Return the event that ended the answer."""
     end = exchange.entries[-1].event
     assert isinstance(end, TurnEnded | TurnFailed), "turns_of refuses a turn without an end"
     return end
 
 
 def entries_of(turn: Turn, end: TurnEnded | TurnFailed) -> tuple[Entry, ...]:
-    """A turn as entries with this end, each text in one piece."""
+    """Return a turn as entries with this end; each text is one delta."""
     entries = unfold(msgspec.structs.replace(turn, outcome=None))
     return (*entries, Entry(len(entries), end, turn.ended_ms))
 
 
 def without_thoughts(record: SessionRecord) -> SessionRecord:
-    """The record without any thought, and without all that may hold one: seals, summaries, raw messages."""
+    """Return the record without thoughts and without what may contain one: seals, summaries, raw messages."""
     pairs = zip(record.exchanges, turns_of(record), strict=True)
     return msgspec.structs.replace(
         record, exchanges=tuple(_exchange_without_thoughts(exchange, turn) for exchange, turn in pairs)
@@ -70,11 +68,11 @@ def without_thoughts(record: SessionRecord) -> SessionRecord:
 
 
 def refuse_newer_version(version: int) -> None:
-    """Refuses a file that a newer Thinkaloud wrote."""
+    """Refuse a file that a newer Thinkaloud wrote."""
     if version > VERSION:
         raise Refused(
-            f"This session is in version {version} of the format, and this Thinkaloud reads up to {VERSION}. "
-            "Bring Thinkaloud up to date to read it."
+            f"This session file has format version {version}, but this Thinkaloud reads only up to version "
+            f"{VERSION}. Update Thinkaloud to import it."
         )
 
 
@@ -83,12 +81,13 @@ def _checked_turn(number: int, exchange: Exchange) -> Turn:
         turn = exchange.turn
     except OutOfOrder as error:
         raise Refused(
-            f"The entries of exchange {number} tell no story: {error}. Keep them as they were told."
+            f"The entries of exchange {number} are not a valid turn: {error}. "
+            "Keep them complete and in their original order."
         ) from None
     if turn.live:
         raise Refused(
-            f"The answer of exchange {number} has no end: a file keeps turns that are over. "
-            "Wait for it, or stop it; or leave that exchange out."
+            f"The answer of exchange {number} has not ended, and a file holds completed turns only. "
+            "Wait for its end, stop it, or leave that exchange out."
         )
     return turn
 
@@ -105,14 +104,14 @@ def _exchange_without_thoughts(exchange: Exchange, turn: Turn) -> Exchange:
 
 
 def without_seals(turn: Turn) -> Turn:
-    """A turn that can go back to nobody as it was said: without what its issuers sealed of its replies."""
+    """Return the turn without the providers' own messages, so that it cannot be sent back verbatim."""
     return msgspec.structs.replace(
         turn, replies=[msgspec.structs.replace(reply, message=None) for reply in turn.replies]
     )
 
 
 def _turn_without_thoughts(turn: Turn) -> Turn:
-    """The turn with the blocks that are no thoughts and hang below none, numbered anew."""
+    """Return the turn with renumbered blocks, without thoughts and the blocks below them."""
     new_numbers: dict[int | None, int | None] = {None: None}
     blocks: list[Block] = []
     for block in turn.blocks:
@@ -151,19 +150,19 @@ class _SessionFile(_JsonVersion):
 
 
 def write_json(record: SessionRecord) -> bytes:
-    """The bytes of the file; reading them gives the same record."""
+    """Return the bytes of the file; `read_json` returns the same record from them."""
     turns_of(record)
     return msgspec.json.encode(_SessionFile(VERSION, record.title, record.created_ms, record.exchanges))
 
 
 def read_json(data: bytes) -> SessionRecord:
-    """The session in these bytes."""
+    """Return the session in these bytes."""
     try:
         refuse_newer_version(msgspec.json.decode(data, type=_JsonVersion).thinkaloud)
         file = msgspec.json.decode(data, type=_SessionFile)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
         raise Refused(
-            f"This is not a session of Thinkaloud: {error}. It needs one JSON object as an export writes it, "
+            f"This is not a Thinkaloud session: {error}. Import a file as it was exported: one JSON object "
             "with `thinkaloud`, `title`, `created_ms` and `exchanges`."
         ) from None
     record = SessionRecord(file.title, file.created_ms, file.exchanges)

@@ -1,13 +1,11 @@
-"""Request and response structs of the agent routes. All others are in `server.schemas`."""
+"""HTTP bodies of agents. All other bodies are in `server.schemas`."""
 
 from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
 
-from thinkaloud.canon.requests import ThinkingLevel
-from thinkaloud.context import ContextMode
-from thinkaloud.server.schemas import MIB, Budget, Id, ModelName
+from thinkaloud.store.rows import AgentSettings
 
 
 class ToolBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -19,31 +17,11 @@ class ToolBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """JSON Schema of the arguments."""
 
 
-class NewAgent(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The settings of an agent. A level or a budget requires `thinking`."""
+class NewAgent(AgentSettings, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The settings of an agent. A level or a budget is valid only with thinking on."""
 
-    name: Annotated[str, Meta(min_length=1, max_length=64)]
-    model: Annotated[ModelName, Meta(min_length=1)]
-    description: Annotated[str, Meta(max_length=2_000)] = ""
-    """What the agent is good for. Agents that may call it see this text."""
-    system: Annotated[str, Meta(max_length=MIB)] = ""
-    thinking: bool = False
-    level: ThinkingLevel | None = None
-    budget_tokens: Budget | None = None
     tools: Annotated[tuple[ToolBody, ...], Meta(max_length=200)] = ()
-    """Tools that the client runs. A turn that calls one ends, and the next turn brings the result."""
-    uses: Annotated[tuple[Annotated[str, Meta(max_length=130)], ...], Meta(max_length=200)] = ()
-    """Names of tools that the gateway runs."""
-    assistants: Annotated[tuple[Id, ...], Meta(max_length=32)] = ()
-    """Agents of the same workspace that this one may call."""
-    most_replies: Annotated[int, Meta(ge=1, le=1000)] | None = None
-    most_output_tokens: Budget | None = None
-    most_seconds: Annotated[float, Meta(gt=0, le=86_400)] | None = None
-    most_usd: Annotated[float, Meta(gt=0, le=100_000)] | None = None
-    summary_model: ModelName = ""
-    """A small model that writes one-line summaries of the thinking, if the provider sends no titles."""
-    preset: Annotated[str, Meta(max_length=40)] = "default"
-    context_mode: ContextMode = ContextMode.PROVIDER_DEFAULT
+    """Tools that the caller runs: a turn that calls one ends, and the next turn begins with its result."""
 
 
 class AgentBody(NewAgent, frozen=True, kw_only=True):

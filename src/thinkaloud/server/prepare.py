@@ -15,10 +15,10 @@ from sqlalchemy import Connection
 from thinkaloud.agents.builtin_tools import search_sessions
 from thinkaloud.agents.config import SEARCH_SESSIONS, AgentConfig, agent_from_config
 from thinkaloud.agents.prepare import prepare_reply
-from thinkaloud.agents.spec import Agent, RunLimits, assemble, bare_model
+from thinkaloud.agents.spec import Agent, agent_from_spec, assemble, bare_model
 from thinkaloud.agents.tools import Tool
 from thinkaloud.canon import Refused
-from thinkaloud.canon.requests import Image, ThinkingLevel, ToolMessage, UserMessage
+from thinkaloud.canon.requests import Image, ToolMessage, UserMessage
 from thinkaloud.catalog import Catalog
 from thinkaloud.client.prepare import PreparedRequest
 from thinkaloud.context import REASONS, AnsweredTurn, ContextMode, SendStatus, Step, steps_of
@@ -70,35 +70,13 @@ def _agent_without_tools(
 ) -> tuple[Agent, tuple[str, ...], tuple[str, ...]]:
     """Return an agent without tools and assistants, the names of its tools, and those of its assistants."""
     if spec is not None:
-        return _agent_from_spec(name, spec), spec.uses, spec.assistants
+        return agent_from_spec(name, spec), spec.uses, spec.assistants
     if row is not None:
         return agent_from_config(name, row), row.tools, row.assistants
     raise Refused(
         f"No agent {name!r} in this workspace. GET /api/agents lists the available agents; leave `agent` out "
         "to ask a model directly."
     )
-
-
-def _agent_from_spec(agent_id: str, spec: AgentSpec) -> Agent:
-    return Agent(
-        name=spec.name,
-        id=agent_id,
-        description=spec.description,
-        model=spec.model,
-        system=spec.system,
-        thinking=thinking_setting(spec),
-        context_mode=spec.context_mode,
-        client_tools=spec.tools,
-        limits=_agent_limits(spec),
-        summary_model=spec.summary_model,
-    )
-
-
-def thinking_setting(spec: AgentSpec) -> str | int | None:
-    """Return the thinking setting of an agent, as `client.prepare` expects it."""
-    if not spec.thinking:
-        return ThinkingLevel.OFF
-    return spec.budget_tokens or spec.level or ThinkingLevel.MEDIUM
 
 
 def available_tools(gateway: "Gateway") -> tuple[str, ...]:
@@ -132,16 +110,6 @@ def _search_tool(gateway: "Gateway", owner: Owner) -> Tool:
         return "\n".join(hits) or "No matches. Try fewer or other words."
 
     return search_sessions(search_text)
-
-
-def _agent_limits(spec: AgentSpec) -> RunLimits:
-    defaults = RunLimits()
-    return RunLimits(
-        replies=spec.most_replies or defaults.replies,
-        output_tokens=spec.most_output_tokens,
-        seconds=spec.most_seconds or defaults.seconds,
-        usd=spec.most_usd,
-    )
 
 
 _TURNS_PER_PAGE = 200

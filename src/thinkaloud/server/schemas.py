@@ -9,12 +9,15 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from thinkaloud.agents.prices import Cost
-from thinkaloud.canon import Kind, NoticeGiven, Provenance, SealForm, Usage
+from thinkaloud.canon import Entry, Kind, NoticeGiven, Provenance, SealForm, Usage
 from thinkaloud.canon.requests import Image, ThinkingLevel
 from thinkaloud.catalog import ThinkingControl, ThinkingSupport, ThinkingVisibility
 from thinkaloud.context import ContextMode
 from thinkaloud.store.rows import (
     DEFAULT_EXPAND_KEY,
+    Budget,
+    Id,
+    ModelName,
     RenderMode,
     Role,
     SearchHit,
@@ -39,12 +42,7 @@ from thinkaloud.view import (
 MAX_PER_PAGE = 200
 MIB = 1024 * 1024
 
-Id = Annotated[str, Meta(max_length=64, description="An opaque id.")]
 Title = Annotated[str, Meta(max_length=200, description="A title of one line.")]
-ModelName = Annotated[
-    str, Meta(max_length=200, description="`provider/model`, or the name of a model in the catalog.")
-]
-Budget = Annotated[int, Meta(ge=1, le=10_000_000, description="A number of tokens.")]
 Limit = Annotated[int, Meta(ge=1, le=MAX_PER_PAGE, description="The maximum number of items.")]
 Cursor = Annotated[str, Meta(max_length=200, description="`next` of the previous page; empty for the first.")]
 
@@ -62,6 +60,8 @@ class MessagesQuery(PageQuery, frozen=True, kw_only=True, forbid_unknown_fields=
     order: Literal["oldest", "newest"] = "oldest"
     turn: Id = ""
     """Start at this turn instead of at the first or the last."""
+    entries: bool = False
+    """Give each message as entries that fold to its turn, instead of parts."""
 
 
 class NewSession(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -236,6 +236,9 @@ class MessageBody(msgspec.Struct, frozen=True, kw_only=True):
     summary: str
     notices: tuple[NoticeGiven, ...]
     parts: tuple[BlockBody, ...]
+    """Its blocks; none where entries were asked for."""
+    entries: tuple[Entry, ...]
+    """Entries that fold to the turn of an assistant message; none unless they were asked for."""
 
 
 class MessagePage(msgspec.Struct, frozen=True):

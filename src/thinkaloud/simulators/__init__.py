@@ -1,7 +1,7 @@
-"""Loopback servers that speak providers' interfaces and refuse what the real ones refuse.
+"""Loopback servers that simulate providers' APIs and refuse what the real ones refuse.
 
-`running` starts one inside a program, `run` serves one until it is stopped. Nothing here reads a stream or
-shares code with the dialects, so that the two can be tried against each other.
+`run_simulator` starts one inside a program; `serve_simulator` serves one until it is stopped. Nothing here
+shares code with the dialects, so that each can be tested against the other.
 """
 
 import asyncio
@@ -65,9 +65,12 @@ def build_simulator(
     secret: bytes | None = None,
     key: str | None = None,
 ) -> Simulator:
-    """A simulated provider that does not listen yet; `secret` signs, `key` is the only one taken."""
+    """Create a simulated provider that does not listen yet.
+
+    `secret` signs its seals; `key` is the only accepted key.
+    """
     if name not in APIS:
-        raise ValueError(f"No simulator is called {name!r}. There are: {', '.join(SIMULATOR_NAMES)}.")
+        raise ValueError(f"Unknown simulator {name!r}. Use one of: {', '.join(SIMULATOR_NAMES)}.")
     signing_secret = secret if secret is not None else f"simulator of {name}".encode()
     return Simulator(APIS[name], to_script(script), signing_secret, key)
 
@@ -81,7 +84,7 @@ async def run_simulator(
     key: str | None = None,
     port: int = 0,
 ) -> AsyncIterator[Simulator]:
-    """A simulated provider on the loopback address until the block ends."""
+    """Run a simulated provider on the loopback address until the block ends."""
     async with listen(build_simulator(name, script, secret=secret, key=key), port) as server:
         yield server
 
@@ -93,6 +96,6 @@ def serve_simulator(
     script_path: str | Path | None = None,
     announce: Callable[[str], None] = print,
 ) -> None:
-    """Serve until interrupted; `announce` is told the URL once it listens."""
+    """Serve until interrupted. `announce` is called with the URL once the server listens."""
     with suppress(KeyboardInterrupt):
         asyncio.run(serve(build_simulator(name, load_script(script_path)), port, announce))

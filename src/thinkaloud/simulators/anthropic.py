@@ -51,7 +51,7 @@ def _read_prompt(request: ApiRequest) -> ReceivedPrompt:
 
 
 def _thinking_display(request: ApiRequest, model: ClaudeModel, after_tool: bool) -> str | None:
-    """How thoughts are shown in this answer: summarized, omitted, or None for no thought at all."""
+    """Return how thoughts are shown in this response: summarized, omitted, or None for no thought at all."""
     kind = thinking_type(request, model)
     if kind == "disabled" or (kind == "between_tools" and not after_tool):
         return None

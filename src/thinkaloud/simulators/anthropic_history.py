@@ -1,7 +1,7 @@
-"""What Anthropic refuses in the conversation: thoughts altered, left out or moved, and calls left open.
+"""Anthropic's rules for the conversation: thoughts altered, omitted or moved, and calls without results.
 
-A signature is bound to the text of its block, and on the newest models to everything before it as well:
-system prompt, tools, earlier messages and earlier blocks.
+A signature is bound to the text of its block, and on the newest models also to everything before it: system
+prompt, tools, earlier messages and earlier blocks.
 """
 
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ _BLOCK_FIELDS = {
 
 
 class BlockPath(NamedTuple):
-    """Where a block is."""
+    """The path of a block in the request."""
 
     message: int
     block: int
@@ -37,7 +37,7 @@ class BlockPath(NamedTuple):
 
 
 def content_blocks(message: Json) -> list[Json]:
-    """A message's blocks; plain text is one block."""
+    """Return the blocks of a message; plain text is one block."""
     value = message.get("content")
     return [{"type": "text", "text": value}] if isinstance(value, str) else objects(value)
 
@@ -51,7 +51,7 @@ def _model_row(request: ApiRequest) -> ClaudeModel:
 
 
 def prefix_fingerprint(request: ApiRequest, messages: list[Json], blocks: list[Json]) -> str:
-    """A fingerprint of all that stands before a block."""
+    """Return a fingerprint of everything before a block."""
     earlier_messages = [
         (message.get("role"), _without_cache_marks(content_blocks(message))) for message in messages
     ]
@@ -66,7 +66,7 @@ def prefix_fingerprint(request: ApiRequest, messages: list[Json], blocks: list[J
 
 
 def _without_cache_marks(value: Any) -> Any:
-    """Without cache marks and empty fields, which do not change what was said."""
+    """Return the value without cache marks and empty fields, which do not change its meaning."""
     if isinstance(value, dict):
         fields = {name: item for name, item in value.items() if name != "cache_control" and item is not None}
         return {name: _without_cache_marks(item) for name, item in fields.items()}
@@ -74,7 +74,7 @@ def _without_cache_marks(value: Any) -> Any:
 
 
 def _thought_blocks(request: ApiRequest) -> Iterator[tuple[BlockPath, Json, str]]:
-    """Every thought of the conversation, where it is and what stands before it."""
+    """Return every thought of the conversation, with its path and the fingerprint of what precedes it."""
     messages = _messages(request)
     for index, message in enumerate(messages):
         blocks = content_blocks(message)
@@ -88,7 +88,7 @@ def _thought_blocks(request: ApiRequest) -> Iterator[tuple[BlockPath, Json, str]
 
 
 def sign(request: ApiRequest, kind: str, text: str, prefix: str) -> str:
-    """The signature of a new block."""
+    """Return the signature of a new block."""
     bound_prefix = prefix if _model_row(request).prefix_bound else ""
     return request.signing_key.seal(
         kind=kind, model=_model_row(request).id, text=fingerprint(text), before=bound_prefix
@@ -96,7 +96,7 @@ def sign(request: ApiRequest, kind: str, text: str, prefix: str) -> str:
 
 
 def _read_signature(request: ApiRequest, block: Json) -> dict[str, str] | None:
-    """What a thought's signature says, or None when it is no signature of this text."""
+    """Return the content of a thought's signature, or None if it does not sign this text."""
     redacted = block["type"] == "redacted_thinking"
     claims = request.signing_key.read_seal(block.get("data" if redacted else "signature"))
     text = "" if redacted else block.get("thinking", "")
@@ -106,7 +106,7 @@ def _read_signature(request: ApiRequest, block: Json) -> dict[str, str] | None:
 
 
 def dropped_blocks(request: ApiRequest) -> list[Json]:
-    """The thoughts that are left out unread, each with its reason, as the response lists them."""
+    """Return the thoughts that are ignored, each with its reason, as the response lists them."""
     drops: list[Json] = []
     model = _model_row(request)
     for path, block, prefix in _thought_blocks(request):
@@ -143,7 +143,8 @@ def _check_blocks(request: ApiRequest) -> ApiError | None:
             unknown = next((name for name in block if known and name not in known), None)
             if unknown:
                 return invalid_request(
-                    f"{BlockPath(index, block_index)}.{block['type']}.{unknown}: Extra inputs are not permitted"
+                    f"{BlockPath(index, block_index)}.{block['type']}.{unknown}: Extra inputs are not "
+                    "permitted"
                 )
             if block.get("type") == "text" and not block.get("text"):
                 return invalid_request("messages: text content blocks must be non-empty")
@@ -177,7 +178,7 @@ def _check_prefix_binding(request: ApiRequest) -> ApiError | None:
 
 
 def _open_loop(request: ApiRequest) -> tuple[int, list[Json]] | None:
-    """The last assistant message while its calls are being answered: its place and its blocks."""
+    """Return index and blocks of the last assistant message while its calls are being answered."""
     messages = _messages(request)
     if len(messages) < 2 or messages[-2].get("role") != "assistant":
         return None
@@ -223,7 +224,8 @@ def _check_calls_answered(request: ApiRequest) -> ApiError | None:
         missing = [call for call in _ids(message, "tool_use", "id") if call not in answered]
         if missing:
             return invalid_request(
-                f"messages.{index}: `tool_use` ids were found without `tool_result` blocks immediately after: "
+                f"messages.{index}: `tool_use` ids were found without `tool_result` blocks immediately "
+                "after: "
                 f"{', '.join(map(str, missing))}. Each `tool_use` block must have a corresponding "
                 "`tool_result` block in the next message."
             )
@@ -247,7 +249,7 @@ def _check_results_called(request: ApiRequest) -> ApiError | None:
 RULES = (
     Rule(
         "anthropic.message-shape",
-        "a message with an unknown role or field, or empty",
+        "a message that is empty or has an unknown role or field",
         "vendor docs",
         _check_messages,
     ),
@@ -258,34 +260,34 @@ RULES = (
         _check_blocks,
     ),
     Rule("anthropic.unsigned", "a thought without a signature", "onyx#13691", _check_signed),
-    Rule("anthropic.altered", "a thought that is not as it was signed", "vendor docs", _check_unaltered),
+    Rule("anthropic.altered", "a thought that differs from what was signed", "vendor docs", _check_unaltered),
     Rule(
         "anthropic.calls-open",
-        "a call whose result does not follow at once",
+        "a call whose result does not follow immediately",
         "vendor docs: tool use",
         _check_calls_answered,
     ),
     Rule(
         "anthropic.results-alone",
-        "a result whose call is not just before it",
+        "a result whose call is not in the previous message",
         "vendor docs: tool use",
         _check_results_called,
     ),
     Rule(
         "anthropic.thinking-first",
-        "manual thinking, and the open tool loop does not begin with a thought",
+        "manual thinking, if the open tool loop does not begin with a thought",
         "opencode#3077, continue#4470",
         _check_thinking_first,
     ),
     Rule(
         "anthropic.thinking-left-out",
-        "adaptive thinking, and the thought before this model's own call in the open tool loop was left out",
+        "adaptive thinking, if the thought before this model's own call in the open tool loop is missing",
         "vendor docs: thinking with tool use",
         _check_thinking_kept,
     ),
     Rule(
         "anthropic.moved",
-        "a thought bound to its conversation, sent in another (unless drop_block is asked for)",
+        "a thought bound to its conversation, sent in another one (unless drop_block is set)",
         "vendor docs: thinking block binding",
         _check_prefix_binding,
     ),

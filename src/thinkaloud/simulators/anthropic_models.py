@@ -1,4 +1,4 @@
-"""Which Claude takes which thinking, as its documentation and its models endpoint tell it."""
+"""The thinking parameters of each Claude model, from its documentation and its models endpoint."""
 
 import re
 from typing import NamedTuple
@@ -12,7 +12,7 @@ _ALL_EFFORTS = (*_EFFORTS_TO_HIGH, "xhigh", "max")
 
 
 class ClaudeModel(NamedTuple):
-    """What one model takes."""
+    """The thinking parameters of one model."""
 
     id: str
     thinking_types: tuple[str, ...]
@@ -33,7 +33,7 @@ def _manual_model(name: str, efforts: tuple[str, ...] = ()) -> ClaudeModel:
 def _adaptive_model(
     name: str, types: tuple[str, ...], *, on: bool = True, low_when_off: bool = False
 ) -> ClaudeModel:
-    """From Opus 4.7 on: adaptive, text withheld unless asked for, sampling fixed."""
+    """Return a model from Opus 4.7 on: adaptive thinking, text omitted by default, fixed sampling."""
     return ClaudeModel(
         name,
         types,
@@ -87,12 +87,12 @@ MODELS = {row.id: row for row in _ROWS}
 
 
 def find_model(name: str) -> ClaudeModel | None:
-    """The row of a model, by its id with or without a date."""
+    """Return the row of a model, by its id with or without a date."""
     return MODELS.get(name) or MODELS.get(_SUFFIX.sub("", name))
 
 
 def thinking_type(request: ApiRequest, model: ClaudeModel) -> str:
-    """How this request thinks: what it says, or what the model does when it says nothing."""
+    """Return the thinking type of this request: its own, or the model's default."""
     thinking = request.body.get("thinking")
     if isinstance(thinking, dict) and isinstance(thinking.get("type"), str):
         return str(thinking["type"])
@@ -100,7 +100,7 @@ def thinking_type(request: ApiRequest, model: ClaudeModel) -> str:
 
 
 def describe_model(model: ClaudeModel) -> Json:
-    """A model as the models endpoint tells it."""
+    """Return a model as listed by the models endpoint."""
     thinking_types = ("adaptive", "enabled", "disabled", "between_tools")
     efforts: Json = {level: _support(level in model.efforts) for level in _ALL_EFFORTS}
     return {
@@ -141,7 +141,7 @@ def _support(supported: bool) -> Json:
 
 
 def list_models(request: ApiRequest) -> Json | ApiError:
-    """All models, or the one that the path names."""
+    """Return all models, or the one in the path."""
     if not request.model:
         rows = [describe_model(model) for model in MODELS.values()]
         return {"data": rows, "has_more": False, "first_id": rows[0]["id"], "last_id": rows[-1]["id"]}

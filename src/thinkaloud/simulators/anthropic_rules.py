@@ -1,4 +1,4 @@
-"""What Anthropic refuses before it looks at the conversation: key, fields, thinking, sampling."""
+"""Anthropic's rules that do not depend on the conversation: key, fields, thinking, sampling."""
 
 from thinkaloud.simulators.anthropic_models import ClaudeModel, find_model, thinking_type
 from thinkaloud.simulators.api import ApiError, ApiRequest, Rule, mapping, split_names
@@ -28,7 +28,7 @@ def _thinking_on(request: ApiRequest) -> bool:
 
 
 def invalid_request(message: str) -> ApiError:
-    """A refusal of the usual kind."""
+    """Return an invalid_request_error."""
     return ApiError(400, message, "invalid_request_error")
 
 
@@ -178,15 +178,15 @@ def _check_binding_header(request: ApiRequest) -> ApiError | None:
 
 
 RULES = (
-    Rule("anthropic.key", "no key, or a wrong one", "vendor docs: errors", _check_key),
-    Rule("anthropic.version", "no anthropic-version header", "vendor docs: versioning", _check_version),
+    Rule("anthropic.key", "missing or wrong key", "vendor docs: errors", _check_key),
+    Rule("anthropic.version", "missing anthropic-version header", "vendor docs: versioning", _check_version),
     Rule(
         "anthropic.shape",
-        "a required field is missing, or a field is unknown",
+        "missing or unknown field",
         "vendor docs: errors",
         _check_shape,
     ),
-    Rule("anthropic.model", "a model that does not exist", "vendor docs: errors", _check_model),
+    Rule("anthropic.model", "unknown model", "vendor docs: errors", _check_model),
     Rule(
         "anthropic.thinking-shape",
         "a thinking object with an unknown type or field",
@@ -201,14 +201,17 @@ RULES = (
     ),
     Rule(
         "anthropic.thinking-type",
-        "a thinking type that this model does not take",
+        "a thinking type that this model does not support",
         "vendor docs",
         _check_thinking_type,
     ),
     Rule("anthropic.least-budget", "a budget under 1,024 tokens", "SDK types", _check_min_budget),
-    Rule("anthropic.most-budget", "a budget that max_tokens does not exceed", "SDK types", _check_max_budget),
+    Rule("anthropic.most-budget", "a budget that is not below max_tokens", "SDK types", _check_max_budget),
     Rule(
-        "anthropic.effort", "an effort that this model does not take", "pydantic-ai profiles", _check_effort
+        "anthropic.effort",
+        ("an effort that this model does not support"),
+        "pydantic-ai profiles",
+        _check_effort,
     ),
     Rule(
         "anthropic.forced-tool",
@@ -218,13 +221,13 @@ RULES = (
     ),
     Rule(
         "anthropic.sampling",
-        "sampling that is not the default, while thinking",
+        "sampling other than the default while thinking",
         "vendor docs",
         _check_sampling,
     ),
     Rule(
         "anthropic.prefill",
-        "an assistant message last, on the 5 family or while thinking",
+        "a final assistant message, on the 5 family or while thinking",
         "vendor docs",
         _check_prefill,
     ),

@@ -1,7 +1,7 @@
-"""What every simulated API is made of: what was asked, rules that may refuse it, and the reply.
+"""The parts of every simulated API: the request, the rules that may refuse it, and the response.
 
-A rule is a row: its id, what it forbids, where that was seen in public, and a function that looks at one
-request. The first rule that refuses wins, as with the real services.
+A rule is a row: its id, what it refuses, a public source, and a function that checks one request. The first
+rule that refuses wins, as with the real services.
 """
 
 import json
@@ -17,7 +17,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class ApiError:
-    """A request that the provider would not take, in its own words."""
+    """The provider's refusal of a request, in its own words."""
 
     status: int
     message: str
@@ -29,7 +29,7 @@ class ApiError:
 
 @dataclass
 class ServerState:
-    """What a server remembers: how many ids it gave, which calls came after a thought, and stored items."""
+    """What a server remembers: how many ids it issued, which calls followed a thought, and stored items."""
 
     issued_ids: int = 0
     calls_after_thought: set[str] = field(default_factory=set)
@@ -39,14 +39,17 @@ class ServerState:
     id_prefix: str = ""
 
     def next_id(self) -> str:
-        """The next id, counted and not drawn; the mark keeps ids of two servers apart, as real ones are."""
+        """Return the next id.
+
+        Ids are counted, so that runs repeat; the prefix keeps those of two servers apart.
+        """
         self.issued_ids += 1
         return f"{self.id_prefix}{self.issued_ids:04d}"
 
 
 @dataclass(frozen=True)
 class ApiRequest:
-    """One request, as far as rules and answers need it."""
+    """One request, as far as rules and responses need it."""
 
     body: Json
     model: str
@@ -58,18 +61,18 @@ class ApiRequest:
     key: str | None = None
 
     def has_beta(self, name: str) -> bool:
-        """True when the request asks for a beta by its header."""
+        """Return whether the request has this beta in its header."""
         header = self.headers.get("anthropic-beta", "")
         return name in [word.strip() for word in header.split(",")]
 
     @property
     def bearer(self) -> str:
-        """The key of an `Authorization: Bearer` header, or nothing."""
+        """The key of an `Authorization: Bearer` header, or an empty string."""
         scheme, _, token = self.headers.get("authorization", "").partition(" ")
         return token.strip() if scheme.lower() == "bearer" else ""
 
     def accepts_key(self, key: str) -> bool:
-        """True when this key is taken: the agreed one, or any that does not call itself bad."""
+        """Return whether this key is accepted: the configured one, or any that does not start with `bad`."""
         return key == self.key if self.key is not None else bool(key) and not key.startswith("bad")
 
 
@@ -77,7 +80,7 @@ Check = Callable[[ApiRequest], ApiError | None]
 
 
 class Rule(NamedTuple):
-    """One thing that the provider refuses, and where the public can read of it."""
+    """One thing that the provider refuses, and its public source."""
 
     id: str
     forbids: str
@@ -87,7 +90,10 @@ class Rule(NamedTuple):
 
 @dataclass(frozen=True)
 class SimulatedResponse:
-    """An answer in both forms; `stream` says which was asked for, `interrupted` how this one would break."""
+    """A response in both forms.
+
+    `stream` says which was requested, `interrupted` how the stream would break.
+    """
 
     body: Json
     events: tuple[bytes, ...]
@@ -101,7 +107,7 @@ LookupHandler = Callable[[ApiRequest], Json | ApiError]
 
 
 class Lookup(NamedTuple):
-    """A question about models that is not a conversation."""
+    """A request about models instead of a conversation."""
 
     method: str
     path: str
@@ -110,7 +116,7 @@ class Lookup(NamedTuple):
 
 @dataclass(frozen=True)
 class SimulatedApi:
-    """One provider's interface: where it listens, what it refuses, how it answers and how it fails."""
+    """One provider's API: its paths, its rules, its responses and its errors."""
 
     name: str
     base_path: str
@@ -126,7 +132,7 @@ class SimulatedApi:
 
 
 def first_violation(rules: tuple[Rule, ...], request: ApiRequest) -> tuple[Rule, ApiError] | None:
-    """The first rule that refuses this request, with its words."""
+    """Return the first rule that refuses this request, with its error."""
     for rule in rules:
         if error := rule.check(request):
             return rule, error
@@ -134,26 +140,26 @@ def first_violation(rules: tuple[Rule, ...], request: ApiRequest) -> tuple[Rule,
 
 
 def compact_json(value: object) -> str:
-    """JSON on one line, as it goes over the wire."""
+    """Return JSON on one line, as sent."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def sse_event(data: Json | str, name: str = "") -> bytes:
-    """One server-sent event."""
+    """Return one server-sent event."""
     text = data if isinstance(data, str) else compact_json(data)
     return (f"event: {name}\n" if name else "").encode() + f"data: {text}\n\n".encode()
 
 
 def split_names(text: str) -> frozenset[str]:
-    """The words of a list that is too long to quote one by one."""
+    """Split a long list of names."""
     return frozenset(text.split())
 
 
 def objects(value: object) -> list[Json]:
-    """The objects of a list; anything else is an empty list."""
+    """Return the objects of a list; empty for anything else."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def mapping(value: object) -> Json:
-    """An object, or an empty one."""
+    """Return the object; empty for anything else."""
     return value if isinstance(value, dict) else {}

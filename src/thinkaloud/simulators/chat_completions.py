@@ -1,7 +1,7 @@
-"""Chat Completions as everyone speaks it; where the thought goes is what each vendor decides.
+"""Chat Completions as all vendors of this API share it.
 
-A vendor hands over its thought as the deltas of a stream and as the fields of a whole message, and gets
-both forms of the answer.
+Each vendor decides where the thought goes: it passes the deltas of a stream and the fields of a whole
+message, and gets both forms of the response.
 """
 
 from collections.abc import Iterator, Mapping
@@ -40,7 +40,7 @@ MESSAGE_FIELDS = {
 
 
 class ThoughtParts(NamedTuple):
-    """A thought on its way out: as deltas before the text and after it, and as fields of the message."""
+    """A thought as deltas before and after the text, and as fields of the message."""
 
     deltas: tuple[Json, ...] = ()
     fields: Mapping[str, Any] = MappingProxyType({})
@@ -50,17 +50,17 @@ class ThoughtParts(NamedTuple):
 
 
 def request_messages(request: ApiRequest) -> list[Json]:
-    """The messages of the request."""
+    """Return the messages of the request."""
     return objects(request.body.get("messages"))
 
 
 def tool_calls(message: Json) -> list[Json]:
-    """The tool calls of an assistant's message."""
+    """Return the tool calls of an assistant message."""
     return objects(message.get("tool_calls")) if message.get("role") == "assistant" else []
 
 
 def read_prompt(request: ApiRequest) -> ReceivedPrompt:
-    """What the default answer goes by."""
+    """Return what the default answer depends on."""
     last = request_messages(request)[-1] if request_messages(request) else {}
     content = last.get("content") or ""
     text = (
@@ -78,13 +78,13 @@ def read_prompt(request: ApiRequest) -> ReceivedPrompt:
 
 
 def forces_tool(request: ApiRequest) -> bool:
-    """True when the request leaves the model no choice but to call."""
+    """Return whether the request forces a tool call."""
     choice = request.body.get("tool_choice")
     return choice == "required" or isinstance(choice, dict)
 
 
 def check_messages(request: ApiRequest) -> ApiError | None:
-    """Refuses a request without messages."""
+    """Refuse a request without messages."""
     return (
         None
         if request_messages(request)
@@ -93,7 +93,7 @@ def check_messages(request: ApiRequest) -> ApiError | None:
 
 
 def check_calls(request: ApiRequest) -> ApiError | None:
-    """Refuses a call without its result right after it, and a result without its call."""
+    """Refuse a call without its result right after it, and a result without its call."""
     waiting: list[object] = []
     for message in [*request_messages(request), {"role": "end"}]:
         if message.get("role") == "tool":
@@ -119,7 +119,7 @@ def check_calls(request: ApiRequest) -> ApiError | None:
 
 
 def check_bearer(request: ApiRequest) -> ApiError | None:
-    """Refuses a missing or wrong key."""
+    """Refuse a missing or wrong key."""
     return (
         None
         if request.accepts_key(request.bearer)
@@ -128,7 +128,7 @@ def check_bearer(request: ApiRequest) -> ApiError | None:
 
 
 def reasoning_in_field(answer: ScriptedAnswer, name: str, shown: bool) -> ThoughtParts:
-    """A thought in a field of its own, word by word."""
+    """Return a thought in its own field, word by word."""
     text = "" if answer.redacted else "\n\n".join(answer.thoughts)
     if not shown:
         return ThoughtParts()
@@ -139,7 +139,7 @@ def reasoning_in_field(answer: ScriptedAnswer, name: str, shown: bool) -> Though
 def respond(
     request: ApiRequest, answer: ScriptedAnswer, thought: ThoughtParts, *, usage_always: bool = False
 ) -> SimulatedResponse:
-    """The answer in both forms."""
+    """Return the response in both forms."""
     response_id = request.state.next_id()
     tool_calls_made = [
         {
@@ -213,7 +213,7 @@ def _chunks(frame: Json, deltas: Iterator[Json], finish: str) -> Iterator[Json]:
 
 
 def error_body(error: ApiError) -> Json:
-    """An error as the vendors of this interface tell it."""
+    """Return an error body as vendors of this API send it."""
     kinds = {401: "authentication_error", 429: "rate_limit_error", 500: "server_error", 503: "server_error"}
     kind = error.kind or kinds.get(error.status, "invalid_request_error")
     detail: Json = {
@@ -226,12 +226,12 @@ def error_body(error: ApiError) -> Json:
 
 
 def interruption(event_index: int) -> bytes:
-    """The event that ends a stream which broke."""
+    """Return the event that ends an interrupted stream."""
     return sse_event({"error": {"message": "The server is overloaded", "type": "server_error", "code": None}})
 
 
 def model_list(names: list[str]) -> Json:
-    """Models as the models endpoint lists them."""
+    """Return the body of the models endpoint."""
     return {
         "object": "list",
         "data": [{"id": name, "object": "model", "created": 0, "owned_by": "simulator"} for name in names],

@@ -1,4 +1,4 @@
-"""DeepSeek: thoughts in `reasoning_content`, which R1 must never see again and V4 must after a tool call."""
+"""DeepSeek: thoughts in `reasoning_content`, which R1 refuses and V4 requires after a tool call."""
 
 from typing import NamedTuple
 
@@ -37,7 +37,7 @@ _EFFORTS = {"minimal", "low", "medium", "high", "xhigh", "max", "ultra"}
 
 
 class ThinkingMode(NamedTuple):
-    """Which generation's rules hold, and whether this request thinks."""
+    """The model generation, and whether this request thinks."""
 
     generation: str
     thinks: bool
@@ -119,12 +119,12 @@ def _list_models(request: ApiRequest) -> Json | ApiError:
 
 
 RULES = (
-    Rule("deepseek.key", "no key, or a wrong one", "vendor docs: error codes", _check_key),
-    Rule("deepseek.model", "a model that does not exist", "vendor docs: error codes", _check_model),
+    Rule("deepseek.key", "missing or wrong key", "vendor docs: error codes", _check_key),
+    Rule("deepseek.model", "unknown model", "vendor docs: error codes", _check_model),
     Rule("deepseek.messages", "no messages", "vendor docs", check_messages),
     Rule(
         "deepseek.control",
-        "a thinking type or an effort that does not exist",
+        "an unknown thinking type or effort",
         "vendor docs: thinking mode",
         _check_control,
     ),

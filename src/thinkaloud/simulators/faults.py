@@ -1,6 +1,6 @@
-"""What goes wrong on the way: refused for now, cut, stalled, slow, or bytes that are no answer at all.
+"""Faults of a response: refused, cut, stalled, slow, or garbage.
 
-A whole answer is sent as one event, so that every fault works for both forms.
+A whole response is sent as one event, so that every fault works for both forms.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ class ConnectionCut(Exception):
 
 
 def replacement_response(fault: Fault) -> web.Response | None:
-    """A response that takes the answer's place, for the faults that come before its first byte."""
+    """Return the response for faults that come before the first byte."""
     if fault.kind == "html":
         return web.Response(status=fault.status, body=HTML_BODY, content_type="text/html")
     if fault.kind == "empty":
@@ -35,14 +35,17 @@ def replacement_response(fault: Fault) -> web.Response | None:
 
 
 def retry_after(fault: Fault) -> dict[str, str]:
-    """The header that says when to come back."""
+    """Return the `Retry-After` header."""
     return {} if fault.retry_after is None else {"retry-after": f"{fault.retry_after:g}"}
 
 
 async def faulty_stream(
     events: tuple[bytes, ...], fault: Fault | None, interruption: Callable[[int], bytes], keep_alive: bytes
 ) -> AsyncIterator[bytes]:
-    """The bytes of a stream, with the fault done to them. Raises Cut where the connection is to break."""
+    """Yield the bytes of a stream with the fault applied.
+
+    Raises `ConnectionCut` where the connection breaks.
+    """
     for event_index, event in enumerate(events):
         if fault is not None and event_index == min(fault.after_events, len(events) - 1):
             async for data in _fault_bytes(fault, event, interruption(event_index)):
@@ -78,7 +81,7 @@ async def _fault_bytes(fault: Fault, event: bytes, interruption: bytes) -> Async
 
 
 def gzip_bomb(size: int) -> bytes:
-    """A gzip body that is a thousand times larger when it is unpacked."""
+    """Return a gzip body that expands a thousandfold."""
     packer = zlib.compressobj(9, zlib.DEFLATED, zlib.MAX_WBITS | 16)
     packed = [packer.compress(b"data: ")]
     packed += [packer.compress(b"0" * _BLOCK_BYTES) for _ in range(size // _BLOCK_BYTES)]
@@ -86,8 +89,8 @@ def gzip_bomb(size: int) -> bytes:
 
 
 async def reset_connection(request: web.Request) -> None:
-    """Break the connection so that the other side sees a reset, not an end."""
-    await asyncio.sleep(0.02)  # lets the bytes before it leave first
+    """Close the connection with a reset instead of an orderly end."""
+    await asyncio.sleep(0.02)  # lets earlier bytes leave first
     transport = request.transport
     if transport is None:
         return

@@ -1,6 +1,6 @@
-"""Gemini's native interface: responses as chunks, with a signature on the part that follows the thought.
+"""Gemini's native API: responses in chunks, with a signature on the part that follows the thought.
 
-A stream comes as server-sent events with `alt=sse` and as one JSON array without.
+A stream is sent as server-sent events with `alt=sse`, otherwise as one JSON array.
 """
 
 from thinkaloud.simulators import gemini_rules
@@ -71,7 +71,7 @@ def _with_signature(request: ApiRequest, part: Json) -> Json:
 
 
 def _response_parts(request: ApiRequest, answer: ScriptedAnswer) -> list[Json]:
-    """The parts of a whole answer; the signature is on the first call, or else on the text."""
+    """Return the parts of a whole response; the signature is on the first call, or else on the text."""
     response_parts: list[Json] = []
     thinks = _thinking_on(request)
     if thinks and either_spelling(thinking_config(request), "includeThoughts") and not answer.redacted:
@@ -111,7 +111,7 @@ def _respond(request: ApiRequest, answer: ScriptedAnswer) -> SimulatedResponse:
 
 
 def _array_response(whole: Json, chunks: list[Json]) -> SimulatedResponse:
-    """A stream as one JSON array, piece by piece."""
+    """Return a stream as one JSON array, in chunks."""
     pieces_of_array = [
         ("[" if number == 0 else ",\r\n") + compact_json(chunk) for number, chunk in enumerate(chunks)
     ]
@@ -127,7 +127,7 @@ def _array_response(whole: Json, chunks: list[Json]) -> SimulatedResponse:
 
 
 def _split_parts(response_parts: list[Json]) -> list[Json]:
-    """The parts as they are streamed: text word by word, its signature on an empty text at the end."""
+    """Return the parts as streamed: text word by word, its signature on an empty text at the end."""
     stream_parts: list[Json] = []
     for part in response_parts:
         if "text" not in part:

@@ -1,4 +1,4 @@
-"""What Gemini refuses: calls of the current turn without signature, seals not its own, wrong budgets."""
+"""Gemini's rules: missing signatures in the current turn, foreign signatures, wrong budgets."""
 
 from collections.abc import Iterator
 from itertools import pairwise
@@ -14,7 +14,7 @@ _ALL_LEVELS = ("MINIMAL", "LOW", "MEDIUM", "HIGH")
 
 
 class GeminiModel(NamedTuple):
-    """What one model takes: levels, or a budget between two numbers; with neither it does not think."""
+    """The thinking parameters of one model: levels, or a budget range. With neither it does not think."""
 
     levels: tuple[str, ...] = ()
     budget_min: int = -1
@@ -45,30 +45,30 @@ MODELS = {
 
 
 def model_row(request: ApiRequest) -> GeminiModel:
-    """The row of the model asked for."""
+    """Return the row of the requested model."""
     return MODELS.get(request.model, GeminiModel())
 
 
 def either_spelling(fields: Json, name: str) -> Any:
-    """A field by either of the two spellings that the service takes."""
+    """Return a field by its camelCase or snake_case name; the service accepts both."""
     snake = "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name)
     return fields.get(name, fields.get(snake))
 
 
 def thinking_config(request: ApiRequest) -> Json:
-    """How this request wants to think."""
+    """Return the thinking config of this request."""
     return mapping(
         either_spelling(mapping(either_spelling(request.body, "generationConfig")), "thinkingConfig")
     )
 
 
 def request_contents(request: ApiRequest) -> list[Json]:
-    """The conversation."""
+    """Return the conversation."""
     return objects(request.body.get("contents"))
 
 
 def content_parts(content: Json, name: str = "") -> list[Json]:
-    """The parts of a message, or those that hold this field."""
+    """Return the parts of a message, or those that have this field."""
     all_parts = objects(content.get("parts"))
     return [part for part in all_parts if either_spelling(part, name) is not None] if name else all_parts
 
@@ -169,7 +169,7 @@ def _signed_parts(request: ApiRequest) -> Iterator[tuple[int, int, Json, str]]:
 
 
 def signed_subject(part: Json) -> str:
-    """What a signature is for: a call with its arguments, or just text."""
+    """Return what a signature covers: a call with its arguments, or text."""
     call = mapping(either_spelling(part, "functionCall"))
     return fingerprint(call.get("name"), call.get("args") or {}) if call else "text"
 
@@ -188,7 +188,7 @@ def _check_unaltered(request: ApiRequest) -> ApiError | None:
 
 
 def _current_turn(request: ApiRequest) -> list[tuple[int, Json]]:
-    """Everything after the last message in which a person spoke."""
+    """Return everything after the last user message that is not a tool result."""
     indexed = list(enumerate(request_contents(request)))
     for index, content in reversed(indexed):
         from_user = content.get("role", "user") == "user" and not content_parts(content, "functionResponse")
@@ -223,10 +223,10 @@ def _check_calls_answered(request: ApiRequest) -> ApiError | None:
 
 
 RULES = (
-    Rule("gemini.key", "no key, or a wrong one", "vendor docs: errors", _check_key),
-    Rule("gemini.model", "a model that does not exist", "vendor docs: errors", _check_model),
-    Rule("gemini.shape", "an unknown field, or no contents", "vendor docs: errors", _check_shape),
-    Rule("gemini.roles", "a role that does not exist, or no parts", "vendor docs", _check_roles),
+    Rule("gemini.key", "missing or wrong key", "vendor docs: errors", _check_key),
+    Rule("gemini.model", "unknown model", "vendor docs: errors", _check_model),
+    Rule("gemini.shape", "an unknown field, or missing contents", "vendor docs: errors", _check_shape),
+    Rule("gemini.roles", "an unknown role, or missing parts", "vendor docs", _check_roles),
     Rule("gemini.both", "a budget and a level together", "vendor docs: thinking", _check_budget_or_level),
     Rule(
         "gemini.no-thinking",
@@ -236,14 +236,14 @@ RULES = (
     ),
     Rule(
         "gemini.budget",
-        "a budget out of range, or 0 where it cannot be off",
+        "a budget out of range, or 0 where thinking cannot be off",
         "pydantic-ai profiles",
         _check_budget,
     ),
-    Rule("gemini.level", "a level that this model does not take", "pydantic-ai profiles", _check_level),
+    Rule("gemini.level", "a level that this model does not support", "pydantic-ai profiles", _check_level),
     Rule(
         "gemini.altered",
-        "a signature altered, or of another part or model",
+        "a signature that was altered, or that belongs to another part or model",
         "vendor docs: signatures",
         _check_unaltered,
     ),
@@ -255,7 +255,7 @@ RULES = (
     ),
     Rule(
         "gemini.calls-open",
-        "calls and responses that do not match in number",
+        "different numbers of calls and responses",
         "vendor docs",
         _check_calls_answered,
     ),

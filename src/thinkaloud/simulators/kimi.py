@@ -1,4 +1,4 @@
-"""Kimi: thoughts in `reasoning_content`, wanted back on every message with tool calls."""
+"""Kimi: thoughts in `reasoning_content`, required on every message with tool calls."""
 
 from typing import NamedTuple
 
@@ -25,7 +25,7 @@ from thinkaloud.simulators.script import ScriptedAnswer
 
 
 class KimiModel(NamedTuple):
-    """What one model takes."""
+    """The thinking parameters of one model."""
 
     toggle_allowed: bool = False
     keep_allowed: bool = False
@@ -125,18 +125,20 @@ def _error_body(error: ApiError) -> Json:
 
 
 RULES = (
-    Rule("kimi.key", "no key, or a wrong one", "vendor docs: errors", check_bearer),
-    Rule("kimi.model", "a model that does not exist", "vendor docs: errors", _check_model),
+    Rule("kimi.key", "missing or wrong key", "vendor docs: errors", check_bearer),
+    Rule("kimi.model", "unknown model", "vendor docs: errors", _check_model),
     Rule("kimi.messages", "no messages", "vendor docs", check_messages),
     Rule("kimi.both", "thinking and reasoning_effort together", "nanobot#3939", _check_thinking_or_effort),
-    Rule("kimi.effort", "an effort that this model does not take", "vendor docs: thinking", _check_effort),
+    Rule("kimi.effort", "an effort that this model does not support", "vendor docs: thinking", _check_effort),
     Rule(
         "kimi.toggle",
-        "a thinking object that this model does not take",
+        "a thinking object that this model does not support",
         "pydantic-ai profiles",
         _check_toggle,
     ),
-    Rule("kimi.sampling", "a temperature: the platform fixes it", "vendor docs: thinking", _check_sampling),
+    Rule(
+        "kimi.sampling", ("a temperature, which the platform fixes"), "vendor docs: thinking", _check_sampling
+    ),
     Rule(
         "kimi.missing",
         "a message with tool calls without reasoning_content, while thinking",

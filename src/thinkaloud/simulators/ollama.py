@@ -1,6 +1,6 @@
-"""Ollama's native interface: one JSON object a line, the thought in `message.thinking`.
+"""Ollama's native API: one JSON object per line, the thought in `message.thinking`.
 
-Capabilities go by the family in the model's name; a name that begins with `missing` was never pulled.
+Capabilities follow from the family in the model's name; a name that starts with `missing` is not installed.
 """
 
 from thinkaloud.simulators.api import (
@@ -139,22 +139,22 @@ def _error_body(error: ApiError) -> Json:
 
 
 RULES = (
-    Rule("ollama.model", "a model that was not pulled", "Ollama source: routes", _check_model),
+    Rule("ollama.model", "a model that is not installed", "Ollama source: routes", _check_model),
     Rule(
         "ollama.think-value",
-        "a value of think that does not exist",
+        "an unknown value of think",
         "Ollama source: think values",
         _check_think_value,
     ),
     Rule(
         "ollama.no-thinking",
-        "think on a model without it",
+        "think on a model that does not support it",
         "Ollama source: capabilities",
         _check_thinking_supported,
     ),
     Rule(
         "ollama.no-tools",
-        "tools on a model without them",
+        "tools on a model that does not support them",
         "Ollama source: capabilities",
         _check_tools_supported,
     ),

@@ -1,4 +1,4 @@
-"""OpenAI Chat Completions: it reasons, counts it, and shows none of it."""
+"""OpenAI Chat Completions: the model reasons, the usage counts it, and none of it is shown."""
 
 from thinkaloud.simulators import chat_completions, openai_models
 from thinkaloud.simulators.api import (
@@ -80,7 +80,8 @@ def _check_tools_with_reasoning(request: ApiRequest) -> ApiError | None:
     if not row or row.chat_tools or not request.body.get("tools") or request_effort(request) == "none":
         return None
     message = (
-        f"Function tools with reasoning_effort are not supported for {request.model} in /v1/chat/completions. "
+        f"Function tools with reasoning_effort are not supported for {request.model} in "
+        "/v1/chat/completions. "
         "Please use /v1/responses instead."
     )
     return invalid_request(message, None, "reasoning_effort")
@@ -94,8 +95,8 @@ def _respond(request: ApiRequest, answer: ScriptedAnswer) -> SimulatedResponse:
 
 
 RULES = (
-    Rule("openai-chat.key", "no key, or a wrong one", "vendor docs: error codes", check_key),
-    Rule("openai-chat.model", "a model that does not exist", "vendor docs: error codes", check_model),
+    Rule("openai-chat.key", "missing or wrong key", "vendor docs: error codes", check_key),
+    Rule("openai-chat.model", "unknown model", "vendor docs: error codes", check_model),
     Rule("openai-chat.messages", "no messages", "SDK types", check_messages),
     Rule("openai-chat.fields", "an unknown parameter", "SDK types", _check_fields),
     Rule(
@@ -103,7 +104,7 @@ RULES = (
     ),
     Rule(
         "openai-chat.effort",
-        "an effort that this model does not take",
+        "an effort that this model does not support",
         "vendor docs: reasoning",
         _check_effort,
     ),

@@ -1,4 +1,4 @@
-"""What OpenAI's two interfaces share: models and their efforts, the key, and the shape of an error."""
+"""What OpenAI's two APIs share: models and their efforts, the key, and the error format."""
 
 import re
 from typing import NamedTuple
@@ -10,7 +10,7 @@ _EFFORTS_TO_HIGH = ("low", "medium", "high")
 
 
 class GptModel(NamedTuple):
-    """What one model takes; no efforts is a model that does not reason."""
+    """The efforts of one model. A model without efforts does not reason."""
 
     id: str
     efforts: tuple[str, ...] = ()
@@ -42,17 +42,17 @@ MODELS = {row.id: row for row in _model_rows()}
 
 
 def find_model(name: str) -> GptModel | None:
-    """The row of a model, by its id with or without a date."""
+    """Return the row of a model, by its id with or without a date."""
     return MODELS.get(name) or MODELS.get(_DATE.sub("", name))
 
 
 def invalid_request(message: str, code: str | None = None, param: str | None = None) -> ApiError:
-    """A refusal of the usual kind."""
+    """Return an invalid_request_error."""
     return ApiError(400, message, "invalid_request_error", code, param)
 
 
 def check_key(request: ApiRequest) -> ApiError | None:
-    """Refuses a missing or wrong key."""
+    """Refuse a missing or wrong key."""
     if request.accepts_key(request.bearer):
         return None
     if not request.bearer:
@@ -64,7 +64,7 @@ def check_key(request: ApiRequest) -> ApiError | None:
 
 
 def check_model(request: ApiRequest) -> ApiError | None:
-    """Refuses a model that does not exist."""
+    """Refuse an unknown model."""
     if not request.model:
         return invalid_request("you must provide a model parameter")
     if find_model(request.model):
@@ -74,14 +74,14 @@ def check_model(request: ApiRequest) -> ApiError | None:
 
 
 def request_effort(request: ApiRequest) -> str:
-    """The effort of this request: what it says, or the model's own."""
+    """Return the effort of this request: its own, or the model's default."""
     effort = request.body.get("reasoning_effort") or mapping(request.body.get("reasoning")).get("effort")
     row = find_model(request.model)
     return str(effort or (row.default_effort if row and row.efforts else "none"))
 
 
 def check_effort(request: ApiRequest, name: str, effort: object) -> ApiError | None:
-    """Refuses an effort that this model does not take."""
+    """Refuse an effort that this model does not support."""
     row = find_model(request.model)
     if effort is None or row is None:
         return None
@@ -97,7 +97,7 @@ def check_effort(request: ApiRequest, name: str, effort: object) -> ApiError | N
 
 
 def check_sampling(request: ApiRequest) -> ApiError | None:
-    """Refuses sampling while the model reasons."""
+    """Refuse sampling parameters while the model reasons."""
     if request_effort(request) == "none":
         return None
     for name in ("temperature", "top_p"):
@@ -108,7 +108,7 @@ def check_sampling(request: ApiRequest) -> ApiError | None:
 
 
 def error_body(error: ApiError) -> Json:
-    """An error as OpenAI tells it."""
+    """Return an error body in OpenAI's format."""
     kinds = {429: "rate_limit_error", 500: "server_error", 503: "server_error"}
     kind = error.kind or kinds.get(error.status, "invalid_request_error")
     code = error.code or {429: "rate_limit_exceeded", 503: "server_is_overloaded"}.get(error.status)
@@ -116,7 +116,7 @@ def error_body(error: ApiError) -> Json:
 
 
 def list_models(request: ApiRequest) -> Json | ApiError:
-    """All models, or the one that the path names."""
+    """Return all models, or the one in the path."""
     if not request.model:
         return {"object": "list", "data": [_describe_model(name) for name in MODELS]}
     known_model = find_model(request.model)

@@ -1,4 +1,4 @@
-"""OpenAI Responses: items, each added, filled and done; thoughts as summaries with a sealed copy."""
+"""OpenAI Responses: items with added, delta and done events; thoughts as summaries with encrypted content."""
 
 from collections.abc import Iterator
 
@@ -46,7 +46,7 @@ def _read_prompt(request: ApiRequest) -> ReceivedPrompt:
 
 
 def _reasoning_items(request: ApiRequest, answer: ScriptedAnswer) -> list[Json]:
-    """The reasoning item, when the model reasons and the script has a thought."""
+    """Return the reasoning item, if the model reasons and the script has a thought."""
     if request_effort(request) == "none" or not answer.thoughts:
         return []
     item_id = f"rs_{request.state.next_id()}"
@@ -116,7 +116,7 @@ def _respond(request: ApiRequest, answer: ScriptedAnswer) -> SimulatedResponse:
 
 
 def _empty_response(request: ApiRequest) -> Json:
-    """A response before anything is known of it."""
+    """Return a response object without output."""
     reasoning = mapping(request.body.get("reasoning"))
     return {
         "id": f"resp_{request.state.next_id()}",
@@ -160,7 +160,7 @@ def _stream_events(response: Json) -> Iterator[Json]:
 
 
 def _started_item(item: Json) -> Json:
-    """An item as it is added; its seal is not final yet."""
+    """Return an item as first added; its encrypted content is not final yet."""
     match item["type"]:
         case "reasoning":
             return item | {"summary": [], "encrypted_content": item["encrypted_content"][:16]}

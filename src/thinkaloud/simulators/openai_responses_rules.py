@@ -1,7 +1,7 @@
-"""What OpenAI Responses refuses: items whose partner is missing, unknown ids, seals that are not its own.
+"""The rules of OpenAI Responses: items without their partner, unknown ids, foreign encrypted content.
 
-A reasoning item and the item it led to are an inseparable pair. The server knows which item came after
-which thought by the ids it gave; an item that is sent by content, without its id, has no partner.
+A reasoning item and the item that follows it are an inseparable pair. The server finds the pairs by the ids
+it issued; an item sent by content, without its id, has no partner.
 """
 
 from itertools import pairwise
@@ -27,7 +27,7 @@ _OUTPUT_TYPES = ("message", "function_call", "custom_tool_call")
 
 
 def input_items(request: ApiRequest) -> list[Json]:
-    """The items of the input, those of an earlier response first."""
+    """Return the input items, preceded by those of an earlier response."""
     raw_input = request.body.get("input")
     if isinstance(raw_input, str):
         raw_input = [{"type": "message", "role": "user", "content": raw_input}]
@@ -36,7 +36,7 @@ def input_items(request: ApiRequest) -> list[Json]:
 
 
 def _resolve_item(request: ApiRequest, item: Json) -> Json:
-    """An item by reference, or by id alone, as it was stored."""
+    """Return a stored item that is referenced by its id."""
     stored = request.state.items.get(str(item.get("id")))
     if stored is not None and (item.get("type") == "item_reference" or _lacks_payload(item)):
         return stored
@@ -96,14 +96,17 @@ def _check_duplicates(request: ApiRequest) -> ApiError | None:
     for item in input_items(request):
         item_id = str(item.get("id") or "")
         if item_id and item_id in seen:
-            message = f"Duplicate item found with id {item_id}. Remove duplicate items from your input and try again."
+            message = (
+                f"Duplicate item found with id {item_id}. Remove duplicate items from your input and "
+                "try again."
+            )
             return invalid_request(message, None, "input")
         seen.add(item_id)
     return None
 
 
 def _sealed_id(request: ApiRequest, item: Json) -> str | None:
-    """The id that a reasoning item was made with, as its seal tells it."""
+    """Return the id that a reasoning item was created with, from its encrypted content."""
     claims = request.signing_key.read_seal(item.get("encrypted_content"))
     return claims["id"] if claims and claims.get("kind") == "reasoning" else None
 
@@ -170,12 +173,12 @@ def _check_calls_answered(request: ApiRequest) -> ApiError | None:
 
 
 RULES = (
-    Rule("openai-responses.key", "no key, or a wrong one", "vendor docs: error codes", check_key),
-    Rule("openai-responses.model", "a model that does not exist", "vendor docs: error codes", check_model),
-    Rule("openai-responses.shape", "an unknown parameter, or no input", "SDK types", _check_shape),
+    Rule("openai-responses.key", "missing or wrong key", "vendor docs: error codes", check_key),
+    Rule("openai-responses.model", "unknown model", "vendor docs: error codes", check_model),
+    Rule("openai-responses.shape", "an unknown parameter, or missing input", "SDK types", _check_shape),
     Rule(
         "openai-responses.effort",
-        "an effort that this model does not take",
+        "an effort that this model does not support",
         "vendor docs: reasoning",
         _check_effort,
     ),
@@ -208,13 +211,13 @@ RULES = (
     ),
     Rule(
         "openai-responses.thought-alone",
-        "a thought without the item it led to",
+        "a reasoning item without the item that followed it",
         "@ai-sdk/openai",
         _check_thought_followed,
     ),
     Rule(
         "openai-responses.without-thought",
-        "an item without its thought",
+        "an item without its reasoning item",
         "@ai-sdk/openai",
         _check_thought_present,
     ),

@@ -1,4 +1,4 @@
-"""OpenRouter: every thought twice, as `reasoning` and as `reasoning_details` that must go back unread."""
+"""OpenRouter: every thought twice, as `reasoning` and as `reasoning_details` to be sent back unchanged."""
 
 from thinkaloud.simulators import chat_completions, openrouter_rules
 from thinkaloud.simulators.api import (
@@ -18,7 +18,7 @@ from thinkaloud.simulators.seals import fingerprint
 
 
 def _reasoning_details(request: ApiRequest, answer: ScriptedAnswer) -> list[Json]:
-    """The thoughts of this answer, in the form of the route's maker."""
+    """Return the thoughts of this response, in the format of the model's vendor."""
     detail_format = model_row(request).detail_format
     details: list[Json] = []
     for index, thought in enumerate(answer.thoughts):
@@ -43,7 +43,7 @@ def _reasoning_details(request: ApiRequest, answer: ScriptedAnswer) -> list[Json
 
 
 def _detail_deltas(details: list[Json]) -> tuple[tuple[Json, ...], tuple[Json, ...]]:
-    """The deltas of these details: text as it comes, signatures and sealed copies late; none is told too."""
+    """Return the deltas of these details: text first, then signatures and encrypted copies."""
     text_deltas: list[Json] = (
         [] if details else [{"role": "assistant", "content": "", "reasoning_details": []}]
     )

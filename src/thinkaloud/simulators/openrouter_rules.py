@@ -1,4 +1,4 @@
-"""What OpenRouter, or the provider behind it, refuses: details altered, twice or missing, and off."""
+"""The rules of OpenRouter and of the providers behind it: details altered, duplicated or missing."""
 
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ _VENDORS = {*_DETAIL_FORMATS, "deepseek", "qwen", "moonshotai", "z-ai", "minimax
 
 
 class OpenRouterModel(NamedTuple):
-    """What one model takes here."""
+    """The reasoning parameters of one model."""
 
     detail_format: str = "unknown"
     reasons: bool = True
@@ -44,7 +44,7 @@ MODELS = {
 
 
 def model_row(request: ApiRequest) -> OpenRouterModel:
-    """The row of a model; one that is not listed takes what its maker's models take."""
+    """Return the row of a model; one that is not listed has the parameters of its vendor's models."""
     vendor = request.model.partition("/")[0]
     return MODELS.get(
         request.model.partition(":")[0], OpenRouterModel(_DETAIL_FORMATS.get(vendor, "unknown"))
@@ -52,12 +52,12 @@ def model_row(request: ApiRequest) -> OpenRouterModel:
 
 
 def reasoning_options(request: ApiRequest) -> Json:
-    """The reasoning object of the request."""
+    """Return the reasoning object of the request."""
     return mapping(request.body.get("reasoning"))
 
 
 def request_effort(request: ApiRequest) -> str:
-    """The effort asked for; `none` when it is off."""
+    """Return the requested effort; `none` if reasoning is off."""
     options = reasoning_options(request)
     effort = options.get("effort") or request.body.get("reasoning_effort")
     if effort is not None:
@@ -69,7 +69,7 @@ def request_effort(request: ApiRequest) -> str:
 
 
 def _upstream_error(request: ApiRequest, raw: str) -> ApiError:
-    """A refusal by the provider behind the route."""
+    """Return a refusal by the provider behind the route."""
     metadata = {"raw": raw, "provider_name": request.model.partition("/")[0]}
     return ApiError(400, "Provider returned error", details=(metadata,))
 
@@ -109,7 +109,7 @@ def _check_mandatory(request: ApiRequest) -> ApiError | None:
 
 
 def _sealed_details(request: ApiRequest) -> list[tuple[int, Json, str]]:
-    """Every detail that carries a seal: which message, the detail, the seal."""
+    """Return every signed or encrypted detail: the message index, the detail, the seal."""
     sealed = []
     for index, message in enumerate(request_messages(request)):
         for detail in objects(message.get("reasoning_details")):
@@ -154,7 +154,7 @@ def _check_duplicates(request: ApiRequest) -> ApiError | None:
 
 
 def _check_details_returned(request: ApiRequest) -> ApiError | None:
-    """A call that this server made after a thought needs that thought's details, `[]` included."""
+    """Require the details of a thought on calls that followed it, even if the list is empty."""
     if request_effort(request) == "none":
         return None
     for index, message in enumerate(request_messages(request)):
@@ -175,7 +175,7 @@ def _check_details_returned(request: ApiRequest) -> ApiError | None:
 
 
 def describe_model(name: str, row: OpenRouterModel) -> Json:
-    """A model as the models endpoint tells it."""
+    """Return a model as listed by the models endpoint."""
     description: Json = {"id": name, "name": name, "created": 0, "context_length": 128000}
     if row.reasons:
         description["reasoning"] = {
@@ -191,8 +191,8 @@ def describe_model(name: str, row: OpenRouterModel) -> Json:
 
 
 RULES = (
-    Rule("openrouter.key", "no key, or a wrong one", "vendor docs: errors", _check_key),
-    Rule("openrouter.model", "a model that does not exist", "vendor docs: errors", _check_model),
+    Rule("openrouter.key", "missing or wrong key", "vendor docs: errors", _check_key),
+    Rule("openrouter.model", "unknown model", "vendor docs: errors", _check_model),
     Rule("openrouter.messages", "no messages", "vendor docs", check_messages),
     Rule(
         "openrouter.both",
@@ -223,7 +223,7 @@ RULES = (
     ),
     Rule(
         "openrouter.altered",
-        "a detail altered or out of order",
+        "a detail that was altered or is out of order",
         "vendor docs: preserving reasoning",
         _check_unaltered,
     ),

@@ -1,4 +1,4 @@
-"""A value that fits a JSON Schema, always the same one: the smallest allowed, with required fields only."""
+"""Generates a value that fits a JSON Schema: always the smallest allowed one, with required fields only."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ _MAX_NUMBER = 10_000
 
 
 def schema_value(schema: object, root: object = None, depth: int = 0) -> Any:
-    """The value for this schema; references are looked up in the outermost one."""
+    """Return a value for this schema; references are resolved in the outermost schema."""
     if not isinstance(schema, dict) or depth > _MAX_DEPTH:
         return {} if depth == 0 else "simulated"
     root = schema if root is None else root

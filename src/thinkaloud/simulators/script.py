@@ -1,7 +1,7 @@
-"""What a simulator answers: turns written in JSON, or else a small honest default.
+"""What a simulator answers: turns written in JSON, or a default answer that says what it is.
 
-A turn whose fault breaks the answer is given again, without the fault, to the request after it; so
-"429 twice, then the answer" is one turn. When the turns are used up the default answers.
+A turn whose fault breaks the response is given again, without the fault, to the next request; so "429 twice,
+then the answer" is one turn. When all turns are used, the default answers.
 """
 
 import re
@@ -20,7 +20,7 @@ FAULT_KINDS = tuple(sorted(_BREAKING_FAULTS | _DELAYING_FAULTS))
 
 
 class Fault(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Something that goes wrong on the way; see the how-to for what each kind takes."""
+    """A fault of a response. The how-to lists the fields of each kind."""
 
     kind: str
     status: int = 503
@@ -34,11 +34,11 @@ class Fault(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         if self.kind not in FAULT_KINDS:
-            raise ValueError(f"no fault is called {self.kind!r}; there are {', '.join(FAULT_KINDS)}")
+            raise ValueError(f"unknown fault {self.kind!r}; use one of: {', '.join(FAULT_KINDS)}")
 
     @property
     def repeats(self) -> bool:
-        """True when the request after this one gets the same turn again."""
+        """Whether the next request gets the same turn again."""
         return self.kind in _BREAKING_FAULTS if self.again is None else self.again
 
 
@@ -62,7 +62,7 @@ class ScriptedAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         if self.finish not in FINISH_WORDS:
-            raise ValueError(f"no turn finishes with {self.finish!r}; there are {', '.join(FINISH_WORDS)}")
+            raise ValueError(f"unknown finish {self.finish!r}; use one of: {', '.join(FINISH_WORDS)}")
 
     @property
     def thoughts(self) -> list[str]:
@@ -72,7 +72,7 @@ class ScriptedAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def finish_reason(self) -> str:
-        """Why the turn ends: what the script says, or what follows from it."""
+        """Why the turn ends: the script's `finish`, or derived from the turn."""
         return self.finish or ("tool_calls" if self.tool_calls else "stop")
 
 
@@ -87,7 +87,7 @@ class OfferedTool(NamedTuple):
 
 
 class ReceivedPrompt(NamedTuple):
-    """What a default answer goes by: the last words, the tools, and whether a tool just came back."""
+    """What a default answer depends on: the last text, the tools, and whether a tool result just arrived."""
 
     text: str
     tools: tuple[OfferedTool, ...] = ()
@@ -105,7 +105,7 @@ class Script:
 
     @classmethod
     def parse(cls, source: str | bytes | list[Any] | None) -> "Script":
-        """A script from JSON text, or from the list that such a text holds."""
+        """Parse a script from JSON text or from a list."""
         if source is None:
             return cls()
         if isinstance(source, list):
@@ -114,16 +114,16 @@ class Script:
 
     @classmethod
     def load(cls, path: str | Path) -> "Script":
-        """A script from a file."""
+        """Read a script from a file."""
         return cls.parse(Path(path).read_bytes())
 
     @property
     def remaining(self) -> int:
-        """How many turns were not given yet."""
+        """The number of turns that were not given yet."""
         return len(self._turns) - self._position
 
     def next_answer(self, prompt: ReceivedPrompt) -> ScriptedAnswer:
-        """The answer to this request."""
+        """Return the answer to this request."""
         if self._position >= len(self._turns):
             return default_answer(prompt)
         answer = self._turns[self._position]
@@ -140,15 +140,18 @@ class Script:
 
 
 def default_answer(prompt: ReceivedPrompt) -> ScriptedAnswer:
-    """An answer that says what it is; with tools on offer, first a call that fits the first of them."""
+    """Return an answer that says that it is simulated.
+
+    If tools are offered, first call one with valid arguments.
+    """
     if prompt.tools and not prompt.after_tool and prompt.tool_choice != "none":
         tool = next((tool for tool in prompt.tools if tool.name == prompt.tool_choice), prompt.tools[0])
         arguments = schema_value(tool.schema)
         return ScriptedAnswer(
-            thinking=f"A simulated thought: the tool {tool.name} is on offer, so it is called.",
+            thinking=f"A simulated thought: the tool {tool.name} is offered, so it is called.",
             tool_calls=[ScriptedToolCall(tool.name, arguments if isinstance(arguments, dict) else {})],
         )
-    source = "tool said" if prompt.after_tool else "message was"
+    source = "tool result was" if prompt.after_tool else "message was"
     return ScriptedAnswer(
         thinking="A simulated thought: no model was asked.",
         text=f"This is a simulated answer; no model was asked. The last {source}: {prompt.text[:200]}",
@@ -156,10 +159,10 @@ def default_answer(prompt: ReceivedPrompt) -> ScriptedAnswer:
 
 
 def split_words(text: str) -> Iterator[str]:
-    """The text word by word, the way it is streamed."""
+    """Split the text into words, as it is streamed."""
     yield from _WORD_PATTERN.findall(text)
 
 
 def count_tokens(*texts: str) -> int:
-    """A count that stands for tokens: one for each four characters, rounded up."""
+    """Estimate a token count: one for every four characters, rounded up."""
     return sum((len(text) + 3) // 4 for text in texts)

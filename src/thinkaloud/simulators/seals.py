@@ -1,7 +1,7 @@
-"""Seals that a simulator makes and can tell from any other: a note and its HMAC, in one opaque word.
+"""Seals that a simulator can verify: a note and its HMAC, in one opaque string.
 
-The note says what the seal was made for (a model, a text, a conversation so far), so that a changed text
-or a changed conversation is really found and not guessed.
+The note says what the seal was made for (a model, a text, a conversation prefix), so that any change is
+detected.
 """
 
 import base64
@@ -14,7 +14,7 @@ _MAC_BYTES = 32
 
 
 class SigningKey:
-    """A server's own key; two servers with the same key read each other's seals."""
+    """A server's signing key. Two servers with the same key accept each other's seals."""
 
     def __init__(self, key: bytes) -> None:
         self._key = key
@@ -24,16 +24,16 @@ class SigningKey:
 
     @property
     def id_prefix(self) -> str:
-        """A short word that tells the ids of this server from those of any other."""
+        """A short prefix that distinguishes the ids of this server."""
         return self._mac(b"ids").hex()[:6]
 
     def seal(self, **claims: str) -> str:
-        """An opaque word that holds the note."""
+        """Return an opaque string that holds the note."""
         payload = json.dumps(claims, sort_keys=True, separators=(",", ":")).encode()
         return base64.b64encode(self._mac(payload) + payload).decode()
 
     def read_seal(self, seal: object) -> dict[str, str] | None:
-        """The note, or None when the seal is not ours or not whole."""
+        """Return the note, or None if the seal is foreign or damaged."""
         if not isinstance(seal, str):
             return None
         try:
@@ -51,6 +51,6 @@ class SigningKey:
 
 
 def fingerprint(*values: object) -> str:
-    """A short word for these values; the order of an object's keys does not matter."""
+    """Return a short hash of these values; the order of an object's keys does not matter."""
     encoded = json.dumps(values, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
     return hashlib.sha256(encoded.encode()).hexdigest()[:24]

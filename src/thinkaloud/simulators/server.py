@@ -1,6 +1,6 @@
-"""A simulated provider on a loopback port: it takes a request, asks the rules, and answers by the script.
+"""A simulated provider on a loopback port: receives a request, checks the rules, and answers from the script.
 
-Everything that came in is kept as it came, and everything that was refused with the rule that did it.
+Every request is recorded as received, and every refusal with its rule.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ MAX_BODY_BYTES = 32 * 1024 * 1024
 
 @dataclass(frozen=True)
 class ReceivedRequest:
-    """A request as it came; its headers may hold a key and are left out of what is printed."""
+    """A request as received. Its headers may hold a key, so they are not printed."""
 
     method: str
     path: str
@@ -44,7 +44,7 @@ class ReceivedRequest:
 
 
 class RefusedRequest(NamedTuple):
-    """A request that was refused: by which rule, in which words, and which request it was."""
+    """A refused request: the rule, the error, and the request."""
 
     rule: str
     error: ApiError
@@ -52,9 +52,9 @@ class RefusedRequest(NamedTuple):
 
 
 class Simulator:
-    """One simulated provider, its memory and its record of what it was asked.
+    """One simulated provider with its state and its record of requests.
 
-    One that serves for days sets `keeps` to False, and its record is of the last request only.
+    A server that runs for days sets `keeps` to False, so that only the last request is recorded.
     """
 
     def __init__(self, api: SimulatedApi, script: Script, secret: bytes, key: str | None) -> None:
@@ -70,16 +70,16 @@ class Simulator:
 
     @property
     def url(self) -> str:
-        """Where it listens."""
+        """The URL of the server."""
         return loopback.url_of(self.port)
 
     @property
     def base_url(self) -> str:
-        """What the provider's own client library takes as its base URL."""
+        """The base URL for the provider's own client library."""
         return self.url + self.api.base_path
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
-        """Answer any request, the way this provider would."""
+        """Answer any request, as the provider would."""
         raw = await request.read()
         try:
             body = json.loads(raw) if raw else None
@@ -131,7 +131,7 @@ class Simulator:
         return await self._send(request, api_request, answer)
 
     def _response_instead(self, fault: Fault) -> web.Response | None:
-        """The response to a request that fails before its first byte."""
+        """Return the response to a request that fails before its first byte."""
         if fault.kind == "gzip_bomb":
             headers = {"content-encoding": "gzip", "content-type": "text/event-stream"}
             return web.Response(body=faults.gzip_bomb(fault.size), headers=headers)
@@ -164,7 +164,7 @@ class Simulator:
         except faults.ConnectionCut:
             await faults.reset_connection(request)
         except ConnectionError:
-            pass  # the other side went away: there is nobody to tell
+            pass  # the client disconnected
         return response
 
     def _interruption_for(self, simulated: SimulatedResponse) -> Callable[[int], bytes]:
@@ -189,7 +189,7 @@ def _json_response(body: Json, status: int = 200, headers: Mapping[str, str] | N
 
 
 def to_script(source: Script | str | bytes | list[Any] | None) -> Script:
-    """A script from what a caller may give for one."""
+    """Convert any accepted form of a script."""
     return source if isinstance(source, Script) else Script.parse(source)
 
 
@@ -209,5 +209,5 @@ async def serve(simulator: Simulator, port: int, announce: Callable[[str], None]
 
 
 def load_script(path: str | Path | None) -> Script:
-    """The script in a file, or none."""
+    """Load the script from a file, if one is given."""
     return Script() if path is None else Script.load(path)

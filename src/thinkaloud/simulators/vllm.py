@@ -1,6 +1,6 @@
-"""vLLM: thoughts in `reasoning`, or as tags in the text when the model's name says `raw` or `prefilled`.
+"""vLLM: thoughts in `reasoning`, or as tags in the text if the model name contains `raw` or `prefilled`.
 
-It serves whatever it was started with, so every name is served but one that begins with `missing`.
+Every model name is served, except names that start with `missing`.
 """
 
 from thinkaloud.simulators import chat_completions
@@ -30,7 +30,7 @@ def _thinking_on(request: ApiRequest) -> bool:
 
 
 def _check_key(request: ApiRequest) -> ApiError | None:
-    """A key is asked for only when the server was started with one."""
+    """Require a key only if the server was started with one."""
     if request.key is None and not request.bearer.startswith("bad"):
         return None
     return (
@@ -82,10 +82,10 @@ def _list_models(request: ApiRequest) -> Json | ApiError:
 
 
 RULES = (
-    Rule("vllm.key", "a wrong key, or none where one was set", "vendor docs: serving", _check_key),
+    Rule("vllm.key", "a wrong key, or none where one is configured", "vendor docs: serving", _check_key),
     Rule("vllm.model", "a model that is not served", "vLLM source: serving models", _check_model),
     Rule("vllm.messages", "no messages", "vLLM source: protocol", check_messages),
-    Rule("vllm.effort", "an effort that this model does not take", "vLLM source: gpt-oss", _check_effort),
+    Rule("vllm.effort", "an effort that this model does not support", "vLLM source: gpt-oss", _check_effort),
 )
 
 API = SimulatedApi(

@@ -1,1 +1,1 @@
-"""What is kept: the log of every turn, sessions, people, agents, preferences, and search over all of it."""
+"""The store: event logs, sessions, turns, users, agents, preferences, and search over them."""

@@ -1,11 +1,11 @@
-"""Agents: seen and used by every member of their workspace, changed only by whoever made them.
+"""Queries for agents. All members of a workspace may use an agent; only its creator may change it.
 
-An agent may call others of the same workspace. Those calls never lead back to where they began, and an agent
-that another one calls cannot be deleted.
+An agent may call other agents of its workspace. Cycles of calls are refused, and an agent that another agent
+calls cannot be deleted.
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_type_hints
 
 import msgspec
 from sqlalchemy import ColumnElement, Connection, Row, exists, insert, select, update
@@ -19,20 +19,33 @@ from thinkaloud.store.schema import agents, members, workspaces
 from thinkaloud.store.texts import json_text, quoted, storable
 
 MAX_AGENTS = 1_000
-"""In one workspace; all of them are looked through when calls between them change."""
+"""Per workspace. Each change of an agent reads all of them to check for cycles."""
 MAX_ASSISTANTS = 32
 MAX_NAME_CHARACTERS = 64
 MAX_SPEC_CHARACTERS = 1_000_000
 
-_spec_decoder = msgspec.json.Decoder(AgentSpec)
+
+def _unbounded_spec() -> type[msgspec.Struct]:
+    """Return `AgentSpec` without bounds: a stored agent stays readable when a bound is narrowed."""
+    hints = get_type_hints(AgentSpec)  # drops the annotations that hold the bounds
+    fields = [
+        (field.name, hints[field.name])
+        if field.default is msgspec.NODEFAULT
+        else (field.name, hints[field.name], field.default)
+        for field in msgspec.structs.fields(AgentSpec)
+    ]
+    return msgspec.defstruct("StoredSpec", fields, kw_only=True)
+
+
+_spec_decoder = msgspec.json.Decoder(_unbounded_spec())
 
 
 class NotAgentOwner(Refused):
-    """The agent can be seen and used, but somebody else made it."""
+    """The agent is visible, but another user created it."""
 
 
 class _AgentCalls(msgspec.Struct):
-    """As much of a spec as says who calls whom."""
+    """The part of a spec that says which agents it calls."""
 
     name: str
     assistants: tuple[str, ...] = ()
@@ -42,7 +55,7 @@ _calls_decoder = msgspec.json.Decoder(_AgentCalls)
 
 
 def create(conn: Connection, owner: Owner, spec: AgentSpec, now_ms: int) -> StoredAgent:
-    """A new agent of the owner's workspace."""
+    """Create an agent in the owner's workspace."""
     agent_id = ids.new("agt")
     values = {
         "id": agent_id,
@@ -56,7 +69,7 @@ def create(conn: Connection, owner: Owner, spec: AgentSpec, now_ms: int) -> Stor
 
 
 def get(conn: Connection, owner: Owner, agent_id: str) -> StoredAgent | None:
-    """An agent of the owner's workspace, whoever made it; None when there is none with that id."""
+    """Return an agent of the owner's workspace, also one that another member created; None if not found."""
     if not ids.matches("agt", agent_id):
         return None
     row = conn.execute(select(agents).where(_visible_to(owner), agents.c.id == agent_id)).one_or_none()
@@ -64,7 +77,7 @@ def get(conn: Connection, owner: Owner, agent_id: str) -> StoredAgent | None:
 
 
 def with_assistants(conn: Connection, owner: Owner, agent_id: str) -> dict[str, AgentSpec]:
-    """The specs of an agent and of all that it may call, by their ids; those that are there."""
+    """Return the specs of an agent and of all agents below it, by id. Ids that are not found are left out."""
     specs: dict[str, AgentSpec] = {}
     pending = [agent_id]
     while pending:
@@ -76,7 +89,7 @@ def with_assistants(conn: Connection, owner: Owner, agent_id: str) -> dict[str, 
 
 
 def list_page(conn: Connection, owner: Owner, *, limit: int, after: str = "") -> Page[StoredAgent]:
-    """The agents of the owner's workspace, the oldest first."""
+    """Return a page of the agents of the owner's workspace, the oldest first."""
     query = select(agents).where(_visible_to(owner)).order_by(agents.c.key).limit(rows_to_fetch(limit))
     if sort_key := sort_key_after(after, 1):
         query = query.where(agents.c.key > sort_key[0])
@@ -86,7 +99,7 @@ def list_page(conn: Connection, owner: Owner, *, limit: int, after: str = "") ->
 def replace(
     conn: Connection, owner: Owner, agent_id: str, spec: AgentSpec, now_ms: int
 ) -> StoredAgent | None:
-    """Set up an agent anew; None when there is none with that id."""
+    """Replace the spec of an agent; None if not found."""
     if not _owned_or_refused(conn, owner, agent_id):
         return None
     values = {**_checked_values(conn, owner, agent_id, spec), "updated_ms": now_ms}
@@ -95,7 +108,7 @@ def replace(
 
 
 def delete(conn: Connection, owner: Owner, agent_id: str) -> bool:
-    """Take an agent away; refused while another one calls it. False when there is none with that id."""
+    """Delete an agent. Refused while another agent calls it; False if not found."""
     if not _owned_or_refused(conn, owner, agent_id):
         return False
     _refuse_if_called(_call_graph(conn, owner), {agent_id})
@@ -103,7 +116,7 @@ def delete(conn: Connection, owner: Owner, agent_id: str) -> bool:
 
 
 def refuse_if_others_need(conn: Connection, user: int) -> None:
-    """Raise when agents of others call some that this user made: those cannot go with their maker."""
+    """Refuse to delete a user whose agents are called by agents of other users."""
     for workspace in conn.scalars(select(agents.c.workspace).where(agents.c.user == user).distinct()).all():
         owner = Owner(user, workspace)
         own_ids = set(conn.scalars(select(agents.c.id).where(_owned_by(owner))))
@@ -111,38 +124,39 @@ def refuse_if_others_need(conn: Connection, user: int) -> None:
 
 
 def _checked_values(conn: Connection, owner: Owner, agent_id: str, spec: AgentSpec) -> dict[str, str]:
-    """A spec as it is kept, once nothing speaks against it."""
+    """Check a spec and return its column values."""
     name, assistant_ids, graph = spec.name, spec.assistants, _call_graph(conn, owner)
     if not name.strip() or len(name) > MAX_NAME_CHARACTERS:
-        raise Refused(f"An agent has a name of 1 to {MAX_NAME_CHARACTERS} characters, not {quoted(name)}.")
+        raise Refused(f"An agent needs a name of 1 to {MAX_NAME_CHARACTERS} characters, not {quoted(name)}.")
     if agent_id not in graph and len(graph) >= MAX_AGENTS:
-        raise Refused(f"A workspace has at most {MAX_AGENTS} agents. Delete one that nobody needs.")
+        raise Refused(f"This workspace already has {MAX_AGENTS} agents, the maximum. Delete one first.")
     if len(assistant_ids) > MAX_ASSISTANTS or len(set(assistant_ids)) < len(assistant_ids):
-        raise Refused(f"{name} may have up to {MAX_ASSISTANTS} assistants, each of them listed once.")
+        raise Refused(f"{name} may have up to {MAX_ASSISTANTS} assistants, each listed once.")
     if missing := [assistant_id for assistant_id in assistant_ids if assistant_id not in graph]:
         raise Refused(f"{name} cannot call {quoted(missing[0])}: this workspace has no agent with that id.")
     if cycle := _find_cycle(graph | {agent_id: _AgentCalls(name, assistant_ids)}, agent_id):
-        raise Refused(
-            f"{name} would end up calling itself: {' → '.join(cycle)}. Take one of these calls out."
-        )
+        raise Refused(f"{name} would end up calling itself: {' → '.join(cycle)}. Remove one of these calls.")
     spec_json = json_text(spec, f"The agent {quoted(name)}")
     if len(spec_json) > MAX_SPEC_CHARACTERS:
         raise Refused(
-            f"The settings of {name} have {len(spec_json)} characters; at most {MAX_SPEC_CHARACTERS} are kept. "
-            "Shorten its system prompt or its tools."
+            f"The settings of {name} have {len(spec_json)} characters; the maximum is "
+            f"{MAX_SPEC_CHARACTERS}. Shorten its system prompt or its tools."
         )
     return {"name": storable(name), "spec": spec_json}
 
 
 def _call_graph(conn: Connection, owner: Owner) -> dict[str, _AgentCalls]:
-    """Who calls whom in the owner's workspace; nobody else changes that until this transaction is over."""
+    """Return all agents of the owner's workspace with their calls, by id.
+
+    Locks the workspace: two changes at the same time could otherwise make a cycle that neither one sees.
+    """
     conn.execute(select(workspaces.c.key).where(workspaces.c.key == owner.workspace).with_for_update())
     rows = conn.execute(select(agents.c.id, agents.c.spec).where(agents.c.workspace == owner.workspace))
     return {row.id: _calls_decoder.decode(row.spec) for row in rows}
 
 
 def _find_cycle(graph: Mapping[str, _AgentCalls], start: str) -> tuple[str, ...]:
-    """The names on a way from an agent back to itself; empty when no call leads there."""
+    """Return the names on a path of calls from an agent back to itself; empty if there is none."""
     paths: list[tuple[str, ...]] = [(start,)]
     seen = set[str]()
     while paths:
@@ -161,14 +175,15 @@ def _refuse_if_called(graph: Mapping[str, _AgentCalls], removed_ids: set[str]) -
         needed = removed_ids.intersection(calls.assistants)
         if needed and agent_id not in removed_ids:
             names = ", ".join(sorted(graph[needed_id].name for needed_id in needed))
-            raise Refused(f"{calls.name} ({agent_id}) calls {names}. Take that out of its assistants first.")
+            raise Refused(f"{calls.name} ({agent_id}) calls {names}. Remove that from its assistants first.")
 
 
 def _owned_or_refused(conn: Connection, owner: Owner, agent_id: str) -> bool:
     agent = get(conn, owner, agent_id)
     if agent is not None and agent.owner != owner:
         raise NotAgentOwner(
-            f"Somebody else made {agent.spec.name}. Make an agent of your own with its settings."
+            f"Another user created {agent.spec.name}, so you cannot change it. Create your own agent "
+            "with its settings."
         )
     return agent is not None
 
@@ -184,4 +199,5 @@ def _owned_by(owner: Owner) -> ColumnElement[bool]:
 
 def _agent_from_row(row: Row[Any]) -> StoredAgent:
     owner = Owner(row.user, row.workspace)
-    return StoredAgent(row.key, row.id, owner, _spec_decoder.decode(row.spec), row.created_ms, row.updated_ms)
+    spec = AgentSpec(**msgspec.structs.asdict(_spec_decoder.decode(row.spec)))
+    return StoredAgent(row.key, row.id, owner, spec, row.created_ms, row.updated_ms)

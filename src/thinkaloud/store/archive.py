@@ -1,4 +1,4 @@
-"""The log of a turn as the database has it: rows of lines, compressed once the turn is over."""
+"""The log of a turn in the database: rows of JSON lines, compressed when the turn has ended."""
 
 import zlib
 from collections.abc import Iterable, Iterator
@@ -12,7 +12,7 @@ from thinkaloud.store.rows import TurnState
 from thinkaloud.store.schema import log, turns
 
 LOG_SPAN_BYTES = 64 * 1024
-"""So much is read for one reader at a time, and compressed into one row."""
+"""The size of one read, and of one compressed row."""
 _ROWS_AT_ONCE = 256
 
 _DELETE_LOG = delete(log).where(log.c.turn == bindparam("of"))
@@ -25,7 +25,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class LogChunk(msgspec.Struct, frozen=True):
-    """One row of a finished log: where it begins and ends, and its lines, compressed."""
+    """One row of a finished log: its first and last entry, and its lines, compressed."""
 
     first_seq: int
     last_seq: int
@@ -33,7 +33,7 @@ class LogChunk(msgspec.Struct, frozen=True):
 
 
 def read_log(conn: Connection, turn: int, after: int = -1) -> LogSpan:
-    """Entries after this place, as far as one span reaches."""
+    """Read the entries after this number, up to the size of one span."""
     state = conn.scalar(select(turns.c.state).where(turns.c.key == turn))
     start = select(func.max(log.c.first_seq)).where(log.c.turn == turn, log.c.first_seq <= after + 1)
     rows = conn.execute(
@@ -68,7 +68,7 @@ def log_lines(conn: Connection, turn: int) -> Iterator[bytes]:
 
 
 def replace_log(conn: Connection, turn: int, chunks: Iterable[LogChunk]) -> None:
-    """Make these the log of a turn that is over."""
+    """Replace the log of a turn that has ended."""
     conn.execute(_DELETE_LOG, {"of": turn})
     rows = [{"turn": turn, "packed": True, **msgspec.structs.asdict(row)} for row in chunks]
     conn.execute(_INSERT_LOG, rows)

@@ -1,7 +1,6 @@
-"""What the rest of the gateway asks of an engine: read, write, and append to logs, all durable on return.
+"""The interface of a database engine: read, write, and append to logs. Writes are durable on return.
 
-Queries are plain functions of a connection. An engine decides where they run: SQLite in threads, PostgreSQL
-on the event loop through the same functions.
+Queries are plain functions of a connection. The engine decides where they run, for example SQLite in threads.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,15 +16,15 @@ Query = Callable[[Connection], T]
 
 
 class NotSaved(ThinkaloudError):
-    """The disk took nothing: it is full, read-only or broken. What was to be written is still in memory."""
+    """A write failed because the disk is full, read-only or broken. The data is still in memory."""
 
 
 class DatabaseInUse(Refused):
-    """Another gateway writes to this database."""
+    """Another gateway has opened this database."""
 
 
 class Batch(msgspec.Struct, frozen=True, gc=False):
-    """Entries of one turn that go to the log together, as lines of JSON."""
+    """Entries of one turn that are appended to the log together, as lines of JSON."""
 
     turn: int
     epoch: int
@@ -35,20 +34,20 @@ class Batch(msgspec.Struct, frozen=True, gc=False):
 
 
 class Database(Protocol):
-    """An engine."""
+    """A database engine."""
 
     @property
     def exclusive(self) -> bool:
-        """Whether nobody else can be writing turns: then whatever runs at the start was left behind."""
+        """Whether no other process can write turns. Then a turn that runs at the start is abandoned."""
 
     async def read(self, query: Query[T]) -> T:
-        """Look at one snapshot; nothing can be changed."""
+        """Run a query on one snapshot, read-only."""
 
     async def write(self, change: Query[T]) -> T:
-        """Change something in one transaction. Raises `NotSaved` when it did not reach the disk."""
+        """Run a change in one transaction. Raises `NotSaved` if it did not reach the disk."""
 
     async def append(self, batches: Sequence[Batch]) -> tuple[int, ...]:
-        """Add to the logs, all in one commit; the keys of turns that another writer has taken over.
+        """Append to the logs in one commit. Returns the keys of turns that another writer has taken over.
 
-        Raises `NotSaved` when nothing reached the disk.
+        Raises `NotSaved` if nothing reached the disk.
         """

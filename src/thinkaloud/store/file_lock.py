@@ -1,4 +1,4 @@
-"""A lock on a file that its process holds for as long as it lives, however it ends."""
+"""A file lock that its process holds until it exits. The operating system releases it, also after a crash."""
 
 import os
 import sys
@@ -8,7 +8,7 @@ from typing import Self
 
 
 class FileLock:
-    """Tries once to take the lock; `held` says whether it did, `holder` who has it."""
+    """Tries once to take the lock. `held` says whether it succeeded, `holder` which process has it."""
 
     def __init__(self, path: Path, *, enabled: bool = True) -> None:
         self._path = path
@@ -33,7 +33,7 @@ class FileLock:
 
     @property
     def holder(self) -> str:
-        """Who wrote its name into the file."""
+        """The process that wrote its id into the file."""
         os.lseek(self._file, 0, os.SEEK_SET)
         return os.read(self._file, 64).decode(errors="replace") or "unknown"
 
@@ -42,7 +42,7 @@ if sys.platform == "win32":
     import msvcrt
 
     def _try_lock(file: int) -> bool:
-        # Far behind the holder's name, which others must be able to read.
+        # Locks a byte far behind the holder's name: Windows lets no other process read a locked range.
         os.lseek(file, 1 << 20, os.SEEK_SET)
         try:
             msvcrt.locking(file, msvcrt.LK_NBLCK, 1)

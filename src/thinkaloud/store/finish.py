@@ -1,13 +1,13 @@
-"""What stays of a turn when it is over: a message with its parts, and its log, compressed and replayable.
+"""Saves a turn that has ended: a message with its parts, and the compressed log.
 
-The parts are the turn itself, so that it can be had back from them; `content` and `thinking` are texts for
-everybody who wants one of the two and must never see the other.
+The parts hold the whole turn, so it can be rebuilt from them. `content` and `thinking` are separate columns,
+so a reader of one never sees the other.
 """
 
 from collections.abc import Iterable
 
 import msgspec
-from sqlalchemy import Connection, bindparam, select, update
+from sqlalchemy import Connection, bindparam, exists, select, update
 
 from thinkaloud.canon import Entry, Event, Finish, TurnEnded, TurnFailed
 from thinkaloud.store import search, sessions, turns
@@ -21,7 +21,7 @@ from thinkaloud.store.archive import (
 )
 from thinkaloud.store.messages import write_message
 from thinkaloud.store.rows import Session, TurnRow, TurnState
-from thinkaloud.store.schema import messages
+from thinkaloud.store.schema import messages, search_rows
 from thinkaloud.store.schema import turns as turn_rows
 from thinkaloud.store.search_normalize import normalize_text
 from thinkaloud.store.turns import TurnRequest
@@ -29,26 +29,29 @@ from thinkaloud.transcript import Turn, apply, unfold
 from thinkaloud.view.projections import title_text
 
 INTERRUPTED = "interrupted"
-"""The code of a failure that is the gateway's own: it stopped before the turn was over."""
+"""The failure code of a turn whose gateway stopped before the turn ended."""
 
 
 _SELECT_STATE = select(turn_rows.c.state, turn_rows.c.session).where(turn_rows.c.key == bindparam("of"))
-_SELECT_MESSAGES = select(messages.c.key).where(messages.c.turn == bindparam("of"))
+# Earlier versions indexed a prompt when its turn began: such a turn must not be indexed twice.
+_SELECT_UNINDEXED = select(messages.c.key).where(
+    messages.c.turn == bindparam("of"), ~exists().where(search_rows.c.message == messages.c.key)
+)
 _UPDATE_END = update(turn_rows).where(turn_rows.c.key == bindparam("of"))
 
 
 class FinishedTurn(msgspec.Struct, frozen=True):
-    """A turn that is over, ready to be kept."""
+    """A turn that has ended, ready to be saved."""
 
     turn: Turn
     state: TurnState
     chunks: tuple[LogChunk, ...]
     normalized_texts: dict[str, str]
-    """Its texts as search has them: folding takes long, and nobody may write meanwhile."""
+    """Its texts as search indexes them. They are normalized before the write, which blocks other writers."""
 
 
 def finished_from_log(conn: Connection, key: int, turn: Turn | None = None) -> FinishedTurn:
-    """Return what is saved of a turn that is over: all the work but the writing.
+    """Prepare a turn that has ended for saving: all the work except the write.
 
     `turn` is what the log folds to, where the caller has it. Lines go into the archive as they are.
     """
@@ -59,7 +62,7 @@ def finished_from_log(conn: Connection, key: int, turn: Turn | None = None) -> F
 
 
 def finished_from_entries(entries: list[Entry]) -> FinishedTurn:
-    """Return what is saved of a turn with these entries."""
+    """Prepare a turn with these entries for saving."""
     return _finished(_fold(entries), entries[-1], tuple(compress_entries(entries)))
 
 
@@ -77,14 +80,14 @@ def _finished(turn: Turn, last: Entry, chunks: tuple[LogChunk, ...]) -> Finished
 
 
 def save_finished(conn: Connection, key: int, finished: FinishedTurn) -> None:
-    """Write what stays of a turn. Done twice, it changes nothing the second time."""
+    """Save a turn that has ended. A second call changes nothing."""
     row = conn.execute(_SELECT_STATE, {"of": key}).one_or_none()
     if row is None or row.state != TurnState.RUNNING:
         return
     turn = finished.turn
     write_message(conn, key, turn)
-    # The prompt is indexed here as well, so that nothing stands between a request and its first thought.
-    keys = conn.execute(_SELECT_MESSAGES, {"of": key}).scalars().all()
+    # The prompt is indexed here too: indexing it at the start would delay the first thought.
+    keys = conn.execute(_SELECT_UNINDEXED, {"of": key}).scalars().all()
     search.index_messages(conn, keys, finished.normalized_texts)
     replace_log(conn, key, finished.chunks)
     values = {"of": key, "state": finished.state, "ended_ms": turn.ended_ms, "lease_until_ms": None}
@@ -96,7 +99,7 @@ def save_finished(conn: Connection, key: int, finished: FinishedTurn) -> None:
 def save_imported(
     conn: Connection, session: Session, request: TurnRequest, entries: Iterable[Entry], *, created_ms: int
 ) -> TurnRow:
-    """Keep a turn that is over already, as an import brings it."""
+    """Save an imported turn, which has ended already."""
     started = turns.start_turn(
         conn, session, request, now_ms=created_ms, writer="", lease_until_ms=created_ms
     )
@@ -105,7 +108,7 @@ def save_imported(
 
 
 def drop_timing(conn: Connection, before_ms: int, limit: int = 50) -> int:
-    """Rewrite some logs of turns that ended before this, all but their pace; how many it were."""
+    """Remove the timing from up to `limit` logs of turns that ended before this; return their number."""
     query = select(turn_rows.c.key).where(
         turn_rows.c.ended_ms < before_ms, turn_rows.c.timing_kept, turn_rows.c.state != TurnState.RUNNING
     )
@@ -118,7 +121,7 @@ def drop_timing(conn: Connection, before_ms: int, limit: int = 50) -> int:
 
 
 def state_of(end: Event) -> TurnState:
-    """Where a turn stands after its last event."""
+    """Return the state of a turn after its last event."""
     match end:
         case TurnFailed(code=code):
             return TurnState.INTERRUPTED if code == INTERRUPTED else TurnState.FAILED

@@ -1,6 +1,6 @@
-"""Names that go out to the world: 128 random bits behind a prefix that says what they name.
+"""Public ids: a prefix for the kind, then 128 random bits, so they cannot be guessed.
 
-Nobody can guess one, and what does not look like one is never asked of the database.
+A text that is not a well-formed id is never sent to the database.
 """
 
 import re
@@ -11,11 +11,11 @@ _RANDOM = re.compile(r"[A-Za-z0-9_-]{22}")
 
 
 def new(prefix: str) -> str:
-    """An id that nobody has seen before."""
+    """Return a new id of this kind."""
     return f"{prefix}_{secrets.token_urlsafe(_RANDOM_BYTES)}"
 
 
 def matches(prefix: str, text: str) -> bool:
-    """Whether a text from outside can be an id of this kind."""
+    """Whether a text is a well-formed id of this kind."""
     start, _, random = text.partition("_")
     return start == prefix and _RANDOM.fullmatch(random) is not None

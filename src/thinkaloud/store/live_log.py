@@ -1,4 +1,4 @@
-"""A turn that is being written, as the log keeps it in memory: what waits, and the newest of what is seen."""
+"""The log of a running turn in memory: entries that wait for their commit, and the newest published ones."""
 
 import asyncio
 from collections import deque
@@ -9,25 +9,25 @@ from thinkaloud.canon import OutOfOrder
 
 
 class LogSpan(msgspec.Struct, frozen=True, weakref=True):
-    """Entries that follow each other, as lines of JSON: `lines[i]` is entry `first + i`."""
+    """Consecutive entries as lines of JSON: `lines[i]` is entry `first + i`."""
 
     first: int
     lines: tuple[bytes, ...] = ()
     ended: bool = False
-    """Whether nothing will follow."""
+    """Whether the log ends with these entries."""
     saved: bool = True
-    """Whether all of it is on disk."""
+    """Whether all entries are on disk."""
     truncated: bool = False
-    """Whether more was there, and it is only as long as a span may be."""
+    """Whether more entries exist but did not fit into one span."""
 
     @property
     def last(self) -> int:
-        """The place to go on from."""
+        """The number of the last entry; the next read continues after it."""
         return self.first + len(self.lines) - 1
 
 
 class LiveLog:
-    """One live turn. `published` is the last entry that readers see, `saved` the last that is on disk."""
+    """The log of one running turn. `published` is the last entry readers see, `saved` the last on disk."""
 
     def __init__(self, turn: int, epoch: int, after: int = -1) -> None:
         self.turn = turn
@@ -44,9 +44,9 @@ class LiveLog:
         self._started_blocks: set[int] = set()
 
     def add(self, line: bytes, *, ended: bool) -> int:
-        """Take a line that waits for its commit; how many bytes wait with it."""
+        """Add a line that waits for its commit; return the number of waiting bytes."""
         if self.ended:
-            raise OutOfOrder(f"turn {self.turn} is over, and its writer goes on")
+            raise OutOfOrder(f"turn {self.turn} has ended, but its writer appends more")
         self.ended = ended
         self.last += 1
         self._pending.append(line)
@@ -54,19 +54,19 @@ class LiveLog:
         return self._pending_bytes
 
     def first_delta(self, block: int) -> bool:
-        """Whether a block says something for the first time."""
+        """Whether this is the first text of a block."""
         if block in self._started_blocks:
             return False
         self._started_blocks.add(block)
         return True
 
     def drain(self) -> tuple[int, list[bytes]]:
-        """What waits, and the number of its first entry."""
+        """Remove and return the waiting lines, after the number of the first one."""
         lines, self._pending, self._pending_bytes = self._pending, [], 0
         return self.last - len(lines) + 1, lines
 
     def publish(self, first: int, lines: list[bytes], cached_bytes: int) -> None:
-        """Show lines to readers; of older ones keep so much, and all that the disk has not got."""
+        """Publish lines to readers. Of older lines keep `cached_bytes`, and all that are not on disk yet."""
         size = sum(map(len, lines))
         self._cached.append((first, lines, size))
         self._cached_bytes += size
@@ -81,7 +81,7 @@ class LiveLog:
         self.notify()
 
     def span(self, after: int, *, saved: bool) -> LogSpan:
-        """What is kept after this place."""
+        """Return the cached entries after this number."""
         chunks: list[list[bytes]] = []
         for first, lines, _ in reversed(self._cached):
             if first <= after + 1:
@@ -94,11 +94,11 @@ class LiveLog:
         return LogSpan(after + 1, lines_after, ended and after + len(lines_after) >= self.published, saved)
 
     def mark_taken_over(self) -> None:
-        """Another writer has the turn: what waits is not ours to say."""
+        """Note that another writer has taken the turn over: waiting lines must not be published."""
         self.taken_over = True
         self.notify()
 
     def notify(self) -> None:
-        """Wake whoever waits."""
+        """Wake all readers that wait for a change."""
         previous, self.change_event = self.change_event, asyncio.Event()
         previous.set()

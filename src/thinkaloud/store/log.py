@@ -1,8 +1,8 @@
-"""The event log: what a writer appends is committed with everybody else's, and only then seen by readers.
+"""The event log. Entries are committed first and published to readers after that.
 
-All turns share one commit. It is due at once for the first words of a block and for whatever begins, ends or
-seals something, else after 50 ms or 4 KB. Readers hold a place in the log and nothing more: they get the
-newest entries from memory and older ones from the database, live or long after, by the same call.
+All turns share one commit. It is due immediately for the first text of a block and for every event that
+starts, ends or seals something, otherwise after 50 ms or 4 KB. A reader holds only its position: it gets the
+newest entries from memory and older ones from the database, by the same call during and after a turn.
 """
 
 import asyncio
@@ -29,27 +29,27 @@ KIB = 1024
 
 
 class LogConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """How often the log is committed, and how much of it is kept in memory."""
+    """How often the log is committed, and how much is cached in memory."""
 
     commit_interval_s: float = 0.05
-    """So long an ordinary delta waits for company: nobody sees it, and commits are twenty a second."""
+    """How long an ordinary delta waits. Twenty commits a second; the delay is not noticeable."""
     commit_bytes: int = 4 * KIB
-    """So much of one turn does not wait."""
+    """More waiting bytes of one turn are committed immediately."""
     cached_bytes: int = 256 * KIB
-    """Of each live turn, for its readers; who is further behind reads the database."""
+    """Cached for the readers of each running turn. A reader that is further behind reads the database."""
     max_unsaved_bytes: int = 64 * KIB * KIB
-    """Of all turns together while the disk takes nothing; beyond it turns are refused."""
+    """Of all turns together while writes fail. Beyond it further text is refused."""
     retry_s: float = 1.0
-    """So often a disk that took nothing is tried again."""
+    """The time between retries of failed writes."""
     poll_interval_s: float = 0.25
-    """So often a turn is looked at that another process writes."""
+    """How often a turn that another process writes is polled."""
 
 
 DEFAULT_LOG_CONFIG = LogConfig()
 
 
 class CommitStats(msgspec.Struct, frozen=True):
-    """What one commit did, for whoever counts."""
+    """The size and duration of one commit, for metrics."""
 
     entries: int
     size_bytes: int
@@ -57,7 +57,7 @@ class CommitStats(msgspec.Struct, frozen=True):
 
 
 class EventLog:
-    """The logs of all turns; used as a context, which ends when everything that can be saved is."""
+    """The logs of all turns. A context manager: on exit it makes a last attempt to save everything."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class EventLog:
         self._timer: asyncio.TimerHandle | None = None
         self._unsaved: list[Batch] = []
         self.unsaved_bytes = 0
-        """How much is in memory because the disk took nothing."""
+        """Bytes that are only in memory because writes fail."""
         self._commit_task: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
@@ -95,23 +95,23 @@ class EventLog:
 
     @property
     def saved(self) -> bool:
-        """Whether everything that readers see is on disk."""
+        """Whether all published entries are on disk."""
         return not self._unsaved
 
     def writer(self, turn: int, epoch: int, after: int = -1) -> "LogWriter":
-        """The one who may add to a turn that was just started, or claimed with entries up to `after`."""
+        """Return the writer of a turn that was just started, or taken over with entries up to `after`."""
         live = self._live_logs[turn] = LiveLog(turn, epoch, after)
         return LogWriter(self, live)
 
     async def read(self, turn: int, after: int = -1) -> LogSpan:
-        """Entries that come after this place; none where there are none yet."""
+        """Return the entries after this number; empty if there are none yet."""
         live = self._live_logs.get(turn)
         if live is not None and after + 1 >= live.first_cached:
             return live.span(after, saved=self.saved)
         return self._spans.get((turn, after)) or await self._read_archive(turn, after)
 
     async def _read_archive(self, turn: int, after: int) -> LogSpan:
-        """Readers at the same place share what is read: a hundred who take nothing hold it once."""
+        """Read from the database. Readers at the same position share one result, which saves memory."""
         position = turn, after
         pending_read = self._reads.get(position)
         if pending_read is None:
@@ -119,12 +119,12 @@ class EventLog:
             pending_read = self._reads[position] = asyncio.ensure_future(query)
             pending_read.add_done_callback(lambda _: self._reads.pop(position))
         span = await asyncio.shield(pending_read)
-        if span.truncated or span.ended:  # else more may have come by the next time
+        if span.truncated or span.ended:  # otherwise the next read may return more
             self._spans[position] = span
         return span
 
     async def wait_for_change(self, turn: int, after: int) -> None:
-        """Wait until a turn that runs has more than this, or the disk began or ceased to take it."""
+        """Wait until a running turn has entries after this number, or writes begin or cease to fail."""
         live = self._live_logs.get(turn)
         if live is None:
             await asyncio.sleep(self._config.poll_interval_s)
@@ -132,7 +132,7 @@ class EventLog:
             await live.change_event.wait()
 
     def append(self, live: LiveLog, entry: Entry) -> None:
-        """Take an entry; it is seen once it is committed."""
+        """Append an entry. Readers see it after its commit."""
         if live.taken_over:
             return
         if (
@@ -150,7 +150,7 @@ class EventLog:
             )
 
     async def flush(self, live: LiveLog) -> None:
-        """Wait until all that a turn said is on disk, or the turn is somebody else's."""
+        """Wait until all entries of a turn are on disk, or another writer has taken the turn over."""
         self._commit_due.set()
         while not live.taken_over and live.saved < live.last:
             await live.change_event.wait()
@@ -169,7 +169,7 @@ class EventLog:
             live.notify()
 
     async def release(self, live: LiveLog) -> None:
-        """Let go of a turn that is not over, once all it said is on disk: somebody will go on with it."""
+        """Release a turn that another writer will continue, after all its entries are on disk."""
         try:
             await self.flush(live)
         finally:
@@ -181,9 +181,9 @@ class EventLog:
         while True:
             try:
                 await self._database.write(lambda conn: save_finished(conn, key, finished))
-            except Exception as error:  # nobody may wait for ever because of rows that were refused once
+            except Exception as error:  # any failure: readers must not wait forever
                 if not isinstance(error, NotSaved):
-                    logger.exception("what a turn came to could not be kept; it is tried again")
+                    logger.exception("a finished turn could not be saved; retrying")
                 await asyncio.sleep(self._config.retry_s)
             else:
                 return finished.turn
@@ -199,7 +199,7 @@ class EventLog:
             await self._commit()
 
     async def _commit(self) -> None:
-        """Everything that waits, of all turns, in one transaction; then the readers hear of it."""
+        """Commit all waiting entries of all turns in one transaction, then publish them."""
         self._commit_due.clear()
         if self._timer is not None:
             self._timer.cancel()
@@ -220,15 +220,15 @@ class EventLog:
                 live.publish(first, lines, self._config.cached_bytes)
 
     async def _save(self, batches: list[Batch]) -> frozenset[int]:
-        """Append, with what is held from before; held, where the disk takes nothing."""
+        """Append the batches and earlier unsaved ones. If the write fails, keep them in memory."""
         started_s = time.perf_counter()
         unsaved = [*self._unsaved, *batches]
         try:
             stale = frozenset(await self._database.append(unsaved))
-        except Exception as error:  # whatever it is, readers must not wait in silence
+        except Exception as error:  # any failure: readers get the entries anyway, marked as not saved
             first_failure = not self._unsaved
             if first_failure and not isinstance(error, NotSaved):
-                logger.exception("the log could not be written; it is tried again")
+                logger.exception("the log could not be written; retrying")
             self._unsaved = unsaved
             self.unsaved_bytes = sum(len(batch.entries) for batch in unsaved)
             if first_failure:
@@ -260,7 +260,7 @@ class EventLog:
 
 
 class LogWriter:
-    """Adds to one turn's log."""
+    """Appends to the log of one turn."""
 
     def __init__(self, log: EventLog, live: LiveLog) -> None:
         self._log = log
@@ -268,23 +268,23 @@ class LogWriter:
 
     @property
     def taken_over(self) -> bool:
-        """Whether another writer has taken the turn over; nothing more is written then."""
+        """Whether another writer has taken the turn over. Then appends are ignored."""
         return self._live.taken_over
 
     def append(self, entry: Entry) -> None:
-        """Add an entry; numbers follow each other without a gap."""
+        """Append an entry. Numbers must be consecutive."""
         self._log.append(self._live, entry)
 
     async def flush(self) -> None:
-        """Wait until all that was added is on disk; as long as it takes, when the disk takes nothing."""
+        """Wait until all appended entries are on disk, without a time limit."""
         await self._log.flush(self._live)
 
     async def release(self) -> None:
-        """Let go of a turn that goes on some other time."""
+        """Release a turn that continues later."""
         await self._log.release(self._live)
 
     async def close(self, turn: Turn | None = None) -> Turn | None:
-        """Save a turn that is over, however long the disk takes; None if another writer has taken it over."""
+        """Save a turn that has ended, without a time limit; None if another writer has taken it over."""
         return await self._log.close(self._live, turn)
 
 

@@ -1,4 +1,4 @@
-"""Messages and their parts, to and from their rows."""
+"""Converts messages and their parts to and from table rows."""
 
 from collections.abc import Iterable, Sequence
 from itertools import groupby
@@ -21,14 +21,14 @@ _seals_decoder = msgspec.json.Decoder(list[Seal])
 _notices_decoder = msgspec.json.Decoder(tuple[NoticeGiven, ...])
 _replies_decoder = msgspec.json.Decoder(tuple[Reply, ...])
 
-# Made once: putting a statement together costs more than running it.
+# Built once: building a statement costs more than running it.
 _LAST_POSITION = select(func.max(messages.c.position)).where(messages.c.turn == bindparam("of"))
 _INSERT_MESSAGE = insert(messages).returning(messages.c.key)
 _INSERT_PARTS = insert(parts)
 
 
 def write_message(conn: Connection, turn_key: int, turn: Turn) -> int:
-    """The assistant's message of a turn, after what was asked; its key."""
+    """Insert the assistant's message of a turn after the turn's other messages; return its key."""
     position = conn.scalar(_LAST_POSITION, {"of": turn_key})
     values = {
         "turn": turn_key,
@@ -60,7 +60,7 @@ def write_message(conn: Connection, turn_key: int, turn: Turn) -> int:
 
 
 def messages_of(conn: Connection, turn_keys: Sequence[int]) -> dict[int, list[StoredMessage]]:
-    """All messages of some turns, in order, by the turn's key."""
+    """Return all messages of some turns in order, by turn key."""
     columns = list(messages.c)
     query = (
         select(*columns).where(messages.c.turn.in_(turn_keys)).order_by(messages.c.turn, messages.c.position)
@@ -72,7 +72,7 @@ def messages_of(conn: Connection, turn_keys: Sequence[int]) -> dict[int, list[St
 
 
 def turn_of(message: StoredMessage) -> Turn:
-    """The turn that an assistant's message was folded from."""
+    """Rebuild the turn from which an assistant's message was made."""
     return Turn(
         dialect=message.dialect,
         model=message.model,
@@ -90,7 +90,7 @@ def turn_of(message: StoredMessage) -> Turn:
 
 
 def timestamps_of(turn: Turn) -> TurnTimestamps:
-    """The four moments of a turn; None where a block has none, or there is no such block."""
+    """Return the four timestamps of a turn; None where there is no such block."""
     thoughts, texts = turn.own_blocks(Kind.REASONING), turn.own_blocks(Kind.TEXT)
     return TurnTimestamps(
         request_sent_ms=turn.started_ms,

@@ -1,4 +1,4 @@
-"""Brings a database to the tables of this version, and refuses one that a newer version has made."""
+"""Migrates a database to this version. Refuses a database that a newer version has migrated."""
 
 from pathlib import Path
 
@@ -7,20 +7,20 @@ from sqlalchemy import Connection, inspect, text
 from thinkaloud.canon import Refused
 
 LATEST_VERSION = "0002"
-"""The newest migration. Known here, so that a database that is up to date costs no import of Alembic."""
+"""The newest migration. Written here too, so that an up-to-date database needs no import of Alembic."""
 
 SCRIPTS = Path(__file__).with_name("migrations")
 
 
 def migrate(conn: Connection) -> None:
-    """Run the migrations that are missing, within the caller's transaction: all of them or none."""
+    """Run the missing migrations in the caller's transaction: all of them or none."""
     version = _version(conn)
     if version == LATEST_VERSION:
         return
     if version > LATEST_VERSION:
         raise Refused(
-            f"This database was made by a newer Thinkaloud (tables {version}, this version knows {LATEST_VERSION}). Upgrade "
-            "Thinkaloud, or give this version a folder of its own with THINKALOUD_HOME."
+            f"This database was made by a newer version of Thinkaloud (schema {version}; this version knows "
+            f"{LATEST_VERSION}). Upgrade Thinkaloud, or set THINKALOUD_HOME to another folder."
         )
     from alembic import command
     from alembic.config import Config

@@ -1,7 +1,7 @@
-"""Long lists in pages. A cursor names the last row that was seen, by the values that the list is sorted by.
+"""Pages of long lists. A cursor holds the sort values of the last row of a page.
 
-Rows that come in between move nothing. A cursor is no key to anything: whoever makes one up still gets only
-rows that are theirs.
+Rows that are inserted meanwhile do not shift the pages. A cursor grants no access: every page is queried with
+its owner, so a forged cursor returns the caller's own rows only.
 """
 
 import binascii
@@ -16,7 +16,7 @@ from thinkaloud.canon import Refused
 from thinkaloud.store.rows import Page
 
 MAX_PAGE_ITEMS = 200
-"""So many items fit on one page."""
+"""The maximum number of items of one page."""
 
 T = TypeVar("T")
 SortKey = tuple[int, ...]
@@ -24,14 +24,14 @@ _sort_key_decoder = msgspec.json.Decoder(tuple[Annotated[int, msgspec.Meta(ge=0,
 
 
 def rows_to_fetch(limit: int) -> int:
-    """How many rows to ask for: the page, and one more to see whether it is the last."""
+    """Return the number of rows to query: the page, and one more to see whether it is the last page."""
     if not 1 <= limit <= MAX_PAGE_ITEMS:
-        raise Refused(f"A page has 1 to {MAX_PAGE_ITEMS} items, not {limit}. Choose a `limit` in between.")
+        raise Refused(f"A page has 1 to {MAX_PAGE_ITEMS} items, not {limit}. Change `limit`.")
     return limit + 1
 
 
 def sort_key_after(cursor: str, length: int) -> SortKey | None:
-    """Where to go on, as so many sort values; None for the beginning."""
+    """Decode a cursor of `length` sort values; None for an empty cursor, the first page."""
     if not cursor:
         return None
     try:
@@ -42,8 +42,8 @@ def sort_key_after(cursor: str, length: int) -> SortKey | None:
         sort_key = ()
     if len(sort_key) != length:
         raise Refused(
-            "This `after` is not a cursor of this list. Send back the `next` of the page before, as it was, "
-            "or leave it out to begin at the beginning."
+            "This `after` is not a cursor of this list. Send the `next` of the previous page unchanged, or "
+            "leave it out for the first page."
         )
     return sort_key
 
@@ -54,7 +54,7 @@ def make_page(
     convert: Callable[[Row[Any]], T],
     sort_key: Callable[[Row[Any]], SortKey],
 ) -> Page[T]:
-    """The page that these rows make, when `bounded(limit)` of them were asked for."""
+    """Return the page of these rows, which were queried with `rows_to_fetch(limit)`."""
     more = len(rows) > limit
     return Page(
         tuple(convert(row) for row in rows[:limit]), encode_cursor(sort_key(rows[limit - 1])) if more else ""
@@ -62,5 +62,5 @@ def make_page(
 
 
 def encode_cursor(sort_key: SortKey) -> str:
-    """The cursor that goes on after this place."""
+    """Return the cursor of the page after these sort values."""
     return urlsafe_b64encode(msgspec.json.encode(sort_key)).rstrip(b"=").decode()

@@ -1,4 +1,4 @@
-"""How a user wants to see and send thoughts: kept for each user in each workspace, and for no session."""
+"""Queries for preferences, stored for each user in each workspace."""
 
 from typing import Any, TypeVar
 
@@ -13,15 +13,15 @@ SettingsT = TypeVar("SettingsT", bound=msgspec.Struct)
 
 
 def read(conn: Connection, owner: Owner) -> Preferences:
-    """The owner's wishes; the defaults for whoever has written none."""
+    """Return the owner's preferences, or the defaults if none are stored."""
     stored = conn.scalar(select(preferences.c.wishes).where(_owned_by(owner)))
     return Preferences() if stored is None else _decode_known(msgspec.json.decode(stored), Preferences)
 
 
 def write(conn: Connection, owner: Owner, settings: Preferences, now_ms: int) -> None:
-    """Remember the owner's wishes, all of them, in place of those before."""
+    """Replace all preferences of the owner."""
     values = {"wishes": json_text(settings, "Preferences"), "updated_ms": now_ms}
-    # Two first writes at once would both insert; the lock on the user puts them in order.
+    # Without the lock on the user, two first writes at the same time would both insert.
     conn.execute(select(users.c.key).where(users.c.key == owner.user).with_for_update())
     if conn.execute(update(preferences).where(_owned_by(owner)).values(values)).rowcount == 0:
         conn.execute(insert(preferences).values(user=owner.user, workspace=owner.workspace, **values))
@@ -32,10 +32,10 @@ def _owned_by(owner: Owner) -> ColumnElement[bool]:
 
 
 def _decode_known(stored: dict[str, Any], shape: type[SettingsT]) -> SettingsT:
-    """Settings as far as this version knows them.
+    """Decode the settings that this version knows.
 
-    A newer version may have written fields and words that this one has never heard of: those are passed over
-    here, stay in the database as they are, and are gone when this version writes.
+    A newer version may have stored unknown fields and values. They are ignored here, stay in the database,
+    and are lost only when this version writes.
     """
     values: dict[str, object] = {}
     for field in msgspec.structs.fields(shape):

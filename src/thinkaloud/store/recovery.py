@@ -1,7 +1,7 @@
-"""Turns that were left behind: their writer is gone, and somebody has to say so.
+"""Recovers abandoned turns: turns whose gateway stopped while they ran.
 
-What they said is kept. One that had come to its end is folded as if nothing had happened, and one that waits
-for a person may go on; every other ends here as interrupted, so that nobody waits for it.
+Their events are kept. A turn whose last event was written is saved as usual, a turn that waits for an
+approval can continue, and every other turn ends as interrupted, so that no reader waits for it.
 """
 
 from collections.abc import Callable
@@ -21,22 +21,22 @@ from thinkaloud.store.turns import with_session
 from thinkaloud.transcript import Turn, apply, events_to_end_turn
 
 INTERRUPTED_MESSAGE = (
-    "The gateway stopped before this turn was over. What was said until then is kept; ask again to go on."
+    "The gateway stopped before this turn ended. The response so far is kept. Ask again to continue."
 )
 
 
 LEASE_MS = 30_000
-"""A writer that has not renewed its lease for so long is gone."""
+"""A writer that has not renewed its lease for this long counts as stopped."""
 
 
 def renew_leases(conn: Connection, writer: str, now_ms: int) -> None:
-    """Say that a writer still lives, for all turns it writes."""
+    """Renew the leases of all turns of a writer."""
     condition = (turns.c.writer == writer, turns.c.state == TurnState.RUNNING)
     conn.execute(update(turns).where(*condition).values(lease_until_ms=now_ms + LEASE_MS))
 
 
 class RecoveredTurns(msgspec.Struct, frozen=True):
-    """The turns that were left behind, by their ids: those that are over now, and those that can go on."""
+    """The ids of abandoned turns: those that were ended, and those that wait and can continue."""
 
     ended: tuple[str, ...] = ()
     waiting: tuple[str, ...] = ()
@@ -45,7 +45,7 @@ class RecoveredTurns(msgspec.Struct, frozen=True):
 async def recover(
     database: Database, *, now_ms: int, waits: Callable[[Turn], bool] = lambda _: False
 ) -> RecoveredTurns:
-    """Bring every turn that was left behind to an end, but those that wait. Halves of imports go, too."""
+    """End every abandoned turn, except those for which `waits` is true. Deletes incomplete imports too."""
     if database.exclusive:
         await database.write(drop_partial_imports)
     claimed = await database.write(lambda conn: _claim(conn, now_ms, include_leased=database.exclusive))
@@ -61,7 +61,7 @@ async def recover(
 
 
 def _claim(conn: Connection, now_ms: int, *, include_leased: bool) -> list[tuple[int, str]]:
-    """Raise the epoch of turns without a writer: if one still lives somewhere, it can add nothing more."""
+    """Raise the epoch of abandoned turns, so that a writer that is still alive cannot append any more."""
     expired = or_(turns.c.lease_until_ms.is_(None), turns.c.lease_until_ms < now_ms)
     query = select(turns.c.key, turns.c.id).where(turns.c.state == TurnState.RUNNING)
     rows = conn.execute(query if include_leased else query.where(expired)).all()
@@ -71,14 +71,14 @@ def _claim(conn: Connection, now_ms: int, *, include_leased: bool) -> list[tuple
 
 
 async def end_waiting(database: Database, key: int, *, now_ms: int, reason: str) -> None:
-    """End a turn that waits and can never go on."""
+    """End a waiting turn that cannot continue."""
     finished = await database.read(partial(_finished_turn, key=key, now_ms=now_ms, reason=reason))
     if finished is not None:
         await database.write(partial(save_finished, key=key, finished=finished))
 
 
 def take_over(conn: Connection, turn_id: str, writer: str, now_ms: int) -> tuple[TurnRow, Session] | None:
-    """Become the writer of a turn that waits; None where it is gone."""
+    """Become the writer of a waiting turn; None if it no longer exists."""
     statement = update(turns).where(turns.c.id == turn_id, turns.c.state == TurnState.RUNNING)
     conn.execute(statement.values(writer=writer, lease_until_ms=now_ms + LEASE_MS))
     return with_session(conn, turn_id)
@@ -100,7 +100,7 @@ def _finished_turn(
             return None
         end = TurnFailed(INTERRUPTED, reason)
     except (msgspec.MsgspecError, OutOfOrder) as error:
-        end = TurnFailed("unreadable", f"The rest of this turn's log cannot be read: {error}")
+        end = TurnFailed("unreadable", f"The rest of this turn's log cannot be read: {error}. Ask again.")
     at_ms = max(now_ms, entries[-1].at_ms or 0) if entries else now_ms
     ends = events_to_end_turn(turn, end)
     entries += [Entry(seq, event, at_ms) for seq, event in enumerate(ends, turn.seq + 1)]

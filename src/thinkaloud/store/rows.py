@@ -1,13 +1,14 @@
-"""What is kept, as frozen values: people, sessions, turns, messages with their parts, agents, preferences.
+"""Stored values as frozen structs: users, sessions, turns, messages with their parts, agents, preferences.
 
-Text ids go out to the world and are random; integer keys join tables and never leave the store. Whatever
-belongs to somebody is found through its `Owner`, so that no query can forget whose it is.
+Text ids are random and public; integer keys join tables and never leave the store. Everything that belongs to
+a user is queried through its `Owner`, so no query can return another user's rows by mistake.
 """
 
 from enum import StrEnum
-from typing import Generic, TypeVar
+from typing import Annotated, Generic, TypeVar
 
 import msgspec
+from msgspec import Meta
 
 from thinkaloud.canon import NoticeGiven, Seal, Usage
 from thinkaloud.canon.requests import ThinkingLevel, ToolDefinition
@@ -16,21 +17,26 @@ from thinkaloud.transcript import Block, Outcome, Reply
 from thinkaloud.view import Policy
 
 T = TypeVar("T")
+Id = Annotated[str, Meta(max_length=64, description="An id, as it was given out.")]
+ModelName = Annotated[
+    str, Meta(max_length=200, description="`provider/model`, or the name of a model of the catalog.")
+]
+Budget = Annotated[int, Meta(ge=1, le=10_000_000, description="A number of tokens.")]
 
 
 class TurnState(StrEnum):
-    """Where a turn stands; all but `running` are for good."""
+    """The state of a turn. All states but `running` are final."""
 
     RUNNING = "running"
     DONE = "done"
     FAILED = "failed"
     CANCELLED = "cancelled"
     INTERRUPTED = "interrupted"
-    """The gateway that wrote it stopped before the turn was over."""
+    """The gateway that wrote the turn stopped before the turn ended."""
 
 
 class Role(StrEnum):
-    """Who said a message."""
+    """The author of a message."""
 
     USER = "user"
     ASSISTANT = "assistant"
@@ -38,7 +44,7 @@ class Role(StrEnum):
 
 
 class TitleSource(StrEnum):
-    """Where a session's title comes from; one that a person wrote is never replaced."""
+    """The source of a session's title. A title that a person wrote is never replaced."""
 
     NOBODY = ""
     ANSWER = "answer"
@@ -46,7 +52,7 @@ class TitleSource(StrEnum):
 
 
 class SearchKind(StrEnum):
-    """What a hit was found in."""
+    """The kind of text in which a search hit was found."""
 
     PROMPT = "prompt"
     ANSWER = "answer"
@@ -55,14 +61,14 @@ class SearchKind(StrEnum):
 
 
 class Owner(msgspec.Struct, frozen=True):
-    """On whose behalf something is done: a user in a workspace, by their keys."""
+    """A user in a workspace, by their keys. Every query runs on behalf of one owner."""
 
     user: int
     workspace: int
 
 
 class User(msgspec.Struct, frozen=True):
-    """Somebody who may use the gateway."""
+    """A user of the gateway."""
 
     key: int
     id: str
@@ -71,7 +77,7 @@ class User(msgspec.Struct, frozen=True):
 
 
 class Workspace(msgspec.Struct, frozen=True):
-    """A place that several users share; sessions in it stay their owners'."""
+    """A workspace of one or more users. Its members share agents, but not sessions."""
 
     key: int
     id: str
@@ -80,7 +86,7 @@ class Workspace(msgspec.Struct, frozen=True):
 
 
 class ApiToken(msgspec.Struct, frozen=True):
-    """An API token, without its secret: only a hash of that is kept."""
+    """An API token without its secret. Only a hash of the secret is stored."""
 
     id: str
     user: int
@@ -105,7 +111,7 @@ class Session(msgspec.Struct, frozen=True):
 
 
 class TurnRow(msgspec.Struct, frozen=True):
-    """One prompt and what came of it: who answers, who writes the log, where it stands."""
+    """One prompt and the state of its answer. The answer itself is a message, its events are in the log."""
 
     key: int
     id: str
@@ -116,19 +122,19 @@ class TurnRow(msgspec.Struct, frozen=True):
     model: str
     provider: str
     prefix: str
-    """The fingerprint of the request, to keep with the answer (`context.Said.prefix`)."""
+    """The fingerprint of the request, to store with the answer (`AnsweredTurn.prefix`)."""
     created_ms: int
     ended_ms: int | None
     epoch: int
-    """Whose word counts: appends carry it, and a writer with an older one is refused."""
+    """The number of the current writer. Each append carries it; an append with an older epoch is refused."""
     timing_kept: bool = True
-    """Whether the log has every entry as it came; else it was rewritten from the parts, with new numbers."""
+    """Whether the log has every entry as it was received; otherwise it was rewritten from the parts."""
     wishes: str = ""
-    """JSON of what was asked of this turn beside its messages, for whoever goes on with it."""
+    """JSON of the turn's own settings, for a gateway that resumes the turn after a restart."""
 
 
 class TurnTimestamps(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The four moments that durations are made of; None where nobody knows."""
+    """The four timestamps from which durations are computed; None where unknown."""
 
     request_sent_ms: int | None = None
     first_reasoning_ms: int | None = None
@@ -137,9 +143,9 @@ class TurnTimestamps(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class StoredMessage(msgspec.Struct, frozen=True, kw_only=True):
-    """One message of a session, folded: `content` and `thinking` are texts of their own, parts hold all.
+    """One message of a session. `content` and `thinking` are separate texts; `parts` holds all blocks.
 
-    What copies, titles, speech and search of answers use is `content`; no thought is ever in it.
+    Copies, titles, speech and the search of answers use `content`, which never contains a thought.
     """
 
     key: int
@@ -148,7 +154,7 @@ class StoredMessage(msgspec.Struct, frozen=True, kw_only=True):
     content: str
     thinking: str | None = None
     images: str = ""
-    """JSON of a user's pictures; empty where there are none."""
+    """JSON of a user's images; empty if there are none."""
     call_id: str = ""
     name: str = ""
     failed: bool = False
@@ -163,41 +169,51 @@ class StoredMessage(msgspec.Struct, frozen=True, kw_only=True):
     summary_by: str = ""
     notices: tuple[NoticeGiven, ...] = ()
     replies: tuple[Reply, ...] = ()
-    """Each with its provider's own message, byte for byte; none where the turn is one reply."""
+    """Each reply with its provider's own message; empty if the turn is a single reply."""
     started_ms: int | None = None
     ended_ms: int | None = None
     parts: tuple[Block, ...] = ()
 
 
-class AgentSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """How an agent is set up: what a person writes, and all of it."""
+class AgentSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """The settings of an agent, except for the tools that the caller runs.
 
-    name: str
-    model: str
-    description: str = ""
-    """What it is good for, told to agents that may call it."""
-    system: str = ""
+    The HTTP bodies and the stored JSON share these fields, and differ only in how `tools` are written. HTTP
+    checks the bounds; a stored agent is read without them, so a bound may be narrowed later.
+    """
+
+    name: Annotated[str, Meta(min_length=1, max_length=64)]
+    model: Annotated[ModelName, Meta(min_length=1)]
+    description: Annotated[str, Meta(max_length=2_000)] = ""
+    """What the agent is good for, for the models of agents that may call it."""
+    system: Annotated[str, Meta(max_length=1024 * 1024)] = ""
     thinking: bool = False
     level: ThinkingLevel | None = None
-    budget_tokens: int | None = None
-    tools: tuple[ToolDefinition, ...] = ()
-    """Tools that whoever asks runs."""
-    uses: tuple[str, ...] = ()
+    budget_tokens: Budget | None = None
+    uses: Annotated[tuple[Annotated[str, Meta(max_length=130)], ...], Meta(max_length=200)] = ()
     """Names of tools that the gateway runs."""
-    assistants: tuple[str, ...] = ()
+    assistants: Annotated[tuple[Id, ...], Meta(max_length=32)] = ()
     """Ids of agents of the same workspace that this one may call."""
-    most_replies: int | None = None
-    most_output_tokens: int | None = None
-    most_seconds: float | None = None
-    most_usd: float | None = None
-    """How far it may go, with all that its assistants do; None leaves it to the gateway."""
-    summary_model: str = ""
-    preset: str = "default"
+    most_replies: Annotated[int, Meta(ge=1, le=1000)] | None = None
+    most_output_tokens: Budget | None = None
+    most_seconds: Annotated[float, Meta(gt=0, le=86_400)] | None = None
+    most_usd: Annotated[float, Meta(gt=0, le=100_000)] | None = None
+    """Limits that include the work of its assistants; None is the gateway's default."""
+    summary_model: ModelName = ""
+    """A small model that may summarise the current thinking in one line."""
+    preset: Annotated[str, Meta(max_length=40)] = "default"
     context_mode: ContextMode = ContextMode.PROVIDER_DEFAULT
 
 
+class AgentSpec(AgentSettings, frozen=True, kw_only=True):
+    """An agent as it is stored. `agents.spec.agent_from_spec` makes a runnable `Agent` of it."""
+
+    tools: tuple[ToolDefinition, ...] = ()
+    """Tools that the caller runs."""
+
+
 class StoredAgent(msgspec.Struct, frozen=True):
-    """An agent of a workspace, and who made it."""
+    """An agent of a workspace, and the user who created it."""
 
     key: int
     id: str
@@ -208,7 +224,7 @@ class StoredAgent(msgspec.Struct, frozen=True):
 
 
 class RenderMode(StrEnum):
-    """How the text of a thought is drawn."""
+    """How the text of a thought is rendered."""
 
     MARKDOWN = "markdown"
     PLAIN = "plain"
@@ -218,32 +234,32 @@ DEFAULT_EXPAND_KEY = "Alt+KeyE"
 
 
 class Preferences(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How one user wants to see and send thoughts in one workspace."""
+    """How one user in one workspace wants thoughts to be shown and sent."""
 
     display: Policy = Policy()
     language: str = "en-US"
     context_mode: ContextMode = ContextMode.PROVIDER_DEFAULT
     render: RenderMode = RenderMode.MARKDOWN
     expand_key: str = DEFAULT_EXPAND_KEY
-    """The keys that open and close all thinking, such as Alt+KeyE; empty is none."""
+    """The shortcut that opens and closes all thinking, such as Alt+KeyE; empty for none."""
 
 
 class SearchHit(msgspec.Struct, frozen=True):
-    """One place where the words were found; `start` and `end` mark them in `snippet`, in code points."""
+    """One text that matches a search. `marks` are the ranges of the words in `snippet`, in code points."""
 
     kind: SearchKind
     session: str
     session_title: str
     turn: str
     block: int | None
-    """The number of the block; None in what was asked: a prompt, or the result of a tool."""
+    """The number of the block; None in a prompt and in a tool result that the caller sent."""
     snippet: str
     marks: tuple[tuple[int, int], ...]
     created_ms: int
 
 
 class Page(msgspec.Struct, Generic[T], frozen=True):
-    """Some of a long list, and where to go on; `next` is empty at its end."""
+    """One page of a list. `next` is the cursor of the following page; empty on the last page."""
 
     items: tuple[T, ...]
     next: str = ""

@@ -1,6 +1,6 @@
-"""The tables, for SQLite and PostgreSQL alike; what only one engine has, full text, is made elsewhere.
+"""The tables, for SQLite and PostgreSQL. The full-text index differs by engine: see `search_sqlite`.
 
-A change here needs a migration beside it; a test compares what the migrations make with these tables.
+A change here needs a migration. A test compares the result of the migrations with these tables.
 """
 
 from sqlalchemy import (
@@ -29,12 +29,12 @@ metadata = MetaData(
 )
 
 Key = BigInteger().with_variant(Integer, "sqlite")
-"""SQLite makes keys by itself only for a column that says INTEGER."""
+"""SQLite generates keys only for a column of type INTEGER."""
 
 
 def _key() -> Column[int]:
-    # `sqlite_autoincrement` keeps SQLite from giving the key of a deleted row to a new one, as PostgreSQL
-    # does by itself: who still holds the key of a user or a turn that is gone must not get at another's.
+    # With `sqlite_autoincrement` SQLite never reuses the key of a deleted row, like PostgreSQL. Otherwise
+    # code that still holds the key of a deleted user or turn could read the rows of another one.
     return Column("key", Key, primary_key=True, autoincrement=True)
 
 
@@ -54,7 +54,7 @@ def _timestamp_ms(name: str, *, required: bool = False) -> Column[int]:
 
 
 facts = Table("facts", metadata, Column("name", Text, primary_key=True), _text("value"))
-"""What the store remembers about itself, such as how the search index was folded."""
+"""Facts about the store itself, such as the version of the search index."""
 
 users = Table(
     "users",
@@ -111,7 +111,7 @@ sessions = Table(
     _timestamp_ms("updated_ms", required=True),
     sqlite_autoincrement=True,
 )
-"""A session that is being imported is not `whole` and not seen; one that was left so is taken away."""
+"""While a session is imported, `whole` is false and the session is hidden. Incomplete imports are deleted."""
 Index(None, sessions.c.user, sessions.c.workspace, sessions.c.updated_ms, sessions.c.key)
 
 turns = Table(
@@ -152,7 +152,7 @@ log = Table(
     Column("entries", LargeBinary, nullable=False),
     sqlite_with_rowid=False,
 )
-"""Entries as lines of JSON, some to a row; `packed` rows are compressed, once their turn is over."""
+"""Entries as lines of JSON, several per row. Rows are compressed (`packed`) when their turn has ended."""
 
 messages = Table(
     "messages",
@@ -246,5 +246,5 @@ search_rows = Table(
     Column("kind", Text, nullable=False),
     sqlite_autoincrement=True,
 )
-"""One row for each text that search knows; the index itself has the same key and belongs to the engine."""
+"""One row for each indexed text. The engine's full-text index uses the same key."""
 Index(None, search_rows.c.message)

@@ -1,8 +1,7 @@
-"""Search over what was asked, answered, thought and done with tools, within what one owner may see.
+"""Search in one owner's prompts, answers, thoughts and tool calls. The newest hits come first.
 
-What is found comes newest first. Every text is read from where it is kept, a message or a part of one, both
-when it is taken into the index and when it is taken out: so index a message once its rows are written, and
-forget it before they change or go. Thoughts are found only by who asks for them.
+The index stores no text: adding and removing a message both read its rows. So index a message after its rows
+are written, and remove it before they change or are deleted. Thoughts are searched only on request.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -41,24 +40,24 @@ _MAX_KEY = 2**63 - 1
 
 
 class SearchBackend(Protocol):
-    """What a database must bring for itself: rows of folded words, found by tags and phrases."""
+    """The full-text index of an engine: rows of normalized words, found by tags and phrases."""
 
     def create(self, conn: Connection) -> None:
-        """Make an empty index."""
+        """Create an empty index."""
 
     def add(self, conn: Connection, entries: Sequence[search_sqlite.IndexEntry]) -> None:
-        """Take rows into the index."""
+        """Add rows to the index."""
 
     def remove(self, conn: Connection, entries: Sequence[search_sqlite.IndexEntry]) -> None:
-        """Take rows out again; each is exactly as it was added."""
+        """Remove rows. Each must be exactly as it was added."""
 
     def clear(self, conn: Connection) -> None:
-        """Take everything out."""
+        """Remove all rows."""
 
     def matching_keys(
         self, conn: Connection, tags: Sequence[str], phrases: Sequence[Phrase], before_key: int, limit: int
     ) -> Sequence[int]:
-        """The newest rows under one of these tags that have all the phrases."""
+        """Return the keys of the newest rows that have one of these tags and all the phrases."""
 
 
 _BACKENDS: Mapping[str, SearchBackend] = {"sqlite": search_sqlite}
@@ -75,7 +74,7 @@ _PART_TEXTS = (
         parts.c.number,
         case(
             (parts.c.kind == Kind.REASONING, literal(SearchKind.THOUGHT)),
-            # What an assistant of the agent said is the result of a call, not an answer to the user.
+            # The text of an assistant is the result of a call, not an answer to the user.
             (and_(parts.c.kind == Kind.TEXT, parts.c.parent.is_(None)), literal(SearchKind.ANSWER)),
             else_=literal(SearchKind.TOOL),
         ),
@@ -106,18 +105,18 @@ _SEARCH_ROWS: Select[Any] = (
 
 
 def create(conn: Connection) -> None:
-    """Make an empty index; for migrations."""
+    """Create an empty index. For migrations."""
     _backend(conn).create(conn)
     _store_fold_version(conn)
 
 
 def index_current(conn: Connection) -> bool:
-    """Whether the index was made by the same folding of text as this one; if not, `rebuild` it."""
+    """Whether the index was made with the current normalization; if not, call `rebuild_index`."""
     return conn.scalar(select(facts.c.value).where(facts.c.name == FOLD_VERSION_FACT)) == FOLD_VERSION
 
 
 def rebuild_index(conn: Connection) -> None:
-    """Make the index anew from what is kept."""
+    """Rebuild the index from the stored messages."""
     _backend(conn).clear(conn)
     conn.execute(delete(search_rows))
     query = select(messages.c.key).order_by(messages.c.key).limit(BATCH_SIZE)
@@ -131,7 +130,10 @@ def rebuild_index(conn: Connection) -> None:
 def index_messages(
     conn: Connection, message_keys: Collection[int], normalized: Mapping[str, str] | None = None
 ) -> None:
-    """Make these messages findable, once; `folded` are texts of theirs that were folded beforehand."""
+    """Add messages to the index. `normalized` has texts that were normalized beforehand.
+
+    Call it once per message: a second call would list its texts twice.
+    """
     for batch in _batches(message_keys):
         for texts_query, message in ((_PROMPT_TEXTS, messages.c.key), (_PART_TEXTS, parts.c.message)):
             conn.execute(
@@ -147,7 +149,7 @@ def index_messages(
 
 
 def remove_messages(conn: Connection, message_keys: Collection[int]) -> None:
-    """Make these messages unfindable. They must still be there, as they were."""
+    """Remove messages from the index. Their rows must still exist unchanged."""
     for batch in _batches(message_keys):
         rows = conn.execute(_SEARCH_ROWS.where(search_rows.c.message.in_(batch))).all()
         if rows:
@@ -158,10 +160,10 @@ def remove_messages(conn: Connection, message_keys: Collection[int]) -> None:
 def find(
     conn: Connection, owner: Owner, words: str, *, kinds: frozenset[SearchKind], limit: int, after: str = ""
 ) -> Page[SearchHit]:
-    """Where the owner's texts of these kinds have all the words."""
+    """Return a page of the owner's texts of these kinds that contain all the words."""
     phrases = parse_query(words)
     if not kinds:
-        raise Refused(f"Say what to search in: one or more of {', '.join(SearchKind)}.")
+        raise Refused(f"The search has no scope. Choose one or more of {', '.join(SearchKind)}.")
     (before_key,) = sort_key_after(after, 1) or (_MAX_KEY,)
     tags = sorted(_tag(owner.user, owner.workspace, kind) for kind in kinds)
     keys = _backend(conn).matching_keys(conn, tags, phrases, before_key, rows_to_fetch(limit))
@@ -212,7 +214,7 @@ def _index_entry(row: Row[Any], normalized: Mapping[str, str]) -> search_sqlite.
 
 
 def _searchable_texts(row: Row[Any]) -> list[str]:
-    """All that can be found in a row: of a tool its name, what it was given, and what came back."""
+    """Return the searchable texts of a row. For a tool: its name, arguments, result and error."""
     values = (row.name, row.text, row.result, row.error) if row.kind == SearchKind.TOOL else (row.text,)
     return list(filter(None, values))
 

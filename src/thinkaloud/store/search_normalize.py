@@ -1,9 +1,8 @@
-"""Text made comparable: the words of a text as the search index has them, and where each of them stands.
+"""Normalizes text for search: splits it into words without case, accents, width and ligatures.
 
-Case, accents, width and ligatures do not count: "acao" finds "ação". Where a script has no spaces between
-words every character is a word of its own, and so is every emoji; several are looked for in a row. Engines
-split folded text at its spaces and do nothing else to it. Whoever changes these rules counts `RULES` up, and
-the index is made again.
+"acao" finds "ação". In scripts without spaces between words every character is a word, and so is every emoji.
+Engines split the normalized text at its spaces and do nothing else. If you change these rules, increase
+`RULES_VERSION`: the index is then rebuilt.
 """
 
 import re
@@ -16,7 +15,7 @@ from typing import NamedTuple
 RULES_VERSION = 1
 FOLD_VERSION = f"{RULES_VERSION}, Unicode {unicodedata.unidata_version}"
 
-_CHUNK = re.compile("[^\\s\u200b]+")  # a space without width is a space
+_CHUNK = re.compile("[^\\s\u200b]+")  # a zero-width space is a space
 _ASCII_WORD = re.compile(r"[A-Za-z0-9]+")
 _CACHED_CHARACTERS = 32
 
@@ -37,7 +36,7 @@ _JOINED_PAIR = re.compile("\u200d.|.[\uff9e\uff9f\U0001f3fb-\U0001f3ff]", re.DOT
 
 
 class Word(NamedTuple):
-    """A folded word, and the place in the text that it was folded from."""
+    """A normalized word and its range in the original text."""
 
     text: str
     start: int
@@ -45,7 +44,7 @@ class Word(NamedTuple):
 
 
 def words(text: str) -> Iterator[Word]:
-    """The words of a text, in order."""
+    """Yield the words of a text in order."""
     for chunk in _CHUNK.finditer(text):
         offset, chunk_text = chunk.start(), chunk.group()
         for word in (
@@ -55,7 +54,7 @@ def words(text: str) -> Iterator[Word]:
 
 
 def normalize_text(text: str) -> str:
-    """The words of a text with a space between each two; folding that again changes nothing."""
+    """Return the words of a text joined by spaces. Normalizing the result again changes nothing."""
     return " ".join(word.text for word in words(text))
 
 
@@ -89,7 +88,7 @@ def _words_in(chunk: str) -> tuple[Word, ...]:
 
 
 def _characters(chunk: str) -> Iterator[tuple[int, int]]:
-    """Where characters begin and end, each with the marks on it: folding looks at them one by one."""
+    """Yield the ranges of characters, each with its combining marks."""
     start = 0
     for index in range(1, len(chunk)):
         if not _continues_character(chunk[index - 1 : index + 1]):
@@ -116,7 +115,7 @@ def _without_marks(text: str) -> str:
 
 
 def _ignorable_mark(letter: str) -> bool:
-    """Whether a letter is the same without it. Vowel signs and the voicing of kana are not of this sort."""
+    """Whether search ignores a mark. Vowel signs and the voicing of kana change the letter and are kept."""
     combining_class = unicodedata.combining(letter)
     return (
         10 <= combining_class <= 36  # points of Hebrew, Arabic and Syriac
@@ -127,12 +126,12 @@ def _ignorable_mark(letter: str) -> bool:
 
 
 def single_character_word(word: str) -> bool:
-    """Whether words of this script are single characters, which nothing can be the beginning of."""
+    """Whether words of this script are single characters, so that a prefix search makes no sense."""
     return _SINGLE_CHARACTER_WORD.match(word) is not None
 
 
 def _word_kind(letter: str) -> str:
-    """How a letter makes words: joined to its neighbours, alone, or not at all."""
+    """Return how a letter forms words: "joined" with its neighbours, "alone", or "" for no word."""
     category = unicodedata.category(letter)[0]
     if _SINGLE_CHARACTER_WORD.match(letter):
         return "alone" if category in "LMNS" else ""

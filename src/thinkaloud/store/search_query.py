@@ -1,6 +1,6 @@
-"""What a person types into a search field: words, "phrases in quotes", and beginnings of words with a `*`.
+"""Parses a search query: words, "phrases in quotes", and prefixes with a `*`.
 
-All of them must be there. Nothing else has a meaning, so nobody can type an operator of an engine.
+All terms must match. Nothing else has a meaning, so a query cannot contain an operator of the engine.
 """
 
 import re
@@ -15,36 +15,38 @@ from thinkaloud.store.search_normalize import single_character_word, words
 MAX_QUERY_CHARACTERS = 1_000
 MAX_PHRASES = 32
 MIN_PREFIX_LETTERS = 2
-"""One letter begins half of all words, which takes long to find and tells nobody anything."""
+"""A prefix of one letter matches too many words to be fast or useful."""
 
 _QUERY_TERM = re.compile(r'"(?P<phrase>[^"]*)"?(?P<more>\*?)|(?P<word>[^\s"]+)')
 
 
 class Phrase(msgspec.Struct, frozen=True):
-    """Folded words that stand in a row; `begun` when the last one is only the beginning of a word."""
+    """Consecutive normalized words. With `prefix` the last one is the beginning of a word."""
 
     words: tuple[str, ...]
     prefix: bool = False
 
 
 def parse_query(query: str) -> tuple[Phrase, ...]:
-    """What to look for."""
+    """Return the phrases of a query."""
     if len(query) > MAX_QUERY_CHARACTERS:
         raise Refused(
-            f"A search has at most {MAX_QUERY_CHARACTERS} characters, and this has {len(query)}. Shorten it."
+            f"A search may have at most {MAX_QUERY_CHARACTERS} characters; this has {len(query)}. Shorten it."
         )
     phrases = tuple(
         dict.fromkeys(phrase for match in _QUERY_TERM.finditer(query) for phrase in _parse_phrase(match))
     )
     if not phrases:
-        raise Refused("There is nothing to search for: give at least one word.")
+        raise Refused("The search has no word. Give at least one.")
     if len(phrases) > MAX_PHRASES:
-        raise Refused(f"A search has at most {MAX_PHRASES} words and phrases, and this has {len(phrases)}.")
+        raise Refused(
+            f"A search may have at most {MAX_PHRASES} words and phrases; this has {len(phrases)}. Use fewer."
+        )
     return phrases
 
 
 def find_phrases(text: str, phrases: Sequence[Phrase]) -> Iterator[tuple[int, int]]:
-    """Where in a text the phrases stand, by where they end; no more is read than somebody asks for."""
+    """Yield the ranges of the phrases in a text, ordered by their end. Lazy: reads only as far as needed."""
     recent_words: deque[tuple[str, int]] = deque(maxlen=max(len(phrase.words) for phrase in phrases))
     for word, start, end in words(text):
         recent_words.append((word, start))

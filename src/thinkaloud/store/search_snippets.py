@@ -1,7 +1,7 @@
-"""The piece of a text around the first place where words were found, in one line, with every place marked.
+"""Makes the snippet of a search hit: one line around the first match, with all matches marked.
 
-It is cut between words where there are spaces, else between characters; "…" stands where something was left
-out. Marks count code points of the snippet.
+The snippet is cut between words if there are spaces, otherwise between characters; "…" marks a cut. Marks
+count code points of the snippet.
 """
 
 import re
@@ -22,7 +22,7 @@ _WORD_ENDS = re.compile(r"(?<=\S)(?=\s)")
 
 
 def make_snippet(text: str, phrases: Sequence[Phrase]) -> tuple[str, tuple[MarkSpan, ...]]:
-    """The snippet and its marks."""
+    """Return the snippet and its marks."""
     first = next(find_phrases(text, phrases), (0, 0))
     start_offset, end_offset = _window(text, first[0])
     window = text[start_offset:end_offset]
@@ -34,7 +34,7 @@ def make_snippet(text: str, phrases: Sequence[Phrase]) -> tuple[str, tuple[MarkS
 
 
 def _window(text: str, offset: int) -> MarkSpan:
-    """About `LENGTH` code points, some of them before this place."""
+    """Return a range of about `SNIPPET_LENGTH` code points around this offset."""
     text_before = last_code_points(text[max(0, offset - CONTEXT_BEFORE - 1) : offset], CONTEXT_BEFORE)
     if len(text_before) < offset:
         starts = (match.start() for match in _WORD_STARTS.finditer(text_before, 0, len(text_before) // 2 + 1))
@@ -43,7 +43,7 @@ def _window(text: str, offset: int) -> MarkSpan:
     text_after = (
         first_code_points(text[offset : offset + space_after + 1], space_after)
         or text[offset : offset + space_after]
-    )  # one character, with endless marks
+    )  # a single character can be longer than the snippet if it has many combining marks
     if offset + len(text_after) < len(text):
         ends = [match.start() for match in _WORD_ENDS.finditer(text_after, len(text_after) // 2)]
         text_after = text_after[: ends[-1]] if ends else text_after
@@ -51,7 +51,7 @@ def _window(text: str, offset: int) -> MarkSpan:
 
 
 def _merge_spans(spans: Iterable[MarkSpan]) -> list[MarkSpan]:
-    """The same places in order, with those that touch or overlap made one."""
+    """Return the spans in order, with adjacent and overlapping ones merged."""
     merged: list[MarkSpan] = []
     for start, end in sorted(spans):
         if merged and start <= merged[-1][1]:
@@ -62,7 +62,7 @@ def _merge_spans(spans: Iterable[MarkSpan]) -> list[MarkSpan]:
 
 
 def _one_line(window: str, spans: Iterable[MarkSpan]) -> tuple[str, list[MarkSpan]]:
-    """The window with one space in place of each gap, and where the places in it have gone."""
+    """Replace each run of whitespace with one space, and map the spans to the new line."""
     chunks = list(_CHUNK.finditer(window))
     starts = [chunk.start() for chunk in chunks]
     line_offsets = list(accumulate((len(chunk.group()) + 1 for chunk in chunks), initial=0))

@@ -1,7 +1,7 @@
-"""The search index on SQLite: an FTS5 table that holds no text, only which words stand in which row.
+"""The search index on SQLite: an FTS5 table without content, which stores only the words of each row.
 
-Its `tags` say whose row it is and of what kind, so that the engine itself stays within that scope. FTS5
-forgets a row only when it is told the very words that it was given.
+The column `tags` holds the owner and the kind of a row, so the engine itself searches only within that scope.
+A contentless FTS5 table deletes a row only if it is given exactly the words that were inserted.
 """
 
 from collections.abc import Sequence
@@ -11,9 +11,9 @@ from sqlalchemy import Connection, text
 from thinkaloud.store.search_query import Phrase
 
 IndexEntry = dict[str, int | str]
-"""`key`, `norm` (folded text) and `tags`."""
+"""`key`, `norm` (normalized text) and `tags`."""
 
-# The `ascii` tokenizer splits folded text at its spaces and leaves all other letters as they are.
+# The `ascii` tokenizer splits normalized text at its spaces and leaves all other characters unchanged.
 _CREATE = text(
     "CREATE VIRTUAL TABLE search_text USING fts5"
     "(norm, tags, content = '', columnsize = 0, tokenize = 'ascii', prefix = '2')"
@@ -35,24 +35,24 @@ def create(conn: Connection) -> None:
 
 
 def add(conn: Connection, entries: Sequence[IndexEntry]) -> None:
-    """Take rows into the index."""
+    """Add rows to the index."""
     conn.execute(_ADD, entries)
 
 
 def remove(conn: Connection, entries: Sequence[IndexEntry]) -> None:
-    """Take rows out again; each must be exactly as it was added."""
+    """Remove rows. Each must be exactly as it was added."""
     conn.execute(_REMOVE, entries)
 
 
 def clear(conn: Connection) -> None:
-    """Take everything out."""
+    """Remove all rows."""
     conn.execute(_CLEAR)
 
 
 def matching_keys(
     conn: Connection, tags: Sequence[str], phrases: Sequence[Phrase], before_key: int, limit: int
 ) -> Sequence[int]:
-    """The newest rows under one of these tags that have all the phrases."""
+    """Return the keys of the newest rows that have one of these tags and all the phrases."""
     scope = " OR ".join(tags)
     phrase_query = " AND ".join(map(_quote_phrase, phrases))
     match_query = f"tags : ({scope}) AND norm : ({phrase_query})"
@@ -60,5 +60,5 @@ def matching_keys(
 
 
 def _quote_phrase(phrase: Phrase) -> str:
-    # Folded words are letters and digits, so that no quote can end early.
+    # Normalized words have letters and digits only, so no quote needs escaping.
     return f'"{" ".join(phrase.words)}"{" *" if phrase.prefix else ""}'

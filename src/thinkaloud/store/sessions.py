@@ -1,4 +1,4 @@
-"""Conversations, each of one user in one workspace. For everybody else there is no such session."""
+"""Queries for sessions. A session belongs to one user in one workspace; nobody else can find it."""
 
 from typing import Any
 
@@ -29,17 +29,17 @@ _RUNNING_TURN = select(turns.c.id).where(
 
 
 class SessionGone(Refused):
-    """The session was deleted while somebody was about to use it."""
+    """The session was deleted during the request."""
 
 
 class TurnRunning(Refused):
-    """The session is busy: a turn in it is not over yet."""
+    """The session has a running turn."""
 
 
 def create(
     conn: Connection, owner: Owner, *, now_ms: int, title: str = "", agent: str = "", model: str = ""
 ) -> Session:
-    """A new session; a title given here is its owner's and stays."""
+    """Create a session. A title given here counts as written by a person and is never replaced."""
     values = {
         "id": ids.new("ses"),
         "user": owner.user,
@@ -55,7 +55,7 @@ def create(
 
 
 def get(conn: Connection, owner: Owner, session_id: str) -> Session | None:
-    """A session of this owner; None when there is none with that id, or it is somebody else's."""
+    """Return a session of this owner; None if not found or not the owner's."""
     if not ids.matches("ses", session_id):
         return None
     row = conn.execute(select(sessions).where(visible_to(owner), sessions.c.id == session_id)).one_or_none()
@@ -63,7 +63,7 @@ def get(conn: Connection, owner: Owner, session_id: str) -> Session | None:
 
 
 def list_page(conn: Connection, owner: Owner, *, limit: int, after: str = "") -> Page[Session]:
-    """The owner's sessions, the one that was last used first."""
+    """Return a page of the owner's sessions, the most recently used first."""
     order = tuple_(sessions.c.updated_ms, sessions.c.key)
     query = select(sessions).where(visible_to(owner)).limit(rows_to_fetch(limit))
     if sort_key := sort_key_after(after, 2):
@@ -73,7 +73,7 @@ def list_page(conn: Connection, owner: Owner, *, limit: int, after: str = "") ->
 
 
 def rename(conn: Connection, owner: Owner, session_id: str, title: str, now_ms: int) -> Session | None:
-    """Give a session the title that its owner wants; an empty one leaves it to the next answer."""
+    """Set the title of a session. With an empty title the next answer provides one."""
     if not ids.matches("ses", session_id):
         return None
     values = {
@@ -89,7 +89,7 @@ def rename(conn: Connection, owner: Owner, session_id: str, title: str, now_ms: 
 def update_defaults(
     conn: Connection, session: Session, *, now_ms: int, agent: str | None = None, model: str | None = None
 ) -> Session | None:
-    """Say who answers in a session from now on; None leaves either as it is."""
+    """Set the default agent and model of a session; None leaves one unchanged."""
     requested = {"agent": agent, "model": model}
     values = {name: storable(value) for name, value in requested.items() if value is not None}
     statement = update(sessions).where(owned_by(session.owner), sessions.c.key == session.key)
@@ -98,26 +98,26 @@ def update_defaults(
 
 
 def owned_session_of_turn(conn: Connection, owner: Owner, turn: TurnRow) -> Session | None:
-    """The session that a turn of this owner belongs to."""
+    """Return the session of a turn, if it is this owner's."""
     row = conn.execute(select(sessions).where(owned_by(owner), sessions.c.key == turn.session)).one_or_none()
     return None if row is None else _session_from_row(row)
 
 
 def session_of_turn(conn: Connection, turn: TurnRow) -> Session | None:
-    """The session that a turn is in, whoever owns it: for the gateway itself."""
+    """Return the session of a turn without an owner check. For the gateway itself."""
     row = conn.execute(select(sessions).where(sessions.c.key == turn.session)).one_or_none()
     return None if row is None else _session_from_row(row)
 
 
 def title_from_answer(conn: Connection, session: int, title: str) -> None:
-    """Use the beginning of an answer as a title where nobody has given one; for the gateway itself."""
+    """Set the title from an answer if the session has none. No owner check; for the gateway itself."""
     condition = (sessions.c.key == session, sessions.c.titled_by == TitleSource.NOBODY)
     values = {"title": storable(title)[:MAX_TITLE_CHARACTERS], "titled_by": TitleSource.ANSWER}
     conn.execute(update(sessions).where(*condition).values(values))
 
 
 def delete(conn: Connection, owner: Owner, session_id: str) -> bool:
-    """Take away a session with all that was said in it; refused while a turn in it runs."""
+    """Delete a session with all its turns. Refused while a turn runs; False if not found."""
     session = get(conn, owner, session_id)
     if session is None or not lock_session(conn, session):
         return False
@@ -127,18 +127,18 @@ def delete(conn: Connection, owner: Owner, session_id: str) -> bool:
 
 
 def begin_import(conn: Connection, session: Session) -> None:
-    """Keep a new session out of sight until all of it is there."""
+    """Hide a new session until its import is complete."""
     conn.execute(update(sessions).where(sessions.c.key == session.key).values(whole=False))
 
 
 def end_import(conn: Connection, session: Session, now_ms: int) -> Session:
-    """Show a session that is complete now."""
+    """Make an imported session visible."""
     statement = update(sessions).where(sessions.c.key == session.key).values(whole=True, updated_ms=now_ms)
     return _session_from_row(conn.execute(statement.returning(sessions)).one())
 
 
 def drop_partial_imports(conn: Connection, session: Session | None = None) -> int:
-    """Take away what an import that failed has left; without a session, what all of them have left."""
+    """Delete the incomplete import of this session, or all incomplete imports; return their number."""
     query = select(sessions.c.key).where(~sessions.c.whole)
     session_keys = conn.scalars(
         query if session is None else query.where(sessions.c.key == session.key)
@@ -149,19 +149,19 @@ def drop_partial_imports(conn: Connection, session: Session | None = None) -> in
 
 
 def owned_by(owner: Owner) -> ColumnElement[bool]:
-    """What every question about sessions, and about anything in them, asks first."""
+    """Return the condition that every query of sessions, turns and messages contains."""
     return (sessions.c.user == owner.user) & (sessions.c.workspace == owner.workspace)
 
 
 def visible_to(owner: Owner) -> ColumnElement[bool]:
-    """The owner's sessions that are all there."""
+    """Return the condition for the owner's sessions without incomplete imports."""
     return owned_by(owner) & sessions.c.whole
 
 
 def lock_session(conn: Connection, session: Session) -> bool:
-    """Keep others from changing a session until this transaction is over; False when it is gone.
+    """Lock a session until the end of the transaction; False if it no longer exists.
 
-    SQLite has one writer at a time and needs no lock; there this only looks.
+    SQLite has one writer at a time and needs no lock: there this only reads.
     """
     owner = session.owner
     values = {"of": session.key, "owner": owner.user, "place": owner.workspace}
@@ -169,10 +169,10 @@ def lock_session(conn: Connection, session: Session) -> bool:
 
 
 def refuse_while_running(conn: Connection, session: Session) -> None:
-    """Raise `TurnRunning` when a turn in this session is not over yet."""
+    """Raise `TurnRunning` if the session has a running turn."""
     if running := conn.execute(_RUNNING_TURN, {"of": session.key}).scalar():
         raise TurnRunning(
-            f"Turn {running} of session {session.id} is still running. Wait until it is over, or cancel it."
+            f"Turn {running} of session {session.id} is still running. Wait until it ends, or cancel it."
         )
 
 

@@ -1,7 +1,7 @@
-"""The embedded engine: one SQLite file in WAL mode, one thread that writes, a few that read.
+"""The SQLite engine: one file in WAL mode, one writer thread and a few reader threads.
 
-One gateway writes turns to a file at a time, held by a lock that dies with its process. Short visits of
-other commands, such as adding a user, need no lock: SQLite itself puts them in order.
+One gateway at a time may write turns to a file. It holds a lock that is released when its process exits.
+Short writes of other commands, such as adding a user, need no lock: SQLite serializes them.
 """
 
 import asyncio
@@ -26,13 +26,13 @@ from thinkaloud.store.migrate import migrate
 READER_THREADS = 4
 BUSY_TIMEOUT_MS = 5_000
 WAL_LIMIT_BYTES = 64 * 1024 * 1024
-"""A log that grew under a long reader is cut back to this at the next checkpoint."""
+"""The WAL grows while a long read runs. The next checkpoint truncates it to this size."""
 
 APPEND_SQL = """
     INSERT INTO log (turn, first_seq, last_seq, entries)
     SELECT ?1, ?3, ?4, ?5 FROM turns WHERE key = ?1 AND epoch = ?2
 """
-"""The hot path. A turn whose epoch has moved on gets no row, so an old writer cannot add to it."""
+"""The hot path. Inserts no row if the turn has a newer epoch, so an old writer cannot append."""
 
 _NOT_SAVED_REASONS = {
     sqlite3.SQLITE_FULL: "the disk is full",
@@ -57,34 +57,34 @@ class SqliteDatabase:
         self._reader_engine = _engine(path, writes=False)
 
     async def read(self, query: Query[T]) -> T:
-        """Look at one snapshot, in one of the reading threads."""
+        """Run a query on one snapshot, in a reader thread."""
         return await _run_in_pool(self._reader_pool, lambda: self._run_query(self._reader_engine, query))
 
     async def write(self, change: Query[T]) -> T:
-        """Change something in one transaction, in the writing thread."""
+        """Run a change in one transaction, in the writer thread."""
         return await _run_in_pool(self._writer_pool, lambda: self._run_query(self._writer_engine, change))
 
     async def append(self, batches: Sequence[Batch]) -> tuple[int, ...]:
-        """Add to the logs, all in one commit."""
+        """Append to the logs in one commit."""
         return await _run_in_pool(self._writer_pool, lambda: self._append(batches))
 
     async def prepare(self) -> None:
-        """Bring the tables up to date."""
+        """Migrate the tables to this version."""
         try:
             await self.write(migrate)
         except DBAPIError as error:
             if getattr(error.orig, "sqlite_errorcode", None) != sqlite3.SQLITE_NOTADB:
                 raise
             raise Refused(
-                f"{self.path} is no database. Move it away, or name another folder with THINKALOUD_HOME."
+                f"{self.path} is not a database. Move it, or set THINKALOUD_HOME to another folder."
             ) from None
 
     async def checkpoint(self) -> None:
-        """Fold the write-ahead log into the file."""
+        """Copy the write-ahead log into the file."""
         await _run_in_pool(self._writer_pool, self._checkpoint)
 
     def close(self) -> None:
-        """Let both kinds of threads finish."""
+        """Wait for all threads to finish, and close the connections."""
         for pool in (self._writer_pool, self._reader_pool):
             pool.shutdown()
         self._reader_engine.dispose()
@@ -109,20 +109,20 @@ class SqliteDatabase:
             try:
                 _raw(conn).execute("PRAGMA wal_checkpoint(TRUNCATE)")
             except sqlite3.OperationalError as error:
-                # The log stays beside the file and is read with it the next time; nothing is lost.
+                # Nothing is lost: the WAL stays beside the file and is read at the next start.
                 if not _disk_problem(error):
                     raise
 
 
 @asynccontextmanager
 async def open_database(path: Path, *, guest: bool = False) -> AsyncIterator[SqliteDatabase]:
-    """The database in that file, made where there is none; a guest does not write turns and takes no lock."""
+    """Open the database, or create it. A guest does not write turns and takes no lock."""
     _create_file(path)
     with FileLock(path.with_name(path.name + ".lock"), enabled=not guest) as lock:
         if not guest and not lock.held:
             raise DatabaseInUse(
-                f"{path} is in use by another gateway ({lock.holder}). Stop that one, or give this one a "
-                "folder of its own with THINKALOUD_HOME."
+                f"{path} is in use by another gateway ({lock.holder}). Stop that gateway, or set "
+                "THINKALOUD_HOME to another folder."
             )
         database = SqliteDatabase(path, exclusive=not guest)
         try:
@@ -134,14 +134,14 @@ async def open_database(path: Path, *, guest: bool = False) -> AsyncIterator[Sql
 
 
 def _create_file(path: Path) -> None:
-    """An empty file for its owner's eyes only; SQLite gives its companions the same rights."""
+    """Create the file, readable by its owner only. SQLite copies these permissions to the WAL."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
     except OSError as error:
         raise Refused(
-            f"The database {path} cannot be opened: {error.strerror}. Make its folder writable, or name "
-            "another one with THINKALOUD_HOME."
+            f"The database {path} cannot be opened: {error.strerror}. Make its folder writable, or set "
+            "THINKALOUD_HOME to another folder."
         ) from None
 
 
@@ -158,7 +158,9 @@ def _engine(path: Path, *, writes: bool) -> Engine:
         )
 
     pool = StaticPool(connect) if writes else QueuePool(connect, pool_size=READER_THREADS, max_overflow=0)
-    engine = create_engine("sqlite://", pool=pool, hide_parameters=True)  # they are what people wrote
+    engine = create_engine(
+        "sqlite://", pool=pool, hide_parameters=True
+    )  # parameters are users' texts: not for error messages
 
     @event.listens_for(engine, "connect")
     def _on_connect(raw: sqlite3.Connection, _: object) -> None:
@@ -172,14 +174,15 @@ def _engine(path: Path, *, writes: bool) -> Engine:
 
     @event.listens_for(engine, "begin")
     def _on_begin(conn: Connection) -> None:
-        # The driver begins nothing by itself; a change takes the right to write before it looks at anything.
+        # With isolation_level=None the driver starts no transaction. A writer takes the write lock first: a
+        # read that is upgraded to a write later could fail with SQLITE_BUSY.
         conn.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
     return engine
 
 
 async def _run_in_pool(pool: ThreadPoolExecutor, work: Callable[[], T]) -> T:
-    # Work that has begun is finished also when nobody waits any more: a transaction is whole or not at all.
+    # A started transaction is finished even if the waiting task is cancelled.
     return await asyncio.get_running_loop().run_in_executor(pool, work)
 
 
@@ -196,20 +199,20 @@ def _transaction(raw: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
         yield raw
         raw.execute("COMMIT")
     except BaseException:
-        if raw.in_transaction:  # a full disk has ended it already
+        if raw.in_transaction:  # SQLite itself rolls back when the disk is full
             raw.execute("ROLLBACK")
         raise
 
 
 @contextmanager
 def _translate_disk_errors(path: Path) -> Iterator[None]:
-    """What a disk refuses as `NotSaved`; every other error as it is."""
+    """Raise disk errors as `NotSaved`, and all other errors unchanged."""
     try:
         yield
     except (DBAPIError, sqlite3.OperationalError) as error:
         original = error.orig if isinstance(error, DBAPIError) else error
         if reason := _disk_problem(original):
-            raise NotSaved(f"Nothing can be saved to {path}: {reason}.") from error
+            raise NotSaved(f"Cannot write to {path}: {reason}.") from error
         raise
 
 

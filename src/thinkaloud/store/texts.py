@@ -1,4 +1,4 @@
-"""Text from outside, made fit to be kept: every engine takes it, and it is as long as it should be."""
+"""Checks and conversions of text before it is stored."""
 
 import re
 
@@ -12,27 +12,27 @@ _QUOTED_CHARACTERS = 80
 
 
 def storable(text: str) -> str:
-    """The text with a mark in place of what no engine keeps: NUL, and halves of surrogate pairs."""
+    """Replace what a database cannot store, NUL and lone surrogates, with U+FFFD."""
     return _UNSTORABLE.sub(_REPLACEMENT, text)
 
 
 def bounded_text(text: str, label: str, max_characters: int) -> str:
-    """A storable text of at most so many characters."""
+    """Return the text as `storable`; refuse it if it is too long."""
     if len(text) > max_characters:
         raise Refused(
-            f"{label} has at most {max_characters} characters, and this one has {len(text)}. Shorten it."
+            f"{label} may have at most {max_characters} characters; this one has {len(text)}. Shorten it."
         )
     return storable(text)
 
 
 def quoted(text: str) -> str:
-    """A text as a refusal quotes it: in one line, and not all of a long one."""
+    """Quote a text in an error message: on one line, and shortened."""
     return repr(text if len(text) <= _QUOTED_CHARACTERS else text[:_QUOTED_CHARACTERS] + "…")
 
 
 def json_text(value: msgspec.Struct | tuple[msgspec.Struct, ...], label: str) -> str:
-    """A value as JSON text, in which NUL is written as an escape and does no harm."""
+    """Encode a value as JSON text. JSON escapes NUL, so only lone surrogates are refused."""
     try:
         return msgspec.json.encode(value).decode()
     except UnicodeEncodeError:
-        raise Refused(f"{label} cannot be kept: it holds half of a surrogate pair. Take it out.") from None
+        raise Refused(f"{label} cannot be stored: it contains half of a surrogate pair. Remove it.") from None

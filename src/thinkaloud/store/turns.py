@@ -1,6 +1,6 @@
-"""Turns: what was asked, who answers it, and where it stands. What comes of one is in its log.
+"""Queries for turns: the request, the model that answers, and the state. The events are in the log.
 
-A session has at most one running turn, and a request that comes twice starts one turn and not two.
+A session has at most one running turn. A request that is repeated with its idempotency key starts one turn.
 """
 
 import re
@@ -26,7 +26,7 @@ from thinkaloud.store.sessions import (
 from thinkaloud.store.texts import json_text, storable
 
 _IDEMPOTENCY_KEY = re.compile(r"[!-~]{1,255}")
-# Statements on the way to the first thought are built once: building one costs more than running it.
+# Statements that run before the first thought are built once: building one costs more than running it.
 _NEXT_POSITION = select(func.coalesce(func.max(turns.c.position), -1) + 1).where(
     turns.c.session == bindparam("of")
 )
@@ -44,11 +44,11 @@ _images_decoder = msgspec.json.Decoder(tuple[Image, ...])
 
 
 class IdempotencyConflict(Refused):
-    """The same idempotency key came with another request."""
+    """The idempotency key was used for a different request."""
 
 
 class TurnRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """What a turn begins with, and who is to answer it."""
+    """The messages that start a turn, and the agent and model that answer."""
 
     messages: tuple[UserMessage | ToolMessage, ...]
     model: str
@@ -56,13 +56,13 @@ class TurnRequest(msgspec.Struct, frozen=True, kw_only=True):
     provider: str = ""
     prefix: str = ""
     idempotency_key: str = ""
-    """Chosen by whoever asks, so that asking twice is asking once; empty where nobody cares."""
+    """Chosen by the client, so that a retry does not start a second turn; may be empty."""
     request_hash: bytes = b""
     wishes: str = ""
 
 
 class StartedTurn(msgspec.Struct, frozen=True):
-    """The turn that answers; `new` is false when this request had started it before."""
+    """The turn of a request; `new` is false if an earlier identical request started it."""
 
     turn: TurnRow
     new: bool
@@ -71,7 +71,7 @@ class StartedTurn(msgspec.Struct, frozen=True):
 def start_turn(
     conn: Connection, session: Session, request: TurnRequest, *, now_ms: int, writer: str, lease_until_ms: int
 ) -> StartedTurn:
-    """Begin a turn with what was asked, as far as it is written in one transaction: the caller's."""
+    """Insert a turn and its messages. The caller's transaction makes it all or nothing."""
     if not lock_session(conn, session):
         raise SessionGone(f"Session {session.id} is gone. Start a new one.")
     if (existing := find_repeated(conn, session, request.idempotency_key, request.request_hash)) is not None:
@@ -104,25 +104,25 @@ def start_turn(
 def find_repeated(
     conn: Connection, session: Session, idempotency_key: str, request_hash: bytes
 ) -> TurnRow | None:
-    """The turn that this request has started already; None without a key, or with a new one."""
+    """Return the turn that an earlier request with this idempotency key started; None if there is none."""
     if not idempotency_key:
         return None
     if not _IDEMPOTENCY_KEY.fullmatch(idempotency_key):
-        raise Refused("An idempotency key has 1 to 255 characters, each of them visible ASCII. Use a UUID.")
+        raise Refused("An idempotency key must have 1 to 255 visible ASCII characters. Use a UUID.")
     query = select(turns).where(turns.c.session == session.key, turns.c.idempotency_key == idempotency_key)
     row = conn.execute(query).one_or_none()
     if row is None:
         return None
     if row.request_hash != request_hash:
         raise IdempotencyConflict(
-            f"The idempotency key {idempotency_key} came with another request before. Use a new key for each "
-            "request, and the same one only to repeat it."
+            f"The idempotency key {idempotency_key} was already used for a different request. Use a new key "
+            "for each request, and the same key only to retry it."
         )
     return _turn_from_row(row)
 
 
 def get(conn: Connection, owner: Owner, turn_id: str) -> TurnRow | None:
-    """A turn in one of this owner's sessions; None when there is none, or it is somebody else's."""
+    """Return a turn of this owner's sessions; None if not found or not the owner's."""
     if not ids.matches("trn", turn_id):
         return None
     row = conn.execute(
@@ -132,28 +132,28 @@ def get(conn: Connection, owner: Owner, turn_id: str) -> TurnRow | None:
 
 
 def with_session(conn: Connection, turn_id: str) -> tuple[TurnRow, Session] | None:
-    """A turn and the session it is in, whoever owns them: for the gateway itself."""
+    """Return a turn and its session without an owner check. For the gateway itself."""
     row = conn.execute(select(turns).where(turns.c.id == turn_id)).one_or_none()
     session = None if row is None else session_of_turn(conn, _turn_from_row(row))
     return None if row is None or session is None else (_turn_from_row(row), session)
 
 
 def of_session(conn: Connection, session: Session, *, limit: int, after: str = "") -> Page[TurnRow]:
-    """The turns of a session, in the order they were asked."""
+    """Return a page of the turns of a session, the oldest first."""
     return _turn_page(conn, session, limit=limit, sort_key=sort_key_after(after, 1), newest=False)
 
 
 def page_before(
     conn: Connection, session: Session, *, limit: int, after: str = "", first: TurnRow | None = None
 ) -> Page[TurnRow]:
-    """The last turns of a session, or those up to one of them; the page is in the order they were asked."""
+    """Return the last page of turns, or the page that ends with `first`; oldest first within the page."""
     sort_key = sort_key_after(after, 1) or (None if first is None else (first.position + 1,))
     newest_page = _turn_page(conn, session, limit=limit, sort_key=sort_key, newest=True)
     return Page(newest_page.items[::-1], newest_page.next)
 
 
 def page_from(conn: Connection, session: Session, first: TurnRow, *, limit: int) -> Page[TurnRow]:
-    """A turn of a session and those that were asked after it."""
+    """Return a page of turns that begins with this one."""
     return _turn_page(conn, session, limit=limit, sort_key=(first.position - 1,), newest=False)
 
 
@@ -171,12 +171,12 @@ def _turn_page(
 
 
 def running_of(conn: Connection, user: int) -> int:
-    """How many turns of a user run at this moment, in all workspaces together."""
+    """Return the number of running turns of a user in all workspaces."""
     return conn.execute(_COUNT_RUNNING, {"of": user}).scalar_one()
 
 
 def request_messages(conn: Connection, owner: Owner, turn: TurnRow) -> tuple[UserMessage | ToolMessage, ...]:
-    """What a turn began with."""
+    """Return the messages that started a turn."""
     conditions = (owned_by(owner), messages.c.turn == turn.key, messages.c.role != Role.ASSISTANT)
     query = select(messages).select_from(messages.join(turns).join(sessions)).where(*conditions)
     return tuple(map(_message_from_row, conn.execute(query.order_by(messages.c.position))))

@@ -1,7 +1,7 @@
-"""Users, the workspaces they share, and the tokens they show.
+"""Queries for users, workspaces and API tokens.
 
-A token is a secret of 256 bits that is shown once; what is kept is its SHA-256, and it is found by that.
-These are questions of the gateway itself and of whoever runs it, so they ask for no owner.
+A token is a secret of 256 bits that is shown once. Only its SHA-256 is stored; tokens are looked up by it.
+These queries are for the gateway and its administrator, so they take no owner.
 """
 
 import hashlib
@@ -28,17 +28,17 @@ _SECRET_BYTES = 32
 
 
 def ensure_local(conn: Connection, now_ms: int) -> Owner:
-    """The one user of a gateway that asks nobody who they are, made when first needed."""
+    """Return the user of a gateway without authentication; create the user if necessary."""
     row = _user_row(conn, LOCAL_USER)
     user = add_user(conn, LOCAL_USER, now_ms) if row is None else _user_from_row(row)
     return Owner(user.key, add_member(conn, user.key, DEFAULT_WORKSPACE, now_ms).key)
 
 
 def add_user(conn: Connection, name: str, now_ms: int, workspace: str = DEFAULT_WORKSPACE) -> User:
-    """A new user in a workspace, which is made if there is none of that name."""
+    """Create a user in a workspace; create the workspace if necessary."""
     _check_name(name, "user")
     if _user_row(conn, name) is not None:
-        raise Refused(f"There is a user called {name} already. Choose another name.")
+        raise Refused(f"The user {name} already exists. Choose another name.")
     values = {"id": ids.new("usr"), "name": name, "created_ms": now_ms}
     user = _user_from_row(conn.execute(insert(user_rows).values(values).returning(user_rows)).one())
     add_member(conn, user.key, workspace, now_ms)
@@ -46,26 +46,26 @@ def add_user(conn: Connection, name: str, now_ms: int, workspace: str = DEFAULT_
 
 
 def list_users(conn: Connection) -> tuple[User, ...]:
-    """Everybody, in the order they came."""
+    """Return all users, the oldest first."""
     return tuple(map(_user_from_row, conn.execute(select(user_rows).order_by(user_rows.c.key))))
 
 
 def user_named(conn: Connection, name: str) -> User:
-    """The user of that name."""
+    """Return the user of this name, or refuse an unknown name."""
     row = _user_row(conn, name) if _NAME.fullmatch(name) else None
     if row is None:
-        raise Refused(f"There is no user called {quoted(name)}. Choose one of those there are, or add them.")
+        raise Refused(f"There is no user {quoted(name)}. Check the name, or add the user first.")
     return _user_from_row(row)
 
 
 def remove_user(conn: Connection, name: str) -> None:
-    """Take away a user and all that is theirs; refused while a turn of theirs runs."""
+    """Delete a user with their sessions, agents and tokens. Refused while one of their turns runs."""
     user = user_named(conn, name)
     joined = turns.join(sessions)
     running = select(turns.c.id).select_from(joined)
     if conn.scalar(running.where(sessions.c.user == user.key, turns.c.state == TurnState.RUNNING)):
         raise Refused(
-            f"{name} has a turn that runs. Revoke the tokens of {name}, then try again when it is over."
+            f"A turn of {name} is running. Revoke the tokens of {name}, then retry when the turn has ended."
         )
     agents.refuse_if_others_need(conn, user.key)
     message_keys = (
@@ -76,7 +76,7 @@ def remove_user(conn: Connection, name: str) -> None:
 
 
 def add_member(conn: Connection, user: int, workspace_name: str, now_ms: int) -> Workspace:
-    """Let a user into a workspace, which is made if there is none of that name. Again changes nothing."""
+    """Add a user to a workspace; create the workspace if necessary. A second call changes nothing."""
     workspace = _ensure_workspace(conn, workspace_name, now_ms)
     values = {"user": user, "workspace": workspace.key}
     membership = select(members.c.user).where(members.c.user == user, members.c.workspace == workspace.key)
@@ -86,13 +86,13 @@ def add_member(conn: Connection, user: int, workspace_name: str, now_ms: int) ->
 
 
 def workspaces_of(conn: Connection, user: int) -> tuple[Workspace, ...]:
-    """The workspaces a user is in, the oldest first."""
+    """Return the workspaces of a user, the oldest first."""
     query = select(workspaces).join(members).where(members.c.user == user).order_by(workspaces.c.key)
     return tuple(map(_workspace_from_row, conn.execute(query)))
 
 
 def create_token(conn: Connection, user: int, name: str, now_ms: int) -> tuple[ApiToken, str]:
-    """A token and its secret, which nobody can be shown again."""
+    """Create a token; return it and its secret, which cannot be shown again."""
     secret = _SECRET_PREFIX + secrets.token_urlsafe(_SECRET_BYTES)
     label = bounded_text(name, "The name of a token", MAX_LABEL_CHARACTERS)
     values = {"id": ids.new("tok"), "user": user, "name": label, "hash": _hash(secret), "created_ms": now_ms}
@@ -100,21 +100,21 @@ def create_token(conn: Connection, user: int, name: str, now_ms: int) -> tuple[A
 
 
 def token_user(conn: Connection, secret: str) -> User | None:
-    """Whose secret this is; None when nobody's, or revoked."""
+    """Return the user of a secret; None if it is unknown or revoked."""
     valid = (tokens.c.hash == _hash(secret), tokens.c.revoked_ms.is_(None))
     row = conn.execute(select(user_rows).join(tokens).where(*valid)).one_or_none()
     return None if row is None else _user_from_row(row)
 
 
 def tokens_of(conn: Connection, user: int) -> tuple[ApiToken, ...]:
-    """All tokens of a user, revoked ones too, the oldest first."""
+    """Return all tokens of a user, including revoked ones, the oldest first."""
     return tuple(
         map(_token_from_row, conn.execute(select(tokens).where(tokens.c.user == user).order_by(tokens.c.key)))
     )
 
 
 def revoke_token(conn: Connection, token_id: str, now_ms: int) -> bool:
-    """Make a token worthless, for good. False when there is none with that id, or it was revoked before."""
+    """Revoke a token permanently. False if it is not found or already revoked."""
     if not ids.matches("tok", token_id):
         return False
     valid = (tokens.c.id == token_id, tokens.c.revoked_ms.is_(None))
@@ -128,8 +128,8 @@ def _hash(secret: str) -> bytes:
 def _check_name(name: str, label: str) -> None:
     if not _NAME.fullmatch(name):
         raise Refused(
-            f"{quoted(name)} cannot be the name of a {label}: a name has 1 to 64 characters, each of them a "
-            "letter from a to z (or A to Z), a digit, or one of . _ - @"
+            f"{quoted(name)} is not a valid name of a {label}. Use 1 to 64 letters from a to z or A to Z, "
+            "digits, and . _ - @"
         )
 
 

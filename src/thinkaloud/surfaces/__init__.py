@@ -1,1 +1,1 @@
-"""What people look at; each surface reads entries and views, nothing else."""
+"""Surfaces show turns to people. A surface reads only entries and views."""

@@ -1,6 +1,6 @@
-"""The plain command line: the answer on one stream, thoughts as `[think] ` lines on another, live.
+"""Writes a turn to the command line while it arrives: the answer to one stream, thoughts to another.
 
-Words and lines are `view`'s; here they are made safe for a terminal and sent to their stream.
+`view` renders the text; this module makes it safe for a terminal, wraps it and picks the stream.
 """
 
 from enum import StrEnum
@@ -25,28 +25,31 @@ class ShowThinking(StrEnum):
 
 
 class TerminalOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What a terminal makes of it; nothing of this where the streams are pipes or files."""
+    """What a terminal can show. The defaults are for pipes and files."""
 
     dim: bool = False
-    """Thoughts are dim."""
+    """Whether thoughts are dimmed."""
     columns: int | None = None
-    """Thoughts and notices are wrapped to fit."""
+    """The width to which thoughts and notices are wrapped; None does not wrap."""
     shared_screen: bool = False
-    """Both streams are seen in one place, where neither may begin within the other's line."""
+    """Whether both streams appear on one screen, where each must start on a line of its own."""
+
+
+NO_TERMINAL = TerminalOptions()
 
 
 class TextStream(Protocol):
-    """Where text goes."""
+    """A stream to write text to."""
 
     def write(self, text: str, /) -> object:
-        """Take text."""
+        """Write text."""
 
     def flush(self) -> None:
-        """Let it be seen."""
+        """Write buffered text."""
 
 
 class PlainWriter:
-    """Writes one turn, entry by entry; `turn` is the turn so far."""
+    """Writes one turn entry by entry; `turn` is the turn so far."""
 
     def __init__(
         self,
@@ -55,7 +58,7 @@ class PlainWriter:
         *,
         locale: str = "en-US",
         show: ShowThinking = ShowThinking.SHOW,
-        terminal: TerminalOptions = TerminalOptions(),  # noqa: B008 a frozen value
+        terminal: TerminalOptions = NO_TERMINAL,
     ) -> None:
         self.turn = Turn()
         self._locale = locale
@@ -70,7 +73,7 @@ class PlainWriter:
         self._answer_interrupted = False
 
     def feed(self, entry: Entry) -> None:
-        """Write what this entry adds."""
+        """Apply an entry to the turn and write what it adds."""
         apply(self.turn, entry)
         pieces = self._renderer.feed(self.turn, entry.event)
         for channel, text in pieces:
@@ -95,6 +98,7 @@ class PlainWriter:
 
     def _write(self, channel: Channel, text: str) -> None:
         if channel is Channel.ANSWER and self._answer_interrupted:
+            # `_interrupt_answer` already ended the line on the screen; the answer must not do it again.
             text = text.lstrip("\n")
         if not text:
             return

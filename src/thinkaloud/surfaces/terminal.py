@@ -1,12 +1,9 @@
-"""Text from a model made safe for a terminal: whoever writes to one goes through here, last.
+"""Makes text from a model safe for a terminal and wraps lines between words.
 
-Control characters and whole escape sequences are taken out, also when they are cut over several deltas;
-tab and newline stay. A sequence that never ends cannot swallow the rest: the end of the line or a
-few thousand characters end it.
-
-Lines broken between words, before a terminal would break them within one; each part keeps its margin.
-
-Text comes in pieces. A word is held back until it is whole, since only then one knows on which line it fits.
+All text for a terminal passes through here last. Control characters and whole escape sequences are removed,
+even if a sequence is split over several deltas; tab and newline stay. A sequence that never ends cannot hide
+the rest: the end of the line or 4,096 characters end it. The wrapper holds a word back until it is complete,
+because only then its line is known.
 """
 
 import re
@@ -16,7 +13,7 @@ from thinkaloud.view import columns_of
 from thinkaloud.view.plain import THINK_PREFIX
 
 _UNSAFE_CHARACTERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
-"""C0 but tab and newline, DEL, C1, and marks that reorder or break the line."""
+"""C0 without tab and newline, DEL, C1, and characters that reorder or break the line."""
 _STRING_STARTS = "]PX^_"
 _STRING_STARTS_8BIT = "\x90\x98\x9d\x9e\x9f"
 _LONGEST_SEQUENCE = 4096
@@ -31,14 +28,14 @@ class _CleanerState(Enum):
 
 
 class TerminalCleaner:
-    """Cleans one stream of text."""
+    """Removes control characters and escape sequences from one stream of text."""
 
     def __init__(self) -> None:
         self._state = _CleanerState.TEXT
         self._sequence_length = 0
 
     def feed(self, text: str) -> str:
-        """What of this text may be shown."""
+        """Return the part of this text that is safe to show."""
         if self._state is _CleanerState.TEXT and not _UNSAFE_CHARACTERS.search(text):
             return text
         safe_parts: list[str] = []
@@ -67,7 +64,7 @@ class TerminalCleaner:
         return unsafe.end()
 
     def _skip_sequence(self, character: str) -> int:
-        """Step through a sequence: 1 when the character belongs to it, 0 when it is text again."""
+        """Consume a character of a sequence: return 1 if it belongs to it, 0 if it is text again."""
         self._sequence_length += 1
         if character == "\n" or self._sequence_length > _LONGEST_SEQUENCE:
             self._state = _CleanerState.TEXT
@@ -101,44 +98,44 @@ class TerminalCleaner:
 
 
 def clean(text: str) -> str:
-    """A whole text made safe."""
+    """Return a complete text without control characters and escape sequences."""
     return TerminalCleaner().feed(text)
 
 
 def clean_json(text: str) -> str:
-    """JSON made safe without changing what it says: what a terminal could act on is escaped."""
+    """Return JSON with unsafe characters as \\u escapes, so that its content stays the same."""
     return _UNSAFE_CHARACTERS.sub(lambda unsafe: f"\\u{ord(unsafe.group()):04x}", text)
 
 
 MIN_WRAP_COLUMNS = 24
-"""Columns beside the margin. Where there are fewer, broken words are the smaller evil."""
+"""With fewer columns beside the margin, lines are not wrapped: the result would be harder to read."""
 
 _WIDE_CHARACTERS = (
     "\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6"
 )
-"""Scripts without spaces: a line may be broken before any character."""
+"""Characters of scripts without spaces: a line may break before each of them."""
 _WRAP_PARTS = re.compile(rf"\n|[ \t]*(?:[{_WIDE_CHARACTERS}]|[^\s{_WIDE_CHARACTERS}]+)|[ \t]+|\s")
 _PART_END = re.compile(rf"[\n{_WIDE_CHARACTERS}]\Z")
 _THINK_MARK = THINK_PREFIX.strip()
 
 
 class LineWrapper:
-    """Wraps one stream of text to so many columns."""
+    """Wraps one stream of text to a number of columns; continuation lines keep the margin."""
 
     def __init__(self, columns: int) -> None:
-        self._columns = columns - 1  # some terminals break a line that is exactly full
+        self._columns = columns - 1  # some terminals wrap a line that is exactly full
         self._pending = ""
         self._column = 0
-        self._margin: str | None = None  # None until a line has its first word
+        self._margin: str | None = None  # None until the line has its first word
 
     def feed(self, text: str) -> str:
-        """What of the text so far can be written."""
+        """Return the text that can be written; an incomplete last word is held back."""
         parts = _WRAP_PARTS.findall(self._pending + text)
         self._pending = parts.pop() if parts and not _PART_END.search(parts[-1]) else ""
         return "".join(map(self._place_part, parts))
 
     def flush(self) -> str:
-        """What was held back, though it may go on."""
+        """Return the text that was held back."""
         pending, self._pending = self._pending, ""
         return self._place_part(pending) if pending else ""
 
@@ -163,7 +160,7 @@ class LineWrapper:
 
 
 def wrap_text(text: str, columns: int | None) -> str:
-    """A whole text, wrapped where it is known how wide the lines are."""
+    """Return a complete text, wrapped if the width is known."""
     if columns is None:
         return text
     wrapper = LineWrapper(columns)

@@ -1,7 +1,8 @@
-"""A turn told to six callbacks, for people who have a loop of their own.
+"""Six callbacks for a turn, for programs that run their own loop.
 
-The end of a thought is always told before the text that follows it, whatever order the provider's
-blocks ended in. Only the turn's own blocks are told; a call of an assistant is told like a tool.
+`on_reasoning_end` always precedes the text that follows the reasoning, whatever the order in which the
+provider ends its blocks. Only the turn's own blocks are reported; an assistant call is reported like a tool
+call.
 """
 
 from typing import Protocol
@@ -20,29 +21,29 @@ from thinkaloud.transcript.turn import Block, Turn
 
 
 class Handler(Protocol):
-    """What a loop wants to hear of a turn."""
+    """The callbacks that a program implements."""
 
     def on_text(self, text: str) -> None:
-        """More of the answer."""
+        """Handle more of the answer text."""
 
     def on_reasoning(self, reasoning: str) -> None:
-        """More of a thought."""
+        """Handle more reasoning text."""
 
     def on_reasoning_end(self) -> None:
-        """The thought is over."""
+        """Handle the end of the reasoning."""
 
     def on_tool_start(self, name: str, arguments: str) -> None:
-        """A tool or an assistant is called, with all of its arguments."""
+        """Handle a call of a tool or an assistant, with its complete arguments."""
 
     def on_tool_end(self, name: str, result: str, error: str) -> None:
-        """It came back; `error` is empty when it went well."""
+        """Handle the result of a call; `error` is empty if it succeeded."""
 
     def on_complete(self, result: Turn) -> None:
-        """The turn is over, one way or another: see `result.outcome`."""
+        """Handle the end of the turn, successful or not: see `result.outcome`."""
 
 
 class Callbacks:
-    """Feeds one turn's events to a handler, and keeps the turn."""
+    """Folds the events of one turn and calls a handler for each."""
 
     def __init__(self, handler: Handler) -> None:
         self.turn = Turn()
@@ -51,7 +52,7 @@ class Callbacks:
         self._leading_blanks: list[str] = []
 
     def feed(self, event: Event) -> None:
-        """Tell the handler what this event means to it."""
+        """Fold one event and call the handler."""
         apply(self.turn, Entry(self.turn.seq + 1, event))
         match event:
             case BlockGrew():
@@ -80,7 +81,7 @@ class Callbacks:
             self._send_reasoning(text)
 
     def _send_reasoning(self, text: str) -> None:
-        """White space alone is no thought, so it waits for something to read."""
+        """Send reasoning text; leading white space waits until visible text follows."""
         if not self._in_reasoning and not text.strip():
             self._leading_blanks.append(text)
             return
@@ -104,7 +105,7 @@ class Callbacks:
             self._handler.on_tool_start(block.name, block.text)
 
     def _on_block_reclassified(self, block: Block) -> None:
-        """What was told cannot be taken back; it is told once more under its right name."""
+        """Send the text again under its new kind; the first call cannot be taken back."""
         self._on_block_grew(block, block.text)
         if block.kind is Kind.REASONING:
             self._end_reasoning()

@@ -1,13 +1,9 @@
-"""The only place where a turn changes: `apply` folds one entry into it, in constant time.
+"""Folds entries into a turn. This is the only module that changes a turn.
 
-It works in place and returns the turn it was given, so that a turn of a hundred thousand deltas costs
-the same per delta as one of ten. Entries that tell no story are refused with `OutOfOrder`: a dialect
-or a log that produces them has a bug, and a guess would hide it.
-
-How a turn came out, from what was said and from why it stopped.
-
-A provider's "stop" says little: the same word ends an answer, a thought without an answer, and nothing
-at all. The outcome looks at the blocks as well.
+`apply` works in place and in constant time per entry, so that a delta costs the same in a long turn as in a
+short one. An invalid sequence raises `OutOfOrder`: the dialect or log that produced it has a bug, and
+guessing would hide it. The outcome depends on the blocks as well as on the provider's stop reason, because
+providers send "stop" after an answer, after reasoning without an answer, and after nothing at all.
 """
 
 from collections.abc import Iterable
@@ -36,8 +32,6 @@ from thinkaloud.canon import (
     TurnFailed,
     TurnStarted,
     UsageReported,
-    add_usage,
-    merge_usage,
 )
 from thinkaloud.transcript.turn import (
     CALL_KINDS,
@@ -57,7 +51,7 @@ TurnEvent = TurnStarted | SummaryWritten | UsageReported | NoticeGiven | ReplyEn
 
 
 def fold(events: Iterable[Event], turn: Turn | None = None) -> Turn:
-    """Fold events that nobody stamped: their order is known, their times are not."""
+    """Fold events without timestamps into a turn, by default a new one, and return it."""
     target = turn or Turn()
     for seq, event in enumerate(events, target.seq + 1):
         apply(target, Entry(seq, event))
@@ -71,10 +65,10 @@ def apply(turn: Turn, entry: Entry) -> Turn:
     if turn.outcome is not None:
         raise OutOfOrder(f"entry {entry.seq} comes after the turn ended")
     event = entry.event
-    if isinstance(event, BlockGrew):  # nearly every entry is this one
+    if isinstance(event, BlockGrew):  # the fast path: nearly every entry is a text delta
         number, blocks = event.block, turn.blocks
         if not 0 <= number < len(blocks) or blocks[number].status is not BlockStatus.RUNNING:
-            _find_running_block(turn, number)  # says what is wrong
+            _find_running_block(turn, number)  # raises with the reason
         blocks[number].pieces.append(event.text)
     elif isinstance(event, BlockEvent):
         _apply_block_event(turn, event, entry.at_ms)
@@ -93,7 +87,7 @@ def _apply_turn_event(turn: Turn, event: TurnEvent, at_ms: int | None) -> None:
         case SummaryWritten():
             turn.summary, turn.summary_by = event.text, event.by
         case UsageReported():
-            turn.usage = merge_usage(turn.usage, event.usage)
+            turn.usage = turn.usage.merge(event.usage)
         case NoticeGiven():
             turn.notices.append(event)
         case ReplyEnded():
@@ -137,11 +131,11 @@ def _apply_call_event(block: Block, event: CallEvent, at_ms: int | None) -> None
                 block.ended_ms = at_ms
         case ApprovalAsked():
             if not block.awaiting_result or block.approval:
-                raise OutOfOrder(f"block {block.number} cannot wait for an approval")
+                raise OutOfOrder(f"block {block.number} cannot wait for approval")
             block.approval = Approval.ASKED
         case ApprovalSettled():
             if block.approval is not Approval.ASKED:
-                raise OutOfOrder(f"block {block.number} waits for no approval")
+                raise OutOfOrder(f"block {block.number} is not waiting for approval")
             block.approval = Approval.GRANTED if event.granted else Approval.DENIED
             block.settled_by = event.by
         case _:
@@ -156,11 +150,11 @@ def _end_reply(turn: Turn, event: ReplyEnded, at_ms: int | None) -> None:
     blocks = turn.blocks_of(reply)
     if running_blocks := [block.number for block in blocks if block.status is BlockStatus.RUNNING]:
         raise OutOfOrder(f"a reply ended while its blocks {running_blocks} were open")
-    if reply.said != PAUSE_TURN:
+    if reply.said != PAUSE_TURN:  # a paused provider runs these calls itself
         reply = msgspec.structs.replace(
             reply, calls=tuple(block.number for block in blocks if block.awaiting_result)
         )
-    turn.usage = add_usage(turn.usage, reply.usage) if turn.replies else reply.usage
+    turn.usage = turn.usage.add(reply.usage) if turn.replies else reply.usage
     turn.replies.append(reply)
 
 
@@ -189,7 +183,7 @@ def _reclassify_block(turn: Turn, event: BlockReclassified, at_ms: int | None) -
         block.kind = event.kind
         return
     if event.into != len(turn.blocks) or not 0 < event.tail <= len(block.text):
-        raise OutOfOrder(f"block {event.block} cannot give its last {event.tail} characters to {event.into}")
+        raise OutOfOrder(f"block {event.block} cannot move {event.tail} characters to block {event.into}")
     text = block.text
     block.pieces[:] = [text[: -event.tail]]
     new_block = Block(
@@ -219,12 +213,12 @@ def _check_all_ended(turn: Turn) -> None:
 
 
 def outcome_of_end(turn: Turn, event: TurnEnded) -> Outcome:
-    """The outcome of a turn that came to its own end; `cause` is the provider's word for it."""
+    """Return the outcome of a turn that ended; `cause` is the provider's own stop reason."""
     return Outcome(_ending(turn, event.finish), event.said or event.finish.value)
 
 
 def outcome_of_failure(event: TurnFailed) -> Outcome:
-    """The outcome of a turn that broke: cut off when the stream just stopped, failed otherwise."""
+    """Return the outcome of a turn that failed: cut off if the stream just stopped, failed otherwise."""
     ending = Ending.CUT_OFF if event.code == "cut_off" else Ending.FAILED
     return Outcome(ending, event.code, event.message)
 
@@ -248,7 +242,7 @@ def _ending(turn: Turn, finish: Finish) -> Ending:
 
 
 def _has_pending_calls(turn: Turn) -> bool:
-    """Whether somebody has calls to answer. In a turn of several replies one that broke off leaves none."""
+    """Return whether calls wait for a result; an interrupted reply among several leaves none."""
     if not turn.replies:
         return any(block.result is None for block in turn.own_blocks(*CALL_KINDS))
     call_numbers = (number for reply in turn.replies if reply.parent is None for number in reply.calls)

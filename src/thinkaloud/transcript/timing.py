@@ -1,9 +1,8 @@
-"""How long a turn thought, from stamps alone: nothing is estimated without saying so, nothing invented.
+"""Computes the thinking time of a turn from its timestamps.
 
-The thinking time is the sum of the thoughts' own intervals, so time spent in tools does not count.
-A provider that thinks in silence and then sends all of it in one burst leaves no interval worth the
-name: then the time from the request to the first thing that is not a thought stands in, marked
-approximate.
+The thinking time is the sum of the durations of the reasoning blocks, so time spent in tools does not count.
+Some providers think silently and then send all reasoning in one burst, which leaves no duration to measure.
+Then the time from the request to the first other block is used instead and marked approximate.
 """
 
 import msgspec
@@ -12,18 +11,18 @@ from thinkaloud.canon import Kind
 from thinkaloud.transcript.turn import Block, Turn
 
 BURST_MS = 50
-"""Thoughts that took less than this all together came in one burst."""
+"""Reasoning blocks shorter than this in total arrived in one burst."""
 
 
 class ThinkingTime(msgspec.Struct, frozen=True):
-    """How long, and whether that is measured or the best that can be said."""
+    """A thinking time; `approximate` if it is an estimate and not measured."""
 
     ms: int
     approximate: bool = False
 
 
 def thinking_time(turn: Turn, *, now_ms: int | None = None) -> ThinkingTime | None:
-    """The turn's own thinking time; None where the stamps do not say. `now_ms` lets a live thought count."""
+    """Return the turn's own thinking time, None if unknown. `now_ms` is the end of a live reasoning block."""
     reasoning_blocks = turn.own_blocks(Kind.REASONING)
     durations = [_duration_ms(block, now_ms) for block in reasoning_blocks]
     known_durations = [duration for duration in durations if duration is not None]

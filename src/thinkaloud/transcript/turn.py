@@ -1,7 +1,7 @@
-"""A turn as it stands after some entries: ordered blocks, usage, and how it ended.
+"""The state of a turn: ordered blocks, usage and outcome.
 
-Only `transcript.apply` writes to these; everyone else reads. Text is kept in the pieces it came in
-and joined when somebody asks, so that growing a block never copies what is there.
+Only `transcript.apply` writes to these objects; all other code reads. Text is stored in the pieces in which
+it arrived and joined on access, so that appending to a block never copies its text.
 """
 
 from bisect import bisect_right
@@ -13,12 +13,12 @@ from thinkaloud.canon import Finish, Kind, NoticeGiven, Provenance, Seal, Usage
 
 REPLY_SEPARATOR = "\n\n"
 PAUSE_TURN = "pause_turn"
-"""Said at the end of a reply: the provider is still at its own tools, and goes on when it gets this back."""
+"""Anthropic's stop reason while its server tools still run; it continues when the reply is sent back."""
 CALL_KINDS = (Kind.TOOL_CALL, Kind.ASSISTANT_CALL)
 
 
 class BlockStatus(StrEnum):
-    """Where a block stands."""
+    """The status of a block."""
 
     RUNNING = "running"
     DONE = "done"
@@ -27,7 +27,7 @@ class BlockStatus(StrEnum):
 
 
 class Approval(StrEnum):
-    """Whether a person let a call run."""
+    """Whether a person approved a call."""
 
     NOT_ASKED = ""
     ASKED = "asked"
@@ -36,7 +36,7 @@ class Approval(StrEnum):
 
 
 class Ending(StrEnum):
-    """How a turn came out."""
+    """How a turn ended."""
 
     ANSWERED = "answered"
     REASONING_ONLY = "reasoning_only"
@@ -49,7 +49,7 @@ class Ending(StrEnum):
 
 
 class Outcome(msgspec.Struct, frozen=True, omit_defaults=True):
-    """How a turn came out and why: `cause` is one word to branch on, `message` is for people."""
+    """How a turn ended and why: `cause` is a code for programs, `message` is text for people."""
 
     ending: Ending
     cause: str = ""
@@ -57,7 +57,7 @@ class Outcome(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Block(msgspec.Struct):
-    """One thought, text, tool call or assistant call, in the order it began."""
+    """One reasoning, text, tool call or assistant call block; `number` is its position in the turn."""
 
     number: int
     kind: Kind
@@ -78,34 +78,34 @@ class Block(msgspec.Struct):
 
     @property
     def text(self) -> str:
-        """All of the block's text; joined once and kept until it grows again."""
+        """The block's text; the joined text is kept until the block grows again."""
         if len(self.pieces) > 1:
             self.pieces[:] = ["".join(self.pieces)]
         return self.pieces[0] if self.pieces else ""
 
     @property
     def blank(self) -> bool:
-        """Whether there is nothing in it that a person could read."""
+        """Whether the text is empty or white space."""
         return not any(piece.strip() for piece in self.pieces)
 
     @property
     def awaiting_result(self) -> bool:
-        """Whether it is a call that was made and has not come back."""
+        """Whether the block is a complete call without a result."""
         return self.kind in CALL_KINDS and self.result is None and self.status is BlockStatus.DONE
 
     @property
     def duration_ms(self) -> int | None:
-        """From its first stamp to its last; None while it runs or where stamps are missing."""
+        """The time from start to end; None while the block runs or if a timestamp is missing."""
         if self.started_ms is None or self.ended_ms is None:
             return None
         return self.ended_ms - self.started_ms
 
 
 class Reply(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One of the replies that make up a turn: see `canon.ReplyEnded`.
+    """One reply in a turn of several replies: see `canon.ReplyEnded`.
 
-    `until` is how many blocks the turn had when it ended; `calls` are those of its calls that were left to
-    whoever runs the turn.
+    `until` is the number of blocks in the turn when the reply ended; `calls` are the calls of the reply that
+    the program running the turn has to execute.
     """
 
     finish: Finish = Finish.UNKNOWN
@@ -123,7 +123,7 @@ class Reply(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Turn(msgspec.Struct):
-    """The fold of a turn's entries."""
+    """A turn: the state after folding its entries."""
 
     dialect: str = ""
     model: str = ""
@@ -135,24 +135,24 @@ class Turn(msgspec.Struct):
     message: Seal | None = None
     notices: list[NoticeGiven] = msgspec.field(default_factory=list)
     replies: list[Reply] = msgspec.field(default_factory=list)
-    """In the order they ended; none in a turn of a single reply, which is the turn itself."""
+    """The replies in the order in which they ended; empty if the turn is a single reply."""
     seq: int = -1
     started_ms: int | None = None
     ended_ms: int | None = None
 
     @property
     def live(self) -> bool:
-        """Whether more can come."""
+        """Whether the turn has not ended."""
         return self.outcome is None
 
     @property
     def reasoning(self) -> str:
-        """Every visible thought of the turn itself, in order, with nothing added in between."""
+        """The visible reasoning of the turn's own blocks, concatenated in order."""
         return "".join(block.text for block in self.own_blocks(Kind.REASONING))
 
     @property
     def answer(self) -> str:
-        """Every answer text of the turn itself, in order; a blank line parts one reply's from the next's."""
+        """The answer text of the turn's own blocks, in order; a blank line separates the replies."""
         reply_ends = [reply.until for reply in self.replies if reply.parent is None]
         texts: dict[int, str] = {}
         for block in self.own_blocks(Kind.TEXT):
@@ -161,24 +161,24 @@ class Turn(msgspec.Struct):
         return REPLY_SEPARATOR.join(text for text in texts.values() if text)
 
     def own_blocks(self, *kinds: Kind) -> list[Block]:
-        """The turn's own blocks, without those of its assistants; only of these kinds if any are named."""
+        """Return the turn's own blocks, without those of its assistants; only of `kinds` if any are given."""
         return [block for block in self.blocks if block.parent is None and (not kinds or block.kind in kinds)]
 
     def blocks_of(self, reply: Reply) -> list[Block]:
-        """What one of the turn's replies thought, called and said, in order."""
+        """Return the blocks of one reply, in order."""
         start = 0
         for earlier_reply in self.replies:
-            if earlier_reply is reply:  # one without blocks may be equal to the one before it
+            if earlier_reply is reply:  # not ==: a reply without blocks may equal the reply before it
                 break
             start = earlier_reply.until if earlier_reply.parent == reply.parent else start
         return [block for block in self.blocks[start : reply.until] if block.parent == reply.parent]
 
     def within(self, number: int | None, call: int) -> bool:
-        """Whether a block is this call, or hangs anywhere below it."""
+        """Return whether a block is the call `call` or nested anywhere below it."""
         while number is not None and number != call:
             number = self.blocks[number].parent
         return number is not None
 
     def children(self, block: Block) -> list[Block]:
-        """What an assistant thought, called and said, in order."""
+        """Return the blocks of an assistant call, in order."""
         return [child for child in self.blocks if child.parent == block.number]

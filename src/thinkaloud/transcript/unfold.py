@@ -1,6 +1,6 @@
-"""A turn back into entries that fold to it again: what a file keeps of it.
+"""Turns a turn back into entries that fold to the same turn; exported files hold these entries.
 
-Text comes in one piece and a thought that was reclassified is told as what it became; all else is as it was.
+The text of a block is one event, and a reclassified block has its final kind from the start.
 """
 
 from collections import defaultdict
@@ -29,7 +29,7 @@ from thinkaloud.canon import (
 from thinkaloud.transcript.turn import Approval, Block, BlockStatus, Ending, Outcome, Reply, Turn
 
 _TimedEvent = tuple[Event, int | None]
-"""An event and its moment."""
+"""An event and its timestamp."""
 
 _FINISH_BY_ENDING = {
     Ending.CANCELLED: Finish.CANCELLED,
@@ -37,16 +37,16 @@ _FINISH_BY_ENDING = {
     Ending.CUT_OFF: Finish.LENGTH,
     Ending.CALLED_TOOLS: Finish.TOOL_CALLS,
 }
-"""A finish that leads to this ending; any other ending follows from the blocks."""
+"""The finish that leads to an ending; all other endings follow from the blocks."""
 
 
 def unfold(turn: Turn) -> list[Entry]:
-    """Entries that fold to this turn."""
+    """Return entries that fold to this turn."""
     return [Entry(seq, event, at_ms) for seq, (event, at_ms) in enumerate(_timed_events(turn))]
 
 
 def has_timestamps(turn: Turn) -> bool:
-    """Whether any moment of the turn is known."""
+    """Return whether the turn has any timestamp."""
     return any(entry.at_ms is not None for entry in unfold(turn))
 
 
@@ -65,23 +65,23 @@ def _timed_events(turn: Turn) -> Iterator[_TimedEvent]:
 
 
 class _BlockEvents:
-    """The blocks of a turn, its replies where they ended, and what their calls came to.
+    """Generates the events of the blocks, the replies and the results of their calls.
 
-    When a call came back is not kept. It is told as late as can be: before its caller says more, or is
-    through. So it comes after all that was done for it.
+    A turn does not store when a call returned. Its result is therefore placed as late as possible, just
+    before the next block or the end of its caller, so that it follows all blocks nested below the call.
     """
 
     def __init__(self, turn: Turn) -> None:
         self._turn = turn
         self._reply_calls = {number for reply in turn.replies for number in reply.calls}
         self._unreported_calls: dict[int | None, tuple[int, ...]] = {}
-        """By caller: the calls of its last reply."""
+        """The calls of each caller's last reply whose results are not generated yet."""
         self._replies_by_end: defaultdict[int, list[Reply]] = defaultdict(list)
         for reply in turn.replies:
             self._replies_by_end[reply.until].append(reply)
 
     def events(self) -> Iterator[_TimedEvent]:
-        """All of it, in order."""
+        """Yield all events in order."""
         yield from self._reply_ends(0)
         for block in self._turn.blocks:
             yield from self._call_results(block.parent)
@@ -91,7 +91,7 @@ class _BlockEvents:
             yield from self._call_results(caller)
 
     def _reply_ends(self, block_count: int) -> Iterator[_TimedEvent]:
-        """The replies that ended when there were so many blocks."""
+        """Yield the ends of the replies that ended when the turn had `block_count` blocks."""
         for reply in self._replies_by_end.get(block_count, ()):
             yield from self._call_results(reply.parent)
             fields = {name: getattr(reply, name) for name in ReplyEnded.__struct_fields__}
@@ -99,7 +99,7 @@ class _BlockEvents:
             self._unreported_calls[reply.parent] = reply.calls
 
     def _call_results(self, caller: int | None) -> Iterator[_TimedEvent]:
-        """What the calls of a caller came to, and all below them, the innermost first."""
+        """Yield the results of a caller's calls and of all calls nested below them, innermost first."""
         callers, calls = [caller], list[int]()
         while callers:
             caller_calls = self._unreported_calls.pop(callers.pop(), ())
@@ -135,7 +135,7 @@ def _block_events(block: Block, *, reply_call: bool) -> Iterator[_TimedEvent]:
 
 
 def _approval_and_result(call: Block) -> Iterator[_TimedEvent]:
-    """What a person and a tool said to a call that was left open."""
+    """Yield the approval and the result of a call."""
     if call.approval:
         yield ApprovalAsked(call.number), None
     if call.approval in (Approval.GRANTED, Approval.DENIED):

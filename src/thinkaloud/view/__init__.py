@@ -1,4 +1,4 @@
-"""Turns into what a surface shows: display policy, open rule, words, previews and projections."""
+"""Converts turns into what a surface shows: display policy, open state, localized words and projections."""
 
 from thinkaloud.view.labels import notice
 from thinkaloud.view.plain import Channel, PlainRenderer, plain_lines

@@ -1,9 +1,7 @@
-"""The short texts of a header: label, time, counts, and the one line made of them.
+"""Builds the short texts of a thinking header (label, time, counts) and the notice about how a turn ended.
 
-A number is said only when it is known. At rest the time is part of the label ("Thought for 4.2s"),
-so the header does not say it twice.
-
-One sentence for what a person should know: how a turn ended, unless it went well, and what was noticed.
+A number appears only when it is known. When thinking is complete, the time is part of the label
+("Thought for 4.2s"), so the header does not repeat it. A turn that ended well has no notice.
 """
 
 from thinkaloud.canon import NoticeGiven
@@ -22,7 +20,7 @@ TOOL_ICON = "🔧"
 
 
 def time_text(words: Words, time: ThinkingTime | None) -> str:
-    """How long, marked when it is the best that can be said; nothing when nobody knows."""
+    """Return the duration as text, marked "≈" when it is approximate; empty when it is unknown."""
     if time is None:
         return ""
     duration = words.duration(time.ms)
@@ -30,7 +28,7 @@ def time_text(words: Words, time: ThinkingTime | None) -> str:
 
 
 def thought_label(context: ViewContext, state: ThinkingState, time: ThinkingTime | None) -> str:
-    """The label of a thought, or of all of them."""
+    """Return the label of one thought, or of all thoughts of a turn together."""
     if state is ThinkingState.THINKING:
         return context.words.text("ai.thinking.streaming")
     if state is not ThinkingState.DONE:
@@ -41,7 +39,7 @@ def thought_label(context: ViewContext, state: ThinkingState, time: ThinkingTime
 
 
 def turn_label(context: ViewContext) -> str:
-    """The label of the whole panel: a status word where the header is a summary or nothing was thought."""
+    """Return the label of the panel: a status word if the header is a summary or there is no thought."""
     summary_header = context.policy.header is HeaderStyle.SUMMARY
     if context.state is ThinkingState.THINKING and summary_header:
         return context.words.text("ai.thinking.status.thinking")
@@ -51,17 +49,17 @@ def turn_label(context: ViewContext) -> str:
 
 
 def count_text(words: Words, key: str, n: int | None) -> str:
-    """A count in words; nothing for none and for unknown."""
+    """Return a count with its noun; empty for zero and for unknown."""
     return words.text(key, n=n) if n else ""
 
 
 def tool_badge(words: Words, n: int) -> str:
-    """How many tools were used, assistants among them."""
+    """Return the badge that counts tool calls, assistant calls included."""
     return f"{TOOL_ICON} {words.text('ai.thinking.tools', n=n)}" if n else ""
 
 
 def header_line(context: ViewContext, facts: list[str], text: str) -> str:
-    """One line for a closed panel: icon, facts and text, in the form the policy asks for."""
+    """Return the one line of a collapsed panel: icon, facts and text, in the style that the policy sets."""
     icon = ICONS[context.state]
     facts_text = " · ".join(fact for fact in facts if fact)
     match context.policy.header:
@@ -109,22 +107,22 @@ _NOTICE_KEYS = {
 
 
 def notice(turn: Turn, locale: str = "en-US") -> str:
-    """What to tell a person about how the turn ended; it stands whether or not any thinking is shown."""
+    """Return the notice about how the turn ended; it is shown whether or not thinking is shown."""
     if turn.outcome is None or turn.outcome.ending not in _ENDING_KEYS:
         return ""
     key = "ai.notice.connection_lost" if connection_lost(turn) else _ENDING_KEYS[turn.outcome.ending]
     reason = turn.outcome.message or turn.outcome.cause
     if turn.outcome.ending is Ending.FAILED and not reason:
-        return ""  # a failure without a reason is said by the label alone
+        return ""  # without a reason the notice would only repeat the label
     return Words(locale).text(key, reason=reason)
 
 
 def notice_text(event: NoticeGiven, locale: str = "en-US") -> str:
-    """What was noticed during a turn, in words of the language; else in those that came with it."""
+    """Return a notice given during the turn: localized if its code is known, else its own text."""
     key = _NOTICE_KEYS.get(event.code)
     return Words(locale).text(key) if key else event.text
 
 
 def needs_attention(event: NoticeGiven) -> bool:
-    """Whether a person may want to stop the turn, or have it answer now."""
+    """Return whether the user may want to stop the turn or ask for the answer now."""
     return event.code in _NOTICE_KEYS and event.code != _ANSWER_NOW

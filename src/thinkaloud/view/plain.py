@@ -1,7 +1,7 @@
-"""A turn as text without any drawing: thoughts as marked lines, the answer verbatim.
+"""Renders a turn as plain text: thoughts as `[think] ` lines, the answer verbatim.
 
-`PlainTeller` tells it while it happens, `plain` when it is there; both in the same words, each piece with
-the channel it belongs to, so that thoughts can go to one place and the answer to another.
+`PlainRenderer` renders events while they arrive, `plain_lines` a turn that is already there. Both give the
+same text, in pieces with a channel each, so that thoughts and answer can go to different streams.
 """
 
 from bisect import bisect_right
@@ -34,14 +34,14 @@ from thinkaloud.view.words import Words
 THINK_PREFIX = "[think] "
 INDENT = "  "
 MAX_INDENT_LEVELS = 8
-"""Levels of indentation; what is nested deeper stays at this one, so that lines stay short."""
+"""Levels of indentation; deeper steps stay at this level, so that lines do not run off the screen."""
 
 ASSISTANT_ICON = "🤖"
 RESULT_ARROW = "→"
 
 
 class Channel(StrEnum):
-    """Where a piece of text belongs."""
+    """The channel of a piece of text."""
 
     REASONING = "reasoning"
     ANSWER = "answer"
@@ -49,7 +49,7 @@ class Channel(StrEnum):
 
 
 class PlainRenderer:
-    """Tells one turn piece by piece; only an answer may leave its last line open."""
+    """Renders one turn event by event; only the answer may leave its last line open."""
 
     def __init__(self, locale: str = "en-US", *, durations: bool = False) -> None:
         self._words = Words(locale)
@@ -57,14 +57,13 @@ class PlainRenderer:
         self._pieces: list[tuple[Channel, str]] = []
         self._announced_blocks: set[int] = set()
         self._open_line_block: int | None = None  # the block whose line is open
-        self._pending_space: defaultdict[int, list[str]] = defaultdict(
-            list
-        )  # white space that waits for a word
-        self._last_reply_index = -1  # the reply of the turn itself that spoke last
-        self._last_line_block: int | None = None  # the block that the line told last is about
+        # White space of each block that is held back until a word follows, so that no blank line is printed.
+        self._pending_space: defaultdict[int, list[str]] = defaultdict(list)
+        self._last_reply_index = -1  # the last reply of the turn itself that printed answer text
+        self._last_line_block: int | None = None  # the block of the last complete line
 
     def feed(self, turn: Turn, event: Event) -> list[tuple[Channel, str]]:
-        """What an event adds to the telling; `turn` is the turn after it."""
+        """Return the pieces of text that an event adds; `turn` already includes the event."""
         self._pieces = []
         match event:
             case BlockGrew():
@@ -82,7 +81,7 @@ class PlainRenderer:
             case NoticeGiven():
                 self._add_notice(notice_text(event, self._words.locale) or event.code)
             case ApprovalAsked():
-                self._end_line()  # whoever asks begins a line of their own
+                self._end_line()  # the approval question starts on a line of its own
             case TurnEnded() | TurnFailed():
                 self._end_line()
                 self._add_notice(notice(turn, self._words.locale))
@@ -99,9 +98,8 @@ class PlainRenderer:
 
     def _add_answer(self, turn: Turn, block: Block, text: str) -> None:
         self._end_line()
-        reply_index = bisect_right(
-            [ended_reply.until for ended_reply in turn.replies if ended_reply.parent is None], block.number
-        )
+        reply_ends = [reply.until for reply in turn.replies if reply.parent is None]
+        reply_index = bisect_right(reply_ends, block.number)
         if 0 <= self._last_reply_index < reply_index:
             text = REPLY_SEPARATOR + text
         self._last_reply_index = reply_index
@@ -135,7 +133,7 @@ class PlainRenderer:
             self._add_line(turn, block, thought_text(self._words, block))
 
     def _add_duration(self, turn: Turn, block: Block) -> None:
-        """Say how long one of the turn's own thoughts took, where that is known and wanted."""
+        """Add the duration of one of the turn's own thoughts, if it is known and durations are on."""
         if (
             not self._durations
             or block.kind is not Kind.REASONING
@@ -163,7 +161,7 @@ class PlainRenderer:
             self._add_piece(Channel.NOTICE, f"{text}\n")
 
     def _announce_calls(self, turn: Turn, number: int | None) -> None:
-        """Say who was called before saying what came of it, the outermost call first."""
+        """Print the line of each enclosing call that was not printed yet, the outermost first."""
         calls: list[Block] = []
         while number is not None and number not in self._announced_blocks:
             self._announced_blocks.add(number)
@@ -194,19 +192,19 @@ class PlainRenderer:
 
 
 def plain_lines(turn: Turn, locale: str = "en-US") -> list[tuple[Channel, str]]:
-    """The turn so far: one entry per line of thinking, one per stretch of answer, a notice at the end."""
+    """Return the turn as pieces: one per line of thinking, one per section of the answer, then the notice."""
     renderer = PlainRenderer(locale)
-    pieces = [text_piece for event in _replay_events(turn) for text_piece in renderer.feed(turn, event)]
+    pieces = [piece for event in _replay_events(turn) for piece in renderer.feed(turn, event)]
     lines: list[tuple[Channel, str]] = []
     for channel, group in groupby(pieces, key=lambda piece: piece[0]):
-        text = "".join(piece for _, piece in group)
+        text = "".join(piece_text for _, piece_text in group)
         group_lines = [text] if channel is Channel.ANSWER else text.removesuffix("\n").split("\n")
         lines += [(channel, line) for line in group_lines]
     return lines
 
 
 def _replay_events(turn: Turn) -> Iterator[Event]:
-    """Events that tell the turn in order, with what a call came back with after the last thing it led to."""
+    """Yield events that rebuild the turn in order; a call's result follows the last block below the call."""
     finished_calls = _finished_calls_by_last_block(turn)
     for block in turn.blocks:
         yield BlockGrew(block.number, block.text)
@@ -219,7 +217,7 @@ def _replay_events(turn: Turn) -> Iterator[Event]:
 
 
 def _finished_calls_by_last_block(turn: Turn) -> dict[int, list[Block]]:
-    """The calls that came back, by the last block that belongs to them, the innermost first."""
+    """Return the finished calls by the last block that belongs to them, the innermost first."""
     last_block = list(range(len(turn.blocks)))
     calls: defaultdict[int, list[Block]] = defaultdict(list)
     for block in reversed(turn.blocks):
@@ -231,7 +229,7 @@ def _finished_calls_by_last_block(turn: Turn) -> dict[int, list[Block]]:
 
 
 def _result_already_shown(turn: Turn, call: Block) -> bool:
-    """Whether an assistant came back with its last words, which were told while it said them."""
+    """Return whether an assistant's result is the end of its text, which was printed while it arrived."""
     if call.kind is not Kind.ASSISTANT_CALL or call.error or not call.result:
         return False
     text = "".join(child.text for child in turn.children(call) if child.kind is Kind.TEXT)

@@ -1,12 +1,8 @@
-"""How thinking is shown: one frozen policy, and a preset for each well-known way to do it.
+"""The display policy of thinking, its presets, and the rule that decides whether a block is open.
 
-A named preset follows one design to the letter; `default` is our own. A policy holds wishes, never
-state: whether one block is open is asked of `opening`.
-
-The open rule: a person's choice always wins, else the policy decides by whether the block is live.
-
-A choice is made only by a person's act, survives the end of the stream, and can be given back by
-removing it. No change of status ever changes what a choice says.
+A policy holds settings and no state; `open_state` decides for one block. The user's choice always wins;
+without one the policy decides, by whether the block is live. Only the user makes a choice: it survives the
+end of the stream and every change of status, and is undone by removing it.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,7 +14,7 @@ from thinkaloud.canon import Refused, UnknownPreset
 
 
 class OpenState(StrEnum):
-    """How much of a block is on the screen; `peek` is the header and the newest line."""
+    """How much of a block is shown; `peek` is the header and the newest line."""
 
     HIDDEN = "hidden"
     COLLAPSED = "collapsed"
@@ -27,7 +23,7 @@ class OpenState(StrEnum):
 
 
 class AfterComplete(StrEnum):
-    """How much of a block stays on the screen once it is complete."""
+    """How much of a block is shown once it is complete."""
 
     HIDDEN = "hidden"
     COLLAPSED = "collapsed"
@@ -35,7 +31,7 @@ class AfterComplete(StrEnum):
 
 
 class HeaderStyle(StrEnum):
-    """What the header line says; `auto` says all of it."""
+    """What the header line contains; `auto` contains all of it."""
 
     LABEL = "label"
     PREVIEW = "preview"
@@ -44,7 +40,7 @@ class HeaderStyle(StrEnum):
 
 
 class RememberScope(StrEnum):
-    """How far a person's choice of visibility and mode reaches."""
+    """The scope in which the user's choice of visibility and mode is remembered."""
 
     NONE = "none"
     SESSION = "session"
@@ -53,7 +49,7 @@ class RememberScope(StrEnum):
 
 
 class LiveRegion(StrEnum):
-    """What a screen reader is told by itself while thoughts stream."""
+    """What a screen reader announces without being asked while thoughts stream."""
 
     STATUS = "status"
     CONTENT = "content"
@@ -61,7 +57,7 @@ class LiveRegion(StrEnum):
 
 
 class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The `[thinking.display]` settings; `preset` names the set they started from."""
+    """The `[thinking.display]` settings; `preset` names the preset that they are based on."""
 
     preset: str = "default"
     while_streaming: OpenState = OpenState.PEEK
@@ -74,7 +70,10 @@ class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
     @property
     def keeps_unfinished_open(self) -> bool:
-        """Whether thoughts that led to no answer stay in sight: our own rule, so only in our own preset."""
+        """Whether thoughts without an answer stay open.
+
+        Only the `default` preset does this. The others reproduce existing designs, which do not.
+        """
         return self.preset == "default"
 
 
@@ -107,23 +106,25 @@ PRESETS: Mapping[str, Policy] = {
 
 
 def preset(name: str) -> Policy:
-    """The policy of that name."""
+    """Return the preset of that name."""
     if name not in PRESETS:
-        raise UnknownPreset(f"There is no display preset {name!r}. Choose one of: {', '.join(PRESETS)}.")
+        raise UnknownPreset(f"Unknown display preset: {name!r}. Use one of: {', '.join(PRESETS)}.")
     return PRESETS[name]
 
 
 def read_policy(settings: Mapping[str, object]) -> Policy:
-    """A policy from plain settings: those of `preset` if it is named, with the others laid over them."""
+    """Return a policy from plain settings: the named `preset`, overridden by the other settings."""
     base = preset(str(settings.get("preset", "default")))
     try:
         return msgspec.convert({**msgspec.to_builtins(base), **settings}, Policy)
     except msgspec.ValidationError as error:
-        raise Refused(f"thinking.display cannot be read: {error}") from None
+        raise Refused(
+            f"Invalid setting in thinking.display: {error}. Correct it, or remove it to use the preset's."
+        ) from None
 
 
 def toggle_thinking(policy: Policy) -> Policy:
-    """What the `/thinking` command makes of a policy: hidden at rest becomes shown, shown becomes hidden."""
+    """Return the policy after the `/thinking` command: completed thoughts are hidden, or shown again."""
     if policy.show_thinking and policy.after_complete is not AfterComplete.HIDDEN:
         return msgspec.structs.replace(policy, show_thinking=False)
     after_complete = (
@@ -133,25 +134,25 @@ def toggle_thinking(policy: Policy) -> Policy:
 
 
 PANEL = -1
-"""The key of the whole panel among the choices; blocks have their own numbers."""
+"""The key of the whole panel in a mapping of choices; a block's key is its number."""
 
 
 def open_state(
     policy: Policy, *, live: bool, choice: bool | None = None, unfinished: bool = False
 ) -> OpenState:
-    """How much of a block is shown. `unfinished`: its turn is over and the thoughts led to no answer."""
+    """Return how much of a block is shown. `unfinished`: the turn ended without an answer."""
     if choice is not None:
         return OpenState.EXPANDED if choice else OpenState.COLLAPSED
     return policy.while_streaming if live else _open_state_when_complete(policy, unfinished)
 
 
 def block_choice(choices: Mapping[int, bool], number: int) -> bool | None:
-    """What a person chose for a block: the choice for the block itself, else the one for the panel."""
+    """Return the user's choice for a block: the one for the block itself, else the one for the panel."""
     return choices.get(number, choices.get(PANEL))
 
 
 def panel_choice(choices: Mapping[int, bool], numbers: Iterable[int]) -> bool | None:
-    """What a person chose for the panel; a block opened by hand keeps its panel open."""
+    """Return the user's choice for the panel; a block opened by hand keeps its panel open."""
     if PANEL in choices:
         return choices[PANEL]
     block_choices = [choices.get(number) for number in numbers]
@@ -161,7 +162,7 @@ def panel_choice(choices: Mapping[int, bool], numbers: Iterable[int]) -> bool | 
 
 
 def toggle_all(states: Iterable[OpenState]) -> dict[int, bool]:
-    """The choices after "open all", or after "close all" when everything is open; earlier ones are void."""
+    """Return the choices after "open all", or "close all" if all are open; they replace earlier ones."""
     return {PANEL: any(state is not OpenState.EXPANDED for state in states)}
 
 

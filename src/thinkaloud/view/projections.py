@@ -1,12 +1,7 @@
-"""A turn in the shapes other programs read: the gateway's JSON and the thinking block's JSON.
+"""A turn as JSON for other programs, and its answer as text for a clipboard, a title or speech.
 
-Both are made from the same blocks and hold nothing that is not there: what is unknown is null
-or left out. They are ready for `msgspec.json.encode`.
-
-The answer for where nothing is drawn: a clipboard, a title, a voice.
-
-Only the turn's own answer is read for them. No thought, nothing that a tool or an assistant said, and no seal
-can be in such a text.
+The JSON structs are built from the same blocks; an unknown value is null or left out. The texts are built
+from the turn's own answer only, so they can contain no thought, no tool or assistant output, and no seal.
 """
 
 import re
@@ -44,19 +39,19 @@ BETWEEN_THOUGHTS = "\n\n"
 
 
 class TextPart(msgspec.Struct, frozen=True, tag_field="type", tag="text"):
-    """A piece of the answer."""
+    """A part of the answer."""
 
     text: str
 
 
 class ReasoningMeta(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What is known about the thinking; `model_supports` is true when it was seen, else unknown."""
+    """Facts about the thinking; `model_supports` is true when thinking was seen, else null."""
 
     model_supports: bool | None
     duration_ms: int | None
     tokens: int | None
     approximate: bool = False
-    """Whether `duration_ms` is the best that can be said; left out where it was measured."""
+    """Whether `duration_ms` is an estimate; left out when it was measured."""
 
 
 class ReasoningBlock(msgspec.Struct, frozen=True):
@@ -70,7 +65,7 @@ class ReasoningBlock(msgspec.Struct, frozen=True):
 
 
 class GatewayAnswer(msgspec.Struct, frozen=True):
-    """An answer with its reasoning apart; `reasoning_content` is null when there is nothing to read."""
+    """An answer and its reasoning; `reasoning_content` is null when there is nothing to read."""
 
     content: list[TextPart]
     reasoning_content: str | None
@@ -79,7 +74,7 @@ class GatewayAnswer(msgspec.Struct, frozen=True):
 
 
 class ThinkingStep(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
-    """A thought, a tool call or an assistant call, with what hangs below it."""
+    """A thought, a tool call or an assistant call, with its child steps."""
 
     id: str
     type: Literal["reasoning", "tool_call", "assistant_call"]
@@ -96,7 +91,7 @@ class ThinkingStep(msgspec.Struct, frozen=True, omit_defaults=True, rename="came
 
 
 class ThinkingBlock(msgspec.Struct, frozen=True):
-    """A summary, a status and the steps in the order they began."""
+    """A summary, a status and the steps in the order in which they started."""
 
     summary: str
     status: Literal["thinking", "done", "error"]
@@ -109,7 +104,7 @@ class ThinkingBlock(msgspec.Struct, frozen=True):
 
 
 def gateway_answer(turn: Turn) -> GatewayAnswer:
-    """The turn as the gateway answers it."""
+    """Return the turn in the shape of the gateway's answers."""
     thoughts = visible_thoughts(turn)
     readable = [block.text for block in thoughts if not block.blank]
     time = turn_time(turn)
@@ -128,7 +123,7 @@ def gateway_answer(turn: Turn) -> GatewayAnswer:
 
 
 def thinking_block(turn: Turn) -> ThinkingBlock | None:
-    """The turn's thinking as one block of steps; None when there was none."""
+    """Return the turn's thinking as one block of steps; None if there is no thinking."""
     if not any(visible(block) for block in turn.own_blocks()):
         return None
     summary, _ = summary_line(turn)
@@ -148,8 +143,8 @@ def _reasoning_block(block: Block) -> ReasoningBlock:
 
 
 def _status(turn: Turn) -> Literal["thinking", "done", "error"]:
-    # Three words for four standings. A lost connection is an error, because somebody should try again;
-    # what a person stopped or a limit cut came to its end as it was told to.
+    # Three words for four states. A lost connection is an error, because the user should try again.
+    # A turn that was stopped by the user or by a limit ended as requested, so it is done.
     state = thinking_state(turn)
     if state is ThinkingState.ERROR or connection_lost(turn):
         return "error"
@@ -186,7 +181,7 @@ def _step(block: Block, children: tuple[ThinkingStep, ...]) -> ThinkingStep:
 
 
 TITLE_LIMIT = 60
-"""Characters of a title, as a person counts them."""
+"""Grapheme clusters of a title."""
 
 _TAGS = re.compile(r"</?[A-Za-z][^<>]*>|<!--[^<>]*-->")
 _TABLE_RULE = re.compile(r"[ \t]*\|?[ \t]*:?-{2,}[-:| \t]*\Z")
@@ -195,12 +190,12 @@ _UNDERLINES = re.compile(r"(?<![\w\\])_+(?=\S)|(?<=\S)_+(?!\w)|~~+")
 
 
 def copy_text(turn: Turn) -> str:
-    """The answer as it was said."""
+    """Return the answer verbatim."""
     return turn.answer
 
 
 def title_text(turn: Turn) -> str:
-    """A title made of the answer: its heading or its first sentence; empty where there is no answer."""
+    """Return a title: the heading or first sentence of the answer; empty if there is no answer."""
     text = first_code_points(turn.answer, READ_AHEAD)
     prose = "\n".join(
         line
@@ -212,7 +207,7 @@ def title_text(turn: Turn) -> str:
 
 
 def speech_text(turn: Turn, locale: str = "en-US") -> str:
-    """The answer to be read aloud: no marks, links by their text, and a word instead of code."""
+    """Return the answer for text-to-speech: without markdown marks and URLs, and a word in place of code."""
     paragraphs = groupby(_speech_lines(turn.answer, Words(locale).text("ai.speech.code")), key=bool)
     return "\n\n".join("\n".join(lines) for has_text, lines in paragraphs if has_text)
 
@@ -224,7 +219,10 @@ def _speech_lines(text: str, code: str) -> Iterator[str]:
 
 
 def _speech_line(line: str) -> str:
-    """A line without marks. Twice, for a picture in a link; not until nothing changes, which has no bound."""
+    """Return a line without marks.
+
+    Marks are stripped twice, for an image inside a link. Repeating until nothing changes would be unbounded.
+    """
     if _TABLE_RULE.match(line):
         return ""
     line = _UNDERLINES.sub("", _TAGS.sub("", line))

@@ -1,15 +1,9 @@
-"""How the thinking of a turn stands, as facts that every view shares: what is there to show, is it going on.
+"""The state and the duration of a turn's thinking, computed once and shared by every part of a view.
 
-A thought that can be neither read nor proved is no thought: a blank block counts only with a seal.
-Thinking is over as soon as the thought is, not when the turn is; but while tools or assistants work,
-and until something follows them, it goes on.
-
-How long the thinking took, as far as the stamps say.
-
-A thought that came in one burst says nothing about how long it took, so its time is unknown; the time
-of the whole turn may still be known, approximately, from how long its first other word took to come.
-
-All that one look at a turn depends on, found out once and handed to whoever builds a part of the view.
+A blank block counts as a thought only if it has a seal. Thinking is done when the thought ends, not when the
+turn ends; it continues while tools or assistants run, and until something follows them. A thought that
+arrived in one burst has no known duration; the turn may have an approximate one, taken from the time until
+its first other text.
 """
 
 from collections.abc import Mapping
@@ -25,7 +19,7 @@ from thinkaloud.view.words import Words
 
 
 class ThinkingState(StrEnum):
-    """Where thinking stands, for a whole turn or for one step of it."""
+    """The state of the thinking of a whole turn or of one step."""
 
     THINKING = "thinking"
     DONE = "done"
@@ -42,19 +36,19 @@ class HiddenReason(StrEnum):
 
 
 def visible(block: Block) -> bool:
-    """Whether a block is a step of the thinking that a person should know of."""
+    """Return whether a block is shown as a step of the thinking."""
     if block.kind is Kind.REASONING:
         return bool(block.seals) or not block.blank
     return block.kind in CALL_KINDS
 
 
 def visible_thoughts(turn: Turn) -> list[Block]:
-    """The turn's own thoughts that are to be shown, in order."""
+    """Return the turn's own thoughts that are shown, in order."""
     return [block for block in turn.own_blocks(Kind.REASONING) if visible(block)]
 
 
 def hidden_reason(block: Block) -> HiddenReason | None:
-    """Why there is nothing to read in a sealed thought; None for one that can be read."""
+    """Return why a sealed thought has no text; None for a thought that can be read."""
     if not block.seals or not block.blank:
         return None
     forms = {seal.form for seal in block.seals}
@@ -64,7 +58,7 @@ def hidden_reason(block: Block) -> HiddenReason | None:
 
 
 def thinking_state(turn: Turn) -> ThinkingState:
-    """Where the turn's thinking stands. An answer cut off after the thinking was done leaves it done."""
+    """Return the state of the turn's thinking. It stays done if only the answer was cut off."""
     if turn.outcome is None:
         return ThinkingState.THINKING if _in_progress(turn) else ThinkingState.DONE
     match turn.outcome.ending:
@@ -76,7 +70,7 @@ def thinking_state(turn: Turn) -> ThinkingState:
 
 
 def step_state(block: Block, *, live: bool, turn_state: ThinkingState) -> ThinkingState:
-    """Where one step stands; one that the turn's end broke off stands as the `whole` turn does."""
+    """Return the state of one step; a step that the end of the turn interrupted gets `turn_state`."""
     match block.status:
         case BlockStatus.ERROR:
             return ThinkingState.ERROR
@@ -86,26 +80,26 @@ def step_state(block: Block, *, live: bool, turn_state: ThinkingState) -> Thinki
 
 
 def connection_lost(turn: Turn) -> bool:
-    """Whether the stream just stopped, without a word from the provider."""
+    """Return whether the stream stopped before the provider ended the turn."""
     outcome = turn.outcome
     return outcome is not None and outcome.ending is Ending.CUT_OFF and outcome.cause == "cut_off"
 
 
 def ended_without_answer(turn: Turn) -> bool:
-    """Whether the turn is over and its thoughts are all there is to read."""
+    """Return whether the turn is over and has thoughts but no answer."""
     if turn.outcome is None or any(not block.blank for block in turn.own_blocks(Kind.TEXT)):
         return False
     return turn.outcome.ending in (Ending.REASONING_ONLY, Ending.CUT_OFF)
 
 
 def interrupted_step(turn: Turn) -> int | None:
-    """The turn's last step, unless it is a call that came back: what went on when the turn was cut."""
+    """Return the last step of a turn, which ran when the turn was cut; None if it is a finished call."""
     last = next((block for block in reversed(turn.own_blocks()) if visible(block)), None)
     return None if last is None or last.result is not None else last.number
 
 
 def _in_progress(turn: Turn) -> bool:
-    """Whether a step of a live turn is running, or the last thing that happened in it is a call."""
+    """Return whether a step of a live turn is running, or the last block is a call."""
     steps = [block for block in turn.own_blocks() if visible(block) or not block.blank]
     if any(_running(block) for block in steps if visible(block)):
         return True
@@ -124,13 +118,13 @@ def _interrupted_while_thinking(turn: Turn) -> bool:
 
 
 def turn_time(turn: Turn, now_ms: int | None = None) -> ThinkingTime | None:
-    """The thinking time of the turn; `now_ms` lets a live thought count."""
+    """Return the thinking time of the turn; with `now_ms` a live thought counts until then."""
     time = thinking_time(turn, now_ms=now_ms)
     return time if time is not None and (time.approximate or time.ms >= BURST_MS) else None
 
 
 def block_time(block: Block, now_ms: int | None = None) -> ThinkingTime | None:
-    """The time of one thought; `now_ms` lets a live one count."""
+    """Return the time of one thought; with `now_ms` a live one counts until then."""
     end_ms = now_ms if block.ended_ms is None else block.ended_ms
     if block.started_ms is None or end_ms is None or end_ms - block.started_ms < BURST_MS:
         return None
@@ -138,7 +132,7 @@ def block_time(block: Block, now_ms: int | None = None) -> ThinkingTime | None:
 
 
 class ViewContext(msgspec.Struct, frozen=True):
-    """A turn, how a person wants to see it, and what is true of all of it."""
+    """A turn, the display settings, and the facts that several parts of the view need."""
 
     turn: Turn
     policy: Policy
@@ -149,18 +143,18 @@ class ViewContext(msgspec.Struct, frozen=True):
     thoughts: list[Block]
     time: ThinkingTime | None
     unfinished_thought: int | None
-    """The thought to keep in sight because the turn ended with it."""
+    """The thought that stays open because the turn ended without an answer."""
     interrupted_block: int | None
-    """The step that was under way when the turn was interrupted, whatever its provider said of it."""
+    """The step that ran when the turn was interrupted, even if the provider marked it as ended."""
 
     def step_state(self, block: Block) -> ThinkingState:
-        """Where one step stands."""
+        """Return the state of one step."""
         if block.number == self.interrupted_block:
             return self.state
         return step_state(block, live=self.turn.live, turn_state=self.state)
 
     def step_open_state(self, block: Block) -> OpenState:
-        """How much of one step is shown."""
+        """Return how much of one step is shown."""
         return open_state(
             self.policy,
             live=self.step_state(block) is ThinkingState.THINKING,
@@ -169,7 +163,7 @@ class ViewContext(msgspec.Struct, frozen=True):
         )
 
     def thought_time(self, block: Block) -> ThinkingTime | None:
-        """How long one thought took; the turn's own time stands in for its only thought."""
+        """Return the time of one thought; a turn's only thought may use the approximate time of the turn."""
         time = block_time(block, self.now_ms)
         if time is None and len(self.thoughts) == 1 and self.time is not None and self.time.approximate:
             return self.time
@@ -179,8 +173,8 @@ class ViewContext(msgspec.Struct, frozen=True):
 def view_context(
     turn: Turn, policy: Policy, words: Words, now_ms: int | None, choices: Mapping[int, bool]
 ) -> ViewContext:
-    """Look at a turn once."""
-    visible, state = visible_thoughts(turn), thinking_state(turn)
+    """Compute the context of a view from a turn and the display settings."""
+    thoughts, state = visible_thoughts(turn), thinking_state(turn)
     return ViewContext(
         turn,
         policy,
@@ -188,8 +182,8 @@ def view_context(
         now_ms,
         choices,
         state,
-        visible,
+        thoughts,
         turn_time(turn, now_ms),
-        visible[-1].number if visible and ended_without_answer(turn) else None,
+        thoughts[-1].number if thoughts and ended_without_answer(turn) else None,
         interrupted_step(turn) if state is ThinkingState.INTERRUPTED else None,
     )

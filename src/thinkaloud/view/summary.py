@@ -1,8 +1,8 @@
-"""One line on what the thinking was about, without asking any model for it.
+"""Summarizes the thinking of a turn in one line, without asking a model.
 
-In order: the line that an event brought; the provider's own title, which is the bold or heading line that
-opens the newest thought that has one; the first sentence of the first thought that says something.
-Only the beginning of a thought is ever read.
+The first of these that exists is used: the summary that an event carried; the provider's own title,
+which is the bold or heading line at the start of the newest thought that has one; the first sentence of
+the first readable thought. Only the beginning of a thought is read, so the cost is bounded.
 """
 
 import re
@@ -15,9 +15,9 @@ from thinkaloud.view.text import count_words, first_code_points, first_columns, 
 
 SUMMARY_COLUMNS = 120
 READ_AHEAD = 2000
-"""Code points of a thought that are read in search of a title or a sentence."""
+"""Code points of a thought that are searched for a title or a sentence."""
 MIN_SENTENCE_WORDS = 3
-"""A sentence with fewer words says too little to stand alone."""
+"""A sentence with fewer words ("I see.") is too short to be a summary."""
 
 _TITLE = re.compile(r"\s*(?:\*\*([^*\n]+)\*\*|#{1,6}[ \t]+([^\n]+?))[ \t]*(?:\n|\Z)")
 _SENTENCE_END = re.compile(r"(?<=[.!?…])\s+(?=[^\W\d_a-zß-öø-ÿ]|[\d\"'“«(\[¿¡])|(?<=[。！？])")
@@ -42,7 +42,7 @@ class SummaryBy(StrEnum):
 
 
 def summary_line(turn: Turn) -> tuple[str, SummaryBy]:
-    """The line and who wrote it; empty when there is nothing to read."""
+    """Return the summary line and who wrote it; the line is empty when there is nothing to read."""
     thoughts = visible_thoughts(turn)
     for line, by in (
         (_one_line(turn.summary), SummaryBy(turn.summary_by or SummaryBy.NOBODY)),
@@ -55,13 +55,13 @@ def summary_line(turn: Turn) -> tuple[str, SummaryBy]:
 
 
 def opening_title(text: str) -> str:
-    """The bold or heading line that opens a text."""
+    """Return the bold or heading line at the start of a text, else an empty text."""
     match = _TITLE.match(first_code_points(text, READ_AHEAD))
     return plain_line(match[1] or match[2]) if match else ""
 
 
 def first_sentence(text: str) -> str:
-    """The first sentence at the beginning of a text that says something, else the first there is."""
+    """Return the first sentence that is long enough, else the first sentence."""
     candidates = [sentence for sentence in _sentences(first_code_points(text, READ_AHEAD)) if sentence]
     long_enough = (sentence for sentence in candidates if count_words(sentence) >= MIN_SENTENCE_WORDS)
     return next(long_enough, candidates[0] if candidates else "")

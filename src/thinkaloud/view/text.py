@@ -1,16 +1,8 @@
-"""Cutting text by what a person sees: display columns and whole characters, never bytes or code points.
+"""Cuts text to a size, makes one-line previews of it, and writes and finds markdown code fences.
 
-An emoji family, a flag or a letter with its accents is one character and is never split. Work depends
-on the size asked for, not on the length of the text: only a window of it is ever looked at.
-
-A long text in one short plain line: its first words at rest, its newest line while it grows.
-
-Markdown marks, line breaks and control characters are taken out; what is left is cut between words
-where it can be. The same line comes out when it is put in again.
-
-Fences of backticks: text put into one that nothing in it can close, and found again; code told from prose.
-
-One pass over the lines each time, whatever is in them.
+Sizes are display columns or grapheme clusters: an emoji family, a flag or an accented letter is never split.
+The cost depends on the requested size and not on the length of the text, because only a window is read.
+Previews drop markdown marks, line breaks and control characters, and are idempotent.
 """
 
 import re
@@ -22,23 +14,23 @@ from wcwidth import iter_graphemes, wcswidth
 ELLIPSIS = "…"
 
 CODE_POINTS_PER_COLUMN = 16
-"""Code points looked at per column or character asked for: the longest family emoji and room for marks."""
+"""Code points read per requested column or character: enough for the longest family emoji and for marks."""
 
 
 def columns_of(text: str) -> int:
-    """How many columns of a terminal the text takes."""
+    """Return how many terminal columns the text takes."""
     return sum(map(_width, iter_graphemes(text)))
 
 
 def first_code_points(text: str, size: int) -> str:
-    """The first `size` code points, without a character that may go on after them."""
+    """Return the first `size` code points, without a last cluster that may continue after them."""
     if len(text) <= size:
         return text
     return "".join(list(iter_graphemes(text[:size]))[:-1])
 
 
 def last_code_points(text: str, size: int) -> str:
-    """The last `size` code points, from the first place where a character surely begins."""
+    """Return the last `size` code points, from the first position that is certainly a cluster boundary."""
     if len(text) <= size:
         return text
     window = text[len(text) - size :]
@@ -47,7 +39,7 @@ def last_code_points(text: str, size: int) -> str:
 
 
 def first_columns(line: str, columns: int, *, partial: bool = False) -> str:
-    """The beginning of a line in at most `columns`; `more` says that the line itself is only a beginning."""
+    """Return the start of a line in at most `columns`; `partial` means that the line was already cut."""
     clusters = list(iter_graphemes(line))
     if not line or columns < 1:
         return ""
@@ -61,7 +53,7 @@ def first_columns(line: str, columns: int, *, partial: bool = False) -> str:
 
 
 def last_columns(line: str, columns: int, *, partial: bool = False) -> str:
-    """The end of a line in at most `columns`; `more` says that the line itself is only an end."""
+    """Return the end of a line in at most `columns`; `partial` means that the line was already cut."""
     clusters = list(iter_graphemes(line))
     if not line or columns < 1:
         return ""
@@ -75,13 +67,13 @@ def last_columns(line: str, columns: int, *, partial: bool = False) -> str:
 
 
 def one_line(text: str, columns: int) -> str:
-    """A text as it is, in one line of at most `columns`."""
+    """Return a text as one line of at most `columns`; markdown marks stay."""
     window = first_code_points(text, columns * CODE_POINTS_PER_COLUMN)
     return first_columns(" ".join(window.split()), columns, partial=len(window) < len(text))
 
 
 def first_graphemes(text: str, limit: int) -> str:
-    """The first `limit` characters as a person counts them, with “…” when there is more."""
+    """Return the first `limit` grapheme clusters, with “…” when the text continues."""
     window = text[: (limit + 1) * CODE_POINTS_PER_COLUMN]
     clusters = list(islice(iter_graphemes(window), limit + 1))
     if len(clusters) <= limit and len(window) == len(text):
@@ -90,7 +82,7 @@ def first_graphemes(text: str, limit: int) -> str:
 
 
 def first_words(line: str, limit: int) -> str:
-    """The first words of a line in at most `limit` characters as a person counts them, “…” among them."""
+    """Return the first words of a line in at most `limit` grapheme clusters, “…” included."""
     clusters = list(islice(iter_graphemes(line), limit + 1))
     if len(clusters) <= limit:
         return line
@@ -101,7 +93,7 @@ def first_words(line: str, limit: int) -> str:
 
 
 def _width(cluster: str) -> int:
-    return max(0, wcswidth(cluster))  # -1 is a control character: it takes no room
+    return max(0, wcswidth(cluster))  # wcswidth returns -1 for a control character, which takes no column
 
 
 def _count_fitting(clusters: Iterable[str], columns: int) -> int:
@@ -110,7 +102,7 @@ def _count_fitting(clusters: Iterable[str], columns: int) -> int:
 
 
 def _word_end(text: str) -> int:
-    """Where the last whole word ends, or the whole length when that would cost more than half of it."""
+    """Return where the last whole word ends, or the full length if cutting there would drop over half."""
     index = text.rfind(" ")
     return index if index * 2 >= len(text) else len(text)
 
@@ -121,7 +113,8 @@ def _word_start(text: str) -> int:
 
 
 def _separate_characters(first: str, second: str) -> bool:
-    # Between two plain letters, digits or spaces the border depends on nothing that came earlier.
+    # Between two letters, digits or spaces, the boundary rule does not depend on earlier code points.
+    # Between other code points (flags, joined emoji) it does, and the window has no earlier code points.
     return (
         (first.isalnum() or first.isspace())
         and (second.isalnum() or second.isspace())
@@ -132,7 +125,7 @@ def _separate_characters(first: str, second: str) -> bool:
 PREVIEW_COLUMNS = 40
 PEEK_COLUMNS = 80
 
-# Directions that a cut would leave open are taken out with the controls.
+# Bidirectional marks are removed too: a cut could leave one open, and it would reorder what follows.
 _CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069]+")
 _EMPTY_LINES = re.compile(r"^[ \t]*(?:```[\w+-]*|[-*_]{3,})[ \t]*$", re.MULTILINE)
 _LINE_MARKS = re.compile(r"^[ \t]*(?:(?:[-*+•>]|#{1,6})[ \t]+)+", re.MULTILINE)
@@ -144,13 +137,13 @@ _WORDS = re.compile(rf"[{_CJK}]|\w[^\s{_CJK}]*")
 
 
 def preview(text: str, columns: int = PREVIEW_COLUMNS) -> str:
-    """The first words of a text in one plain line."""
+    """Return the first words of a text as one plain line."""
     window = first_code_points(text, max(0, columns) * CODE_POINTS_PER_COLUMN)
     return first_columns(plain_line(window), columns, partial=len(window) < len(text))
 
 
 def tail(text: str, columns: int = PEEK_COLUMNS) -> str:
-    """The end of the newest line of a text that has anything to read."""
+    """Return the end of the last line of a text that is not blank."""
     window = last_code_points(text, max(0, columns) * CODE_POINTS_PER_COLUMN)
     lines = window.split("\n")
     for index in range(len(lines) - 1, -1, -1):
@@ -160,19 +153,22 @@ def tail(text: str, columns: int = PEEK_COLUMNS) -> str:
 
 
 def plain_line(text: str) -> str:
-    """All of a text in one line without marks. Meant for a window of a text, not for a whole one."""
+    """Return a text as one line without markdown marks, however deeply they are nested.
+
+    It repeats until nothing changes, so pass a window of a text and not a text of unbounded length.
+    """
     while (line := strip_marks(text)) != text:
         text = line
     return line
 
 
 def count_words(text: str) -> int:
-    """Words as a person counts them; where a script has no spaces between them, each character is one."""
+    """Return the number of words; in scripts without spaces each character counts as one."""
     return len(_WORDS.findall(text))
 
 
 def strip_marks(text: str) -> str:
-    """A text in one line without its outermost marks; of any length."""
+    """Return a text as one line without its outermost markdown marks, in one pass."""
     for pattern in (_CONTROLS, _EMPTY_LINES, _LINE_MARKS, _MARKS):
         text = pattern.sub("", text)
     return " ".join(_LINKS.sub(r"\1", text).split())
@@ -185,13 +181,16 @@ _FENCE_START = re.compile(r" {0,3}(`{3,}(?=[^`]*\Z)|~{3,})")
 
 
 def fence_text(text: str, language: str = "") -> str:
-    """The text in a fence that is longer than any run of backticks in it."""
+    """Return the text inside a fence that is longer than any run of backticks in it."""
     fence = "`" * max(SHORTEST_FENCE, 1 + max(map(len, _BACKTICKS.findall(text)), default=0))
     return f"{fence}{language}\n{text}\n{fence}"
 
 
 def text_in_fence(section: str) -> str | None:
-    """What stands between the first fence of a part and the last that can close it; None without either."""
+    """Return the text between the first fence of a section and the last line that can close it, or None.
+
+    The last one counts, because an edited text may contain a shorter fence of its own.
+    """
     lines = section.split("\n")
     start = next(
         (index for index, line in enumerate(lines) if line.startswith("`" * SHORTEST_FENCE)), len(lines)
@@ -204,7 +203,7 @@ def text_in_fence(section: str) -> str | None:
 
 
 def lines_with_fences(text: str) -> Iterator[tuple[str, str, str]]:
-    """Each line with the fence that is open before it and the one that is open after it; empty for none."""
+    """Yield each line with the fence open before it and the fence open after it; empty for none."""
     fence = ""
     for line in text.split("\n"):
         fence_before = fence
@@ -217,7 +216,7 @@ def lines_with_fences(text: str) -> Iterator[tuple[str, str, str]]:
 
 
 def unclosed_fence(text: str) -> str:
-    """The fence that a text opens and never closes."""
+    """Return the fence that a text opens and does not close, else an empty text."""
     *_, (_, _, fence) = lines_with_fences(text)
     return fence
 

@@ -1,12 +1,7 @@
-"""The steps of the thinking as a tree: thoughts, tools and assistants in the order they began.
+"""Builds the view of a turn's thinking: one frozen value that holds every text a surface draws.
 
-What an assistant did hangs below its call, to any depth. The tree is built from its leaves in one
-pass, because a turn may nest deeper than a program may call itself.
-
-What any surface draws of a turn's thinking: one frozen value with every word already chosen.
-
-`view` is pure: the same turn, policy, language, moment and choices always give the same value. It
-returns None for a turn without thinking, and then nothing is drawn.
+`view` is pure: the same turn, policy, locale, time and choices always give the same value. It returns None
+for a turn without thinking. The steps form a tree: the steps of an assistant are children of its call.
 """
 
 from collections import defaultdict
@@ -40,15 +35,15 @@ from thinkaloud.view.text import count_words, first_graphemes, one_line, preview
 from thinkaloud.view.words import Words
 
 RESULT_LIMIT = 280
-"""Characters of a tool's input or result, or of an assistant's response, that a step holds."""
+"""Grapheme clusters of a tool's input or result, or of an assistant's response, that a step holds."""
 CALL_COLUMNS = 120
-"""Columns of the one line that says what a tool or an assistant was asked."""
+"""Columns of the line with the input of a tool or the task of an assistant."""
 
 Step = TypeVar("Step")
 
 
 class StepView(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One step as a surface draws it: what it is, where it stands, what it says, what hangs below it."""
+    """One step as a surface draws it: its kind, status, texts and child steps."""
 
     block: int
     kind: Kind
@@ -61,7 +56,10 @@ class StepView(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def build_step_tree(turn: Turn, make: Callable[[Block, tuple[Step, ...]], Step]) -> tuple[Step, ...]:
-    """The turn's steps, each made from its block and from the steps below it."""
+    """Return the steps of a turn, each made from its block and its child steps.
+
+    The tree is built from its leaves in one pass: a turn may be nested deeper than the recursion limit.
+    """
     steps_by_parent: defaultdict[int | None, list[Step]] = defaultdict(list)
     for block in reversed(turn.blocks):
         children = steps_by_parent.pop(block.number, [])
@@ -72,7 +70,7 @@ def build_step_tree(turn: Turn, make: Callable[[Block, tuple[Step, ...]], Step])
 
 
 def step_views(context: ViewContext) -> tuple[StepView, ...]:
-    """The steps of a turn, for surfaces."""
+    """Return the steps of a turn for surfaces."""
 
     def make_step(block: Block, children: tuple[StepView, ...]) -> StepView:
         return StepView(
@@ -90,29 +88,29 @@ def step_views(context: ViewContext) -> tuple[StepView, ...]:
 
 
 def tool_count(turn: Turn) -> tuple[int, int]:
-    """How many tools and assistants the turn itself called, and how many with those its assistants called."""
+    """Return how many calls the turn itself made, and how many including those of its assistants."""
     return len(turn.own_blocks(*CALL_KINDS)), sum(block.kind in CALL_KINDS for block in turn.blocks)
 
 
 def call_name(words: Words, block: Block) -> str:
-    """What to call a tool or an assistant that may have no name."""
+    """Return the name of a tool or an assistant, or a generic word if it has none."""
     kind = "tool" if block.kind is Kind.TOOL_CALL else "assistant"
     return block.name or words.text(f"ai.thinking.{kind}")
 
 
 def call_line(block: Block) -> str:
-    """What a tool or an assistant was asked, in one line."""
+    """Return the input of a tool or the task of an assistant in one line."""
     return one_line(block.text, CALL_COLUMNS)
 
 
 def call_result(block: Block) -> str | None:
-    """What a call came back with, cut short: its error if it failed; None while nothing came."""
+    """Return the shortened result of a call, or its error if it failed; None while it has neither."""
     text = block.error or block.result
     return None if text is None else first_graphemes(text, RESULT_LIMIT)
 
 
 def thought_text(words: Words, block: Block) -> str:
-    """A thought's text, or the honest line for one that cannot be read."""
+    """Return the text of a thought, or the line that says why it cannot be read."""
     hidden = hidden_reason(block)
     return block.text if hidden is None else words.text(f"ai.thinking.{hidden.value}")
 
@@ -134,7 +132,7 @@ NO_CHOICES: Mapping[int, bool] = {}
 
 
 class BlockView(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """One thought of the turn itself: its header in parts, and how much of it is open."""
+    """One thought of the turn itself: the parts of its header, and how much of it is shown."""
 
     block: int
     status: ThinkingState
@@ -152,7 +150,7 @@ class BlockView(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
 
 class ThinkingView(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """The thinking of a turn: a header in parts and as one line, its thoughts, and all its steps."""
+    """The thinking of a turn: a header in parts and as one line, the thoughts, and all steps."""
 
     status: ThinkingState
     label: str
@@ -186,9 +184,9 @@ def view(
     now_ms: int | None = None,
     choices: Mapping[int, bool] = NO_CHOICES,
 ) -> ThinkingView | None:
-    """The turn's thinking as it is to be shown; `now_ms` lets the clock of a live thought run.
+    """Return the view of a turn's thinking; with `now_ms` the clock of a live thought runs.
 
-    `choices` holds what a person opened (True) or closed (False), by block number or `PANEL`.
+    `choices` holds what the user opened (True) or closed (False), by block number or `PANEL`.
     """
     if not any(visible(block) for block in turn.own_blocks()):
         return None
@@ -265,20 +263,20 @@ def _panel_open_state(context: ViewContext) -> OpenState:
 
 
 def _total_words(blocks: tuple[BlockView, ...]) -> int | None:
-    """All words of the turn's thoughts; None where none can be read."""
+    """Return the word count of all thoughts; None if no thought can be read."""
     counts = [block.words for block in blocks if block.words is not None]
     return sum(counts) if counts else None
 
 
 def _peek(blocks: tuple[BlockView, ...], steps: tuple[StepView, ...]) -> str:
-    """What is going on right now: the newest line of a thought, else who is at work."""
+    """Return what happens now: the newest line of a live thought, else the label of a running step."""
     lines = [block.peek for block in blocks if block.peek]
     labels = [step.label for step in steps if step.status is ThinkingState.THINKING]
     return next(iter(lines[-1:] or labels[-1:]), "")
 
 
 def _header_text(policy: Policy, first_preview: str, summary: str, by: SummaryBy) -> str:
-    """The words beside the label: a summary that somebody wrote, else the first words."""
+    """Return the text beside the label: a summary that a model or provider wrote, else the first words."""
     match policy.header:
         case HeaderStyle.LABEL:
             return ""

@@ -1,7 +1,7 @@
-"""The words on the screen: one key for each, in every language, with numbers as that language writes them.
+"""The localized words on the screen: one key for each text, with numbers formatted for the language.
 
-Code says "reasoning", the screen says "Thinking"; this is where one becomes the other. A time that is
-unknown or makes no sense is said as nothing at all.
+Code says "reasoning" and the screen says "Thinking"; this module translates. An unknown or negative
+duration becomes an empty text.
 """
 
 import re
@@ -16,20 +16,20 @@ _BY_LANGUAGE = {name.partition("-")[0]: locale for name, locale in LOCALES.items
 
 
 class Words:
-    """One language, ready to speak: `Words("pt-BR").say("ai.thinking.words", n=3)`."""
+    """The texts of one language: `Words("pt-BR").text("ai.thinking.words", n=3)`."""
 
     def __init__(self, locale: str = "en-US") -> None:
         self._table = find_locale(locale)
 
     @property
     def locale(self) -> str:
-        """The full name of the language spoken, such as "pt-BR"."""
+        """The full name of the locale, such as "pt-BR"."""
         return self._table.name
 
     def text(
         self, key: str, *, n: int | None = None, name: str = "", duration: str = "", reason: str = ""
     ) -> str:
-        """The text of a key with its gaps filled; a text with a plural needs `n`."""
+        """Return the text of a key with its placeholders filled in; a text with a plural needs `n`."""
         text = self._table.words[key]
         if not isinstance(text, str):
             text = text.one if n in self._table.singular_counts else text.other
@@ -37,11 +37,11 @@ class Words:
         return text.format(n=count, name=name, duration=duration, reason=reason)
 
     def count(self, n: int) -> str:
-        """A whole number with its thousands apart."""
+        """Return a whole number with thousands separators."""
         return f"{n:,}".replace(",", self._table.thousands)
 
     def duration(self, ms: int | None) -> str:
-        """A time in the two units that matter: "850 ms", "4.2s", "1m 20s", "1h 2m"."""
+        """Return a duration in at most two units: "850 ms", "4.2s", "1m 20s", "1h 2m"."""
         if ms is None or ms < 0:
             return ""
         if ms < 1000:
@@ -60,10 +60,10 @@ class Words:
 
 
 def find_locale(name: str) -> Locale:
-    """The locale for "pt", "pt-br", "pt_BR" or "pt_BR.UTF-8": its first part, the language, decides."""
+    """Return the locale for "pt", "pt-br", "pt_BR" or "pt_BR.UTF-8"; only the language part is compared."""
     language = re.split(r"[-_.@]", name.strip().lower(), maxsplit=1)[0]
     if language not in _BY_LANGUAGE:
-        raise UnknownLocale(f"There are no words for {name!r}. Choose one of: {', '.join(LOCALES)}.")
+        raise UnknownLocale(f"Unknown language: {name!r}. Use one of: {', '.join(LOCALES)}.")
     return _BY_LANGUAGE[language]
 
 

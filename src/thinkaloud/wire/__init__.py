@@ -1,4 +1,4 @@
-"""Bytes into frames: SSE, NDJSON, JSON, a JSON array in pieces, AWS event stream, plain text; with limits."""
+"""Decoders from bytes to frames: SSE, JSON, NDJSON, JSON array, AWS event stream and plain text."""
 
 from thinkaloud.wire.aws import AwsEventStreamDecoder
 from thinkaloud.wire.frames import (

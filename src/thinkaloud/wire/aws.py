@@ -1,7 +1,8 @@
 """AWS event stream: length-prefixed binary messages with headers and two checksums.
 
-A message is `total length, headers length, crc of those eight bytes, headers, payload, crc of all`;
-numbers are big-endian. A checksum that does not match ends the stream: nothing after it can be trusted.
+A message is: total length, headers length, CRC of those eight bytes, headers, payload, CRC of everything
+before it. Numbers are big-endian. A checksum mismatch ends the stream, because the length of the broken
+message, and with it the start of the next one, cannot be trusted.
 """
 
 import struct
@@ -14,18 +15,18 @@ _PRELUDE = struct.Struct(">III")
 _MIN_MESSAGE_BYTES = 16
 _BYTES_TYPE, _STRING_TYPE = 6, 7
 _MAX_CACHED_HEADER_BYTES = 256
-"""Longer headers are read each time, so that what is remembered stays small."""
+"""Longer headers are not cached, so that the cache stays small."""
 _FIXED_VALUE_BYTES = {0: 0, 1: 0, 2: 1, 3: 2, 4: 4, 5: 8, 8: 8, 9: 16}
-"""Bytes of a header value by its type: true, false, byte, short, integer, long, timestamp, uuid."""
+"""Size of a header value by its type: true, false, byte, short, integer, long, timestamp, uuid."""
 
 
 def valid_prelude(data: bytes) -> bool:
-    """Whether these bytes begin a message: its first checksum says so."""
+    """Return whether the bytes start with a message prelude whose checksum matches."""
     return len(data) >= _PRELUDE.size and zlib.crc32(data[:8]) == _PRELUDE.unpack_from(data)[2]
 
 
 class AwsEventStreamDecoder:
-    """Decodes one event stream; a frame's event is the message's event or exception type."""
+    """Decodes one event stream; `Frame.event` is the event or exception type of the message."""
 
     def __init__(self, limits: WireLimits = DEFAULT_LIMITS) -> None:
         self._limit_bytes = limits.event_bytes
@@ -34,15 +35,16 @@ class AwsEventStreamDecoder:
         self._needed_bytes = _PRELUDE.size
 
     def feed(self, data: bytes) -> list[Frame]:
-        """The messages that these bytes complete."""
+        """Return the messages that these bytes complete."""
         self._chunks.append(data)
         self._buffered_bytes += len(data)
+        # Joining on every read would make a message in many small reads quadratic.
         if self._buffered_bytes < self._needed_bytes:
             return []
         return self._parse(b"".join(self._chunks))
 
     def close(self) -> list[Frame]:
-        """Nothing: a message that did not end is cut off."""
+        """Return nothing: an incomplete message is dropped."""
         return []
 
     def _parse(self, data: bytes) -> list[Frame]:
@@ -56,7 +58,7 @@ class AwsEventStreamDecoder:
             ):
                 raise BrokenFrame("an AWS event-stream prelude does not match its checksum", frames)
             if message_length > self._limit_bytes:
-                raise WireLimitExceeded("an AWS message in bytes", self._limit_bytes, frames)
+                raise WireLimitExceeded("An AWS message", "event_bytes", self._limit_bytes, frames)
             if len(data) - position < message_length:
                 self._needed_bytes = message_length
                 break
@@ -78,22 +80,22 @@ def _parse_message(data: bytes, headers_length: int, frames: list[Frame]) -> Fra
             _cached_event_type(headers) if len(headers) <= _MAX_CACHED_HEADER_BYTES else _event_type(headers)
         )
     except (KeyError, IndexError, struct.error, UnicodeDecodeError) as error:
-        raise BrokenFrame(f"an AWS event-stream header cannot be read: {error!r}", frames) from error
+        raise BrokenFrame(f"an AWS event-stream header cannot be decoded: {error!r}", frames) from error
     return Frame(data[payload_start:-4], event)
 
 
 def _event_type(data: bytes) -> str:
-    """What kind of message its headers say it is."""
+    """Return the exception type, error code or event type from the headers of a message."""
     headers = _parse_headers(data)
     return headers.get(":exception-type") or headers.get(":error-code") or headers.get(":event-type", "")
 
 
 _cached_event_type = lru_cache(maxsize=64)(_event_type)
-"""A stream sends the same few headers again and again, byte for byte."""
+"""A stream repeats the same few headers byte for byte, so their parsing is cached."""
 
 
 def _parse_headers(data: bytes) -> dict[str, str]:
-    """The headers that hold strings; others are stepped over."""
+    """Return the headers with string values; other headers are skipped."""
     headers: dict[str, str] = {}
     position = 0
     while position < len(data):
@@ -109,5 +111,5 @@ def _parse_headers(data: bytes) -> dict[str, str]:
             headers[name] = data[position : position + size].decode()
         position += size
     if position > len(data):
-        raise IndexError("a value goes on beyond the headers")
+        raise IndexError("a value extends beyond the headers")
     return headers

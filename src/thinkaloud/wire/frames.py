@@ -1,7 +1,8 @@
-"""What every framing shares: the frame, the limits, and the fault that keeps what was read before it.
+"""The types that all framings share: frame, decoder, limits and errors.
 
-A decoder has two verbs: `feed(bytes)` for more and `close()` for no more, both giving frames. Limits
-bound what a hostile or broken sender can make us hold; each is named in the error it causes.
+A decoder has two methods that return frames: `feed(bytes)`, and `close()` at the end of the bytes. Limits
+bound the memory and time that a hostile or broken sender can cost; an error names the limit to raise. Both
+errors carry the frames that were decoded before the fault.
 """
 
 from collections.abc import Callable
@@ -23,14 +24,14 @@ class Frame(msgspec.Struct, frozen=True, gc=False):
 
 
 class WireLimits(msgspec.Struct, frozen=True):
-    """The most we hold or read. The defaults are far above what any provider sends."""
+    """The largest input that is accepted. The defaults are far above what any provider sends."""
 
     line_bytes: int = 16 * MIB
     """Longest SSE line or JSON line, in bytes."""
     event_bytes: int = 32 * MIB
     """Largest SSE event, JSON body, array element or AWS message, in bytes."""
     event_lines: int = 10_000
-    """Most `data:` lines in one SSE event: empty ones cost no bytes but do cost time."""
+    """Most `data:` lines in one SSE event. Empty lines add no bytes to the event but still cost time."""
     response_bytes: int = 512 * MIB
     """Most bytes of one response."""
 
@@ -39,21 +40,21 @@ DEFAULT_LIMITS = WireLimits()
 
 
 class Decoder(Protocol):
-    """Bytes in, frames out. A fault is raised once, with `frames` that came before it."""
+    """Turns bytes into frames. An error is raised once and carries the `frames` decoded before it."""
 
     def feed(self, data: bytes) -> list[Frame]:
-        """More bytes."""
+        """Return the frames that these bytes complete."""
 
     def close(self) -> list[Frame]:
-        """No more bytes."""
+        """Return the frames that the end of the bytes completes."""
 
 
 Framing = Callable[[WireLimits], Decoder]
-"""What makes a decoder for one framing."""
+"""A factory of decoders for one framing."""
 
 
 class BrokenFrame(BadFrame):
-    """A frame that does not keep to its format, after the frames that did."""
+    """A frame violates its format; `frames` are the valid frames before it."""
 
     def __init__(self, message: str, frames: list[Frame]) -> None:
         super().__init__(message)
@@ -61,31 +62,35 @@ class BrokenFrame(BadFrame):
 
 
 class WireLimitExceeded(LimitExceeded):
-    """A limit was passed, after the frames that kept to it."""
+    """A limit was exceeded; `frames` are the frames within the limit before it.
 
-    def __init__(self, quantity: str, limit: int, frames: list[Frame]) -> None:
+    `subject` starts the message and `field` is the field of `WireLimits`, whose suffix is the unit.
+    """
+
+    def __init__(self, subject: str, field: str, limit: int, frames: list[Frame]) -> None:
+        unit = field.rpartition("_")[2]
         super().__init__(
-            f"{quantity} is over the limit of {limit:,}; raise it in Limits if you trust the sender"
+            f"{subject} is larger than the limit of {limit:,} {unit}. "
+            f"Raise WireLimits.{field} if you trust the sender."
         )
         self.frames = frames
 
 
 class MeteredDecoder:
-    """A decoder that reads at most `limits.total` bytes; what fits is still decoded."""
+    """A decoder that reads at most `limits.response_bytes` bytes; those are decoded before the error."""
 
     def __init__(self, decoder: Decoder, limits: WireLimits = DEFAULT_LIMITS) -> None:
         self._decoder = decoder
         self._limit_bytes = self._remaining_bytes = limits.response_bytes
 
     def feed(self, data: bytes) -> list[Frame]:
-        """The frames that these bytes complete, up to the limit."""
+        """Return the frames that these bytes complete, up to the limit."""
         if len(data) <= self._remaining_bytes:
             self._remaining_bytes -= len(data)
             return self._decoder.feed(data)
-        raise WireLimitExceeded(
-            "the response in bytes", self._limit_bytes, self._decoder.feed(data[: self._remaining_bytes])
-        )
+        frames = self._decoder.feed(data[: self._remaining_bytes])
+        raise WireLimitExceeded("The response", "response_bytes", self._limit_bytes, frames)
 
     def close(self) -> list[Frame]:
-        """No more bytes."""
+        """Return the frames that the end of the bytes completes."""
         return self._decoder.close()

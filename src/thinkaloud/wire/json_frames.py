@@ -1,7 +1,7 @@
-"""JSON on the wire: one value, one value a line, or an array that comes in pieces.
+"""JSON framings: one value, one value per line (NDJSON), or the elements of a streamed array.
 
-All three give a frame per value, so that a dialect reads a streamed answer and a whole one alike.
-A value that is cut off by the end of the bytes is not a frame.
+All three return one frame per value, so that a dialect reads streamed and whole responses alike.
+A value that the end of the bytes cuts off is dropped.
 """
 
 import re
@@ -16,7 +16,7 @@ _INSIDE_STRING = re.compile(rb'["\\]')
 
 
 def valid_json(data: bytes) -> bool:
-    """Whether the bytes are one whole JSON value."""
+    """Return whether the bytes are exactly one complete JSON value."""
     try:
         msgspec.json.decode(data, type=msgspec.Raw)
     except (msgspec.MsgspecError, RecursionError):
@@ -25,7 +25,7 @@ def valid_json(data: bytes) -> bool:
 
 
 class JsonDecoder:
-    """One value: held until the end, then given if it is whole."""
+    """Decodes one value; it is buffered until the end and returned if it is complete."""
 
     def __init__(self, limits: WireLimits = DEFAULT_LIMITS) -> None:
         self._limit_bytes = limits.event_bytes
@@ -33,46 +33,46 @@ class JsonDecoder:
         self._buffered_bytes = 0
 
     def feed(self, data: bytes) -> list[Frame]:
-        """Hold more of the value."""
+        """Buffer the bytes. Always returns no frames."""
         self._buffered_bytes += len(data)
         if self._buffered_bytes > self._limit_bytes:
-            raise WireLimitExceeded("a JSON body in bytes", self._limit_bytes, [])
+            raise WireLimitExceeded("A JSON body", "event_bytes", self._limit_bytes, [])
         self._chunks.append(data)
         return []
 
     def close(self) -> list[Frame]:
-        """The value, if all of it came."""
+        """Return the value if it is complete."""
         body = b"".join(self._chunks).removeprefix(BOM).strip()
         return [Frame(body)] if valid_json(body) else []
 
 
 class NdjsonDecoder:
-    """A value a line; the last line may go without its end if it is whole."""
+    """Decodes one value per line; the last line needs no line end if its value is complete."""
 
     def __init__(self, limits: WireLimits = DEFAULT_LIMITS) -> None:
         self._limit_bytes = limits.line_bytes
         self._lines = LineSplitter()
 
     def feed(self, data: bytes) -> list[Frame]:
-        """The lines that these bytes complete."""
+        """Return the lines that these bytes complete."""
         frames: list[Frame] = []
         for line in self._lines.feed(data):
             if len(line) > self._limit_bytes:
-                raise WireLimitExceeded("a line in bytes", self._limit_bytes, frames)
+                raise WireLimitExceeded("A line", "line_bytes", self._limit_bytes, frames)
             if not line.isspace() and line:
                 frames.append(Frame(line))
         if self._lines.buffered_bytes > self._limit_bytes:
-            raise WireLimitExceeded("a line in bytes", self._limit_bytes, frames)
+            raise WireLimitExceeded("A line", "line_bytes", self._limit_bytes, frames)
         return frames
 
     def close(self) -> list[Frame]:
-        """The last line, if all of it came."""
+        """Return the last line if its value is complete."""
         line = self._lines.take_unfinished().strip()
         return [Frame(line)] if line and valid_json(line) else []
 
 
 class JsonArrayDecoder:
-    """The elements of one array, each as soon as its last byte is there; every byte is looked at once."""
+    """Decodes the elements of one array, each when its last byte arrives; every byte is scanned once."""
 
     def __init__(self, limits: WireLimits = DEFAULT_LIMITS) -> None:
         self._limit_bytes = limits.event_bytes
@@ -84,7 +84,7 @@ class JsonArrayDecoder:
         self._buffered_bytes = 0
 
     def feed(self, data: bytes) -> list[Frame]:
-        """The elements that these bytes complete."""
+        """Return the elements that these bytes complete."""
         frames: list[Frame] = []
         start = position = 0
         if self._after_backslash and data:
@@ -95,6 +95,7 @@ class JsonArrayDecoder:
             position = token.end()
             byte = token.group()
             if byte == b"\\":
+                # The escaped byte may be the first byte of the next read.
                 self._after_backslash = position == len(data)
                 position += 1
             elif byte == b'"':
@@ -117,11 +118,11 @@ class JsonArrayDecoder:
             raise BrokenFrame("a JSON array is followed by another value", frames)
         self._depth += step
         if self._depth < 0:
-            raise BrokenFrame("a JSON array closes more than it opens", frames)
+            raise BrokenFrame("a JSON array has more closing than opening brackets", frames)
         self._ended = self._depth == 0
 
     def close(self) -> list[Frame]:
-        """Nothing: an element that did not end is cut off."""
+        """Return nothing: an incomplete element is dropped."""
         return []
 
     def _take_element(self) -> Frame:
@@ -133,5 +134,5 @@ class JsonArrayDecoder:
     def _buffer(self, data: bytes, frames: list[Frame]) -> None:
         self._buffered_bytes += len(data)
         if self._buffered_bytes > self._limit_bytes:
-            raise WireLimitExceeded("an array element in bytes", self._limit_bytes, frames)
+            raise WireLimitExceeded("An array element", "event_bytes", self._limit_bytes, frames)
         self._chunks.append(data)

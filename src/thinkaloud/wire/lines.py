@@ -1,8 +1,8 @@
-"""Bytes into lines, for framings that are made of lines.
+"""Splits bytes into lines, for framings that consist of lines.
 
-LF, CRLF and CR all end a line, and a CR may be the last byte of one read with its LF in the next. A
-byte-order mark before the first line is not part of it.
-A line that comes in many reads is joined once, when its end is seen.
+LF, CRLF and CR all end a line. A CR may be the last byte of one read and its LF the first byte of the next.
+A byte-order mark before the first line is removed. A line that arrives in many reads is joined once, at its
+end, so that the cost stays linear.
 """
 
 CR, LF = b"\r", b"\n"
@@ -10,7 +10,7 @@ BOM = b"\xef\xbb\xbf"
 
 
 class LineSplitter:
-    """Whole lines without their ends; the unfinished one is held until more comes."""
+    """Returns complete lines without their line ends; the unfinished line is buffered."""
 
     def __init__(self) -> None:
         self._chunks: list[bytes] = []
@@ -20,7 +20,7 @@ class LineSplitter:
         self._bom_prefix = b""
 
     def feed(self, data: bytes) -> list[bytes]:
-        """The lines that these bytes complete."""
+        """Return the lines that these bytes complete."""
         if self._at_start:
             data = self._without_bom(data)
         if self._after_cr and data:
@@ -43,14 +43,14 @@ class LineSplitter:
         return lines
 
     def take_unfinished(self) -> bytes:
-        """The unfinished line, given away."""
+        """Return the unfinished line and clear the buffer."""
         line = b"".join(self._chunks)
         self._chunks.clear()
         self.buffered_bytes = 0
         return line
 
     def _without_bom(self, data: bytes) -> bytes:
-        """The very first bytes without a byte-order mark; none while it may still be one."""
+        """Return the first bytes without a byte-order mark; empty while they may still be part of one."""
         data = self._bom_prefix + data
         self._at_start = BOM.startswith(data) and data != BOM
         self._bom_prefix = data if self._at_start else b""

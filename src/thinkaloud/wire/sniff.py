@@ -1,6 +1,7 @@
-"""Which framing the first bytes are in: they say it themselves, so nobody needs to be told.
+"""Detects the framing of a response from its first bytes.
 
-`sniff` answers None while the bytes seen so far could still be more than one thing.
+`sniff_framing` returns None while the bytes so far fit more than one framing. A framing, once returned, never
+changes when more bytes arrive.
 """
 
 import re
@@ -18,13 +19,13 @@ _SSE_PREFIX = re.compile(
 )
 _AWS_PRELUDE_BYTES = 12
 _MAX_LEADING_SPACE = KIB
-"""White space for this long at the start is text, whatever follows it."""
+"""A body that starts with this much white space is text, whatever follows."""
 _ARRAY_START = re.compile(rb"\[\s{0,%d}[{\]]" % _MAX_LEADING_SPACE)
 _ARRAY_PREFIX = re.compile(rb"\[\s{0,%d}\Z" % _MAX_LEADING_SPACE)
 
 
 def sniff_framing(head: bytes, *, final: bool = False) -> Framing | None:
-    """The decoder for a body that starts with `head`; `final` when no more bytes will come."""
+    """Return the framing of a body that starts with `head`; `final` means that `head` is the whole body."""
     if head[:1] == b"\0":
         if valid_prelude(head):
             return AwsEventStreamDecoder
@@ -47,7 +48,7 @@ def sniff_framing(head: bytes, *, final: bool = False) -> Framing | None:
 
 
 def _sniff_json(body: bytes, *, final: bool) -> Framing | None:
-    """One value, unless the first line is a whole value by itself."""
+    """Return NDJSON if the first line is a complete value, else JSON; None until the first line ends."""
     line, newline, _ = body.partition(b"\n")
     if newline:
         return NdjsonDecoder if valid_json(line) else JsonDecoder

@@ -1,7 +1,7 @@
-"""Server-sent events by the WHATWG rules.
+"""Server-sent events, decoded by the WHATWG rules.
 
-A byte-order mark at the start, comments, unknown fields, several `data:` lines, and all three line
-ends are handled; an event without its closing blank line is unfinished and dropped at the end.
+A byte-order mark, comments, unknown fields, several `data:` lines and all three line ends are handled. An
+event without its closing blank line is incomplete and dropped at the end.
 """
 
 from thinkaloud.wire.frames import DEFAULT_LIMITS, Frame, WireLimitExceeded, WireLimits
@@ -19,14 +19,14 @@ class SseDecoder:
         self._data_bytes = 0
 
     def feed(self, data: bytes) -> list[Frame]:
-        """The events that these bytes complete."""
+        """Return the events that these bytes complete."""
         frames = self._parse(self._lines.feed(data))
         if self._lines.buffered_bytes > self._limits.line_bytes:
-            raise WireLimitExceeded("a line in bytes", self._limits.line_bytes, frames)
+            raise WireLimitExceeded("A line", "line_bytes", self._limits.line_bytes, frames)
         return frames
 
     def close(self) -> list[Frame]:
-        """Nothing: an event that was not closed by a blank line does not count."""
+        """Return nothing: an event without its closing blank line is dropped."""
         return []
 
     def _parse(self, lines: list[bytes]) -> list[Frame]:
@@ -34,7 +34,7 @@ class SseDecoder:
         max_line_bytes = self._limits.line_bytes
         for line in lines:
             if len(line) > max_line_bytes:
-                raise WireLimitExceeded("a line in bytes", max_line_bytes, frames)
+                raise WireLimitExceeded("A line", "line_bytes", max_line_bytes, frames)
             if not line:
                 if self._data_lines:
                     frames.append(self._dispatch())
@@ -59,6 +59,6 @@ class SseDecoder:
         self._data_lines.append(data)
         self._data_bytes += len(data)
         if self._data_bytes > self._limits.event_bytes:
-            raise WireLimitExceeded("an event in bytes", self._limits.event_bytes, frames)
+            raise WireLimitExceeded("An event", "event_bytes", self._limits.event_bytes, frames)
         if len(self._data_lines) > self._limits.event_lines:
-            raise WireLimitExceeded("an event in lines", self._limits.event_lines, frames)
+            raise WireLimitExceeded("An event", "event_lines", self._limits.event_lines, frames)

@@ -1,27 +1,27 @@
-"""Plain text: UTF-8 whose characters may be cut anywhere; bytes that are not UTF-8 become U+FFFD."""
+"""Plain text: UTF-8 that may be split inside a character; invalid bytes become U+FFFD."""
 
 import codecs
 
 from thinkaloud.wire.frames import DEFAULT_LIMITS, Frame, WireLimits
 
 PLAIN_TEXT = "plain"
-"""The event of a frame that is text itself, and not JSON that holds it."""
+"""`Frame.event` of a frame whose data is the text itself and not JSON."""
 
 
 class TextDecoder:
-    """Decodes raw model text; each frame holds whole characters."""
+    """Decodes raw model text; each frame holds complete characters."""
 
     def __init__(self, limits: WireLimits = DEFAULT_LIMITS) -> None:
-        del limits  # characters are passed on at once, so there is nothing to bound
+        del limits  # nothing is buffered beyond one character, so there is nothing to limit
         self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
         self._at_start = True
 
     def feed(self, data: bytes) -> list[Frame]:
-        """The characters that these bytes complete."""
+        """Return the characters that these bytes complete."""
         return self._frames(self._decoder.decode(data))
 
     def close(self) -> list[Frame]:
-        """What is left of a character that was cut off, as U+FFFD."""
+        """Return U+FFFD for a character that was cut off."""
         return self._frames(self._decoder.decode(b"", final=True))
 
     def _frames(self, text: str) -> list[Frame]:

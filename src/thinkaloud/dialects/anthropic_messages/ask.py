@@ -1,6 +1,6 @@
-"""The body of Anthropic Messages.
+"""Builds Anthropic Messages requests.
 
-Everything on the user's side between two answers is one message, with the results of tools first.
+All user and tool messages between two answers are one message, with the tool results first.
 """
 
 from thinkaloud.canon.requests import (
@@ -20,12 +20,13 @@ from thinkaloud.dialects.request import (
     TOOL_CHOICE_REQUIRED,
     JsonDict,
     ProviderRequest,
-    checked_json,
+    call_arguments,
     image_format,
     images_then_text,
     json_request,
     set_at_path,
     set_model_options,
+    tool_parameters,
     verbatim_message,
 )
 
@@ -38,11 +39,11 @@ _UPDATES_BETA = "thinking-display-updates-2026-08-18"
 _BINDING_BETA = "thinking-binding-controls-2026-08-01"
 BINDING_PATH = "block_binding.prefix_mismatch_behavior"
 _DEFAULT_MAX_TOKENS = 8192
-"""The API demands a number; this one fits every model that it serves."""
+"""The API requires `max_tokens`; every model accepts this value."""
 
 
 def build_request(route: Route, request: Request) -> ProviderRequest:
-    """The request as this dialect says it."""
+    """Encode the request for this dialect."""
     messages = alternate_roles(
         join_user_messages(fit_call_ids(request.messages, _CALL_ID_RULE)),
         _assistant_message,
@@ -63,7 +64,7 @@ def build_request(route: Route, request: Request) -> ProviderRequest:
 
 
 def _tool(tool: ToolDefinition) -> JsonDict:
-    schema = checked_json(tool.parameters, tool.name)
+    schema = tool_parameters(tool)
     return {"name": tool.name, "description": tool.description, "input_schema": schema}
 
 
@@ -74,7 +75,7 @@ def _headers(request: Request) -> dict[str, str]:
 
 
 def betas_for(request: Request) -> list[str]:
-    """The betas that this request needs."""
+    """Return the beta headers that this request needs."""
     needed_betas = {
         _INTERLEAVED_BETA: request.thinking.mode == "enabled" and bool(request.tools),
         _UPDATES_BETA: request.thinking.display == "updates",
@@ -84,7 +85,7 @@ def betas_for(request: Request) -> list[str]:
 
 
 def mismatch_behavior(request: Request) -> str:
-    """What becomes of a thought whose prefix changed, where the row or the caller says so."""
+    """Return how the provider handles reasoning whose prefix changed; "" is its default."""
     return str(dict(request.thinking.template).get("block_binding", ""))
 
 
@@ -105,7 +106,7 @@ def _assistant_message(message: AssistantMessage) -> object:
             "type": "tool_use",
             "id": call.call_id,
             "name": call.name,
-            "input": checked_json(call.arguments, call.name),
+            "input": call_arguments(call),
         }
         for call in message.calls
     ]

@@ -1,15 +1,15 @@
-"""Anthropic Messages, and everyone who speaks it: Azure, Vertex, DeepSeek, llama.cpp, Ollama.
+"""Reads Anthropic Messages responses, also from Azure, Vertex, DeepSeek, llama.cpp and Ollama.
 
-A whole message is read as its blocks, started and stopped in one go. A thought may be empty and still
-signed; a redacted one is nothing but its data. Tools that the provider ran itself bring their results as
-blocks of their own, which are matched to the call by its id.
+Reasoning may be empty and still have a signature; redacted reasoning has only data. The results of tools that
+the provider runs itself are blocks of their own, matched to the call by its id.
 """
 
 from typing import Any
 
 import msgspec
 
-from thinkaloud.canon import Finish, Kind, Provenance, SealForm, Usage, merge_usage
+from thinkaloud.canon import Finish, Kind, Provenance, SealForm, Usage
+from thinkaloud.canon.events import reported_fields
 from thinkaloud.dialects.emitter import TurnEmitter
 from thinkaloud.dialects.message import (
     ABSENT,
@@ -40,13 +40,13 @@ _FINISH_BY_REASON = {
 
 
 class OutputDetails(msgspec.Struct):
-    """What is inside the output tokens."""
+    """The parts of the output tokens."""
 
     thinking_tokens: int | None = None
 
 
 class Counts(msgspec.Struct):
-    """Cumulative usage; output includes thinking, input leaves out what came from the cache."""
+    """Cumulative usage; `output_tokens` includes thinking, `input_tokens` excludes the cache."""
 
     input_tokens: int | None = None
     output_tokens: int | None = None
@@ -56,7 +56,7 @@ class Counts(msgspec.Struct):
 
 
 class Content(msgspec.Struct):
-    """A block of content, as it starts or as a whole."""
+    """A content block, at its start or complete."""
 
     type: str = ""
     text: str | None = None
@@ -72,7 +72,7 @@ class Content(msgspec.Struct):
 
 
 class Delta(msgspec.Struct):
-    """More of a block, or the end of the message."""
+    """More of a content block, or the stop reason."""
 
     text: str | None = None
     thinking: str | None = None
@@ -90,7 +90,7 @@ class Message(msgspec.Struct):
 
 
 class Update(msgspec.Struct):
-    """One event of a stream, or a whole message."""
+    """One stream event, or a whole message."""
 
     type: str = ""
     index: int = 0
@@ -105,7 +105,7 @@ class Update(msgspec.Struct):
 
 
 class ToolFailure(msgspec.Struct):
-    """What a tool's result holds when the tool failed."""
+    """The result of a server tool that failed."""
 
     error_code: str = ""
 
@@ -127,7 +127,7 @@ class Reader:
         self._stop_reason = ""
 
     def feed(self, frame: Frame) -> None:
-        """One event of the stream, or the whole message."""
+        """Read one stream event, or the whole message."""
         update = _update_decoder.decode(frame.data)
         match update.type:
             case "content_block_delta" if update.delta is not None:
@@ -153,7 +153,7 @@ class Reader:
                 self._emitter.fail(*parse_error(update.error))
 
     def close(self) -> None:
-        """The bytes ended."""
+        """Fail the turn: `message_stop` did not arrive."""
         self._emitter.fail_cut_off("message_stop")
 
     def _read_whole_message(self, message: Update) -> None:
@@ -190,6 +190,7 @@ class Reader:
         call_id = content.id or ""
         self._index_by_call_id[call_id] = index
         self._emitter.start_block(index, Kind.TOOL_CALL, name=content.name or "", call_id=call_id)
+        # A stream starts every call with the placeholder {}; only in a whole message it is the real input.
         if (arguments := raw_json(content.input)) != "{}" or index not in self._content_by_index:
             self._emitter.append(index, arguments)
 
@@ -215,14 +216,15 @@ class Reader:
         block = self._content_by_index.get(index, {})
         streamed = finish_json(block, block, "input")
         if str(block.get("type")).endswith("tool_use") and not streamed and not block.get("input"):
-            self._emitter.append(index, "{}")
+            self._emitter.append(index, "{}")  # a call without arguments streams no input at all
         self._emitter.seal(index, SealForm.SIGNATURE, text_of(block.get("signature")))
         self._emitter.end_block(index)
 
     def _report_usage(self, counts: Counts | None) -> None:
         if counts is None:
             return
-        self._counts = counts = merge_usage(self._counts, counts)
+        # Merged before the sum: a later event may repeat only some of the counts that make up the input.
+        self._counts = counts = msgspec.structs.replace(self._counts, **reported_fields(counts))
         details = counts.output_tokens_details
         self._emitter.report_usage(
             Usage(
@@ -242,7 +244,7 @@ class Reader:
 
 
 def _error_code(result: str) -> str:
-    """A server tool's result is a list when it went well and an object with a code when it did not."""
+    """Return the error code of a server tool's result, which is an object only if the tool failed."""
     if not result.startswith("{"):
         return ""
     return _failure_decoder.decode(result).error_code

@@ -1,7 +1,7 @@
-"""The body of Bedrock Converse: strictly by turns, with bytes as base64."""
+"""Builds Bedrock Converse requests: strictly alternating roles, binary data as base64."""
 
 from thinkaloud.canon import Refused
-from thinkaloud.canon.requests import AssistantMessage, Request, ToolMessage, UserMessage
+from thinkaloud.canon.requests import AssistantMessage, Request, ToolDefinition, ToolMessage, UserMessage
 from thinkaloud.catalog.rows import Route
 from thinkaloud.dialects.anthropic_messages.ask import BINDING_PATH, betas_for, mismatch_behavior
 from thinkaloud.dialects.bedrock_converse.read import NAME
@@ -12,13 +12,14 @@ from thinkaloud.dialects.request import (
     TOOL_CHOICE_REQUIRED,
     JsonDict,
     ProviderRequest,
-    checked_json,
+    call_arguments,
     image_format,
     images_then_text,
     json_request,
     quote_path_segment,
     set_at_path,
     set_model_options,
+    tool_parameters,
     verbatim_message,
 )
 
@@ -28,7 +29,7 @@ _TOOL_CHOICES: dict[str, JsonDict] = {TOOL_CHOICE_AUTO: {"auto": {}}, TOOL_CHOIC
 
 
 def build_request(route: Route, request: Request) -> ProviderRequest:
-    """The request as this dialect says it."""
+    """Encode the request for this dialect."""
     body: JsonDict = {
         "messages": alternate_roles(
             join_user_messages(fit_call_ids(request.messages, _CALL_ID_RULE)),
@@ -40,7 +41,7 @@ def build_request(route: Route, request: Request) -> ProviderRequest:
     if request.system:
         body["system"] = [{"text": request.system}]
     if request.tools:
-        body["toolConfig"] = {"tools": [_tool(request, index) for index in range(len(request.tools))]}
+        body["toolConfig"] = {"tools": [_tool(tool) for tool in request.tools]}
         if request.tool_choice:
             set_at_path(body, "toolConfig.toolChoice", _tool_choice(request.tool_choice))
     set_model_options(body, route, request, max_tokens_path="inferenceConfig.maxTokens")
@@ -52,20 +53,23 @@ def build_request(route: Route, request: Request) -> ProviderRequest:
     return json_request(f"/model/{quote_path_segment(request.model)}/{operation}", body)
 
 
-def _tool(request: Request, index: int) -> JsonDict:
-    tool = request.tools[index]
+def _tool(tool: ToolDefinition) -> JsonDict:
     description_field: JsonDict = {"description": tool.description} if tool.description else {}
-    schema = {"json": checked_json(tool.parameters, tool.name)}
+    schema = {"json": tool_parameters(tool)}
     return {"toolSpec": {"name": tool.name, **description_field, "inputSchema": schema}}
 
 
 def _tool_choice(choice: str) -> JsonDict:
     if choice == TOOL_CHOICE_NONE:
         raise Refused(
-            f"{NAME} cannot be kept from calling the tools it is given. Nothing was sent. "
-            "Leave tool_choice out, or leave the tools out if no call was made yet."
+            f"{NAME} cannot forbid tool calls with tool_choice {choice!r}. Nothing was sent. "
+            "Remove tool_choice, or remove the tools if no call was made yet."
         )
     return _TOOL_CHOICES.get(choice) or {"tool": {"name": choice}}
+
+
+def _assistant_message(message: AssistantMessage) -> object:
+    return verbatim_message(message) if message.verbatim else _message_from_parts(message)
 
 
 def _message_from_parts(message: AssistantMessage) -> JsonDict:
@@ -75,7 +79,7 @@ def _message_from_parts(message: AssistantMessage) -> JsonDict:
             "toolUse": {
                 "toolUseId": call.call_id,
                 "name": call.name,
-                "input": checked_json(call.arguments, call.name),
+                "input": call_arguments(call),
             }
         }
         for call in message.calls
@@ -83,12 +87,9 @@ def _message_from_parts(message: AssistantMessage) -> JsonDict:
     return {"role": "assistant", "content": content}
 
 
-def _assistant_message(message: AssistantMessage) -> object:
-    return verbatim_message(message) if message.verbatim else _message_from_parts(message)
-
-
 def _user_content(message: UserMessage | ToolMessage) -> list[JsonDict]:
     if isinstance(message, ToolMessage):
+        # The API rejects a text block that is empty or white space.
         content = [{"text": message.result}] if message.result.strip() else []
         status = "error" if message.failed else "success"
         return [{"toolResult": {"toolUseId": message.call_id, "content": content, "status": status}}]

@@ -1,12 +1,12 @@
-"""Bedrock Converse: an AWS event stream, or one JSON object.
+"""Reads Bedrock Converse responses: an AWS event stream or one JSON object.
 
-A thought has no start event of its own, so it starts with its first delta. The reason for the end comes
-before the counts, and reasoning tokens are not counted apart.
+A reasoning block has no start event, so it starts with its first delta. The stop reason arrives before the
+usage, so the turn ends only with the bytes. Reasoning tokens are not counted separately.
 """
 
 import msgspec
 
-from thinkaloud.canon import Finish, Kind, Provenance, SealForm, Usage
+from thinkaloud.canon import Finish, Kind, SealForm, Usage
 from thinkaloud.dialects.emitter import TurnEmitter
 from thinkaloud.dialects.message import (
     ABSENT,
@@ -37,7 +37,7 @@ _FINISH_BY_REASON = {
 
 
 class Counts(msgspec.Struct, rename="camel"):
-    """Usage; input leaves the cache out."""
+    """Usage; `input_tokens` excludes the cache."""
 
     input_tokens: int | None = None
     output_tokens: int | None = None
@@ -46,14 +46,14 @@ class Counts(msgspec.Struct, rename="camel"):
 
 
 class ReasoningText(msgspec.Struct):
-    """A whole thought."""
+    """The text of a whole reasoning block."""
 
     text: str | None = None
     signature: str | None = None
 
 
 class Reasoning(msgspec.Struct, rename="camel"):
-    """A thought, or more of it."""
+    """A reasoning block, or more of it."""
 
     reasoning_text: ReasoningText | None = None
     text: str | None = None
@@ -62,7 +62,7 @@ class Reasoning(msgspec.Struct, rename="camel"):
 
 
 class ToolUse(msgspec.Struct, rename="camel"):
-    """A call; its input is an object when whole, and text in pieces when streamed."""
+    """A call; its input is an object in a whole response and pieces of JSON text in a stream."""
 
     tool_use_id: str | None = None
     name: str | None = None
@@ -70,7 +70,7 @@ class ToolUse(msgspec.Struct, rename="camel"):
 
 
 class ContentBlock(msgspec.Struct, rename="camel"):
-    """A block of content, or more of it, or its start."""
+    """A content block, its start, or more of it."""
 
     text: str | None = None
     reasoning_content: Reasoning | None = None
@@ -84,13 +84,13 @@ class Message(msgspec.Struct):
 
 
 class Output(msgspec.Struct):
-    """Where a whole response keeps its message."""
+    """The output of a whole response."""
 
     message: msgspec.Raw = ABSENT
 
 
 class Update(msgspec.Struct, rename="camel"):
-    """One event of a stream, or the whole response."""
+    """One stream event, or the whole response."""
 
     content_block_index: int = 0
     start: ContentBlock | None = None
@@ -116,7 +116,7 @@ class Reader:
         self._stop_reason = ""
 
     def feed(self, frame: Frame) -> None:
-        """One event, or the whole response."""
+        """Read one stream event, or the whole response."""
         if frame.event.endswith(("Exception", "Error")):
             code, message = parse_error(frame.data)
             self._emitter.fail(frame.event, message or code)
@@ -139,7 +139,7 @@ class Reader:
             self._report_usage(update.usage)
 
     def close(self) -> None:
-        """The bytes ended: that is an end if the provider had said why it stopped."""
+        """End the turn if a stop reason arrived, else fail it as cut off."""
         if not self._stop_reason:
             self._emitter.fail_cut_off("messageStop")
             return
@@ -154,12 +154,11 @@ class Reader:
             self._start_call(index, block.tool_use)
             self._emitter.append(index, raw_json(block.tool_use.input))
         elif block.reasoning_content is not None:
-            thought = block.reasoning_content
-            reasoning_text = thought.reasoning_text or ReasoningText()
-            self._emitter.start_block(index, Kind.REASONING, provenance=Provenance.UNKNOWN)
+            reasoning_text = block.reasoning_content.reasoning_text or ReasoningText()
+            self._emitter.start_block(index, Kind.REASONING)
             self._emitter.append(index, reasoning_text.text or "")
             self._emitter.seal(index, SealForm.SIGNATURE, reasoning_text.signature or "")
-            self._emitter.seal(index, SealForm.REDACTED, thought.redacted_content or "")
+            self._emitter.seal(index, SealForm.REDACTED, block.reasoning_content.redacted_content or "")
         elif block.text is not None:
             self._emitter.start_block(index, Kind.TEXT)
             self._emitter.append(index, block.text)
@@ -183,27 +182,27 @@ class Reader:
         elif delta.reasoning_content is not None:
             self._apply_reasoning(index, block.setdefault("reasoningContent", {}), delta.reasoning_content)
 
-    def _apply_reasoning(self, index: int, block: JsonObject, thought: Reasoning) -> None:
+    def _apply_reasoning(self, index: int, block: JsonObject, delta: Reasoning) -> None:
         self._emitter.start_block(index, Kind.REASONING)
-        if thought.redacted_content:
-            append_text(block, "redactedContent", thought.redacted_content)
+        if delta.redacted_content:
+            append_text(block, "redactedContent", delta.redacted_content)
             return
         reasoning_text = block.setdefault("reasoningText", {"text": ""})
-        if thought.text:
-            self._emitter.append(index, thought.text)
-            append_text(reasoning_text, "text", thought.text)
-        if thought.signature:
-            append_text(reasoning_text, "signature", thought.signature)
+        if delta.text:
+            self._emitter.append(index, delta.text)
+            append_text(reasoning_text, "text", delta.text)
+        if delta.signature:
+            append_text(reasoning_text, "signature", delta.signature)
 
     def _end_block(self, index: int) -> None:
         block = self._content_by_index.get(index, {})
         if "toolUse" in block and not finish_json(block, block["toolUse"], "input"):
-            self._emitter.append(index, "{}")
-        thought = block.get("reasoningContent", {})
+            self._emitter.append(index, "{}")  # a call without arguments streams no input at all
+        reasoning = block.get("reasoningContent", {})
         self._emitter.seal(
-            index, SealForm.SIGNATURE, text_of(thought.get("reasoningText", {}).get("signature"))
+            index, SealForm.SIGNATURE, text_of(reasoning.get("reasoningText", {}).get("signature"))
         )
-        self._emitter.seal(index, SealForm.REDACTED, text_of(thought.get("redactedContent")))
+        self._emitter.seal(index, SealForm.REDACTED, text_of(reasoning.get("redactedContent")))
         self._emitter.end_block(index)
 
     def _report_usage(self, counts: Counts) -> None:

@@ -1,4 +1,4 @@
-"""The body of Cohere chat v2: messages much like Chat Completions, with choices in its own words."""
+"""Builds Cohere v2 Chat requests: messages like Chat Completions, with its own tool choices."""
 
 from typing import assert_never
 
@@ -28,7 +28,7 @@ _TOOL_CHOICES: dict[str, JsonDict] = {
 
 
 def build_request(route: Route, request: Request) -> ProviderRequest:
-    """The request as this dialect says it."""
+    """Encode the request for this dialect."""
     messages = [_encode_message(message) for message in join_user_messages(request.messages)]
     if request.system:
         messages.insert(0, {"role": "system", "content": request.system})
@@ -44,8 +44,8 @@ def build_request(route: Route, request: Request) -> ProviderRequest:
 def _tool_choice(choice: str) -> JsonDict:
     if choice not in _TOOL_CHOICES:
         raise Refused(
-            f"{NAME} can be made to call some tool, not {choice!r} by name. Nothing was sent. "
-            'Say "required" and give it that tool alone.'
+            f"{NAME} cannot force a call of the tool {choice!r} by name. Nothing was sent. "
+            'Set tool_choice to "required" and pass only that tool.'
         )
     return _TOOL_CHOICES[choice]
 

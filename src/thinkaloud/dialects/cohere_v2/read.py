@@ -1,6 +1,6 @@
-"""Cohere chat v2: blocks of content that are thinking or text, then tool calls.
+"""Reads Cohere v2 Chat responses: thinking and text blocks, then tool calls.
 
-The plan that older models write before they call tools is a thought too.
+The plan that older models write before their tool calls is reasoning too.
 """
 
 import msgspec
@@ -32,7 +32,7 @@ _PLAN_KEY = "plan"
 
 
 class Tokens(msgspec.Struct):
-    """Counts; output includes reasoning."""
+    """Token counts; `output_tokens` includes reasoning."""
 
     input_tokens: int | None = None
     output_tokens: int | None = None
@@ -40,7 +40,7 @@ class Tokens(msgspec.Struct):
 
 
 class Counts(msgspec.Struct):
-    """Usage."""
+    """Usage, with the cached tokens."""
 
     tokens: Tokens | None = None
     cached_tokens: int | None = None
@@ -61,7 +61,7 @@ class ToolCall(msgspec.Struct):
 
 
 class Content(msgspec.Struct):
-    """A block, or more of it."""
+    """A content block, or more of it."""
 
     type: str | None = None
     thinking: str | None = None
@@ -69,7 +69,7 @@ class Content(msgspec.Struct):
 
 
 class Message(msgspec.Struct):
-    """A whole message holds lists; a piece of one holds single values."""
+    """A message; a whole one holds lists, a delta holds single values."""
 
     content: list[Content] | Content | None = None
     tool_plan: str | None = None
@@ -77,7 +77,7 @@ class Message(msgspec.Struct):
 
 
 class Delta(msgspec.Struct):
-    """What an event adds."""
+    """The delta of a stream event."""
 
     message: Message | None = None
     finish_reason: str | None = None
@@ -86,7 +86,7 @@ class Delta(msgspec.Struct):
 
 
 class Update(msgspec.Struct):
-    """One event of a stream, or the whole response."""
+    """One stream event, or the whole response."""
 
     type: str = ""
     index: int = 0
@@ -111,7 +111,7 @@ class Reader:
         self._plan_fields: JsonObject = {}
 
     def feed(self, frame: Frame) -> None:
-        """One event, or the whole response."""
+        """Read one stream event, or the whole response."""
         if frame.data == b"[DONE]":
             return
         update = _update_decoder.decode(frame.data)
@@ -131,7 +131,7 @@ class Reader:
             self._emitter.fail("provider_error", string_or_json(update.message))
 
     def close(self) -> None:
-        """The bytes ended."""
+        """Fail the turn: `message-end` did not arrive."""
         self._emitter.fail_cut_off("message-end")
 
     def _read_whole_message(self, message: Message) -> None:
@@ -201,7 +201,7 @@ class Reader:
                 )
             )
         if finish_reason in ("ERROR", "TIMEOUT"):
-            self._emitter.fail(finish_reason.lower(), error or f"{NAME} ended the turn with {finish_reason}")
+            self._emitter.fail(finish_reason.lower(), error or f"{NAME} ended with {finish_reason}.")
         else:
             self._emitter.finish(_FINISH_BY_REASON.get(finish_reason, Finish.UNKNOWN), finish_reason, message)
 

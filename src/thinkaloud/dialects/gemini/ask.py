@@ -1,7 +1,7 @@
-"""The body of Gemini generateContent.
+"""Builds Gemini generateContent requests.
 
-Signatures travel on the parts of the model's own message. A call that another model made has none; where the
-rule demands one, the mark that Google documents for such history stands on the first call of each step.
+Signatures are on the parts of the model's own message. A call by another model has none; if the replay rule
+requires one, the first call of each step gets the placeholder that Google documents for such history.
 """
 
 from collections.abc import Sequence
@@ -17,12 +17,13 @@ from thinkaloud.dialects.request import (
     TOOL_CHOICE_REQUIRED,
     JsonDict,
     ProviderRequest,
-    checked_json,
+    call_arguments,
     images_then_text,
     json_request,
     quote_path_segment,
     set_at_path,
     set_model_options,
+    tool_parameters,
     verbatim_message,
 )
 
@@ -31,7 +32,7 @@ _SKIP_SIGNATURE_CHECK = "skip_thought_signature_validator"
 
 
 def build_request(route: Route, request: Request) -> ProviderRequest:
-    """The request as this dialect says it."""
+    """Encode the request for this dialect."""
     body: JsonDict = {
         "contents": alternate_roles(
             _with_placeholder_signatures(route, join_user_messages(request.messages)),
@@ -47,7 +48,7 @@ def build_request(route: Route, request: Request) -> ProviderRequest:
             {
                 "name": tool.name,
                 "description": tool.description,
-                "parametersJsonSchema": checked_json(tool.parameters, tool.name),
+                "parametersJsonSchema": tool_parameters(tool),
             }
             for tool in request.tools
         ]
@@ -70,7 +71,7 @@ def _tool_choice(choice: str) -> JsonDict:
 
 
 def _with_placeholder_signatures(route: Route, messages: Sequence[Message]) -> list[Message]:
-    """The same messages; where the rule demands signatures, steps whose first call has none are marked."""
+    """Add the placeholder to messages whose first call has no signature, if the replay rule requires one."""
     if route.replay.required is ReplayScope.NONE:
         return [*messages]
     return [_with_placeholder_signature(message) for message in messages]
@@ -88,7 +89,7 @@ def _assistant_message(message: AssistantMessage) -> object:
         return verbatim_message(message)
     parts: list[JsonDict] = [{"text": message.text}] if message.text else []
     for call in message.calls:
-        function = {"id": call.call_id, "name": call.name, "args": checked_json(call.arguments, call.name)}
+        function = {"id": call.call_id, "name": call.name, "args": call_arguments(call)}
         signature_field: JsonDict = {"thoughtSignature": call.signature} if call.signature else {}
         parts.append({"functionCall": function, **signature_field})
     return {"role": "model", "parts": parts}

@@ -1,8 +1,8 @@
-"""Gemini generateContent, whole, as SSE or as a JSON array: every piece is a small whole response.
+"""Reads Gemini generateContent responses: JSON, SSE or a JSON array. Every chunk is a small whole response.
 
-Thoughts are parts marked `thought`; signatures sit on the part that follows them, maybe on an empty text
-at the very end. Parts are kept as they came: signed and unsigned ones must not be merged when they go
-back. Counts of candidates leave the thoughts out. Only the first candidate counts.
+Reasoning parts are marked `thought`; their signature is on the next part, which may be an empty text at the
+end. Parts are kept unchanged, because signed and unsigned parts must not be merged when they are sent back.
+The candidates' token count excludes reasoning. Only the first candidate is read.
 """
 
 import msgspec
@@ -29,11 +29,11 @@ _FINISH_BY_REASON: dict[str | int, Finish] = {
     3: Finish.REFUSAL,
     4: Finish.REFUSAL,
 }
-"""Some clients record the reason as its number."""
+"""Some clients record the enum number of the reason instead of its name."""
 
 
 class FunctionCall(msgspec.Struct):
-    """A call, always whole."""
+    """A call, always complete."""
 
     id: str | None = None
     name: str | None = None
@@ -41,20 +41,20 @@ class FunctionCall(msgspec.Struct):
 
 
 class Code(msgspec.Struct):
-    """Code that the provider runs itself."""
+    """Code that the provider runs."""
 
     code: str | None = None
 
 
 class CodeResult(msgspec.Struct):
-    """What came of it."""
+    """The result of code that the provider ran."""
 
     outcome: str | None = None
     output: str | None = None
 
 
 class Part(msgspec.Struct, rename="camel"):
-    """A run of text or thought, a call, or a signature on nothing."""
+    """A text, reasoning or call part, or only a signature."""
 
     text: str | None = None
     thought: bool | None = None
@@ -65,7 +65,7 @@ class Part(msgspec.Struct, rename="camel"):
 
 
 class Content(msgspec.Struct):
-    """The parts of one piece."""
+    """The parts of one chunk."""
 
     parts: list[msgspec.Raw] | None = None
 
@@ -79,7 +79,7 @@ class Candidate(msgspec.Struct, rename="camel"):
 
 
 class Counts(msgspec.Struct, rename="camel"):
-    """Usage so far; candidates leave the thoughts out."""
+    """Cumulative usage; `candidates_token_count` excludes reasoning."""
 
     prompt_token_count: int | None = None
     tool_use_prompt_token_count: int | None = None
@@ -89,13 +89,13 @@ class Counts(msgspec.Struct, rename="camel"):
 
 
 class PromptFeedback(msgspec.Struct, rename="camel"):
-    """Why a prompt was not answered at all."""
+    """Why a prompt was blocked."""
 
     block_reason: str | None = None
 
 
 class ResponseChunk(msgspec.Struct, rename="camel"):
-    """A piece of a stream, or a whole response."""
+    """A chunk of a stream, or a whole response."""
 
     candidates: list[Candidate] | None = None
     model_version: str | None = None
@@ -121,7 +121,7 @@ class Reader:
         self._finish_reason = ""
 
     def feed(self, frame: Frame) -> None:
-        """One piece."""
+        """Read one chunk."""
         if frame.data == b"[DONE]":
             return
         chunk = _chunk_decoder.decode(frame.data)
@@ -137,7 +137,7 @@ class Reader:
             self._finish, self._finish_reason = Finish.REFUSAL, chunk.prompt_feedback.block_reason
 
     def close(self) -> None:
-        """The bytes ended: that is an end if the provider had said why it stopped."""
+        """End the turn if a finish reason arrived, else fail it as cut off."""
         if self._finish is None:
             self._emitter.fail_cut_off("finishReason")
             return
@@ -189,7 +189,7 @@ class Reader:
         self._emitter.end_block(self._last_key)
 
     def _seal(self, signature: str) -> None:
-        """The signature belongs to the part it came on; on an empty first part, to an answer yet to come."""
+        """Attach a signature to the block of its part; on an empty first part, start the answer's block."""
         if self._last_key is None:
             self._last_key = Kind.TEXT
             self._emitter.start_block(Kind.TEXT, Kind.TEXT)

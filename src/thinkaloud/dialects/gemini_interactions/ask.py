@@ -1,4 +1,4 @@
-"""The body of Gemini Interactions: a list of steps, nothing stored on the other side."""
+"""Builds Gemini Interactions requests: a list of steps, with nothing stored at the provider."""
 
 from typing import assert_never
 
@@ -11,11 +11,12 @@ from thinkaloud.dialects.request import (
     TOOL_CHOICE_REQUIRED,
     JsonDict,
     ProviderRequest,
-    checked_json,
+    call_arguments,
     images_then_text,
     json_request,
     set_at_path,
     set_model_options,
+    tool_parameters,
     verbatim_items,
 )
 
@@ -23,7 +24,7 @@ _TOOL_CHOICES = {TOOL_CHOICE_AUTO: "auto", TOOL_CHOICE_NONE: "none", TOOL_CHOICE
 
 
 def build_request(route: Route, request: Request) -> ProviderRequest:
-    """The request as this dialect says it."""
+    """Encode the request for this dialect."""
     steps: list[object] = [
         step for message in join_user_messages(request.messages) for step in _steps(message)
     ]
@@ -36,7 +37,7 @@ def build_request(route: Route, request: Request) -> ProviderRequest:
                 "type": "function",
                 "name": tool.name,
                 "description": tool.description,
-                "parameters": checked_json(tool.parameters, tool.name),
+                "parameters": tool_parameters(tool),
             }
             for tool in request.tools
         ]
@@ -87,7 +88,7 @@ def _steps_from_parts(message: AssistantMessage) -> list[object]:
             "type": "function_call",
             "id": call.call_id,
             "name": call.name,
-            "arguments": checked_json(call.arguments, call.name),
+            "arguments": call_arguments(call),
         }
         for call in message.calls
     ]

@@ -1,6 +1,6 @@
-"""Gemini Interactions: a list of steps, whole or as step events.
+"""Reads Gemini Interactions responses: a list of steps, whole or as step events.
 
-A thought step has a signature and maybe a summary; counts of output leave the thoughts out.
+A thought step has a signature and sometimes a summary. The output token count excludes reasoning.
 """
 
 from typing import Any
@@ -35,7 +35,7 @@ _FINISH_BY_STATUS = {
 
 
 class Counts(msgspec.Struct):
-    """Usage; output leaves the thoughts out."""
+    """Usage; `total_output_tokens` excludes reasoning."""
 
     total_input_tokens: int | None = None
     total_output_tokens: int | None = None
@@ -45,13 +45,13 @@ class Counts(msgspec.Struct):
 
 
 class TextContent(msgspec.Struct):
-    """A piece of text in a summary or an output."""
+    """Text in a summary or an output."""
 
     text: str | None = None
 
 
 class Step(msgspec.Struct):
-    """A thought, an output, a call, or the result of one that the provider made itself."""
+    """A thought, an output, a call, or the result of a call that the provider ran itself."""
 
     type: str = ""
     id: str | None = None
@@ -76,7 +76,7 @@ class Delta(msgspec.Struct):
 
 
 class Interaction(msgspec.Struct):
-    """A whole interaction, or the frame of one that comes in events."""
+    """A whole interaction, or its metadata in a stream event."""
 
     model: str | None = None
     status: str | None = None
@@ -86,7 +86,7 @@ class Interaction(msgspec.Struct):
 
 
 class Update(msgspec.Struct):
-    """One event of a stream."""
+    """One stream event."""
 
     event_type: str = ""
     object: str | None = None
@@ -112,7 +112,7 @@ class Reader:
         self._index_by_call_id: dict[str, int] = {}
 
     def feed(self, frame: Frame) -> None:
-        """One event, or the whole interaction."""
+        """Read one stream event, or the whole interaction."""
         if frame.data == b"[DONE]":
             return
         update = _update_decoder.decode(frame.data)
@@ -138,7 +138,7 @@ class Reader:
                 self._emitter.start_turn(update.interaction.model)
 
     def close(self) -> None:
-        """The bytes ended."""
+        """Fail the turn: `interaction.completed` did not arrive."""
         self._emitter.fail_cut_off("interaction.completed")
 
     def _read_whole_interaction(self, interaction: Interaction) -> None:

@@ -1,4 +1,4 @@
-"""The body of Ollama's own chat: pictures beside the text, arguments as objects, no way to force a tool."""
+"""Builds Ollama chat requests: images beside the text, arguments as objects, no forced tool calls."""
 
 from typing import assert_never
 
@@ -13,7 +13,7 @@ from thinkaloud.dialects.request import (
     TOOL_CHOICE_NONE,
     JsonDict,
     ProviderRequest,
-    checked_json,
+    call_arguments,
     json_request,
     set_model_options,
     verbatim_message,
@@ -21,11 +21,11 @@ from thinkaloud.dialects.request import (
 
 
 def build_request(route: Route, request: Request) -> ProviderRequest:
-    """The request as this dialect says it."""
+    """Encode the request for this dialect."""
     if request.tool_choice not in ("", TOOL_CHOICE_AUTO, TOOL_CHOICE_NONE):
         raise Refused(
-            f"{NAME} cannot be made to call a tool, and {request.tool_choice!r} asks for that. "
-            "Nothing was sent. Leave tool_choice out, or use a provider that can."
+            f"{NAME} cannot force a tool call, but tool_choice is {request.tool_choice!r}. "
+            "Nothing was sent. Remove tool_choice, or use another provider."
         )
     messages = [_encode_message(message) for message in join_user_messages(request.messages)]
     if request.system:
@@ -62,7 +62,7 @@ def _message_from_parts(message: AssistantMessage) -> JsonDict:
         fields["tool_calls"] = [
             {
                 "id": call.call_id,
-                "function": {"name": call.name, "arguments": checked_json(call.arguments, call.name)},
+                "function": {"name": call.name, "arguments": call_arguments(call)},
             }
             for call in message.calls
         ]

@@ -1,7 +1,7 @@
-"""Ollama's own API, chat and generate: JSON lines, or one of them.
+"""Reads responses of Ollama's own API, chat and generate: JSON lines, or a single one.
 
-Thoughts come in `thinking`; a model whose template Ollama does not know leaves tags in the text. Tool calls
-are whole. There is no count of reasoning tokens.
+Reasoning is in `thinking`; for a model whose template Ollama does not know, it stays between tags in the
+text. Tool calls are complete. Reasoning tokens are not counted.
 """
 
 import msgspec
@@ -20,21 +20,21 @@ _FINISH_BY_REASON = {"stop": Finish.STOP, "length": Finish.LENGTH}
 
 
 class Function(msgspec.Struct):
-    """The function of a call; arguments are an object."""
+    """The function of a call; its arguments are an object."""
 
     name: str | None = None
     arguments: msgspec.Raw = ABSENT
 
 
 class ToolCall(msgspec.Struct):
-    """A whole call."""
+    """A complete call."""
 
     id: str | None = None
     function: Function | None = None
 
 
 class Message(msgspec.Struct):
-    """More of the message, or all of it."""
+    """A message, or more of it."""
 
     content: str | None = None
     thinking: str | None = None
@@ -42,7 +42,7 @@ class Message(msgspec.Struct):
 
 
 class ResponseLine(msgspec.Struct):
-    """One line; generate says `response` and `thinking` where chat has a message."""
+    """One line; the generate endpoint has `response` and `thinking` instead of a message."""
 
     model: str | None = None
     message: Message | None = None
@@ -60,7 +60,7 @@ _tool_call_decoder = msgspec.json.Decoder(ToolCall)
 
 
 class Reader:
-    """Reads one answer."""
+    """Reads one response."""
 
     def __init__(self, emitter: TurnEmitter, tags: TagProfile | None = None) -> None:
         self._emitter = emitter
@@ -69,7 +69,7 @@ class Reader:
         self._message: JsonObject = {"role": "assistant", "content": ""}
 
     def feed(self, frame: Frame) -> None:
-        """One line."""
+        """Read one line."""
         line = _line_decoder.decode(frame.data)
         self._emitter.start_turn(line.model)
         if has_error(line.error):
@@ -81,7 +81,7 @@ class Reader:
             self._finish(line)
 
     def close(self) -> None:
-        """The bytes ended."""
+        """Fail the turn: no line with `done` arrived."""
         self._tagged_text.close()
         self._emitter.fail_cut_off("done")
 

@@ -1,6 +1,7 @@
-"""The body of OpenAI Chat Completions, for everyone who speaks it.
+"""Builds OpenAI Chat Completions requests, for all providers of this dialect.
 
-Where a provider takes what is asked of the model is in its row; where it takes thoughts back, in the message.
+The provider's catalog row says where the thinking fields go; the message says in which field reasoning goes
+back.
 """
 
 from typing import assert_never
@@ -16,28 +17,28 @@ from thinkaloud.dialects.request import (
     TOOL_CHOICE_REQUIRED,
     JsonDict,
     ProviderRequest,
-    checked_json,
     data_url,
     json_request,
     set_model_options,
+    tool_parameters,
     verbatim_message,
 )
 
 
 class ChatVariant(msgspec.Struct, frozen=True):
-    """What else differs between those who speak this dialect."""
+    """Further differences between the providers of this dialect."""
 
     call_id_rule: CallIdRule = CallIdRule(r".{1,40}", 24)
     usage_on_request: bool = True
-    """Whether a stream must be asked for its counts; who gives them anyway may refuse to be asked."""
+    """Whether usage must be requested for a stream; a provider that always sends it may reject the option."""
 
 
 _VARIANTS = {"thinking_chunks": ChatVariant(CallIdRule(r"[A-Za-z0-9]{9}", 9), usage_on_request=False)}
-"""By the name of the replay rule, which tells whose messages these are."""
+"""Variants by the name of the replay rule; `thinking_chunks` is Mistral's."""
 
 
 def build_request(route: Route, request: Request) -> ProviderRequest:
-    """The request as this dialect says it."""
+    """Encode the request for this dialect."""
     variant = _VARIANTS.get(route.replay.name, ChatVariant())
     fitted_messages = fit_call_ids(request.messages, variant.call_id_rule)
     messages = [
@@ -60,14 +61,14 @@ def build_request(route: Route, request: Request) -> ProviderRequest:
 
 
 def function_tools(request: Request) -> list[JsonDict]:
-    """The tools as functions, each wrapped in its type."""
+    """Encode the tools as functions."""
     return [
         {
             "type": "function",
             "function": {
                 "name": tool.name,
                 "description": tool.description,
-                "parameters": checked_json(tool.parameters, tool.name),
+                "parameters": tool_parameters(tool),
             },
         }
         for tool in request.tools
@@ -75,7 +76,7 @@ def function_tools(request: Request) -> list[JsonDict]:
 
 
 def encode_call(call: ToolCall) -> JsonDict:
-    """A call with its arguments as text."""
+    """Encode a call, with its arguments as text."""
     signature_field: JsonDict = (
         {"extra_content": {"google": {"thought_signature": call.signature}}} if call.signature else {}
     )
@@ -84,7 +85,7 @@ def encode_call(call: ToolCall) -> JsonDict:
 
 
 def user_content(message: UserMessage) -> object:
-    """What a person said: text, or parts where there are pictures."""
+    """Encode a user message: text, or parts if there are images."""
     if not message.images:
         return message.text
     parts: list[JsonDict] = [{"type": "text", "text": message.text}] if message.text else []

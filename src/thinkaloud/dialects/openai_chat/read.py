@@ -1,9 +1,9 @@
-"""OpenAI Chat Completions, and everyone who speaks it: OpenRouter, DeepSeek, Kimi, Qwen, GLM, vLLM, Groq.
+"""Reads OpenAI Chat Completions, also of OpenRouter, DeepSeek, Kimi, Qwen, GLM, vLLM and Groq.
 
-Reasoning arrives in one of four places, in this order of trust: `reasoning_details`,
-`reasoning_content`, `reasoning`, and tags inside `content`. The first one that says something wins for
-the rest of the turn, so the same text sent in two fields is told once. Mistral sends `content` as a list
-of parts. Only the first choice counts.
+Reasoning arrives in one of four places, in this order of trust: `reasoning_details`, `reasoning_content`,
+`reasoning`, and tags inside `content`. The first place with text is used for the rest of the turn, so that
+text sent in two fields is emitted once. Mistral sends `content` as a list of parts. Only the first choice is
+read.
 """
 
 from typing import Any
@@ -34,27 +34,25 @@ _FINISH_BY_REASON = {
     "refusal": Finish.REFUSAL,
     "sensitive": Finish.REFUSAL,
 }
-
-
 _SEAL_FORM_BY_FIELD = {"reasoning_details": SealForm.ENCRYPTED, "thinking_blocks": SealForm.REDACTED}
-"""Lists of reasoning, and what their `data` is."""
+"""The form of the `data` seal, by the field of the reasoning list."""
 
 
 class CompletionDetails(msgspec.Struct):
-    """What is inside the completion tokens, or beside them."""
+    """The reasoning tokens, which most providers include in the completion tokens."""
 
     reasoning_tokens: int | None = None
 
 
 class PromptDetails(msgspec.Struct):
-    """What is inside the prompt tokens."""
+    """The parts of the prompt tokens."""
 
     cached_tokens: int | None = None
     cache_write_tokens: int | None = None
 
 
 class Counts(msgspec.Struct):
-    """Usage; SGLang puts the reasoning tokens at the top, DeepSeek the cached ones."""
+    """Usage; SGLang has the reasoning tokens at the top level, DeepSeek the cached tokens."""
 
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
@@ -66,7 +64,7 @@ class Counts(msgspec.Struct):
 
 
 class GoogleExtra(msgspec.Struct):
-    """Gemini's compatible endpoint says here what content is, and signs tool calls."""
+    """Gemini's compatible endpoint marks reasoning content and signs tool calls here."""
 
     thought: bool | None = None
     thought_signature: str | None = None
@@ -80,14 +78,14 @@ class ExtraContent(msgspec.Struct):
 
 
 class Function(msgspec.Struct):
-    """The function of a call; arguments are JSON text, or an object at some servers."""
+    """The function of a call; its arguments are JSON text, or an object from some servers."""
 
     name: str | None = None
     arguments: msgspec.Raw = ABSENT
 
 
 class ToolCall(msgspec.Struct):
-    """A call, or more of it. Some servers send no index, some the same one for every call."""
+    """A call, or more of it. Some servers send no index, some the same index for every call."""
 
     index: int | None = None
     id: str | None = None
@@ -96,7 +94,7 @@ class ToolCall(msgspec.Struct):
 
 
 class Message(msgspec.Struct):
-    """A delta, or the whole message: every field optional."""
+    """A delta, or the whole message; every field is optional."""
 
     content: str | list[dict[str, Any]] | None = None
     reasoning: str | None = None
@@ -111,7 +109,7 @@ class Message(msgspec.Struct):
 
 
 class Choice(msgspec.Struct):
-    """One choice: a delta of it, all of it, or the text of the older completions endpoint."""
+    """One choice: a delta, a whole message, or the text of the older completions endpoint."""
 
     index: int = 0
     delta: Message | None = None
@@ -160,7 +158,7 @@ class Reader:
         self._chat_message = ChatMessage()
 
     def feed(self, frame: Frame) -> None:
-        """One chunk, the whole completion, or the word that it is done."""
+        """Read one chunk, the whole completion, or `[DONE]`."""
         if frame.data == b"[DONE]":
             self._finish()
             return
@@ -179,7 +177,7 @@ class Reader:
             self._report_usage(chunk.x_groq.usage)
 
     def close(self) -> None:
-        """The bytes ended: that is an end if the provider had said why it stopped."""
+        """End the turn if a finish reason arrived, else fail it as cut off."""
         if self._finish_reason:
             self._finish()
         else:
@@ -187,6 +185,7 @@ class Reader:
             self._emitter.fail_cut_off("finish_reason")
 
     def _read_choice(self, choice: Choice) -> None:
+        # Some servers send an empty delta beside the whole message.
         if choice.message and present(choice.message) and choice.delta in (None, _EMPTY_MESSAGE):
             self._whole_message = choice.message
             self._read_message(_message_decoder.decode(choice.message))
@@ -237,7 +236,7 @@ class Reader:
             self._tagged_text.disable_tags()
             self._details_field = self._details_field or field
         if field != self._details_field:
-            return  # a second list says the same in other words
+            return  # a second list repeats the same reasoning in another format
         for detail in details:
             summary = text_of(detail.get("summary"))
             text = text_of(detail.get("text")) or summary or text_of(detail.get("thinking"))
@@ -246,7 +245,7 @@ class Reader:
             self._seal_reasoning(SealForm.SIGNATURE, text_of(detail.get("signature")))
 
     def _append_reasoning(self, source: str, text: str, provenance: Provenance = Provenance.UNKNOWN) -> None:
-        """Tell a thought, if it comes from the place that this turn's thoughts come from."""
+        """Emit reasoning text if it is from the place that this turn's reasoning is read from."""
         if not text or (self._reasoning_source and self._reasoning_source != source):
             return
         if not self._reasoning_source:
@@ -257,7 +256,7 @@ class Reader:
         self._emitter.append_or_start(REASONING_KEY, Kind.REASONING, text, provenance)
 
     def _seal_reasoning(self, form: SealForm, payload: str) -> None:
-        """Keep a seal with the newest thought; where there is none, the seal is all we have of one."""
+        """Attach a seal to the latest reasoning block; start an empty one if there is none."""
         if not payload:
             return
         if not self._emitter.has_block(REASONING_KEY):
@@ -275,7 +274,7 @@ class Reader:
         self._chat_message.append_text("content", text)
 
     def _read_parts(self, parts: list[dict[str, Any]]) -> None:
-        """Mistral's way: a thought is a part whose text is itself a list of parts."""
+        """Read Mistral's list of parts, in which the text of a thinking part is itself a list of parts."""
         for part in parts:
             if part.get("type") == "thinking":
                 self._append_reasoning("content", _part_text(part.get("thinking")))
@@ -308,7 +307,11 @@ class Reader:
         )
 
     def _call_serial(self, call: ToolCall) -> int:
-        """Which call this is more of: by index, and a new one where another id comes or there is no index."""
+        """Return the serial number of the call that this continues, or of a new call.
+
+        The index identifies the call. Another id, or a name without an index, starts a new call, because some
+        servers repeat or omit the index.
+        """
         serial_and_id = self._serial_and_id_by_index.get(call.index)
         new_call = bool(call.id or (call.index is None and call.function and call.function.name))
         if serial_and_id is None or (new_call and call.id != serial_and_id[1]):
@@ -336,14 +339,14 @@ class Reader:
         self._tagged_text.close()
         code, message = parse_error(error)
         if self._finish_reason:
-            self._emitter.add_notice(code, message)  # the turn had ended by the provider's own word
+            self._emitter.add_notice(code, message)  # the provider already sent the end of the turn
         else:
             self._emitter.fail(code, message)
 
     def _finish(self) -> None:
         self._tagged_text.close()
         if self._finish_reason == "error":
-            self._emitter.fail("provider_error", f"{self._emitter.dialect} ended the turn with an error")
+            self._emitter.fail("provider_error", f"{NAME} ended with the finish reason 'error'.")
             return
         finish = (
             Finish.REFUSAL if self._refused else _FINISH_BY_REASON.get(self._finish_reason, Finish.UNKNOWN)
@@ -353,14 +356,14 @@ class Reader:
 
 
 def _part_text(value: object) -> str:
-    """The text of a part: a string, or the strings of the parts in it."""
+    """Return the text of a part: a string, or the strings of its nested parts."""
     if isinstance(value, list):
         return "".join(_part_text(part.get("text")) for part in value if isinstance(part, dict))
     return value if isinstance(value, str) else ""
 
 
 def _output_tokens(counts: Counts, reasoning: int | None) -> int | None:
-    """Output with reasoning in it. xAI counts it apart here, which only its total shows."""
+    """Return the output tokens including reasoning. xAI excludes it, which only the total shows."""
     if counts.completion_tokens is None or not reasoning:
         return counts.completion_tokens
     separate_total = add_counts(counts.prompt_tokens, counts.completion_tokens, reasoning)

@@ -1,6 +1,7 @@
-"""The body of OpenAI Responses: a list of items, nothing stored on the other side.
+"""Builds OpenAI Responses requests: a list of items, with nothing stored at the provider.
 
-The system prompt is the first item and not `instructions`, which not everyone who speaks this dialect takes.
+The system prompt is the first item and not `instructions`, because not all providers of this dialect accept
+that field.
 """
 
 from typing import assert_never
@@ -14,20 +15,20 @@ from thinkaloud.dialects.request import (
     TOOL_CHOICE_REQUIRED,
     JsonDict,
     ProviderRequest,
-    checked_json,
     data_url,
     json_request,
     set_model_options,
+    tool_parameters,
     verbatim_items,
 )
 
 _CALL_ID_RULE = CallIdRule(r".{1,64}", 24)
 _ENCRYPTED_REASONING = "reasoning.encrypted_content"
-"""What makes a thought readable again where nothing is stored."""
+"""Requests the encrypted reasoning, which must be sent back because the provider stores nothing."""
 
 
 def build_request(route: Route, request: Request) -> ProviderRequest:
-    """The request as this dialect says it."""
+    """Encode the request for this dialect."""
     items: list[object] = [{"role": "system", "content": request.system}] if request.system else []
     for message in join_user_messages(fit_call_ids(request.messages, _CALL_ID_RULE)):
         items += _encode_items(message)
@@ -43,7 +44,7 @@ def build_request(route: Route, request: Request) -> ProviderRequest:
                 "type": "function",
                 "name": tool.name,
                 "description": tool.description,
-                "parameters": checked_json(tool.parameters, tool.name),
+                "parameters": tool_parameters(tool),
                 "strict": False,
             }
             for tool in request.tools

@@ -1,9 +1,8 @@
-"""OpenAI Responses, and everyone who speaks it: Azure, xAI, OpenRouter, vLLM, LM Studio.
+"""Reads OpenAI Responses, also from Azure, xAI, OpenRouter, vLLM and LM Studio.
 
-A turn is a list of items. A reasoning item starts a thought at once, though its text may come much later
-or never; each part of its summary is a thought of its own, and the last of them carries the item itself
-as its seal, taken when the item is done. What a server does not stream it sends with the item or with
-the response, and is told from there.
+A turn is a list of items. A reasoning item starts a block at once, though its text may arrive much later or
+never. Each summary part is a block of its own; the last one gets the finished item as its seal. Text that a
+server does not stream is read from the finished item or from the final response.
 """
 
 import msgspec
@@ -31,25 +30,25 @@ _TEXT_EVENTS = {
     "reasoning_text.delta": (Kind.REASONING, "content"),
     "reasoning_text.done": (Kind.REASONING, "content"),
 }
-"""Events that carry text: what it is, and which of the item's lists it belongs to."""
+"""The events with text: the kind of the text, and the list of the item that it belongs to."""
 _PROVENANCE_BY_SOURCE = {"summary": Provenance.SUMMARY, "content": Provenance.RAW}
 
 
 class OutputDetails(msgspec.Struct):
-    """What is inside the output tokens."""
+    """The parts of the output tokens."""
 
     reasoning_tokens: int | None = None
 
 
 class InputDetails(msgspec.Struct):
-    """What is inside the input tokens."""
+    """The parts of the input tokens."""
 
     cached_tokens: int | None = None
     cache_write_tokens: int | None = None
 
 
 class Counts(msgspec.Struct):
-    """Usage; output includes reasoning."""
+    """Usage; `output_tokens` includes reasoning."""
 
     input_tokens: int | None = None
     output_tokens: int | None = None
@@ -66,7 +65,7 @@ class Part(msgspec.Struct):
 
 
 class Item(msgspec.Struct):
-    """A reasoning item, a message, a call of ours, or a tool that the provider runs itself."""
+    """A reasoning item, a message, a call for the client, or a tool that the provider runs itself."""
 
     type: str = ""
     call_id: str | None = None
@@ -91,7 +90,7 @@ class IncompleteDetails(msgspec.Struct):
 
 
 class Response(msgspec.Struct):
-    """A whole response, or the frame of one that comes in events."""
+    """A whole response, or its metadata in a stream event."""
 
     model: str | None = None
     status: str | None = None
@@ -102,7 +101,7 @@ class Response(msgspec.Struct):
 
 
 class Update(msgspec.Struct):
-    """One event of a stream."""
+    """One stream event."""
 
     type: str = ""
     object: str | None = None
@@ -133,7 +132,7 @@ class Reader:
         self._refused = False
 
     def feed(self, frame: Frame) -> None:
-        """One event, or the whole response."""
+        """Read one stream event, or the whole response."""
         if frame.data == b"[DONE]":
             return
         update = _update_decoder.decode(frame.data)
@@ -150,7 +149,7 @@ class Reader:
             self._read_item_event(event_type, update, frame)
 
     def close(self) -> None:
-        """The bytes ended."""
+        """Fail the turn: `response.completed` did not arrive."""
         self._emitter.fail_cut_off("response.completed")
 
     def _read_item_event(self, event_type: str, update: Update, frame: Frame) -> None:
@@ -179,7 +178,7 @@ class Reader:
             )
 
     def _read_text(self, text_event: tuple[Kind, str], update: Update) -> None:
-        """Tell a part's text: its delta, or all of it where the server did not stream it."""
+        """Emit the text of a part: its delta, or the whole text if the server did not stream it."""
         kind, source = text_event
         self._refused = self._refused or update.type == "response.refusal.delta"
         part = (update.summary_index if source == "summary" else update.content_index) or 0
@@ -189,7 +188,7 @@ class Reader:
             self._append_part(update.output_index, (source, part), kind, string_or_json(update.text))
 
     def _append_part(self, index: int, part: tuple[str, int], kind: Kind, text: str) -> None:
-        """Tell text of a part; another part of the same item is another block."""
+        """Emit text of a part; each part of an item is a block of its own."""
         if not text:
             return
         if self._open_parts.setdefault(index, part) != part:
@@ -221,7 +220,7 @@ class Reader:
         self._emitter.end_block(index)
 
     def _append_unstreamed_parts(self, index: int, source: str, kind: Kind, parts: list[Part] | None) -> None:
-        """Tell the parts of an item, unless they were streamed."""
+        """Emit the parts of an item, unless they were streamed."""
         if (index, source) in self._streamed_parts:
             return
         self._refused = self._refused or any(part.refusal for part in parts or ())

@@ -1,1 +1,1 @@
-"""Thinking tags and channels inside text, and the profiles that say which a model writes."""
+"""Splits text with thinking tags or channels; profiles define which markers a model writes."""

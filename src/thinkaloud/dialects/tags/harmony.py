@@ -1,8 +1,7 @@
-"""Harmony and its kin (gpt-oss, Muse): messages with a header that names their channel and recipient.
+"""Splits Harmony text (gpt-oss, Muse): messages with a header that names their channel and recipient.
 
-`analysis` or a message to itself is thought, a message to a function is a call of that tool, everything
-else is answer. Text that does not begin like a header is answer too, so that a server which has
-already taken the headers out is read right.
+The channel `analysis` and messages to itself are reasoning, a message to a function is a tool call, and
+everything else is answer. Text without a header is answer too, because some servers remove the headers.
 """
 
 import re
@@ -22,16 +21,16 @@ _REASONING_HEADER = re.compile(r"<\|channel\|>\s*analysis|to=self\b")
 
 
 class HarmonySplitter:
-    """Splits one text into thought, answer and calls."""
+    """Splits one text into reasoning, answer and tool calls."""
 
     def __init__(self) -> None:
         self._kind = Kind.TEXT
-        self._between_messages = True  # at the very start, or after a message ended: a header may follow
+        self._between_messages = True  # at the start of the text or after a message: a header may follow
         self._header: str | None = None
         self._pending = ""
 
     def feed(self, text: str) -> list[Piece]:
-        """The pieces that this text completes."""
+        """Return the pieces that this text completes."""
         if not (self._between_messages or self._pending or self._header is not None or "<" in text):
             return [(self._kind, text)] if text else []
         pieces: list[Piece] = []
@@ -39,7 +38,7 @@ class HarmonySplitter:
         return pieces
 
     def close(self) -> list[Piece]:
-        """What was held back; a header that never came to its message is answer after all."""
+        """Return the pending text; an incomplete header is answer text."""
         pending = (self._header or "") + self._pending
         return [(self._kind, pending)] if pending else []
 
@@ -54,7 +53,7 @@ class HarmonySplitter:
             position = read_next(text, position, pieces)
 
     def _read_body(self, text: str, position: int, pieces: list[Piece]) -> int | None:
-        """Tell a message up to the mark that ends it; where to go on, None when the text is used up."""
+        """Read a message up to its end marker; return the position after it, None at the end of the text."""
         marker = _BODY_MARKERS.find(text, position)
         end = _BODY_MARKERS.unfinished_start(text, position) if marker is None else marker.start()
         if end > position:
@@ -68,7 +67,7 @@ class HarmonySplitter:
         return marker.end()
 
     def _read_header(self, text: str, position: int, pieces: list[Piece]) -> int | None:
-        """Gather a header up to its message. One that is longer than any is none, and so is answer."""
+        """Read a header up to its message. A header over the maximum length is answer text after all."""
         header = self._header or ""
         limit = position + _MAX_HEADER + 1 - len(header)
         marker = _HEADER_MARKERS.find(text, position, limit + _MAX_HEADER_START - 1)
@@ -84,7 +83,7 @@ class HarmonySplitter:
         return None
 
     def _look_for_header(self, text: str, position: int) -> bool:
-        """Find out what comes after a message, a header or plain text; False while that is not clear."""
+        """Decide whether a header or plain text follows a message; return False while that is undecided."""
         window = text[position : position + _MAX_HEADER + 1]
         text_start = position + len(window) - len(window.lstrip())
         fits_header = text_start - position <= _MAX_HEADER

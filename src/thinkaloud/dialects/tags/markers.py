@@ -1,10 +1,7 @@
-"""Finding markers in text that comes in pieces: a set of them, looked for in one pass.
+"""Finds a set of markers in text that arrives in chunks, in one pass; and the pieces that a splitter returns.
 
-A `*` in a marker stands for up to 24 characters that vary (`<think:*>` is any `<think:SUFFIX>`).
-Two questions are all there is: where is the next marker, and where may one have begun that the text
-does not finish.
-
-What a splitter of text gives: runs of one kind, calls, and second thoughts about what was said.
+A `*` in a marker matches 1 to 24 characters (`<think:*>` is any `<think:SUFFIX>`). The searches find the next
+complete marker, and the start of a marker that the text does not finish.
 """
 
 import re
@@ -21,7 +18,7 @@ _MATCHES_NOTHING = "(?!)"
 
 
 class Markers:
-    """Markers by role; the longest wins where one begins like another."""
+    """Markers by role; where one marker is a prefix of another, the longer one wins."""
 
     def __init__(self, roles: Mapping[str, tuple[str, ...]]) -> None:
         all_markers = [marker for group in roles.values() for marker in group]
@@ -36,20 +33,20 @@ class Markers:
         )
 
     def find(self, text: str, start: int, end: int = sys.maxsize) -> re.Match[str] | None:
-        """The next marker from `at` on and before `end`; its `lastgroup` is its role."""
+        """Return the next marker between `start` and `end`; `lastgroup` of the match is its role."""
         return self._complete_pattern.search(text, start, end)
 
     def match(self, text: str, position: int) -> re.Match[str] | None:
-        """The marker that stands exactly at `at`."""
+        """Return the marker that starts exactly at `position`."""
         return self._complete_pattern.match(text, position)
 
     def unfinished_start(self, text: str, start: int) -> int:
-        """Where the text ends in the beginning of a marker; its length where it does not."""
+        """Return where an unfinished marker at the end of the text starts, or the length of the text."""
         match = self._unfinished_pattern.search(text, max(start, len(text) - self.max_length + 1))
         return match.start() if match else len(text)
 
     def split_unfinished(self, text: str) -> tuple[str, str]:
-        """A text without a whole marker, parted where one may have begun that it does not finish."""
+        """Split a text without a complete marker into its complete part and an unfinished marker."""
         if self._unfinished_tails:
             complete, first_character, tail = text.rpartition(self.first_characters)
             return (
@@ -61,7 +58,7 @@ class Markers:
         return text[:position], text[position:]
 
     def unfinished_at(self, text: str, position: int) -> bool:
-        """Whether everything from `at` on is the beginning of a longer marker."""
+        """Return whether the text from `position` on is the start of a longer marker."""
         return (
             len(text) - position < self.max_length
             and self._unfinished_pattern.match(text, position) is not None
@@ -70,14 +67,15 @@ class Markers:
 
 @lru_cache(maxsize=256)
 def compile_markers(**roles: tuple[str, ...]) -> Markers:
-    """The markers for these roles, compiled once."""
+    """Return the markers for these roles, compiled once."""
     return Markers(roles)
 
 
 def _unfinished_tails(markers: list[str]) -> frozenset[str]:
-    """What can follow the first letter of an unfinished marker, if all share it and have it nowhere else.
+    """Return what may follow the first character of an unfinished marker.
 
-    Then only its last place in a text can be the beginning of one. Empty where that does not hold.
+    Empty unless all markers share a first character that occurs nowhere else in them. If they do, only the
+    last occurrence of that character can start an unfinished marker, and no regular expression is needed.
     """
     if any("*" in marker or marker[0] != markers[0][0] or marker[0] in marker[1:] for marker in markers):
         return frozenset()
@@ -97,7 +95,7 @@ def _any_of(markers: tuple[str, ...]) -> str:
 
 
 def _unfinished_pattern(marker: str) -> str:
-    """A pattern for every proper beginning of a marker: `<`, `<t`, `<th`, ..."""
+    """Return a pattern for every proper prefix of a marker: `<`, `<t`, `<th`, ..."""
     head, wildcard, tail = marker.partition("*")
     if not wildcard:
         return _prefix_pattern(marker[:-1])
@@ -112,13 +110,13 @@ def _prefix_pattern(text: str) -> str:
 
 
 class CallStarted(NamedTuple):
-    """A tool call begins; its arguments follow as pieces of that kind."""
+    """A tool call starts; its arguments follow as pieces of that kind."""
 
     name: str
 
 
 class Reclassified(NamedTuple):
-    """The block just told (or its last `tail` characters) is of another kind."""
+    """The latest block, or its last `tail` characters, is of another kind."""
 
     kind: Kind
     tail: int | None = None

@@ -1,8 +1,8 @@
-"""How each family of models marks its thoughts in raw text.
+"""The tag profiles: how each model family marks reasoning in raw text.
 
-A profile is data: the pairs of marks, whether the prompt's template has already opened the thought,
-whether marks count anywhere or only at the beginning, and what else ends a thought. A family is found
-by the model's name; nothing is ever guessed from the text.
+A profile is data: the pairs of markers, whether the chat template already opens the reasoning, whether
+markers count anywhere or only at the start, and what else ends the reasoning. The profile is chosen by the
+model's name and never guessed from the text.
 """
 
 import re
@@ -14,25 +14,25 @@ from thinkaloud.canon import UnknownProfile
 
 
 class TagProfile(msgspec.Struct, frozen=True):
-    """The marks of one way of writing thoughts into text."""
+    """The markers of one way to write reasoning into text."""
 
     name: str
     pairs: tuple[tuple[str, str], ...] = (("<think>", "</think>"),)
     starts_inside: bool = False
-    """The template opens the thought, so the text begins in it."""
+    """The chat template contains the opening marker, so the text starts inside the reasoning."""
     anywhere: bool = False
-    """Marks count in the middle of an answer too, not only at its beginning."""
+    """Markers count in the middle of an answer too, not only at its start."""
     nesting: Literal["depth", "first_close"] = "depth"
     lone_close: Literal["literal", "reclassify"] = "literal"
-    """A closing mark without an opening one: plain text, or the sign that all before it was a thought."""
+    """A closing marker without an opening one: plain text, or all text before it was reasoning."""
     end_markers: tuple[str, ...] = ()
-    """Marks of tool calls that end a thought; they stay in the text."""
+    """Markers of tool calls, which end the reasoning and stay in the text."""
     dropped_markers: tuple[str, ...] = ()
-    """Marks round the answer that are not part of it."""
+    """Markers around the answer, which are removed."""
     answer_from_thought: bool = False
-    """When nothing but a thought came, it was the answer."""
+    """If the text has only reasoning, that reasoning is the answer."""
     channels: bool = False
-    """Harmony: messages with a header that names their channel."""
+    """The text is in the Harmony format: messages with a header that names their channel."""
 
 
 _TOOL_CALL_MARKERS = ("<tool_call>",)
@@ -139,34 +139,35 @@ _MODEL_FAMILIES = (
     (r"nemotron", "think", "think"),
     (r"granite", "granite", "granite"),
 )
-"""Family, its profile where a server answers, and its profile for the raw text of the model.
+"""Pattern of the model name, profile for text from a server, and profile for the model's raw text.
 
-A server that separates thoughts itself may send none, so only raw text is ever read as starting inside.
+The first match wins. A server that separates reasoning itself may send an answer without any, so only raw
+text uses a profile that starts inside the reasoning.
 """
 
 
 def starts_with_marker(text: str) -> bool:
-    """Whether a text begins with an opening mark of any profile."""
+    """Return whether a text starts with an opening marker of any profile."""
     return text.lstrip().startswith(_OPENING_MARKERS)
 
 
 def may_become_marker(text: str) -> bool:
-    """Whether a text is the beginning of an opening mark that it does not finish."""
+    """Return whether a text is an unfinished opening marker of any profile."""
     start = text.lstrip()
     return any(marker.startswith(start) and marker != start for marker in _OPENING_MARKERS)
 
 
 def find_profile(name: str) -> TagProfile:
-    """The profile of that name."""
+    """Return the profile with this name."""
     try:
         return PROFILES[name]
     except KeyError:
         names = ", ".join(sorted(PROFILES))
-        raise UnknownProfile(f"There is no tag profile {name!r}. Use one of: {names}.") from None
+        raise UnknownProfile(f"Unknown tag profile {name!r}. Use one of: {names}.") from None
 
 
 def profile_for_model(model: str, *, raw: bool) -> TagProfile:
-    """The profile for a model's answers: through a server, or as `raw` text straight from the model."""
+    """Return the profile for a model's text, from a server or `raw` from the model."""
     name = model.lower()
     for family, server_profile, raw_profile in _MODEL_FAMILIES:
         if re.search(family, name):

@@ -1,8 +1,8 @@
-"""Thoughts that are written into the text between marks, told apart while the text still comes.
+"""Splits streamed text into reasoning and answer at markers such as `<think>`.
 
-Any cut of the text gives the same pieces. What may be the beginning of a mark is held back, never more
-than the longest mark less one character, and comes out unchanged if it is none. Every character is
-looked at once.
+The result does not depend on how the text is chunked. Text that may be the start of a marker is held back,
+at most the longest marker minus one character, and emitted unchanged if it is no marker. Every character is
+scanned once.
 """
 
 from typing import NamedTuple, Protocol
@@ -14,29 +14,29 @@ from thinkaloud.dialects.tags.profiles import TagProfile
 
 
 class Splitter(Protocol):
-    """Text in, pieces out."""
+    """Turns text into pieces."""
 
     def feed(self, text: str) -> list[Piece]:
-        """More text."""
+        """Return the pieces that this text completes."""
 
     def close(self) -> list[Piece]:
-        """No more text."""
+        """Return the pieces that the end of the text completes."""
 
 
 def make_splitter(profile: TagProfile) -> Splitter:
-    """What tells thoughts from answer in text of this profile."""
+    """Create the splitter for a profile."""
     return HarmonySplitter() if profile.channels else ThinkTagSplitter(profile)
 
 
 class _State(NamedTuple):
-    """Where in the text we are: what it is, and the marks that mean something here."""
+    """The kind of the current text, and the markers that count in it."""
 
     kind: Kind
     markers: Markers
 
 
 class ThinkTagSplitter:
-    """Splits one text; see `Profile` for what counts as a mark."""
+    """Splits one text at the markers of a `TagProfile`."""
 
     def __init__(self, profile: TagProfile) -> None:
         self._profile = profile
@@ -53,7 +53,8 @@ class ThinkTagSplitter:
         self._cache_state()
 
     def feed(self, text: str) -> list[Piece]:
-        """The pieces that this text completes."""
+        """Return the pieces that this text completes."""
+        # The two loops are fast paths: most chunks contain no character of any marker.
         if self._pending:
             text = self._pending + text
         elif self._only_markers_matter:
@@ -66,7 +67,7 @@ class ThinkTagSplitter:
             for character in self._last_characters:
                 if character in text:
                     break
-            else:  # no mark ends here, but one may have begun
+            else:  # no marker ends here, but one may start
                 complete, self._pending = self._split_unfinished(text)
                 return [(self._kind, complete)] if complete else []
         self._pieces = []
@@ -75,7 +76,7 @@ class ThinkTagSplitter:
         return self._pieces
 
     def close(self) -> list[Piece]:
-        """What was held back, and what the end makes clear."""
+        """Return the pending text and what the end of the text decides."""
         self._pieces = []
         pending, self._pending = self._pending, ""
         if pending:
@@ -87,7 +88,7 @@ class ThinkTagSplitter:
         return self._pieces
 
     def _finish_pending(self, pending: str) -> None:
-        """A mark that begins like a longer one counts now that the longer one cannot come."""
+        """Read the pending text; a marker that is a prefix of a longer marker counts now."""
         marker = self._state.markers.match(pending, 0)
         if marker is None:
             self._emit(pending)
@@ -96,7 +97,7 @@ class ThinkTagSplitter:
             self._emit(pending[marker.end() :])
 
     def _cache_state(self) -> None:
-        """Keep at hand what `feed` asks of the place; quiet is where only marks change anything."""
+        """Cache the parts of the state that `feed` needs for its fast paths."""
         self._kind, markers = self._state
         self._first_characters, self._last_characters = markers.first_characters, markers.last_characters
         self._split_unfinished = markers.split_unfinished
@@ -122,7 +123,7 @@ class ThinkTagSplitter:
         self._pending = text[complete_end:]
 
     def _skip_opening(self, text: str) -> int:
-        """Step over white space and an opening mark; at_start stays on while neither can be ruled out."""
+        """Skip white space and an opening marker; `_at_start` stays set while either may still follow."""
         position = len(text) - len(text.lstrip())
         self._emit(text[:position])
         opening_markers = self._opening_markers()
@@ -164,7 +165,7 @@ class ThinkTagSplitter:
             self._characters_since_inner_close = 0
 
     def _handle_lone_close(self) -> None:
-        """A close in the answer: the thought went on after what looked like its end, or had no beginning."""
+        """Handle a closing marker in the answer: the text before it was reasoning after all."""
         if self._ended_early or not self._seen_thought:
             self._pieces.append(Reclassified(Kind.REASONING))
         self._ended_early = False

@@ -1,7 +1,6 @@
-"""Answer text in which thoughts may be written between tags, told as blocks.
+"""Emits the blocks of text that may contain thinking tags, for the dialects whose text can.
 
-For dialects whose text can carry tags. Which tags is the profile's matter; where there is none, the
-model's name decides when the first text comes.
+Without a given profile, the model's name selects one when the first text arrives.
 """
 
 from thinkaloud.canon import Kind, Provenance
@@ -15,7 +14,7 @@ TEXT_KEY = "text"
 
 
 class TaggedText:
-    """Tells text as reasoning, answer and calls, one open block at a time."""
+    """Emits text as reasoning, answer and tool call blocks, one open block at a time."""
 
     def __init__(self, emitter: TurnEmitter, profile: TagProfile | None, *, raw: bool = False) -> None:
         self._emitter = emitter
@@ -26,7 +25,7 @@ class TaggedText:
         self._call_count = 0
 
     def feed(self, text: str) -> None:
-        """More text."""
+        """Split and emit more text."""
         if self._tags_disabled:
             self._append(Kind.TEXT, text)
             return
@@ -37,13 +36,13 @@ class TaggedText:
         self._emit(self._splitter.feed(text))
 
     def disable_tags(self) -> None:
-        """Thoughts come in fields of their own: from here on tags are only text."""
+        """Treat tags as plain text from now on, because reasoning arrives in a field of its own."""
         if not self._tags_disabled:
             self.close()
             self._tags_disabled = True
 
     def close(self) -> None:
-        """No more text: tell what was held back."""
+        """Emit the text that was held back."""
         if self._splitter is not None:
             self._emit(self._splitter.close())
             self._splitter = None

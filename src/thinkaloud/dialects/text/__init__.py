@@ -1,4 +1,4 @@
-"""Raw model text, which can only be read."""
+"""Raw model text. It can only be read: there is no request format."""
 
 from thinkaloud.dialects.text.read import NAME, Reader
 

@@ -1,7 +1,7 @@
-"""Raw model text: thoughts between tags or in channels, as a model without a server would write it.
+"""Raw model text, as a model writes it without a server: reasoning is between tags or in channels.
 
-A frame is a run of text, or a JSON object with the `text` of one token. There is no word for the end, so
-the end of the bytes is the end of the turn unless a token says why it stopped.
+A frame is a run of text, or a JSON object with the `text` of one token. The format has no end of the turn, so
+the turn ends with the bytes; only a token can give a stop reason.
 """
 
 import msgspec
@@ -37,7 +37,7 @@ class Reader:
         self._finish_reason = ""
 
     def feed(self, frame: Frame) -> None:
-        """A run of text, or a token."""
+        """Read a run of text or a token."""
         if frame.event == PLAIN_TEXT:
             text = frame.data.decode()
         else:
@@ -47,7 +47,7 @@ class Reader:
         self._tagged_text.feed(text)
 
     def close(self) -> None:
-        """The bytes ended, and with them the turn."""
+        """End the turn with the bytes."""
         self._tagged_text.close()
         if not self._pieces:
             self._emitter.fail_cut_off("any text")

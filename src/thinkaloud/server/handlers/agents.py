@@ -6,13 +6,14 @@ that can be checked without an API key.
 
 import msgspec
 
+from thinkaloud.agents.spec import thinking_setting
 from thinkaloud.canon import Refused
 from thinkaloud.canon.requests import ThinkingLevel, ToolDefinition
 from thinkaloud.client.prepare import Options, prepare
 from thinkaloud.server.agent_schemas import AgentBody, AgentPage, GatewayAgent, NewAgent, ToolBody
 from thinkaloud.server.endpoint import RouteRequest, RouteResponse
 from thinkaloud.server.errors import NotFound
-from thinkaloud.server.prepare import available_tools, refuse_unknown_tools, thinking_setting
+from thinkaloud.server.prepare import available_tools, refuse_unknown_tools
 from thinkaloud.server.schemas import PageQuery
 from thinkaloud.store import agents
 from thinkaloud.store.rows import AgentSpec, StoredAgent

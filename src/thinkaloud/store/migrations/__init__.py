@@ -1,1 +1,1 @@
-"""How the tables came to be, one step after the other."""
+"""Alembic migrations of the tables."""

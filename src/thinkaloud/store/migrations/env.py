@@ -1,4 +1,4 @@
-"""How Alembic gets at the database: on the connection, and in the transaction, of whoever migrates."""
+"""Runs the migrations on the caller's connection, in the caller's transaction."""
 
 from alembic import context
 

@@ -1,4 +1,4 @@
-"""One table of words per language. Every table has the same keys and the same gaps to fill."""
+"""One table of words per language. Every table has the same keys and the same placeholders."""
 
 from thinkaloud.view.locales.en_us import EN_US
 from thinkaloud.view.locales.pt_br import PT_BR

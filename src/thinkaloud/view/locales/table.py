@@ -1,4 +1,4 @@
-"""What a table of words is made of: a sentence, or a pair of them to choose from by number."""
+"""The types of a table of words: a text, or a pair of texts chosen by a count."""
 
 from collections.abc import Mapping
 
@@ -13,7 +13,7 @@ class Plural(msgspec.Struct, frozen=True):
 
 
 class Locale(msgspec.Struct, frozen=True, kw_only=True):
-    """One language: its words by key, how it writes numbers, and which counts are "one"."""
+    """One language: its texts by key, its number format, and the counts that use the singular."""
 
     name: str
     decimal: str

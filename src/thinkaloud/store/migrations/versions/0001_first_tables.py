@@ -1,4 +1,4 @@
-"""The first tables, and the index that search keeps beside them."""
+"""Creates the first tables and the search index."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -12,7 +12,7 @@ KEY = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 
 def upgrade() -> None:
-    """Make them, each after those it refers to."""
+    """Create the tables, each after the tables it refers to."""
     _people()
     _sessions()
     _turns()
@@ -261,5 +261,5 @@ def _search() -> None:
         sqlite_autoincrement=True,
     )
     op.create_index(op.f("ix_found_message"), "found", ["message"], unique=False)
-    # Not frozen here: the index is made from what is kept, and is made anew whenever its form changes.
+    # Uses the current code, unlike the tables above: the index is rebuilt whenever its format changes.
     search.create(op.get_bind())

@@ -1,4 +1,4 @@
-"""Turns of several replies, and calls that wait until a person lets them run."""
+"""Adds turns of several replies, and tool calls that wait for an approval."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -10,6 +10,6 @@ _ADDED = (("turns", "wishes"), ("messages", "replies"), ("parts", "approval"), (
 
 
 def upgrade() -> None:
-    """Add the columns; in what is there already they say nothing."""
+    """Add the columns, empty in existing rows."""
     for table, column in _ADDED:
         op.add_column(table, sa.Column(column, sa.Text(), nullable=False, server_default=""))
