@@ -135,7 +135,7 @@ MALFORMED_REQUESTS = {
     "a small method": "get /api/sessions HTTP/1.1\r\n" + OWN_HOST + "\r\n",
     "purge": "PURGE /api/sessions HTTP/1.1\r\n" + OWN_HOST + "\r\n",
     "two hosts": GET + "Host: localhost:{port}\r\nHost: evil.example" + CONNECTION_CLOSE + "\r\n",
-    "two hosts, the other way round": GET + "Host: evil.example\r\n" + OWN_HOST + "\r\n",
+    "two hosts, in reverse order": GET + "Host: evil.example\r\n" + OWN_HOST + "\r\n",
     "two equal hosts": GET + "Host: localhost:{port}\r\n" + OWN_HOST + "\r\n",
     "a folded host": GET + "Host:\r\n localhost:{port}" + CONNECTION_CLOSE + "\r\n",
     "a host with a space before its colon": GET + "Host : localhost:{port}" + CONNECTION_CLOSE + "\r\n",

@@ -66,7 +66,7 @@ def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RebindingTarget
         created_target = create_target(gateway)
         yield created_target
         response = gateway.request("POST", f"/api/turns/{created_target.turn}/cancel")
-        assert response.status == 202, "the turn is over, so somebody stopped it"
+        assert response.status == 202, "the turn has ended, so an attack cancelled it"
 
 
 CHANGING = [route for route in ROUTES if route.method != "GET"]

@@ -226,7 +226,7 @@ def test_database_error_logs_no_stored_text(
     """A database error is logged with its statement and without its parameters."""
     words = "a-private-prompt-nobody-else-may-read"
     with capture_logs() as stream, run_gateway(tmp_path) as gateway:
-        logging.getLogger("sqlalchemy").setLevel(logging.WARNING)  # its echo is somebody's own choice
+        logging.getLogger("sqlalchemy").setLevel(logging.WARNING)  # echo is an explicit setting
         credentials = gateway.create_person("ana").headers
         session = gateway.create_session(credentials)
         trigger = f"CREATE TRIGGER no BEFORE INSERT ON {table} BEGIN SELECT RAISE(ABORT, 'broken'); END"

@@ -90,7 +90,7 @@ class WorkspaceMachine(RuleBasedStateMachine):
         self.agents_seen: list[str] = []
         self.files: list[bytes] = []
         self._create_members()
-        for member, word in zip(MEMBERS, cycle(WORDS)):  # so that everybody has something to lose
+        for member, word in zip(MEMBERS, cycle(WORDS)):  # every member owns a session
             self._import_texts(member, word, word, word)
             self._create_agent(member, word)
         path = f"/api/sessions/{self.sessions_seen[0]}/export?format=json"
@@ -182,7 +182,7 @@ class WorkspaceMachine(RuleBasedStateMachine):
         if not owned:
             return self.check_refused(member, "POST", "/api/sessions/{}/turns", session, body)
         known_session = self.sessions[session]
-        # The same keys in everybody's sessions: they lead to nobody else's turn.
+        # All users send the same keys, and never get a turn of another user.
         sent_headers = [*self.headers[member], ("Idempotency-Key", f"key-{len(known_session.turns)}")]
         response = self.gateway.request("POST", f"/api/sessions/{session}/turns", body, sent_headers)
         assert response.status == (409 if known_session.running else 202)

@@ -182,7 +182,7 @@ def test_turn_that_cannot_be_resumed_fails_with_a_reason(tmp_path: Path) -> None
                 await caller.create_session(agent=await agent(caller, uses=["launch"]))
             )
             await waiting(caller, turn)
-        async with start_gateway(tmp_path, "anthropic") as caller:  # nobody offers `launch` any more
+        async with start_gateway(tmp_path, "anthropic") as caller:  # this gateway has no tool `launch`
             result = await caller.read_stream(turn)
             end = result.entries[max(result.entries)].event
             assert isinstance(end, TurnFailed)

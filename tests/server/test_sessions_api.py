@@ -34,11 +34,11 @@ def test_invalid_session_fields_are_refused(tmp_path: Path) -> None:
             for body in ({"title": "x" * 201}, {"colour": "red"}, {"title": 3}, {"model": None}):
                 await caller.refusal_message("POST", "/api/sessions", body, status=422)
                 await caller.refusal_message("PATCH", path, body, status=422)
-            nobody = {"agent": "agt_" + "x" * 22}
+            unknown_agent = {"agent": "agt_" + "x" * 22}
             assert "GET /api/agents" in await caller.refusal_message(
-                "POST", "/api/sessions", nobody, status=422
+                "POST", "/api/sessions", unknown_agent, status=422
             )
-            assert "GET /api/agents" in await caller.refusal_message("PATCH", path, nobody, status=422)
+            assert "GET /api/agents" in await caller.refusal_message("PATCH", path, unknown_agent, status=422)
 
     asyncio.run(story())
 
