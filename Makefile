@@ -1,81 +1,102 @@
-# Every target sets up what it needs; the first run takes a minute, the next none.
+# Every target installs and builds what it needs. The first run takes a while, the next ones do not.
 
 PYTHON ?= python3
 PYTEST_ARGS ?= -n auto --dist loadfile --no-loadscope-reorder
 UPGRADE ?=
+export PYTHON
 
 BIN := .venv/bin
 PAGE := src/thinkaloud/server/static/index.html
-PIP_INSTALL = $(@D)/bin/python -m pip install --quiet --disable-pip-version-check
+ELEMENT := web/dist/.built
+NPM := $(shell command -v npm)
+NPM_CI = npm ci --silent --no-audit --no-fund
 
 .DEFAULT_GOAL := help
-.PHONY: help run page test lint format bench behaviour lock clean
+.PHONY: help run page element test lint format core docs bench behaviour lock release clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: .venv/.ready $(if $(shell command -v npm),page) ## start the gateway and its page, with no key (PORT=8321, HOST=127.0.0.1)
-	$(BIN)/thinkaloud serve $(if $(PORT),--port $(PORT)) $(if $(HOST),--host $(HOST))
+run: ## start the gateway and its page, with no key (PORT=8321, HOST=127.0.0.1)
+	@$(MAKE) --no-print-directory --jobs 2 .venv/.run $(if $(NPM),page)
+	@$(BIN)/thinkaloud serve $(if $(PORT),--port $(PORT)) $(if $(HOST),--host $(HOST))
 
-page: $(PAGE) ## build the element and the chat page, with Node.js
+page: $(PAGE) ## build the chat page, with Node.js
+
+element: $(ELEMENT) ## build the <thinking-block> element, its types and its manifest, with Node.js
 
 # The tests start many programs: whatever the shell says, these are compiled only once.
 test: export PYTHONDONTWRITEBYTECODE :=
-test: lint page .chromium ## lint, then run all tests with the coverage of the core
+test: lint element page .chromium ## lint, then run all tests with the coverage of the core
+	cd web && npm test --silent
 	$(BIN)/pytest --cov --cov-report=term --hypothesis-profile=ci $(PYTEST_ARGS)
 
-lint: .venv/.ready web/node_modules/.ready ## check style, types and the direction of imports
+lint: .venv/.dev web/node_modules/.all ## check style, types and the direction of imports
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 	cd web && npm run --silent check
 
-format: .venv/.ready ## put style in order
+format: .venv/.dev web/node_modules/.all ## format the code
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
+	cd web && npm run --silent format
 
-bench: .venv-bench/.ready $(if $(shell command -v npm),page benchmarks/web/dist/.ready) ## measure speed, beside peers
+core: .venv/.dev ## write the parts of web/src/core that repeat what Python defines
+	$(BIN)/python -m tests.web.generate_core
+
+bench: .venv-bench/.bench $(if $(NPM),element page benchmarks/web/dist/.ready) ## measure speed, beside peers
 	.venv-bench/bin/python -m benchmarks
 
-behaviour: .venv/.ready ## fill in which tests prove which line of docs/behaviour.md
+docs: .venv/.dev ## build the documentation site in build/site, and check its links
+	$(BIN)/python scripts/docs.py
+
+behaviour: .venv/.dev ## fill in which tests prove which line of docs/behaviour.md
 	$(BIN)/python -m tests.behaviour --write
 
-lock: .venv-lock/.ready ## pin all dependencies with hashes (UPGRADE=--upgrade takes the newest)
-	for group in dev bench; do \
-	  .venv-lock/bin/uv pip compile pyproject.toml --quiet --group $$group --extra server --extra telemetry --extra agents --output-file requirements/$$group.lock \
-	    --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
-	    --custom-compile-command "make lock" $(UPGRADE) || exit 1; \
-	done
+release: .venv/.dev element page ## build both packages in dist/ and check them
+	scripts/release
+
+# The larger locks are constrained by the one for running, so that each package has one version everywhere.
+lock: ## pin all dependencies with hashes (UPGRADE=--upgrade takes the newest)
+	$(call pin,install,--group install)
+	$(call pin,run,pyproject.toml --group build --extra server --extra agents)
+	$(call pin,dev,pyproject.toml --group dev --extra server --extra agents --extra telemetry --constraint requirements/run.lock)
+	$(call pin,bench,pyproject.toml --group bench --extra server --extra agents --extra telemetry --constraint requirements/run.lock)
 
 clean: ## remove all that these targets made
-	rm -rf .venv .venv-bench .venv-lock .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-bench .venv-uv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	rm -rf build dist .coverage .coverage.* .chromium web/node_modules web/dist benchmarks/web/node_modules benchmarks/web/dist web/custom-elements.json $(dir $(PAGE))
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
-# An environment holds exactly what its lock names, then the package itself in place.
-.venv/.locked: requirements/dev.lock
-.venv-bench/.locked: requirements/bench.lock
-.venv/.locked .venv-bench/.locked:
-	@$(call need_python)
-	$(PYTHON) -m venv --clear $(@D)
-	$(PIP_INSTALL) --require-hashes -r $<
+# One environment serves for running first and for development later: what it holds, a file in it tells.
+.venv/.run: requirements/run.lock pyproject.toml
+.venv/.dev: requirements/dev.lock pyproject.toml
+.venv-bench/.bench: requirements/bench.lock pyproject.toml
+.venv/.run .venv/.dev .venv-bench/.bench:
+	@scripts/install $(@D) $(@F:.%=%)
+
+# The page needs a quarter of the packages in web/; `.all` is there once all of them are.
+web/node_modules/.page: web/package-lock.json web/package.json web/page/package.json
+	@echo "Installing the packages of the page" >&2
+	@$(if $(wildcard web/node_modules/.all),$(MAKE) --no-print-directory web/node_modules/.all,cd web && $(NPM_CI) --workspace page)
 	@touch $@
 
-.venv/.ready .venv-bench/.ready: %/.ready: %/.locked pyproject.toml
-	$(PIP_INSTALL) --no-deps --no-build-isolation -e .
+web/node_modules/.all: web/package-lock.json web/package.json web/page/package.json
+	cd web && $(NPM_CI)
+	@touch web/node_modules/.page $@
+
+$(PAGE): web/node_modules/.page $(shell find web/src web/page -type f)
+	@cd web && npm run --silent page
 	@touch $@
 
-web/node_modules/.ready: web/package-lock.json web/package.json
-	cd web && npm ci --silent --no-audit --no-fund
-	@touch $@
-
-$(PAGE): web/node_modules/.ready $(shell find web/src web/page web/scripts -type f)
+$(ELEMENT): web/node_modules/.all $(shell find web/src web/scripts -type f)
 	cd web && npm run --silent build
 	@touch $@
 
 benchmarks/web/dist/.ready: $(wildcard benchmarks/web/src/*) benchmarks/web/package-lock.json
-	cd benchmarks/web && npm ci --silent --no-audit --no-fund && npm run --silent build
+	cd benchmarks/web && $(NPM_CI) && npm run --silent build
 	@touch $@
 
 # The browser of the system, for the tests of the element and of the page.
@@ -85,14 +106,8 @@ benchmarks/web/dist/.ready: $(wildcard benchmarks/web/src/*) benchmarks/web/pack
 	  exit 1; }
 	@touch $@
 
-.venv-lock/.ready:
-	@$(call need_python)
-	$(PYTHON) -m venv --clear $(@D)
-	$(PIP_INSTALL) uv
-	@touch $@
-
-define need_python
-$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
-  echo "Thinkaloud needs Python 3.11 or newer, and $(PYTHON) is not. Name another: make PYTHON=python3.12 ..." >&2; \
-  exit 1; }
+define pin
+$$(scripts/uv) pip compile --quiet $(2) --output-file requirements/$(1).lock \
+  --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
+  --custom-compile-command "make lock" $(UPGRADE)
 endef

@@ -4,6 +4,7 @@ That the core is covered is shown by its own tests. The others run uncounted, wh
 """
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,11 @@ LAST_FOLDER = "web"
 
 # How long one example takes says more about the machine than about the code; `ci` has no deadline either.
 settings.register_profile("default", deadline=None)
+
+# A shell starts a command in the background with SIGINT ignored, and programs inherit that: a test that
+# interrupts one would wait for ever. With a handler here, they start with the default one.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_xdist_auto_num_workers() -> int:

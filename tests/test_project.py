@@ -11,6 +11,7 @@ from textwrap import dedent
 from typing import NamedTuple
 
 import pytest
+from tests.patience import PATIENCE_S
 
 import thinkaloud
 
@@ -78,7 +79,7 @@ def console(command: str) -> str:
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        timeout=60,
+        timeout=PATIENCE_S,
         check=False,
     )
     return completed.stdout.decode("utf-8")
@@ -137,7 +138,7 @@ def test_an_example_runs(example: Path) -> None:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=PATIENCE_S,
         check=False,
     )
     assert completed.returncode == 0, completed.stderr

@@ -193,10 +193,9 @@ def three_level_agent(tools: tuple[Tool, ...]) -> Agent:
 
 
 def own_tasks() -> set[asyncio.Task[Any]]:
-    """All tasks but those of the server."""
-    return {
-        task for task in asyncio.all_tasks() if not task.get_coro().__qualname__.startswith("serve_upstream")
-    }  # type: ignore[union-attr]
+    """Return all tasks but those of the server."""
+    names = {task: getattr(task.get_coro(), "__qualname__", "") for task in asyncio.all_tasks()}
+    return {task for task, name in names.items() if not name.startswith("serve_upstream")}
 
 
 async def assert_nothing_running(provider: ScriptedProvider, tasks_before: set[asyncio.Task[Any]]) -> None:

@@ -17,6 +17,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from msgspec import Meta
+from tests.patience import PATIENCE_S
 
 from thinkaloud.agents.tools import (
     MAX_SCHEMA_NODES,
@@ -369,7 +370,7 @@ def test_a_sync_function_that_is_cancelled_is_abandoned_at_once() -> None:
 
     asyncio.run(story())  # ends, though the thread has not
     go_on.set()
-    assert over.wait(5)
+    assert over.wait(PATIENCE_S)
 
 
 @pytest.mark.parametrize("raised", [ValueError("bad"), StopIteration()])

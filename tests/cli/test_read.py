@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.patience import PATIENCE_S
 
 from thinkaloud.cli import main
 
@@ -229,6 +230,6 @@ def test_replay_ctrl_c_exits_130() -> None:
     assert run.stderr
     run.stderr.readline()
     os.kill(run.pid, signal.SIGINT)
-    _, err = run.communicate(timeout=60)
+    _, err = run.communicate(timeout=PATIENCE_S)
     assert run.returncode == 130
     assert b"Traceback" not in err

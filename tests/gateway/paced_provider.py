@@ -18,9 +18,10 @@ from typing import NamedTuple
 
 import uvloop
 from aiohttp import web
+from tests.patience import PATIENCE_S
 
 ROOT = Path(__file__).parents[2]
-START_S = 60
+START_S = PATIENCE_S
 """Longer than any start or end takes, also where other work keeps the machine busy."""
 _MODEL_NAME = re.compile(r"r(\d+)-c(\d+)-ms(\d+)(?:-b(\d+)(zh)?)?")
 

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from tests.gateway.gateway_process import GatewayProcess
+from tests.patience import PATIENCE_S
 
 ROOT = Path(__file__).parents[2]
 
@@ -17,7 +18,13 @@ def test_resume_a_stream_example(tmp_path: Path) -> None:
         try:
             command = [sys.executable, "-W", "error", "examples/resume_a_stream.py", gateway.url]
             ran = await asyncio.to_thread(
-                subprocess.run, command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
+                subprocess.run,
+                command,
+                cwd=ROOT,
+                capture_output=True,
+                text=True,
+                timeout=PATIENCE_S,
+                check=False,
             )
         finally:
             await gateway.stop()

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.gateway.gateway_process import GatewayProcess
+from tests.patience import PATIENCE_S
 
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -32,7 +33,7 @@ def commands(page: str) -> str:
                 "event: end",
                 '"reasoning_content": "From 4 7 8 8',
                 "8 × (7 + 4 − 8) = 24",
-                "pt-BR",
+                "trace",
                 "thought in ses_",
                 "tka_",
             ),
@@ -58,7 +59,7 @@ def test_commands_of_the_guide_work(tmp_path: Path, page: str, shown: tuple[str,
                 env=environment,
                 capture_output=True,
                 text=True,
-                timeout=60,
+                timeout=PATIENCE_S,
                 check=False,
             )
             assert ran.returncode == 0, ran.stderr

@@ -13,7 +13,7 @@ SHORT = "r20-c20-ms20"
 LONG = "r30000-c1-ms10"
 COUNT = 5
 """Of each kind."""
-GRACE_S = 4.0
+GRACE_S = 8.0
 ENDLESS_S = 600.0
 """A grace that is longer than the end of a process is waited for."""
 

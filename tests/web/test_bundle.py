@@ -78,7 +78,7 @@ def test_it_is_loaded_in_idle_time_for_a_find_in_the_page(browser: Any, site: Si
 def test_a_stream_loads_what_reads_it(plain: Page, loaded: list[str]) -> None:
     plain.evaluate(f"async () => {{ block.reset(); {TOOL} }}")
     assert plain.locator("thinking-block .step .label").text_content() == "search"
-    assert loaded[2:] == ["/dist/consume.js", "/dist/body.js"]
+    assert loaded[2:] == ["/dist/messages.js", "/dist/body.js"]
 
 
 def test_nothing_that_an_event_source_says_is_lost_meanwhile(plain: Page) -> None:
@@ -126,7 +126,7 @@ def test_other_dialects_and_records_are_loaded_with_the_first_of_them(plain: Pag
         }"""
     )
     assert plain.evaluate("() => block.text") == "First then."
-    assert loaded[2:] == ["/dist/others.js"]
+    assert loaded[2:] == ["/dist/other-formats.js"]
 
 
 def test_a_sentence_is_looked_for_where_a_header_wants_a_summary(plain: Page, loaded: list[str]) -> None:

@@ -574,10 +574,12 @@ def test_approvals_and_notes_are_shown_on_their_step(page: Page) -> None:
         ({"type": "notice.given", "code": "slow", "text": "This takes a while.", "block": 0}, 0),
     ]
     show_block(page, call, id="block", open=True, now=10)
-    assert part(page, "step-state") == "Waiting for approval"
+    assert page.locator("thinking-block li [part=label]").text_content() == "delete_file waits for approval"
+    assert part(page, "step-state") == ""
     assert part(page, "step-notice") == "This takes a while."
     feed_more(page, [({"type": "approval.settled", "block": 0, "granted": False, "by": "me"}, 10)])
     assert part(page, "step-state") == "Declined"
+    assert page.locator("thinking-block li [part=label]").text_content() == "delete_file"
 
 
 def test_replies_are_counted_together(page: Page) -> None:

@@ -9,7 +9,7 @@ SLOW = settings(deadline=None, max_examples=80, suppress_health_check=[HealthChe
 
 # Draws a text piece by piece and at once, and compares what stands there after every piece.
 DRAWN_SCRIPT = """async pieces => {
-  const { markdown, plain } = await import("/dist/lib/markdown.js");
+  const { markdown, plain } = await import("/dist/lib/element/markdown.js");
   const say = key => ({ copy: "Copy", copied: "Copied", image: "Image not loaded" })[key];
   const problems = [];
   for (const make of [root => markdown(root, say), plain]) {
@@ -27,7 +27,7 @@ DRAWN_SCRIPT = """async pieces => {
 }"""
 
 HTML = """async text => {
-  const { markdown } = await import("/dist/lib/markdown.js");
+  const { markdown } = await import("/dist/lib/element/markdown.js");
   const root = document.createElement("div");
   markdown(root, key => ({ copy: "Copy", copied: "Copied", image: "Image not loaded" })[key]).feed(text);
   for (const node of root.querySelectorAll("[class]")) { node.removeAttribute("part");
@@ -37,7 +37,7 @@ HTML = """async text => {
 
 # Letters of a text, however it is drawn.
 TEXT = """async text => {
-  const { markdown } = await import("/dist/lib/markdown.js");
+  const { markdown } = await import("/dist/lib/element/markdown.js");
   const root = document.createElement("div");
   markdown(root, () => "").feed(text);
   return root.textContent;
@@ -127,7 +127,7 @@ def test_any_three_bits_give_the_same_nodes(page: Page) -> None:
     ]
     differences = page.evaluate(
         """async bits => {
-          const { markdown } = await import("/dist/lib/markdown.js");
+          const { markdown } = await import("/dist/lib/element/markdown.js");
           const drawn = pieces => {
             const root = document.createElement("div"), renderer = markdown(root, key => key);
             for (const piece of pieces) renderer.feed(piece);

@@ -19,6 +19,7 @@ from tests.web.chat_page import (
 )
 
 DEEP = ("Planner", "Reader", "Scout", "Checker", "Clerk")
+ANSWER = "() => document.querySelector('thinking-block').state.answer"
 NARROW: dict[str, Any] = {"viewport": {"width": 360, "height": 740}}
 
 
@@ -57,6 +58,24 @@ def test_a_call_waits_over_a_reload_until_it_is_allowed(visit: PageVisit, gatewa
     parts = gateway.call(f"/api/sessions/{turn['session']}/messages")["items"][-1]["parts"]
     (call,) = [part for part in parts if part["kind"] == "tool_call"]
     assert (call["approval"], call["result"]) == ("granted", "Right.")
+
+
+def test_replies_are_separated_by_a_blank_line_live_and_after_a_reload(
+    visit: PageVisit, gateway: GatewayProcess
+) -> None:
+    """The page folds the same entries then and now, so the answer has the same paragraphs."""
+    page = visit.open()
+    _ask_agent(page, "Careful")
+    _waiting(page)
+    expect(page.locator("thinking-block li [part=label]", has_text="waits for approval")).to_have_count(1)
+    page.get_by_role("button", name="Allow").click()
+    wait_for_answers(page)
+    (turn,) = gateway.call(f"/api/sessions/{page.url.partition('#')[2]}")["turns"]
+    content = gateway.call(f"/api/sessions/{turn['session']}/messages")["items"][-1]["content"]
+    assert page.evaluate(ANSWER) == content
+    page.reload()
+    wait_for_answers(page)
+    assert page.evaluate(ANSWER) == content
 
 
 def test_a_call_that_is_declined_is_not_made_and_the_answer_comes_without(visit: PageVisit) -> None:

@@ -286,7 +286,7 @@ def test_answer_now_is_asked_for_and_its_refusal_told(visit: PageVisit) -> None:
 def test_every_word_that_is_said_is_in_the_tables() -> None:
     """A key that no table has would be shown as it is."""
     sources = {path.name: path.read_text("utf-8") for path in (WEB / "page").glob("*.ts")}
-    tables = sources.pop("words.ts"), sources.pop("more-words.ts")
+    tables = sources.pop("words.ts"), sources.pop("dialog-words.ts")
     keys = [re.findall(r'^  "([^"]+)": \[".+?", ".+"\],$', table, re.M) for table in tables]
     assert len(set(keys[0] + keys[1])) == len(keys[0] + keys[1]) > 200, "a key is there twice"
     used_keys = {key for source in sources.values() for key in re.findall(r'\bt\("([^"]+)"', source)}

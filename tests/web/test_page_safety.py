@@ -91,17 +91,17 @@ def test_an_answer_that_grows_is_the_answer_that_was_given(visit: PageVisit, gat
     page = visit.open(session)
     wait_for_answers(page)
     page.wait_for_selector(".answer .code")
-    chunk = next(path.name for path in FOLDER.glob("rich-*.js"))
+    chunk = next(path.name for path in FOLDER.glob("rich-text-*.js"))
     same = page.evaluate(
         """async ([chunk, text]) => {
-          const { Rich } = await import(`/static/${chunk}`);
+          const { RichText } = await import(`/static/${chunk}`);
           const whole = document.createElement("div");
-          new Rich(whole).update(text, false);
+          new RichText(whole).update(text, false);
           await new Promise(done => setTimeout(done, 500));
           const results = [];
           for (const step of [1, 7, 40]) {
             const grown = document.createElement("div");
-            const rich = new Rich(grown);
+            const rich = new RichText(grown);
             for (let at = step; at < text.length; at += step) rich.update(text.slice(0, at), true);
             rich.update(text, false);
             await new Promise(done => setTimeout(done, 500));

@@ -1,5 +1,8 @@
-"""The page says what Python says: the same view of any turn, to the letter, and the same tables of words."""
+"""The page says what Python says: the same turn and the same view of any script, and the same words."""
 
+import json
+import subprocess
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -7,29 +10,22 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from playwright.sync_api import Page
-from tests.view.test_random_turns import scripts
+from tests.transcript.any_turn import EVENTS, Script, fold_script, random_script, scripts
+from tests.web.generate_core import CORE, generated
+from tests.web.site import WEB, Site
 
-from thinkaloud.canon import Entry, Event
-from thinkaloud.transcript import Turn, apply
+from thinkaloud.canon import Entry
+from thinkaloud.transcript import Turn
 from thinkaloud.view import LOCALES, PRESETS, Words, count_words, preset, preview, tail, view
 
 SLOW = settings(deadline=None, max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
-VIEW_SCRIPT = """([entries, policy, locale, now, choices]) => {
-  const turn = new twin.Turn();
-  for (const entry of entries) twin.apply(turn, entry);
-  const seen = twin.view(turn, twin.readPolicy(policy), new twin.Words(twin.findLocale(locale)), now,
-    new Map(choices));
-  return JSON.parse(JSON.stringify(seen, (key, value) => key === "source" || key === "thought" ?
-    undefined : value));
-}"""
-
 LINES = """text => {
-  const block = new twin.Block(0, "reasoning");
-  block.grow(text);
-  const turn = new twin.Turn();
+  const block = new core.Block(0, "reasoning");
+  block.append(text);
+  const turn = new core.Turn();
   turn.blocks.push(block);
-  return [twin.preview(block), twin.peek(block), twin.countWords(text), twin.summaryLine(turn, [block])[0]];
+  return [core.preview(block), core.peek(block), core.countWords(text), core.summaryLine(turn, [block])[0]];
 }"""
 
 WRITING = st.text(
@@ -61,7 +57,55 @@ SENTENCES = st.lists(
 ).map("".join)
 
 
-@SLOW
+class CoreProcess:
+    """The TypeScript core in a Node process: scripts in, turns and views out."""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            ["node", "test/fold-scripts.mjs"],
+            cwd=WEB,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def fold(self, **script: Any) -> dict[str, Any]:
+        """What the core makes of a script."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps(script) + "\n")
+        self._process.stdin.flush()
+        folded: dict[str, Any] = json.loads(self._process.stdout.readline())
+        return folded
+
+    def close(self) -> None:
+        self._process.communicate(timeout=30)
+
+
+@pytest.fixture(scope="module")
+def core(site: Site) -> Iterator[CoreProcess]:
+    process = CoreProcess()
+    yield process
+    process.close()
+
+
+@pytest.mark.parametrize("name", sorted(generated()))
+def test_generated_files_match_python(name: str) -> None:
+    """They have drifted: run `make core`."""
+    assert (CORE / name).read_text("utf-8") == generated()[name]
+
+
+def test_every_kind_of_event_is_generated() -> None:
+    """And fits where it comes, at least now and then."""
+    fitting: set[type[Any]] = set()
+    for seed in range(100):
+        script = random_script(seed, 40)
+        _, refused = fold_script(script)
+        fitting.update(type(event) for seq, (_, event) in enumerate(script) if seq not in refused)
+    assert fitting == set(EVENTS)
+
+
+@settings(SLOW, max_examples=400)
 @given(
     script=scripts(),
     name=st.sampled_from(sorted(PRESETS)),
@@ -69,20 +113,23 @@ SENTENCES = st.lists(
     choices=st.dictionaries(st.integers(-1, 5), st.booleans(), max_size=3),
     later=st.sampled_from([0, 40, 1200, 75_000]),
 )
-def test_any_turn_is_seen_alike(
-    page: Page, script: list[tuple[int, Event]], name: str, locale: str, choices: dict[int, bool], later: int
+def test_any_turn_is_folded_and_shown_alike(
+    core: CoreProcess, script: Script, name: str, locale: str, choices: dict[int, bool], later: int
 ) -> None:
-    turn = Turn()
-    entries = [Entry(seq, event, at_ms) for seq, (at_ms, event) in enumerate(script)]
-    for entry in entries:
-        apply(turn, entry)
-    now = (script[-1][0] if script else 0) + later
-    expected = view(turn, preset(name), locale, now_ms=now, choices=choices)
-    entry_fields = [msgspec.to_builtins(entry) for entry in entries]
-    page_view = page.evaluate(
-        VIEW_SCRIPT, [entry_fields, {"preset": name}, locale, now, list(choices.items())]
+    turn, refused = fold_script(script)
+    now = script[-1][0] if script else 0
+    entries = [msgspec.to_builtins(Entry(seq, event, at_ms)) for seq, (at_ms, event) in enumerate(script)]
+    folded = core.fold(
+        entries=entries,
+        policy={"preset": name},
+        locale=locale,
+        now=now + later,
+        choices=list(choices.items()),
     )
-    assert _assert_same_view(expected, page_view)
+    assert folded["refused"] == refused
+    assert _turn_facts(folded["turn"]) == _python_turn(turn)
+    expected = view(turn, preset(name), locale, now_ms=now + later, choices=choices)
+    _assert_same(expected, folded["view"])
 
 
 @SLOW
@@ -94,26 +141,24 @@ def test_any_text_is_shortened_alike(page: Page, text: str) -> None:
 
     turn = fold([BlockStarted(0, Kind.REASONING), BlockGrew(0, text)])
     expected = [preview(text), tail(text), count_words(text), summary_line(turn)[0]]
-    page_texts = page.evaluate(LINES, text)
+    found = page.evaluate(LINES, text)
     if not text.strip():
-        expected[3] = page_texts[3] = ""  # a blank thought is no thought, and nobody asks for its summary
-    assert page_texts == expected
+        expected[3] = found[3] = ""  # a blank thought is no thought, and nobody asks for its summary
+    assert found == expected
 
 
 def test_the_words_are_the_same(page: Page) -> None:
     """R126, R127, R128, R129: every word that the page has in common with Python, in both languages."""
     for name, locale in LOCALES.items():
-        table = page.evaluate("name => twin.findLocale(name).words", name)
+        table = page.evaluate("name => core.findLocale(name).words", name)
         shared = 0
         for key, text in table.items():
             full = f"ai.{key}" if key.startswith(("notice.", "session.")) else f"ai.thinking.{key}"
             if full in locale.words:
-                page_words = locale.words[full]
-                assert text == (
-                    page_words if isinstance(page_words, str) else f"{page_words.one}|{page_words.other}"
-                ), full
+                said = locale.words[full]
+                assert text == (said if isinstance(said, str) else f"{said.one}|{said.other}"), full
                 shared += 1
-        assert shared >= 37
+        assert shared >= 38
 
 
 @pytest.mark.parametrize("locale", ["en-US", "pt-BR"])
@@ -138,27 +183,110 @@ def test_numbers_and_times_are_written_alike(page: Page, locale: str) -> None:
     counts = [0, 1, 2, 999, 1000, 1_234_567]
     words = Words(locale)
     assert page.evaluate(
-        "([name, times, counts]) => { const words = new twin.Words(twin.findLocale(name));"
-        " return [times.map(ms => words.duration(ms)), counts.map(n => words.say('words', {n}))]; }",
+        "([name, times, counts]) => { const words = new core.Words(core.findLocale(name));"
+        " return [times.map(ms => words.duration(ms)), counts.map(n => words.text('words', {n}))]; }",
         [locale, times, counts],
     ) == [[words.duration(ms) for ms in times], [words.text("ai.thinking.words", n=n) for n in counts]]
 
 
-def _assert_same_view(expected: Any, page_view: Any) -> bool:
-    """Compare what Python has; a tree of text is compared to the letter."""
-    if expected is None or page_view is None:
-        assert (expected is None) == (page_view is None)
-        return True
-    for field in expected.__struct_fields__:
-        expected_value, actual = getattr(expected, field), page_view[field]
-        if isinstance(expected_value, tuple):
-            assert len(expected_value) == len(actual), field
-            assert all(
-                _assert_same_view(expected_item, actual_item)
-                for expected_item, actual_item in zip(expected_value, actual, strict=True)
-            )
+BLOCK_FIELDS = {
+    "number": "number",
+    "kind": "kind",
+    "name": "name",
+    "callId": "call_id",
+    "assistantId": "assistant_id",
+    "parent": "parent",
+    "provenance": "provenance",
+    "status": "status",
+    "result": "result",
+    "error": "error",
+    "approval": "approval",
+    "startedMs": "started_ms",
+    "endedMs": "ended_ms",
+    "text": "text",
+    "blank": "blank",
+    "awaited": "awaited",
+}
+"""The facts of a block, by their names in TypeScript and in Python."""
+TURN_FIELDS = {
+    "dialect": "dialect",
+    "model": "model",
+    "answer": "answer",
+    "live": "live",
+    "summary": "summary",
+    "summaryBy": "summary_by",
+    "seq": "seq",
+    "startedMs": "started_ms",
+    "endedMs": "ended_ms",
+}
+REPLY_FIELDS = ("finish", "said", "dialect", "model", "provider", "prefix", "parent", "until", "calls")
+REPLY_DEFAULTS: dict[str, Any] = {"finish": "unknown", "parent": None, "until": 0, "calls": []}
+
+
+def _turn_facts(turn: dict[str, Any]) -> dict[str, Any]:
+    """A turn of the page, in the names of Python."""
+    blocks = [
+        {own: block[name] for name, own in BLOCK_FIELDS.items()}
+        | {"forms": [one["form"] for one in block["seals"]]}
+        for block in turn["blocks"]
+    ]
+    replies = [
+        {name: reply.get(name, REPLY_DEFAULTS.get(name, "")) for name in REPLY_FIELDS}
+        | {"usage": _known(reply.get("usage", {}))}
+        for reply in turn["replies"]
+    ]
+    outcome = turn["outcome"] and {name: turn["outcome"][name] for name in ("ending", "cause", "message")}
+    facts = {own: turn[name] for name, own in TURN_FIELDS.items()}
+    notices = [(given["code"], given.get("text", ""), given.get("block")) for given in turn["notices"]]
+    usage = _known(turn["usage"])
+    return facts | {
+        "blocks": blocks,
+        "replies": replies,
+        "outcome": outcome,
+        "notices": notices,
+        "usage": usage,
+    }
+
+
+def _python_turn(turn: Turn) -> dict[str, Any]:
+    """The same facts of a turn of Python."""
+    blocks = [
+        {own: getattr(block, own) for own in BLOCK_FIELDS.values()}
+        | {"forms": [one.form for one in block.seals]}
+        for block in turn.blocks
+    ]
+    replies = [
+        {name: getattr(reply, name) for name in REPLY_FIELDS}
+        | {"calls": list(reply.calls), "usage": _known(msgspec.structs.asdict(reply.usage))}
+        for reply in turn.replies
+    ]
+    outcome = turn.outcome and msgspec.structs.asdict(turn.outcome)
+    facts = {own: getattr(turn, own) for own in TURN_FIELDS.values()}
+    notices = [(given.code, given.text, given.block) for given in turn.notices]
+    usage = _known(msgspec.structs.asdict(turn.usage))
+    return facts | {
+        "blocks": blocks,
+        "replies": replies,
+        "outcome": outcome,
+        "notices": notices,
+        "usage": usage,
+    }
+
+
+def _known(usage: dict[str, Any]) -> dict[str, Any]:
+    return {name: count for name, count in usage.items() if count is not None}
+
+
+def _assert_same(expected: Any, found: Any) -> None:
+    """Compares what Python has, by its names in JSON; a tree of text is compared to the letter."""
+    if expected is None or found is None:
+        assert (expected is None) == (found is None)
+        return
+    for field in msgspec.structs.fields(expected):
+        wanted, given_value = getattr(expected, field.name), found[field.encode_name]
+        if isinstance(wanted, tuple):
+            assert len(wanted) == len(given_value), field.name
+            for one, other in zip(wanted, given_value, strict=True):
+                _assert_same(one, other)
         else:
-            assert actual == (str(expected_value) if isinstance(expected_value, str) else expected_value), (
-                field
-            )
-    return True
+            assert given_value == wanted, field.name

@@ -1,32 +1,39 @@
 /** Agents: those of the workspace, and a form that offers thinking only where the model can think. */
 
-import { type Agent, call, type Model, type NewAgent, type OwnAgent } from "./api.js";
-import { levelsOf, loadAgents, loadModels, modelNamed } from "./composer.js";
+import { type Agent, type Model, type NewAgent, type OwnAgent, requestJson } from "./api.js";
+import { builtIn, builtInName, findModel, levelsOf, loadAgents, loadModels } from "./catalog.js";
+import { addDialogWords } from "./dialog-words.js";
 import { confirmed, open } from "./dialogs.js";
 import { button, h, say, show } from "./dom.js";
+import type { PageContext } from "./page-context.js";
 import { ability } from "./picker.js";
-import { learnMore } from "./more-words.js";
-import { NOBODY } from "./prefs.js";
-import { complain, note } from "./saying.js";
-import { page } from "./shell.js";
+import { DEFAULT_CHOICE } from "./preferences.js";
+import { notify, showError } from "./toasts.js";
 import { t } from "./words.js";
 
-learnMore();
+addDialogWords();
 
-const SOLVER = "builtin/solver";
-
-export async function agents(): Promise<void> {
+/** Opens the dialog of agents. */
+export async function openAgents(page: PageContext): Promise<void> {
   const [{ items, own }, models] = await Promise.all([loadAgents(), loadModels()]);
   const { body, close } = open(t("agents"), "");
   const use = ({ id, name }: Agent | OwnAgent): void => {
-    page.choose({ ...NOBODY, agent: id, name });
+    page.choose({ ...DEFAULT_CHOICE, agent: id, name });
     close();
   };
-  const again = (): void => (close(), void agents().catch(complain));
-  const edit = (agent: Agent | null) => () => form(agent, models, again);
+  const again = (): void => {
+    close();
+    void openAgents(page).catch(showError);
+  };
+  const edit = (agent: Agent | null) => () => openForm(page, agent, models, again);
   body.append(
     h("p", { class: "muted" }, t("agents.about")),
-    h("ul", { class: "cards" }, ...items.map((agent) => card(agent, () => use(agent), agent.yours ? edit(agent) : null)), ...own.map((agent) => card(agent, () => use(agent), null))),
+    h(
+      "ul",
+      { class: "cards" },
+      ...items.map((agent) => card(agent, () => use(agent), agent.yours ? edit(agent) : null)),
+      ...own.map((agent) => card(agent, () => use(agent), null)),
+    ),
     items[0] || own[0] ? "" : h("p", { class: "muted pad" }, t("agents.none")),
     h("footer", { class: "dialog-foot" }, button(t("agents.new"), "plus", edit(null), { class: "primary" })),
   );
@@ -37,15 +44,31 @@ function card(agent: Agent | OwnAgent, use: () => void, edit: (() => void) | nul
   return h(
     "li",
     { class: "card" },
-    h("div", { class: "card-text" }, h("strong", { dir: "auto" }, agent.name), h("span", { class: "muted small" }, about)),
+    h(
+      "div",
+      { class: "card-text" },
+      h("strong", { dir: "auto" }, agent.name),
+      h("span", { class: "muted small" }, about),
+    ),
     edit && button(t("agents.edit_one", { name: agent.name }), "pencil", edit, { bare: true, class: "quiet" }),
-    h("button", { type: "button", class: "plain", "aria-label": t("agents.use_one", { name: agent.name }), onclick: use }, t("agents.use")),
+    h(
+      "button",
+      { type: "button", class: "plain", "aria-label": t("agents.use_one", { name: agent.name }), onclick: use },
+      t("agents.use"),
+    ),
   );
 }
 
-function form(agent: Agent | null, models: Model[], done: () => void): void {
+function openForm(page: PageContext, agent: Agent | null, models: Model[], done: () => void): void {
   const name = h("input", { class: "input", required: true, maxlength: 64, autocomplete: "off" });
-  const model = h("input", { class: "input", required: true, maxlength: 200, list: "agent-models", autocomplete: "off", spellcheck: "false" });
+  const model = h("input", {
+    class: "input",
+    required: true,
+    maxlength: 200,
+    list: "agent-models",
+    autocomplete: "off",
+    spellcheck: "false",
+  });
   const system = h("textarea", { class: "input", rows: 4, "aria-describedby": "agent-system-hint" });
   const thinking = h("input", { type: "checkbox" });
   const depth = h("select", { class: "input" });
@@ -55,21 +78,38 @@ function form(agent: Agent | null, models: Model[], done: () => void): void {
   const depthField = h("label", { class: "field" }, h("span", null, t("agent.depth")), depth);
   const budgetField = h("label", { class: "field" }, h("span", null, t("agent.budget")), budget);
   name.value = agent?.name ?? "";
-  model.value = agent?.model ?? SOLVER;
+  model.value = agent?.model ?? builtInName();
   system.value = agent?.system ?? "";
   thinking.checked = agent?.thinking ?? true;
   budget.value = String(agent?.budget_tokens ?? 8192);
   let wanted = agent?.budget_tokens != null ? "budget" : (agent?.level ?? "");
 
   const draw = (): void => {
-    const row = modelNamed(model.value.trim());
+    const row = findModel(model.value.trim());
     const can = !row || row.thinking_toggle;
     show(toggle, can);
-    say(reason, !row ? t("agent.unknown") : row.thinking === "optional" ? ability(row) : t(`reason.${row.thinking}`, { name: row.id }));
-    const depths = ["", ...levelsOf(row).filter((level) => level !== "off"), ...(!row || row.control.includes("budget") ? ["budget"] : [])];
+    say(
+      reason,
+      !row
+        ? t("agent.unknown")
+        : row.thinking === "optional"
+          ? ability(row)
+          : t(`reason.${row.thinking}`, { name: row.id }),
+    );
+    const depths = [
+      "",
+      ...levelsOf(row).filter((level) => level !== "off"),
+      ...(!row || row.control.includes("budget") ? ["budget"] : []),
+    ];
     if (!depths.includes(wanted)) wanted = "";
     depth.replaceChildren(
-      ...depths.map((one) => h("option", { value: one, selected: one === wanted }, t(one === "budget" ? "agent.depth.budget" : one ? `agent.level.${one}` : "agent.depth.default"))),
+      ...depths.map((one) =>
+        h(
+          "option",
+          { value: one, selected: one === wanted },
+          t(one === "budget" ? "agent.depth.budget" : one ? `agent.level.${one}` : "agent.depth.default"),
+        ),
+      ),
     );
     show(depthField, can && thinking.checked && depths.length > 1);
     show(budgetField, can && thinking.checked && wanted === "budget");
@@ -77,7 +117,10 @@ function form(agent: Agent | null, models: Model[], done: () => void): void {
   };
   model.addEventListener("input", draw);
   thinking.addEventListener("change", draw);
-  depth.addEventListener("change", () => ((wanted = depth.value), draw()));
+  depth.addEventListener("change", () => {
+    wanted = depth.value;
+    draw();
+  });
 
   const save = button(t("save"), null, () => undefined, { class: "primary", type: "submit" });
   const node = h(
@@ -85,22 +128,46 @@ function form(agent: Agent | null, models: Model[], done: () => void): void {
     { class: "stack" },
     h("label", { class: "field" }, h("span", null, t("agent.name")), name),
     h("label", { class: "field" }, h("span", null, t("agent.model")), model),
-    h("datalist", { id: "agent-models" }, h("option", { value: SOLVER }), ...models.filter(({ id }) => id !== "solver").map(({ id }) => h("option", { value: id }))),
-    h("div", { class: "field" }, h("label", { class: "field" }, h("span", null, t("agent.system")), system), h("span", { id: "agent-system-hint", class: "muted small" }, t("agent.system.hint"))),
-    h("fieldset", { class: "stack" }, h("legend", null, t("think")), toggle, reason, depthField, budgetField, h("p", { class: "muted small" }, t("agent.display"))),
-    h("footer", { class: "dialog-foot" }, agent && button(t("delete"), "trash", () => void remove().catch(complain), { class: "danger quiet-danger" }), h("span", { class: "grow" }), save),
+    h(
+      "datalist",
+      { id: "agent-models" },
+      ...models.map((model) => h("option", { value: builtIn(model) ? builtInName() : model.id })),
+    ),
+    h(
+      "div",
+      { class: "field" },
+      h("label", { class: "field" }, h("span", null, t("agent.system")), system),
+      h("span", { id: "agent-system-hint", class: "muted small" }, t("agent.system.hint")),
+    ),
+    h(
+      "fieldset",
+      { class: "stack" },
+      h("legend", null, t("think")),
+      toggle,
+      reason,
+      depthField,
+      budgetField,
+      h("p", { class: "muted small" }, t("agent.display")),
+    ),
+    h(
+      "footer",
+      { class: "dialog-foot" },
+      agent && button(t("delete"), "trash", () => void remove().catch(showError), { class: "danger quiet-danger" }),
+      h("span", { class: "grow" }),
+      save,
+    ),
   );
   const { close } = open(agent ? t("agents.edit") : t("agents.new"), "", node);
   const remove = async (): Promise<void> => {
     if (!agent || !(await confirmed(t("agent.delete.sure", { name: agent.name }), t("delete")))) return;
-    await call(`/api/agents/${agent.id}`, { method: "DELETE" });
-    if (page.composer.choice.agent === agent.id) page.composer.choose(NOBODY);
+    await requestJson(`/api/agents/${agent.id}`, { method: "DELETE" });
+    if (page.composer.choice.agent === agent.id) page.composer.choose(DEFAULT_CHOICE);
     close();
     done();
   };
   node.addEventListener("submit", (event) => {
     event.preventDefault();
-    const row = modelNamed(model.value.trim());
+    const row = findModel(model.value.trim());
     const thinks = thinking.checked && (!row || row.thinking_toggle);
     const body: NewAgent = {
       ...rest(agent),
@@ -112,13 +179,13 @@ function form(agent: Agent | null, models: Model[], done: () => void): void {
       budget_tokens: thinks && wanted === "budget" ? Number(budget.value) : null,
     };
     save.disabled = true;
-    call<Agent>(agent ? `/api/agents/${agent.id}` : "/api/agents", { method: agent ? "PUT" : "POST", body })
+    requestJson<Agent>(agent ? `/api/agents/${agent.id}` : "/api/agents", { method: agent ? "PUT" : "POST", body })
       .then((kept) => {
-        note(t("saved"));
+        notify(t("saved"));
         if (page.composer.choice.agent === kept.id) page.composer.choose({ ...page.composer.choice, name: kept.name });
         close();
         done();
-      }, complain)
+      }, showError)
       .finally(() => (save.disabled = false));
   });
   draw();

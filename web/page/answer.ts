@@ -4,13 +4,13 @@
  */
 
 import { h } from "./dom.js";
-import type { Rich } from "./rich.js";
+import type { RichText } from "./rich-text.js";
 
-let loading: Promise<typeof import("./rich.js")> | null = null;
+let loading: Promise<typeof import("./rich-text.js")> | null = null;
 
 /** Fetch what formats answers; asked for often, done once, and again if it failed. */
-export function formatter(): Promise<typeof import("./rich.js")> {
-  loading ??= import("./rich.js").catch((error: unknown) => {
+export function formatter(): Promise<typeof import("./rich-text.js")> {
+  loading ??= import("./rich-text.js").catch((error: unknown) => {
     loading = null;
     throw error;
   });
@@ -19,7 +19,7 @@ export function formatter(): Promise<typeof import("./rich.js")> {
 
 export class Answer {
   readonly node = h("div", { class: "answer", dir: "auto" });
-  private rich: Rich | null = null;
+  private rich: RichText | null = null;
   private asked = false;
   private text = "";
   private live = true;
@@ -37,9 +37,9 @@ export class Answer {
     if (this.asked) return;
     this.asked = true;
     formatter().then(
-      ({ Rich }) => {
+      ({ RichText }) => {
         this.node.classList.remove("unformatted");
-        this.rich = new Rich(this.node);
+        this.rich = new RichText(this.node);
         if (this.text) this.rich.update(this.text, this.live);
       },
       () => (this.asked = false), // it stays readable as it is

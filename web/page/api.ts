@@ -4,11 +4,10 @@
  * A token is sent where one is kept; where the gateway asks for one, the page asks the person, once.
  */
 
-import type { Entry, Kind, NoticeGiven, Provenance, SealForm, Usage } from "../src/events.js";
-import type { Policy } from "../src/opening.js";
-import type { Outcome, Status } from "../src/transcript.js";
-import { keep, kept } from "./kept.js";
-import { known, t } from "./words.js";
+import type { Entry, Usage } from "../src/core/events.js";
+import type { Policy } from "../src/core/policy.js";
+import { readStored, writeStored } from "./storage.js";
+import { hasWords, t } from "./words.js";
 
 export interface Session {
   id: string;
@@ -17,24 +16,6 @@ export interface Session {
   model: string;
   created_ms: number;
   updated_ms: number;
-}
-
-export interface Part {
-  number: number;
-  kind: Kind;
-  text: string;
-  name: string;
-  call_id: string;
-  assistant_id: string;
-  parent: number | null;
-  provenance: Provenance;
-  status: Status;
-  sealed: SealForm[];
-  result: string | null;
-  error: string;
-  started_ms: number | null;
-  ended_ms: number | null;
-  approval?: "" | "asked" | "granted" | "denied";
 }
 
 export type State = "running" | "done" | "failed" | "cancelled" | "interrupted";
@@ -46,15 +27,9 @@ export interface Message {
   role: "user" | "assistant" | "tool";
   content: string;
   images: { media_type: string; data: string }[];
-  name: string;
   model: string;
-  provider: string;
-  outcome: Partial<Outcome> | null;
-  usage: Usage;
-  stamps: { request_sent_ms?: number };
-  summary: string;
-  notices: NoticeGiven[];
-  parts: Part[];
+  /** The entries that fold to the turn of an assistant's message. */
+  entries: Entry[];
 }
 
 export interface TurnBrief {
@@ -125,7 +100,7 @@ export interface Workspaces {
   current: string;
 }
 
-export interface Hit {
+export interface SearchHit {
   kind: "prompt" | "answer" | "thought" | "tool";
   session: string;
   session_title: string;
@@ -144,7 +119,7 @@ export interface Paged<T> {
 export type { Entry };
 
 /** What went wrong, in words for a person; `status` 0 means that the gateway was not reached at all. */
-export class Problem extends Error {
+export class ApiError extends Error {
   constructor(
     readonly status: number,
     readonly code: string,
@@ -155,7 +130,7 @@ export class Problem extends Error {
   }
 
   /** Whether the same request may do better in a moment. */
-  get passing(): boolean {
+  get temporary(): boolean {
     return this.status === 0 || this.status === 503 || this.status === 429 || this.status === 502;
   }
 }
@@ -171,39 +146,39 @@ export interface Options {
 const TOKEN = "thinkaloud-token";
 const WORKSPACE = "thinkaloud-workspace";
 /** The workspace of this window; empty is the person's first. It stays the same until the page is loaded again. */
-export const workspace = kept(WORKSPACE) ?? "";
+export const workspace = readStored(WORKSPACE) ?? "";
 let asking: Promise<string> | null = null;
 let askToken: (refused: boolean) => Promise<string> = () => Promise.reject(new Error("nobody to ask"));
 
 /** Who asks the person for a token when the gateway wants one, or another one. */
-export function onTokenWanted(ask: (refused: boolean) => Promise<string>): void {
+export function setTokenPrompt(ask: (refused: boolean) => Promise<string>): void {
   askToken = ask;
 }
 
-/** The answer as it comes; anything but success is a `Problem`. */
+/** The answer as it comes; anything but success is a `ApiError`. */
 export async function request(path: string, options: Options = {}): Promise<Response> {
   for (;;) {
-    const shown = kept(TOKEN);
-    const response = await sent(path, options);
+    const shown = readStored(TOKEN);
+    const response = await send(path, options);
     if (response.ok) return response;
-    const problem = await problemOf(response);
+    const problem = await apiErrorOf(response);
     if (problem.status !== 401) throw problem;
-    if (kept(TOKEN) !== shown) continue; // another request has asked for one meanwhile
+    if (readStored(TOKEN) !== shown) continue; // another request has asked for one meanwhile
     asking ??= askToken(!!shown).finally(() => (asking = null));
-    keep(TOKEN, await asking);
+    writeStored(TOKEN, await asking);
   }
 }
 
 /** The answer as a value. */
-export async function call<T>(path: string, options: Options = {}): Promise<T> {
+export async function requestJson<T>(path: string, options: Options = {}): Promise<T> {
   const response = await request(path, options);
   return (response.status === 204 ? null : await response.json()) as T;
 }
 
-async function sent(path: string, { method, body, type, headers, signal }: Options): Promise<Response> {
+async function send(path: string, { method, body, type, headers, signal }: Options): Promise<Response> {
   const raw = body instanceof Blob || typeof body === "string";
   // What no header can hold is no token: the gateway is to say so, not the browser to break off.
-  const token = kept(TOKEN)?.replace(/[^!-~]/g, "?");
+  const token = readStored(TOKEN)?.replace(/[^!-~]/g, "?");
   try {
     return await fetch(path, {
       method: method ?? (body === undefined ? "GET" : "POST"),
@@ -220,11 +195,11 @@ async function sent(path: string, { method, body, type, headers, signal }: Optio
     });
   } catch (error) {
     if (signal?.aborted) throw error;
-    throw new Problem(0, "unreachable", t(navigator.onLine ? "error.unreachable" : "error.offline"));
+    throw new ApiError(0, "unreachable", t(navigator.onLine ? "error.unreachable" : "error.offline"));
   }
 }
 
-async function problemOf(response: Response): Promise<Problem> {
+async function apiErrorOf(response: Response): Promise<ApiError> {
   const after = Number(response.headers.get("Retry-After") ?? 0) * 1000;
   let code = "";
   let message = "";
@@ -234,13 +209,13 @@ async function problemOf(response: Response): Promise<Problem> {
     // Not one of the gateway's own answers: a proxy's, perhaps.
   }
   // What people meet often is said in their language, and without the names that machines have for things.
-  if (known(`error.${code}`)) message = t(`error.${code}`);
-  return new Problem(response.status, code, message || t("error.status", { n: response.status }), after);
+  if (hasWords(`error.${code}`)) message = t(`error.${code}`);
+  return new ApiError(response.status, code, message || t("error.status", { n: response.status }), after);
 }
 
 /** Begin anew in another workspace. */
-export function moveTo(id: string): void {
-  keep(WORKSPACE, id);
+export function switchWorkspace(id: string): void {
+  writeStored(WORKSPACE, id);
   history.replaceState(null, "", "#");
   location.reload();
 }

@@ -1,48 +1,49 @@
-/** What few exchanges need: asking whether a call that waits may run. */
+/** Asks whether a call that waits for approval may run. Few exchanges need it, so it is loaded with the first. */
 
-import type { Block } from "../src/transcript.js";
-import { call } from "./api.js";
+import type { Block } from "../src/core/turn.js";
+import { requestJson } from "./api.js";
+import { addDialogWords } from "./dialog-words.js";
 import { button, h, icon } from "./dom.js";
-import { learnMore } from "./more-words.js";
-import { complain, tell } from "./saying.js";
-import { page } from "./shell.js";
+import { showError, tellScreenReader } from "./toasts.js";
 import { t } from "./words.js";
 
-learnMore();
+addDialogWords();
 
-/** A call that waits, with what it would be given, and the two answers to it. */
-export function approval(turn: string, block: Block): HTMLElement {
-  tell(t("approval.asked", { name: block.name }));
-  const settle = (granted: boolean) => () => {
+/** A call that waits, with its arguments, and the two answers to it; `afterwards` runs when one was given. */
+export function approvalCard(turn: string, block: Block, afterwards: () => void): HTMLElement {
+  tellScreenReader(t("approval.asked", { name: block.name }));
+  const decide = (granted: boolean) => () => {
     for (const one of card.querySelectorAll("button")) one.disabled = true;
-    call(`/api/turns/${turn}/approvals`, { body: { block: block.number, granted } })
-      .then(() => page.composer.area.focus())
+    requestJson(`/api/turns/${turn}/approvals`, { body: { block: block.number, granted } })
+      .then(afterwards)
       .catch((error: unknown) => {
         for (const one of card.querySelectorAll("button")) one.disabled = false;
-        complain(error);
+        showError(error);
       });
   };
   const card = h(
     "section",
     { class: "approval" },
     h("h3", null, icon("shield"), t("approval.title", { name: block.name })),
-    given(block.text),
+    argumentsOf(block.text),
     h(
       "div",
       { class: "row" },
-      button(t("approval.allow"), "check", settle(true), { class: "primary" }),
-      button(t("approval.decline"), null, settle(false), { class: "plain" }),
+      button(t("approval.allow"), "check", decide(true), { class: "primary" }),
+      button(t("approval.decline"), null, decide(false), { class: "plain" }),
     ),
   );
   return card;
 }
 
-/** What the call would be given, each argument by its name; what is no object, as it is. */
-function given(text: string): HTMLElement {
-  const shown = (value: unknown): HTMLElement => h("pre", { tabindex: 0, dir: "auto" }, typeof value === "string" ? value : JSON.stringify(value, null, 2));
+/** The arguments of the call, each by its name; what is no JSON object, as it is. */
+function argumentsOf(text: string): HTMLElement {
+  const shown = (value: unknown): HTMLElement =>
+    h("pre", { tabindex: 0, dir: "auto" }, typeof value === "string" ? value : JSON.stringify(value, null, 2));
   try {
     const values = Object.entries(JSON.parse(text) as Record<string, unknown>);
-    if (values[0]) return h("dl", null, ...values.flatMap(([name, value]) => [h("dt", null, name), h("dd", null, shown(value))]));
+    if (values[0])
+      return h("dl", null, ...values.flatMap(([name, value]) => [h("dt", null, name), h("dd", null, shown(value))]));
   } catch {
     // Not every model writes JSON.
   }

@@ -1,55 +1,83 @@
 /** Where one writes: grows with its text, keeps a draft over a reload, and says who answers and how hard they think. */
 
-import { type Agent, call, type Model, type OwnAgent, type Paged, type Session } from "./api.js";
+import type { Session } from "./api.js";
+import { findModel, levelsOf, modelTitle } from "./catalog.js";
 import { button, composing, h, icon, say, show } from "./dom.js";
-import { keep, kept } from "./kept.js";
-import { type Choice, mirror, NOBODY, reflect } from "./prefs.js";
-import { complain } from "./saying.js";
+import { type Choice, DEFAULT_CHOICE, localSettings, saveLocalSettings } from "./preferences.js";
+import { readStored, writeStored } from "./storage.js";
+import { showError } from "./toasts.js";
 import { t } from "./words.js";
 
-/** What the composer wants done. */
-export interface Wishes {
+/** What the composer asks of the page around it. */
+export interface ComposerHost {
   ask(prompt: string, choice: Choice): Promise<void>;
   stop(): void;
   answerNow(): void;
   toggleThinking(): void;
-  pick(): void;
+  pickAnswerer(): void;
 }
 
-const LEVELS = ["low", "medium", "high", "max"];
 const SMALL = matchMedia("(max-width: 30rem)");
 const DRAFT = "thinkaloud-draft";
+/** `/thinking`, `:thinking` or `/toggle thinking`: shows or hides thinking instead of asking. */
+const THINKING_COMMAND = /^[/:](?:toggle )?thinking$/i;
 
 export class Composer {
   readonly node: HTMLElement;
-  readonly area = h("textarea", { id: "message", rows: 1, placeholder: t("ask"), "aria-label": t("ask.label"), "aria-describedby": "hint", enterkeyhint: "send", autocomplete: "off" });
-  choice: Choice = NOBODY;
+  readonly area = h("textarea", {
+    id: "message",
+    rows: 1,
+    placeholder: t("ask"),
+    "aria-label": t("ask.label"),
+    "aria-describedby": "hint",
+    enterkeyhint: "send",
+    autocomplete: "off",
+  });
+  choice: Choice = DEFAULT_CHOICE;
   /** Whether a question is on its way. */
   busy = false;
-  private place: string | null = null;
-  private settled = false;
-  private who = h("button", { type: "button", class: "chip", "aria-haspopup": "dialog" });
+  private sessionId: string | null = null;
+  private choiceKnown = false;
+  private answerer = h("button", { type: "button", class: "chip", "aria-haspopup": "dialog" });
   private level = h("select", { class: "chip", "aria-label": t("think") });
   private depth = h("label", { class: "level" }, icon("thought"), this.level);
-  private cannot = h("span", { class: "muted small", hidden: true });
+  private thinksNotNote = h("span", { class: "muted small", hidden: true });
   private send = button(t("send"), "send", () => void this.submit(), { bare: true, class: "primary round" });
-  private halt: HTMLButtonElement;
-  private now: HTMLButtonElement;
+  private stop: HTMLButtonElement;
+  private answerNow: HTMLButtonElement;
 
-  constructor(private wishes: Wishes) {
-    this.halt = button(t("stop"), "stop", () => wishes.stop(), { bare: true, class: "primary round", hidden: true });
-    this.now = button(t("answer_now"), "bolt", () => wishes.answerNow(), { class: "chip now", hidden: true });
-    this.who.addEventListener("click", () => wishes.pick());
+  constructor(private host: ComposerHost) {
+    this.stop = button(t("stop"), "stop", () => host.stop(), { bare: true, class: "primary round", hidden: true });
+    this.answerNow = button(t("answer_now"), "bolt", () => host.answerNow(), { class: "chip now", hidden: true });
+    this.answerer.addEventListener("click", () => host.pickAnswerer());
     this.level.addEventListener("change", () => this.choose({ ...this.choice, thinking: this.level.value }));
     this.area.addEventListener("keydown", (event) => this.key(event));
     this.area.addEventListener("input", () => this.typed());
     this.node = h(
       "form",
       { class: "composer" },
-      h("div", { class: "composer-box" }, this.area, h("div", { class: "composer-row" }, this.who, this.depth, this.cannot, h("span", { class: "grow" }), this.now, this.halt, this.send)),
+      h(
+        "div",
+        { class: "composer-box" },
+        this.area,
+        h(
+          "div",
+          { class: "composer-row" },
+          this.answerer,
+          this.depth,
+          this.thinksNotNote,
+          h("span", { class: "grow" }),
+          this.answerNow,
+          this.stop,
+          this.send,
+        ),
+      ),
       h("p", { id: "hint", class: "hint" }, t("hint")),
     );
-    this.node.addEventListener("submit", (event) => (event.preventDefault(), void this.submit()));
+    this.node.addEventListener("submit", (event) => {
+      event.preventDefault();
+      void this.submit();
+    });
     this.draw();
     this.typed();
   }
@@ -57,43 +85,53 @@ export class Composer {
   /** Who answers from now on. */
   choose(choice: Choice): void {
     this.choice = choice;
-    this.settled = true;
-    reflect({ choice, ...(choice.agent ? { names: { ...mirror().names, [choice.agent]: choice.name } } : {}) });
+    this.choiceKnown = true;
+    saveLocalSettings({
+      choice,
+      ...(choice.agent ? { names: { ...localSettings().names, [choice.agent]: choice.name } } : {}),
+    });
     this.draw();
   }
 
   /**
-   * Another conversation: its draft at once, and who answers in it as soon as that is known for sure; `called`
-   * is what the agent that was last asked is called.
+   * Another conversation: its draft at once, and who answers in it as soon as that is known for sure; `agentName`
+   * is the name of the agent that was last asked.
    */
-  at(id: string, session: Session | null, sure: boolean, called = ""): void {
-    if (id === this.place && this.settled) return;
-    if (id !== this.place) {
-      this.place = id;
+  showSession(id: string, session: Session | null, sure: boolean, agentName = ""): void {
+    if (id === this.sessionId && this.choiceKnown) return;
+    if (id !== this.sessionId) {
+      this.sessionId = id;
       this.area.value = draftOf(id);
       this.typed();
     }
-    this.settled = sure;
+    this.choiceKnown = sure;
     const { agent = "", model = "" } = session ?? {};
     const own = agent || model;
-    if (session && own) this.choice = { ...NOBODY, agent, model: agent ? "" : model, name: mirror().names?.[own] ?? ((agent && called) || own) };
-    else if (id) this.choice = { ...NOBODY, thinking: this.choice.agent || this.choice.model ? "" : this.choice.thinking };
-    else this.choice = mirror().choice ?? NOBODY;
+    if (session && own)
+      this.choice = {
+        ...DEFAULT_CHOICE,
+        agent,
+        model: agent ? "" : model,
+        name: localSettings().names?.[own] ?? ((agent && agentName) || own),
+      };
+    else if (id)
+      this.choice = { ...DEFAULT_CHOICE, thinking: this.choice.agent || this.choice.model ? "" : this.choice.thinking };
+    else this.choice = localSettings().choice ?? DEFAULT_CHOICE;
     this.draw();
   }
 
-  /** The new conversation has a name from now on: what is being written is written there. */
-  became(id: string): void {
-    keep(`${DRAFT}:${this.place}`, "", "sessionStorage");
-    this.place = id;
+  /** The new conversation has an id from now on: what is being written belongs to it. */
+  sessionCreated(id: string): void {
+    writeStored(`${DRAFT}:${this.sessionId}`, "", "sessionStorage");
+    this.sessionId = id;
     this.typed();
   }
 
   /** Whether something runs: then stopping is what there is to do. */
   running(runs: boolean): void {
     this.node.classList.toggle("running", runs);
-    show(this.halt, runs);
-    show(this.now, runs);
+    show(this.stop, runs);
+    show(this.answerNow, runs);
     show(this.send, !runs);
   }
 
@@ -105,14 +143,17 @@ export class Composer {
 
   async submit(): Promise<void> {
     const prompt = this.area.value.trim();
-    if (/^[/:](?:toggle )?thinking$/i.test(prompt)) {
+    if (THINKING_COMMAND.test(prompt)) {
       this.put("");
-      return this.wishes.toggleThinking();
+      return this.host.toggleThinking();
     }
-    if (!prompt || this.busy || !this.halt.hidden) return;
-    const { place } = this;
+    if (!prompt || this.busy || !this.stop.hidden) return;
+    const { sessionId } = this;
     this.put("");
-    await this.ask(prompt).catch((error: unknown) => (complain(error), this.giveBack(prompt, place ?? "")));
+    await this.ask(prompt).catch((error: unknown) => {
+      showError(error);
+      this.giveBack(prompt, sessionId ?? "");
+    });
   }
 
   /** Have something asked; one thing at a time. */
@@ -120,7 +161,7 @@ export class Composer {
     if (this.busy) return;
     this.busy = this.send.disabled = true;
     try {
-      await this.wishes.ask(prompt, this.choice);
+      await this.host.ask(prompt, this.choice);
     } finally {
       this.busy = false;
       this.typed();
@@ -128,10 +169,12 @@ export class Composer {
   }
 
   /** What did not get through goes back to where it was asked, before what was written there since. */
-  private giveBack(prompt: string, place: string): void {
-    const all = [prompt, place === this.place ? this.area.value : draftOf(place)].filter(Boolean).join("\n\n");
-    if (place === this.place) this.put(all);
-    else keep(`${DRAFT}:${place}`, all, "sessionStorage");
+  private giveBack(prompt: string, sessionId: string): void {
+    const all = [prompt, sessionId === this.sessionId ? this.area.value : draftOf(sessionId)]
+      .filter(Boolean)
+      .join("\n\n");
+    if (sessionId === this.sessionId) this.put(all);
+    else writeStored(`${DRAFT}:${sessionId}`, all, "sessionStorage");
   }
 
   private key(event: KeyboardEvent): void {
@@ -142,27 +185,30 @@ export class Composer {
 
   private typed(): void {
     this.send.disabled = this.busy || !this.area.value.trim();
-    keep(`${DRAFT}:${this.place}`, this.area.value, "sessionStorage");
+    writeStored(`${DRAFT}:${this.sessionId}`, this.area.value, "sessionStorage");
     if (CSS.supports("field-sizing", "content")) return;
     this.area.style.blockSize = "auto";
     this.area.style.blockSize = `${this.area.scrollHeight}px`;
   }
 
   private draw(): void {
-    const name = this.choice.name || standardName();
-    this.who.replaceChildren(icon(this.choice.agent ? "agents" : "thought"), h("span", null, name), icon("down"));
-    this.who.setAttribute("aria-label", t("who", { name }));
-    const model = modelNamed(this.choice.model || standard);
+    const name = this.choice.name || modelTitle("");
+    this.answerer.replaceChildren(icon(this.choice.agent ? "agents" : "thought"), h("span", null, name), icon("down"));
+    this.answerer.setAttribute("aria-label", t("who", { name }));
+    const model = findModel(this.choice.model);
     const thinks = !this.choice.agent && (!model || model.thinking_toggle);
     show(this.depth, thinks);
-    show(this.cannot, !this.choice.agent && !thinks);
-    say(this.cannot, t("think.none"));
+    show(this.thinksNotNote, !this.choice.agent && !thinks);
+    say(this.thinksNotNote, t("think.none"));
     const levels = levelsOf(model);
     // Where there is little room, the sign beside it says what it is about.
-    const told = (level: string): string => t(`think.${level || "default"}`).slice(SMALL.matches ? t("think").length + 2 : 0);
+    const levelText = (level: string): string =>
+      t(`think.${level || "default"}`).slice(SMALL.matches ? t("think").length + 2 : 0);
     if (this.choice.thinking && !levels.includes(this.choice.thinking)) this.choice = { ...this.choice, thinking: "" };
     this.level.replaceChildren(
-      ...["", ...levels].map((level) => h("option", { value: level, selected: level === this.choice.thinking }, told(level))),
+      ...["", ...levels].map((level) =>
+        h("option", { value: level, selected: level === this.choice.thinking }, levelText(level)),
+      ),
     );
   }
 
@@ -174,59 +220,5 @@ export class Composer {
 
 /** What was written for a conversation and not sent. */
 function draftOf(id: string): string {
-  return kept(`${DRAFT}:${id}`, "sessionStorage") ?? "";
-}
-
-/** The levels that make a difference for a model. */
-export function levelsOf(model: Model | undefined): string[] {
-  if (!model) return [...(["off"] as string[]), ...LEVELS];
-  const off = model.can_be_off ? ["off"] : [];
-  if (model.control.includes("budget") || model.control.includes("adaptive")) return [...off, ...LEVELS];
-  return [...off, ...LEVELS.filter((level) => model.efforts.includes(level))];
-}
-
-interface Provider {
-  name: string;
-  has_key: boolean;
-  local: boolean;
-}
-
-const SOLVER = "builtin/solver";
-let standard = SOLVER;
-
-/** What to call whoever answers when nobody was named. */
-export function standardName(): string {
-  return standard === SOLVER ? t("who.default") : standard;
-}
-
-let catalog: Model[] = [];
-let loading: Promise<Model[]> | null = null;
-
-/** The row of a model, by its own name or with the provider before it. */
-export function modelNamed(name: string): Model | undefined {
-  return catalog.find(({ id, providers }) => id === name || providers.some((provider) => `${provider}/${id}` === name));
-}
-
-/** Every model, asked for once; `ready` says whether a key or only a server of one's own stands behind it. */
-export function loadModels(again = false): Promise<Model[]> {
-  if (again) loading = null;
-  loading ??= call<{ models: Model[]; providers: Provider[]; default?: string }>("/api/models").then(
-    ({ models, providers, default: usual = SOLVER }) => {
-      const keyed = new Set(providers.filter(({ has_key, local }) => has_key && !local).map(({ name }) => name));
-      for (const one of models) one.ready = one.providers.some((name) => keyed.has(name)) ? "key" : one.has_key ? "own" : "";
-      standard = usual;
-      return (catalog = models);
-    },
-    (error: unknown) => {
-      loading = null;
-      throw error;
-    },
-  );
-  return loading;
-}
-
-/** The agents of the workspace, and the gateway's own. */
-export async function loadAgents(): Promise<{ items: Agent[]; own: OwnAgent[] }> {
-  const { items, own = [] } = await call<Paged<Agent> & { own?: OwnAgent[] }>("/api/agents?limit=200");
-  return { items, own };
+  return readStored(`${DRAFT}:${id}`, "sessionStorage") ?? "";
 }

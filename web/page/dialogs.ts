@@ -1,10 +1,10 @@
 /** Dialogs: the browser's own, so that focus, Escape and the background are what people know. */
 
+import { addDialogWords } from "./dialog-words.js";
 import { button, type Child, h } from "./dom.js";
-import { learnMore } from "./more-words.js";
 import { t } from "./words.js";
 
-learnMore();
+addDialogWords();
 
 export interface Open {
   dialog: HTMLDialogElement;
@@ -22,7 +22,12 @@ export function open(title: string, kind: string, ...children: Child[]): Open {
   const dialog: HTMLDialogElement = h(
     "dialog",
     { class: `dialog ${kind}`, "aria-labelledby": id },
-    h("header", { class: "dialog-head" }, h("h2", { id }, title), button(t("close"), "close", close, { bare: true, class: "quiet" })),
+    h(
+      "header",
+      { class: "dialog-head" },
+      h("h2", { id }, title),
+      button(t("close"), "close", close, { bare: true, class: "quiet" }),
+    ),
     body,
   );
   body.append(...children.filter((child): child is Node | string => !!child));
@@ -40,7 +45,8 @@ export function open(title: string, kind: string, ...children: Child[]): Open {
     close();
   });
   // Whoever clicks again while it is on its way wants one.
-  for (const other of document.querySelectorAll<HTMLDialogElement>("dialog[open]")) if (other.querySelector("h2")?.textContent === title) other.close();
+  for (const other of document.querySelectorAll<HTMLDialogElement>("dialog[open]"))
+    if (other.querySelector("h2")?.textContent === title) other.close();
   document.body.append(dialog);
   dialog.showModal();
   return { dialog, body, close };
@@ -49,20 +55,16 @@ export function open(title: string, kind: string, ...children: Child[]): Open {
 /** Ask yes or no; what is not answered is no. */
 export function confirmed(text: string, yes: string): Promise<boolean> {
   return new Promise((resolve) => {
-    let said = false;
+    let confirmation = false;
     const { dialog, close } = open(yes, "small", h("p", null, text));
-    const answer = (value: boolean) => () => ((said = value), close());
+    const answer = (value: boolean) => () => {
+      confirmation = value;
+      close();
+    };
     const no = button(t("cancel"), null, answer(false), { class: "plain" });
-    dialog.append(
-      h(
-        "footer",
-        { class: "dialog-foot" },
-        no,
-        button(yes, null, answer(true), { class: "danger" }),
-      ),
-    );
+    dialog.append(h("footer", { class: "dialog-foot" }, no, button(yes, null, answer(true), { class: "danger" })));
     no.focus();
-    dialog.addEventListener("close", () => resolve(said));
+    dialog.addEventListener("close", () => resolve(confirmation));
   });
 }
 

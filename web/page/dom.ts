@@ -47,14 +47,16 @@ const PATHS = {
   stop: "M6 6h8v8H6Z",
   copy: "M7 7h9v9.500H7ZM4 13V3.500h9",
   check: "m4 10.500 4 4 8-9",
-  thought: "M10 3.200c4 0 7 2.300 7 5.300s-3 5.300-7 5.300c-.7 0-1.400-.1-2-.2l-3.400 2 .5-3C3.800 11.600 3 10.100 3 8.500c0-3 3-5.300 7-5.300ZM7 8.500h.01M10 8.500h.01M13 8.500h.01",
+  thought:
+    "M10 3.200c4 0 7 2.300 7 5.300s-3 5.300-7 5.300c-.7 0-1.400-.1-2-.2l-3.400 2 .5-3C3.800 11.600 3 10.100 3 8.500c0-3 3-5.300 7-5.300ZM7 8.500h.01M10 8.500h.01M13 8.500h.01",
   settings: "M3 6h8M15 6h2M3 14h2M9 14h8M13 4v4M7 12v4",
   agents: "M10 3v2.200M4.500 5.500h11v8.500h-11ZM7.800 8.800v1.400M12.200 8.800v1.400M7 17h6",
   more: "M4.500 10h.01M10 10h.01M15.500 10h.01",
   expand: "m6 8 4-4 4 4M6 12l4 4 4-4",
   collapse: "m6 3.500 4 4 4-4M6 16.500l4-4 4 4",
   eye: "M2.500 10S5.200 5 10 5s7.500 5 7.500 5-2.700 5-7.500 5-7.500-5-7.500-5ZM10 12a2 2 0 1 0 0-4 2 2 0 0 0 0 4Z",
-  eyeOff: "M4 4l12 12M8 5.300A8 8 0 0 1 10 5c4.800 0 7.500 5 7.500 5a12 12 0 0 1-2 2.500M5 7.200A12 12 0 0 0 2.500 10s2.700 5 7.500 5a7.800 7.800 0 0 0 3-.6",
+  eyeOff:
+    "M4 4l12 12M8 5.300A8 8 0 0 1 10 5c4.800 0 7.500 5 7.500 5a12 12 0 0 1-2 2.500M5 7.200A12 12 0 0 0 2.500 10s2.700 5 7.500 5a7.800 7.800 0 0 0 3-.6",
   down: "m5 8 5 5 5-5",
   up: "m5 12 5-5 5 5",
   close: "m5 5 10 10M15 5 5 15",
@@ -96,5 +98,10 @@ export function button(
   { bare = false, ...props }: Props & { bare?: boolean } = {},
 ): HTMLButtonElement {
   const label = bare ? { "aria-label": name, title: name } : {};
-  return h("button", { type: "button", ...label, ...props, onclick }, look && icon(look), !bare && h("span", null, name));
+  return h(
+    "button",
+    { type: "button", ...label, ...props, onclick },
+    look && icon(look),
+    !bare && h("span", null, name),
+  );
 }

@@ -1,27 +1,34 @@
 /**
- * One question and what came of it: the question, the thinking above the answer, the answer, and what can be
- * done with it. Fed with entries, live or kept; drawn once per frame.
+ * One question and the reply to it: the question, the thinking above the answer, the answer, and what can be done with
+ * it.
+ *
+ * The turn belongs to the thinking block: it folds the entries, live or stored, and the exchange reads them there.
  */
 
-import type { Entry } from "../src/events.js";
-import type { ThinkingBlockElement } from "../src/element.js";
+import type { Entry } from "../src/core/events.js";
+import { notice } from "../src/core/notices.js";
+import type { Block, Turn } from "../src/core/turn.js";
+import { findLocale, Words } from "../src/core/words.js";
+import type { ThinkingBlockElement } from "../src/element/element.js";
 import type { ThinkingEvents } from "../src/index.js"; // and the element's name, for the type checker
-import { apply, type Block, Turn } from "../src/transcript.js";
-import { notice } from "../src/view.js";
-import { findLocale, Words } from "../src/words.js";
 import { Answer } from "./answer.js";
-import { call, type Message, type Problem, type State } from "./api.js";
+import { type ApiError, type Message, requestJson, type State } from "./api.js";
+import { modelTitle } from "./catalog.js";
 import { button, h, say, show } from "./dom.js";
-import type { Foot } from "./foot.js";
-import { policy, preferences } from "./prefs.js";
-import { complain, tell } from "./saying.js";
-import { entriesOf } from "./stored.js";
-import { follow } from "./stream.js";
+import { blockPolicy, currentPreferences } from "./preferences.js";
+import type { ReplyFooter } from "./reply-footer.js";
+import { showError, tellScreenReader } from "./toasts.js";
+import { followTurn } from "./turn-stream.js";
 import { currentLanguage, t } from "./words.js";
 
 /** What an exchange asks of the page around it. */
-export interface Around {
-  again(prompt: string): void;
+export interface ExchangeHost {
+  askAgain(prompt: string): void;
+  /** Puts a text into the composer. */
+  draft(text: string): void;
+  focusComposer(): void;
+  /** Stops scrolling along with what is new. */
+  stopFollowing(): void;
   ended(exchange: Exchange): void;
   /** There is no such turn any more. */
   gone(): void;
@@ -30,87 +37,93 @@ export interface Around {
 const PATIENCE_MS = 20_000;
 const FIRST_TOPIC_MS = 2_000;
 const TOPIC_MS = 10_000;
-/** Assistants of assistants are shown in their place so deep, and no deeper. */
-const DEEPEST = 3;
+/** Assistants of assistants are shown in place up to this depth, and beside the conversation below it. */
+const DEEPEST_IN_PLACE = 3;
 
 export class Exchange {
   readonly node = h("article", { class: "exchange" });
   readonly answer = new Answer();
   readonly prompts: string[] = [];
-  turn = new Turn();
+  readonly reply = h("div", { class: "reply" });
   block: ThinkingBlockElement;
   running = false;
   state: State = "done";
-  /** What the agent is called that was asked; empty where a model was. */
+  /** The name of the agent that was asked; empty where a model was. */
   agent = "";
-  private ask = h("div", { class: "asked" });
-  readonly reply = h("div", { class: "reply" });
-  private who = h("h2", { class: "sr" });
-  private link = h("p", { class: "link-state", hidden: true });
+  private promptsNode = h("div", { class: "asked" });
+  private heading = h("h2", { class: "sr" });
+  private connectionLine = h("p", { class: "link-state", hidden: true });
   private notice = h("p", { class: "notice", hidden: true });
   private approvals = h("div", { class: "approvals", hidden: true });
-  private foot: Foot | null = null;
+  private footer: ReplyFooter | null = null;
   private unfollow: (() => void) | null = null;
   private frame = 0;
-  private patience = 0;
-  private broken = 0;
+  private silenceTimer = 0;
+  private lostTimer = 0;
   private model = "";
   private topic = "";
-  private topicAfter = 0;
-  private hurried = false;
+  private nextTopicAt = 0;
+  private answerNowSent = false;
 
   constructor(
     readonly id: string,
-    readonly around: Around,
+    readonly host: ExchangeHost,
   ) {
     this.node.id = id;
-    this.block = this.own();
-    this.reply.append(this.who, this.block, this.answer.node, this.notice, this.approvals, this.link);
-    this.node.append(this.ask, this.reply);
+    this.block = this.createOwnBlock();
+    this.reply.append(this.heading, this.block, this.answer.node, this.notice, this.approvals, this.connectionLine);
+    this.node.append(this.promptsNode, this.reply);
     this.reply.hidden = true;
     this.answer.node.hidden = true;
+  }
+
+  /** The turn so far. */
+  get turn(): Turn {
+    return this.block.turn;
   }
 
   get prompt(): string {
     return this.prompts.join("\n\n");
   }
 
-  /** Whether there is anything to read about how it came to the answer. */
+  /** The thoughts of the turn that can be read. */
   get thoughts(): Block[] {
     return this.turn.top("reasoning").filter((block) => !block.blank);
   }
 
-  /** Show what was asked. */
-  prompted(text: string, pictures = 0): void {
+  /** Shows what was asked. */
+  addPrompt(text: string, pictures = 0): void {
     if (text) this.prompts.push(text);
     const bubble = h("div", { class: "bubble", dir: "auto" }, h("h2", { class: "sr" }, t("you")), h("p", null, text));
     if (pictures) bubble.append(h("p", { class: "muted" }, "🖼 ".repeat(pictures).trim()));
-    this.ask.append(bubble);
+    this.promptsNode.append(bubble);
   }
 
-  /** Show a message that was kept. */
-  kept(message: Message): void {
+  /** Shows a stored message. */
+  showMessage(message: Message): void {
     this.agent = message.agent_name;
-    if (message.role === "user") return this.prompted(message.content, message.images.length);
+    if (message.role === "user") return this.addPrompt(message.content, message.images.length);
     if (message.role === "tool") return;
     this.model = message.model;
     this.state = message.state;
-    for (const entry of entriesOf(message)) this.take(entry);
+    for (const entry of message.entries) this.take(entry);
+    // A turn of which nobody knows how it ended.
+    if (this.turn.live) this.block.feed({ type: "turn.failed", code: message.state });
     this.draw();
   }
 
-  /** Take one entry. */
+  /** Takes one entry. */
   take(entry: Entry): void {
     if (entry.seq <= this.turn.seq || this.turn.outcome) return;
-    apply(this.turn, entry);
     this.block.feed(entry);
-    clearTimeout(this.patience);
-    if (this.link.textContent === t("still")) this.told("");
-    if (entry.event.type === "block.started" && this.depth(entry.event.block) > DEEPEST) this.shut(entry.event.block);
-    this.soon();
+    clearTimeout(this.silenceTimer);
+    if (this.connectionLine.textContent === t("still")) this.setConnectionLine("");
+    const { event } = entry;
+    if (event.type === "block.started" && this.depth(event.block) > DEEPEST_IN_PLACE) this.closeStep(event.block);
+    this.drawSoon();
   }
 
-  /** Follow it live until it ends. */
+  /** Follows the turn live until it ends. */
   follow(): void {
     if (this.unfollow || this.turn.outcome) return;
     this.running = true;
@@ -118,107 +131,130 @@ export class Exchange {
     this.reply.hidden = false;
     if (!this.turn.blocks[0]) this.block.setAttribute("status", "pending");
     this.node.setAttribute("aria-busy", "true");
-    this.topicAfter = performance.now() + FIRST_TOPIC_MS;
-    this.wait();
-    this.unfollow = follow(
-      this.id,
-      {
-        entry: (entry) => this.take(entry),
-        reset: () => this.restart(),
-        end: (state) => this.ended(state),
-        connected: (stands) => this.connected(stands),
-        saved: (saved) => this.told(saved ? "" : t("unsaved")),
-        lost: (problem) => this.lost(problem),
-      },
-      this.turn.seq,
-    );
+    this.nextTopicAt = performance.now() + FIRST_TOPIC_MS;
+    this.silenceTimer = window.setTimeout(() => this.setConnectionLine(t("still")), PATIENCE_MS);
+    const listener = {
+      entry: (entry: Entry) => this.take(entry),
+      reset: () => this.restart(),
+      end: (state: State) => this.ended(state),
+      connected: (connected: boolean) => this.setConnected(connected),
+      saved: (saved: boolean) => this.setConnectionLine(saved ? "" : t("unsaved")),
+      lost: (error: ApiError) => this.lost(error),
+    };
+    this.unfollow = followTurn(this.id, listener, this.turn.seq);
   }
 
-  /** Stop following; what runs on the gateway runs on. */
+  /** Stops following; what runs on the gateway continues. */
   leave(): void {
     this.unfollow?.();
     this.unfollow = null;
-    clearTimeout(this.patience);
-    clearTimeout(this.broken);
+    clearTimeout(this.silenceTimer);
+    clearTimeout(this.lostTimer);
     cancelAnimationFrame(this.frame);
     this.frame = 0;
   }
 
-  /** Show thinking as the preferences say now. */
+  /** Shows thinking as the preferences say now. */
   restyle(): void {
-    this.block.policy = policy();
-    this.block.setAttribute("render", preferences.render);
+    this.block.policy = blockPolicy();
+    this.block.setAttribute("render", currentPreferences().render);
   }
 
-  /** Open every thought and step, but for what is too deep to be read in its place. */
+  /** Opens every thought and step, but for what is too deep to be read in place. */
   expandAll(): void {
     this.block.expandAll();
-    for (const { number } of this.turn.blocks) if (this.depth(number) > DEEPEST) this.shut(number);
+    for (const { number } of this.turn.blocks) if (this.depth(number) > DEEPEST_IN_PLACE) this.closeStep(number);
   }
 
   /** How many assistants deep the work of an assistant is; 0 for anything else. */
-  depth(number: number): number {
+  depth(step: number): number {
+    const { blocks } = this.turn;
     let depth = 0;
-    if (this.turn.blocks[number]?.kind !== "assistant_call") return depth;
-    for (let at: number | null = number; at !== null; at = this.turn.blocks[at]?.parent ?? null)
-      if (this.turn.blocks[at]?.kind === "assistant_call") depth++;
+    if (blocks[step]?.kind !== "assistant_call") return depth;
+    for (let number: number | null = step; number !== null; number = blocks[number]?.parent ?? null)
+      if (blocks[number]?.kind === "assistant_call") depth++;
     return depth;
   }
 
-  /** Another thinking block, as this page wants one. */
-  fresh(): ThinkingBlockElement {
+  /** Another thinking block with the settings of this page. */
+  createBlock(): ThinkingBlockElement {
     const block = document.createElement("thinking-block");
     block.setAttribute("block-id", this.id);
-    block.setAttribute("lang", currentLanguage()); // it is spoken to before it stands in the document
-    block.setAttribute("render", preferences.render);
-    block.policy = policy();
-    block.addEventListener("thinking-retry", () => this.around.again(this.prompt));
+    block.setAttribute("lang", currentLanguage()); // it is used before it stands in the document
+    block.setAttribute("render", currentPreferences().render);
+    block.policy = blockPolicy();
+    block.addEventListener("thinking-retry", () => this.host.askAgain(this.prompt));
     return block;
-  }
-
-  /** The one that shows this exchange. */
-  private own(): ThinkingBlockElement {
-    const block = this.fresh();
-    block.addEventListener("thinking-step-toggle", (event) => this.aside(event));
-    return block;
-  }
-
-  /** What lies too deep to be read in its place opens beside the conversation. */
-  private aside(event: ThinkingEvents["thinking-step-toggle"]): void {
-    const { block, open } = event.detail;
-    if (!open || this.depth(block) <= DEEPEST) return;
-    event.preventDefault();
-    void import("./aside.js").then(({ aside }) => aside(this, block)).catch(complain);
-  }
-
-  private shut(number: number): void {
-    this.block.choose(number, false);
   }
 
   async stop(): Promise<void> {
-    await call(`/api/turns/${this.id}/cancel`, { method: "POST" }).catch(complain);
+    await requestJson(`/api/turns/${this.id}/cancel`, { method: "POST" }).catch(showError);
   }
 
   async answerNow(): Promise<void> {
-    if (this.hurried) return; // it was told so, and hurries
-    this.hurried = true;
-    await call(`/api/turns/${this.id}/answer-now`, { method: "POST" }).catch((error: unknown) => ((this.hurried = false), complain(error)));
+    if (this.answerNowSent) return;
+    this.answerNowSent = true;
+    try {
+      await requestJson(`/api/turns/${this.id}/answer-now`, { method: "POST" });
+    } catch (error) {
+      this.answerNowSent = false;
+      showError(error);
+    }
   }
 
-  /** Put a replay in the place of the reply; the function that comes back ends it. */
-  replace(...nodes: Node[]): () => void {
-    const stand = h("div", { class: "reply" }, ...nodes);
-    this.reply.replaceWith(stand);
-    return () => stand.replaceWith(this.reply);
+  /** Puts a replay in the place of the reply; the returned function ends it. */
+  replaceReply(...nodes: Node[]): () => void {
+    const replacement = h("div", { class: "reply" }, ...nodes);
+    this.reply.replaceWith(replacement);
+    return () => replacement.replaceWith(this.reply);
+  }
+
+  /** Who answered: the agent that was asked, else the model. */
+  name(): string {
+    return this.agent || modelTitle(this.model || this.turn.model);
+  }
+
+  draw(): void {
+    const { turn } = this;
+    const { live } = turn;
+    this.reply.hidden = !this.running && !turn.outcome;
+    if (this.running && turn.blocks[0]?.kind === "text") this.block.removeAttribute("status");
+    say(this.heading, t("answer_by", { name: this.name() }));
+    this.answer.set(turn.answer, live);
+    const drawnInBlock = !live && this.block.state.view !== null;
+    const text = live || drawnInBlock ? "" : notice(turn, new Words(findLocale(currentLanguage())));
+    say(this.notice, text);
+    show(this.notice, !!text);
+    this.drawApprovals();
+    if (live) this.tellTopic();
+    else if (!this.running) this.drawFooter();
+  }
+
+  /** The block that shows this exchange. */
+  private createOwnBlock(): ThinkingBlockElement {
+    const block = this.createBlock();
+    block.addEventListener("thinking-step-toggle", (event) => this.openBeside(event));
+    return block;
+  }
+
+  /** Opens beside the conversation what is too deep to be read in place. */
+  private openBeside(event: ThinkingEvents["thinking-step-toggle"]): void {
+    const { block, open } = event.detail;
+    if (!open || this.depth(block) <= DEEPEST_IN_PLACE) return;
+    event.preventDefault();
+    void import("./side-panel.js").then(({ openSidePanel }) => openSidePanel(this, block)).catch(showError);
+  }
+
+  private closeStep(number: number): void {
+    this.block.choose(number, false);
   }
 
   private restart(): void {
-    this.turn = new Turn();
-    const fresh = this.own();
-    this.block.replaceWith(fresh);
-    this.block = fresh;
+    const block = this.createOwnBlock();
+    this.block.replaceWith(block);
+    this.block = block;
     this.answer.set("", true);
-    this.soon();
+    this.drawSoon();
   }
 
   private ended(state: State): void {
@@ -227,104 +263,94 @@ export class Exchange {
     this.state = state;
     this.node.removeAttribute("aria-busy");
     if (this.block.getAttribute("status") === "pending") this.block.removeAttribute("status");
-    this.told("");
+    this.setConnectionLine("");
     this.draw();
-    const words = this.turn.answer.split(/\s+/).filter(Boolean).length;
-    if (words) tell(t("ready", { words: t("words", { n: words }) }));
-    this.around.ended(this);
+    const count = this.turn.answer.split(/\s+/).filter(Boolean).length;
+    if (count) tellScreenReader(t("ready", { words: t("words", { n: count }) }));
+    this.host.ended(this);
   }
 
-  /** Say so when nothing comes for long, instead of turning a wheel for ever. */
-  private wait(): void {
-    clearTimeout(this.patience);
-    this.patience = window.setTimeout(() => this.told(t("still")), PATIENCE_MS);
+  private setConnected(connected: boolean): void {
+    clearTimeout(this.lostTimer);
+    if (connected) return this.setConnectionLine("");
+    this.setConnectionLine(t("reconnecting"), true);
+    this.lostTimer = window.setTimeout(() => this.setConnectionLine(t("lost"), true), PATIENCE_MS);
   }
 
-  private connected(stands: boolean): void {
-    clearTimeout(this.broken);
-    if (stands) return this.told("");
-    this.told(t("reconnecting"), true);
-    this.broken = window.setTimeout(() => this.told(t("lost"), true), PATIENCE_MS);
-  }
-
-  /** The gateway has nothing to follow, or will not say: what came stays, and can be gone on with. */
-  private lost(problem: Problem): void {
+  /** The gateway has nothing to follow, or refuses: what came stays, and can be continued. */
+  private lost(error: ApiError): void {
     this.leave();
-    if (problem.status !== 404) return this.told(problem.message, true);
+    if (error.status !== 404) return this.setConnectionLine(error.message, true);
     this.running = false;
-    this.around.gone();
+    this.host.gone();
   }
 
-  /** Go on where the connection broke. */
+  /** Continues where the connection broke. */
   private resume(): void {
     if (this.unfollow) dispatchEvent(new Event("online"));
     else this.follow();
   }
 
-  /** A line on how the connection stands. */
-  private told(text: string, broken = false): void {
-    if (this.link.textContent === text) return;
-    const again = broken && button(t("resume"), null, () => this.resume(), { class: "link" });
-    this.link.replaceChildren(text, again || "");
-    show(this.link, !!text);
-    if (broken) tell(text);
+  /** A line on the state of the connection. */
+  private setConnectionLine(text: string, broken = false): void {
+    if (this.connectionLine.textContent === text) return;
+    const resume = broken && button(t("resume"), null, () => this.resume(), { class: "link" });
+    this.connectionLine.replaceChildren(text, resume || "");
+    show(this.connectionLine, !!text);
+    if (broken) tellScreenReader(text);
   }
 
-  private soon(): void {
-    this.frame ||= requestAnimationFrame(() => ((this.frame = 0), this.draw()));
+  private drawSoon(): void {
+    this.frame ||= requestAnimationFrame(() => {
+      this.frame = 0;
+      this.draw();
+    });
   }
 
-  private draw(): void {
-    const { turn } = this;
-    const live = turn.live;
-    this.reply.hidden = !this.running && !turn.outcome;
-    if (this.running && turn.blocks[0]?.kind === "text") this.block.removeAttribute("status");
-    say(this.who, t("answer_by", { name: this.name() }));
-    this.answer.set(turn.answer, live);
-    const words = new Words(findLocale(currentLanguage()));
-    const drawnThere = !live && this.block.state.view !== null;
-    const text = live || drawnThere ? "" : notice(turn, words);
-    say(this.notice, text);
-    show(this.notice, !!text);
-    this.askApprovals();
-    if (live) this.tellTopic();
-    else if (!this.running) this.finish();
-  }
-
-  /** Who answered: the agent that was asked, else the model. */
-  name(): string {
-    const name = this.agent || this.model || this.turn.model;
-    return !name || name === "solver" ? t("who.default") : name;
-  }
-
-  /** For those who want to hear more: what it thinks about now, where that is something else, and not often. */
+  /** For those who want to hear more: what it thinks about now, where that changed, and not often. */
   private tellTopic(): void {
-    if (preferences.display.live_region !== "content" || performance.now() < this.topicAfter) return;
+    if (currentPreferences().display.live_region !== "content" || performance.now() < this.nextTopicAt) return;
     const { view } = this.block.state;
     const topic = (view?.summary_by === "extract" ? "" : view?.summary) || view?.peek || "";
     if (!topic || topic === this.topic) return;
     this.topic = topic;
-    this.topicAfter = performance.now() + TOPIC_MS;
-    tell(topic);
+    this.nextTopicAt = performance.now() + TOPIC_MS;
+    tellScreenReader(topic);
   }
 
-  private askApprovals(): void {
+  private drawApprovals(): void {
     const waiting = this.turn.live ? this.turn.blocks.filter((block) => block.approval === "asked") : [];
-    const asked = waiting.map(({ number }) => number).join();
-    show(this.approvals, !!asked);
-    if ((this.approvals.dataset.blocks ?? "") === asked) return;
-    this.approvals.dataset.blocks = asked;
-    void import("./approval.js").then(({ approval }) => this.approvals.replaceChildren(...waiting.map((block) => approval(this.id, block)))).catch(complain);
+    const numbers = waiting.map(({ number }) => number).join();
+    show(this.approvals, !!numbers);
+    if ((this.approvals.dataset.blocks ?? "") === numbers) return;
+    this.approvals.dataset.blocks = numbers;
+    void import("./approval.js")
+      .then(({ approvalCard }) => {
+        const cards = waiting.map((block) => approvalCard(this.id, block, () => this.host.focusComposer()));
+        this.approvals.replaceChildren(...cards);
+      })
+      .catch(showError);
   }
 
-  /** What can be done with an answer once it is there; fetched with the first one. */
-  private finish(): void {
-    void import("./foot.js")
-      .then(({ Foot }) => {
-        this.foot ??= new Foot(this);
-        this.foot.draw();
-        if (!this.foot.node.isConnected) this.reply.append(this.foot.node);
+  /** What can be done with an answer once it is there; loaded with the first one. */
+  private drawFooter(): void {
+    void import("./reply-footer.js")
+      .then(({ ReplyFooter }) => {
+        this.footer ??= new ReplyFooter(this);
+        this.footer.draw();
+        if (!this.footer.node.isConnected) this.reply.append(this.footer.node);
       })
-      .catch(complain);
+      .catch(showError);
   }
+}
+
+/** What is shown for a question on its way. */
+export function sendingNode(prompt: string): HTMLElement {
+  const bubble = h("div", { class: "bubble", dir: "auto" }, h("p", null, prompt));
+  return h(
+    "article",
+    { class: "exchange sending" },
+    h("div", { class: "asked" }, bubble),
+    h("p", { class: "link-state" }, t("sending")),
+  );
 }

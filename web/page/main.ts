@@ -1,6 +1,6 @@
-/** Begins. */
+/** The page's script. */
 
-import { complain } from "./saying.js";
-import { begin } from "./shell.js";
+import { start } from "./start.js";
+import { showError } from "./toasts.js";
 
-void begin().catch(complain);
+void start().catch(showError);

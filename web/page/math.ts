@@ -7,7 +7,14 @@ export function typeset(node: HTMLElement, display: boolean): void {
   const tex = node.textContent ?? "";
   const made = document.createElement("span");
   try {
-    katex.render(tex, made, { output: "mathml", displayMode: display, throwOnError: true, trust: false, strict: "ignore", maxExpand: 200 });
+    katex.render(tex, made, {
+      output: "mathml",
+      displayMode: display,
+      throwOnError: true,
+      trust: false,
+      strict: "ignore",
+      maxExpand: 200,
+    });
   } catch {
     return;
   }

@@ -1,15 +1,15 @@
 /** Who answers: every agent and every model, with what its thinking can do. */
 
 import type { Agent, Model, OwnAgent } from "./api.js";
-import { loadAgents, loadModels, modelNamed, standardName } from "./composer.js";
+import { builtIn, loadAgents, loadModels, modelTitle } from "./catalog.js";
+import { addDialogWords } from "./dialog-words.js";
 import { arrows, open } from "./dialogs.js";
 import { composing, h, icon } from "./dom.js";
-import { learnMore } from "./more-words.js";
-import { type Choice, NOBODY } from "./prefs.js";
-import { page } from "./shell.js";
-import { known, t } from "./words.js";
+import type { PageContext } from "./page-context.js";
+import { type Choice, DEFAULT_CHOICE } from "./preferences.js";
+import { hasWords, t } from "./words.js";
 
-learnMore();
+addDialogWords();
 
 interface Row {
   group: string;
@@ -17,21 +17,50 @@ interface Row {
   about: string;
 }
 
-export async function pick(): Promise<void> {
+/** Opens the dialog that chooses who answers. */
+export async function pickAnswerer(page: PageContext): Promise<void> {
   const [models, { items, own }] = await Promise.all([loadModels(true), loadAgents()]);
   page.composer.refresh();
   const rows = rowsOf(models, items, own);
-  const filter = h("input", { class: "input", type: "search", autofocus: true, placeholder: t("picker.filter"), "aria-label": t("picker.filter"), autocomplete: "off", spellcheck: "false" });
+  const filter = h("input", {
+    class: "input",
+    type: "search",
+    autofocus: true,
+    placeholder: t("picker.filter"),
+    "aria-label": t("picker.filter"),
+    autocomplete: "off",
+    spellcheck: "false",
+  });
   const list = h("div", { class: "rows" });
   const { close } = open(t("picker"), "tall", filter, list);
   const chosen = page.composer.choice;
   const draw = (): void => {
     const sought = filter.value.trim().toLowerCase();
-    const found = rows.filter(({ choice, about }) => `${choice.name} ${choice.model} ${about}`.toLowerCase().includes(sought));
+    const found = rows.filter(({ choice, about }) =>
+      `${choice.name} ${choice.model} ${about}`.toLowerCase().includes(sought),
+    );
     const groups = Map.groupBy(found, ({ group }) => group);
     list.replaceChildren(
       ...[...groups].map(([group, some]) =>
-        h("section", null, group && h("h3", null, group), h("ul", null, ...some.map((row) => h("li", null, option(row, chosen, (choice) => (page.choose(choice), close())))))),
+        h(
+          "section",
+          null,
+          group && h("h3", null, group),
+          h(
+            "ul",
+            null,
+            ...some.map((row) =>
+              h(
+                "li",
+                null,
+                option(row, chosen, (choice) => {
+                  page.choose(choice);
+                  close();
+                }),
+              ),
+            ),
+          ),
+        ),
       ),
     );
     if (!found[0]) list.append(h("p", { class: "muted pad" }, t("picker.none")));
@@ -52,22 +81,39 @@ function option({ choice, about }: Row, chosen: Choice, take: (choice: Choice) =
   const same = choice.agent === chosen.agent && choice.model === chosen.model;
   return h(
     "button",
-    { type: "button", class: "option", "aria-pressed": String(same), onclick: () => take({ ...choice, thinking: same ? chosen.thinking : "" }) },
-    h("span", { class: "option-name", dir: "auto" }, choice.name || standardName()),
+    {
+      type: "button",
+      class: "option",
+      "aria-pressed": String(same),
+      onclick: () => take({ ...choice, thinking: same ? chosen.thinking : "" }),
+    },
+    h("span", { class: "option-name", dir: "auto" }, choice.name || modelTitle("")),
     h("span", { class: "option-about" }, about),
     same && icon("check"),
   );
 }
 
 function rowsOf(models: Model[], agents: Agent[], own: OwnAgent[]): Row[] {
-  const one = (choice: Partial<Choice>): Choice => ({ ...NOBODY, ...choice });
-  const solver = modelNamed("builtin/solver");
+  const one = (choice: Partial<Choice>): Choice => ({ ...DEFAULT_CHOICE, ...choice });
+  const solver = models.find(builtIn);
   return [
-    { group: "", choice: NOBODY, about: solver ? `${t("picker.default")} · ${ability(solver)}` : t("picker.default") },
-    ...agents.map(({ id, name, model }) => ({ group: t("picker.agents"), choice: one({ agent: id, name }), about: model })),
-    ...own.map(({ id, name, description, model }) => ({ group: t("picker.house"), choice: one({ agent: id, name }), about: description || model })),
+    {
+      group: "",
+      choice: DEFAULT_CHOICE,
+      about: solver ? `${t("picker.default")} · ${ability(solver)}` : t("picker.default"),
+    },
+    ...agents.map(({ id, name, model }) => ({
+      group: t("picker.agents"),
+      choice: one({ agent: id, name }),
+      about: model,
+    })),
+    ...own.map(({ id, name, description, model }) => ({
+      group: t("picker.house"),
+      choice: one({ agent: id, name }),
+      about: description || model,
+    })),
     ...models
-      .filter(({ id }) => id !== "solver")
+      .filter((model) => !builtIn(model))
       .sort((a, b) => rank(a) - rank(b))
       .map((model) => ({
         group: t(`picker.${model.ready || "nokey"}`),
@@ -87,6 +133,6 @@ export function ability({ thinking, control, visible }: Model): string {
   const facts = [t(`can.${thinking}`)];
   if (control.includes("budget")) facts.push(t("can.budget"));
   else if (control.some((one) => one !== "toggle")) facts.push(t("can.effort"));
-  if (known(`see.${visible}`)) facts.push(t(`see.${visible}`));
+  if (hasWords(`see.${visible}`)) facts.push(t(`see.${visible}`));
   return facts.join(" · ");
 }

@@ -4,41 +4,40 @@
  * A long pause counts for five seconds, as in the gateway's own replay.
  */
 
-import { Turn, apply } from "../src/transcript.js";
 import { Answer } from "./answer.js";
 import { type Entry, request } from "./api.js";
+import { addDialogWords } from "./dialog-words.js";
 import { button, h, icon, say } from "./dom.js";
 import type { Exchange } from "./exchange.js";
-import { learnMore } from "./more-words.js";
-import { note } from "./saying.js";
-import { page } from "./shell.js";
-import { parser } from "./stream.js";
-import { clock, t } from "./words.js";
+import { notify } from "./toasts.js";
+import { eventParser } from "./turn-stream.js";
+import { formatClock, t } from "./words.js";
 
-learnMore();
+addDialogWords();
 
 const LONGEST_GAP_MS = 5000;
 const SPEEDS = [0.5, 1, 2, 4, 8];
 
-/** An entry with its place on the tape. */
+/** An entry with its time since the beginning of the replay. */
 interface Frame {
   entry: Entry;
   at: number;
 }
 
-export async function replay(exchange: Exchange): Promise<void> {
+/** Plays the turn of an exchange in the place of its reply. */
+export async function openReplay(exchange: Exchange): Promise<void> {
   const back = document.activeElement as HTMLElement | null;
-  const frames = await tape(exchange.id);
+  const frames = await loadFrames(exchange.id);
   const total = frames[frames.length - 1]?.at ?? 0;
-  if (!total) return note(t("replay.none"));
+  if (!total) return notify(t("replay.none"));
   if (exchange.reply.isConnected) new Player(exchange, frames, total, back).open(); // else it plays already, or was left
 }
 
-async function tape(turn: string): Promise<Frame[]> {
+async function loadFrames(turn: string): Promise<Frame[]> {
   const frames: Frame[] = [];
   let last: number | null = null;
   let at = 0;
-  const parse = parser((name, data) => {
+  const parse = eventParser((name, data) => {
     if (name !== "message") return;
     const entry = JSON.parse(data) as Entry;
     if (entry.at_ms != null) {
@@ -54,7 +53,6 @@ async function tape(turn: string): Promise<Frame[]> {
 class Player {
   private block;
   private answer = new Answer();
-  private turn = new Turn();
   private next = 0;
   private at = 0;
   private speed = 1;
@@ -66,26 +64,44 @@ class Player {
   private toggle: HTMLButtonElement;
 
   constructor(
-    exchange: Exchange,
+    private exchange: Exchange,
     private frames: Frame[],
     private total: number,
     private back: HTMLElement | null,
   ) {
-    this.block = exchange.fresh();
+    this.block = exchange.createBlock();
     this.block.removeAttribute("block-id"); // what is opened here is not what is opened there
-    this.block.clock = () => this.moment();
+    this.block.clock = () => this.gatewayTime();
     this.slider = h("input", { type: "range", min: 0, max: total, step: 50, "aria-label": t("replay.place") });
-    this.toggle = button(t("replay.pause"), "pause", () => this.run(!this.playing), { bare: true, class: "primary round" });
-    const speed = h("select", { class: "chip", "aria-label": t("replay.speed") }, ...SPEEDS.map((one) => h("option", { value: one, selected: one === 1 }, `${one}×`)));
+    this.toggle = button(t("replay.pause"), "pause", () => this.run(!this.playing), {
+      bare: true,
+      class: "primary round",
+    });
+    const speed = h(
+      "select",
+      { class: "chip", "aria-label": t("replay.speed") },
+      ...SPEEDS.map((one) => h("option", { value: one, selected: one === 1 }, `${one}×`)),
+    );
     speed.addEventListener("change", () => (this.speed = Number(speed.value)));
-    this.slider.addEventListener("input", () => (this.run(false), this.seek(Number(this.slider.value))));
+    this.slider.addEventListener("input", () => {
+      this.run(false);
+      this.seek(Number(this.slider.value));
+    });
     const close = button(t("replay.close"), "close", () => this.close(), { bare: true, class: "quiet" });
-    const deck = h("div", { class: "replay", role: "group", "aria-label": t("replay.label") }, this.toggle, this.slider, this.time, speed, close);
-    this.end = exchange.replace(deck, this.block, this.answer.node);
+    const deck = h(
+      "div",
+      { class: "replay", role: "group", "aria-label": t("replay.label") },
+      this.toggle,
+      this.slider,
+      this.time,
+      speed,
+      close,
+    );
+    this.end = exchange.replaceReply(deck, this.block, this.answer.node);
   }
 
   open(): void {
-    page.chat.stay();
+    this.exchange.host.stopFollowing();
     this.seek(0);
     this.run(true);
     this.toggle.focus();
@@ -116,26 +132,24 @@ class Player {
     else this.playing = requestAnimationFrame((later) => this.tick(later));
   }
 
-  /** Show the turn as it was at this moment of the tape. */
+  /** Shows the turn as it was at this time of the replay. */
   private seek(at: number): void {
     if (at < this.at) {
-      this.turn = new Turn();
       this.block.reset();
       this.next = 0;
     }
     this.at = at;
-    for (let frame = this.frames[this.next]; frame && frame.at <= at; frame = this.frames[++this.next]) {
-      apply(this.turn, frame.entry);
+    for (let frame = this.frames[this.next]; frame && frame.at <= at; frame = this.frames[++this.next])
       this.block.feed(frame.entry);
-    }
-    this.answer.set(this.turn.answer, this.turn.live);
+    const { turn } = this.block;
+    this.answer.set(turn.answer, turn.live);
     this.slider.value = String(at);
-    this.slider.ariaValueText = `${clock(at)} / ${clock(this.total)}`;
-    say(this.time, `${clock(at)} / ${clock(this.total)}`);
+    this.slider.ariaValueText = `${formatClock(at)} / ${formatClock(this.total)}`;
+    say(this.time, `${formatClock(at)} / ${formatClock(this.total)}`);
   }
 
-  /** The gateway's clock at this moment of the tape. */
-  private moment(): number | null {
+  /** The gateway's clock at this time of the replay. */
+  private gatewayTime(): number | null {
     const last = this.frames[this.next - 1];
     return last?.entry.at_ms == null ? null : last.entry.at_ms + Math.max(0, this.at - last.at);
   }

@@ -1,33 +1,58 @@
 /** Search over everything that was asked, answered and thought; a hit opens the conversation at its place. */
 
-import { call, type Hit, type Paged } from "./api.js";
+import { type Paged, requestJson, type SearchHit } from "./api.js";
+import { addDialogWords } from "./dialog-words.js";
 import { arrows, open } from "./dialogs.js";
 import { button, composing, h, say } from "./dom.js";
-import { learnMore } from "./more-words.js";
-import { complain } from "./saying.js";
-import { page } from "./shell.js";
-import { moment, t } from "./words.js";
+import type { PageContext } from "./page-context.js";
+import { showError } from "./toasts.js";
+import { formatMoment, t } from "./words.js";
 
-learnMore();
+addDialogWords();
 
 const SCOPES = ["prompts", "answers", "thoughts", "tools"];
 const PAUSE_MS = 180;
 
-export async function search(): Promise<void> {
+/** Opens the search dialog. */
+export async function openSearch(page: PageContext): Promise<void> {
   if (document.querySelector("dialog.search")) return;
-  const words = h("input", { class: "input", type: "search", autofocus: true, placeholder: t("search.hint"), "aria-label": t("search.label"), autocomplete: "off", spellcheck: "false", maxlength: 1000 });
+  const words = h("input", {
+    class: "input",
+    type: "search",
+    autofocus: true,
+    placeholder: t("search.hint"),
+    "aria-label": t("search.label"),
+    autocomplete: "off",
+    spellcheck: "false",
+    maxlength: 1000,
+  });
   const boxes = SCOPES.map((scope) => h("input", { type: "checkbox", value: scope, checked: scope !== "tools" }));
   const count = h("p", { class: "muted small", role: "status" });
   const list = h("ul", { class: "hits" });
   const more = h("div");
-  const { close } = open(t("search.label"), "tall search", words, h("div", { class: "checks" }, ...boxes.map((box) => h("label", { class: "check" }, box, h("span", null, t(`search.${box.value}`))))), count, list, more);
+  const { close } = open(
+    t("search.label"),
+    "tall search",
+    words,
+    h(
+      "div",
+      { class: "checks" },
+      ...boxes.map((box) => h("label", { class: "check" }, box, h("span", null, t(`search.${box.value}`)))),
+    ),
+    count,
+    list,
+    more,
+  );
   let waiting = 0;
   let asking = new AbortController();
 
   const look = async (after = ""): Promise<void> => {
     asking.abort();
     asking = new AbortController();
-    const scope = boxes.filter((box) => box.checked).map((box) => box.value).join(",");
+    const scope = boxes
+      .filter((box) => box.checked)
+      .map((box) => box.value)
+      .join(",");
     const q = words.value.trim();
     if (!q || !scope) {
       list.replaceChildren();
@@ -35,22 +60,45 @@ export async function search(): Promise<void> {
       return say(count, t("search.start"));
     }
     const { signal } = asking;
-    const found = await call<Paged<Hit>>(`/api/search?q=${encodeURIComponent(q)}&scope=${scope}&limit=30${after && `&after=${after}`}`, { signal });
+    const found = await requestJson<Paged<SearchHit>>(
+      `/api/search?q=${encodeURIComponent(q)}&scope=${scope}&limit=30${after && `&after=${after}`}`,
+      { signal },
+    );
     if (!after) list.replaceChildren();
     list.append(...found.items.map((hit) => h("li", null, row(hit))));
-    more.replaceChildren(found.next ? button(t("more"), null, () => void look(found.next).catch(complain), { class: "plain more" }) : "");
-    say(count, list.childElementCount ? t("search.found", { n: list.childElementCount }) + (found.next ? " …" : "") : t("search.none"));
+    more.replaceChildren(
+      found.next ? button(t("more"), null, () => void look(found.next).catch(showError), { class: "plain more" }) : "",
+    );
+    say(
+      count,
+      list.childElementCount
+        ? t("search.found", { n: list.childElementCount }) + (found.next ? " …" : "")
+        : t("search.none"),
+    );
   };
-  const row = (hit: Hit): HTMLElement =>
+  const row = (hit: SearchHit): HTMLElement =>
     h(
       "button",
-      { type: "button", class: "hit", onclick: () => (close(), page.go({ session: hit.session, turn: hit.turn, block: hit.block })) },
-      h("span", { class: "hit-head" }, h("span", { class: `kind ${hit.kind}` }, t(`kind.${hit.kind}`)), h("strong", { dir: "auto" }, hit.session_title || t("untitled")), h("time", { class: "muted small" }, moment(hit.created_ms))),
+      {
+        type: "button",
+        class: "hit",
+        onclick: () => {
+          close();
+          page.go({ session: hit.session, turn: hit.turn, block: hit.block });
+        },
+      },
+      h(
+        "span",
+        { class: "hit-head" },
+        h("span", { class: `kind ${hit.kind}` }, t(`kind.${hit.kind}`)),
+        h("strong", { dir: "auto" }, hit.session_title || t("untitled")),
+        h("time", { class: "muted small" }, formatMoment(hit.created_ms)),
+      ),
       h("span", { class: "hit-text", dir: "auto" }, ...marked(hit)),
     );
   const soon = (): void => {
     clearTimeout(waiting);
-    waiting = window.setTimeout(() => void look().catch(complain), PAUSE_MS);
+    waiting = window.setTimeout(() => void look().catch(showError), PAUSE_MS);
   };
   words.addEventListener("input", soon);
   for (const box of boxes) box.addEventListener("change", soon);
@@ -66,7 +114,7 @@ export async function search(): Promise<void> {
 }
 
 /** The snippet with its marks, which count code points. */
-function marked({ snippet, marks }: Hit): (Node | string)[] {
+function marked({ snippet, marks }: SearchHit): (Node | string)[] {
   const points = [...snippet];
   const nodes: (Node | string)[] = [];
   let at = 0;

@@ -1,8 +1,8 @@
 /** The list of conversations, the last used first, by day. */
 
-import { call, type Paged, type Session } from "./api.js";
+import { type Paged, requestJson, type Session } from "./api.js";
 import { button, h, show } from "./dom.js";
-import { complain } from "./saying.js";
+import { showError } from "./toasts.js";
 import { t } from "./words.js";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -11,7 +11,10 @@ export class Sessions {
   readonly node: HTMLElement;
   items: Session[] = [];
   private list = h("div", { class: "session-list" });
-  private more = button(t("more"), null, () => void this.extend().catch(complain), { class: "plain more", hidden: true });
+  private more = button(t("more"), null, () => void this.extend().catch(showError), {
+    class: "plain more",
+    hidden: true,
+  });
   private next = "";
   private current = "";
   private hints = new Map<string, string>();
@@ -22,9 +25,11 @@ export class Sessions {
 
   /** The first page anew; what was read beyond it is kept. */
   async refresh(): Promise<void> {
-    const page = await call<Paged<Session>>("/api/sessions?limit=40");
+    const page = await requestJson<Paged<Session>>("/api/sessions?limit=40");
     const rest = this.items.filter(({ id }) => !page.items.some((one) => one.id === id));
-    const beyond = page.next ? rest.filter(({ updated_ms }) => updated_ms <= (page.items[page.items.length - 1]?.updated_ms ?? 0)) : [];
+    const beyond = page.next
+      ? rest.filter(({ updated_ms }) => updated_ms <= (page.items[page.items.length - 1]?.updated_ms ?? 0))
+      : [];
     if (!beyond[0]) this.next = page.next;
     this.items = [...page.items, ...beyond];
     this.draw();
@@ -46,7 +51,7 @@ export class Sessions {
   }
 
   private async extend(): Promise<void> {
-    const page = await call<Paged<Session>>(`/api/sessions?limit=40&after=${this.next}`);
+    const page = await requestJson<Paged<Session>>(`/api/sessions?limit=40&after=${this.next}`);
     this.next = page.next;
     this.items.push(...page.items.filter(({ id }) => !this.items.some((one) => one.id === id)));
     this.draw();
@@ -58,10 +63,27 @@ export class Sessions {
       const key = ageOf(session.updated_ms);
       groups.set(key, [...(groups.get(key) ?? []), session]);
     }
-    const focused = this.list.contains(document.activeElement) ? (document.activeElement as HTMLAnchorElement).hash : "";
+    const focused = this.list.contains(document.activeElement)
+      ? (document.activeElement as HTMLAnchorElement).hash
+      : "";
     this.list.replaceChildren(
       ...[...groups].map(([key, items]) =>
-        h("section", null, h("h2", null, t(key)), h("ul", null, ...items.map((one) => h("li", null, h("a", { href: `#${one.id}`, dir: "auto" }, one.title || this.hints.get(one.id) || t("untitled")))))),
+        h(
+          "section",
+          null,
+          h("h2", null, t(key)),
+          h(
+            "ul",
+            null,
+            ...items.map((one) =>
+              h(
+                "li",
+                null,
+                h("a", { href: `#${one.id}`, dir: "auto" }, one.title || this.hints.get(one.id) || t("untitled")),
+              ),
+            ),
+          ),
+        ),
       ),
     );
     if (!this.items[0]) this.list.append(h("p", { class: "muted small pad" }, t("no_sessions")));

@@ -1,41 +1,48 @@
 /** Settings: how thinking is shown, in which language, what a screen reader is told. Kept as soon as they are changed. */
 
-import { type Policy, readPolicy } from "../src/opening.js";
-import { call, moveTo, type Preferences, type Workspaces } from "./api.js";
+import { readPolicy } from "../src/core/open-rule.js";
+import type { Policy } from "../src/core/policy.js";
+import { type Preferences, requestJson, switchWorkspace, type Workspaces } from "./api.js";
+import { addDialogWords } from "./dialog-words.js";
 import { open, select } from "./dialogs.js";
 import { h } from "./dom.js";
-import { learnMore } from "./more-words.js";
-import { change, dress, preferences, theme } from "./prefs.js";
-import { complain, note } from "./saying.js";
-import { page, tabs } from "./shell.js";
+import type { PageContext } from "./page-context.js";
+import { applyTheme, changePreferences, currentPreferences, currentTheme } from "./preferences.js";
 import { shortcuts } from "./shortcuts.js";
+import { tellOtherTabs } from "./tabs.js";
+import { notify, showError } from "./toasts.js";
 import { LANGUAGES, t } from "./words.js";
 
-learnMore();
+addDialogWords();
 
-/** Keeps some of one's preferences. */
+/** Keeps some of one's currentPreferences(). */
 export type Keep = (more: Partial<Preferences>) => void;
 
-const options = (group: string, ...names: string[]): [string, string][] => names.map((name) => [name, t(`${group}.${name}`)]);
-const keyed = (key: string, node: HTMLElement): HTMLElement => ((node.dataset.key = key), node);
+const options = (group: string, ...names: string[]): [string, string][] =>
+  names.map((name) => [name, t(`${group}.${name}`)]);
+const keyed = (key: string, node: HTMLElement): HTMLElement => {
+  node.dataset.key = key;
+  return node;
+};
 
-export async function settings(): Promise<void> {
-  const workspaces = await call<Workspaces>("/api/workspaces");
+/** Opens the settings dialog. */
+export async function openSettings(page: PageContext): Promise<void> {
+  const workspaces = await requestJson<Workspaces>("/api/workspaces");
   const { body, dialog } = open(t("settings"), "");
   const keep: Keep = (more) => {
     const anew = more.language !== undefined;
-    const kept = change(more);
+    const kept = changePreferences(more);
     if (!anew) page.restyle(false); // seen at once; the gateway may take its time
     kept
       .then(() => {
-        note(t("saved"));
-        tabs.postMessage({ preferences: true });
+        notify(t("saved"));
+        tellOtherTabs({ preferences: true });
         if (anew) {
           dialog.close();
           page.restyle(true);
         } else draw();
       })
-      .catch(complain);
+      .catch(showError);
   };
   const draw = (): void => {
     const focused = (document.activeElement?.closest("[data-key]") as HTMLElement | null)?.dataset.key;
@@ -50,25 +57,62 @@ function place({ items, current }: Workspaces): HTMLElement {
   const named = items.map(({ id, name }): [string, string] => [id, name]);
   const name = items.find(({ id }) => id === current)?.name ?? "";
   const row = items[1]
-    ? select(t("settings.workspace"), named, current, (id) => moveTo(id === items[0]?.id ? "" : id))
+    ? select(t("settings.workspace"), named, current, (id) => switchWorkspace(id === items[0]?.id ? "" : id))
     : h("p", { class: "field row" }, h("span", null, t("settings.workspace")), h("strong", null, name));
-  return h("section", { class: "stack" }, keyed("workspace", row), h("p", { class: "muted small" }, t("settings.workspace.about")));
+  return h(
+    "section",
+    { class: "stack" },
+    keyed("workspace", row),
+    h("p", { class: "muted small" }, t("settings.workspace.about")),
+  );
 }
 
 function shown(keep: Keep): HTMLElement {
-  const { display, render } = preferences;
+  const { display, render } = currentPreferences();
   // What was chosen a moment ago may not have come back yet, and is not to be undone.
-  const show = (more: Partial<Policy>): void => keep({ display: { ...preferences.display, ...more } });
+  const show = (more: Partial<Policy>): void => keep({ display: { ...currentPreferences().display, ...more } });
   return h(
     "section",
     { class: "stack" },
     h("h3", null, t("settings.thinking")),
     h("p", { class: "muted small" }, t("settings.thinking.about")),
-    keyed("preset", select(t("settings.preset"), options("preset", "default", "koder", "preview", "toggle", "agent", "trace"), display.preset, (preset) => keep({ display: readPolicy({ preset }) }))),
-    keyed("live", select(t("settings.live"), options("open", "peek", "collapsed", "expanded", "hidden"), display.while_streaming, (value) => show({ while_streaming: value as Policy["while_streaming"] }))),
-    keyed("rest", select(t("settings.rest"), options("open", "collapsed", "expanded", "hidden"), display.show_thinking ? display.after_complete : "hidden", (value) => show({ after_complete: value as Policy["after_complete"], show_thinking: true }))),
-    keyed("render", select(t("settings.render"), options("render", "markdown", "plain"), render, (value) => keep({ render: value }))),
-    keyed("voice", select(t("settings.voice"), options("voice", "status", "content", "off"), display.live_region, (value) => show({ live_region: value as Policy["live_region"] }))),
+    keyed(
+      "preset",
+      select(
+        t("settings.preset"),
+        options("preset", "default", "koder", "preview", "toggle", "agent", "trace"),
+        display.preset,
+        (preset) => keep({ display: readPolicy({ preset }) }),
+      ),
+    ),
+    keyed(
+      "live",
+      select(
+        t("settings.live"),
+        options("open", "peek", "collapsed", "expanded", "hidden"),
+        display.while_streaming,
+        (value) => show({ while_streaming: value as Policy["while_streaming"] }),
+      ),
+    ),
+    keyed(
+      "rest",
+      select(
+        t("settings.rest"),
+        options("open", "collapsed", "expanded", "hidden"),
+        display.show_thinking ? display.after_complete : "hidden",
+        (value) => show({ after_complete: value as Policy["after_complete"], show_thinking: true }),
+      ),
+    ),
+    keyed(
+      "render",
+      select(t("settings.render"), options("render", "markdown", "plain"), render, (value) => keep({ render: value })),
+    ),
+    keyed(
+      "voice",
+      select(t("settings.voice"), options("voice", "status", "content", "off"), display.live_region, (value) =>
+        show({ live_region: value as Policy["live_region"] }),
+      ),
+    ),
   );
 }
 
@@ -77,8 +121,26 @@ function general(keep: Keep): HTMLElement {
     "section",
     { class: "stack" },
     h("h3", null, t("settings.general")),
-    keyed("language", select(t("settings.language"), Object.entries(LANGUAGES), preferences.language, (language) => keep({ language }))),
-    keyed("theme", select(t("settings.theme"), options("theme", "system", "light", "dark"), theme(), (value) => dress(value))),
-    keyed("context", select(t("settings.context"), options("context", "provider_default", "keep", "strip"), preferences.context_mode, (context_mode) => keep({ context_mode }))),
+    keyed(
+      "language",
+      select(t("settings.language"), Object.entries(LANGUAGES), currentPreferences().language, (language) =>
+        keep({ language }),
+      ),
+    ),
+    keyed(
+      "theme",
+      select(t("settings.theme"), options("theme", "system", "light", "dark"), currentTheme(), (value) =>
+        applyTheme(value),
+      ),
+    ),
+    keyed(
+      "context",
+      select(
+        t("settings.context"),
+        options("context", "provider_default", "keep", "strip"),
+        currentPreferences().context_mode,
+        (context_mode) => keep({ context_mode }),
+      ),
+    ),
   );
 }

@@ -1,26 +1,26 @@
 /**
- * The chat page: puts the parts together, says which conversation is open by the address after `#`, and keeps
- * windows of the same browser in step. Dialogs are fetched when they are first opened.
+ * The chat page: puts the parts together, and opens the conversation that the address names after `#`. Dialogs are loaded
+ * when they are first opened.
  */
 
-import { ThinkingBlockElement } from "../src/element.js";
-import { toggled } from "../src/opening.js";
-import { call, moveTo, onTokenWanted, Problem, type Session, type TurnBrief, workspace } from "./api.js";
-import { Chat, type Place } from "./chat.js";
-import { Composer, loadModels } from "./composer.js";
+import { toggled } from "../src/core/open-rule.js";
+import { requestJson, type Session } from "./api.js";
+import { Chat } from "./chat.js";
+import { Composer } from "./composer.js";
 import { button, h, icon, say, show } from "./dom.js";
-import { change, type Choice, load, preferences, recall } from "./prefs.js";
-import { complain, note } from "./saying.js";
+import type { PageContext } from "./page-context.js";
+import { type Place, placeOf } from "./place.js";
+import { type Choice, changePreferences, currentPreferences } from "./preferences.js";
 import { Sessions } from "./sessions.js";
+import { tellOtherTabs } from "./tabs.js";
+import { notify, showError } from "./toasts.js";
 import { welcome } from "./welcome.js";
-import { currentLanguage, t } from "./words.js";
+import { t } from "./words.js";
 
-const NARROW = matchMedia("(max-width: 52rem)");
-export const tabs = new BroadcastChannel("thinkaloud");
-/** The page as it is at this moment; another language makes another one. */
-export let page: Shell;
+export const NARROW = matchMedia("(max-width: 52rem)");
 
-class Shell {
+/** The whole page. Another language makes another one. */
+export class Shell implements PageContext {
   readonly chat: Chat;
   readonly composer: Composer;
   readonly sessions = new Sessions();
@@ -34,23 +34,32 @@ class Shell {
   private eye: HTMLButtonElement;
   private finder: { node: HTMLElement; close(): void } | null = null;
 
-  constructor() {
+  constructor(private rebuild: () => void) {
     this.chat = new Chat({
       changed: () => this.draw(),
-      made: (session) => this.made(session),
-      stirred: (session) => this.stirred(session),
-      welcome: () => welcome(),
-      again: (prompt) => void this.composer.ask(prompt).catch(complain),
+      created: (session) => this.sessionCreated(session),
+      sessionChanged: (session) => this.sessionChanged(session),
+      welcome: () => welcome(this),
+      draft: (text) => this.composer.put(text),
+      focusComposer: () => this.composer.area.focus(),
+      askAgain: (prompt) => void this.composer.ask(prompt).catch(showError),
     });
     this.composer = new Composer({
       ask: (prompt, choice) => this.chat.ask(prompt, choice),
       stop: () => void this.chat.running?.stop(),
       answerNow: () => void this.chat.running?.answerNow(),
-      toggleThinking: () => void this.toggleThinking().catch(complain),
-      pick: () => void import("./picker.js").then(({ pick }) => pick()).catch(complain),
+      toggleThinking: () => void this.toggleThinking().catch(showError),
+      pickAnswerer: () => void import("./picker.js").then(({ pickAnswerer }) => pickAnswerer(this)).catch(showError),
     });
-    this.opener = button(t("menu"), "menu", () => this.slide(true), { bare: true, class: "quiet opener", "aria-expanded": "false" });
-    this.eye = button(t("toggle"), "eye", () => void this.toggleThinking().catch(complain), { bare: true, class: "quiet wide" });
+    this.opener = button(t("menu"), "menu", () => this.slide(true), {
+      bare: true,
+      class: "quiet opener",
+      "aria-expanded": "false",
+    });
+    this.eye = button(t("toggle"), "eye", () => void this.toggleThinking().catch(showError), {
+      bare: true,
+      class: "quiet wide",
+    });
     this.sessions.node.addEventListener("click", ({ target }) => {
       const link = (target as Element).closest("a");
       if (!link) return;
@@ -65,10 +74,21 @@ class Shell {
 
   /** Put it on the screen. */
   mount(): void {
-    const skip = h("a", { class: "skip", href: "#message", onclick: (event: Event) => (event.preventDefault(), this.composer.area.focus()) }, t("skip"));
+    const skip = h(
+      "a",
+      {
+        class: "skip",
+        href: "#message",
+        onclick: (event: Event) => {
+          event.preventDefault();
+          this.composer.area.focus();
+        },
+      },
+      t("skip"),
+    );
     document.body.replaceChildren(skip, this.side, this.shade, this.main);
     this.slide(false);
-    this.connection();
+    this.showConnection();
     this.draw();
   }
 
@@ -99,11 +119,11 @@ class Shell {
 
   /** Open what the address names once more, where it did not come. */
   retry(): void {
-    if (this.chat.failed) void this.route().catch(complain);
+    if (this.chat.failed) void this.route().catch(showError);
   }
 
-  /** Look for what an absence brought. */
-  back(): void {
+  /** Looks for what changed while the person was away. */
+  returned(): void {
     this.retry();
     void this.refresh(this.chat.id);
   }
@@ -112,19 +132,22 @@ class Shell {
     this.composer.choose(choice);
     const { session } = this.chat;
     if (!session) return;
-    void call<Session>(`/api/sessions/${session.id}`, { method: "PATCH", body: { agent: choice.agent, model: choice.agent ? "" : choice.model } })
+    void requestJson<Session>(`/api/sessions/${session.id}`, {
+      method: "PATCH",
+      body: { agent: choice.agent, model: choice.agent ? "" : choice.model },
+    })
       .then((changed) => this.keep(changed))
-      .catch(complain);
+      .catch(showError);
   }
 
-  restyle(anew: boolean): void {
-    if (anew) return void start();
+  restyle(rebuild: boolean): void {
+    if (rebuild) return this.rebuild();
     this.chat.restyle();
     this.draw();
   }
 
-  stirred(session: string): void {
-    tabs.postMessage({ session });
+  sessionChanged(session: string): void {
+    tellOtherTabs({ session });
     void this.refresh();
   }
 
@@ -141,21 +164,22 @@ class Shell {
     this.draw();
   }
 
-  connection(): void {
+  /** Says so while the browser is offline. */
+  showConnection(): void {
     show(this.offline, !navigator.onLine);
   }
 
   async toggleThinking(): Promise<void> {
-    const display = toggled(preferences.display);
-    const changed = change({ display });
+    const display = toggled(currentPreferences().display);
+    const changed = changePreferences({ display });
     this.restyle(false);
-    note(t(display.show_thinking ? "shown" : "hidden"));
+    notify(t(display.show_thinking ? "shown" : "hidden"));
     await changed;
-    tabs.postMessage({ preferences: true });
+    tellOtherTabs({ preferences: true });
   }
 
   search(): void {
-    void import("./search.js").then(({ search }) => search()).catch(complain);
+    void import("./search.js").then(({ openSearch }) => openSearch(this)).catch(showError);
   }
 
   slide(open: boolean): void {
@@ -169,8 +193,8 @@ class Shell {
     else if (inside && NARROW.matches) this.opener.focus();
   }
 
-  private made(session: string): void {
-    this.composer.became(session);
+  private sessionCreated(session: string): void {
+    this.composer.sessionCreated(session);
     history.pushState(null, "", `#${session}`);
     this.sessions.mark(session);
   }
@@ -188,9 +212,10 @@ class Shell {
     say(this.title, title || t(id && !this.chat.failed ? "loading" : "new"));
     document.title = title ? `${title} — Thinkaloud` : "Thinkaloud";
     for (const node of this.bar.querySelectorAll<HTMLElement>("[data-needs=session]")) show(node, !!this.chat.session);
-    this.composer.at(id, session, !id || !!this.chat.session, [...this.chat.exchanges.values()].pop()?.agent);
+    this.composer.showSession(id, session, !id || !!this.chat.session, [...this.chat.exchanges.values()].pop()?.agent);
     this.composer.running(!!running);
-    const hidden = !preferences.display.show_thinking || preferences.display.after_complete === "hidden";
+    const hidden =
+      !currentPreferences().display.show_thinking || currentPreferences().display.after_complete === "hidden";
     this.eye.replaceChildren(icon(hidden ? "eyeOff" : "eye"));
     this.eye.setAttribute("aria-pressed", String(!hidden));
   }
@@ -199,13 +224,18 @@ class Shell {
     const item = { class: "side-item" };
     const lazily = (work: () => Promise<unknown>) => () => {
       if (NARROW.matches) this.slide(false);
-      work().catch(complain);
+      work().catch(showError);
     };
-    const file = h("input", { type: "file", accept: ".md,.json,.markdown,text/markdown,application/json", hidden: true });
+    const file = h("input", {
+      type: "file",
+      accept: ".md,.json,.markdown,text/markdown,application/json",
+      hidden: true,
+    });
     file.addEventListener("change", () => {
       const [chosen] = file.files ?? [];
       file.value = "";
-      if (chosen) void import("./transfer.js").then(({ take }) => take(chosen)).catch(complain);
+      if (chosen)
+        void import("./export-import.js").then(({ importSession }) => importSession(this, chosen)).catch(showError);
     });
     return h(
       "aside",
@@ -223,9 +253,19 @@ class Shell {
       h(
         "div",
         { class: "side-foot" },
-        button(t("agents"), "agents", lazily(() => import("./agents.js").then(({ agents }) => agents())), item),
+        button(
+          t("agents"),
+          "agents",
+          lazily(() => import("./agents.js").then(({ openAgents }) => openAgents(this))),
+          item,
+        ),
         button(t("import"), "upload", () => file.click(), item),
-        button(t("settings"), "settings", lazily(() => import("./settings.js").then(({ settings }) => settings())), item),
+        button(
+          t("settings"),
+          "settings",
+          lazily(() => import("./settings.js").then(({ openSettings }) => openSettings(this))),
+          item,
+        ),
         file,
       ),
     );
@@ -233,18 +273,36 @@ class Shell {
 
   private toolbar(): HTMLElement {
     const quiet = { bare: true, class: "quiet wide", "data-needs": "session" };
-    const menu = h("div", { popover: "auto", id: "actions", class: "popover", role: "group", "aria-label": t("actions") });
+    const menu = h("div", {
+      popover: "auto",
+      id: "actions",
+      class: "popover",
+      role: "group",
+      "aria-label": t("actions"),
+    });
     const item = (name: string, look: Parameters<typeof icon>[0], work: () => unknown, more = {}): HTMLElement =>
-      button(name, look, () => (menu.hidePopover(), void work()), { class: "menu-item", ...more });
+      button(
+        name,
+        look,
+        () => {
+          menu.hidePopover();
+          void work();
+        },
+        { class: "menu-item", ...more },
+      );
     const narrow = { class: "menu-item narrow" };
     menu.append(
       item(t("find"), "search", () => this.find(), narrow),
       item(t("expand"), "expand", () => this.chat.expandAll(), narrow),
       item(t("collapse"), "collapse", () => this.chat.collapseAll(), narrow),
-      item(t("toggle"), "eye", () => void this.toggleThinking().catch(complain), narrow),
-      item(t("rename"), "pencil", () => void this.rename().catch(complain)),
-      item(t("export"), "download", () => void import("./transfer.js").then(({ give }) => give()).catch(complain)),
-      item(t("delete"), "trash", () => void this.remove().catch(complain), { class: "menu-item bad" }),
+      item(t("toggle"), "eye", () => void this.toggleThinking().catch(showError), narrow),
+      item(t("rename"), "pencil", () => void this.rename().catch(showError)),
+      item(
+        t("export"),
+        "download",
+        () => void import("./export-import.js").then(({ exportSession }) => exportSession(this)).catch(showError),
+      ),
+      item(t("delete"), "trash", () => void this.remove().catch(showError), { class: "menu-item bad" }),
     );
     return h(
       "header",
@@ -258,21 +316,32 @@ class Shell {
         button(t("expand"), "expand", () => this.chat.expandAll(), quiet),
         button(t("collapse"), "collapse", () => this.chat.collapseAll(), quiet),
         this.eye,
-        h("button", { type: "button", class: "quiet", "data-needs": "session", popovertarget: "actions", "aria-label": t("actions"), title: t("actions") }, icon("more")),
+        h(
+          "button",
+          {
+            type: "button",
+            class: "quiet",
+            "data-needs": "session",
+            popovertarget: "actions",
+            "aria-label": t("actions"),
+            title: t("actions"),
+          },
+          icon("more"),
+        ),
       ),
       menu,
     );
   }
 
   private find(): void {
-    void import("./find.js")
-      .then(({ finder }) => {
+    void import("./find-in-thinking.js")
+      .then(({ createFinder }) => {
         this.finder?.close();
-        this.finder = finder();
+        this.finder = createFinder(this);
         this.bar.after(this.finder.node);
         this.finder.node.querySelector("input")?.focus();
       })
-      .catch(complain);
+      .catch(showError);
   }
 
   private async rename(): Promise<void> {
@@ -281,9 +350,9 @@ class Shell {
     const { asked } = await import("./dialogs.js");
     const title = await asked(t("rename"), t("title"), session.title, t("save"));
     if (title === null) return;
-    this.keep(await call<Session>(`/api/sessions/${session.id}`, { method: "PATCH", body: { title } }));
+    this.keep(await requestJson<Session>(`/api/sessions/${session.id}`, { method: "PATCH", body: { title } }));
     this.draw();
-    this.stirred(session.id);
+    this.sessionChanged(session.id);
   }
 
   private async remove(): Promise<void> {
@@ -292,90 +361,9 @@ class Shell {
     const { confirmed } = await import("./dialogs.js");
     if (!(await confirmed(t("delete.sure"), t("delete")))) return;
     if (this.chat.session?.id === session.id) await this.chat.running?.stop(); // what runs would be refused to go
-    await call(`/api/sessions/${session.id}`, { method: "DELETE" });
-    note(t("deleted"));
+    await requestJson(`/api/sessions/${session.id}`, { method: "DELETE" });
+    notify(t("deleted"));
     if (!this.chat.id || this.chat.id === session.id) this.go({}); // else the reader has gone elsewhere
-    this.stirred(session.id);
+    this.sessionChanged(session.id);
   }
 }
-
-/** The place that an address names: a session, a turn and a block in it, or a step alone; null if it is gone. */
-async function placeOf(hash: string): Promise<Place | null> {
-  const [, step, at] = /^think-(trn_[\w-]+)-(\d+)$/.exec(hash) ?? [];
-  if (step) {
-    const found = await call<TurnBrief>(`/api/turns/${step}`).catch((error: unknown) => {
-      if (error instanceof Problem && error.status === 404) return null;
-      throw error;
-    });
-    return found && { session: found.session, turn: step, block: Number(at) };
-  }
-  const [, session = "", turn = "", block] = /^(ses_[\w-]+)(?:\/(trn_[\w-]+)(?:\/(\d+))?)?/.exec(hash) ?? [];
-  return { session, turn, block: block === undefined ? null : Number(block) };
-}
-
-/** Build the page in the language of the moment, and open what the address names. */
-async function start(): Promise<void> {
-  page?.leave();
-  page = new Shell();
-  page.mount();
-  await Promise.all([page.route(), page.refresh()]);
-}
-
-/** The keys of an event as they are kept: Alt+KeyE. */
-export function keysOf({ code, altKey, ctrlKey, metaKey, shiftKey }: KeyboardEvent): string {
-  return [ctrlKey && "Ctrl", altKey && "Alt", shiftKey && "Shift", metaKey && "Meta", code].filter(Boolean).join("+");
-}
-
-function keys(event: KeyboardEvent): void {
-  const { code, altKey, ctrlKey, metaKey } = event;
-  if (event.defaultPrevented) return;
-  if (keysOf(event) === preferences.expand_key) page.chat.toggleAll();
-  else if (altKey && !ctrlKey && !metaKey && code === "KeyT") void page.toggleThinking().catch(complain);
-  else if (altKey && !ctrlKey && !metaKey && code === "KeyN") page.go({});
-  else if ((ctrlKey || metaKey) && !altKey && code === "KeyK") page.search();
-  else if (code === "Escape" && NARROW.matches && !document.querySelector("dialog[open]")) return page.slide(false);
-  else return;
-  event.preventDefault();
-}
-
-/** Begin, once. */
-export async function begin(): Promise<void> {
-  customElements.define("thinking-block", ThinkingBlockElement);
-  recall();
-  onTokenWanted(async (refused) => {
-    const { asked } = await import("./dialogs.js");
-    const token = await asked(t("token.title"), t("token.label"), "", t("token.enter"), t(refused ? "token.refused" : "token.about"));
-    return token || location.reload() as never;
-  });
-  addEventListener("hashchange", () => void page.route().catch(complain));
-  addEventListener("keydown", keys);
-  addEventListener("online", () => (page.connection(), page.back()));
-  addEventListener("offline", () => page.connection());
-  addEventListener("pageshow", (event) => event.persisted && page.back());
-  document.addEventListener("visibilitychange", () => !document.hidden && page.back());
-  NARROW.addEventListener("change", () => page.slide(false));
-  tabs.addEventListener("message", ({ data }: MessageEvent<{ session?: string; preferences?: boolean }>) => {
-    if (data.preferences) void reload().catch(complain);
-    else void page.refresh(data.session);
-  });
-  const language = currentLanguage();
-  await start();
-  await load()
-    .then((changed) => {
-      if (currentLanguage() !== language) return start();
-      if (changed) page.restyle(false);
-    })
-    .catch((error: unknown) => {
-      // Everybody has preferences: it is the workspace that is not theirs any more.
-      if (workspace && error instanceof Problem && error.status === 404) moveTo("");
-      else complain(error);
-    });
-  await loadModels().then(() => page.composer.refresh(), () => undefined);
-}
-
-async function reload(): Promise<void> {
-  const language = currentLanguage();
-  await load();
-  page.restyle(currentLanguage() !== language);
-}
-

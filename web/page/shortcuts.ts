@@ -1,11 +1,11 @@
 /** The keys of the page, and others for the one that can be changed. */
 
+import { ApiError } from "./api.js";
 import { h, say } from "./dom.js";
-import { preferences } from "./prefs.js";
-import { complain } from "./saying.js";
-import { Problem } from "./api.js";
+import { keysOf } from "./keys.js";
+import { currentPreferences } from "./preferences.js";
 import type { Keep } from "./settings.js";
-import { keysOf } from "./shell.js";
+import { showError } from "./toasts.js";
 import { t } from "./words.js";
 
 const FIXED: [keys: string, name: string][] = [
@@ -17,20 +17,29 @@ const ALONE = /^F\d{1,2}$/;
 const MODIFIER = /^(?:Control|Alt|Shift|Meta|OS)/;
 
 export function shortcuts(keep: Keep): HTMLElement {
-  const rows = FIXED.flatMap(([keys, name]) => [h("dt", null, h("kbd", null, told(keys))), h("dd", null, t(name))]);
+  const rows = FIXED.flatMap(([keys, name]) => [
+    h("dt", null, h("kbd", null, displayKeys(keys))),
+    h("dd", null, t(name)),
+  ]);
   const hint = h("p", { class: "muted small", id: "keys-hint", hidden: true }, t("keys.hint"));
   return h(
     "section",
     { class: "stack" },
     h("h3", null, t("settings.keys")),
-    h("dl", { class: "keys" }, h("dt", { "data-key": "keys" }, changer(keep, hint)), h("dd", null, t("keys.expand")), ...rows),
+    h(
+      "dl",
+      { class: "keys" },
+      h("dt", { "data-key": "keys" }, changer(keep, hint)),
+      h("dd", null, t("keys.expand")),
+      ...rows,
+    ),
     hint,
   );
 }
 
 /** A button that shows the keys, and takes the next ones that are pressed once it was pushed. */
 function changer(keep: Keep, hint: HTMLElement): HTMLElement {
-  const name = (): string => told(preferences.expand_key) || t("keys.none");
+  const name = (): string => displayKeys(currentPreferences().expand_key) || t("keys.none");
   const node = h("button", { type: "button", class: "plain key", "aria-describedby": "keys-hint" }, name());
   const label = (): void => node.setAttribute("aria-label", t("keys.change", { name: t("keys.expand"), keys: name() }));
   const listen = (on: boolean): void => {
@@ -49,7 +58,10 @@ function changer(keep: Keep, hint: HTMLElement): HTMLElement {
     const keys = keysOf(event);
     if (event.key === "Escape") return listen(false);
     if (event.key === "Delete" || event.key === "Backspace") return keep({ expand_key: "" });
-    if (!usable(keys)) return complain(new Problem(0, "keys", t(FIXED.some(([taken]) => taken === keys) ? "keys.taken" : "keys.hint")));
+    if (!usable(keys))
+      return showError(
+        new ApiError(0, "keys", t(FIXED.some(([taken]) => taken === keys) ? "keys.taken" : "keys.hint")),
+      );
     keep({ expand_key: keys });
   });
   label();
@@ -62,6 +74,6 @@ function usable(keys: string): boolean {
 }
 
 /** Keys as they are written on a keyboard: Alt+E. */
-function told(keys: string): string {
+function displayKeys(keys: string): string {
   return keys.replace(/Key|Digit/, "");
 }

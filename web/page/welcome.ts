@@ -1,12 +1,12 @@
 /** What a new conversation begins with: three puzzles one click away, and the way to a real model. */
 
-import { loadModels } from "./composer.js";
+import { loadModels } from "./catalog.js";
 import { button, h, icon } from "./dom.js";
-import { NOBODY } from "./prefs.js";
-import { page } from "./shell.js";
+import type { PageContext } from "./page-context.js";
+import { DEFAULT_CHOICE } from "./preferences.js";
 import { t } from "./words.js";
 
-export function welcome(): HTMLElement {
+export function welcome(page: PageContext): HTMLElement {
   const puzzles = [1, 2, 3].map((n) =>
     h(
       "button",
@@ -15,7 +15,7 @@ export function welcome(): HTMLElement {
         class: "puzzle",
         onclick: () => {
           if (page.composer.busy) return;
-          page.composer.choose(NOBODY);
+          page.composer.choose(DEFAULT_CHOICE);
           page.composer.put(t(`puzzle.${n}`));
           void page.composer.submit();
         },
@@ -44,9 +44,30 @@ export function welcome(): HTMLElement {
       "section",
       { class: "connect" },
       h("h3", null, icon("key"), t("connect.title")),
-      h("p", null, `${t("connect.key")} `, h("code", null, "ANTHROPIC_API_KEY"), ", ", h("code", null, "OPENAI_API_KEY"), ", ", h("code", null, "OPENROUTER_API_KEY"), ", ", t("connect.local")),
+      h(
+        "p",
+        null,
+        `${t("connect.key")} `,
+        h("code", null, "ANTHROPIC_API_KEY"),
+        ", ",
+        h("code", null, "OPENAI_API_KEY"),
+        ", ",
+        h("code", null, "OPENROUTER_API_KEY"),
+        ", ",
+        t("connect.local"),
+      ),
       h("p", { class: "muted small" }, t("connect.safe")),
-      h("div", { class: "row" }, button(t("connect.choose"), null, () => void import("./picker.js").then(({ pick }) => pick()), { class: "plain" }), ready),
+      h(
+        "div",
+        { class: "row" },
+        button(
+          t("connect.choose"),
+          null,
+          () => void import("./picker.js").then(({ pickAnswerer }) => pickAnswerer(page)),
+          { class: "plain" },
+        ),
+        ready,
+      ),
     ),
   );
 }

@@ -4,9 +4,11 @@
  * What the thinking block says is in its own tables. A language is a column here.
  */
 
+import { namesPortuguese } from "../src/core/words.js";
+
 export type Table = Record<string, [en: string, pt: string]>;
 
-// prettier-ignore
+// biome-ignore format: a word per line, both languages side by side
 const WORDS: Table = {
   "sessions": ["Conversations", "Conversas"],
   "new": ["New conversation", "Nova conversa"],
@@ -120,16 +122,16 @@ export function currentLanguage(): string {
 }
 
 /** Speak this language from now on; what is on the screen already is up to the caller. */
-export function speak(tag: string): void {
-  language = /^pt\b/i.test(tag) ? "pt-BR" : "en-US";
+export function setLanguage(tag: string): void {
+  language = namesPortuguese(tag) ? "pt-BR" : "en-US";
   document.documentElement.lang = language;
 }
 
 /** The text of a key; a text with a plural needs `n`. */
 export function t(key: string, gaps: Gaps = {}): string {
-  const pt = language === "pt-BR";
-  const [one, other] = (WORDS[key]?.[pt ? 1 : 0] ?? key).split("|") as [string, string?];
-  const single = gaps.n === 1 || (pt && gaps.n === 0);
+  const inPortuguese = language === "pt-BR";
+  const [one, other] = (WORDS[key]?.[inPortuguese ? 1 : 0] ?? key).split("|") as [string, string?];
+  const single = gaps.n === 1 || (inPortuguese && gaps.n === 0);
   const text = other !== undefined && !single ? other : one;
   return text.replace(/\{(\w+)\}/g, (_, gap: string) => {
     const value = gaps[gap] ?? "";
@@ -138,23 +140,23 @@ export function t(key: string, gaps: Gaps = {}): string {
 }
 
 /** More words, of a part that is fetched later. */
-export function learn(more: Table): void {
+export function addWords(more: Table): void {
   Object.assign(WORDS, more);
 }
 
 /** Whether there is a text for this key. */
-export function known(key: string): boolean {
+export function hasWords(key: string): boolean {
   return key in WORDS;
 }
 
 /** Minutes and seconds of a replay: 0:04.2. */
-export function clock(ms: number): string {
+export function formatClock(ms: number): string {
   const tenths = Math.floor(ms / 100);
   const seconds = ((tenths % 600) / 10).toLocaleString(language, { minimumFractionDigits: 1, minimumIntegerDigits: 2 });
   return `${Math.floor(tenths / 600)}:${seconds}`;
 }
 
 /** A day and time for a list. */
-export function moment(ms: number): string {
+export function formatMoment(ms: number): string {
   return new Date(ms).toLocaleString(language, { dateStyle: "medium", timeStyle: "short" });
 }

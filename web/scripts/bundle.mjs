@@ -1,35 +1,50 @@
 // Bundles the element: a module, beside it the chunks that it loads from its own folder when a page first needs them,
-// and all of it in one file for a plain `<script>`. The pure twin is a file of its own.
-import { build, transform } from "esbuild";
+// and all of it in one file for a plain `<script>`. The part without any DOM is a file of its own.
 import { readFile, writeFile } from "node:fs/promises";
+import { basename, join, relative, resolve } from "node:path";
+import { build, transform } from "esbuild";
 import { minify } from "terser";
-import { inside } from "./inside.mjs";
+import { internalNames } from "./internal-names.mjs";
 
+const SOURCES = resolve("src");
 const common = { bundle: true, minify: true, target: "es2022", format: "esm", charset: "utf8", legalComments: "none" };
+
 /** Each chunk with the modules that are its own; all others it takes from the element's script. */
 const CHUNKS = {
-  body: ["steps", "markdown", "scrolling", "body-styles", "step-views", "excerpts", "button"],
-  consume: [],
-  others: ["dialects", "records"],
-  portuguese: [],
-  sentence: [],
+  "element/body": [
+    "core/steps",
+    "core/excerpts",
+    "element/auto-close",
+    "element/body-icons",
+    "element/body-styles",
+    "element/button",
+    "element/draw-options",
+    "element/markdown",
+    "element/scroll-anchor",
+    "element/step-list",
+  ],
+  "sources/messages": [],
+  "sources/other-formats": ["sources/dialects", "sources/records"],
+  "core/portuguese": ["core/words-pt"],
+  "core/sentence": [],
 };
 
-/** What is imported when it is needed is found beside the script, and what a chunk shares with it is taken from it. */
-const apart = (own) => ({
-  name: "leave the chunks apart",
+/** Leaves out what is loaded later or shared: chunks lie beside the script, and take what they share from it. */
+const separateChunks = (ownModules) => ({
+  name: "separate chunks",
   setup: ({ onResolve }) =>
-    onResolve({ filter: /^\.\// }, ({ kind, path }) => {
+    onResolve({ filter: /^\.\.?\// }, ({ kind, path, resolveDir }) => {
       if (kind === "entry-point") return null;
-      if (kind === "dynamic-import") return { path, external: true };
-      const shared = own && !own.includes(path.slice(2, -3));
+      if (kind === "dynamic-import") return { path: `./${basename(path)}`, external: true };
+      const module = relative(SOURCES, join(resolveDir, path)).replace(/\.js$/, "");
+      const shared = ownModules && !ownModules.includes(module);
       return shared ? { path: "./thinking-block.js", external: true } : null;
     }),
 });
 
-/** The sheet inside styles.ts, without what only people need. */
-const shortStyles = {
-  name: "shorten the styles",
+/** Minifies the style sheets, which are template strings. */
+const minifiedStyles = {
+  name: "minified styles",
   setup: ({ onLoad }) =>
     onLoad({ filter: /styles\.ts$/ }, async ({ path }) => {
       const source = await readFile(path, "utf8");
@@ -39,34 +54,48 @@ const shortStyles = {
     }),
 };
 
-/** Bundle one entry with the names of the inside shortened, the same name always in the same way. */
-export async function bundled(entry, { plugins = [], names = {}, ...wishes } = {}) {
+/** Bundles one entry with internal names shortened, the same name always in the same way. */
+async function bundle(entry, { plugins = [], names = {}, ...options } = {}) {
   const { outputFiles, mangleCache } = await build({
     ...common,
-    ...wishes,
+    ...options,
     entryPoints: [`src/${entry}.ts`],
     write: false,
-    plugins: [...plugins, shortStyles],
-    mangleProps: inside,
+    plugins: [...plugins, minifiedStyles],
+    mangleProps: internalNames,
     mangleCache: names,
   });
   return { code: outputFiles[0].text, names: mangleCache };
 }
 
-/** A second look by another minifier: it earns 4 %. */
-async function shortest(code) {
-  const compress = { passes: 3, ecma: 2022, unsafe_arrows: true, unsafe_methods: true, keep_fargs: false, inline: 1, lhs_constants: false };
+/** A second minifier makes the result 4 % smaller. */
+async function minified(code) {
+  const compress = {
+    passes: 3,
+    ecma: 2022,
+    unsafe_arrows: true,
+    unsafe_methods: true,
+    keep_fargs: false,
+    inline: 1,
+    lhs_constants: false,
+  };
   return (await minify(code, { module: true, compress, ecma: 2022 })).code;
 }
 
-/** The element's script; `names` is how it shortened what is inside. */
-export const script = (plugins = []) => bundled("core", { plugins: [...plugins, apart(null)] });
+/** The element's script; `names` says how internal names were shortened. */
+export const bundleScript = (plugins = []) => bundle("script", { plugins: [...plugins, separateChunks(null)] });
 
-if (process.argv[1] === new URL(import.meta.url).pathname) {
-  const save = async (name, code) => writeFile(`dist/${name}.js`, await shortest(code));
-  const { code, names } = await script();
+async function bundleAll() {
+  const save = async (name, code) => writeFile(`dist/${name}.js`, await minified(code));
+  const { code, names } = await bundleScript();
   await save("thinking-block", code);
-  await save("thinking-block.global", (await bundled("index", { format: "iife" })).code);
-  for (const [chunk, own] of Object.entries(CHUNKS)) await save(chunk, (await bundled(chunk, { names, plugins: [apart(own)] })).code);
-  await build({ ...common, entryPoints: ["src/twin.ts"], outfile: "dist/twin.js" });
+  await save("thinking-block.global", (await bundle("index", { format: "iife" })).code);
+  for (const [entry, ownModules] of Object.entries(CHUNKS)) {
+    const chunk = await bundle(entry, { names, plugins: [separateChunks(ownModules)] });
+    await save(basename(entry), chunk.code);
+  }
+  const { outputFiles } = await build({ ...common, entryPoints: ["src/core.ts"], write: false });
+  await save("core", outputFiles[0].text);
 }
+
+if (process.argv[1] === new URL(import.meta.url).pathname) await bundleAll();

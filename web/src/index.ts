@@ -1,8 +1,8 @@
-/** Registers `<thinking-block>` and, for those who know it by that name, `<koder-thinking-block>`. */
+/** Registers `<thinking-block>`, also under its other name `<koder-thinking-block>`. */
 
-import { ThinkingBlockElement } from "./element.js";
-import type { BlockStatus } from "./feed.js";
-import type { By } from "./fold.js";
+import type { BlockStatus } from "./core/state.js";
+import type { ToggledBy } from "./element/disclosure.js";
+import { ThinkingBlockElement } from "./element/element.js";
 
 /** The same element under its other name; a class can be registered only once. */
 export class KoderThinkingBlockElement extends ThinkingBlockElement {}
@@ -12,19 +12,19 @@ if (!customElements.get("thinking-block")) {
   customElements.define("koder-thinking-block", KoderThinkingBlockElement);
 }
 
+export type { Entry, Event } from "./core/events.js";
+export type { Policy } from "./core/policy.js";
+export type { BlockStatus } from "./core/state.js";
+export type { ThinkingView } from "./element/drawn-block.js";
+export type { Renderer } from "./element/markdown.js";
+export type { ThinkingBlock, ThinkingStep } from "./sources/records.js";
+export type { Source } from "./sources/source.js";
 export { ThinkingBlockElement };
-export type { ThinkingView } from "./element.js";
-export type { Entry, Event } from "./events.js";
-export type { BlockStatus } from "./feed.js";
-export type { Renderer } from "./markdown.js";
-export type { Policy } from "./opening.js";
-export type { Source } from "./sources.js";
-export type { ThinkingBlock, ThinkingStep } from "./records.js";
 
-/** What a page is told, and what comes with it. All of them bubble; what a person does can be cancelled. */
+/** The events of the element and their details. All of them bubble; what a person does can be cancelled. */
 export interface ThinkingEvents {
-  "thinking-toggle": CustomEvent<{ open: boolean; by: By; block: null }>;
-  "thinking-step-toggle": CustomEvent<{ open: boolean; by: By; block: number }>;
+  "thinking-toggle": CustomEvent<{ open: boolean; by: ToggledBy; block: null }>;
+  "thinking-step-toggle": CustomEvent<{ open: boolean; by: ToggledBy; block: number }>;
   "thinking-copy": CustomEvent<{ text: string }>;
   "thinking-status": CustomEvent<{ from: BlockStatus | ""; to: BlockStatus | "" }>;
   "thinking-retry": CustomEvent<null>;

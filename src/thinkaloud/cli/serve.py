@@ -120,6 +120,8 @@ async def _open_gateway(settings: "Settings", form: "LogFormat | None") -> Async
 
 
 def _announce(listening: "RunningServer", address: "ServeOptions") -> None:
+    from thinkaloud.server.static_files import NOT_BUILT, page_is_built
+
     print(listening.url, flush=True)
     token_note = (
         "Every request needs a token: `Authorization: Bearer TOKEN`. Token until the gateway stops:"
@@ -137,6 +139,8 @@ def _announce(listening: "RunningServer", address: "ServeOptions") -> None:
         lines.append(
             "Warning: traffic over the network is not encrypted. Put a TLS proxy in front of the gateway."
         )
+    if not page_is_built():
+        lines.append(NOT_BUILT)
     print(*lines, sep="\n", file=sys.stderr, flush=True)
 
 

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from thinkaloud.agents.prices import Cost
-from thinkaloud.canon import Kind, NoticeGiven, Provenance, SealForm, Usage
+from thinkaloud.canon import Entry, Kind, NoticeGiven, Provenance, SealForm, Usage
 from thinkaloud.canon.requests import Image, ThinkingLevel
 from thinkaloud.catalog import ThinkingControl, ThinkingSupport, ThinkingVisibility
 from thinkaloud.context import ContextMode
@@ -60,6 +60,8 @@ class MessagesQuery(PageQuery, frozen=True, kw_only=True, forbid_unknown_fields=
     order: Literal["oldest", "newest"] = "oldest"
     turn: Id = ""
     """Start at this turn instead of at the first or the last."""
+    entries: bool = False
+    """Give each message as entries that fold to its turn, instead of parts."""
 
 
 class NewSession(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -234,6 +236,9 @@ class MessageBody(msgspec.Struct, frozen=True, kw_only=True):
     summary: str
     notices: tuple[NoticeGiven, ...]
     parts: tuple[BlockBody, ...]
+    """Its blocks; none where entries were asked for."""
+    entries: tuple[Entry, ...]
+    """Entries that fold to the turn of an assistant message; none unless they were asked for."""
 
 
 class MessagePage(msgspec.Struct, frozen=True):

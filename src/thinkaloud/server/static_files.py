@@ -27,6 +27,11 @@ MEDIA_TYPES = {
 }
 """Media types by file extension. Files with another extension are not served."""
 
+NOT_BUILT = (
+    "The chat page is not built. Run `make page` (needs Node.js), or install a released package, "
+    "which includes it."
+)
+
 _NOT_MODIFIED = 304
 _IMMUTABLE = "public, max-age=31536000, immutable"
 _REVALIDATE = "no-cache"
@@ -39,6 +44,11 @@ class StaticFile(msgspec.Struct, frozen=True):
     content: bytes
     gzipped: bytes
     etag: str
+
+
+def page_is_built(folder: Path = FOLDER) -> bool:
+    """Return whether the chat page can be served."""
+    return (folder / INDEX).is_file()
 
 
 def static_routes(folder: Path = FOLDER) -> tuple[ApiRoute, ...]:
@@ -93,9 +103,6 @@ def _load_file(path: Path) -> StaticFile:
     try:
         content = path.read_bytes()
     except FileNotFoundError:
-        raise NotFound(
-            "The chat page is not built. Run `make page` (needs Node.js), or install a released package, "
-            "which includes it."
-        ) from None
+        raise NotFound(NOT_BUILT) from None
     digest = hashlib.sha256(content).hexdigest()[:16]
     return StaticFile(content, gzip.compress(content, 9, mtime=0), f'"{digest}"')

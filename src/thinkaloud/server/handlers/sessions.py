@@ -7,6 +7,7 @@ from sqlalchemy import Connection
 from thinkaloud.canon import Refused
 from thinkaloud.server.endpoint import RouteRequest, RouteResponse
 from thinkaloud.server.errors import NotFound
+from thinkaloud.server.message_entries import message_entries
 from thinkaloud.server.prepare import images_of
 from thinkaloud.server.schemas import (
     BlockBody,
@@ -140,7 +141,7 @@ async def list_messages(request: RouteRequest) -> MessagePage:
         messages_by_turn = messages_of(conn, [row.key for row in page.items])
         names = _agent_names(conn, request, {row.agent for row in page.items})
         items = (
-            message_body(message, row, names.get(row.agent, ""))
+            message_body(message, row, names.get(row.agent, ""), entries=query.entries)
             for row in page.items
             for message in messages_by_turn.get(row.key, ())
         )
@@ -173,7 +174,9 @@ def _agent_names(conn: Connection, request: RouteRequest, agent_ids: set[str]) -
     return names
 
 
-def message_body(message: StoredMessage, row: TurnRow, agent_name: str) -> MessageBody:
+def message_body(
+    message: StoredMessage, row: TurnRow, agent_name: str, *, entries: bool = False
+) -> MessageBody:
     """A message as it is told; what was thought is in a field of its own (R053)."""
     return MessageBody(
         turn=row.id,
@@ -194,7 +197,8 @@ def message_body(message: StoredMessage, row: TurnRow, agent_name: str) -> Messa
         stamps=message.stamps,
         summary=message.summary,
         notices=message.notices,
-        parts=tuple(map(_block_body, message.parts)),
+        parts=() if entries else tuple(map(_block_body, message.parts)),
+        entries=message_entries(message) if entries else (),
     )
 
 

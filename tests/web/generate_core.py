@@ -1,0 +1,218 @@
+"""Writes the TypeScript that repeats what Python defines: the events, the display presets, the shared words.
+
+`python -m tests.web.generate_core` rewrites the files in `web/src/core`. They are committed, so that the page
+can be built without Python; a test compares them with what this module would write.
+"""
+
+import enum
+import inspect
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+
+from thinkaloud import canon
+from thinkaloud.view import LOCALES, PRESETS
+
+CORE = Path(__file__).parents[2] / "web" / "src" / "core"
+HEADER = "// Generated from Python by `make core`; do not edit.\n"
+WIDTH = 120
+
+EVENTS = get_args(canon.Event)
+"""The registry of events: every kind there is, in its order."""
+
+SHARED_WORDS = (
+    "streaming",
+    "complete",
+    "complete_unknown",
+    "approximate",
+    "words",
+    "tokens",
+    "step",
+    "waiting",
+    "still_waiting",
+    "interrupted",
+    "stopped",
+    "cut_by_limit",
+    "connection_lost",
+    "status.thinking",
+    "status.done",
+    "status.error",
+    "tools",
+    "tools_deep",
+    "tool",
+    "assistant",
+    "working",
+    "approval",
+    "encrypted",
+    "redacted",
+    "withheld",
+    "provenance.raw",
+    "provenance.summary",
+    "provenance.generated",
+    "hidden",
+    "notice.reasoning_only",
+    "notice.empty",
+    "notice.refused",
+    "notice.stopped",
+    "notice.cut_by_limit",
+    "notice.connection_lost",
+    "notice.failed",
+    "session.thinking",
+    "session.result",
+    "session.error",
+)
+"""The words of the Python tables that the element says as well, without the prefix of their keys."""
+
+
+def generated() -> dict[str, str]:
+    """Every generated file by its name, with its content."""
+    default = PRESETS["default"]
+    return {
+        "events.ts": HEADER + _events(),
+        "policy.ts": HEADER + _policy(type(default), default),
+        "words-en.ts": HEADER + _words("en-US", "EN_US_WORDS", "English"),
+        "words-pt.ts": HEADER + _words("pt-BR", "PT_BR_WORDS", "Portuguese"),
+    }
+
+
+def _events() -> str:
+    shared = (canon.Kind, canon.Provenance, canon.SealForm, canon.Finish)
+    union = "\n".join(f"  | {event.__name__}" for event in EVENTS)
+    parts = [
+        _comment(
+            "Everything that can happen in a turn, as it stands in a log or on a stream.\n\n"
+            "`type` names each event. A reader passes over a type it does not know, so that an older page "
+            "survives a newer server."
+        ),
+        *(f"export type {kind.__name__} = {_union(kind)};" for kind in shared),
+        *(_interface(struct) for struct in (canon.Seal, canon.Usage, *EVENTS)),
+        f"export type Event =\n{union};",
+        _interface(canon.Entry),
+    ]
+    return "\n\n".join(parts).replace('";\n\nexport type', '";\nexport type') + "\n"
+
+
+def _policy(policy: Any, default: msgspec.Struct) -> str:
+    hints = get_type_hints(policy)
+    types = {"while_streaming": "Open", "after_complete": "Rest"}
+    fields = [f"  {name}: {types.get(name) or _type(hints[name])};" for name in policy.__struct_fields__]
+    standard = msgspec.to_builtins(default)
+    presets = {
+        name: {key: value for key, value in msgspec.to_builtins(one).items() if value != standard[key]}
+        for name, one in PRESETS.items()
+    }
+    for settings in presets.values():
+        settings.pop("preset", None)
+    return (
+        "\n\n".join(
+            [
+                _comment(
+                    "How thinking is shown: the settings of a display policy, and the presets to start from."
+                ),
+                *(f"export type {name} = {_type(hints[field])};" for field, name in types.items()),
+                "/** How thinking is shown. A policy holds settings, never state. */\n"
+                "export interface Policy {\n" + "\n".join(fields) + "\n}",
+                "/** What holds where nothing else is set: the preset `default`. */\n"
+                f"export const DEFAULT_POLICY: Policy = {_object(standard)};",
+                "/** What each preset sets differently. */\n"
+                f"export const PRESETS: Record<string, Partial<Policy>> = {_object(presets)};",
+            ]
+        ).replace('";\n\nexport type', '";\nexport type')
+        + "\n"
+    )
+
+
+def _words(locale: str, name: str, language: str) -> str:
+    table = LOCALES[locale].words
+    words = {key: _text(table[_full_key(key)]) for key in SHARED_WORDS}
+    about = _comment(
+        f"The words that the element shares with the Python package, in {language}. "
+        "`|` separates the singular from the plural."
+    )
+    return f"{about}\n\nexport const {name}: Record<string, string> = {_object(words)};\n"
+
+
+def _full_key(key: str) -> str:
+    return f"ai.{key}" if key.startswith(("notice.", "session.")) else f"ai.thinking.{key}"
+
+
+def _text(words: Any) -> str:
+    return words if isinstance(words, str) else f"{words.one}|{words.other}"
+
+
+def _interface(struct: Any) -> str:
+    tag = struct.__struct_config__.tag
+    hints = get_type_hints(struct)
+    lines = [f'  type: "{tag}";'] if tag else []
+    for field in msgspec.structs.fields(struct):
+        optional = "" if field.required else "?"
+        lines.append(f"  {field.encode_name}{optional}: {_type(hints[field.name])};")
+    return (
+        f"{_comment(inspect.getdoc(struct) or '')}\nexport interface {struct.__name__} {{\n"
+        + "\n".join(lines)
+        + "\n}"
+    )
+
+
+def _type(hint: Any) -> str:
+    if get_origin(hint) is Literal:
+        return " | ".join(json.dumps(value) for value in get_args(hint))
+    if hint == canon.Event:
+        return "Event"
+    if get_origin(hint) in (Union, type(int | None)):
+        return " | ".join(_type(part) for part in get_args(hint))
+    if isinstance(hint, type) and issubclass(hint, enum.Enum):
+        return hint.__name__ if hasattr(canon, hint.__name__) else _union(hint)
+    plain = {int: "number", str: "string", bool: "boolean", type(None): "null"}
+    return plain.get(hint) or str(hint.__name__)
+
+
+def _union(kind: type[enum.Enum]) -> str:
+    return " | ".join(json.dumps(member.value) for member in kind)
+
+
+def _object(values: Mapping[str, Any], indent: str = "") -> str:
+    """An object as the formatter writes it: in one line where it is an inner one that fits."""
+    inner = [f"{_key(key)}: {_value(value, indent + '  ')}" for key, value in values.items()]
+    line = "{ " + ", ".join(inner) + " }" if inner else "{}"
+    if not inner or (indent and len(line) + 24 <= WIDTH):
+        return line
+    return "{\n" + "".join(f"{indent}  {one},\n" for one in inner) + indent + "}"
+
+
+def _value(value: Any, indent: str) -> str:
+    return _object(value, indent) if isinstance(value, dict) else json.dumps(value, ensure_ascii=False)
+
+
+def _key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z_]\w*", name) else json.dumps(name)
+
+
+def _comment(text: str) -> str:
+    lines = list(_wrapped(re.sub(r"\bNone\b", "null", text)))
+    if len(lines) == 1:
+        return f"/** {lines[0]} */"
+    return "/**\n" + "".join(f" * {line}".rstrip() + "\n" for line in lines) + " */"
+
+
+def _wrapped(text: str) -> Iterator[str]:
+    for number, paragraph in enumerate(text.split("\n\n")):
+        if number:
+            yield ""
+        line = ""
+        for word in paragraph.split():
+            if line and len(line) + len(word) + 8 > WIDTH:
+                yield line
+                line = word
+            else:
+                line = f"{line} {word}".strip()
+        yield line
+
+
+if __name__ == "__main__":
+    for name, content in generated().items():
+        (CORE / name).write_text(content, "utf-8")

@@ -1,0 +1,80 @@
+/** The models and agents that can answer, as the gateway lists them. */
+
+import { type Agent, type Model, type OwnAgent, type Paged, requestJson } from "./api.js";
+import { t } from "./words.js";
+
+/** The levels of thinking, from little to much. */
+const LEVELS = ["low", "medium", "high", "max"];
+/** The provider of the model that comes with the gateway and needs no key. */
+const BUILT_IN = "builtin";
+
+interface Provider {
+  name: string;
+  has_key: boolean;
+  local: boolean;
+}
+
+let defaultModel = "";
+let models: Model[] = [];
+let loading: Promise<Model[]> | null = null;
+
+/** A model by its own name or with the provider before it; without a name, the one that answers by default. */
+export function findModel(name: string): Model | undefined {
+  const wanted = name || defaultModel;
+  const matches = ({ id, providers }: Model): boolean =>
+    id === wanted || providers.some((provider) => `${provider}/${id}` === wanted);
+  return models.find(matches);
+}
+
+/** Whether a model comes with the gateway. */
+export function builtIn(model: Model | undefined): boolean {
+  return !!model?.providers.includes(BUILT_IN);
+}
+
+/** What to call a model on the screen; the built-in one has a name in the reader's language. */
+export function modelTitle(name: string): string {
+  const title = name || defaultModel;
+  return !title || builtIn(findModel(title)) ? t("who.default") : title;
+}
+
+/** The full name of the built-in model, to be suggested where somebody chooses one. */
+export function builtInName(): string {
+  const model = models.find(builtIn);
+  return model ? `${BUILT_IN}/${model.id}` : "";
+}
+
+/** The levels of thinking that make a difference for a model. */
+export function levelsOf(model: Model | undefined): string[] {
+  if (!model) return ["off", ...LEVELS];
+  const off = model.can_be_off ? ["off"] : [];
+  if (model.control.includes("budget") || model.control.includes("adaptive")) return [...off, ...LEVELS];
+  return [...off, ...LEVELS.filter((level) => model.efforts.includes(level))];
+}
+
+/** Every model, requested once; `ready` tells whether a key or only a server of one's own stands behind it. */
+export function loadModels(again = false): Promise<Model[]> {
+  if (again) loading = null;
+  loading ??= requestJson<{ models: Model[]; providers: Provider[]; default?: string }>("/api/models").then(
+    (list) => {
+      const keyed = new Set(list.providers.filter(({ has_key, local }) => has_key && !local).map(({ name }) => name));
+      for (const model of list.models) {
+        const withKey = model.providers.some((name) => keyed.has(name));
+        model.ready = withKey ? "key" : model.has_key ? "own" : "";
+      }
+      models = list.models;
+      defaultModel = list.default ?? builtInName();
+      return models;
+    },
+    (error: unknown) => {
+      loading = null;
+      throw error;
+    },
+  );
+  return loading;
+}
+
+/** The agents of the workspace, and the gateway's own. */
+export async function loadAgents(): Promise<{ items: Agent[]; own: OwnAgent[] }> {
+  const { items, own = [] } = await requestJson<Paged<Agent> & { own?: OwnAgent[] }>("/api/agents?limit=200");
+  return { items, own };
+}

@@ -1,0 +1,46 @@
+/** What a conversation asks of the gateway. */
+
+import { type Message, type Paged, requestJson, type Session, type TurnBrief } from "./api.js";
+import type { Choice } from "./preferences.js";
+import { retryTemporary } from "./retry.js";
+
+/** Which page of messages: around a turn, after a cursor, from the newest back. */
+interface MessagesQuery {
+  order?: "newest";
+  turn?: string;
+  after?: string;
+}
+
+export function loadSession(id: string, signal?: AbortSignal): Promise<Session> {
+  return requestJson(`/api/sessions/${id}?limit=1`, signal ? { signal } : {});
+}
+
+export function createSession({ agent, model }: Choice): Promise<Session> {
+  const body = { agent, model: agent ? "" : model };
+  return retryTemporary(() => requestJson<Session>("/api/sessions", { body }));
+}
+
+/** Deletes a session that nobody needs; where that fails, it stays. */
+export function deleteSession(id: string): void {
+  void requestJson(`/api/sessions/${id}`, { method: "DELETE" }).catch(() => undefined);
+}
+
+/** One page of a session's messages, each with the entries of its turn. */
+export function loadMessages(
+  session: string,
+  limit: number,
+  query: MessagesQuery,
+  signal?: AbortSignal,
+): Promise<Paged<Message>> {
+  const parameters = new URLSearchParams({ limit: String(limit), entries: "true" });
+  for (const [name, value] of Object.entries(query)) if (value) parameters.set(name, value);
+  return requestJson(`/api/sessions/${session}/messages?${parameters}`, signal ? { signal } : {});
+}
+
+/** Starts a turn; tried again, it is still asked once. */
+export function startTurn(session: string, prompt: string, { agent, model, thinking }: Choice): Promise<TurnBrief> {
+  // The same key for every try, so that the question is asked once.
+  const headers = { "Idempotency-Key": crypto.randomUUID?.() ?? `${Date.now()}-${Math.random()}` };
+  const body = { prompt, ...(agent ? { agent } : model ? { model } : {}), ...(thinking ? { thinking } : {}) };
+  return retryTemporary(() => requestJson<TurnBrief>(`/api/sessions/${session}/turns`, { body, headers }));
+}

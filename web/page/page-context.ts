@@ -1,0 +1,19 @@
+/** What the dialogs and other parts of the page may ask of the page as a whole. */
+
+import type { Chat } from "./chat.js";
+import type { Composer } from "./composer.js";
+import type { Place } from "./place.js";
+import type { Choice } from "./preferences.js";
+
+export interface PageContext {
+  readonly chat: Chat;
+  readonly composer: Composer;
+  /** Sets who answers from now on, here and in the open conversation. */
+  choose(choice: Choice): void;
+  /** Goes to a place; without one, to a new conversation. */
+  go(place: Partial<Place>): void;
+  /** Draws with the preferences of the moment; another language needs the page to be built again. */
+  restyle(rebuild: boolean): void;
+  /** A session changed: the list and other windows should know. */
+  sessionChanged(session: string): void;
+}

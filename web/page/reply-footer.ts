@@ -1,0 +1,119 @@
+/** The line below an answer: who gave it, what it used, what can be done with it, and how to continue without one. */
+
+import { requestJson, type TurnBody } from "./api.js";
+import { copyText } from "./clipboard.js";
+import { addDialogWords } from "./dialog-words.js";
+import { button, h } from "./dom.js";
+import type { Exchange } from "./exchange.js";
+import { showError } from "./toasts.js";
+import { currentLanguage, t } from "./words.js";
+
+addDialogWords();
+
+export class ReplyFooter {
+  readonly node: HTMLElement;
+  private facts = h("span", { class: "facts" });
+  private tools = h("span", { class: "reply-tools" });
+  private nextStepsNode = h("div", { class: "row ways" });
+  private cost = "";
+
+  constructor(private exchange: Exchange) {
+    this.node = h("footer", { class: "reply-foot" }, this.facts, this.tools);
+  }
+
+  draw(): void {
+    const { exchange } = this;
+    this.facts.replaceChildren(this.line());
+    if (this.tools.firstChild) return;
+    this.tools.append(...this.actions());
+    const steps = this.nextSteps();
+    if (steps[0]) {
+      this.nextStepsNode.replaceChildren(...steps);
+      exchange.reply.append(this.nextStepsNode);
+    } else exchange.block.setAttribute("actions", "retry");
+    if (Object.keys(exchange.turn.usage).length) this.priceWhenSeen();
+  }
+
+  private actions(): HTMLElement[] {
+    const { exchange } = this;
+    const { turn, thoughts, prompt, host } = exchange;
+    const plain = { class: "quiet", bare: true };
+    const actions = [
+      button(
+        t("replay"),
+        "replay",
+        () => void import("./replay.js").then(({ openReplay }) => openReplay(exchange)).catch(showError),
+        plain,
+      ),
+      button(t("again"), "retry", () => host.askAgain(prompt), plain),
+    ];
+    if (exchange.block.state.view)
+      actions.push(
+        button(
+          t("link"),
+          "link",
+          () => void import("./step-links.js").then(({ openStepLinks }) => openStepLinks(exchange)).catch(showError),
+          plain,
+        ),
+      );
+    if (turn.answer && thoughts[0])
+      actions.unshift(
+        button(t("copy.with"), "thought", () => void copyText(exchange.block.toMarkdown({ thinking: true })), plain),
+      );
+    if (turn.answer) actions.unshift(button(t("copy.label"), "copy", () => void copyText(turn.answer), plain));
+    return actions;
+  }
+
+  /** How to go on from a turn that thought and did not answer, or that broke off. */
+  private nextSteps(): HTMLElement[] {
+    const { turn, thoughts, prompt, host, state } = this.exchange;
+    const step = (name: string, act: () => void, kind = "plain"): HTMLElement =>
+      button(name, null, act, { class: kind });
+    if (turn.outcome?.ending === "reasoning_only")
+      return [
+        step(t("retry"), () => host.askAgain(prompt), "primary"),
+        step(t("as_draft"), () => host.draft(lastParagraph(thoughts.map(({ text }) => text)))),
+      ];
+    const lost = turn.outcome?.ending === "cut_off" && turn.outcome.cause === "cut_off";
+    // Where something of an answer is there the model can go on with it; a thought alone it does not get back.
+    const followUp = turn.answer ? t("resume.prompt") : prompt;
+    return lost || state === "interrupted" ? [step(t("resume"), () => host.askAgain(followUp), "primary")] : [];
+  }
+
+  private line(): string {
+    const { usage } = this.exchange.turn;
+    const facts = [this.exchange.name()];
+    if (usage.input != null) facts.push(t("tokens.in", { n: usage.input }));
+    if (usage.output != null) facts.push(t("tokens.out", { n: usage.output }));
+    if (usage.reasoning != null) facts.push(t("tokens.thinking", { n: usage.reasoning }));
+    if (this.cost) facts.push(this.cost);
+    return facts.join(" · ");
+  }
+
+  /** What it cost is asked for when somebody sees the answer, and once. */
+  private priceWhenSeen(): void {
+    const eye = new IntersectionObserver((seen) => {
+      if (!seen.some((one) => one.isIntersecting)) return;
+      eye.disconnect();
+      requestJson<TurnBody>(`/api/turns/${this.exchange.id}`).then(({ cost }) => {
+        const usd = cost?.turn?.usd;
+        if (usd == null) return;
+        this.cost = t("cost", { n: Number(usd).toLocaleString(currentLanguage(), { maximumSignificantDigits: 3 }) });
+        this.facts.replaceChildren(this.line());
+        if (cost?.priced_by) this.facts.title = cost.priced_by;
+      }, showError);
+    });
+    eye.observe(this.node);
+  }
+}
+
+/** Where the thinking had got to: its last paragraph, or all of it where there is but one. */
+function lastParagraph(thoughts: string[]): string {
+  const paragraphs = thoughts.join("\n\n").split(/\n\s*\n/);
+  return (
+    paragraphs
+      .map((one) => one.trim())
+      .filter(Boolean)
+      .pop() ?? ""
+  );
+}

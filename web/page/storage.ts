@@ -1,0 +1,27 @@
+/**
+ * What this browser keeps for the page. Where it keeps nothing, because its storage is full or forbidden, the window
+ * does so until it is closed.
+ */
+
+type Area = "localStorage" | "sessionStorage";
+
+const inMemory = new Map<string, string>();
+
+export function readStored(key: string, area: Area = "localStorage"): string | null {
+  try {
+    return inMemory.get(key) ?? window[area].getItem(key);
+  } catch {
+    return null;
+  }
+}
+
+/** Keeps a text; an empty one is removed. */
+export function writeStored(key: string, text: string, area: Area = "localStorage"): void {
+  inMemory.delete(key);
+  try {
+    if (text) window[area].setItem(key, text);
+    else window[area].removeItem(key);
+  } catch {
+    if (text) inMemory.set(key, text);
+  }
+}

@@ -1,9 +1,0 @@
-import { make } from "./dom.js";
-
-/** A button, and what a click on it does. Where the clipboard refuses, nothing was copied, and nothing breaks. */
-export function button(part: string, act: () => unknown): HTMLButtonElement {
-  const node = make("button", part);
-  node.type = "button";
-  node.onclick = () => void (act() as Promise<unknown> | undefined)?.catch(() => undefined);
-  return node;
-}

@@ -1,0 +1,92 @@
+/**
+ * The state of a turn's thinking, as facts that every view shares: what is there to show, is it still running.
+ *
+ * A thought that can be neither read nor proved is no thought: a blank block counts only with a seal. Thinking is over
+ * as soon as the thought is; but while tools or assistants work, and until something follows them, it continues.
+ */
+
+import type { Block, Turn } from "./turn.js";
+
+export type ThinkingState = "thinking" | "done" | "error" | "interrupted";
+export type HiddenReason = "encrypted" | "redacted" | "withheld";
+
+/** The values of the element's `status` attribute. */
+export type BlockStatus =
+  | "pending"
+  | "streaming"
+  | "done"
+  | "error"
+  | "aborted"
+  | "truncated"
+  | "redacted"
+  | "disconnected";
+
+/** Whether a block is a step of the thinking that a person should know of. */
+export function shown(block: Block): boolean {
+  return block.call || (block.kind === "reasoning" && (!!block.seals[0] || !block.blank));
+}
+
+/** Whether a block is a step with no other step above it; what belongs to a block that is not shown moves up. */
+export function rootStep(turn: Turn, block: Block): boolean {
+  if (!shown(block)) return false;
+  let { parent } = block;
+  while (parent !== null) {
+    const above = turn.blocks[parent] as Block;
+    if (shown(above)) return false;
+    parent = above.parent;
+  }
+  return true;
+}
+
+/** Why there is nothing to read in a sealed thought; null for one that can be read. */
+export function hiddenReason({ seals, blank }: Block): HiddenReason | null {
+  if (!seals[0] || !blank) return null;
+  const forms = seals.map((seal) => seal.form);
+  return forms.includes("redacted") ? "redacted" : forms.includes("encrypted") ? "encrypted" : "withheld";
+}
+
+/** The state of the turn's thinking. An answer cut off after the thinking was done leaves it done. */
+export function thinkingState(turn: Turn): ThinkingState {
+  const ending = turn.outcome?.ending;
+  if (!ending) return continues(turn) ? "thinking" : "done";
+  if (ending === "failed") return "error";
+  return (ending === "cut_off" || ending === "cancelled") && thinkingCut(turn) ? "interrupted" : "done";
+}
+
+/** The state of one step; a step that the turn's end broke off has the state of the `whole` turn. */
+export function stepState(block: Block, live: boolean, whole: ThinkingState): ThinkingState {
+  if (block.status === "error") return "error";
+  if (block.status === "interrupted") return live ? "interrupted" : whole;
+  return live && working(block) ? "thinking" : "done";
+}
+
+/** Whether the stream just stopped, without a word from the provider. */
+export function connectionLost({ outcome }: Turn): boolean {
+  return outcome?.ending === "cut_off" && outcome.cause === "cut_off";
+}
+
+/** Whether the turn is over and its thoughts are all there is to read. */
+export function endedWithoutAnswer(turn: Turn): boolean {
+  const ending = turn.outcome?.ending;
+  return (ending === "reasoning_only" || ending === "cut_off") && !turn.hasAnswer;
+}
+
+/** The turn's last step, unless it is a call that came back: the step that was running when the turn was cut. */
+export function interruptedStep(turn: Turn): Block | null {
+  const last = turn.top().filter(shown).pop();
+  return last && last.result === null ? last : null;
+}
+
+/** Whether a step of a live turn is running, or the last thing that happened in it is a call. */
+function continues(turn: Turn): boolean {
+  const visible = turn.top().filter((block) => shown(block) || !block.blank);
+  return visible.some((block) => shown(block) && working(block)) || !!visible[visible.length - 1]?.call;
+}
+
+function working(block: Block): boolean {
+  return block.status === "running" || block.awaited;
+}
+
+function thinkingCut(turn: Turn): boolean {
+  return !turn.hasAnswer || turn.top().some((block) => shown(block) && block.status === "interrupted");
+}

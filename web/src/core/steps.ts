@@ -1,0 +1,114 @@
+/** The steps of a turn's thinking as they are shown: what each is, its state, and the steps below it. */
+
+import type { ViewContext } from "./context.js";
+import type { Kind } from "./events.js";
+import { firstCharacters, oneLine } from "./excerpts.js";
+import { countText, stepLabel, thoughtLabel, timeText } from "./labels.js";
+import type { Open } from "./policy.js";
+import { peek, preview, wordCount } from "./preview.js";
+import { type HiddenReason, hiddenReason, shown, type ThinkingState } from "./state.js";
+import type { Block } from "./turn.js";
+
+/** Characters of a tool's result or of an assistant's response that a step holds. */
+const RESULT_LIMIT = 280;
+/** Columns of the one line that says what a tool or an assistant was asked. */
+const LINE_COLUMNS = 120;
+
+/** One thought of the turn itself: its header in parts, and how much of it is open. */
+export interface BlockView {
+  block: number;
+  status: ThinkingState;
+  label: string;
+  open: Open;
+  step: string;
+  duration: string;
+  words: number | null;
+  words_text: string;
+  preview: string;
+  peek: string;
+  unseen: HiddenReason | null;
+  placeholder: string;
+  provenance: string;
+}
+
+/** One step as the element draws it: what it is, its state, its text, and the steps below it. */
+export interface StepView {
+  block: number;
+  kind: Kind;
+  status: ThinkingState;
+  label: string;
+  readonly text: string;
+  open: Open;
+  result: string;
+  steps: StepView[];
+  source: Block;
+  /** The header of a thought of the turn itself. */
+  thought: BlockView | undefined;
+}
+
+/** What is behind the header of a panel. */
+export interface BodyView {
+  blocks: BlockView[];
+  steps: StepView[];
+}
+
+/** The thoughts and the steps of a turn. */
+export function bodyView(context: ViewContext): BodyView {
+  const blocks = context.thoughts.map((block, index) => blockView(context, block, index + 1));
+  return { blocks, steps: stepTree(context, new Map(blocks.map((block) => [block.block, block]))) };
+}
+
+function blockView(context: ViewContext, block: Block, n: number): BlockView {
+  const { words, thoughts } = context;
+  const status = context.stateOf(block);
+  const duration = timeText(words, context.timeOf(block));
+  const hidden = hiddenReason(block);
+  const count = status === "thinking" || hidden ? null : wordCount(block);
+  return {
+    block: block.number,
+    status,
+    label: thoughtLabel(context, status, duration),
+    open: context.openOf(block),
+    step: thoughts[1] ? words.say("step", { n }) : "",
+    duration,
+    words: count,
+    words_text: countText(words, "words", count),
+    preview: preview(block),
+    peek: status === "thinking" ? peek(block) : "",
+    unseen: hidden,
+    placeholder: hidden ? words.say(hidden) : "",
+    provenance: block.provenance === "unknown" ? "" : words.say(`provenance.${block.provenance}`),
+  };
+}
+
+/** The steps as a tree, built from its leaves in one pass: a turn may nest deeper than a program may call itself. */
+function stepTree(context: ViewContext, thoughts: Map<number, BlockView>): StepView[] {
+  const below = new Map<number | null, StepView[]>();
+  for (const block of [...context.turn.blocks].reverse()) {
+    const children = below.get(block.number) ?? [];
+    const steps = shown(block) ? [stepView(context, block, children.reverse(), thoughts.get(block.number))] : children;
+    const siblings = below.get(block.parent);
+    if (siblings) siblings.push(...steps);
+    else below.set(block.parent, steps);
+  }
+  return (below.get(null) ?? []).reverse();
+}
+
+function stepView(context: ViewContext, block: Block, steps: StepView[], thought: BlockView | undefined): StepView {
+  return {
+    block: block.number,
+    kind: block.kind,
+    status: context.stateOf(block),
+    label: stepLabel(context, block),
+    get text() {
+      const hidden = hiddenReason(block);
+      if (block.call) return oneLine(block.first(LINE_COLUMNS * 16 + 1), LINE_COLUMNS);
+      return hidden ? context.words.say(hidden) : block.text;
+    },
+    open: context.openOf(block),
+    result: firstCharacters(block.error || (block.result ?? ""), RESULT_LIMIT),
+    steps,
+    source: block,
+    thought,
+  };
+}

@@ -1,0 +1,47 @@
+// Generated from Python by `make core`; do not edit.
+/**
+ * The words that the element shares with the Python package, in English. `|` separates the singular from the
+ * plural.
+ */
+
+export const EN_US_WORDS: Record<string, string> = {
+  streaming: "Thinking...",
+  complete: "Thought for {duration}",
+  complete_unknown: "Thought",
+  approximate: "≈{duration}",
+  words: "{n} word|{n} words",
+  tokens: "{n} token|{n} tokens",
+  step: "[Step {n}]",
+  waiting: "Waiting…",
+  still_waiting: "Still waiting…",
+  interrupted: "Interrupted",
+  stopped: "Stopped",
+  cut_by_limit: "Cut off",
+  connection_lost: "Connection lost",
+  "status.thinking": "Thinking…",
+  "status.done": "Done",
+  "status.error": "Failed",
+  tools: "{n} tool used|{n} tools used",
+  tools_deep: "{n} with those of assistants",
+  tool: "Tool",
+  assistant: "Assistant",
+  working: "{name} is working…",
+  approval: "{name} waits for approval",
+  encrypted: "Thought; the provider encrypted the text, so it cannot be shown.",
+  redacted: "Thought; the provider redacted the text, so it cannot be shown.",
+  withheld: "Thought; the provider withheld the text.",
+  "provenance.raw": "Model's own words",
+  "provenance.summary": "Provider's summary",
+  "provenance.generated": "Generated summary",
+  hidden: "Thinking hidden",
+  "notice.reasoning_only": "Model provided reasoning but no response. Try rephrasing your question.",
+  "notice.empty": "The model gave no answer.",
+  "notice.refused": "The model declined to answer.",
+  "notice.stopped": "Stopped before the answer was complete.",
+  "notice.cut_by_limit": "The length limit cut the answer off.",
+  "notice.connection_lost": "The connection was lost before the answer was complete.",
+  "notice.failed": "The answer failed: {reason}",
+  "session.thinking": "Thinking",
+  "session.result": "Result",
+  "session.error": "Error",
+};

@@ -1,0 +1,47 @@
+// Generated from Python by `make core`; do not edit.
+/**
+ * The words that the element shares with the Python package, in Portuguese. `|` separates the singular from the
+ * plural.
+ */
+
+export const PT_BR_WORDS: Record<string, string> = {
+  streaming: "Pensando...",
+  complete: "Pensou por {duration}",
+  complete_unknown: "Pensou",
+  approximate: "≈{duration}",
+  words: "{n} palavra|{n} palavras",
+  tokens: "{n} token|{n} tokens",
+  step: "[Etapa {n}]",
+  waiting: "Aguardando…",
+  still_waiting: "Ainda aguardando…",
+  interrupted: "Interrompido",
+  stopped: "Parado",
+  cut_by_limit: "Cortado",
+  connection_lost: "Conexão perdida",
+  "status.thinking": "Pensando…",
+  "status.done": "Concluído",
+  "status.error": "Falhou",
+  tools: "{n} ferramenta usada|{n} ferramentas usadas",
+  tools_deep: "{n} com as dos assistentes",
+  tool: "Ferramenta",
+  assistant: "Assistente",
+  working: "{name} está trabalhando…",
+  approval: "{name} aguarda aprovação",
+  encrypted: "Pensou; o provedor criptografou o texto, que não pode ser exibido.",
+  redacted: "Pensou; o provedor suprimiu o texto, que não pode ser exibido.",
+  withheld: "Pensou; o provedor não enviou o texto.",
+  "provenance.raw": "Palavras do próprio modelo",
+  "provenance.summary": "Resumo do provedor",
+  "provenance.generated": "Resumo gerado",
+  hidden: "Pensamento oculto",
+  "notice.reasoning_only": "O modelo apresentou um raciocínio, mas nenhuma resposta. Tente reformular a pergunta.",
+  "notice.empty": "O modelo não deu resposta.",
+  "notice.refused": "O modelo se recusou a responder.",
+  "notice.stopped": "Parado antes do fim da resposta.",
+  "notice.cut_by_limit": "O limite de tamanho cortou a resposta.",
+  "notice.connection_lost": "A conexão caiu antes do fim da resposta.",
+  "notice.failed": "A resposta falhou: {reason}",
+  "session.thinking": "Pensamento",
+  "session.result": "Resultado",
+  "session.error": "Erro",
+};

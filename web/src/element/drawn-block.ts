@@ -1,0 +1,392 @@
+/**
+ * The drawing half of `<thinking-block>`: keeps the turn, the policy, the language and a person's choices, and draws
+ * them. The public contract is in `element.ts`.
+ *
+ * Whether a block is open is asked of the open rule; a person's choice always wins. What is behind the header is
+ * loaded when somebody first opens it.
+ */
+
+import { type ViewContext, viewContext } from "../core/context.js";
+import type { Locale } from "../core/locales.js";
+import { notice } from "../core/notices.js";
+import { type Choices, PANEL, readPolicy } from "../core/open-rule.js";
+import type { Policy } from "../core/policy.js";
+import type { BlockStatus } from "../core/state.js";
+import type { BodyView } from "../core/steps.js";
+import type { FindSentence } from "../core/summary.js";
+import { blockStatus, type PanelView, panelView, waitingView } from "../core/thinking.js";
+import type { Block } from "../core/turn.js";
+import type { Formatters, Words } from "../core/words.js";
+import { setText, TurnFeed } from "../sources/turn-feed.js";
+import { applyAttribute, BLOCK_ATTRIBUTES, ownText, policySettings, startedAt } from "./attributes.js";
+import type { Body } from "./body.js";
+import { loadChoices, saveChoices } from "./choice-storage.js";
+import type { ToggledBy } from "./disclosure.js";
+import { fireEvent, hide, mark, slot } from "./dom.js";
+import { DrawSchedule, whenIdle } from "./draw-schedule.js";
+import { headerStyles } from "./header-styles.js";
+import { Language } from "./language.js";
+import type { Renderer } from "./markdown.js";
+import { createPanel, type Panel } from "./panel.js";
+import { StatusAnnouncer } from "./status-announcer.js";
+
+/** More text than this is not drawn ahead for the browser's own search. */
+const DRAW_AHEAD_LIMIT = 200_000;
+/** Without a message for so long, the reader is told that nothing came. */
+const SILENT_MS = 20_000;
+
+// Chunks that are loaded when the first element needs them, for all of them.
+let findSentence: FindSentence | undefined;
+let bodyChunk: typeof import("./body.js") | undefined;
+
+/** What is on the screen; what is behind the header is there once that is loaded. */
+export type ThinkingView = PanelView & BodyView;
+
+export abstract class DrawnBlock extends HTMLElement {
+  /** Resolved when all that this block asked for has been loaded and drawn: its body, another language, another dialect. */
+  ready: Promise<unknown> = Promise.resolve();
+
+  protected turnFeed = new TurnFeed();
+  protected choices: Choices = new Map();
+  protected currentPolicy = readPolicy();
+  protected customRenderer: ((root: HTMLElement) => Renderer) | null = null;
+  #language = new Language(this);
+  #internals = this.attachInternals();
+  #panel: Panel | undefined;
+  #body: Body | undefined;
+  #emptySlot = slot("empty");
+  #childSlot = slot("");
+  #settings: Partial<Policy> = {};
+  #view: PanelView | null = null;
+  #status: BlockStatus | "" = "";
+  #reflecting = false;
+  /** `feed.changes` at the last drawing; -1 where anything may have changed since. */
+  #drawnChanges = -1;
+  #secondTimer = 0;
+  #idle = 0;
+  #drawClosed = false;
+  #requested = new Set<string>();
+  #schedule = new DrawSchedule(() => this.#drawFrame());
+  #announcer = new StatusAnnouncer();
+
+  /** Opens or closes a block, or all of it (null), in the person's name; null gives the choice back. */
+  abstract choose(block: number | null, open: boolean | null, by?: ToggledBy): void;
+
+  abstract copy(): Promise<void>;
+
+  /** Builds the shadow tree; false where it is there already. */
+  protected createTree(): boolean {
+    if (this.#panel) return false;
+    const root = this.shadowRoot ?? this.attachShadow({ mode: "open" });
+    root.adoptedStyleSheets = [headerStyles()];
+    this.#panel = createPanel((open, by) => this.choose(null, open, by));
+    root.replaceChildren(this.#panel.root, this.#emptySlot, this.#childSlot);
+    return true;
+  }
+
+  protected afterConnect(): void {
+    // Another place in the page may have another language.
+    this.#language.forget();
+    this.#loadChoices();
+    if (document.readyState === "loading")
+      addEventListener("DOMContentLoaded", () => this.#adoptText(), { once: true });
+    else this.#adoptText();
+    this.refresh();
+  }
+
+  disconnectedCallback(): void {
+    this.#schedule.clear();
+    this.#announcer.clear();
+    this.#body?.autoClose.pauseClosing();
+  }
+
+  attributeChangedCallback(name: string, old: string | null, value: string | null): void {
+    if (this.#reflecting || old === value) return;
+    this.#language.forget();
+    if (name === "lang" || name === "render") this.#body?.clear();
+    applyAttribute(this.turnFeed, this, name, value);
+    this.markChanged();
+    // This may throw, and a preset that does not exist is no reason to ignore the rest.
+    this.#readPolicy();
+    if (name !== "block-id") return;
+    this.choices.clear();
+    this.#loadChoices();
+  }
+
+  protected setPolicy(settings: Partial<Policy>): void {
+    this.#readPolicy(settings);
+    this.#loadChoices();
+    this.markChanged();
+  }
+
+  /** Takes a page's own words or formatters. */
+  protected customize(strings?: Partial<Locale>, formatters?: Formatters): void {
+    this.#language.customize(strings, formatters);
+    this.markChanged();
+  }
+
+  /** Draws the body from nothing. */
+  protected redraw(): void {
+    this.#body?.clear();
+    this.markChanged();
+  }
+
+  /** Takes one entry, event, message of another dialect, or thinking block. */
+  feed(message: unknown): void {
+    const loading = this.turnFeed.take(message);
+    if (loading) this.#drawAfter(loading);
+    this.drawSoon();
+  }
+
+  /** Forgets everything, for another turn. */
+  reset(): void {
+    const { clock } = this.turnFeed;
+    this.turnFeed = new TurnFeed();
+    this.turnFeed.clock = clock;
+    this.#announcer.state = "";
+    this.#drawClosed = false;
+    this.#body?.autoClose.allowClosing();
+    this.#body?.clear();
+    this.refresh();
+  }
+
+  /** Notes a person's choice, unless the page cancels it, which returns false. */
+  protected noteChoice(block: number | null, open: boolean | null, by: ToggledBy): boolean {
+    const key = block ?? PANEL;
+    if (open === null) this.choices.delete(key);
+    else if (fireEvent(this, block === null ? "toggle" : "step-toggle", { open, by, block }))
+      this.choices.set(key, open);
+    else return false;
+    if (block === null) this.#body?.autoClose.allowClosing();
+    const id = this.getAttribute("block-id");
+    if (id) saveChoices(id, this.choices, this.currentPolicy.remember);
+    this.refresh();
+    return true;
+  }
+
+  /** The one thought of a block that is fed by hand, with what the attributes say of it. */
+  protected manualBlock(): Block {
+    const first = !this.turnFeed.turn.blocks[0];
+    const block = this.turnFeed.manualBlock(startedAt(this));
+    if (first) for (const name of BLOCK_ATTRIBUTES) applyAttribute(this.turnFeed, this, name, this.getAttribute(name));
+    return block;
+  }
+
+  /** Whether the body is shown; null gives the choice back to the policy. */
+  get open(): boolean {
+    return this.#view?.open === "expanded";
+  }
+
+  set open(open: boolean | null) {
+    this.choose(null, open);
+  }
+
+  /** What is on the screen, in words and states, and the answer so far. A summary that nobody wrote is there once a header has asked for one. */
+  get state(): { view: ThinkingView | null; status: BlockStatus | ""; notice: string; answer: string } {
+    const [context, view] = this.look();
+    const { turn } = this.turnFeed;
+    const whole = view && { ...view, ...(bodyChunk?.bodyView(context) ?? { blocks: [], steps: [] }) };
+    return { view: whole, status: this.#status, notice: notice(turn, context.words), answer: turn.answer };
+  }
+
+  /** The view of the turn at this moment. */
+  protected look(): [context: ViewContext, view: PanelView | null] {
+    const { turn } = this.turnFeed;
+    const context = viewContext(turn, this.currentPolicy, this.#words(), this.turnFeed.now(), this.choices);
+    const view = panelView(context, findSentence);
+    if (view && this.#body?.autoClose.kept && !this.choices.has(PANEL)) view.open = "expanded";
+    if (view && !view.summary && !findSentence && this.currentPolicy.header === "summary")
+      this.#load("sentence", async () => {
+        findSentence = (await import("../core/sentence.js")).firstSentence;
+      });
+    const waits = !view && this.getAttribute("status") === "pending" && !turn.blocks[0] && turn.live;
+    return [context, waits ? waitingView(context) : view];
+  }
+
+  /** Something changed that may change any word. */
+  protected markChanged(): void {
+    this.#drawnChanges = -1;
+    this.drawSoon();
+  }
+
+  /** Draws with the next frame. Text behind a closed header is no reason to, but for its newest line. */
+  protected drawSoon(): void {
+    if (!this.isConnected) return;
+    if (!this.#onlyGrew) this.#schedule.nextFrame();
+    else if (this.open || this.#view?.open === "peek") this.#schedule.nextGrowth(this.open);
+  }
+
+  /** All that can be read of the thinking; setting it shows one thought with this text. */
+  get text(): string {
+    const thoughts = this.turnFeed.turn.top("reasoning").filter((block) => !block.blank);
+    return thoughts.map((block) => block.text).join("\n\n");
+  }
+
+  set text(text: string) {
+    setText(this.manualBlock(), text);
+    this.markChanged();
+  }
+
+  /** Draws now instead of with the next frame. */
+  refresh(): void {
+    if (this.#panel && this.isConnected) this.#draw(true);
+  }
+
+  /** Takes the text that a page wrote inside the element for readers without script. */
+  #adoptText(): void {
+    const text = ownText(this);
+    if (!text || this.turnFeed.turn.blocks[0]) return;
+    this.text = text;
+    if (!this.hasAttribute("status")) applyAttribute(this.turnFeed, this, "status", "done");
+  }
+
+  #readPolicy(settings = this.#settings): void {
+    this.currentPolicy = readPolicy(policySettings(this, settings));
+    this.#settings = settings;
+  }
+
+  #loadChoices(): void {
+    const stored = loadChoices(this.getAttribute("block-id"), this.currentPolicy.remember);
+    if (this.isConnected && stored.size) this.choices = stored;
+  }
+
+  #words(): Words {
+    return this.#language.words((portuguese) =>
+      this.#load("portuguese", async () => {
+        await portuguese();
+        this.#body?.clear();
+      }),
+    );
+  }
+
+  /** Loads a chunk once, then draws. */
+  #load(chunk: string, load: () => Promise<void>): void {
+    if (this.#requested.has(chunk)) return;
+    this.#requested.add(chunk);
+    this.#drawAfter(load());
+  }
+
+  #drawAfter(loading: Promise<unknown>): void {
+    this.ready = Promise.all([this.ready, loading.then(() => this.refresh())]);
+  }
+
+  /** Whether nothing but the length of a text changed since the last drawing. */
+  get #onlyGrew(): boolean {
+    return this.#drawnChanges === this.turnFeed.changes;
+  }
+
+  #drawFrame(): void {
+    if (!this.#onlyGrew || !this.open || !this.#body) return this.#draw(false);
+    this.#schedule.clear();
+    this.#body.grow();
+  }
+
+  #draw(timed: boolean): void {
+    const panel = this.#panel as Panel;
+    this.#schedule.clear();
+    this.#drawnChanges = this.turnFeed.changes;
+    const restoreScroll = this.#beforeClosing();
+    const [context, view] = this.look();
+    const first = !this.#view;
+    const wasOpen = this.open;
+    const headless = this.hasAttribute("headless");
+    this.#view = view;
+    hide(panel.root, !view || headless);
+    hide(this.#emptySlot, !!view);
+    hide(this.#childSlot, !headless);
+    if (view) {
+      if (this.#silent(view)) view.peek = this.#words().say("still_waiting");
+      if (headless) this.#createBody();
+      else this.#show(context, view);
+      if (restoreScroll) restoreScroll();
+      if (timed || view.status !== this.#announcer.state) panel.setTimer(this.#timerText(view));
+      if (first) fireEvent(this, "first-paint");
+      // A person's act was told before it was done.
+      else if (wasOpen !== this.open && !this.choices.has(PANEL))
+        fireEvent(this, "toggle", { open: !wasOpen, by: "policy", block: null });
+    }
+    this.#reflect(context, view);
+    this.#announcer.announceState(view, this.currentPolicy);
+    this.#planNext(view);
+  }
+
+  #show(context: ViewContext, view: PanelView): void {
+    const { content, setOpen, draw } = this.#panel as Panel;
+    const expanded = view.open === "expanded";
+    draw(view, this.currentPolicy, this.#words());
+    if (expanded || this.#drawClosed || this.hasAttribute("actions")) this.#createBody();
+    if (this.#body) this.#body.draw(context, view, this.#drawClosed, this.customRenderer);
+    else if (expanded) content.textContent = this.text;
+    const lines = this.getAttribute("max-lines");
+    content.style.maxBlockSize = lines ? `calc(${Number(lines)}lh + .875rem)` : "";
+    setOpen(expanded);
+  }
+
+  /** Until the chunk of the body is loaded, the text stands there as it is. */
+  #createBody(): void {
+    if (bodyChunk) this.#body ??= bodyChunk.createBody(this.#panel as Panel, this);
+    else
+      this.#load("body", async () => {
+        bodyChunk = await import("./body.js");
+      });
+  }
+
+  /** Asks the body whether it may close now; the returned function restores the page's scroll position. */
+  #beforeClosing(): (() => void) | false {
+    if (!this.open || !this.#body) return false;
+    const [context, view] = this.look();
+    if (!view) return false;
+    return this.#body.autoClose.beforeClosing({
+      closes: view.open !== "expanded" && !this.choices.has(PANEL),
+      stateChanged: context.state !== this.#announcer.state,
+      delay: Number(this.getAttribute("auto-close-delay")),
+      choices: this.choices,
+      refresh: () => this.refresh(),
+    });
+  }
+
+  /** The time beside the label: whole seconds while it runs; at rest the label says it. */
+  #timerText({ status, duration, duration_ms }: PanelView): string {
+    if (status !== "thinking") return status === "done" ? "" : duration;
+    const seconds = Math.floor((duration_ms ?? 0) / 1000);
+    return seconds ? this.#words().duration(seconds * 1000) : "";
+  }
+
+  #silent({ status }: PanelView): boolean {
+    const { lastMessageAt } = this.turnFeed;
+    return status === "thinking" && lastMessageAt > 0 && performance.now() - lastMessageAt > SILENT_MS;
+  }
+
+  /** Draws every second while it thinks; afterwards draws closed steps when the page is idle. */
+  #planNext(view: PanelView | null): void {
+    clearTimeout(this.#secondTimer);
+    if (view?.status === "thinking")
+      this.#secondTimer = setTimeout(() => this.refresh(), 1000 - ((view.duration_ms ?? 0) % 1000));
+    else if (view && !this.#drawClosed) this.#idle ||= whenIdle(() => this.#drawAhead());
+  }
+
+  #drawAhead(): void {
+    this.#idle = 0;
+    const size = this.turnFeed.turn.blocks.reduce((sum, block) => sum + block.size, 0);
+    if (!this.isConnected || this.#announcer.state === "thinking" || size > DRAW_AHEAD_LIMIT) return;
+    this.#drawClosed = true;
+    this.#draw(false);
+  }
+
+  /** Sets the `status` attribute and the states for style sheets. */
+  #reflect(context: ViewContext, view: PanelView | null): void {
+    const from = this.#status;
+    const to = view && !context.top[0] ? "pending" : blockStatus(context);
+    const { states } = this.#internals;
+    this.#status = to;
+    states.clear();
+    states.add(view ? (view.status === "thinking" ? "streaming" : view.status) : "empty");
+    if (this.open) states.add("open");
+    if (!view && this.querySelector("[slot=empty]")) states.add("placeholder");
+    if (from === to) return;
+    this.#reflecting = true;
+    mark(this, "status", to || null);
+    this.#reflecting = false;
+    fireEvent(this, "status", { from, to });
+  }
+}

@@ -1,0 +1,43 @@
+/** Line icons, drawn as nodes so that no policy has to allow an image. All are 16 by 16 and purely decorative. */
+
+import { make, mark } from "./dom.js";
+
+const PATHS = {
+  reasoning: "M8 2c3.5 0 6 1.9 6 4.5S11.5 11 8 11 2 9.1 2 6.5 4.5 2 8 2ZM4.4 12.7h.01M2.7 14.3h.01",
+  chevron: "m6 3.5 4.5 4.5L6 12.5",
+  tool_call:
+    "M10.2 2.4a3.4 3.4 0 0 0-3.5 4.5L2.3 11.3a1.5 1.5 0 0 0 2.1 2.1l4.5-4.4a3.4 3.4 0 0 0 4.5-4.4L11.3 6.7 9.1 4.5Z",
+  error: "M8 2.5 14 13H2ZM8 6.5v3M8 11.3h.01",
+  interrupted: "M4 4h8v8H4Z",
+};
+
+/** The icon of a kind or a status; for `thinking`, and for whatever has none, it is the breathing dot. */
+export function icon(name: string): ChildNode {
+  return Object.hasOwn(PATHS, name) ? drawIcon(PATHS[name as keyof typeof PATHS]) : dot();
+}
+
+/** A line icon with this path. */
+export function drawIcon(shape: string): ChildNode {
+  const svg = svgElement("svg");
+  const path = svgElement("path");
+  mark(svg, "viewBox", "0 0 16 16");
+  mark(svg, "aria-hidden", "true");
+  mark(path, "d", shape);
+  svg.append(path);
+  return svg;
+}
+
+/** It breathes in 16 steps: an animation in a style sheet would be computed again for every frame. */
+function dot(): HTMLElement {
+  const node = make("span", "dot");
+  if (!matchMedia("(prefers-reduced-motion:reduce)").matches)
+    node.animate(
+      { opacity: [1, 0.35, 1], scale: [1, 0.7, 1] },
+      { duration: 1600, iterations: Infinity, easing: "steps(16)", id: "breathe" },
+    );
+  return node;
+}
+
+function svgElement(tag: string): Element {
+  return document.createElementNS("http://www.w3.org/2000/svg", tag);
+}

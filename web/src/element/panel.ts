@@ -1,0 +1,90 @@
+/** The nodes of a block that are always there: the header, the disclosure, and the lines below it. */
+
+import type { Policy } from "../core/policy.js";
+import { writtenSummary } from "../core/summary.js";
+import type { PanelView } from "../core/thinking.js";
+import type { Words } from "../core/words.js";
+import { disclosure, type RequestToggle } from "./disclosure.js";
+import { hide, make, mark, put, slot, spans } from "./dom.js";
+import { icon } from "./icons.js";
+
+export interface Panel {
+  root: HTMLElement;
+  details: HTMLDetailsElement;
+  summary: HTMLElement;
+  /** The sentence on how the turn ended. */
+  notice: HTMLElement;
+  /** What is behind the header goes here. */
+  content: HTMLElement;
+  setOpen(open: boolean): void;
+  draw(view: PanelView, policy: Policy, words: Words): void;
+  setTimer(duration: string): void;
+}
+
+export function createPanel(requestToggle: RequestToggle): Panel {
+  const header = spans("icon sr label timer meta preview badge");
+  const [sign, name, label, timer, meta, preview, badge] = header;
+  const marker = make("p", "marker");
+  const notice = make("p", "notice");
+  const content = make("div", "body");
+  const { details, summary, setOpen } = disclosure("summary", requestToggle, header, content);
+  const root = make("div", "root", slot("before"), details, marker, notice);
+  let drawnStatus = "";
+
+  badge.append(icon("tool_call"));
+  /** Gives a part a slot, so that a page may replace what is in it. */
+  const slotIn = (node: Element, name = node.className): Element => {
+    const inner = slot(name);
+    node.append(inner);
+    return inner;
+  };
+  const signSlot = slotIn(sign);
+  const labelSlot = slotIn(label);
+  const badgeSlot = slotIn(badge);
+  const noticeSlot = slotIn(notice, "error");
+  for (const node of [sign, label, timer, meta, badge]) mark(node, "aria-hidden", "true");
+  mark(content, "role", "group");
+  content.tabIndex = 0;
+
+  function draw(view: PanelView, { header }: Policy, words: Words): void {
+    const { open, status } = view;
+    const live = status === "thinking";
+    const text = textBesideLabel(view, header);
+    const tools = view.badge.slice(3);
+    mark(root, "data-status", status);
+    mark(root, "data-open", open);
+    mark(root, "data-header", text ? header : "label");
+    mark(root, "data-bare", open === "hidden" && !view.notice ? "" : null);
+
+    if (drawnStatus !== status) signSlot.replaceChildren(icon(status === "done" ? "reasoning" : status));
+    drawnStatus = status;
+    put(name, live ? view.label : [view.spoken, view.words_text, tools].filter(Boolean).join(", "));
+    put(labelSlot, view.label);
+    put(meta, view.words_text);
+    put(preview, text);
+    mark(preview, "aria-hidden", live ? "true" : null);
+    put(badgeSlot, tools);
+    hide(badge, !tools);
+    mark(badge, "title", view.badge_title || null);
+    put(marker, view.marker);
+    put(noticeSlot, view.notice);
+    hide(notice, !view.notice);
+
+    hide(details, open === "hidden");
+    mark(content, "aria-busy", `${live}`);
+    mark(content, "aria-label", words.say("session.thinking"));
+  }
+
+  return { root, details, summary, notice, content, setOpen, draw, setTimer: (duration) => put(timer, duration) };
+}
+
+/** The newest line while it peeks, a summary, or first words that are not in sight anyway. */
+function textBesideLabel(view: PanelView, header: Policy["header"]): string {
+  const { open, text, status } = view;
+  const live = status === "thinking";
+  if (live && open === "peek") return view.peek;
+  if (header === "label") return "";
+  if (header === "summary") return text;
+  if (live || (open === "expanded" && !writtenSummary(view.summary_by))) return "";
+  return text || view.placeholder;
+}

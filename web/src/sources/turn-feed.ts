@@ -1,0 +1,186 @@
+/**
+ * Turns everything a block can be fed with into one turn: entries, events, other dialects, records, plain text.
+ *
+ * This is the only place below the element that reads a clock. An event without a stamp happens when it arrives.
+ * Readers of other dialects and of records are loaded when the first such message arrives; what follows waits for
+ * them, so that the order is kept.
+ */
+
+import type { Entry, Event, TurnEnded, TurnFailed } from "../core/events.js";
+import { apply, closingEvents } from "../core/reducer.js";
+import type { BlockStatus } from "../core/state.js";
+import { type Block, runningBlocks, startBlock, Turn } from "../core/turn.js";
+import type { OtherMessage } from "./other-formats.js";
+import { fromEventSource, type Source } from "./source.js";
+
+/** What a reader of another format needs from the feed. */
+export interface FeedTarget {
+  turn: Turn;
+  changes: number;
+  emit(event: Event, atMs?: number): void;
+  startBlock(turn: Turn, kind: Block["kind"]): Block;
+  setText(block: Block, text: string): void;
+}
+
+/** Stamps above this count from 1970, so the reader's own clock continues from them. */
+const EPOCH_MS = 1e11;
+
+/** How a turn ends where the `status` attribute says so. */
+const END_EVENTS: Partial<Record<BlockStatus, TurnEnded | TurnFailed>> = {
+  error: { type: "turn.failed", code: "" },
+  aborted: { type: "turn.ended", finish: "cancelled" },
+  truncated: { type: "turn.ended", finish: "length" },
+  disconnected: { type: "turn.failed", code: "cut_off" },
+};
+
+export class TurnFeed implements FeedTarget {
+  readonly turn = new Turn();
+  readonly startBlock = startBlock;
+  readonly setText = setText;
+  /** The server's time in milliseconds; without it the time continues from the newest stamp. */
+  clock: (() => number | null) | null = null;
+  /** When something arrived last, by the page's own time. */
+  lastMessageAt = 0;
+  /** Counts what changed, without text that only became longer. */
+  changes = 0;
+  #readOther: ((message: OtherMessage) => void) | undefined;
+  #waiting: unknown[] = [];
+  #loading: Promise<void> | undefined;
+  #manualBlock: Block | undefined;
+  /** The newest stamp, when it arrived, and how far the server's clock is ahead of the reader's. */
+  #stamp: { atMs: number; arrivedAt: number; skew: number } | null = null;
+  /** What was running when the connection was lost, and the last entry that arrived before. */
+  #lost: { running: Block[]; seq: number } | null = null;
+
+  /** Takes one entry, event, message of another dialect, or record; the promise is for what must be loaded first. */
+  take(message: unknown): Promise<void> | undefined {
+    this.lastMessageAt = performance.now();
+    if (this.#waiting[0]) {
+      this.#waiting.push(message);
+      return this.#loading;
+    }
+    const { event, type } = (message ?? {}) as Partial<Entry & Event>;
+    if (event) this.#takeEntry(message as Entry);
+    else if (type?.includes?.(".")) this.emit(message as Event);
+    else if (this.#readOther) this.#readOther(message as OtherMessage);
+    else {
+      this.#loading = this.#loadOtherFormats(message);
+      return this.#loading;
+    }
+    return undefined;
+  }
+
+  /** Takes everything a stream brings; one that just stops has lost its connection. */
+  async consume(source: Source, signal: AbortSignal | undefined, afterEach: () => void): Promise<void> {
+    let end = END_EVENTS.disconnected as TurnEnded | TurnFailed;
+    const stream = "addEventListener" in source ? fromEventSource(source) : source;
+    try {
+      const { messages } = await import("./messages.js");
+      for await (const message of messages(stream, signal)) {
+        await this.take(message);
+        afterEach();
+        // A source that reconnects by itself must be told that this was all.
+        if (this.turn.outcome) break;
+      }
+    } catch (error) {
+      end = { type: "turn.failed", code: "cut_off", message: String(error) };
+    }
+    if (signal?.aborted) end = END_EVENTS.aborted as TurnEnded;
+    const { turn } = this;
+    if (turn.live) this.#lost = { running: runningBlocks(turn), seq: turn.seq };
+    for (const event of closingEvents(turn, end)) this.emit(event);
+    afterEach();
+  }
+
+  /** Takes an event without a stamp. */
+  emit(event: Event, atMs = this.now() ?? Date.now()): void {
+    if (this.turn.outcome) return;
+    this.#keepStamp(atMs);
+    this.#apply({ seq: this.turn.seq + 1, event, at_ms: atMs });
+  }
+
+  /** Appends text to a block; the first that can be read changes more than its length. */
+  append(block: Block, text: string): void {
+    const { blank } = block;
+    block.append(text);
+    if (blank !== block.blank) this.changes++;
+  }
+
+  /** The one thought of a block that is fed with plain text, started now if it is not there. */
+  manualBlock(startedAt: number | null): Block {
+    this.lastMessageAt = performance.now();
+    const first = !this.turn.blocks[0];
+    this.#manualBlock ??= startBlock(this.turn, "reasoning");
+    if (first) {
+      this.#manualBlock.startedMs = startedAt ?? Date.now();
+      this.#keepStamp(this.#manualBlock.startedMs);
+    }
+    return this.#manualBlock;
+  }
+
+  /** Brings the turn to where a value of the `status` attribute says it is. */
+  applyStatus(status: BlockStatus, startedAt: number | null): void {
+    const { turn } = this;
+    const end = END_EVENTS[status];
+    if (status === "pending") turn.startedMs ??= startedAt ?? Date.now();
+    if (status === "redacted") this.manualBlock(startedAt).seals.push({ dialect: "", form: "redacted", payload: "" });
+    if (end) for (const event of closingEvents(turn, end)) this.emit(event);
+    // The thinking is over; of an answer nothing is known, so the turn continues.
+    else if (status === "done" || status === "redacted")
+      for (const { number } of runningBlocks(turn)) this.emit({ type: "block.ended", block: number });
+  }
+
+  now(): number | null {
+    if (this.clock) return this.clock();
+    if (!this.#stamp) return null;
+    const { atMs, arrivedAt, skew } = this.#stamp;
+    return atMs > EPOCH_MS ? Date.now() + skew : atMs + performance.now() - arrivedAt;
+  }
+
+  async #loadOtherFormats(message: unknown): Promise<void> {
+    this.#waiting.push(message);
+    this.#readOther = (await import("./other-formats.js")).otherFormats(this);
+    const errors: unknown[] = [];
+    for (const waiting of this.#waiting.splice(0)) {
+      try {
+        void this.take(waiting);
+      } catch (error) {
+        errors.push(error); // what came after it is not lost
+      }
+    }
+    if (errors[0]) throw errors[0];
+  }
+
+  /** Passes over what came before; what comes after a lost connection continues where it broke off. */
+  #takeEntry({ seq, event, at_ms }: Entry): void {
+    const { turn } = this;
+    if (this.#lost) {
+      for (const block of this.#lost.running) Object.assign(block, { status: "running", endedMs: null });
+      turn.outcome = null;
+      turn.seq = this.#lost.seq;
+      this.#lost = null;
+    }
+    if (seq <= turn.seq) return;
+    if (at_ms != null) this.#keepStamp(at_ms);
+    this.#apply({ seq, event, at_ms });
+  }
+
+  #apply(entry: Entry): void {
+    const { event } = entry;
+    const block = event.type === "block.grew" ? this.turn.blocks[event.block] : undefined;
+    const blank = block?.blank;
+    apply(this.turn, entry);
+    if (!block || blank !== block.blank) this.changes++;
+  }
+
+  #keepStamp(atMs: number): void {
+    const skew = Math.max(this.#stamp?.skew ?? 0, atMs - Date.now());
+    this.#stamp = { atMs, arrivedAt: performance.now(), skew };
+  }
+}
+
+/** Makes a block say exactly this; where it only grew, nothing that is there is touched. */
+export function setText(block: Block, text: string): void {
+  if (text.startsWith(block.text)) block.append(text.slice(block.size));
+  else block.text = text;
+}
