@@ -174,7 +174,7 @@ def test_approve_option_runs_the_tool(name: str, agents: UserHome, capsys: Outpu
 def test_approval_is_denied_without_a_terminal(agents: UserHome, capsys: Output) -> None:
     with deepseek(agents, *NOTED) as server:
         assert main(["ask", "--agent", "clerk", "Buy milk"]) == 0
-        assert "Nobody let this run" in server.requests[1].body["messages"][-1]["content"]
+        assert "The user did not approve this call" in server.requests[1].body["messages"][-1]["content"]
     out, err = capsys.readouterr()
     assert out == "Done.\n"
     assert (
@@ -211,7 +211,7 @@ def test_assistant_on_the_builtin_model_answers(agents: UserHome, capsys: Output
 REFUSED = [
     (
         ["--agent", "painter", "Hi"],
-        "There is no agent 'painter'. There are: planner, checker, clerk, smith. Yours go into "
+        "There is no agent 'painter'. Available: planner, checker, clerk, smith. Add your own in "
         "{home}/agents.toml.",
     ),
     (
@@ -260,7 +260,7 @@ def test_thinking_unavailable_warning_appears_once(home: UserHome, capsys: Outpu
         assert main(["ask", "--agent", "old", "--on-thinking-unavailable", "warn", "Hi"]) == 0
     out, err = capsys.readouterr()
     assert out == "42\n"
-    assert err.count("gpt-4o does not think") == 2  # once as a refusal, once as a notice
+    assert err.count("gpt-4o does not support thinking") == 2  # once as a refusal, once as a notice
 
 
 def test_agent_step_limit_ends_the_turn_with_a_notice(agents: UserHome, capsys: Output) -> None:
