@@ -260,7 +260,7 @@ def test_thinking_unavailable_warning_appears_once(home: UserHome, capsys: Outpu
         assert main(["ask", "--agent", "old", "--on-thinking-unavailable", "warn", "Hi"]) == 0
     out, err = capsys.readouterr()
     assert out == "42\n"
-    assert err.count("gpt-4o does not think") == 2  # once as a refusal, once as a notice
+    assert err.count("gpt-4o does not support thinking") == 2  # once as a refusal, once as a notice
 
 
 def test_agent_step_limit_ends_the_turn_with_a_notice(agents: UserHome, capsys: Output) -> None:
