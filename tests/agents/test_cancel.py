@@ -27,6 +27,7 @@ from tests.agents.scripted_provider import (
     scripted_provider,
     tool,
 )
+from tests.patience import PATIENCE_S
 
 from thinkaloud.agents.run import Run, waits_for_approval
 from thinkaloud.agents.spec import Agent
@@ -200,7 +201,7 @@ def own_tasks() -> set[asyncio.Task[Any]]:
 
 async def assert_nothing_running(provider: ScriptedProvider, tasks_before: set[asyncio.Task[Any]]) -> None:
     """No task is left, and every connection was closed by our side."""
-    async with asyncio.timeout(CANCEL_TIMEOUT_S):
+    async with asyncio.timeout(PATIENCE_S):
         while own_tasks() - tasks_before:
             await asyncio.sleep(0.005)
         for request in provider.requests:
@@ -331,7 +332,7 @@ def test_a_tool_that_does_not_care_is_left_to_itself(depth: int, caplog: pytest.
             listening = asyncio.create_task(listen())
             await started.wait()
             listening.cancel()
-            async with asyncio.timeout(2 * CANCEL_TIMEOUT_S):
+            async with asyncio.timeout(PATIENCE_S):
                 await asyncio.wait([listening])
             (remaining_task,) = own_tasks() - tasks_before
             assert not remaining_task.done()

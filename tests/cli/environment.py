@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from tests.patience import PATIENCE_S
 
 from thinkaloud.catalog import Provider, builtin_catalog
 from thinkaloud.simulators import Simulator, run_simulator
@@ -44,12 +45,12 @@ def running_simulator(
 
     thread = threading.Thread(target=lambda: asyncio.run(serve()), daemon=True)
     thread.start()
-    assert listening.wait(10), f"{name} does not listen"
+    assert listening.wait(PATIENCE_S), f"{name} does not listen"
     try:
         yield servers[0]
     finally:
         stopped.set()
-        thread.join(10)
+        thread.join(PATIENCE_S)
 
 
 def _key_variable(provider: Provider) -> str:

@@ -15,6 +15,7 @@ import pytest
 from tests.cli.conftest import ANSWER, THOUGHT
 from tests.cli.environment import CATALOG_ROWS, KEY, UserHome, running_simulator
 from tests.client.upstream import STORY, STREAM
+from tests.patience import PATIENCE_S
 
 from thinkaloud.cli import main
 from thinkaloud.simulators import Simulator
@@ -64,7 +65,7 @@ def test_every_simulated_provider_answers(name: str, home: UserHome, capsys: Out
 def test_ask_shows_thoughts_live_with_their_duration(home: UserHome) -> None:
     """The first words of a slow thought are there long before its end, and the stamp says how long."""
     with running_simulator(
-        "deepseek", [{"thinking": "one two three four five", "text": "six", "delay_ms": 150}]
+        "deepseek", [{"thinking": "one two three four five", "text": "six", "delay_ms": 400}]
     ) as server:
         home.use_simulators(server)
         home.set_keys("deepseek")
@@ -318,16 +319,16 @@ def test_ask_ctrl_c_cancels_the_turn(form: str, home: UserHome) -> None:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
-        listener.settimeout(10)
+        listener.settimeout(PATIENCE_S)
         provider, _ = listener.accept()
         with provider:
             provider.recv(65536)
             provider.sendall(STREAM + b"".join(STORY[:3]))
             time.sleep(0.5)
             run.send_signal(signal.SIGINT)
-            provider.settimeout(1)
+            provider.settimeout(PATIENCE_S)
             assert provider.recv(1) == b"", "the connection was not closed within a second"
-        out, err = (body.decode() for body in run.communicate(timeout=60))
+        out, err = (body.decode() for body in run.communicate(timeout=PATIENCE_S))
     assert run.returncode == 130
     match form:
         case "plain":
@@ -355,7 +356,7 @@ def test_ask_ctrl_c_before_the_first_byte_prints_nothing(home: UserHome) -> None
         _wait_until(lambda: bool(server.requests))
         time.sleep(0.2)
         run.send_signal(signal.SIGINT)
-        assert run.communicate(timeout=60) == (b"", b"")
+        assert run.communicate(timeout=PATIENCE_S) == (b"", b"")
     assert run.returncode == 130
 
 
@@ -374,7 +375,7 @@ def test_ask_lang_portuguese(deepseek: Simulator, capsys: Output) -> None:
     assert "Pensou" in capsys.readouterr().err
 
 
-def _wait_until(true: Callable[[], bool], seconds: float = 10) -> None:
+def _wait_until(true: Callable[[], bool], seconds: float = PATIENCE_S) -> None:
     end = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < end

@@ -19,6 +19,7 @@ from tests.client.upstream import (
     serve_upstream,
     write_request,
 )
+from tests.patience import PATIENCE_S
 
 from thinkaloud.canon import BlockGrew, Entry, Event, Refused, TurnEnded, TurnStarted
 from thinkaloud.catalog.rows import AuthScheme
@@ -236,6 +237,6 @@ def test_leaving_early_drops_the_connection() -> None:
                 stream(prepared(upstream.route()), options=Options(client=http_client))
             ) as events:
                 await anext(events)
-            await asyncio.wait_for(client_left.wait(), 20)
+            await asyncio.wait_for(client_left.wait(), PATIENCE_S)
 
     run(scenario())

@@ -195,7 +195,7 @@ def test_first_byte_timeout_is_an_error_and_not_retried(head: bytes) -> None:
         await request.wait_closed()
 
     start = time.monotonic()
-    error, requests = refusal(waits, http_client=make_client(timeouts=Timeouts(5, 0.3, 5)))
+    error, requests = refusal(waits, http_client=make_client(timeouts=Timeouts(first_byte_s=0.3)))
     assert time.monotonic() - start >= 0.3
     assert requests == 1
     assert isinstance(error, Unreachable)
@@ -241,7 +241,7 @@ def test_connect_timeout() -> None:
         for caller in waiting:
             caller.setblocking(False)
             caller.connect_ex(full.getsockname())
-        http_client = make_client(timeouts=Timeouts(0.3, 5, 5), retries=RetryPolicy(max_retries=0))
+        http_client = make_client(timeouts=Timeouts(connect_s=0.3), retries=RetryPolicy(max_retries=0))
         error = unreachable(provider_at(*full.getsockname()), http_client)
         for caller in waiting:
             caller.close()

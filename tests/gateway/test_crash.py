@@ -15,6 +15,7 @@ from sqlalchemy import Connection
 from tests.gateway.gateway_process import Caller, GatewayProcess, start_caller
 from tests.gateway.paced_provider import expected
 from tests.gateway.stream_record import StreamRecord, follow
+from tests.patience import PATIENCE_S
 
 from thinkaloud.canon import BlockGrew
 from thinkaloud.store import users
@@ -70,7 +71,7 @@ async def ask(caller: Caller, asked_turn: AskedTurn) -> None:
 
 async def until_all_read(asked_turns: list[AskedTurn]) -> None:
     """Until everybody has seen something."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE_S):
         while not all(record.lines for asked_turn in asked_turns for record in asked_turn.records):
             await asyncio.sleep(0.01)
 

@@ -14,6 +14,7 @@ import pytest
 from tests.gateway.gateway_process import Caller, GatewayProcess, start_caller
 from tests.gateway.paced_provider import START_S, expected
 from tests.gateway.stream_record import StreamRecord, follow
+from tests.patience import PATIENCE_S
 
 from thinkaloud.server.gateway import Settings
 
@@ -78,7 +79,7 @@ class StalledReader:
 
     def had_all(self) -> bool:
         """Read at last: whether the whole stream was there, and it was never given up."""
-        self._socket.settimeout(10)
+        self._socket.settimeout(PATIENCE_S)
         data, end = b"", b""
         with suppress(ConnectionError):
             while data := self._socket.recv(MIB):

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 import pytest
+from tests.patience import PATIENCE_S
 
 from thinkaloud.canon import Kind
 from thinkaloud.canon.requests import ToolDefinition, ToolMessage, UserMessage
@@ -325,4 +326,4 @@ async def start_journey(
 
 
 def run(coroutine: Coroutine[Any, Any, _T]) -> _T:
-    return asyncio.run(asyncio.wait_for(coroutine, 60))
+    return asyncio.run(asyncio.wait_for(coroutine, PATIENCE_S))

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 from sqlalchemy import Connection, select
+from tests.patience import PATIENCE_S
 from tests.server.caller import catalog_with, client_without_retries, quick_settings
 
 from thinkaloud.server.endpoint import ApiRoute
@@ -38,7 +39,7 @@ NOW_MS = 1_700_000_000_000
 MODEL = "vllm/qwen3-8b"
 TOKEN_REQUIRED = ServeOptions(token_required=True)
 """Everybody needs a token, as on a server that several people use."""
-WAIT_S = 30
+WAIT_S = PATIENCE_S
 """Longer than anything takes, also where other work keeps the machine busy."""
 CREDENTIAL_HEADERS: Mapping[str, Callable[[str], tuple[str, str]]] = {
     "bearer": lambda secret: ("Authorization", f"Bearer {secret}"),

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import aiohttp
 import msgspec
 from tests.cli.environment import CATALOG_ROWS
+from tests.patience import PATIENCE_S
 
 from thinkaloud.agents.builtin_tools import builtin_tools
 from thinkaloud.agents.toolbox import Toolbox
@@ -144,7 +145,7 @@ class Caller:
 
     async def wait_for_reasoning(self, turn: str, words: str) -> Any:
         """A turn as it can be read, once its thought begins with these words."""
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE_S):
             while True:
                 body = await self.call("GET", f"/api/turns/{turn}")
                 if (body["reasoning_content"] or "").startswith(words):
@@ -237,7 +238,7 @@ def quick_settings(**values: Any) -> Settings:
     return Settings(limits=GatewayLimits(**limits), **({"grace_s": 0.2, "heartbeat_s": 5.0} | values))
 
 
-async def wait_until(condition: Any, seconds: float = 30.0) -> None:
+async def wait_until(condition: Any, seconds: float = PATIENCE_S) -> None:
     """Wait until something is so."""
     async with asyncio.timeout(seconds):
         while not condition():

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 import pytest
 import uvloop
+from tests.patience import PATIENCE_S
 from tests.server.gateway_thread import JSON, TEST_ROUTES, GatewayThread, Headers, read_response, run_gateway
 
 from thinkaloud.catalog import builtin_catalog
@@ -496,7 +497,7 @@ def test_request_log_has_one_line_without_paths_queries_or_secrets(
 
 def _lines(caplog: pytest.LogCaptureFixture, last: str) -> list[dict[str, Any]]:
     """The lines of requests, once the last one is there: it is written after the answer was sent."""
-    until = time.monotonic() + 30
+    until = time.monotonic() + PATIENCE_S
     while time.monotonic() < until:
         lines = [vars(record) for record in caplog.records if record.name == "thinkaloud.requests"]
         if lines and lines[-1]["route"] == last:

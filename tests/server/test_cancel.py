@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.client.upstream import STREAM, UpstreamRequest, chat_delta, serve_upstream
+from tests.patience import PATIENCE_S
 from tests.server.caller import ENDLESS_SCRIPT, SCRIPT, Caller, StreamResult, start_gateway, wait_until
 
 from thinkaloud.canon import TurnEnded, TurnFailed, TurnStarted
@@ -70,7 +71,7 @@ def test_cancel_closes_the_provider_connection_within_a_second(tmp_path: Path, t
             await wait_until(lambda: upstream.requests)
             await asyncio.sleep(0.05)
             assert await cancelled(caller, turn) == "cancelled"
-            await asyncio.wait_for(disconnected.wait(), 30)
+            await asyncio.wait_for(disconnected.wait(), PATIENCE_S)
             result = await caller.read_stream(turn)
             assert result.turn.reasoning == ("Let me think" if talks else "")
 

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 from sqlalchemy import Connection, select
+from tests.patience import PATIENCE_S
 from tests.server.caller import (
     ANSWER,
     ENDLESS_SCRIPT,
@@ -262,7 +263,7 @@ def test_stalled_reader_is_disconnected_and_blocks_no_other(tmp_path: Path) -> N
     async def story() -> None:
         script = [{"text": words}]
         async with start_gateway(
-            tmp_path, script=script, settings=quick_settings(send_timeout_s=0.3)
+            tmp_path, script=script, settings=quick_settings(send_timeout_s=2.0)
         ) as caller:
             turn = await caller.start_turn(await caller.create_session())
             stuck = socket.create_connection(("127.0.0.1", int(caller.url.rpartition(":")[2])))
@@ -442,7 +443,7 @@ def test_lease_on_running_turn_is_renewed(tmp_path: Path, monkeypatch: pytest.Mo
                 return await caller.database.read(lambda conn: conn.scalars(query).one())
 
             first = await lease_ms()
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(PATIENCE_S):
                 while await lease_ms() <= first + 60:
                     await asyncio.sleep(0.02)
 
@@ -455,7 +456,7 @@ def test_timing_of_old_turns_is_dropped_if_configured(tmp_path: Path) -> None:
             turn = await caller.start_turn(await caller.create_session())
             whole = await caller.read_stream(turn)
         async with start_gateway(tmp_path, settings=quick_settings(forget_timing_after_days=0)) as caller:
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(PATIENCE_S):
                 while len((result := await caller.read_stream(turn)).entries) >= len(whole.entries):
                     await asyncio.sleep(0.02)
             assert result.turn.reasoning == whole.turn.reasoning
