@@ -34,8 +34,6 @@ from thinkaloud.client.retry import RetryPolicy
 from thinkaloud.context import Step
 
 PROMPT = "What is it like in Lima?"
-STORY_TIMEOUT_S = 20.0
-"""No story here takes longer."""
 T = TypeVar("T")
 
 

@@ -37,9 +37,6 @@ from thinkaloud.canon.requests import UserMessage
 from thinkaloud.transcript import Turn, apply, events_to_end_turn
 from thinkaloud.transcript.closing import STOPPED_ERROR
 
-CANCEL_TIMEOUT_S = 1.0
-"""So soon all must be over."""
-
 
 @dataclass(frozen=True)
 class StopPoint:

@@ -15,7 +15,7 @@ import pytest
 from tests.cli.conftest import ANSWER, THOUGHT
 from tests.cli.environment import CATALOG_ROWS, KEY, UserHome, running_simulator
 from tests.client.upstream import STORY, STREAM
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, until_asleep
 
 from thinkaloud.cli import main
 from thinkaloud.simulators import Simulator
@@ -309,7 +309,7 @@ def test_ask_length_limit_notice(home: UserHome, capsys: Output) -> None:
 
 @pytest.mark.parametrize("form", ["plain", "json", "ndjson"])
 def test_ask_ctrl_c_cancels_the_turn(form: str, home: UserHome) -> None:
-    """What was said is kept, the turn ends as cancelled, and the provider sees it within a second."""
+    """What was said is kept, the turn ends as cancelled, and the provider's connection is closed."""
     home.set_keys("deepseek")
     with socket.create_server(("127.0.0.1", 0)) as listener:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
@@ -324,10 +324,10 @@ def test_ask_ctrl_c_cancels_the_turn(form: str, home: UserHome) -> None:
         with provider:
             provider.recv(65536)
             provider.sendall(STREAM + b"".join(STORY[:3]))
-            time.sleep(0.5)
+            until_asleep(run.pid)
             run.send_signal(signal.SIGINT)
             provider.settimeout(PATIENCE_S)
-            assert provider.recv(1) == b"", "the connection was not closed within a second"
+            assert provider.recv(1) == b"", "the connection was not closed"
         out, err = (body.decode() for body in run.communicate(timeout=PATIENCE_S))
     assert run.returncode == 130
     match form:
@@ -354,7 +354,7 @@ def test_ask_ctrl_c_before_the_first_byte_prints_nothing(home: UserHome) -> None
             stderr=subprocess.PIPE,
         )
         _wait_until(lambda: bool(server.requests))
-        time.sleep(0.2)
+        until_asleep(run.pid)
         run.send_signal(signal.SIGINT)
         assert run.communicate(timeout=PATIENCE_S) == (b"", b"")
     assert run.returncode == 130

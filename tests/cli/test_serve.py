@@ -239,7 +239,7 @@ def test_second_signal_stops_immediately(home: UserHome) -> None:
             turn = _slow_turn(home, url)
             _until_thinking(url, turn)
             run.send_signal(signal.SIGINT)
-            time.sleep(0.5)
+            _until_stopping(url)
             assert run.poll() is None
             code, _, err = stopped(run)
     assert (code, "Traceback" in err) == (130, False), err

@@ -128,7 +128,7 @@ def test_a_slow_reader_loses_nothing_when_the_connection_breaks() -> None:
 @pytest.mark.parametrize("head", [STREAM, CHUNKED + b"400\r\n"], ids=["until the end", "chunked"])
 def test_idle_timeout_ends_the_turn(head: bytes) -> None:
     async def stalls(request: UpstreamRequest) -> None:
-        await request.send(head, *STORY[:3], pause_s=0.1)
+        await request.send(head, *STORY[:3])
         await request.wait_closed()
 
     start = time.monotonic()
@@ -139,7 +139,7 @@ def test_idle_timeout_ends_the_turn(head: bytes) -> None:
 
 def test_a_steady_stream_may_take_longer_than_the_idle_timeout() -> None:
     async def steady(request: UpstreamRequest) -> None:
-        await request.send(STREAM, *STORY, pause_s=0.1)
+        await request.send(STREAM, *STORY, pause_s=0.25)
 
     assert read_turn(steady, make_client(timeouts=Timeouts(idle_s=1.0))).answer == "Four."
 
@@ -156,7 +156,7 @@ def test_a_slow_reader_does_not_trigger_the_idle_timeout() -> None:
             events = []
             async for event in stream(prepared(upstream.route()), options=Options(client=http_client)):
                 events.append(event)
-                await asyncio.sleep(0.3 if len(events) == 2 else 0)
+                await asyncio.sleep(1.2 if len(events) == 2 else 0)
             return events
 
     assert fold(run(scenario())).answer == "Four."
@@ -292,7 +292,7 @@ def test_backpressure_reaches_the_sender() -> None:
 
 
 @pytest.mark.parametrize("when", ["before the head", "before the first byte", "in the stream"])
-def test_cancelling_drops_the_connection_within_a_second(when: str) -> None:
+def test_cancelling_drops_the_connection(when: str) -> None:
     reached = asyncio.Event()
     gone = asyncio.Event()
 

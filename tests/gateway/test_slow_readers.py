@@ -68,14 +68,14 @@ class StalledReader:
 
     @property
     def answered(self) -> bool:
-        """Whether a stream waits to be read."""
+        """Whether a stream waits to be read, or did so and was given up while the others were answered."""
         try:
             status_line = self._socket.recv(15, socket.MSG_PEEK | socket.MSG_DONTWAIT)
         except BlockingIOError:
             return False
-        except ConnectionResetError:  # given up while the others were still being answered
+        except ConnectionResetError:
             return True
-        return status_line == b"HTTP/1.1 200 OK"
+        return status_line in (b"HTTP/1.1 200 OK", b"")  # nothing more comes after a reset that was seen
 
     def had_all(self) -> bool:
         """Read at last: whether the whole stream was there, and it was never given up."""
@@ -111,7 +111,8 @@ async def stalled_readers(
 async def read_to_the_end(caller: Caller, model: str) -> str:
     """A turn begun and read by somebody who does read."""
     turn, record = await caller.start_turn(model), StreamRecord()
-    await follow(caller.gateway.url, turn, record)
+    while not record.state:  # on a busy machine this reader too may be given up, and comes back
+        await follow(caller.gateway.url, turn, record)
     assert record.text == expected(model)
     return turn
 

@@ -40,7 +40,6 @@ MODEL = "vllm/qwen3-8b"
 TOKEN_REQUIRED = ServeOptions(token_required=True)
 """Everybody needs a token, as on a server that several people use."""
 WAIT_S = PATIENCE_S
-"""Longer than anything takes, also where other work keeps the machine busy."""
 CREDENTIAL_HEADERS: Mapping[str, Callable[[str], tuple[str, str]]] = {
     "bearer": lambda secret: ("Authorization", f"Bearer {secret}"),
     "x-api-key": lambda secret: ("X-Api-Key", secret),

@@ -38,6 +38,15 @@ SLOW_SCRIPT = [
     {"thinking": "one two three four five six seven eight nine ten", "text": "Done.", "delay_ms": 60}
 ]
 """Half a second and more, a word at a time."""
+ACME = """
+[providers.acme]
+dialect = "openai_chat"
+base_url = "{url}"
+replay = "none"
+local = true
+fact = {{ as_of = "2026-01-01", source = "a test" }}
+"""
+"""A row for a provider that a test plays itself, as `acme/m-1`."""
 ENDLESS_SCRIPT = [{"thinking": "again and " * 2000, "text": "never", "delay_ms": 20}]
 
 _entry_decoder = msgspec.json.Decoder(Entry)
