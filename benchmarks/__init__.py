@@ -1,1 +1,1 @@
-"""How fast the core is, measured beside what it is built on and beside a peer; `make bench` runs it."""
+"""Benchmarks of the core, next to what it is built on and next to a peer. `make bench` runs them."""

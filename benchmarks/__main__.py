@@ -1,4 +1,4 @@
-"""`python -m benchmarks` prints the report; `--write` also puts it on docs/performance.md."""
+"""`python -m benchmarks` prints the report; `--write` also writes it to docs/performance.md."""
 
 import argparse
 import sys
@@ -36,7 +36,7 @@ QUICK: Plan = {
     web_element.TITLE: partial(web_element.measure, sizes=(1, 4), rounds=1, deltas=8, seconds=0.2, blocks=10),
     web_session.TITLE: partial(web_session.measure, turns=30, rounds=1),
 }
-"""Enough to see that everything runs and is right; the figures mean nothing."""
+"""Small sizes that only check that everything runs and is correct."""
 
 FULL: Plan = {
     read.TITLE: partial(read.measure, deltas=2_000, rounds=11),
@@ -53,11 +53,11 @@ FULL: Plan = {
     ),
     web_session.TITLE: partial(web_session.measure, turns=5_000, rounds=5),
 }
-"""All of it, in about ten minutes."""
+"""All benchmarks; takes about ten minutes."""
 
 
 def run(plan: Plan) -> str:
-    """The report of all questions, asked one after the other."""
+    """Run all benchmarks one after the other and return the report."""
     sections = []
     for title, measure in plan.items():
         print(f"measuring: {title}", file=sys.stderr, flush=True)

@@ -1,8 +1,8 @@
-"""What one chunk of a streamed answer costs the asking process: our client beside httpx with json.loads.
+"""CPU time per chunk of a streamed answer: our client, and httpx with json.loads.
 
-Both ask the same server on this machine, which runs in a process of its own, and both must come to the same
-words. Processor time is counted, not the clock on the wall; rounds take turns, and the least of them counts.
-"Paced" sends each chunk by itself, as models do; "burst" sends all as fast as they are taken.
+Both send requests to the same local server, which runs in a process of its own, and both must return the
+same text. CPU time is measured, not wall time. Rounds alternate, and the lowest value counts. "Paced" sends
+each chunk by itself, as models do; "burst" sends all chunks as fast as they are read.
 """
 
 import asyncio
@@ -47,7 +47,7 @@ Ask = Callable[[str, int], Awaitable[ThoughtAndAnswer]]
 
 
 class ChunkCost(NamedTuple):
-    """Microseconds of processor time per chunk; `alone` is for the bytes, which nobody can do without."""
+    """Microseconds of CPU time per chunk; `bytes_only` is the cost of reading the bytes alone."""
 
     thinkaloud: float
     httpx: float
@@ -55,7 +55,7 @@ class ChunkCost(NamedTuple):
 
 
 def frames(count: int) -> list[bytes]:
-    """A chat completion in chunks, half of it thought, each in its own HTTP chunk."""
+    """A chat completion, half of it reasoning; every delta is its own HTTP chunk."""
     chunks = []
     for number in range(count):
         name = "reasoning_content" if number < count // 2 else "content"
@@ -69,7 +69,7 @@ def frames(count: int) -> list[bytes]:
 
 
 def answer(connection: socket.socket) -> None:
-    """Answer requests for /burst/COUNT and /paced/COUNT until the other side has gone."""
+    """Answer requests for /burst/COUNT and /paced/COUNT until the client disconnects."""
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
     with connection, connection.makefile("rb") as lines:
@@ -90,7 +90,7 @@ def answer(connection: socket.socket) -> None:
 
 
 def serve() -> None:
-    """Serve on a free port of this machine, and say which."""
+    """Serve on a free local port and print it."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         print(server.getsockname()[1], flush=True)
         while True:
@@ -104,7 +104,7 @@ def expected_texts(count: int) -> ThoughtAndAnswer:
 
 @asynccontextmanager
 async def thinkaloud_client(port: int) -> AsyncIterator[Ask]:
-    """Our client: bytes, frames, events, with all limits and timeouts on."""
+    """Our client: bytes, frames and events, with all limits and timeouts."""
     base_url = f"http://127.0.0.1:{port}"
     provider = Provider(
         name="bench", dialect="openai_chat", base_url=base_url, auth=AuthScheme.NONE, local=True, fact=FACT
@@ -136,7 +136,7 @@ async def thinkaloud_client(port: int) -> AsyncIterator[Ask]:
 
 @asynccontextmanager
 async def httpx_client(port: int) -> AsyncIterator[Ask]:
-    """httpx, lines, json.loads: what a script does, with neither limits nor blocks."""
+    """httpx, lines and json.loads: a simple script without limits or blocks."""
     import httpx
 
     async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", trust_env=False) as client:
@@ -160,7 +160,7 @@ async def httpx_client(port: int) -> AsyncIterator[Ask]:
 
 @asynccontextmanager
 async def bytes_only_client(port: int) -> AsyncIterator[Ask]:
-    """aiohttp and nothing else: the bytes are taken and thrown away."""
+    """aiohttp alone: the bytes are read and discarded."""
     async with aiohttp.ClientSession(f"http://127.0.0.1:{port}") as session:
 
         async def ask(pace: str, count: int) -> ThoughtAndAnswer:
@@ -173,7 +173,7 @@ async def bytes_only_client(port: int) -> AsyncIterator[Ask]:
 
 
 async def microseconds_per_chunk(ask: Ask, pace: str, count: int) -> float:
-    """Microseconds per chunk of one answer, which must be right."""
+    """Microseconds per chunk of one answer, which must be correct."""
     gc.collect()
     gc.disable()
     try:
@@ -206,7 +206,7 @@ async def race(port: int, count: int, rounds: int) -> dict[str, ChunkCost]:
 
 
 def measure(count: int, rounds: int) -> dict[str, ChunkCost]:
-    """The cost of a chunk for both, paced and in a burst."""
+    """Measure the cost of a chunk for both, paced and in a burst."""
     with subprocess.Popen(
         [sys.executable, "-m", "benchmarks.ask"], stdout=subprocess.PIPE, text=True
     ) as server:
@@ -219,11 +219,12 @@ def measure(count: int, rounds: int) -> dict[str, ChunkCost]:
 
 
 def cost_table(costs: dict[str, ChunkCost]) -> str:
-    """The result as a markdown table."""
+    """The result as a Markdown table."""
     rows = ["| µs of processor per chunk | Thinkaloud | httpx + json | ratio | bytes alone (aiohttp) |"]
     rows += ["| --- | ---: | ---: | ---: | ---: |"]
     rows += [
-        f"| {pace} | {cost.thinkaloud:.1f} | {cost.httpx:.1f} | {cost.httpx / cost.thinkaloud:.1f} | {cost.bytes_only:.1f} |"
+        f"| {pace} | {cost.thinkaloud:.1f} | {cost.httpx:.1f} | {cost.httpx / cost.thinkaloud:.1f} "
+        f"| {cost.bytes_only:.1f} |"
         for pace, cost in costs.items()
     ]
     return "\n".join(rows)

@@ -1,7 +1,7 @@
-"""How fast the log takes what live turns say, how soon readers have it, and what a turn costs on disk.
+"""Throughput of the event log, latency to its readers, and disk space per turn.
 
-Writers say a word at a fixed rate; every turn has a reader who takes the lines as they are
-committed. Beside it run the writers alone, and a bare SQLite that is given the same lines in the same groups.
+Writers append a word at a fixed rate; every turn has a reader that gets the lines as they are committed.
+For comparison: the writers alone, and a bare SQLite table with the same lines in the same groups.
 """
 
 import asyncio
@@ -45,7 +45,7 @@ AppendEntry = Callable[[int, Entry], None]
 
 
 class LogResult(NamedTuple):
-    """What one run came to; `lags_ms` is from the saying of an entry to its reader, sorted."""
+    """The result of one run; `lags_ms` is the time from appending an entry to its reader, sorted."""
 
     entries: int
     seconds: float
@@ -57,12 +57,12 @@ class LogResult(NamedTuple):
 
 
 def word_at(stream: int, tick: int) -> str:
-    """What a stream says at a tick: every stream something else."""
+    """The word of a stream at a tick; every stream has different words."""
     return WORDS[(stream * 977 + tick) % len(WORDS)]
 
 
 async def write_streams(streams: int, seconds: float, append: AppendEntry) -> None:
-    """All writers at once, each at its own moment of the tick."""
+    """Run all writers at once, each with its own offset within the tick."""
 
     async def write_stream(stream: int) -> None:
         begin = time.perf_counter() + stream / streams / DELTAS_PER_SECOND
@@ -82,7 +82,7 @@ async def write_streams(streams: int, seconds: float, append: AppendEntry) -> No
 
 
 async def time_work(work: Awaitable[None]) -> tuple[float, float]:
-    """Seconds on the wall and cores of the processor."""
+    """Wall time in seconds, and CPU cores used."""
     wall, processor = time.perf_counter(), time.process_time()
     await work
     seconds = time.perf_counter() - wall
@@ -90,7 +90,7 @@ async def time_work(work: Awaitable[None]) -> tuple[float, float]:
 
 
 async def writers_only(streams: int, seconds: float) -> LogResult:
-    """The writers, with nobody who listens."""
+    """The writers alone, without a log."""
     count = 0
 
     def append(stream: int, entry: Entry) -> None:
@@ -102,7 +102,7 @@ async def writers_only(streams: int, seconds: float) -> LogResult:
 
 
 async def bare_sqlite(streams: int, seconds: float, folder: Path) -> LogResult:
-    """A table, a thread and a timer: the least that makes the same lines durable. Nobody reads."""
+    """A table, a thread and a timer: the minimum that stores the same lines durably, without readers."""
     db = sqlite3.connect(folder / "bare.db", isolation_level=None, check_same_thread=False)
     db.execute("PRAGMA journal_mode=WAL")
     db.execute("PRAGMA synchronous=NORMAL")
@@ -143,7 +143,7 @@ async def bare_sqlite(streams: int, seconds: float, folder: Path) -> LogResult:
 
 
 def insert_running_turns(conn: Connection, count: int) -> None:
-    """So many running turns, each in a session of its own."""
+    """Create running turns, each in a session of its own."""
     conn.execute(insert(users), [{"id": "u", "name": "u", "created_ms": 0}])
     conn.execute(insert(workspaces), [{"id": "w", "name": "w", "created_ms": 0}])
     numbers = range(1, count + 1)
@@ -157,7 +157,7 @@ def insert_running_turns(conn: Connection, count: int) -> None:
 
 
 async def log_with_readers(streams: int, seconds: float, database: SqliteDatabase) -> LogResult:
-    """The log with a reader for each turn. Folding a finished turn is not part of it."""
+    """The log with a reader for each turn, without folding the finished turns."""
     lags: list[float] = []
     appended_at: dict[tuple[int, int], float] = {}
     read_count = 0
@@ -196,7 +196,7 @@ async def log_with_readers(streams: int, seconds: float, database: SqliteDatabas
 
 
 def used_bytes(conn: Connection) -> int:
-    """Of the file: pages that were freed are taken by the next turns."""
+    """Bytes of the file in use; freed pages are reused by later turns."""
     sizes = {
         name: conn.exec_driver_sql(f"PRAGMA {name}").scalar_one()
         for name in ("page_count", "freelist_count", "page_size")
@@ -205,7 +205,7 @@ def used_bytes(conn: Connection) -> int:
 
 
 async def measure_all(streams: int, seconds: float) -> tuple[dict[str, LogResult], float]:
-    """All three, and bytes on disk per byte of text."""
+    """Measure all three, and the bytes on disk per byte of text."""
     results: dict[str, LogResult] = {}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -221,11 +221,12 @@ async def measure_all(streams: int, seconds: float) -> tuple[dict[str, LogResult
 
 
 def measure(streams: int, seconds: float) -> Section:
-    """The answer, for the report."""
+    """Measure and return the section for the report."""
     results, cost = asyncio.run(measure_all(streams, seconds))
     expected = streams * (int(DELTAS_PER_SECOND * seconds) + len(START) + len(END))
     if any(run.entries != expected for run in results.values()):
-        raise WrongAnswer(f"{[run.entries for run in results.values()]} entries came, {expected} were said")
+        counts = [run.entries for run in results.values()]
+        raise WrongAnswer(f"{counts} entries arrived, {expected} were appended")
     log_result = results["the log, a reader each"]
     rows = [
         (name, f"{run.entries / run.seconds:,.0f}", f"{run.cores:.2f}", *_lag_cells(run))

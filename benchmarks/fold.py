@@ -1,4 +1,4 @@
-"""What `apply` costs per delta, in short turns and long ones, in one block and in many."""
+"""Cost of `apply` per delta, in short and long turns, with one block and with many."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -15,13 +15,13 @@ _WORD = " word"
 
 
 class LongTurn(NamedTuple):
-    """A turn of so many deltas, which go to so many blocks in turn, all of them open until the end."""
+    """A turn with many deltas that alternate between blocks, all open until the end."""
 
     deltas: int
     blocks: int
 
     def entries(self) -> list[Entry]:
-        """What happened in it, stamped."""
+        """The entries of the turn."""
         return [Entry(seq, event, seq) for seq, event in enumerate(self._events())]
 
     def _events(self) -> Iterator[Event]:
@@ -50,7 +50,7 @@ def measure(*, deltas: tuple[int, ...], blocks: tuple[int, ...], rounds: int) ->
 
 
 def _measure(turn: LongTurn, rounds: int) -> Timing:
-    """Nanoseconds per delta: what the turn takes, less what it takes without its deltas."""
+    """Nanoseconds per delta: the time of the turn minus its time without deltas."""
     entries = turn.entries()
     other_entries = [entry for entry in entries if not isinstance(entry.event, BlockGrew)]
     if _fold(entries).reasoning != _WORD * turn.deltas:

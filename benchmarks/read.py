@@ -1,7 +1,7 @@
-"""How fast bytes become events, per dialect, beside decoding the same JSON and doing nothing with it.
+"""Speed of reading bytes into events, per dialect, compared with only decoding the same JSON.
 
-`json.loads` is what a plain reader pays before it has looked at anything. Decoding into the dialect's own
-struct is the floor: no reader on this decoder can be faster.
+`json.loads` is what any simple reader needs before it looks at a value. Decoding into the struct of the
+dialect is the lower bound: no reader with this decoder can be faster.
 """
 
 import json
@@ -45,7 +45,7 @@ _COLUMNS = (
 
 
 class BodyTimings(NamedTuple):
-    """What one body showed."""
+    """The measurements of one body."""
 
     body: Body
     event_counts: dict[str, int]
@@ -57,7 +57,7 @@ class BodyTimings(NamedTuple):
 
 
 def measure(*, deltas: int, rounds: int) -> Section:
-    """Read every body in both kinds of reads."""
+    """Read every body in small and in large reads."""
     measured = [_measure(body, rounds) for body in all_bodies(deltas)]
     chat = measured[0].micros(_ONE_EVENT_READS)
     goal = Goal(
@@ -99,7 +99,7 @@ def _decode(decode: Callable[[bytes], object], payloads: list[bytes]) -> None:
 
 
 def _checked_event_count(body: Body, reads: list[bytes]) -> int:
-    """How many events the reads give, once they are known to tell the right story."""
+    """The number of events that the reads give, after checking that they are correct."""
     reader = Reader()
     events: list[Event] = [event for data in reads for event in reader.feed(data)]
     events += reader.close()

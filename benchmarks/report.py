@@ -1,4 +1,4 @@
-"""What a benchmark found, as markdown: tables, goals, and their place on the page."""
+"""The report of benchmarks as Markdown: tables, goals, and their place on the page."""
 
 import os
 import platform
@@ -13,7 +13,7 @@ END = "<!-- measured: end -->"
 
 
 class Goal(NamedTuple):
-    """A promise, what was measured, and whether that keeps it."""
+    """A goal, the measured value, and whether it is met."""
 
     promise: str
     measured: str
@@ -21,7 +21,7 @@ class Goal(NamedTuple):
 
 
 class Section(NamedTuple):
-    """The answer to one question."""
+    """The results of one benchmark."""
 
     title: str
     body: str
@@ -29,17 +29,17 @@ class Section(NamedTuple):
 
 
 class WrongAnswer(Exception):
-    """What was timed did not give the known result, so its time means nothing."""
+    """A measured function returned a wrong result, so its time means nothing."""
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A markdown table; the first column is words, the others are figures."""
+    """A Markdown table; the first column is text, the others are numbers."""
     rule = ["---", *["---:"] * (len(head) - 1)]
     return "\n".join(f"| {' | '.join(row)} |" for row in (head, rule, *rows))
 
 
 def machine() -> str:
-    """What it ran on, without saying whose it is."""
+    """The Python version and machine, without names."""
     python = f"{platform.python_implementation()} {platform.python_version()}"
     cores = os.cpu_count() or 1
     return (
@@ -61,7 +61,7 @@ def report_text(sections: Sequence[Section]) -> str:
 
 
 def write_page(report: str, page: Path = PAGE) -> None:
-    """Put the report in its place on the page."""
+    """Write the report to its place on the page."""
     text_before, _, text_from_begin = page.read_text("utf-8").partition(BEGIN)
     _, end_marker, text_after = text_from_begin.partition(END)
     if not end_marker:

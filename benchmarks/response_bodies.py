@@ -1,4 +1,4 @@
-"""Made-up response bodies, one per dialect: the bytes a provider would stream, and the story they tell."""
+"""Invented response bodies, one per dialect: the bytes that a provider would stream, and their content."""
 
 import json
 import struct
@@ -13,11 +13,11 @@ _SIGNATURE = "EqQBCkYIBRgCKkBk" * 12
 
 Json = dict[str, Any]
 NamedPayloads = Iterator[tuple[str, Json]]
-"""The events of a stream: the name that each has in its framing, and what is in it."""
+"""The events of a stream: the name of each in its framing, and its data."""
 
 
 class Body(NamedTuple):
-    """A body cut where the provider's events end, the JSON inside each, and what must be read from it."""
+    """A body split at the end of each event, the JSON of each event, and the expected content."""
 
     name: str
     dialect: str
@@ -31,18 +31,18 @@ class Body(NamedTuple):
         return sum(map(len, self.events))
 
     def reads(self, size: int) -> list[bytes]:
-        """The same bytes in reads of `size`, as they come when the provider is faster than we are."""
+        """The same bytes in reads of `size`, as they arrive when the provider is faster than the reader."""
         whole = b"".join(self.events)
         return [whole[start : start + size] for start in range(0, len(whole), size)]
 
 
 def all_bodies(deltas: int) -> list[Body]:
-    """One body per dialect, with so many deltas of thought and as many of answer."""
+    """One body per dialect, with as many deltas of reasoning as of answer."""
     return [_body(name, deltas) for name in _STREAMS]
 
 
 def chat_body(deltas: int) -> Body:
-    """The body that goals are set on: chat completions with thoughts in a field of their own."""
+    """The body on which goals are set: chat completions with reasoning in its own field."""
     return _body(next(iter(_STREAMS)), deltas)
 
 
@@ -120,7 +120,7 @@ def _details_payloads(thought: list[str], answer: list[str]) -> NamedPayloads:
 
 
 def _tags_payloads(thought: list[str], answer: list[str]) -> NamedPayloads:
-    """Both tags are cut in two, as they are by models that have no token for them."""
+    """Both tags are split in two, as models send them that have no token for a tag."""
     deltas = ["<th", "ink>", *thought, "</thi", "nk>", *answer]
     return _chunks([{"content": text} for text in deltas])
 
@@ -236,4 +236,4 @@ _STREAMS: dict[
     "Bedrock, event stream": ("bedrock_converse", _aws, _bedrock_payloads),
     "Cohere v2": ("cohere_v2", _sse, _cohere_payloads),
 }
-"""Every body: its dialect, its framing, and what tells its events."""
+"""Every body: its dialect, its framing, and the function that makes its events."""

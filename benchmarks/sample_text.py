@@ -1,6 +1,6 @@
-"""Text to benchmark with: always the same, and with what real text has in it.
+"""Text for benchmarks: always the same, with the features of real text.
 
-Quotes, backslashes, line breaks, characters of two to four bytes, and `<` that begins no tag.
+It has quotes, backslashes, line breaks, characters of two to four bytes, and `<` that starts no tag.
 """
 
 import random
@@ -13,12 +13,12 @@ number equals plus minus if not but maybe wait let me think again "yes" a<b {x:1
 
 
 def words(count: int, seed: int) -> list[str]:
-    """As many deltas of one word each, as a model would send them."""
+    """Deltas of one word each, as a model sends them."""
     chosen = random.Random(seed).choices(_VOCABULARY.split(), k=count)
     return [f"{word}\n" if index % 29 == 28 else f" {word}" for index, word in enumerate(chosen)]
 
 
 def prose(length: int) -> str:
-    """A text of exactly so many characters, without tags."""
+    """A text of exactly this length, without tags."""
     line = "".join(words(2_000, seed=3))
     return (line * (length // len(line) + 1))[:length]

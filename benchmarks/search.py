@@ -1,7 +1,7 @@
-"""How long a search takes among many blocks: rare words and common ones, of one who owns them all or few.
+"""Time of a search among many blocks: rare and common words, for an owner of all blocks or of a few.
 
-Beside it the same words are looked for with LIKE in the texts themselves, which is what a chat without an
-index does: it is quick where the words are everywhere, and slow where a search is worth it.
+For comparison, the same words are searched with LIKE, as a chat without an index does. LIKE is fast for words
+that are everywhere and slow for rare ones.
 """
 
 import random
@@ -41,7 +41,7 @@ QUERIES = {
 
 
 def fill_database(conn: Connection, blocks: int) -> None:
-    """So many blocks of thought and answer, in turns of ten."""
+    """Create blocks of reasoning and answer, ten per turn."""
     metadata.create_all(conn)
     search.create(conn)
     generator = random.Random(11)
@@ -70,7 +70,7 @@ def _part_row(turn: int, number: int, generator: random.Random) -> dict[str, obj
 
 
 def time_queries_ms(query: Callable[[], int], rounds: int) -> list[float]:
-    """Milliseconds on the wall, sorted: a person waits for them."""
+    """Wall time in milliseconds, sorted."""
     durations_ms = []
     for _ in range(rounds):
         started = time.perf_counter()
@@ -80,7 +80,7 @@ def time_queries_ms(query: Callable[[], int], rounds: int) -> list[float]:
 
 
 def measure(blocks: int, rounds: int) -> Section:
-    """The answer, for the report."""
+    """Measure and return the section for the report."""
     with tempfile.TemporaryDirectory() as folder:
         engine = create_engine(f"sqlite:///{Path(folder) / 'search.db'}")
         with engine.begin() as conn:

@@ -1,7 +1,7 @@
-"""The whole way over HTTP: a provider's chunk, through the gateway and its disk, to a reader of the stream.
+"""The whole path over HTTP: from a provider's chunk, through the gateway and its disk, to a reader.
 
-Provider, gateway and readers are three processes. Beside the gateway runs a proxy that only copies bytes and
-keeps nothing: what it costs is the price of two connections, which nobody can do without.
+Provider, gateway and readers are three processes. For comparison, a proxy copies the same bytes and stores
+nothing: its cost is that of the two connections.
 """
 
 import asyncio
@@ -23,9 +23,9 @@ from benchmarks.report import Goal, Section, WrongAnswer, table
 
 TITLE = "Serving live turns over HTTP"
 CHUNKS_PER_SECOND = 20
-"""Chunks a second of one stream; most models are slower."""
+"""Chunks per second of one stream; most models are slower."""
 TURN_STARTS_PER_SECOND = 40
-"""Turns that are begun in a second."""
+"""Turns that are started per second."""
 MAX_P99_MS = 100
 RESPONSE_HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
 CATALOG = """
@@ -40,7 +40,7 @@ fact = {{ as_of = "2026-01-01", source = "this benchmark" }}
 
 
 class GatewayResult(NamedTuple):
-    """What one run came to; lags are from the gateway's stamp on an entry to its arrival, sorted."""
+    """The result of one run; lags are from the gateway's stamp on an entry to its arrival, sorted."""
 
     cores: float
     first_ms: list[float]
@@ -52,7 +52,7 @@ def percentile(values: list[float], share: float) -> float:
 
 
 async def serve_provider() -> None:
-    """A provider on a free port: `chunks` of the model's name are sent at the rate, each by itself."""
+    """Serve a provider on a free port; the model's name is the number of chunks to send."""
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while head := await reader.readuntil(b"\r\n\r\n"):
@@ -77,7 +77,7 @@ async def serve_provider() -> None:
 
 
 async def serve_proxy(port: int) -> None:
-    """A proxy on a free port that hands bytes on, both ways."""
+    """Serve a proxy on a free port that copies bytes in both directions."""
 
     async def copy_stream(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while data := await reader.read(65536):
@@ -95,7 +95,7 @@ async def serve_proxy(port: int) -> None:
 
 @contextmanager
 def running_process(*command: str, env: dict[str, str] | None = None) -> Iterator[tuple[int, str]]:
-    """A process that says in its first line where it listens; its number, and that line."""
+    """Start a process that prints its address in its first line; yields its id and that line."""
     with subprocess.Popen(
         [sys.executable, *command],
         stdout=subprocess.PIPE,
@@ -111,13 +111,13 @@ def running_process(*command: str, env: dict[str, str] | None = None) -> Iterato
 
 
 def processor_s(pid: int) -> float:
-    """Seconds of processor that a process has used."""
+    """CPU seconds that a process has used."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 async def follow_turn(web: aiohttp.ClientSession, count: int) -> tuple[float, list[float]]:
-    """One turn from asking to its end; how long the first thought took, and how late each entry came."""
+    """Run one turn; returns the time to the first thought and the lag of each entry."""
     async with web.post("/api/sessions", json={"model": f"bench/{count}"}) as session_response:
         session = (await session_response.json())["id"]
     started = time.time()
@@ -153,7 +153,7 @@ async def measure_gateway(url: str, pid: int, streams: int, seconds: float) -> G
 
 
 async def measure_proxy(port: int, pid: int, streams: int, seconds: float) -> float:
-    """Cores that copying the same streams takes."""
+    """CPU cores needed to copy the same streams."""
 
     async def read_stream(web: aiohttp.ClientSession) -> None:
         async with web.post("/", json={"model": str(int(CHUNKS_PER_SECOND * seconds))}) as stream:
@@ -168,7 +168,7 @@ async def measure_proxy(port: int, pid: int, streams: int, seconds: float) -> fl
 
 
 def measure(streams: int, seconds: float) -> Section:
-    """The answer, for the report."""
+    """Measure and return the section for the report."""
     if not Path("/proc/self/stat").exists():
         return Section(TITLE, "The processor time of another process cannot be read here.")
     with running_process("-m", "benchmarks.serve", "provide") as (_, port):
@@ -205,7 +205,8 @@ def _section(result: GatewayResult, proxy_cores: float, streams: int) -> Section
     note = f"The gateway costs {times} times the proxy. {TURN_STARTS_PER_SECOND} turns a second are begun."
     p99_ms = percentile(lags, 0.99)
     goal = Goal(
-        f"{streams} turns × {CHUNKS_PER_SECOND} chunks/s over HTTP, from stamp to reader: p99 ≤ {MAX_P99_MS} ms",
+        f"{streams} turns × {CHUNKS_PER_SECOND} chunks/s over HTTP, from stamp to reader: "
+        f"p99 ≤ {MAX_P99_MS} ms",
         f"{p99_ms:.0f} ms at {result.cores:.2f} core",
         p99_ms <= MAX_P99_MS,
     )

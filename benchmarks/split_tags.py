@@ -1,7 +1,7 @@
-"""What it costs to tell thought from answer in text that comes four characters at a time.
+"""Cost of separating reasoning from answer in text that arrives four characters at a time.
 
-The cost of a delta must not depend on how much came before it. Every way of splitting gets the same deltas,
-and what it makes of them is checked: ours must be right, of the others the report says whether they are.
+The cost of a delta must not depend on the length of the text before it. Every splitter gets the same deltas,
+and its result is checked: ours must be correct, and the report says which of the others are.
 """
 
 from collections.abc import Callable, Iterator
@@ -30,12 +30,12 @@ _THINKALOUD_SPLITTERS: SplitterFactories = {
 }
 _RESPLITTING = "the whole text again"
 _RESPLIT_SIZES = (4 * KIB, 8 * KIB, 16 * KIB)
-"""Larger ones would take longer than all the rest."""
+"""Larger texts would take longer than all other benchmarks together."""
 _NEARLY_TAGS = "<<th a<b <thin </thin</ <think "
 
 
 class SampleText(NamedTuple):
-    """A text in deltas, and what must come out."""
+    """A text in deltas, and the expected result."""
 
     deltas: list[str]
     thought: str
@@ -43,7 +43,7 @@ class SampleText(NamedTuple):
 
 
 class SplitResult(NamedTuple):
-    """What one way of splitting showed on one text: nanoseconds per delta, and whether it was right."""
+    """The result of one splitter on one text: nanoseconds per delta, and whether it was correct."""
 
     nanos: Timing
     right: bool
@@ -54,7 +54,7 @@ ResultsBySize = dict[str, dict[int, SplitResult]]
 
 
 def measure(*, sizes: tuple[int, ...], rounds: int) -> Section:
-    """Race all of them on every kind of text and at every size."""
+    """Measure all splitters on every kind and size of text."""
     name, make_peer = pydantic_ai_splitter()
     makers: SplitterFactories = {**_THINKALOUD_SPLITTERS, "per character": PerCharacter}
     if make_peer is not None:
@@ -99,7 +99,7 @@ def _work(make: Callable[[], TagSplitter], text: SampleText) -> Work:
 
 
 def _split_texts(make: Callable[[], TagSplitter], deltas: list[str]) -> tuple[str, str]:
-    """The thought and the answer that a splitter makes of some deltas."""
+    """The reasoning and the answer that a splitter returns for some deltas."""
     tag_splitter = make()
     pieces = [piece for delta in deltas for piece in tag_splitter.feed(delta)]
     pieces += tag_splitter.close()
@@ -111,7 +111,7 @@ def _split_texts(make: Callable[[], TagSplitter], deltas: list[str]) -> tuple[st
 
 
 def _correctness_table(makers: SplitterFactories, absent: list[list[str]]) -> str:
-    """Who splits `<think>plan</think>done` right when a tag comes in one delta, and when it is cut."""
+    """Which splitters handle `<think>plan</think>done` correctly, with whole tags and with split ones."""
     whole = [OPEN, "plan", CLOSE, "done"]
     cut = ["<thi", "nk>p", "lan<", "/thi", "nk>d", "one"]
     rows = [
@@ -139,7 +139,7 @@ def _rows(results: ResultsBySize) -> Iterator[list[str]]:
 
 
 def _growth(by_size: dict[int, SplitResult]) -> float:
-    """What a delta of the largest text costs, in deltas of the smallest."""
+    """The cost of a delta of the largest text, relative to the smallest."""
     return by_size[max(by_size)].nanos.least / by_size[min(by_size)].nanos.least
 
 
@@ -152,7 +152,8 @@ def _goal(kind: str, thinkaloud_results: list[dict[int, SplitResult]]) -> Goal:
     growth = max(map(_growth, thinkaloud_results))
     largest = _size(max(thinkaloud_results[0]))
     return Goal(
-        f"splitter, {kind}: at most {MAX_NANOSECONDS} ns per delta of {DELTA_CHARACTERS} characters, flat to {largest}",
+        f"splitter, {kind}: at most {MAX_NANOSECONDS} ns per delta of {DELTA_CHARACTERS} characters, "
+        f"flat to {largest}",
         f"at most {slowest:,.0f} ns, {largest} costs {growth:.2f} × {_size(min(thinkaloud_results[0]))}",
         slowest <= MAX_NANOSECONDS and growth <= MAX_GROWTH,
     )

@@ -1,6 +1,6 @@
-"""What it costs to begin: a fresh process that imports Thinkaloud, beside one that imports what many do.
+"""Start-up time: a new process that imports Thinkaloud, and one that imports common alternatives.
 
-The processor time of the whole process is taken, and what an empty one costs is taken off.
+The CPU time of the whole process is measured, minus the time of an empty process.
 """
 
 import resource
@@ -28,7 +28,7 @@ _IMPORTS = {
 
 
 def measure(*, rounds: int) -> Section:
-    """Start each of them afresh in every round."""
+    """Start a new process for each of them in every round."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "body.sse")
         body = chat_body(BODY_SIZE // 520)
@@ -50,7 +50,7 @@ def measure(*, rounds: int) -> Section:
 
 
 def _race_processes(commands: dict[str, list[str]], rounds: int) -> dict[str, Timing]:
-    """Milliseconds of processor time; the first round only warms the file cache."""
+    """Milliseconds of CPU time; the first round only warms the file cache."""
     milliseconds: dict[str, list[float]] = {name: [] for name in commands}
     for _ in range(rounds + 1):
         for name, arguments in commands.items():

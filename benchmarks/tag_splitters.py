@@ -1,4 +1,4 @@
-"""Other ways to split `<think>` text while it comes, to be measured beside ours."""
+"""Other splitters of streamed `<think>` text, to compare with ours."""
 
 from collections.abc import Callable, Iterable
 from typing import Protocol
@@ -9,17 +9,17 @@ OPEN, CLOSE = "<think>", "</think>"
 
 
 class TagSplitter(Protocol):
-    """Text in, pieces out: pairs of a kind and a text, and whatever else a rival has to say."""
+    """Text in, pieces out: pairs of a kind and a text, and whatever else a peer returns."""
 
     def feed(self, text: str) -> Iterable[object]:
-        """More text."""
+        """Take more text."""
 
     def close(self) -> Iterable[object]:
-        """No more text."""
+        """Finish after the last text."""
 
 
 class PerCharacter:
-    """The state machine that most would write: one step per character, the beginning of a tag held back."""
+    """The usual state machine: one step per character, the beginning of a tag held back."""
 
     def __init__(self) -> None:
         self._kind, self._tag = Kind.TEXT, OPEN
@@ -61,7 +61,7 @@ class PerCharacter:
 
 
 class ResplitAll:
-    """Keeps the whole text and splits all of it again for every delta, as a page that redraws itself does."""
+    """Keeps the whole text and splits all of it again for every delta, as a page that redraws everything."""
 
     def __init__(self) -> None:
         self._text = ""
@@ -79,7 +79,7 @@ class ResplitAll:
 
 
 def pydantic_ai_splitter() -> tuple[str, Callable[[], TagSplitter] | None]:
-    """Pydantic AI by name and version, and what makes its splitter; None where it is not installed."""
+    """Pydantic AI by name and version, and a factory of its splitter; None if it is not installed."""
     try:
         from pydantic_ai import __version__
         from pydantic_ai._parts_manager import ModelResponsePartsManager
@@ -89,7 +89,7 @@ def pydantic_ai_splitter() -> tuple[str, Callable[[], TagSplitter] | None]:
         return "pydantic-ai", None
 
     class PydanticAi:
-        """What its OpenAI and Groq models call for each delta of streamed text; `close` is their parts."""
+        """Calls what its OpenAI and Groq models call for each delta; `close` returns their parts."""
 
         def __init__(self) -> None:
             self._parts = ModelResponsePartsManager(ModelRequestParameters())

@@ -1,7 +1,7 @@
-"""Measuring: processor time of this process, rounds interleaved, the garbage collector off during a round.
+"""Measures CPU time of this process, with interleaved rounds and the garbage collector off during a round.
 
-Machines are noisy and differ, so what is measured together is compared, and ratios count more than figures.
-The least of several rounds is nearest to what the work itself costs; the median shows how noisy it was.
+Machines are noisy and differ, so only values of one run are compared, and ratios count more than numbers.
+The lowest of several rounds is closest to the cost of the work; the median shows the noise.
 """
 
 import gc
@@ -13,30 +13,30 @@ from typing import NamedTuple
 Work = Callable[[], object]
 
 _MIN_ROUND_S = 0.004
-"""Seconds: work that takes less is repeated within a round."""
+"""Seconds; shorter work is repeated within a round."""
 
 
 class Timing(NamedTuple):
-    """Seconds that one call took."""
+    """The seconds of one call."""
 
     least: float
     median: float
 
     def per(self, count: int) -> "Timing":
-        """The same for one of the `count` things that a call does."""
+        """The time for one of the `count` items that a call handles."""
         return self.times(1 / count)
 
     def minus(self, part: "Timing") -> "Timing":
-        """What is left when a part that was timed apart is taken off."""
+        """The time without a part that was measured separately."""
         return Timing(self.least - part.least, self.median - part.median)
 
     def times(self, factor: float) -> "Timing":
-        """The same in another unit."""
+        """The time in another unit."""
         return Timing(self.least * factor, self.median * factor)
 
 
 def race(work: Mapping[str, Work], rounds: int) -> dict[str, Timing]:
-    """Time each kind of work; in every round all of them take their turn."""
+    """Measure each kind of work; every round runs all of them."""
     repeats = {name: _repeat_count(run) for name, run in work.items()}
     seconds_by_name: dict[str, list[float]] = {name: [] for name in work}
     gc.collect()
@@ -51,12 +51,12 @@ def race(work: Mapping[str, Work], rounds: int) -> dict[str, Timing]:
 
 
 def timing_of(seconds: list[float]) -> Timing:
-    """The least and the median of some rounds."""
+    """The lowest value and the median of some rounds."""
     return Timing(min(seconds), median(seconds))
 
 
 def _repeat_count(run: Work) -> int:
-    """How often to call in a round; finding it out is the warm-up too."""
+    """The number of calls per round; finding it also warms up."""
     return max(1, round(_MIN_ROUND_S / max(_time_round(run, 1), 1e-6)))
 
 

@@ -1,7 +1,7 @@
-"""How often the watcher of loops is wrong, and what it costs per delta.
+"""Error rate of the loop watcher, and its cost per delta.
 
-The labelled streams are made up by the tests. Beside them are texts that nobody wrote for it: what real
-models thought and said, where recordings of them are at hand, and the modules of Python's standard library.
+The labelled streams come from the tests. In addition there are texts that were not written for it: recordings
+of real models, if present, and the modules of Python's standard library.
 """
 
 import json
@@ -26,13 +26,13 @@ TITLE = "Watching for loops"
 MAX_MISSED = 0.12
 MAX_GROWTH = 1.5
 READ_CHARACTERS = 200_000
-"""Characters of a file that are read."""
+"""Characters to read of each file."""
 
 Detections = list[tuple[Stream, int | None]]
 
 
 def measure(*, files: int, deltas: tuple[int, ...], rounds: int) -> Section:
-    """Watch the labelled streams, this many files of Python's own, and turns of several lengths."""
+    """Watch the labelled streams, this many files of Python's library, and turns of several lengths."""
     detections = [(stream, first_notice(stream)) for stream in streams()]
     if any(at is not None and at < (stream.onset or 0) for stream, at in detections):
         raise WrongAnswer("a loop was noticed before it began")
@@ -61,7 +61,7 @@ def _rates(looping: Detections, healthy: Detections) -> tuple[Goal, Goal]:
 
 
 def _missed_loops_table(looping: Detections) -> str:
-    """How far each family went before it was noticed."""
+    """How many characters of each family passed before the notice."""
     families: dict[str, list[int | None]] = defaultdict(list)
     for stream, at in looping:
         families[stream.family].append(None if at is None else at - (stream.onset or 0))
@@ -85,7 +85,7 @@ def _false_alarms_table(healthy: Detections, other_texts: dict[str, tuple[int, i
 
 
 def _count_alarms(texts: Iterable[str]) -> tuple[int, int]:
-    """How many texts there are, and how many of them are said to loop."""
+    """The number of texts, and the number reported as loops."""
     alarms = [bool(LoopWatcher().feed(text)) for text in texts]
     return len(alarms), sum(alarms)
 
@@ -103,7 +103,7 @@ def _module_texts(most: int) -> Iterator[str]:
 
 
 def _time_watcher(deltas: int, rounds: int) -> Timing:
-    """Nanoseconds per delta of a word."""
+    """Nanoseconds per delta of one word."""
     turn = Turn()
     apply(turn, Entry(0, BlockStarted(0, Kind.REASONING)))
     entries = [Entry(seq, BlockGrew(0, word), seq) for seq, word in enumerate(words(deltas, seed=5), 1)]

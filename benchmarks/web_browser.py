@@ -1,7 +1,7 @@
-"""A browser for the benchmarks of the page: contenders on tabs of their own, and what their main threads did.
+"""A browser for the web benchmarks: each contender has its own tab, and its main thread is measured.
 
-The time is the processor time of a page's main thread as the browser itself counts it (script, style and
-layout apart), so a busy machine disturbs it little. Nothing is asked of any network.
+The time is the CPU time of the main thread of a page as the browser counts it (script, style and layout
+separately), so a busy machine has little effect. No network is used.
 """
 
 from collections.abc import Iterator
@@ -30,11 +30,11 @@ ISOLATION_HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Embedder-Policy": "require-corp",
 }
-"""Without these a page is not told how much memory it takes."""
+"""Without these flags a page cannot read its memory use."""
 
 
 class MainThreadCost(NamedTuple):
-    """Milliseconds of a main thread; `task` is all of it, painting and the browser's own work too."""
+    """Milliseconds of a main thread; `task` is the total, with painting and the browser's own work."""
 
     script: float
     style: float
@@ -46,12 +46,12 @@ class MainThreadCost(NamedTuple):
         return self.script + self.style + self.layout
 
     def minus(self, other: "MainThreadCost", count: float = 1) -> "MainThreadCost":
-        """What was spent since another reading, for one of `count` things."""
+        """The time since another reading, per item of `count`."""
         return MainThreadCost(*((now - earlier) / count for now, earlier in zip(self, other, strict=True)))
 
 
 class PageMemory(NamedTuple):
-    """What a page holds after its garbage is gone."""
+    """Memory of a page after garbage collection."""
 
     heap_mb: float
     all_mb: float
@@ -62,7 +62,7 @@ class PageMemory(NamedTuple):
 
 
 class Tab:
-    """One contender on a page of its own, in a process of its own."""
+    """One contender, on its own page in its own process."""
 
     def __init__(self, browser: "Browser", name: str) -> None:
         self.name = name
@@ -89,12 +89,12 @@ class Tab:
             route.fulfill(status=404)
 
     def call_stage(self, call: str) -> Any:
-        """Call the stage; it comes back when everything is drawn."""
+        """Call a function of the page; returns when everything is drawn."""
         self.page.bring_to_front()
         return self.page.evaluate(f"() => stage.{call}")
 
     def check(self) -> None:
-        """What is shown must be what was said."""
+        """Check that the page shows the text of the stream."""
         if wrong := self.call_stage("right()"):
             raise WrongAnswer(f"{self.name}: {wrong}")
 
@@ -110,7 +110,7 @@ class Tab:
         return MainThreadCost(*(metrics[name] * 1000 for name in names))
 
     def cost_of_call(self, call: str, count: float = 1) -> MainThreadCost:
-        """What a call cost, for one of the `count` things that it does."""
+        """The cost of a call per item of `count`."""
         cost_before = self.total_cost()
         self.call_stage(call)
         return self.total_cost().minus(cost_before, count)
@@ -126,7 +126,7 @@ class Tab:
 
 
 def missing_requirement() -> str:
-    """Why nothing can be measured here; empty where it can."""
+    """Why nothing can be measured here; empty if it can."""
     if not find_spec("playwright"):
         return "playwright, which drives a browser, is not installed"
     if not CHROMIUM:
@@ -139,7 +139,7 @@ def missing_requirement() -> str:
 
 @contextmanager
 def running_browser() -> Iterator["Browser"]:
-    """The system's Chromium, for as long as the block lasts."""
+    """Run the system's Chromium until the block ends."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:

@@ -1,8 +1,7 @@
-"""What thinking costs a browser: `<thinking-block>` beside Streamdown, and beside text nodes that only grow.
+"""Cost of thinking in a browser: `<thinking-block>`, Streamdown, and plain text nodes that grow.
 
-Every piece is drawn before the next one comes, all contenders take turns in every round, and what is shown is
-held against what was said before a figure is believed. Streamdown runs at its cheapest: no plugins, no
-animation.
+Every piece is drawn before the next one arrives, every round runs all contenders, and a number counts only
+if the page shows the right text. Streamdown runs in its cheapest form: no plugins, no animation.
 """
 
 import json
@@ -26,12 +25,12 @@ VERSION = json.loads((BENCHMARK_DIST.parent / "package.json").read_text("utf-8")
 NAMES = {OURS: "`<thinking-block>`", PEER: f"Streamdown {VERSION}", BASELINE: "bare text nodes"}
 KB = 1024
 DELTAS_PER_FRAME = 8
-"""Deltas between two frames, where a stream is faster than the screen."""
+"""Deltas between two frames, if a stream is faster than the screen."""
 CHARACTERS_PER_SECOND = 1_000
-"""Characters; a fast model."""
+"""The speed of a fast model."""
 LONG_TEXT_BYTES = 100 * KB
 DELTAS_OF_LONG_TEXT = 8
-"""Deltas of a long text that are enough: each takes the peer many frames."""
+"""Fewer deltas for a long text: each one takes the peer many frames."""
 IDLE_BLOCK_BYTES = 2 * KB
 SMOOTH_ROUNDS = 3
 
@@ -46,7 +45,7 @@ CostsBySize = dict[tuple[str, int], list[MainThreadCost]]
 
 
 class PacedResult(NamedTuple):
-    """How a paced stream looked, what a delta of it cost, and how much of the main thread all of it took."""
+    """A paced stream: frames, cost per delta, and share of the main thread."""
 
     cost: MainThreadCost
     frames: int
@@ -56,7 +55,7 @@ class PacedResult(NamedTuple):
 
 
 class IdleResult(NamedTuple):
-    """Of finished, closed blocks: what one cost to make and holds, and what all of them cost in a second."""
+    """Finished, closed blocks: cost and memory of one, and the cost of all per second."""
 
     create_ms: float
     memory: PageMemory
@@ -64,7 +63,7 @@ class IdleResult(NamedTuple):
 
 
 class ElementResults(NamedTuple):
-    """What a run came to."""
+    """The result of a run."""
 
     each: CostsBySize
     bursts: CostsBySize
@@ -76,7 +75,7 @@ class ElementResults(NamedTuple):
 
 
 def _measure_round(tab: Tab, size: int, deltas: int, at_once: int) -> MainThreadCost:
-    """What one delta costs with so much text there, where one or more come in a frame."""
+    """The cost of one delta after this much text, with one or more deltas per frame."""
     count = min(deltas, DELTAS_OF_LONG_TEXT) if size > LONG_TEXT_BYTES and tab.name == PEER else deltas
     tab.call_stage("stream(3)")
     frames = max(1, count // at_once)
@@ -90,7 +89,7 @@ def _measure_round(tab: Tab, size: int, deltas: int, at_once: int) -> MainThread
 def measure_costs(
     tabs: Sequence[Tab], sizes: Iterable[int], plan: tuple[int, int], mode: tuple[bool, int]
 ) -> CostsBySize:
-    """`plan`: how many rounds of how many deltas. `wish`: whether it is open, how many come in a frame."""
+    """`plan`: rounds and deltas. `wish`: whether the block is open, and deltas per frame."""
     rounds, deltas = plan
     is_open, at_once = mode
     costs_by_size: CostsBySize = {(tab.name, size): [] for tab in tabs for size in sizes}
@@ -104,7 +103,7 @@ def measure_costs(
 
 
 def median_cost(round_costs: Sequence[MainThreadCost]) -> MainThreadCost:
-    """The round in the middle, by its whole cost."""
+    """The median round, by its total cost."""
     return sorted(round_costs, key=lambda cost: cost.total)[len(round_costs) // 2]
 
 
@@ -122,7 +121,7 @@ def measure_paced(tab: Tab, size: int, seconds: float) -> PacedResult:
 
 
 def measure_memory(tab: Tab, size: int) -> tuple[MainThreadCost, PageMemory]:
-    """What it costs to show a long text at once, and what a page holds then."""
+    """The cost of showing a long text at once, and the memory of the page then."""
     tab.call_stage("clear()")
     memory_before = tab.memory()
     show_cost = tab.cost_of_call(f"fill({size}, true)")
@@ -131,7 +130,7 @@ def measure_memory(tab: Tab, size: int) -> tuple[MainThreadCost, PageMemory]:
 
 
 def measure_idle(tab: Tab, blocks: int, seconds: float) -> IdleResult:
-    """Closed and finished blocks, with time for whatever they do when nothing else is to be done."""
+    """Closed and finished blocks, with time for their idle work."""
     tab.call_stage("clear()")
     memory_before = tab.memory()
     cost_before = tab.total_cost()
@@ -165,7 +164,7 @@ def _measure_all(sizes: Sequence[int], plan: tuple[int, int], seconds: float, bl
 
 
 def measure(sizes: Sequence[int], rounds: int, deltas: int, seconds: float, blocks: int) -> Section:
-    """The answer, for the report; `sizes` are KB of thinking that is there already."""
+    """Measure and return the section for the report; `sizes` are KB of thinking already shown."""
     if reason := missing_requirement():
         return Section(TITLE, f"Not measured: {reason}.")
     results = _measure_all(sizes, (rounds, deltas), seconds, blocks)
@@ -209,7 +208,7 @@ def _compared_size(sizes: Sequence[int]) -> int:
 
 
 def _ratio_to_ours(costs_by_size: CostsBySize, name: str, sizes: Sequence[int]) -> float:
-    """How many times as much as ours: the middle of the rounds, each compared within itself."""
+    """The factor compared with ours: the median over the rounds."""
     size = _compared_size(sizes)
     pairs = zip(costs_by_size[name, size], costs_by_size[OURS, size], strict=True)
     return median(other_cost.total / own_cost.total for other_cost, own_cost in pairs)

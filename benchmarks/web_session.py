@@ -1,7 +1,7 @@
-"""How soon a long session is open: the chat page, as the gateway serves it, at the end of 10,000 messages.
+"""Time to open a long session: the chat page, as the gateway serves it, with 10,000 messages.
 
-From the click to the newest exchanges being drawn, by the page's own clock; and from nothing, with the page
-itself to be loaded. Half of the messages are answers with thinking.
+Measured by the page's own clock, from the click until the newest exchanges are drawn, and from an empty tab,
+with the page itself to be loaded. Half of the messages are answers with thinking.
 """
 
 import json
@@ -60,7 +60,7 @@ def _exchange() -> dict[str, object]:
 
 
 def _import_session(url: str) -> str:
-    """A session of one exchange, and its name."""
+    """Create a session with one exchange; returns its id."""
     record = {"thinkaloud": 1, "title": "Long", "created_ms": AT_MS, "exchanges": [_exchange()]}
     request = Request(f"{url}/api/import", json.dumps(record).encode(), {"Content-Type": "application/json"})
     with urlopen(request, timeout=60) as response:
@@ -68,7 +68,7 @@ def _import_session(url: str) -> str:
 
 
 def _multiply_turns(home: Path, times: int) -> None:
-    """Make the one turn that is kept into so many, each with its number; the gateway is not running."""
+    """Copy the stored turn many times, each with its number, while the gateway is stopped."""
     with sqlite3.connect(home / "thinkaloud.db") as database:
         for table_, changed_columns in {
             "turns": {"key": "x.key + n", "id": "x.id || n", "position": "x.position + n"},
@@ -89,7 +89,7 @@ def _multiply_turns(home: Path, times: int) -> None:
 def _time_opening(
     page: "Page", url: str, arguments: dict[str, object], rounds: int
 ) -> tuple[list[float], list[float]]:
-    """Milliseconds from the click and from nothing, round by round."""
+    """Milliseconds from the click and from an empty tab, per round."""
     clicked, loaded = [], []
     for _ in range(rounds + 1):
         page.goto("about:blank")
@@ -105,7 +105,7 @@ def _time_opening(
 
 
 def measure(turns: int, rounds: int) -> Section:
-    """The answer, for the report."""
+    """Measure and return the section for the report."""
     reason = missing_requirement() or ("" if STATIC.is_file() else "`npm run page` was not run in web/")
     if reason:
         return Section(TITLE, f"Not measured: {reason}.")

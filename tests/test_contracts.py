@@ -1,4 +1,4 @@
-"""The import contracts and the coverage goal name every room that exists and should be named."""
+"""The import contracts and the coverage settings name every package that they should."""
 
 import subprocess
 import sys
@@ -9,40 +9,41 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PURE = ("canon", "wire", "catalog", "dialects", "transcript", "context", "view")
+PURE = ("canon", "wire", "catalog", "dialects", "transcript", "context", "view", "export")
 CLOSED_TO_SURFACES = ("dialects", "catalog", "client", "context", "store")
 
 TOOLS: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]
 CONTRACTS: dict[str, Any] = {contract["id"]: contract for contract in TOOLS["importlinter"]["contracts"]}
 
 
-def built(rooms: tuple[str, ...]) -> set[str]:
-    house = ROOT / "src" / "thinkaloud"
-    standing = (*house.glob("*.py"), *(package.parent for package in house.glob("*/__init__.py")))
-    return {f"thinkaloud.{path.stem}" for path in standing if path.stem in rooms}
+def existing(names: tuple[str, ...]) -> set[str]:
+    """The modules and packages among these names that exist."""
+    source = ROOT / "src" / "thinkaloud"
+    paths = (*source.glob("*.py"), *(package.parent for package in source.glob("*/__init__.py")))
+    return {f"thinkaloud.{path.stem}" for path in paths if path.stem in names}
 
 
 def test_imports_keep_their_direction() -> None:
-    """R029: vocabulary, wire, tag splitter, handlers and surfaces live apart, and imports point one way."""
+    """R029: vocabulary, wire, tag splitter, handlers and surfaces are separate, and imports point one way."""
     linter = [str(Path(sys.executable).with_name("lint-imports")), "--no-cache", "--no-logo"]
     completed = subprocess.run(linter, cwd=ROOT, capture_output=True, text=True, check=False)
     assert completed.returncode == 0, completed.stdout + completed.stderr
 
 
 @pytest.mark.parametrize(
-    ("listed", "rooms"),
+    ("listed", "names"),
     [
         pytest.param(CONTRACTS["pure"]["source_modules"], PURE, id="pure-contract"),
         pytest.param(CONTRACTS["surfaces"]["forbidden_modules"], CLOSED_TO_SURFACES, id="surfaces-contract"),
         pytest.param(TOOLS["coverage"]["run"]["source_pkgs"], PURE, id="coverage"),
     ],
 )
-def test_every_room_that_is_built_is_listed(listed: list[str], rooms: tuple[str, ...]) -> None:
-    missing = sorted(built(rooms) - set(listed))
+def test_every_existing_package_is_listed(listed: list[str], names: tuple[str, ...]) -> None:
+    missing = sorted(existing(names) - set(listed))
     assert not missing, f"add to pyproject.toml: {', '.join(missing)}"
 
 
-def test_a_room_that_is_built_is_not_optional() -> None:
+def test_an_existing_package_is_not_an_optional_layer() -> None:
     layers = " | ".join(CONTRACTS["layers"]["layers"]).split(" | ")
     planned = tuple(name.strip("()") for name in layers if name.startswith("("))
-    assert not built(planned), "a layer that is built takes no parentheses in pyproject.toml"
+    assert not existing(planned), "remove the parentheses of a layer that exists from pyproject.toml"

@@ -1,4 +1,4 @@
-"""What the project says of itself is true: it imports light, documented lines run, no host is named."""
+"""What the project says about itself: the import is light, documented code runs, no host is named."""
 
 import ast
 import os
@@ -35,7 +35,7 @@ FENCE = re.compile(
 
 
 class Fence(NamedTuple):
-    """A fenced block of a page: its language line, the line it starts on, and what is inside."""
+    """A fenced block of a page: its language, the line it starts on, and its text."""
 
     language: str
     line: int
@@ -57,7 +57,7 @@ def commands(fence: Fence) -> Iterator[tuple[str, str]]:
 
 
 def matches(expected: str, printed: str) -> bool:
-    """True when both are the same, where a line `...` in what is told stands for any lines."""
+    """True when both are the same, where a line `...` of the expected text stands for any lines."""
     lines = (line.rstrip() for line in expected.rstrip().splitlines())
     pattern = "".join(r"(?:.*\n)*" if line == "..." else re.escape(line) + r"\n" for line in lines)
     same = "".join(f"{line.rstrip()}\n" for line in printed.rstrip().splitlines())
@@ -69,7 +69,7 @@ def name_of(path: Path) -> str:
 
 
 def console(command: str) -> str:
-    """Run a command as a person would in the project's folder; what it prints, both streams in order."""
+    """Run a command in the project's folder and return what it prints, both streams in order."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
     plain = {"PATH": path, "PYTHONUNBUFFERED": "1", "PYTHONUTF8": "1", "COLUMNS": "80", "NO_COLOR": "1"}
     completed = subprocess.run(
@@ -102,7 +102,7 @@ def test_every_public_name_exists_and_is_documented() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_the_python_of_a_page_runs(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_python_examples_of_a_page_run(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     names: dict[str, object] = {"__name__": "__main__"}
     for fence in fences(page):
@@ -112,7 +112,7 @@ def test_the_python_of_a_page_runs(page: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_the_commands_of_a_page_print_what_it_shows(page: Path) -> None:
+def test_commands_of_a_page_print_what_it_shows(page: Path) -> None:
     for fence in fences(page):
         if fence.language == "console" and fence.body.startswith("$ thinkaloud "):
             for command, output in commands(fence):
@@ -122,7 +122,7 @@ def test_the_commands_of_a_page_print_what_it_shows(page: Path) -> None:
                 )
 
 
-def test_a_row_of_dots_stands_for_any_lines() -> None:
+def test_dots_in_expected_output_match_any_lines() -> None:
     assert matches("one\n...\nlast\n", "one\ntwo\n\nthree\nlast\n")
     assert matches("one\n...\n", "one\n")
     assert matches("", "")
@@ -144,7 +144,7 @@ def test_an_example_runs(example: Path) -> None:
     assert completed.returncode == 0, completed.stderr
 
 
-def test_no_file_names_a_package_host_or_a_folder_of_its_author() -> None:
+def test_no_file_names_a_package_host_or_a_local_folder() -> None:
     listing = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     tracked = subprocess.run(listing, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     violations = []

@@ -1,18 +1,43 @@
-"""The shape budget: how long a function or a module may grow, and which names say nothing."""
+"""Limits on the shape of the code: sizes of functions, modules and packages, and names that say too little.
+
+`python -m tests.test_shape --write` sets the limit of every package to its present size plus three per cent.
+"""
 
 import ast
 import re
+import sys
+import tomllib
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-MODULES = sorted(path for room in ("src", "benchmarks", "examples") for path in (ROOT / room).rglob("*.py"))
+SOURCE = ROOT / "src" / "thinkaloud"
+MODULES = sorted(
+    path for folder in ("src", "benchmarks", "examples") for path in (ROOT / folder).rglob("*.py")
+)
+WEB_MODULES = sorted(path for folder in ("src", "page") for path in (ROOT / "web" / folder).rglob("*.ts"))
+PACKAGE_LINES = Path(__file__).with_name("package_lines.toml")
 
 FUNCTION_LINES = 60
 MODULE_LINES = 400
 PARAMETERS = 6
 DOCSTRING_LINES = 8
+HEADROOM = 1.03
 EMPTY_NAME = re.compile(r"(?:Manager|Helper|Util|Impl)s?$|(?:^|_)(?:manager|helper|util|impl)s?$")
+VAGUE_VARIABLES = {"told", "said", "came", "way"}
+"""Words that could hold anything. The field `said` of events holds the provider's own word."""
+
+NOUNS_IN_ING = {
+    "routing": "the choice of a route",
+    "thinking": "what the product is about",
+    "timing": "the times of a turn",
+    "tracing": "distributed tracing",
+}
+"""Names of modules that end in -ing and are nouns; all others are gerunds."""
+
+PARALLEL_PACKAGES = ("dialects", "simulators")
+"""Packages whose modules have the same parts on purpose: every dialect has a `Reader`."""
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -53,6 +78,31 @@ def empty_names(tree: ast.Module, stem: str) -> Iterator[tuple[int, str]]:
             yield line, f"{name} says nothing: name it for what it does (no Manager, Helper, Util, Impl)"
 
 
+def gerund_modules(stem: str) -> Iterator[tuple[int, str]]:
+    if stem.endswith("ing") and stem not in NOUNS_IN_ING:
+        yield 1, f"the module {stem} is named by a gerund: use a noun or a plain verb"
+
+
+def vague_variables(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    fields = {
+        statement.target
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef)
+        for statement in node.body
+        if isinstance(statement, ast.AnnAssign)
+    }
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(id=name, ctx=ast.Store()) if node not in fields:
+                assigned = name
+            case ast.Attribute(attr=name, ctx=ast.Store()) | ast.arg(arg=name) | ast.alias(asname=str(name)):
+                assigned = name
+            case _:
+                continue
+        if assigned.strip("_") in VAGUE_VARIABLES:
+            yield node.lineno, f"{assigned} could be anything: name it after what it holds"
+
+
 def faults(source: str, stem: str) -> list[tuple[int, str]]:
     tree = ast.parse(source)
     return [
@@ -61,20 +111,77 @@ def faults(source: str, stem: str) -> list[tuple[int, str]]:
         *long_modules(source),
         *docstring_faults(tree),
         *empty_names(tree, stem),
+        *gerund_modules(stem),
+        *vague_variables(tree),
     ]
 
 
-def test_every_module_keeps_to_the_budget() -> None:
-    assert MODULES, "no module was found: the budget was checked on nothing"
+def public_classes(path: Path) -> list[str]:
+    classes = [
+        node.name for node in ast.parse(path.read_text("utf-8")).body if isinstance(node, ast.ClassDef)
+    ]
+    return [name for name in classes if not name.startswith("_")]
+
+
+def lines_of(path: Path) -> int:
+    return len(path.read_text("utf-8").splitlines())
+
+
+def package_lines() -> dict[str, int]:
+    """The lines of every package; modules beside the packages count together as `thinkaloud`."""
+    totals: defaultdict[str, int] = defaultdict(int)
+    for path in SOURCE.rglob("*.py"):
+        parts = path.relative_to(SOURCE).parts
+        totals[parts[0] if len(parts) > 1 else "thinkaloud"] += lines_of(path)
+    for path in WEB_MODULES:
+        totals[f"web/{path.relative_to(ROOT / 'web').parts[0]}"] += lines_of(path)
+    return dict(sorted(totals.items()))
+
+
+def limits_file(totals: dict[str, int]) -> str:
+    """The limits for packages of these sizes, rounded up to tens."""
+    rows = [f'"{name}" = {-(-int(lines * HEADROOM) // 10) * 10}\n' for name, lines in totals.items()]
+    return "# Most lines per package. Written by `python -m tests.test_shape --write`.\n" + "".join(rows)
+
+
+def test_every_module_is_within_the_limits() -> None:
+    assert MODULES, "no module was found, so nothing was checked"
     violations = []
     for path in MODULES:
         stem = path.parent.name if path.stem == "__init__" else path.stem
         place = path.relative_to(ROOT)
         violations += [f"{place}:{line}: {fault}" for line, fault in faults(path.read_text("utf-8"), stem)]
-    assert not violations, "over the shape budget:\n" + "\n".join(violations)
+    assert not violations, "over the limits:\n" + "\n".join(violations)
 
 
-def test_the_budget_sees_what_is_too_large() -> None:
+def test_every_web_module_is_within_the_limits() -> None:
+    assert WEB_MODULES, "no module was found, so nothing was checked"
+    sizes = {path.relative_to(ROOT).as_posix(): lines_of(path) for path in WEB_MODULES}
+    assert {name: lines for name, lines in sizes.items() if lines > MODULE_LINES} == {}
+
+
+def test_public_class_names_are_unique() -> None:
+    modules: defaultdict[str, list[str]] = defaultdict(list)
+    for path in sorted(SOURCE.rglob("*.py")):
+        place = path.relative_to(SOURCE)
+        if place.parts[0] not in PARALLEL_PACKAGES:
+            for name in public_classes(path):
+                modules[name].append(place.as_posix())
+    assert {name: places for name, places in modules.items() if len(places) > 1} == {}
+
+
+def test_packages_do_not_grow_unnoticed() -> None:
+    limits = tomllib.loads(PACKAGE_LINES.read_text("utf-8"))
+    totals = package_lines()
+    assert sorted(limits) == sorted(totals), "run: python -m tests.test_shape --write"
+    grown = {name: (lines, limits[name]) for name, lines in totals.items() if lines > limits[name]}
+    assert not grown, (
+        f"packages with more lines than their limit: {grown}. Remove some, or run "
+        "`python -m tests.test_shape --write` and give the reason in the commit."
+    )
+
+
+def test_size_limits_find_what_is_too_large() -> None:
     body = "\n".join(["    pass"] * 60)
     assert faults(f'"""A module."""\ndef long():\n{body}\n', "reader") == [
         (2, "long has 61 lines; the limit is 60")
@@ -86,10 +193,23 @@ def test_the_budget_sees_what_is_too_large() -> None:
     assert [line for line, _ in faults('"""A module."""\n' + "\n" * 400, "reader")] == [401]
 
 
-def test_the_budget_sees_what_is_unsaid() -> None:
+def test_name_rules_find_what_says_too_little() -> None:
     assert [fault for _, fault in faults("", "reader")] == [
         "the module's docstring has 0 lines; it needs 1 to 8"
     ]
     assert len(faults('"""One.\n' + "\nmore" * 8 + '\n"""\n', "reader")) == 1
-    statement = '"""A module."""\nclass TurnManager: ...\ndef text_utils(): ...\nclass Utility: ...\n'
-    assert [line for line, _ in faults(statement, "io_helpers")] == [1, 2, 3]
+    empty = '"""A module."""\nclass TurnManager: ...\ndef text_utils(): ...\nclass Utility: ...\n'
+    assert [line for line, _ in faults(empty, "io_helpers")] == [1, 2, 3]
+    assert [line for line, _ in faults('"""A module."""\n', "retrying")] == [1]
+    assert faults('"""A module."""\n', "tracing") == []
+    vague = '"""A module."""\ntold = 1\ndef f(said): ...\nself._came = 2\nfor way in (): ...\n'
+    assert sorted(line for line, _ in faults(vague, "reader")) == [2, 3, 4, 5]
+    assert faults('"""A module."""\nclass TurnEnded:\n    said: str = ""\n', "reader") == []
+
+
+def test_package_limits_leave_three_per_cent() -> None:
+    assert limits_file({"a": 1000, "b": 32}).splitlines()[1:] == ['"a" = 1030', '"b" = 40']
+
+
+if __name__ == "__main__" and "--write" in sys.argv:
+    PACKAGE_LINES.write_text(limits_file(package_lines()), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Every story is told to the Python view; each names what it proves."""
+"""Runs every story against the Python view; each story lists the requirements it proves."""
 
 import json
 import re
@@ -15,7 +15,7 @@ PROVED = {proof for path in FILES for proof in json.loads(path.read_bytes())["pr
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_story(path: Path) -> None:
-    """T1, T2, T3, T4, T5, T7: every story ends as it is written; its file says which numbers it proves."""
+    """T1, T2, T3, T4, T5, T7: every story gives the expected screens; its file lists what it proves."""
     assert story_problems(load(path)) == []
 
 

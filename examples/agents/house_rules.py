@@ -1,4 +1,4 @@
-"""A rule of the house, as a tool: every number of a puzzle is used, and used once."""
+"""A house rule as a tool: an answer uses every number of the puzzle exactly once."""
 
 import re
 

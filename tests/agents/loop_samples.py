@@ -1,7 +1,8 @@
-"""Streams that are known to go round in circles, and healthy ones that look as if they did.
+"""Labelled streams for the loop watcher: streams with loops, and healthy ones that look like loops.
 
-All of them are made up, and always the same. A family is a function from dice to the text of one block; its
-name says what it is. What is healthy is hard on purpose: a watcher that only counts repetitions fails on it.
+All streams are synthetic and deterministic. A family is a function from a random generator to the text of one
+block; its name says what it is. The healthy ones are hard on purpose: a watcher that only counts repetitions
+fails on them.
 """
 
 import base64
@@ -20,14 +21,14 @@ STREAMS_PER_FAMILY = 12
 
 
 class Loop(NamedTuple):
-    """A text that goes round from some place on."""
+    """A text that loops from some character on."""
 
     healthy_part: str
     looping_part: str
 
 
 class Stream(NamedTuple):
-    """What a model sent; `onset` is how many characters came before it went round, None: it never did."""
+    """The text of a model. `onset` is the number of characters before the loop; None without a loop."""
 
     family: str
     events: tuple[Event, ...]
@@ -35,7 +36,7 @@ class Stream(NamedTuple):
 
 
 def first_notice(stream: Stream) -> int | None:
-    """How many characters had come when the stream was said to repeat itself; None when it never was."""
+    """Return the number of characters at the first loop notice; None without one."""
     watch, turn, chars = TurnWatcher(), Turn(), 0
     for seq, event in enumerate(stream.events):
         entry = Entry(seq, event)
@@ -47,7 +48,7 @@ def first_notice(stream: Stream) -> int | None:
 
 
 def streams() -> Iterator[Stream]:
-    """All of them, about as many looping as healthy."""
+    """Return all streams, about as many with loops as without."""
     for family, loop in LOOPING.items():
         for dice in _dice(family):
             sample = loop(dice)
@@ -141,7 +142,7 @@ def _chinese(dice: random.Random) -> str:
 
 
 def _repeat(unit: str, dice: random.Random, min_chars: int = 6_000) -> str:
-    """The unit over and over, for as long as it takes until somebody looks."""
+    """Repeat the unit until it is long enough for a check."""
     chars = max(min_chars + dice.randrange(4_000), 6 * len(unit))
     return unit * (chars // len(unit) + 1)
 

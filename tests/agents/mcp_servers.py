@@ -1,6 +1,6 @@
-"""Real MCP servers, made with the official SDK, and programs and places that only pretend to be one.
+"""MCP servers made with the official SDK, and programs and URLs that only pretend to be one.
 
-Run as a program, this file is the workshop over its pipes; `babbling`, it first says what is no message.
+Run as a program, this file is a server over stdio; with `babbling` it first prints text that is no message.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ UNRESPONSIVE_COMMAND = (
 
 
 def tool_server() -> MCPServer:
-    """A server with a tool for every way that a call may go."""
+    """A server with a tool for every outcome of a call."""
     server = MCPServer("workshop", log_level="CRITICAL")
 
     @server.tool()
@@ -65,7 +65,7 @@ def tool_server() -> MCPServer:
 
 
 def fixed_server(tools: Sequence[types.Tool], *results: types.CallToolResult, pages: int = 1) -> Server[Any]:
-    """A server that lists what it is told to, and answers each call with the next result."""
+    """A server that lists the given tools and answers each call with the next result."""
     next_results = list(results)
 
     async def list_tools(_: object, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
@@ -79,7 +79,7 @@ def fixed_server(tools: Sequence[types.Tool], *results: types.CallToolResult, pa
 
 
 def without_discovery(app: ASGIApp) -> ASGIApp:
-    """The app as it was before 2026: it has sessions, and does not answer when one is ended."""
+    """The app with the protocol of before 2026: it has sessions, and ignores the request that ends one."""
 
     async def wrapped(scope: Scope, receive: Receive, send: Send) -> None:
         if (b"mcp-method", b"server/discover") in scope.get("headers", []):
@@ -93,7 +93,7 @@ def without_discovery(app: ASGIApp) -> ASGIApp:
 
 
 def canned_app(answers: Mapping[str, object]) -> ASGIApp:
-    """A place that greets as it should, and answers some methods with whatever it was given."""
+    """An app with a correct handshake that answers some methods with the given values."""
     greeting = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}}
     canned = {"initialize": {**greeting, "serverInfo": {"name": "liar", "version": "1"}}, **answers}
 
@@ -110,7 +110,7 @@ def canned_app(answers: Mapping[str, object]) -> ASGIApp:
 
 
 async def unresponsive_app(scope: Scope, receive: Receive, send: Send) -> None:
-    """A place that takes every request and answers none."""
+    """An app that accepts every request and answers none."""
     assert scope["type"] == "http"
     await asyncio.sleep(3600)
 

@@ -1,8 +1,8 @@
-"""What makes the log of a run legal: said once, for all tests that run agents.
+"""Checks that the log of a run is valid, for all tests that run agents.
 
-A run is a tree of replies and calls, told in one line of entries. Whatever happens in it, and wherever it is
-stopped, what is told stays a tree: nothing begins below a call that is not under way, nothing is open when
-the call above it comes back, and there is one end.
+A run is a tree of replies and calls in one sequence of entries. Whatever happens, and wherever it is stopped:
+nothing starts below a call that is not running, nothing is open when the call above it ends, and there is
+one end.
 """
 
 from collections.abc import Iterable
@@ -43,7 +43,7 @@ CONNECTION_LOST = TurnFailed("cut_off", "The connection broke.")
 
 
 def assert_legal(entries: Iterable[Entry], *, client: tuple[str, ...] = ()) -> Turn:
-    """The turn of a whole log, once all is proved of it; `client` are tools that somebody else runs."""
+    """Check a whole log and return its turn. `client` are the tools that the caller runs."""
     whole_log = list(entries)
     turn = assert_legal_so_far(whole_log)
     assert [entry for entry in whole_log if _is_end(entry.event)] == whole_log[-1:]
@@ -52,7 +52,7 @@ def assert_legal(entries: Iterable[Entry], *, client: tuple[str, ...] = ()) -> T
 
 
 def assert_legal_so_far(entries: Iterable[Entry]) -> Turn:
-    """The turn of the beginning of a log; wherever that is left, it can be brought to a legal end."""
+    """Check the beginning of a log and return its turn. It can be ended at any point."""
     turn = Turn()
     stamps: dict[int, int] = {}
     for index, entry in enumerate(entries):
@@ -67,7 +67,7 @@ def assert_legal_so_far(entries: Iterable[Entry]) -> Turn:
 
 
 def assert_over(turn: Turn, *, client: tuple[str, ...] = ()) -> None:
-    """What holds of a turn that is over."""
+    """Check a turn that has ended."""
     assert not turn.live
     assert [block.number for block in turn.blocks if block.status is BlockStatus.RUNNING] == []
     last = [reply for reply in turn.replies if reply.parent is None][-1:]
@@ -80,7 +80,7 @@ def assert_over(turn: Turn, *, client: tuple[str, ...] = ()) -> None:
 
 
 def assert_round_trip(turn: Turn) -> None:
-    """A file keeps all of it, as a log in which everything is in its place."""
+    """Check that an exported and imported log is the same."""
     restored = Turn()
     for entry in unfold(turn):
         _assert_event_allowed(restored, entry.event)
@@ -89,14 +89,14 @@ def assert_round_trip(turn: Turn) -> None:
 
 
 def same_turn(first: Turn, second: Turn) -> bool:
-    """Whether two turns are the same but for how many entries and pieces they came in."""
+    """Whether two turns are equal apart from their number of entries and pieces."""
     with_joined_text(first), with_joined_text(second)
     assert msgspec.structs.replace(first, seq=0) == msgspec.structs.replace(second, seq=0)
     return True
 
 
 def copy_turn(turn: Turn) -> Turn:
-    """The turn once more, to go on with in another way."""
+    """Return a copy of the turn."""
     blocks = [
         msgspec.structs.replace(block, pieces=[*block.pieces], seals=[*block.seals]) for block in turn.blocks
     ]
@@ -104,7 +104,7 @@ def copy_turn(turn: Turn) -> Turn:
 
 
 def assert_counted(turn: Turn) -> None:
-    """R120-R125: the steps are the blocks, each below its call; tools are counted at the top, and deep."""
+    """R120-R125: the steps are the blocks, each below its call; tools are counted on all levels."""
     block, turn_view = thinking_block(turn), view(turn)
     if block is None or turn_view is None:
         assert block is None
@@ -133,7 +133,7 @@ def _is_end(event: Event) -> bool:
 
 
 def _assert_event_allowed(turn: Turn, event: Event) -> None:
-    """What begins, begins below a call that is under way; what comes back leaves nothing open below it."""
+    """A block starts only below a running call; a call that ends has no open blocks below it."""
     match event:
         case BlockStarted() | ReplyEnded() if event.parent is not None:
             parent_call = turn.blocks[event.parent]
@@ -147,7 +147,7 @@ def _assert_event_allowed(turn: Turn, event: Event) -> None:
 
 
 def _open_below(turn: Turn, call: int | None) -> list[int]:
-    """The blocks below a call that are running, or the assistants that are at work."""
+    """Return the running blocks and assistants below a call."""
     nested = [block for block in turn.blocks if block.number != call and _nested_in(turn, block, call)]
     return [
         block.number

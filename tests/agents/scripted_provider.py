@@ -1,6 +1,6 @@
-"""A provider on a stage: each conversation is answered by its own lines, and may be held or broken anywhere.
+"""A scripted provider: each conversation has its own replies, which can be paused or cut anywhere.
 
-A conversation is known by its first words: the prompt of the agent that was asked, the task of an assistant.
+A conversation is identified by its first prompt: the user's prompt, or the task of an assistant.
 """
 
 import asyncio
@@ -53,7 +53,7 @@ class Say:
 
 @dataclass(frozen=True)
 class Call:
-    """A call of a tool, or of an assistant by the name it has as one."""
+    """A call of a tool, or of an assistant by its tool name."""
 
     name: str
     arguments: str = "{}"
@@ -61,7 +61,7 @@ class Call:
 
 @dataclass(frozen=True)
 class PartialCall:
-    """A call whose arguments have only begun to come."""
+    """A call with incomplete arguments."""
 
     name: str
     arguments: str
@@ -69,7 +69,7 @@ class PartialCall:
 
 @dataclass(frozen=True)
 class Hold:
-    """Nothing comes until the gate is opened; `reached` says that it was come to."""
+    """Pauses the reply until the gate is opened; `reached` is set when it pauses."""
 
     gate: asyncio.Event = field(default_factory=asyncio.Event)
     reached: asyncio.Event = field(default_factory=asyncio.Event)
@@ -86,14 +86,14 @@ class Cut:
 
 @dataclass(frozen=True)
 class ErrorStatus:
-    """A refusal instead of an answer."""
+    """An HTTP error instead of a reply."""
 
     code: int
 
 
 @dataclass(frozen=True)
 class FinishReason:
-    """The word for why it ended, where it does not follow from the rest."""
+    """The finish reason, where it does not follow from the reply."""
 
     finish: str
 
@@ -108,7 +108,7 @@ def delegate(name: str, task: str) -> Call:
 
 
 class ScriptedProvider:
-    """The lines of every conversation, and what was asked."""
+    """The replies of every conversation, and the requests."""
 
     def __init__(self, replies: dict[str, list[Reply]]) -> None:
         self.replies = replies
@@ -136,11 +136,11 @@ class ScriptedProvider:
         )
 
     def bodies_of(self, prompt: str) -> list[dict[str, Any]]:
-        """The requests of one conversation."""
+        """Return the requests of one conversation."""
         return [body for body in self.bodies if first_prompt(body) == prompt]
 
     async def send_reply(self, request: UpstreamRequest, reply: Reply) -> None:
-        """Say these lines, each in one piece: what a test waits for comes whole."""
+        """Send a reply, each part in one piece."""
         if isinstance(reply[0], ErrorStatus):
             await request.send(
                 http_response(f"{reply[0].code} Oh", b'{"error":{"message":"It is out of order."}}')
@@ -190,12 +190,12 @@ def _ending_chunks(reply: Reply) -> list[bytes]:
 
 
 def first_prompt(body: dict[str, Any]) -> str:
-    """What the first message of a person says."""
+    """Return the text of the first user message."""
     return str(next(message["content"] for message in body["messages"] if message["role"] == "user"))
 
 
 def messages_of(body: dict[str, Any], role: str) -> list[dict[str, Any]]:
-    """The messages of a request that somebody in this role wrote."""
+    """Return the messages of a request with this role."""
     return [message for message in body["messages"] if message["role"] == role]
 
 
@@ -206,7 +206,7 @@ async def scripted_provider(
     silent_s: float = 30.0,
     provider_type: type[ScriptedProvider] = ScriptedProvider,
 ) -> AsyncIterator[ScriptedProvider]:
-    """A stage whose provider is `vllm`, whatever the model."""
+    """Run a scripted provider named `vllm`."""
     provider = provider_type(replies)
     shell = ClientEnvironment(environ={}, sleep=FakeSleep())
     async with (
@@ -247,7 +247,7 @@ def tool(
     approval: bool = False,
     timeout_s: float = 60.0,
 ) -> Tool:
-    """A tool that does this, or always says this."""
+    """Return a tool with this function or this fixed result."""
 
     async def say(arguments: str) -> str:
         assert isinstance(run, str)
@@ -258,18 +258,18 @@ def tool(
 
 
 def run_of(provider: ScriptedProvider, top_agent: Agent, *history: Step) -> Run:
-    """A run of an agent that was asked the usual thing."""
+    """Return a run of an agent with the usual prompt."""
     return Run(top_agent, history or (UserMessage(PROMPT),), context=provider.context)
 
 
 async def all_entries(run: Run) -> list[Entry]:
-    """All entries of a run."""
+    """Return all entries of a run."""
     async with aclosing(run.entries()) as entries:
         return [entry async for entry in entries]
 
 
 async def entries_until(run: Run, condition: Callable[[Event], bool]) -> list[Entry]:
-    """The entries of a run up to the first that is wanted; there the run is left."""
+    """Return the entries of a run up to the first match, and cancel the run there."""
     collected: list[Entry] = []
     async with aclosing(run.entries()) as entries:
         async for entry in entries:
@@ -285,7 +285,7 @@ def run_story(story: Coroutine[Any, Any, T]) -> T:
 
 
 class _FakeClockLoop(asyncio.SelectorEventLoop):
-    """An event loop whose time can be moved on."""
+    """An event loop whose clock can be advanced."""
 
     passed_s = 0.0
 
@@ -294,13 +294,13 @@ class _FakeClockLoop(asyncio.SelectorEventLoop):
 
 
 def advance_clock(seconds: float) -> None:
-    """So much time passes at once, in a story that is acted out by the clock."""
+    """Advance the fake clock."""
     loop = asyncio.get_running_loop()
     assert isinstance(loop, _FakeClockLoop)
     loop.passed_s += seconds
 
 
 def run_story_with_fake_clock(story: Coroutine[Any, Any, T]) -> T:
-    """Run a test's story in which time passes only when it says so, as far as it could matter."""
+    """Run a test's story with a fake clock."""
     with asyncio.Runner(loop_factory=_FakeClockLoop) as runner:
         return runner.run(story)

@@ -1,4 +1,4 @@
-"""A run is steered while it works: calls wait for a person, and a person who cannot wait gets an answer."""
+"""Control of a run: approvals of calls, and "answer now"."""
 
 import asyncio
 from collections.abc import Callable
@@ -43,11 +43,11 @@ from thinkaloud.canon import (
 )
 from thinkaloud.transcript import Approval, Ending, Turn
 from thinkaloud.transcript import BlockStatus as Standing
-from thinkaloud.transcript.closing import STOPPED_ERROR
+from thinkaloud.transcript.end_events import STOPPED_ERROR
 
 
 async def run_with_callback(run: Run, steer: Callable[[Entry], None]) -> list[Entry]:
-    """All entries of a run, each shown to somebody who may do something about it."""
+    """Return all entries of a run, and pass each to a callback."""
     entries: list[Entry] = []
     async for entry in run.entries():
         entries.append(entry)
@@ -56,7 +56,7 @@ async def run_with_callback(run: Run, steer: Callable[[Entry], None]) -> list[En
 
 
 @pytest.mark.parametrize("granted", [True, False])
-def test_a_call_waits_until_a_person_has_decided(granted: bool) -> None:
+def test_call_waits_for_approval(granted: bool) -> None:
     done: list[str] = []
 
     async def send(arguments: str) -> str:
@@ -74,7 +74,7 @@ def test_a_call_waits_until_a_person_has_decided(granted: bool) -> None:
                     assert waits_for_approval(run.turn)
                     assert done == []
                     run.decide(entry.event.block, granted=granted, by="Bo")
-                    with pytest.raises(Refused, match="does not wait for an approval, or does no more"):
+                    with pytest.raises(Refused, match="does not wait for an approval, or no longer"):
                         run.decide(entry.event.block, granted=not granted)
 
             turn = assert_legal(await run_with_callback(run, steer))
@@ -91,7 +91,7 @@ def test_a_call_waits_until_a_person_has_decided(granted: bool) -> None:
     run_story(story())
 
 
-def test_what_else_was_called_does_not_wait_with_it() -> None:
+def test_other_calls_run_while_one_waits_for_approval() -> None:
     async def story() -> None:
         top_agent = agent(tools=(tool("send", approval=True), tool("weather")))
         async with scripted_provider({PROMPT: [(Call("send"), Call("weather")), (Say("So."),)]}) as provider:
@@ -108,7 +108,7 @@ def test_what_else_was_called_does_not_wait_with_it() -> None:
     run_story(story())
 
 
-def test_two_wait_at_once_and_are_settled_in_any_order() -> None:
+def test_two_approvals_are_decided_in_any_order() -> None:
     async def story() -> None:
         top_agent = agent(tools=(tool("send", approval=True),))
         async with scripted_provider({PROMPT: [(Call("send"), Call("send")), (Say("So."),)]}) as provider:
@@ -127,7 +127,7 @@ def test_two_wait_at_once_and_are_settled_in_any_order() -> None:
     run_story(story())
 
 
-def test_an_assistants_call_waits_too() -> None:
+def test_call_of_an_assistant_waits_for_approval() -> None:
     async def story() -> None:
         deep = agent("Finder", tools=(tool("send", approval=True),))
         top_agent = agent(assistants=(agent("Checker", assistants=(deep,)),))
@@ -151,7 +151,7 @@ def test_an_assistants_call_waits_too() -> None:
 
 
 @pytest.mark.parametrize("block", [-1, 0, 1, 7])
-def test_what_does_not_wait_cannot_be_settled(block: int) -> None:
+def test_decision_without_waiting_approval_is_refused(block: int) -> None:
     async def story() -> None:
         hold = Hold()
         top_agent = agent(tools=(tool("weather"),))
@@ -172,7 +172,7 @@ ANSWER = (Say("Mild, I think."),)
 
 
 class AnswerNowOn:
-    """Answers are wanted now, at the first event that looks like this one."""
+    """Asks for the answer now at the first matching event."""
 
     def __init__(self, run: Run, condition: Callable[[Event], bool]) -> None:
         self._run = run
@@ -183,7 +183,7 @@ class AnswerNowOn:
         if not self.done and self._condition(entry.event):
             self.done = True
             self._run.answer_now()
-            with pytest.raises(Refused, match="answering already"):
+            with pytest.raises(Refused, match="already answering"):
                 self._run.answer_now()
 
 
@@ -201,14 +201,14 @@ def run_with_answer_now(
             assert turn.notices.count(ANSWER_NOW) == 1
             assert len(set(turn.notices)) == len(turn.notices)
             assert provider.bodies_of(PROMPT)[-1].get("chat_template_kwargs") == {"enable_thinking": False}
-            with pytest.raises(Refused, match="Nothing is under way"):
+            with pytest.raises(Refused, match="The turn is not running"):
                 run.answer_now()
             return turn, provider
 
     return run_story(story())
 
 
-def test_an_answer_now_instead_of_a_thought() -> None:
+def test_answer_now_stops_a_thought() -> None:
     lines: list[Reply] = [(Think("It is a long story"), Hold()), ANSWER]
     turn, provider = run_with_answer_now(agent(), {PROMPT: lines}, lambda event: isinstance(event, BlockGrew))
     assert turn.blocks[0].status is Standing.INTERRUPTED
@@ -217,8 +217,8 @@ def test_an_answer_now_instead_of_a_thought() -> None:
     assert [reply.finish.value for reply in turn.replies] == ["cancelled", "stop"]
 
 
-def test_an_answer_now_is_asked_for_once() -> None:
-    """The model may think nevertheless, if it cannot do without."""
+def test_answer_now_is_accepted_once() -> None:
+    """A model that cannot stop thinking may still think."""
 
     async def story() -> None:
         again = Hold()
@@ -230,7 +230,7 @@ def test_an_answer_now_is_asked_for_once() -> None:
             def steer(entry: Entry) -> None:
                 hurry(entry)
                 if isinstance(entry.event, BlockGrew) and entry.event.text == "Still":
-                    with pytest.raises(Refused, match="answering already"):
+                    with pytest.raises(Refused, match="already answering"):
                         run.answer_now()
                     again.gate.set()
 
@@ -242,7 +242,7 @@ def test_an_answer_now_is_asked_for_once() -> None:
     run_story(story())
 
 
-def test_an_answer_now_instead_of_a_tool() -> None:
+def test_answer_now_stops_a_tool() -> None:
     async def stuck(arguments: str) -> str:
         await asyncio.Event().wait()
         return "never"
@@ -260,7 +260,7 @@ def test_an_answer_now_instead_of_a_tool() -> None:
     assert provider.bodies[1]["tool_choice"] == "none"
 
 
-def test_an_answer_now_instead_of_an_assistant() -> None:
+def test_answer_now_stops_an_assistant() -> None:
     deep = agent("Finder", tools=(tool("weather"),))
     top_agent = agent(assistants=(agent("Checker", assistants=(deep,)),))
     lines: dict[str, list[Reply]] = {
@@ -278,7 +278,7 @@ def test_an_answer_now_instead_of_an_assistant() -> None:
     assert len(provider.bodies_of("check")) == 1
 
 
-def test_an_answer_now_instead_of_an_approval() -> None:
+def test_answer_now_ends_a_waiting_approval() -> None:
     top_agent = agent(tools=(tool("send", approval=True),))
     turn, _ = run_with_answer_now(
         top_agent, {PROMPT: [(Call("send"),), ANSWER]}, lambda event: isinstance(event, ApprovalAsked)
@@ -287,8 +287,8 @@ def test_an_answer_now_instead_of_an_approval() -> None:
     assert not waits_for_approval(turn)
 
 
-def test_an_answer_now_in_the_middle_of_a_call() -> None:
-    """The call before it was whole, and was never run."""
+def test_answer_now_during_a_streamed_call() -> None:
+    """The call before it was complete, and was never run."""
     top_agent = agent(tools=(tool("weather"),))
     lines: list[Reply] = [(Call("weather"), PartialCall("weather", '{"ci'), Hold()), ANSWER]
     turn, _ = run_with_answer_now(
@@ -300,8 +300,8 @@ def test_an_answer_now_in_the_middle_of_a_call() -> None:
 
 
 @pytest.mark.parametrize("later", [False, True])
-def test_an_answer_now_before_the_first_byte(later: bool) -> None:
-    """Of the first request nothing was told yet; of a later one there is nothing in it."""
+def test_answer_now_before_the_first_byte(later: bool) -> None:
+    """The first request has no entries yet; a later one has an empty reply."""
 
     async def story() -> None:
         hold = Hold()
@@ -327,7 +327,7 @@ def test_an_answer_now_before_the_first_byte(later: bool) -> None:
     run_story(story())
 
 
-def test_an_answer_that_has_begun_is_waited_for() -> None:
+def test_answer_now_is_refused_once_the_answer_has_begun() -> None:
     async def story() -> None:
         hold = Hold()
         async with scripted_provider(
@@ -339,7 +339,7 @@ def test_an_answer_that_has_begun_is_waited_for() -> None:
             def steer(entry: Entry) -> None:
                 nonlocal refused
                 if entry.event == BlockGrew(1, "It is"):
-                    with pytest.raises(Refused, match="The model is answering already"):
+                    with pytest.raises(Refused, match="The model is already answering"):
                         run.answer_now()
                     refused += 1
                     hold.gate.set()
@@ -350,8 +350,8 @@ def test_an_answer_that_has_begun_is_waited_for() -> None:
     run_story(story())
 
 
-def test_an_answer_that_is_there_is_not_asked_for_again() -> None:
-    """All of it came, and only the connection is still open."""
+def test_answer_now_does_not_repeat_a_complete_answer() -> None:
+    """The answer is complete, and only the connection is still open."""
 
     async def story() -> None:
         hold = Hold()
@@ -375,7 +375,7 @@ def test_an_answer_that_is_there_is_not_asked_for_again() -> None:
     run_story(story())
 
 
-def test_a_model_that_calls_though_it_is_to_answer_gets_no_tool() -> None:
+def test_answer_now_does_not_run_tools_that_the_model_calls() -> None:
     async def never(arguments: str) -> str:
         raise AssertionError
 
@@ -389,7 +389,7 @@ def test_a_model_that_calls_though_it_is_to_answer_gets_no_tool() -> None:
     assert [block.error for block in turn.blocks[1:3]] == [SKIPPED_FOR_ANSWER, SKIPPED_FOR_ANSWER]
 
 
-def test_a_hurried_run_still_has_its_limits() -> None:
+def test_answer_now_respects_the_limits() -> None:
     async def story() -> None:
         top_agent = agent(tools=(tool("weather"),), limits=RunLimits(replies=3))
         lines: list[Reply] = [(Think("Hm."), Hold()), (Call("weather"),), (Call("weather"),)]
@@ -404,7 +404,7 @@ def test_a_hurried_run_still_has_its_limits() -> None:
     run_story(story())
 
 
-def test_an_answer_now_that_cannot_be_had_fails() -> None:
+def test_answer_now_that_is_refused_fails_the_turn() -> None:
     async def story() -> None:
         async with scripted_provider({PROMPT: [(Think("Hm."), Hold()), (ErrorStatus(500),)]}) as provider:
             run = run_of(provider, agent())
@@ -418,8 +418,8 @@ def test_an_answer_now_that_cannot_be_had_fails() -> None:
     run_story(story())
 
 
-def test_a_tool_that_does_not_care_comes_back_to_nobody() -> None:
-    """It is told of once that it was stopped, and what it says later changes nothing."""
+def test_result_of_a_tool_that_ignored_answer_now_is_dropped() -> None:
+    """The call gets one error, and a later result is ignored."""
 
     async def story() -> None:
         let_go = asyncio.Event()
@@ -456,10 +456,10 @@ def test_a_tool_that_does_not_care_comes_back_to_nobody() -> None:
     run_story(story())
 
 
-def test_nothing_can_be_hurried_before_it_began() -> None:
+def test_answer_now_before_the_run_is_refused() -> None:
     async def story() -> None:
         async with scripted_provider({}) as provider:
-            with pytest.raises(Refused, match="Nothing is under way"):
+            with pytest.raises(Refused, match="The turn is not running"):
                 run_of(provider, agent()).answer_now()
 
     run_story(story())

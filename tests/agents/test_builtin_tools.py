@@ -1,4 +1,4 @@
-"""The tools that come along, and that the built-in model can read what the calculator says."""
+"""The built-in tools, and that the built-in model reads the calculator's result."""
 
 import asyncio
 import json
@@ -26,7 +26,7 @@ def calculator_outcome(expression: str) -> ToolOutcome:
     return tool_outcome(TOOLS["calculator"], expression=expression)
 
 
-def test_the_tools_say_what_they_are() -> None:
+def test_builtin_tool_definitions() -> None:
     assert list(TOOLS) == [tool.definition.name for tool in TOOLS.values()] == ["calculator", "current_time"]
     assert all(tool.definition.description and not tool.approval for tool in TOOLS.values())
     assert "such as (2 + 3) * 4 / 7" in TOOLS["calculator"].definition.parameters
@@ -46,7 +46,7 @@ def test_the_tools_say_what_they_are() -> None:
         ("1/3^30", "4.85693574962E-15 (rounded); exactly = 1/205891132094649"),
     ],
 )
-def test_the_calculator_is_exact(expression: str, value: str) -> None:
+def test_calculator_is_exact(expression: str, value: str) -> None:
     assert calculator_outcome(expression) == ToolOutcome(value)
 
 
@@ -54,26 +54,26 @@ def test_the_calculator_is_exact(expression: str, value: str) -> None:
     "expression",
     ["1/0", "2 +", "(1", "1,000", "two", "2^0.5", "9^9^9", "9" * 900 + "^99", "1)", "__import__('os')"],
 )
-def test_what_the_calculator_cannot_do_it_says(expression: str) -> None:
+def test_calculator_reports_invalid_expressions(expression: str) -> None:
     error = calculator_outcome(expression).error
-    assert error.startswith("That cannot be worked out: ")
-    assert error.endswith("nothing between thousands.")
+    assert error.startswith("The expression is not valid: ")
+    assert error.endswith("no thousands separators.")
 
 
 @pytest.mark.parametrize("expression", ["", "1+" * 500 + "1"])
-def test_an_expression_has_a_length(expression: str) -> None:
+def test_calculator_limits_the_length_of_an_expression(expression: str) -> None:
     assert "of length" in calculator_outcome(expression).error
 
 
 @settings(deadline=None)
 @given(st.fractions(max_denominator=10**6))
-def test_the_built_in_model_reads_the_exact_value(value: Fraction) -> None:
+def test_builtin_model_reads_the_exact_value(value: Fraction) -> None:
     result = calculator_outcome(f"({value.numerator})/{value.denominator}").result
     assert conversation._number_in(result) == value
 
 
 @pytest.mark.parametrize("question", ["What is 2/3 + 1/7?", "What is 12 * 34 - 5?", "Quanto é 10 / 4?"])
-def test_the_built_in_model_and_the_calculator_agree(question: str) -> None:
+def test_builtin_model_and_calculator_agree(question: str) -> None:
     definition = TOOLS["calculator"].definition
     offered = {definition.name: ToolFunction(definition.name, msgspec.json.decode(definition.parameters))}
     messages = [InputMessage("user", question)]
@@ -88,7 +88,7 @@ def test_the_built_in_model_and_the_calculator_agree(question: str) -> None:
 
 
 @pytest.mark.parametrize("arguments", [{}, {"zone": ""}, {"zone": "UTC"}])
-def test_the_time_is_utc_unless_a_zone_is_named(arguments: dict[str, str]) -> None:
+def test_current_time_is_utc_by_default(arguments: dict[str, str]) -> None:
     earliest = datetime.now(UTC)
     moment, _, suffix = tool_outcome(TOOLS["current_time"], **arguments).result.partition(" ")
     parsed = datetime.fromisoformat(moment)
@@ -96,7 +96,7 @@ def test_the_time_is_utc_unless_a_zone_is_named(arguments: dict[str, str]) -> No
     assert (parsed.utcoffset(), suffix) == (timedelta(0), f"({parsed:%A}, UTC)")
 
 
-def test_the_time_of_a_zone() -> None:
+def test_current_time_of_a_zone() -> None:
     result = tool_outcome(TOOLS["current_time"], zone="Asia/Kolkata").result
     assert "+05:30 (" in result
     assert result.endswith(", Asia/Kolkata)")
@@ -105,13 +105,13 @@ def test_the_time_of_a_zone() -> None:
 @pytest.mark.parametrize(
     "zone", ["Mars/Olympus", "America", "../../etc/passwd", "/etc/passwd", "\x00", "x" * 5000]
 )
-def test_a_zone_that_is_none_is_named(zone: str) -> None:
+def test_current_time_reports_an_unknown_zone(zone: str) -> None:
     error = tool_outcome(TOOLS["current_time"], zone=zone).error
     assert error.startswith("There is no time zone ")
     assert len(error) < 300
 
 
-def test_a_search_is_the_one_it_was_given() -> None:
+def test_search_sessions_uses_the_given_search() -> None:
     async def search(query: str) -> str:
         return "" if query == "nothing" else f"found {query}"
 

@@ -1,4 +1,4 @@
-"""A run that is left in the middle of anything: nothing goes on, and its log can be brought to an end."""
+"""A run that is cancelled at any point leaves nothing running, and its log can be ended."""
 
 import asyncio
 import logging
@@ -35,12 +35,12 @@ from thinkaloud.agents.tools import Tool, from_function
 from thinkaloud.canon import Entry, TurnEnded, TurnFailed, TurnStarted
 from thinkaloud.canon.requests import UserMessage
 from thinkaloud.transcript import Turn, apply, events_to_end_turn
-from thinkaloud.transcript.closing import STOPPED_ERROR
+from thinkaloud.transcript.end_events import STOPPED_ERROR
 
 
 @dataclass(frozen=True)
 class StopPoint:
-    """Where a run is when it is left, and how one knows that it is there."""
+    """The point at which a run is cancelled, and how the test recognises it."""
 
     lines: dict[str, list[Reply]]
     tools: tuple[Tool, ...] = ()
@@ -55,7 +55,7 @@ class StopPoint:
 
 
 def deep(*find: Reply) -> dict[str, list[Reply]]:
-    """These replies, two levels down."""
+    """Return these replies two levels down."""
     return {
         PROMPT: [(Think("I ask."), delegate("checker", "check"))],
         "check": [(Think("I ask too."), delegate("finder", "find"))],
@@ -121,7 +121,7 @@ def tool_in_a_thread() -> StopPoint:
 
 
 def tool_that_tidies_up() -> StopPoint:
-    """It goes on for a while though it was cancelled."""
+    """A tool that runs on for a while after its cancellation."""
     started = asyncio.Event()
 
     async def work(arguments: str) -> str:
@@ -167,7 +167,7 @@ def childs_approval() -> StopPoint:
 
 
 def childs_side_by_side() -> StopPoint:
-    """One thinks, one waits for its first byte, and a tool works."""
+    """One assistant thinks, one waits for its first byte, and a tool runs."""
     started, hold = asyncio.Event(), Hold()
     lines: dict[str, list[Reply]] = {
         PROMPT: [(delegate("finder", "north"), delegate("finder", "south"), Call("work"))],
@@ -206,7 +206,7 @@ async def assert_nothing_running(provider: ScriptedProvider, tasks_before: set[a
 
 
 def assert_ends_well(entries: list[Entry], end: TurnEnded | TurnFailed) -> Turn:
-    """What was told so far, and the end that whoever left it writes after it."""
+    """Check the entries so far with the end that is written after a cancellation."""
     turn = Turn()
     for entry in entries:
         apply(turn, entry)
@@ -217,7 +217,7 @@ def assert_ends_well(entries: list[Entry], end: TurnEnded | TurnFailed) -> Turn:
 
 @pytest.mark.parametrize("end", [CANCELLED, CONNECTION_LOST], ids=["cancelled", "lost"])
 @pytest.mark.parametrize("scene", STOP_POINTS)
-def test_a_run_that_is_left_leaves_nothing_behind(
+def test_cancelled_run_leaves_nothing_running(
     scene: Callable[[], StopPoint], end: TurnEnded | TurnFailed
 ) -> None:
     async def story() -> None:
@@ -261,8 +261,8 @@ def three_levels() -> tuple[Agent, dict[str, list[Reply]]]:
     return three_level_agent(weather), lines
 
 
-def test_a_run_can_be_left_after_any_entry() -> None:
-    """Whoever reads it may break off at any place, and there it is left."""
+def test_run_can_be_cancelled_after_any_entry() -> None:
+    """The reader may stop after any entry; the run ends there."""
 
     async def story() -> None:
         top_agent, lines = three_levels()
@@ -284,7 +284,7 @@ def test_a_run_can_be_left_after_any_entry() -> None:
     run_story(story())
 
 
-def test_a_run_nobody_listens_to_does_not_begin() -> None:
+def test_run_does_not_start_before_its_entries_are_read() -> None:
     async def story() -> None:
         async with scripted_provider({PROMPT: [(Say("never"),)]}) as provider:
             run = run_of(provider, agent())
@@ -296,8 +296,10 @@ def test_a_run_nobody_listens_to_does_not_begin() -> None:
 
 
 @pytest.mark.parametrize("depth", [0, 1, 2])
-def test_a_tool_that_does_not_care_is_left_to_itself(depth: int, caplog: pytest.LogCaptureFixture) -> None:
-    """The run is over all the same, says so, and what the tool comes back with is not heard."""
+def test_tool_that_ignores_its_cancellation_is_abandoned(
+    depth: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The run ends with a log line, and the late result of the tool is ignored."""
 
     async def story() -> None:
         started, let_go = asyncio.Event(), asyncio.Event()
@@ -340,11 +342,11 @@ def test_a_tool_that_does_not_care_is_left_to_itself(depth: int, caplog: pytest.
 
     run_story(story())
     assert {record.message for record in caplog.records} == {
-        "a tool goes on after it was stopped, and is left to itself"
+        "a tool ignored its cancellation and is still running"
     }
 
 
-def test_what_goes_wrong_while_a_run_is_left_is_nobodys_trouble(caplog: pytest.LogCaptureFixture) -> None:
+def test_errors_during_cancellation_are_ignored(caplog: pytest.LogCaptureFixture) -> None:
     """A tool that fails when it is cancelled, beside one that fails by itself."""
 
     async def story() -> None:
@@ -371,7 +373,7 @@ def test_what_goes_wrong_while_a_run_is_left_is_nobodys_trouble(caplog: pytest.L
     assert [record for record in caplog.records if record.name == "asyncio"] == []
 
 
-def test_two_runs_of_one_agent_do_not_disturb_each_other() -> None:
+def test_two_runs_of_one_agent_are_independent() -> None:
     async def story() -> None:
         hold = Hold()
         top_agent = agent(tools=(tool("weather"),))

@@ -1,4 +1,4 @@
-"""Agents from a file: rows laid over ours, tools by name, and what is refused with its place and a remedy."""
+"""Agents of a file: overrides, tools by name, and errors with their location."""
 
 import asyncio
 import subprocess
@@ -72,7 +72,7 @@ NOT_A_FUNCTION = 3
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with a module in it, which no other test sees."""
+    """A folder with a module that no other test imports."""
     (tmp_path / "greetings_for_tests.py").write_text(MODULE, "utf-8")
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.delitem(sys.modules, "greetings_for_tests", raising=False)
@@ -94,7 +94,7 @@ def no_tools(file: AgentFile, name: str) -> dict[str, tuple[Tool, ...]]:
     return dict.fromkeys(file.tool_names(name), ())
 
 
-def test_two_agents_come_along_and_need_no_key(tmp_path: Path) -> None:
+def test_included_agents_need_no_key(tmp_path: Path) -> None:
     file = read_agents(tmp_path / "agents.toml")
     assert file.agents == builtin_agents().agents
     planner = build_agent(file, "planner", {"calculator": (builtin_tools()["calculator"],)})
@@ -105,7 +105,7 @@ def test_two_agents_come_along_and_need_no_key(tmp_path: Path) -> None:
     assert [tool.name for tool in planner.tool_definitions] == ["calculator", "checker"]
 
 
-def test_every_field_reaches_the_agent(home: Path) -> None:
+def test_every_field_of_a_row_reaches_the_agent(home: Path) -> None:
     file = read(home, EVERYTHING)
     assert file.tool_names("clerk") == ("calculator", "greet", "files", "web/search")
     tools = {name: (tool,) for name, tool in local_tools(file).items() if name in ("calculator", "greet")}
@@ -130,7 +130,7 @@ def test_every_field_reaches_the_agent(home: Path) -> None:
     assert (file.mcp["web"].approval, file.mcp["web"].timeout_s) == (True, 5)
 
 
-def test_a_row_of_ours_is_overridden_field_by_field(tmp_path: Path) -> None:
+def test_included_row_is_overridden_field_by_field(tmp_path: Path) -> None:
     file = read(tmp_path, '[agents.planner]\nmodel = "claude-opus-4.5"\nthinking = "high"\n')
     row = file.row("planner")
     assert (row.model, row.thinking) == ("claude-opus-4.5", "high")
@@ -138,13 +138,13 @@ def test_a_row_of_ours_is_overridden_field_by_field(tmp_path: Path) -> None:
     assert file.row("checker").model == "builtin/solver"
 
 
-def test_a_tool_that_is_named_twice_is_one(tmp_path: Path) -> None:
+def test_tool_that_is_named_twice_is_used_once(tmp_path: Path) -> None:
     file = read(tmp_path, '[agents.twice]\nmodel = "builtin/solver"\ntools = ["calculator", "calculator"]\n')
     tools = {"calculator": (builtin_tools()["calculator"],)}
     assert len(build_agent(file, "twice", tools).tools) == 1
 
 
-def test_functions_are_imported_when_they_are_asked_for(home: Path) -> None:
+def test_functions_are_imported_on_first_use(home: Path) -> None:
     tools = local_tools(read(home, EVERYTHING))
     assert list(tools) == ["calculator", "current_time", "greet", "shout"]
     assert len(tools) == 4
@@ -159,7 +159,7 @@ def test_functions_are_imported_when_they_are_asked_for(home: Path) -> None:
         tools["nobody"]
 
 
-def test_a_file_beside_the_agents_hides_nothing_that_is_installed(home: Path) -> None:
+def test_file_beside_agents_toml_cannot_replace_an_installed_module(home: Path) -> None:
     (home / "json.py").write_text("def loads(text: str) -> str:\n    return 'ours'\n", "utf-8")
     (home / "msgspec.py").write_text("raise SystemExit(3)\n", "utf-8")
     tools = local_tools(read(home, '[functions]\ngreet = "greetings_for_tests:greet"\n'))
@@ -177,13 +177,13 @@ def test_a_file_beside_the_agents_hides_nothing_that_is_installed(home: Path) ->
         ("greetings_for_tests:nobody", "has no attribute 'nobody'"),
         ("breaks_for_tests:greet", "ZeroDivisionError: division by zero"),
         ("leaves_for_tests:greet", "SystemExit: 3"),
-        ("greetings_for_tests:anything", "a model gives arguments by name, but *words takes none"),
+        ("greetings_for_tests:anything", "models pass arguments by name, which *words does not allow"),
         ("greetings_for_tests:NOT_A_FUNCTION", "cannot be a tool"),
-        ("greetings_for_tests", 'does not say which function. Write from = "module:function".'),
-        (":greet", "does not say which function"),
+        ("greetings_for_tests", 'does not name a function. Write from = "module:function".'),
+        (":greet", "does not name a function"),
     ],
 )
-def test_a_function_that_cannot_be_a_tool_says_why(source: str, why: str, home: Path) -> None:
+def test_function_that_cannot_be_a_tool_is_refused(source: str, why: str, home: Path) -> None:
     (home / "breaks_for_tests.py").write_text("1 / 0\n", "utf-8")
     (home / "leaves_for_tests.py").write_text("raise SystemExit(3)\n", "utf-8")
     tools = local_tools(read(home, f'[functions]\nhelp = "{source}"\n'))
@@ -195,20 +195,20 @@ def test_a_function_that_cannot_be_a_tool_says_why(source: str, why: str, home: 
 
 
 REFUSED = [
-    ("[agents", " is not TOML: "),
-    ("[tools.x]", ": there is no section [tools]. Use [agents.NAME], [mcp.NAME] and [functions]."),
+    ("[agents", " is not valid TOML: "),
+    ("[tools.x]", ": unknown section [tools]. Use [agents.NAME], [mcp.NAME] and [functions]."),
     (
         'agents = "planner"',
-        ": [agents] holds rows and nothing else. Write a table with a name, [agents.NAME].",
+        ": [agents] may contain only tables. Write [agents.NAME].",
     ),
     (
         "[functions]\nx = 3",
-        ": [functions] holds rows and nothing else. Write a table with a name, [functions.NAME].",
+        ": [functions] may contain only tables. Write [functions.NAME].",
     ),
     ("[agents.x]", ": [agents.x]: Object missing required field `model`. Correct the field."),
     (
         '[agents.x]\nmodel = "m"\ntool = ["calculator"]',
-        ": [agents.x]: there is no field 'tool'. A row may have: model, name, description, system, thinking, "
+        ": [agents.x]: unknown field 'tool'. The fields are: model, name, description, system, thinking, "
         "max_tokens, summary_model, tools, assistants, limits.",
     ),
     (
@@ -217,7 +217,7 @@ REFUSED = [
     ),
     (
         '[agents.x]\nmodel = "m"\ntools = ["hammer"]',
-        ": [agents.x]: there is no tool 'hammer'. There are: calculator, current_time, search_sessions; and "
+        ": [agents.x]: there is no tool 'hammer'. Available: calculator, current_time, search_sessions, and "
         "SERVER/TOOL for a single tool of an MCP server. Add others in [functions] or [mcp.NAME].",
     ),
     (
@@ -226,15 +226,15 @@ REFUSED = [
     ),
     (
         '[agents.x]\nmodel = "m"\nassistants = ["nobody"]',
-        ": [agents.x]: there is no agent 'nobody' to assist it. There are: planner, checker, x.",
+        ": [agents.x]: there is no agent 'nobody' for `assistants`. Available: planner, checker, x.",
     ),
     (
         '[agents.x]\nmodel = "m"\nassistants = ["y"]\n[agents.y]\nmodel = "m"\nassistants = ["x"]',
-        ": [agents.x]: These agents call each other in a circle: x → y → x. Take one of the calls out.",
+        ": [agents.x]: These agents call each other in a cycle: x → y → x. Remove one of the calls.",
     ),
     (
         '[agents.checker]\nassistants = ["planner"]',
-        ": [agents.checker]: These agents call each other in a circle: checker → planner → checker.",
+        ": [agents.checker]: These agents call each other in a cycle: checker → planner → checker.",
     ),
     (
         '[agents.x]\nmodel = "m"\nassistants = ["a", "b"]\n[agents.a]\nmodel = "m"\nname = "Two Words"\n'
@@ -248,66 +248,67 @@ REFUSED = [
     ('[agents.x]\nmodel = ""', ": [agents.x]: Expected `str` of length >= 1 - at `$.model`."),
     (
         '[agents.x]\nmodel = "m"\nlimits.reply = 3',
-        ": [agents.x.limits]: there is no field 'reply'. A row may have: replies, output_tokens, seconds, ",
+        ": [agents.x.limits]: unknown field 'reply'. The fields are: replies, output_tokens, seconds, ",
     ),
     (
         '[agents.x]\nmodel = "m"\nlimits.replies = 0',
-        ": [agents.x]: limits.replies leaves room for nothing. Make it more than 0.",
+        ": [agents.x]: limits.replies must be greater than 0. Correct it.",
     ),
     (
         '[agents.x]\nmodel = "m"\nlimits.seconds = nan',
-        ": [agents.x]: limits.seconds leaves room for nothing.",
+        ": [agents.x]: limits.seconds must be greater than 0.",
     ),
     (
         '[functions]\ncalculator = "m:f"',
-        ": [functions.calculator]: another tool is called calculator already. Choose another name.",
+        ": [functions.calculator]: there is another tool called calculator. Choose another name.",
     ),
     (
         '[functions]\nx = "m:f"\n[mcp.x]\nurl = "https://x"',
-        ": [mcp.x]: another tool is called x already. Choose another name.",
+        ": [mcp.x]: there is another tool called x. Choose another name.",
     ),
-    ('[functions]\n"a b" = "m:f"', ": [functions.a b]: that cannot be a tool's name. Use 1 to 64 letters"),
-    ('[mcp."a/b"]\nurl = "https://x"', ": [mcp.a/b]: that cannot be a tool's name."),
+    ('[functions]\n"a b" = "m:f"', ": [functions.a b]: not a valid tool name. Use 1 to 64 letters"),
+    ('[mcp."a/b"]\nurl = "https://x"', ": [mcp.a/b]: not a valid tool name."),
     (
         '[mcp.x]\ncommand = ["a"]\nurl = "https://x"',
-        ": [mcp.x]: a server has either a command that starts it or the url where it is. Write one of "
-        'the two: command = ["program", "argument"], or url = "https://...".',
+        ": [mcp.x]: a server needs either a command or a url. Write "
+        'command = ["program", "argument"], or url = "https://...".',
     ),
-    ("[mcp.x]", ": [mcp.x]: a server has either a command that starts it or the url where it is."),
+    ("[mcp.x]", ": [mcp.x]: a server needs either a command or a url."),
     (
         '[mcp.x]\nurl = "https://x"\nname = "y"',
-        ": [mcp.x]: there is no field 'name'. A row may have: command, url, env, headers, approval, ",
+        ": [mcp.x]: unknown field 'name'. The fields are: command, url, env, headers, approval, ",
     ),
     ('[mcp.x]\nurl = "https://x"\ntimeout_s = 0', ": [mcp.x]: Expected `float` > 0.0 - at `$.timeout_s`."),
     (
         '[functions.x]\nfrom = "m:f"\nmodule = "m"',
-        ": [functions.x]: there is no field 'module'. A row may have: from, approval, timeout_s.",
+        ": [functions.x]: unknown field 'module'. The fields are: from, approval, timeout_s.",
     ),
 ]
 
 
-@pytest.mark.parametrize(("text", "told"), REFUSED)
-def test_what_cannot_be_is_refused_with_its_place_and_a_remedy(text: str, told: str, tmp_path: Path) -> None:
-    assert refusal(tmp_path, text).startswith(told)
+@pytest.mark.parametrize(("text", "message"), REFUSED)
+def test_invalid_rows_are_refused_with_their_location(text: str, message: str, tmp_path: Path) -> None:
+    assert refusal(tmp_path, text).startswith(message)
 
 
-def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+def test_unreadable_agents_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "agents.toml").write_bytes(b"\xff")
     with pytest.raises(Refused, match=r"agents\.toml cannot be read: it is not UTF-8 text\. Correct it"):
         read_agents(tmp_path / "agents.toml")
 
 
-def test_an_agent_that_nobody_knows_is_refused_with_those_there_are(tmp_path: Path) -> None:
+def test_unknown_agent_is_refused_with_the_available_ones(tmp_path: Path) -> None:
     with pytest.raises(Refused) as caught:
         read_agents(tmp_path / "agents.toml").row("painter")
     assert str(caught.value) == (
-        f"There is no agent 'painter'. There are: planner, checker. Yours go into {tmp_path / 'agents.toml'}."
+        "There is no agent 'painter'. Available: planner, checker. "
+        f"Add your own in {tmp_path / 'agents.toml'}."
     )
-    with pytest.raises(Refused, match=r"There is no agent 'painter'\. There are: planner, checker\.$"):
+    with pytest.raises(Refused, match=r"There is no agent 'painter'\. Available: planner, checker\.$"):
         build_agent(builtin_agents(), "painter", {})
 
 
-def test_no_key_is_shown(tmp_path: Path) -> None:
+def test_repr_of_a_server_shows_no_key(tmp_path: Path) -> None:
     canary = "canary-5f2a9c"
     file = read(tmp_path, f'[mcp.x]\ncommand = ["a", "--key={canary}"]\nenv = {{ KEY = "{canary}" }}\n')
     assert canary not in repr(file)
@@ -316,7 +317,7 @@ def test_no_key_is_shown(tmp_path: Path) -> None:
     )
 
 
-def test_the_reference_has_every_field_limit_and_name() -> None:
+def test_reference_page_has_every_field_limit_and_name() -> None:
     page = (ROOT / "docs/reference/agents.md").read_text("utf-8")
     rows = [
         field
@@ -330,15 +331,15 @@ def test_the_reference_has_every_field_limit_and_name() -> None:
     assert [name for name in (*builtin_tools(), SEARCH_SESSIONS) if f"| `{name}` |" not in page] == []
 
 
-def test_the_how_to_shows_the_files_of_the_example() -> None:
+def test_how_to_shows_the_example_files() -> None:
     page = (ROOT / "docs/how-to/agents.md").read_text("utf-8")
     for name, language in (("agents.toml", "toml"), ("house_rules.py", "py")):
         text = (ROOT / "examples/agents" / name).read_text("utf-8")
         assert f"```{language}\n{text}```\n" in page
 
 
-def test_the_room_opens_without_what_only_some_need() -> None:
-    """Neither the SDK of MCP nor prices are imported before they are used."""
+def test_import_of_agents_is_lazy() -> None:
+    """The MCP SDK and the prices are imported on first use."""
     code = "import sys; from thinkaloud.agents import *; print(*sys.modules)"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     pulled = {module.partition(".")[0] for module in ran.stdout.split()}

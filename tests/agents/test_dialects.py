@@ -1,6 +1,6 @@
-"""An agent on every wire: thoughts and results go back as each provider demands; a kept run goes anywhere.
+"""Agents with every dialect: thoughts and results are sent back as each provider requires.
 
-The simulators refuse what the vendors refuse. For dialects without one, recorded replies are played.
+The simulators refuse what the vendors refuse. Without a simulator, recorded replies are replayed.
 """
 
 import asyncio
@@ -55,7 +55,7 @@ SIMULATORS = {
 
 
 class ModelCase(NamedTuple):
-    """A model, and how it is asked to think."""
+    """A model and its thinking setting."""
 
     model: str
     thinking: str | int | None = None
@@ -92,7 +92,7 @@ def _key() -> Iterator[None]:
 
 
 class SimulatorSetup(NamedTuple):
-    """The simulators, and what a run needs to reach them."""
+    """The simulators, and the context of a run that uses them."""
 
     servers: dict[str, Simulator]
     context: RunContext
@@ -124,21 +124,22 @@ def agent(player: ModelCase, name: str = "Planner", **parts: Any) -> Agent:
 
 
 def _catalog(servers: dict[str, Simulator]) -> Catalog:
+    providers = builtin_catalog().providers
     rows = [
-        f'[providers.{name}]\nbase_url = "{server.url}{urlsplit(builtin_catalog().providers[name].base_url).path}"\n'
-        + (f'key = "env:{KEY_NAME}"\n' if builtin_catalog().providers[name].key else "")
+        f'[providers.{name}]\nbase_url = "{server.url}{urlsplit(providers[name].base_url).path}"\n'
+        + (f'key = "env:{KEY_NAME}"\n' if providers[name].key else "")
         for name, server in servers.items()
     ]
     return parse_catalog(*builtin_texts(), "".join(rows))
 
 
 async def _no_wait(_: float) -> None:
-    """Retries come at once."""
+    """Retry without a delay."""
 
 
 @asynccontextmanager
 async def simulator_setup(*players: ModelCase) -> AsyncIterator[SimulatorSetup]:
-    """All these providers; at the end none of them has refused anything."""
+    """Run these simulators. At the end none of them has refused a request."""
     names = {player.provider for player in players}
     async with AsyncExitStack() as stack:
         servers = {name: await stack.enter_async_context(run_simulator(SIMULATORS[name])) for name in names}
@@ -167,7 +168,7 @@ NEXT = UserMessage("And tomorrow?")
 
 
 def assert_reply_resent(turn: Turn, route: Route, raw: str) -> None:
-    """The first reply is in the request as its rule says, and so is what its calls came to."""
+    """Check that a request contains the first reply and the results of its calls, as the dialect requires."""
     first = turn.replies[0]
     assert first.message is not None
     if route.replay.form is ReplayForm.VERBATIM:
@@ -188,7 +189,7 @@ def assert_reply_resent(turn: Turn, route: Route, raw: str) -> None:
 
 
 def round_trip(turn: Turn) -> Turn:
-    """The turn, after it was in a file."""
+    """Return the turn after an export and import."""
     restored = Turn()
     for entry in unfold(turn):
         apply(restored, entry)
@@ -196,8 +197,8 @@ def round_trip(turn: Turn) -> Turn:
 
 
 @EVERY_PLAYER
-def test_a_run_with_tools_and_a_turn_after_it(player: ModelCase) -> None:
-    """Nothing is refused: not between the calls, not in the next turn, not by somebody else after that."""
+def test_run_with_tools_and_a_following_turn(player: ModelCase) -> None:
+    """No request is refused: between calls, in the next turn, and by another provider afterwards."""
     other = CLAUDE if player.provider != "anthropic" else DEEPSEEK
 
     async def story() -> None:
@@ -235,7 +236,7 @@ def test_a_run_with_tools_and_a_turn_after_it(player: ModelCase) -> None:
 
 @pytest.mark.parametrize("mode", list(ContextMode))
 @pytest.mark.parametrize("player", [CLAUDE, BOUND, DEEPSEEK, GPT, GEMINI], ids=lambda player: player.model)
-def test_a_run_in_every_mode(player: ModelCase, mode: ContextMode) -> None:
+def test_run_in_every_context_mode(player: ModelCase, mode: ContextMode) -> None:
     async def story() -> None:
         async with simulator_setup(player) as setup:
             setup.script(player, LOOK, BOTH, SAY)
@@ -249,8 +250,8 @@ TRIOS = [*permutations((CLAUDE, DEEPSEEK, GPT)), (BOUND, GEMINI, DEEPSEEK), (GEM
 
 
 @pytest.mark.parametrize("trio", TRIOS, ids=lambda trio: " > ".join(player.provider for player in trio))
-def test_three_levels_of_different_providers(trio: tuple[ModelCase, ModelCase, ModelCase]) -> None:
-    """Each keeps its own thoughts between its own calls, and none sees another's."""
+def test_assistants_of_three_different_providers(trio: tuple[ModelCase, ModelCase, ModelCase]) -> None:
+    """Each keeps its thoughts between its own calls, and sees none of the others."""
     top, middle, deep = trio
 
     def delegating_answer(name: str, task: str, agent_name: str) -> ScriptedAnswer:
@@ -302,7 +303,7 @@ def _all(server: Simulator) -> str:
 @pytest.mark.parametrize(
     "player", [player for player in MODEL_CASES if "4o" not in player.model], ids=lambda player: player.model
 )
-def test_an_answer_now_is_taken_by_everybody_who_thinks(player: ModelCase, earlier: int) -> None:
+def test_answer_now_works_with_every_thinking_model(player: ModelCase, earlier: int) -> None:
     async def story() -> None:
         stuck = ScriptedAnswer(
             thinking="It is a long long long story.",
@@ -383,24 +384,24 @@ CALLING = {
 
 
 def recorded_bytes(name: str) -> bytes:
-    """A recorded reply, as a response."""
+    """Return a recorded reply as a response."""
     (body,) = (OWN_RECORDINGS / name).glob("body.*")
     return http_response("200 OK", body.read_bytes(), Content_Type=MEDIA[body.suffix[1:]])
 
 
 def model_of(recording: Recording) -> str:
-    """A name for it that the recorded model is at home with."""
+    """Return a model name of the recorded provider."""
     named = {"bedrock": "us.anthropic.claude-opus-4-5-20251101-v1:0", "cohere": "command-a-reasoning-08-2025"}
     provider = ROWS[recording.dialect]
     return f"{provider}/{named.get(provider) or recording.turn().model}"
 
 
-def test_every_dialect_that_can_be_asked_is_played() -> None:
+def test_every_dialect_is_covered() -> None:
     assert {recording.dialect for recording in CALLING.values()} == _ASKED_DIALECTS == set(ROWS) == set(PLAIN)
 
 
 class RecordedProvider(NamedTuple):
-    """A provider that plays what was recorded."""
+    """A provider that replays recorded replies."""
 
     upstream: Upstream
     context: RunContext
@@ -412,7 +413,7 @@ class RecordedProvider(NamedTuple):
 
 @asynccontextmanager
 async def recorded_provider(provider: str, *replies: bytes) -> AsyncIterator[RecordedProvider]:
-    """These replies, one after the other; at the end all of them were asked for."""
+    """Replay these replies in order. At the end all of them were requested."""
     remaining = list(replies)
 
     async def handle(request: UpstreamRequest) -> None:
@@ -428,7 +429,7 @@ async def recorded_provider(provider: str, *replies: bytes) -> AsyncIterator[Rec
 
 
 @pytest.mark.parametrize("name", CALLING)
-def test_recorded_calls_are_run_and_go_back(name: str) -> None:
+def test_recorded_calls_are_run_and_sent_back(name: str) -> None:
     recording = CALLING[name]
     provider, plain = ROWS[recording.dialect], recorded_bytes(PLAIN[recording.dialect])
     names = {block.name for block in recording.turn().blocks if block.kind is Kind.TOOL_CALL}
@@ -467,7 +468,7 @@ def assert_thought_resent(turn: Turn, route: Route, raw: str) -> None:
     assert all(seal in raw for seal in seals), raw
 
 
-def test_where_tools_cannot_be_forbidden_an_answer_now_leaves_them_on_offer() -> None:
+def test_answer_now_offers_tools_where_they_cannot_be_forbidden() -> None:
     async def stuck(arguments: str) -> str:
         await asyncio.Event().wait()
         return "never"
@@ -494,7 +495,7 @@ def test_where_tools_cannot_be_forbidden_an_answer_now_leaves_them_on_offer() ->
 
 
 @pytest.mark.parametrize("below", [False, True], ids=["the turn itself", "an assistant"])
-def test_a_reply_that_the_provider_cancelled_is_not_asked_for_again(below: bool) -> None:
+def test_reply_that_the_provider_cancelled_is_not_repeated(below: bool) -> None:
     async def story() -> None:
         called = RECORDINGS["openai_responses/function_call"]
         worker = Agent(name="Worker", model="openai/gpt-5", tools=(tool("tide", "low"),))
@@ -526,7 +527,7 @@ PAUSED = {
 }
 
 
-def test_a_provider_that_pauses_gets_its_own_message_back_and_no_result() -> None:
+def test_paused_turn_is_continued_with_its_own_message() -> None:
     paused = http_response("200 OK", json.dumps(PAUSED).encode(), Content_Type="application/json")
 
     async def story() -> None:

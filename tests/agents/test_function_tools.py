@@ -1,4 +1,4 @@
-"""Python functions as tools: a schema that says what they take, and arguments that are held to it."""
+"""Python functions as tools: their schema, and the validation of arguments."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def weather(town: str, days: Annotated[int, Meta(ge=1, le=14)] = 3, *, unit: Lit
     return f"{town} {days} {unit}"
 
 
-def test_a_signature_and_a_docstring_are_the_definition() -> None:
+def test_signature_and_docstring_make_the_definition() -> None:
     tool = from_function(weather)
     assert tool.definition.name == "weather"
     assert tool.definition.description == "Tell the weather of a town for some days."
@@ -113,7 +113,7 @@ def test_a_signature_and_a_docstring_are_the_definition() -> None:
     assert (other.definition.name, other.approval, other.timeout_s) == ("forecast", True, 5)
 
 
-def test_a_docstring_of_arguments_alone_is_no_description() -> None:
+def test_docstring_with_only_arguments_has_no_description() -> None:
     def spell(word: str) -> str:
         """
         Args:
@@ -131,7 +131,7 @@ def test_a_docstring_of_arguments_alone_is_no_description() -> None:
     )
 
 
-def test_defaults_are_the_functions_own() -> None:
+def test_defaults_come_from_the_function() -> None:
     tool = from_function(weather)
     assert tool_outcome(tool, town="Faro") == ToolOutcome("Faro 3 C")
     assert tool_outcome(tool, town="Faro", days=1, unit="F") == ToolOutcome("Faro 1 F")
@@ -148,9 +148,9 @@ def test_defaults_are_the_functions_own() -> None:
         ({"town": "Faro", "wind": True}, "Object contains unknown field `wind`"),
     ],
 )
-def test_arguments_that_do_not_fit_are_named(arguments: dict[str, Any], why: str) -> None:
+def test_invalid_arguments_are_named(arguments: dict[str, Any], why: str) -> None:
     assert tool_outcome(from_function(weather), **arguments).error == (
-        f"The arguments do not fit weather: {why}. Its arguments are: town, days, unit. "
+        f"The arguments are not valid for weather: {why}. Its arguments are: town, days, unit. "
         "Correct them and call again."
     )
 
@@ -204,7 +204,7 @@ EVERYTHING = from_function(everything)
 VALIDATOR = Draft202012Validator(schema(EVERYTHING))
 
 
-def test_a_schema_is_a_schema_and_has_no_references() -> None:
+def test_schema_is_valid_and_has_no_references() -> None:
     Draft202012Validator.check_schema(schema(EVERYTHING))
     assert "$" not in EVERYTHING.definition.parameters
     assert schema(EVERYTHING)["properties"]["box"]["properties"]["at"]["required"] == ["x"]
@@ -222,20 +222,20 @@ def test_a_schema_is_a_schema_and_has_no_references() -> None:
 @example("box", {"at": {}})
 @example("note", {"text": "t", "stars": "many"})
 @example("some", ["a", "b", "c"])
-def test_the_schema_takes_what_the_function_takes(argument: str, value: Any) -> None:
-    """What a provider lets through by the schema is never refused here, and the other way round."""
+def test_schema_accepts_what_the_function_accepts(argument: str, value: Any) -> None:
+    """Arguments are accepted by the schema if and only if the function accepts them."""
     arguments = {**ARGUMENTS, argument: value}
     assert VALIDATOR.is_valid(arguments) == (not tool_outcome(EVERYTHING, **arguments).error)
 
 
-def test_a_number_beyond_a_float_is_named() -> None:
+def test_number_beyond_a_float_is_reported() -> None:
     assert (
         "Number out of range - at `$.share`"
         in tool_outcome(EVERYTHING, **{**ARGUMENTS, "share": 10**400}).error
     )
 
 
-def test_values_come_as_their_types() -> None:
+def test_arguments_are_converted_to_their_types() -> None:
     received: list[object] = []
 
     def note_down(box: Box, pair: tuple[int, str], colour: Colour, counts: dict[int, str]) -> None:
@@ -248,7 +248,7 @@ def test_values_come_as_their_types() -> None:
     assert received == [Box(Point(2)), (1, "a"), Colour.BLUE, {1: "a"}]
 
 
-def test_a_default_that_json_does_not_have_is_kept() -> None:
+def test_default_without_json_form_is_kept() -> None:
     shared = Point(7)
 
     def where(point: Point = shared, words: list[str] = ["a"]) -> str:  # noqa: B006 what is under test
@@ -279,7 +279,7 @@ def test_results_are_text_or_json(value: object, text: str) -> None:
     assert tool_outcome(from_function(give)) == tool_outcome(from_function(give_later)) == ToolOutcome(text)
 
 
-def test_a_result_that_json_does_not_have_is_a_fault() -> None:
+def test_result_without_json_form_is_a_fault() -> None:
     def give() -> object:
         return object()
 
@@ -301,7 +301,7 @@ class Counter:
         self.count = 0
 
 
-def test_methods_keep_their_object() -> None:
+def test_methods_can_be_tools() -> None:
     counter = Counter()
     tool = from_function(counter.add)
     assert tool_outcome(tool, amount=2) == ToolOutcome("2")
@@ -311,7 +311,7 @@ def test_methods_keep_their_object() -> None:
     assert list(schema(tool)["properties"]) == ["amount"]
 
 
-def test_what_a_partial_fills_in_is_not_offered() -> None:
+def test_arguments_of_a_partial_are_not_offered() -> None:
     tool = from_function(functools.partial(functools.partial(weather, "Faro"), unit="F"))
     assert tool.definition.name == "weather"
     assert list(schema(tool)["properties"]) == ["days"]
@@ -324,7 +324,7 @@ def test_what_a_partial_fills_in_is_not_offered() -> None:
     assert tool_outcome(from_function(functools.partial(later, key="!")), town="Faro") == ToolOutcome("Faro!")
 
 
-def test_decorated_functions_are_told_as_what_they_wrap() -> None:
+def test_decorated_functions_have_the_wrapped_definition() -> None:
     @functools.wraps(weather)
     def louder(*args: Any, **kwargs: Any) -> str:  # the shape of every decorator
         return weather(*args, **kwargs).upper()
@@ -332,7 +332,7 @@ def test_decorated_functions_are_told_as_what_they_wrap() -> None:
     assert tool_outcome(from_function(louder), town="Faro") == ToolOutcome("FARO 3 C")
 
 
-def test_a_function_that_gives_an_awaitable_is_awaited() -> None:
+def test_function_that_returns_an_awaitable_is_awaited() -> None:
     async def later() -> str:
         return "later"
 
@@ -342,7 +342,7 @@ def test_a_function_that_gives_an_awaitable_is_awaited() -> None:
     assert tool_outcome(from_function(at_once)) == ToolOutcome("later")
 
 
-def test_sync_functions_leave_the_loop_free_and_see_its_context() -> None:
+def test_sync_functions_do_not_block_the_loop_and_see_its_context() -> None:
     asker = contextvars.ContextVar[str]("asker")
 
     def who() -> str:
@@ -352,7 +352,7 @@ def test_sync_functions_leave_the_loop_free_and_see_its_context() -> None:
     assert tool_outcome(from_function(who)) == ToolOutcome("ana False")
 
 
-def test_a_sync_function_that_is_cancelled_is_abandoned_at_once() -> None:
+def test_cancelled_sync_function_is_abandoned_immediately() -> None:
     started, go_on, over = threading.Event(), threading.Event(), threading.Event()
 
     def stuck() -> None:
@@ -374,14 +374,14 @@ def test_a_sync_function_that_is_cancelled_is_abandoned_at_once() -> None:
 
 
 @pytest.mark.parametrize("raised", [ValueError("bad"), StopIteration()])
-def test_what_a_thread_raises_is_told(raised: Exception) -> None:
+def test_exceptions_of_a_thread_are_reported(raised: Exception) -> None:
     def fail() -> None:
         raise raised
 
     assert type(raised).__name__ in tool_outcome(from_function(fail)).error
 
 
-def test_what_ends_a_program_passes_from_a_thread() -> None:
+def test_system_exit_of_a_thread_is_raised() -> None:
     def leave() -> None:
         raise SystemExit(3)
 
@@ -406,28 +406,37 @@ def unclear(town: list[int] | tuple[str, ...]) -> None: ...
     ("function", "why"),
     [
         (bare, "bare cannot be a tool: town has no type. Annotate it."),
-        (listed, "listed cannot be a tool: a model gives arguments by name, but *towns: 'str' takes none."),
-        (named, "named cannot be a tool: a model gives arguments by name, but **towns: 'str' takes none."),
-        (by_place, "by_place cannot be a tool: a model gives arguments by name, but town: 'str' takes none."),
+        (
+            listed,
+            "listed cannot be a tool: models pass arguments by name, which *towns: 'str' does not allow.",
+        ),
+        (
+            named,
+            "named cannot be a tool: models pass arguments by name, which **towns: 'str' does not allow.",
+        ),
+        (
+            by_place,
+            "by_place cannot be a tool: models pass arguments by name, which town: 'str' does not allow.",
+        ),
         (unknown, "unknown cannot be a tool: name 'Iterator' is not defined. Use a function with types"),
         (opaque, "opaque cannot be a tool: type <class 'threading.Event'> is not supported. Use types"),
-        (recursive, "recursive cannot be a tool: its arguments need a type that contains itself."),
+        (recursive, "recursive cannot be a tool: its arguments need a recursive type."),
         (unclear, "unclear cannot be a tool: Type unions may not contain more than one array-like"),
         (print, "print cannot be a tool: "),
-        (lambda: "", "A tool cannot be called '<lambda>'. Give it a name= of 1 to 64 letters"),
-        (Counter(), "A tool cannot be called ''."),
+        (lambda: "", "'<lambda>' is not a valid tool name. Pass a name= of 1 to 64 ASCII letters"),
+        (Counter(), "'' is not a valid tool name."),
     ],
 )
-def test_what_cannot_be_a_tool_is_refused(function: Callable[..., Any], why: str) -> None:
+def test_unsuitable_functions_are_refused(function: Callable[..., Any], why: str) -> None:
     assert refusal(function).startswith(why)
 
 
 @pytest.mark.parametrize("name", ["a b", "é", "x" * 65, "a.b", "a\n"])
-def test_a_name_that_some_provider_refuses_is_refused(name: str) -> None:
-    assert refusal(weather, name).startswith("A tool cannot be called")
+def test_invalid_tool_name_is_refused(name: str) -> None:
+    assert refusal(weather, name).startswith(f"{name!r} is not a valid tool name")
 
 
-def test_references_are_written_out_where_they_are_schemas() -> None:
+def test_schema_references_are_inlined() -> None:
     inner = {"type": "string", "description": "inner"}
     inlined_schema = inline_references(
         {
@@ -456,9 +465,9 @@ def test_references_are_written_out_where_they_are_schemas() -> None:
 @pytest.mark.parametrize(
     ("bad", "why"),
     [
-        ({"$ref": "#"}, "a type that contains itself"),
-        ({"items": {"$ref": "#/items"}}, "a type that contains itself"),
-        ({"$ref": "#/$defs/none"}, "a reference to '#/$defs/none', which is not in it"),
+        ({"$ref": "#"}, "a recursive type"),
+        ({"items": {"$ref": "#/items"}}, "a recursive type"),
+        ({"$ref": "#/$defs/none"}, "a reference to '#/$defs/none', which the schema does not contain"),
         ({"$ref": "https://acme.invalid/schema"}, "a reference to 'https://acme.invalid/schema'"),
         ({"$ref": 3}, "a reference to '3'"),
         ({"enum": [1], "items": [{}] * MAX_SCHEMA_NODES}, "a schema of more than 5,000 parts"),
@@ -469,13 +478,13 @@ def test_references_are_written_out_where_they_are_schemas() -> None:
         ),
     ],
 )  # fmt: skip
-def test_schemas_without_end_are_refused(bad: dict[str, Any], why: str) -> None:
+def test_recursive_schemas_are_refused(bad: dict[str, Any], why: str) -> None:
     with pytest.raises(Refused) as caught:
         inline_references(bad)
     assert str(caught.value).startswith(why)
 
 
-def test_a_schema_that_is_too_deep_is_refused() -> None:
+def test_too_deep_schema_is_refused() -> None:
     deep: dict[str, Any] = {}
     for _ in range(3000):
         deep = {"items": deep}

@@ -1,4 +1,4 @@
-"""How far an agent goes: replies, tokens and time, its own and those of whoever it works for."""
+"""Limits of agents: replies, tokens and time, their own and those of their callers."""
 
 import asyncio
 import gc
@@ -54,7 +54,7 @@ def assert_limit_reached(turn: Turn, what: str, name: str, limit: str) -> None:
     assert [notice.text for notice in turn.notices] == [limit_message(name=name, limit=limit, what=what)]
 
 
-def test_an_agent_replies_so_often_and_no_more() -> None:
+def test_limit_of_replies_ends_the_turn() -> None:
     top_agent = agent(tools=(tool("weather"),), limits=RunLimits(replies=2))
     turn, provider = run_agent(top_agent, {PROMPT: [(Think("Look."), Call("weather"))] * 3})
     assert_limit_reached(turn, "replies", "Planner", "2 replies")
@@ -62,15 +62,15 @@ def test_an_agent_replies_so_often_and_no_more() -> None:
     assert [block.result for block in turn.own_blocks(Kind.TOOL_CALL)] == ["18 C", "18 C"]
 
 
-def test_the_last_reply_that_is_allowed_may_be_the_answer() -> None:
+def test_last_reply_within_the_limit_may_be_the_answer() -> None:
     top_agent = agent(tools=(tool("weather"),), limits=RunLimits(replies=2))
     turn, _ = run_agent(top_agent, {PROMPT: [(Call("weather"),), (Say("Mild."),)]})
     assert turn.outcome is not None
     assert turn.outcome.ending is Ending.ANSWERED
 
 
-def test_an_assistants_limit_is_its_own() -> None:
-    """It comes to an error, with what it said last; who called it goes on."""
+def test_limit_of_an_assistant_ends_only_the_assistant() -> None:
+    """The call gets an error and the last text; the caller continues."""
     below = agent("Checker", tools=(tool("weather"),), limits=RunLimits(replies=1))
     lines: dict[str, list[Reply]] = {
         PROMPT: [(delegate("checker", "check"),), (Say("Good enough."),)],
@@ -85,8 +85,8 @@ def test_an_assistants_limit_is_its_own() -> None:
     assert turn.answer == "Good enough."
 
 
-def test_what_assistants_do_counts_for_whoever_they_work_for() -> None:
-    """The limit of the one in the middle is reached by the one below it, and ends both, but not the top."""
+def test_replies_of_assistants_count_for_their_callers() -> None:
+    """The limit of the middle agent is reached by the one below it, and ends both, but not the top agent."""
     weather = (tool("weather"),)
     deep = agent("Finder", tools=weather)
     middle = agent("Checker", assistants=(deep,), limits=RunLimits(replies=3))
@@ -103,7 +103,7 @@ def test_what_assistants_do_counts_for_whoever_they_work_for() -> None:
     assert turn.answer == "Good enough."
 
 
-def test_the_limit_of_the_top_ends_all() -> None:
+def test_limit_of_the_top_agent_ends_the_turn() -> None:
     deep = agent("Finder", tools=(tool("weather"),))
     lines: dict[str, list[Reply]] = {
         PROMPT: [(delegate("finder", "find"),)],
@@ -114,8 +114,8 @@ def test_the_limit_of_the_top_ends_all() -> None:
 
 
 @pytest.mark.parametrize("most", [2, 3])
-def test_replies_side_by_side_count_before_they_end(most: int, caplog: pytest.LogCaptureFixture) -> None:
-    """Three assistants begin at once, and there is no room for all. Two of them say so, and one is heard."""
+def test_concurrent_replies_count_before_they_end(most: int, caplog: pytest.LogCaptureFixture) -> None:
+    """Three assistants start at once with room for one: two get an error, one answers."""
     lines: dict[str, list[Reply]] = {
         PROMPT: [tuple(delegate("finder", place) for place in ("north", "south", "west"))],
         "north": [(Hold(), Say("never"))],
@@ -129,7 +129,7 @@ def test_replies_side_by_side_count_before_they_end(most: int, caplog: pytest.Lo
     assert [record.message for record in caplog.records] == []
 
 
-def test_output_tokens_are_counted_with_those_of_assistants() -> None:
+def test_limit_of_output_tokens_includes_assistants() -> None:
     """Each reply takes 5 of them."""
     deep = agent("Finder", tools=(tool("weather"),))
     lines: dict[str, list[Reply]] = {
@@ -141,7 +141,7 @@ def test_output_tokens_are_counted_with_those_of_assistants() -> None:
     assert turn.usage.output == 15
 
 
-def test_what_is_not_reported_cannot_be_counted() -> None:
+def test_limit_of_output_tokens_ignores_unreported_usage() -> None:
     spent = [Spent(usage=Usage(output=None)), Spent(usage=Usage(output=9))]
     assert exceeded_limit(RunLimits(output_tokens=10), spent) == ""
     assert exceeded_limit(RunLimits(output_tokens=9), spent) == "output_tokens"
@@ -153,7 +153,7 @@ LIMIT_S = 50.0
 
 
 async def run_until_waiting(run: Run, *events: asyncio.Event) -> list[Entry]:
-    """The entries of a run whose time is up once all of these are reached."""
+    """Return the entries of a run whose time ends when all of these points are reached."""
     telling = asyncio.create_task(all_entries(run))
     for reached in events:
         await reached.wait()
@@ -162,7 +162,7 @@ async def run_until_waiting(run: Run, *events: asyncio.Event) -> list[Entry]:
 
 
 @pytest.mark.parametrize("at", ["first byte", "thought", "tool", "assistant", "second reply"])
-def test_time_is_up(at: str) -> None:
+def test_limit_of_seconds_ends_the_turn(at: str) -> None:
     async def story() -> None:
         hold = Hold()
 
@@ -189,7 +189,7 @@ def test_time_is_up(at: str) -> None:
     run_story_with_fake_clock(story())
 
 
-def test_the_time_of_an_assistant_is_its_own() -> None:
+def test_limit_of_seconds_of_an_assistant_ends_only_the_assistant() -> None:
     async def story() -> None:
         hold = Hold()
         below = agent("Finder", limits=RunLimits(seconds=LIMIT_S))
@@ -208,7 +208,7 @@ def test_the_time_of_an_assistant_is_its_own() -> None:
     run_story_with_fake_clock(story())
 
 
-def test_the_time_of_the_caller_is_up_before_that_of_its_assistant() -> None:
+def test_limit_of_seconds_of_the_caller_ends_before_its_assistant() -> None:
     async def story() -> None:
         hold = Hold()
         deep = agent("Finder", limits=RunLimits(seconds=2 * LIMIT_S))
@@ -230,7 +230,7 @@ def test_the_time_of_the_caller_is_up_before_that_of_its_assistant() -> None:
 
 
 async def approve_late(run: Run) -> list[Entry]:
-    """The entries of a run in which a person takes more time over each call than there is."""
+    """Return the entries of a run in which each approval takes longer than the limit."""
     entries: list[Entry] = []
     async for entry in run.entries():
         entries.append(entry)
@@ -242,8 +242,8 @@ async def approve_late(run: Run) -> list[Entry]:
 
 
 @pytest.mark.parametrize("calls", [1, 2], ids=["one", "two at once"])
-def test_time_that_a_person_takes_does_not_count(calls: int) -> None:
-    """Neither for the assistant that asks nor for whoever it works for."""
+def test_limit_of_seconds_excludes_approvals(calls: int) -> None:
+    """Neither for the assistant that waits nor for its callers."""
 
     async def story() -> None:
         limits = RunLimits(seconds=LIMIT_S)
@@ -262,7 +262,7 @@ def test_time_that_a_person_takes_does_not_count(calls: int) -> None:
 
 
 @pytest.mark.parametrize("calls", [1, 2], ids=["one", "two at once"])
-def test_time_runs_again_once_the_last_call_is_settled(calls: int) -> None:
+def test_limit_of_seconds_resumes_after_the_last_approval(calls: int) -> None:
     async def story() -> None:
         hold = Hold()
         top_agent = agent(tools=(tool("look", approval=True),), limits=RunLimits(seconds=LIMIT_S))
@@ -278,7 +278,7 @@ def test_time_runs_again_once_the_last_call_is_settled(calls: int) -> None:
     run_story_with_fake_clock(story())
 
 
-def test_no_limit_of_time_is_none() -> None:
+def test_limit_of_seconds_none_is_unlimited() -> None:
     async def story() -> None:
         top_agent = agent(tools=(tool("look", approval=True),), limits=RunLimits(seconds=None))
         async with scripted_provider({PROMPT: [(Call("look"),), (Say("There."),)]}) as provider:

@@ -1,4 +1,4 @@
-"""An agent at work: it asks, has its calls run, and asks again; what is told of it is a legal log."""
+"""The agent loop: replies, tool calls and assistants make a valid log."""
 
 import asyncio
 import json
@@ -49,7 +49,7 @@ CLIENT = canon.ToolDefinition("their_map")
 def run_agent(
     top_agent: Agent, lines: dict[str, list[Reply]], *history: Step, client: tuple[str, ...] = ()
 ) -> tuple[Turn, ScriptedProvider]:
-    """The turn that a run came to, proved to be legal, and the stage it was played on."""
+    """Run an agent; return its checked turn and the scripted provider."""
 
     async def story() -> tuple[Turn, ScriptedProvider]:
         async with scripted_provider(lines) as provider:
@@ -87,7 +87,7 @@ def ending(turn: Turn) -> tuple[Ending, str]:
     ],
     ids=str,
 )
-def test_a_turn_of_one_reply_is_told_as_if_no_agent_were_there(reply: Reply) -> None:
+def test_single_reply_turn_has_the_same_events_as_without_an_agent(reply: Reply) -> None:
     top_agent = agent(tools=(tool("weather"),), client_tools=(CLIENT,), system="Be brief.")
 
     async def story() -> tuple[list[Entry], list[Entry]]:
@@ -111,7 +111,7 @@ def test_a_turn_of_one_reply_is_told_as_if_no_agent_were_there(reply: Reply) -> 
             return plain, entries
 
     def same(entries: list[Entry]) -> str:
-        """Ids of calls are counted by the stage, so they are taken out."""
+        """Call ids are numbered by the scripted provider, so they are removed."""
         text = "\n".join(str((entry.seq, entry.event)) for entry in entries)
         return text.replace("call_1", "call_0")
 
@@ -120,8 +120,8 @@ def test_a_turn_of_one_reply_is_told_as_if_no_agent_were_there(reply: Reply) -> 
     assert_legal(entries, client=(CLIENT.name,))
 
 
-def test_what_could_not_be_honoured_is_told_once() -> None:
-    """A note of the first request is told after the start of the turn, and of no later one."""
+def test_not_honoured_notice_is_given_once() -> None:
+    """A note of the first request follows the start of the turn and is not repeated."""
     top_agent = Agent(name="Planner", model="vllm/planner", tools=(tool("weather"),), thinking=4096)
     notes = prepare(
         PROMPT, model=top_agent.model, thinking=4096, options=Options(tools=top_agent.tool_definitions)
@@ -131,7 +131,7 @@ def test_what_could_not_be_honoured_is_told_once() -> None:
     assert [notice.text for notice in turn.notices] == list(notes)
 
 
-def test_thoughts_between_calls_go_back_with_them() -> None:
+def test_thoughts_between_calls_are_sent_back() -> None:
     lines: list[Reply] = [
         (Think("Look it up."), Call("weather", '{"city":"Lima"}')),
         (Think("And the time."), Say("One moment."), Call("clock")),
@@ -153,8 +153,8 @@ def test_thoughts_between_calls_go_back_with_them() -> None:
     assert turn.usage.output == 15
 
 
-def test_calls_of_one_reply_run_side_by_side() -> None:
-    """Each of the two waits until the other has begun, so one after the other would wait for ever."""
+def test_calls_of_one_reply_run_concurrently() -> None:
+    """Each waits until the other has started, so running them one by one would never end."""
 
     async def story() -> None:
         met = asyncio.Barrier(2)
@@ -171,8 +171,8 @@ def test_calls_of_one_reply_run_side_by_side() -> None:
     run_story(story())
 
 
-def test_assistants_of_one_reply_work_side_by_side() -> None:
-    """The same, with a tool of two assistants; and their blocks are told in between each other."""
+def test_assistants_of_one_reply_run_concurrently() -> None:
+    """The same with two assistants; their blocks are interleaved."""
 
     async def story() -> None:
         met = asyncio.Barrier(2)
@@ -198,7 +198,7 @@ def test_assistants_of_one_reply_work_side_by_side() -> None:
 
 
 def test_assistants_three_levels_deep() -> None:
-    """R120-R125: each below the call that gave it its task, and each with a conversation of its own."""
+    """R120-R125: each is below the call that gave it its task, with its own conversation."""
     weather = tool("weather")
     deepest = agent("Fact Finder", tools=(weather,))
     middle = agent("Checker", assistants=(deepest,), tools=(weather,))
@@ -235,18 +235,18 @@ def test_assistants_three_levels_deep() -> None:
     assert "find Lima" not in json.dumps(provider.bodies_of(PROMPT))
 
 
-def test_a_tool_that_nobody_has() -> None:
+def test_call_of_an_unknown_tool_is_an_error_step() -> None:
     top_agent = agent(tools=(tool("weather"),), assistants=(agent("Checker"),))
     turn, provider = run_agent(top_agent, {PROMPT: [(Call("wether"),), (Say("Never mind."),)]})
-    assert only_block(turn).error == "There is no tool called 'wether'. Those there are: weather, checker."
+    assert only_block(turn).error == "There is no tool 'wether'. Use one of these: weather, checker."
     assert only_block(turn).status is Standing.ERROR
     assert messages_of(provider.bodies[1], "tool")[0]["content"] == only_block(turn).error
     assert ending(turn) == (Ending.ANSWERED, "stop")
 
 
-def test_an_agent_without_tools_says_so() -> None:
+def test_call_of_a_tool_without_tools_is_an_error_step() -> None:
     turn, _ = run_agent(agent(), {PROMPT: [(Call("weather"),), (Say("Never mind."),)]})
-    assert only_block(turn).error == "There is no tool called 'weather'. Those there are: none."
+    assert only_block(turn).error == "There is no tool 'weather'. Use one of these: none."
 
 
 async def faulty(arguments: str) -> str:
@@ -267,7 +267,7 @@ async def large(arguments: str) -> str:
 
 
 async def cancelled_inside(arguments: str) -> str:
-    """What it waits for is cancelled, and not by us."""
+    """A tool whose own inner task is cancelled."""
     other = asyncio.get_running_loop().create_future()
     other.cancel()
     await other
@@ -279,14 +279,12 @@ async def cancelled_inside(arguments: str) -> str:
     [
         (faulty, "The city is unknown; name its country too."),
         (broken, "weather failed with ZeroDivisionError: division by zero"),
-        (slow, "weather did not finish within 0.05 s and was given up."),
+        (slow, "weather did not finish within 0.05 s and was stopped."),
         (large, f"The result of weather is {MAX_RESULT_CHARS + 1:,} characters long"),
         (cancelled_inside, "weather"),
     ],
 )
-def test_a_tool_that_fails_is_an_error_step_and_the_run_goes_on(
-    run: Callable[[str], Awaitable[str]], why: str
-) -> None:
+def test_failing_tool_is_an_error_step(run: Callable[[str], Awaitable[str]], why: str) -> None:
     timeout_s = 0.05 if run is slow else 60
     top_agent = agent(tools=(tool("weather", run, timeout_s=timeout_s), tool("clock", "12:00")))
     turn, provider = run_agent(top_agent, {PROMPT: [(Call("weather"), Call("clock")), (Say("Never mind."),)]})
@@ -298,7 +296,7 @@ def test_a_tool_that_fails_is_an_error_step_and_the_run_goes_on(
     assert ending(turn) == (Ending.ANSWERED, "stop")
 
 
-def test_arguments_that_are_no_json_are_an_error_step() -> None:
+def test_invalid_json_arguments_are_an_error_step() -> None:
     turn, _ = run_agent(
         agent(tools=(tool("weather"),)), {PROMPT: [(Call("weather", "Lima"),), (Say("Oh."),)]}
     )
@@ -322,9 +320,7 @@ def test_arguments_that_are_no_json_are_an_error_step() -> None:
     ],
     ids=str,
 )
-def test_an_assistant_whose_model_fails_is_an_error_step_and_the_run_goes_on(
-    replies: list[Reply], result: str, why: str
-) -> None:
+def test_failing_assistant_is_an_error_step(replies: list[Reply], result: str, why: str) -> None:
     top_agent = agent(assistants=(agent("Checker", tools=(tool("weather"),)),))
     own: list[Reply] = [(delegate("checker", "check"),), (Say("Without it, then."),)]
     lines = {PROMPT: own, "check": replies}
@@ -341,10 +337,8 @@ def test_an_assistant_whose_model_fails_is_an_error_step_and_the_run_goes_on(
 @pytest.mark.parametrize(
     "model", ["nobody/knows-it", "anthropic/claude-opus-4-5", "an-unheard-of-model"], ids=str
 )
-def test_an_assistant_that_cannot_be_asked_is_an_error_step(
-    model: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """No such provider, no key for it, no such model: what is wrong with it is not wrong with the agent."""
+def test_refused_assistant_is_an_error_step(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An unknown provider, a missing key or an unknown model of an assistant does not fail the agent."""
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
     top_agent = agent(assistants=(Agent(name="Checker", model=model),))
     turn, _ = run_agent(top_agent, {PROMPT: [(delegate("checker", "check"),), (Say("Without it, then."),)]})
@@ -362,7 +356,7 @@ def test_an_assistant_that_cannot_be_asked_is_an_error_step(
         ("{}", "{}"),
     ],
 )
-def test_a_task_may_be_written_in_any_shape(arguments: str, task: str) -> None:
+def test_task_arguments_may_have_any_shape(arguments: str, task: str) -> None:
     top_agent = agent(assistants=(agent("Checker"),))
     lines: dict[str, list[Reply]] = {
         PROMPT: [(Call("checker", arguments),), (Say("Good."),)],
@@ -373,8 +367,8 @@ def test_a_task_may_be_written_in_any_shape(arguments: str, task: str) -> None:
     assert only_block(turn, Kind.ASSISTANT_CALL).result == "Checked."
 
 
-def test_half_a_task_is_not_told() -> None:
-    """It came as arguments in JSON, of which nobody can make anything."""
+def test_incomplete_task_is_not_shown() -> None:
+    """Half of its JSON arguments is not readable."""
     top_agent = agent(assistants=(agent("Checker"),))
     turn, _ = run_agent(
         top_agent, {PROMPT: [(Think("I ask."), PartialCall("checker", '{"task": "ch'), Cut())]}
@@ -384,8 +378,8 @@ def test_half_a_task_is_not_told() -> None:
 
 
 @pytest.mark.parametrize("arguments", ['{"task": ""}', '{"task": " \\n"}', ""], ids=repr)
-def test_without_a_task_an_assistant_is_not_asked(arguments: str) -> None:
-    """No provider takes a message with nothing in it."""
+def test_assistant_without_task_is_not_asked(arguments: str) -> None:
+    """Providers refuse an empty message."""
     turn, provider = run_agent(
         agent(assistants=(agent("Checker"),)), {PROMPT: [(Call("checker", arguments),), (Say("Oh."),)]}
     )
@@ -393,7 +387,7 @@ def test_without_a_task_an_assistant_is_not_asked(arguments: str) -> None:
     assert len(provider.bodies) == 2
 
 
-def test_the_first_reply_that_cannot_be_had_is_raised() -> None:
+def test_failure_of_the_first_request_is_raised() -> None:
     async def story() -> None:
         async with scripted_provider({PROMPT: [(ErrorStatus(500),)]}) as provider:
             run = run_of(provider, agent())
@@ -404,7 +398,7 @@ def test_the_first_reply_that_cannot_be_had_is_raised() -> None:
     run_story(story())
 
 
-def test_a_later_reply_that_cannot_be_had_ends_the_turn() -> None:
+def test_failure_of_a_later_request_fails_the_turn() -> None:
     top_agent = agent(tools=(tool("weather"),))
     turn, _ = run_agent(top_agent, {PROMPT: [(Think("Look."), Call("weather")), (ErrorStatus(500),)]})
     assert ending(turn)[0] is Ending.FAILED
@@ -414,7 +408,7 @@ def test_a_later_reply_that_cannot_be_had_ends_the_turn() -> None:
     assert [reply.finish.value for reply in turn.replies] == ["tool_calls", "cancelled"]
 
 
-def test_a_later_reply_that_breaks_off_ends_the_turn_and_what_was_said_stands() -> None:
+def test_interrupted_later_reply_fails_the_turn_and_keeps_its_text() -> None:
     top_agent = agent(tools=(tool("weather"),))
     turn, _ = run_agent(top_agent, {PROMPT: [(Call("weather"),), (Think("It is"), Say("Mil"), Cut())]})
     assert ending(turn) == (Ending.CUT_OFF, "cut_off")
@@ -422,8 +416,8 @@ def test_a_later_reply_that_breaks_off_ends_the_turn_and_what_was_said_stands() 
     assert turn.blocks[-1].status is Standing.INTERRUPTED
 
 
-def test_a_reply_without_a_word_is_an_end() -> None:
-    """And it has nothing in it: what the reply before it said is not its own."""
+def test_empty_reply_ends_the_turn() -> None:
+    """The answer is empty: the text of the previous reply is not part of it."""
     top_agent = agent(tools=(tool("weather"),))
     turn, _ = run_agent(top_agent, {PROMPT: [(Say("I look."), Call("weather")), (FinishReason("stop"),)]})
     assert [[block.number for block in turn.blocks_of(reply)] for reply in turn.replies] == [[0, 1], []]
@@ -431,8 +425,8 @@ def test_a_reply_without_a_word_is_an_end() -> None:
 
 
 @pytest.mark.parametrize("finish", ["length", "content_filter"])
-def test_calls_of_a_reply_that_was_cut_are_not_run(finish: str) -> None:
-    """They may not be what the model meant."""
+def test_calls_of_a_cut_off_reply_are_not_run(finish: str) -> None:
+    """They may be incomplete."""
 
     async def never(arguments: str) -> str:
         raise AssertionError
@@ -444,8 +438,8 @@ def test_calls_of_a_reply_that_was_cut_are_not_run(finish: str) -> None:
     assert turn.blocks[1].result is None
 
 
-def test_a_clients_tool_ends_the_turn_and_the_next_one_goes_on_with_its_result() -> None:
-    """Also after other calls, and together with one of our own: that is run first."""
+def test_client_tool_ends_the_turn_and_its_result_starts_the_next() -> None:
+    """Also after other calls, and together with an own tool, which runs first."""
     top_agent = agent(tools=(tool("weather"),), client_tools=(CLIENT,))
     first: list[Reply] = [
         (Think("Look."), Call("weather")),
@@ -476,7 +470,7 @@ def test_a_clients_tool_ends_the_turn_and_the_next_one_goes_on_with_its_result()
     ]
 
 
-def test_an_only_reply_that_calls_our_tool_and_a_clients() -> None:
+def test_single_reply_with_own_and_client_tool() -> None:
     top_agent = agent(tools=(tool("weather"),), client_tools=(CLIENT,))
     turn, _ = run_agent(
         top_agent, {PROMPT: [(Say("Hm."), Call("their_map"), Call("weather"))]}, client=(CLIENT.name,)
@@ -485,28 +479,28 @@ def test_an_only_reply_that_calls_our_tool_and_a_clients() -> None:
     assert len(turn.replies) == 1
 
 
-def test_a_clients_tool_is_called_though_the_provider_says_stop() -> None:
-    """Some providers end every reply with the same word."""
+def test_client_tool_is_called_despite_finish_stop() -> None:
+    """Some providers end every reply with the same finish reason."""
     top_agent = agent(tools=(tool("weather"),), client_tools=(CLIENT,))
     lines: list[Reply] = [(Call("weather"),), (Say("A moment."), Call("their_map"), FinishReason("stop"))]
     turn, _ = run_agent(top_agent, {PROMPT: lines}, client=(CLIENT.name,))
     assert ending(turn)[0] is Ending.CALLED_TOOLS
 
 
-def test_an_assistant_has_no_tools_of_the_client() -> None:
-    """Its caller waits for it, and a client could only be asked at the end of the turn."""
+def test_assistant_has_no_client_tools() -> None:
+    """A client tool would end the turn, but the caller of the assistant waits for its result."""
     top_agent = agent(assistants=(agent("Checker", client_tools=(CLIENT,)),))
     lines: dict[str, list[Reply]] = {
         PROMPT: [(delegate("checker", "check"),), (Say("Good."),)],
         "check": [(Call("their_map"),), (Say("Checked."),)],
     }
     turn, provider = run_agent(top_agent, lines)
-    assert only_block(turn).error == "There is no tool called 'their_map'. Those there are: none."
+    assert only_block(turn).error == "There is no tool 'their_map'. Use one of these: none."
     assert "tools" not in provider.bodies_of("check")[0]
 
 
-def test_a_provider_that_is_still_at_its_own_tools_gets_its_message_back() -> None:
-    """What it calls itself is not ours to run, nor to answer."""
+def test_pause_turn_sends_the_message_back() -> None:
+    """Calls of the provider's own tools are neither run nor answered."""
     top_agent = agent(tools=(tool("weather"),))
     lines: list[Reply] = [
         (Think("Look."), Call("web_search"), FinishReason("pause_turn")),
@@ -519,7 +513,7 @@ def test_a_provider_that_is_still_at_its_own_tools_gets_its_message_back() -> No
     assert ending(turn) == (Ending.ANSWERED, "stop")
 
 
-def test_a_silence_is_noticed_once() -> None:
+def test_silence_notice_of_a_run_is_given_once() -> None:
     async def story() -> None:
         hold = Hold()
         lines: list[Reply] = [(Think("Hm."), hold, Say("Yes."))]
@@ -560,7 +554,7 @@ def test_agents_are_assembled_with_their_assistants() -> None:
 
 
 @pytest.mark.parametrize(
-    ("book", "circle"),
+    ("book", "cycle"),
     [
         (by_name(agent_with_assistants("a", "a")), "a → a"),
         (
@@ -581,8 +575,8 @@ def test_agents_are_assembled_with_their_assistants() -> None:
         ),
     ],
 )
-def test_circles_are_refused(book: dict[str, tuple[Agent, tuple[str, ...]]], circle: str) -> None:
-    with pytest.raises(Refused, match=f"in a circle: {circle}\\."):
+def test_cycles_of_assistants_are_refused(book: dict[str, tuple[Agent, tuple[str, ...]]], cycle: str) -> None:
+    with pytest.raises(Refused, match=f"in a cycle: {cycle}\\."):
         assemble("a", book.__getitem__)
 
 
@@ -610,12 +604,12 @@ def test_circles_are_refused(book: dict[str, tuple[Agent, tuple[str, ...]]], cir
         ),
     ],
 )
-def test_names_that_clash_are_refused(book: dict[str, tuple[Agent, tuple[str, ...]]], name: str) -> None:
-    with pytest.raises(Refused, match=f"more than one tool or assistant called {name},"):
+def test_duplicate_tool_names_are_refused(book: dict[str, tuple[Agent, tuple[str, ...]]], name: str) -> None:
+    with pytest.raises(Refused, match=f"more than one tool or assistant called {name}\\."):
         assemble("a", book.__getitem__)
 
 
-def test_a_clients_tool_may_not_have_the_name_of_one_of_ours() -> None:
+def test_client_tool_with_the_name_of_an_own_tool_is_refused() -> None:
     with pytest.raises(Refused, match="more than one tool or assistant called their_map"):
         check_unique_tool_names(agent(tools=(tool("their_map"),), client_tools=(CLIENT,)))
 
@@ -626,28 +620,26 @@ def chain(length: int) -> dict[str, tuple[Agent, tuple[str, ...]]]:
     )
 
 
-def test_too_many_levels_are_refused() -> None:
+def test_too_many_levels_of_assistants_are_refused() -> None:
     assert (
         len(list(agent_tree(assemble("a0", chain(MAX_ASSISTANT_DEPTH).__getitem__))))
         == MAX_ASSISTANT_DEPTH + 1
     )
     for length in (MAX_ASSISTANT_DEPTH + 1, 5000):
-        with pytest.raises(
-            Refused, match=f"^a0 → a1 .* leads more than {MAX_ASSISTANT_DEPTH} assistants away"
-        ):
+        with pytest.raises(Refused, match=f"^a0 → a1 .* nested more than {MAX_ASSISTANT_DEPTH} levels deep"):
             assemble("a0", chain(length).__getitem__)
 
 
-def test_an_assistant_that_is_near_one_way_and_too_far_another_is_refused() -> None:
+def test_assistant_that_is_too_deep_on_one_path_is_refused() -> None:
     book = chain(MAX_ASSISTANT_DEPTH) | by_name(
         agent_with_assistants("b", f"a{MAX_ASSISTANT_DEPTH - 1}", "a0")
     )
-    with pytest.raises(Refused, match=f"^b → a0 .* leads more than {MAX_ASSISTANT_DEPTH} assistants away"):
+    with pytest.raises(Refused, match=f"^b → a0 .* nested more than {MAX_ASSISTANT_DEPTH} levels deep"):
         assemble("b", book.__getitem__)
 
 
-def test_agents_that_share_assistants_are_assembled_in_time() -> None:
-    """Eight levels of eight agents that may all call each of the next level: no path is walked twice."""
+def test_shared_assistants_are_assembled_in_linear_time() -> None:
+    """Eight levels of eight agents, each of which calls all of the next level: no path is walked twice."""
     levels = [[f"{level}-{n}" for n in range(8)] for level in range(MAX_ASSISTANT_DEPTH + 1)]
     below = [*levels[1:], []]
     book = by_name(
@@ -657,7 +649,7 @@ def test_agents_that_share_assistants_are_assembled_in_time() -> None:
     assert len(list(agent_tree(top))) == 1 + 8 * MAX_ASSISTANT_DEPTH
 
 
-def test_everything_told_is_stamped() -> None:
+def test_every_entry_has_a_timestamp() -> None:
     top_agent = agent(tools=(tool("weather"),))
 
     async def story() -> None:

@@ -1,4 +1,4 @@
-"""Tools of MCP servers, over pipes and over the web; and servers that do not behave."""
+"""Tools of local and remote MCP servers, and of faulty ones."""
 
 import asyncio
 import base64
@@ -33,7 +33,7 @@ from thinkaloud.agents.mcp import McpServer, connect
 from thinkaloud.agents.tools import Tool, ToolOutcome, call_tool
 from thinkaloud.canon import Refused
 
-SERVER_GONE = ToolOutcome(error="The MCP server shop is gone. Go on without its tools.")
+SERVER_GONE = ToolOutcome(error="The MCP server shop has disconnected. Continue without its tools.")
 PLAIN: dict[str, Any] = {"type": "object", "properties": {}}
 
 
@@ -66,7 +66,7 @@ async def refusal(server: McpServer) -> str:
     return str(caught.value)
 
 
-def test_a_program_is_started_asked_and_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mcp_program_is_started_called_and_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-canary")
 
     async def story() -> None:
@@ -94,7 +94,7 @@ def test_a_program_is_started_asked_and_ended(monkeypatch: pytest.MonkeyPatch) -
     asyncio.run(story())
 
 
-def test_a_call_that_takes_too_long_costs_only_itself_and_a_death_every_tool() -> None:
+def test_timeout_fails_one_call_and_an_exit_all_tools() -> None:
     async def story() -> None:
         async with connect(mcp_server(timeout_s=0.3)) as tools:
             by_name = tools_by_name(tools)
@@ -111,11 +111,11 @@ def test_a_call_that_takes_too_long_costs_only_itself_and_a_death_every_tool() -
 
 
 def with_long_timeout(tool: Tool) -> Tool:
-    """The tool with time enough."""
+    """Return the tool with a long timeout."""
     return Tool(definition=tool.definition, run=tool.run, timeout_s=60)
 
 
-def test_a_program_that_babbles_is_understood(caplog: pytest.LogCaptureFixture) -> None:
+def test_mcp_program_with_noise_on_stdout_works(caplog: pytest.LogCaptureFixture) -> None:
     async def story() -> None:
         async with connect(McpServer(name="shop", command=NOISY_SERVER_COMMAND, tools=("add",))) as (add,):
             assert await call_tool(add, '{"a": 1}') == ToolOutcome("3")
@@ -124,7 +124,7 @@ def test_a_program_that_babbles_is_understood(caplog: pytest.LogCaptureFixture) 
 
 
 @pytest.mark.parametrize("json_response", [False, True])
-def test_a_place_on_the_web_is_asked(json_response: bool) -> None:
+def test_remote_mcp_server_is_called(json_response: bool) -> None:
     async def story() -> None:
         app = tool_server().streamable_http_app(json_response=json_response)
         async with (
@@ -140,7 +140,7 @@ def test_a_place_on_the_web_is_asked(json_response: bool) -> None:
     asyncio.run(story())
 
 
-def test_a_place_that_does_not_say_farewell_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_remote_mcp_server_that_does_not_close_is_abandoned(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mcp_module, "CLOSE_TIMEOUT_S", 0.1)
 
     async def story() -> None:
@@ -151,7 +151,7 @@ def test_a_place_that_does_not_say_farewell_is_left(monkeypatch: pytest.MonkeyPa
     asyncio.run(story())
 
 
-def test_a_place_that_goes_away_is_gone_and_the_caller_goes_on(caplog: pytest.LogCaptureFixture) -> None:
+def test_disconnected_mcp_server_fails_calls_but_not_the_caller(caplog: pytest.LogCaptureFixture) -> None:
     async def story() -> None:
         async with contextlib.AsyncExitStack() as exit_stack:
             url = await exit_stack.enter_async_context(serve_app(tool_server().streamable_http_app()))
@@ -162,7 +162,7 @@ def test_a_place_that_goes_away_is_gone_and_the_caller_goes_on(caplog: pytest.Lo
                 assert await call_tool(add, '{"a": 1}') == SERVER_GONE
 
     asyncio.run(story())
-    assert "The MCP server shop went away: ConnectError" in caplog.text
+    assert "The MCP server shop disconnected: ConnectError" in caplog.text
 
 
 def listing(*tools: types.Tool, pages: int = 1) -> ASGIApp:
@@ -177,7 +177,7 @@ def run_with_server(app: ASGIApp, story: Callable[[str], Coroutine[Any, Any, Non
     asyncio.run(whole())
 
 
-def test_what_cannot_be_shown_is_told(caplog: pytest.LogCaptureFixture) -> None:
+def test_mcp_results_that_are_not_text_are_described(caplog: pytest.LogCaptureFixture) -> None:
     data = base64.b64encode(b"x" * 1234).decode()
     blob = types.BlobResourceContents(uri="file:///a", blob=data)
     results: dict[str, list[types.ContentBlock]] = {
@@ -208,13 +208,13 @@ def test_what_cannot_be_shown_is_told(caplog: pytest.LogCaptureFixture) -> None:
             assert await call_tool(look, "") == ToolOutcome('{"n":1}')
             assert await call_tool(look, "") == ToolOutcome("one")
             assert await call_tool(look, "") == ToolOutcome(error="No such thing.")
-            assert await call_tool(look, "") == ToolOutcome(error="shop_look failed and did not say why.")
+            assert await call_tool(look, "") == ToolOutcome(error="shop_look failed without a reason.")
             assert (await call_tool(look, "")).error  # the server itself fails
 
     run_with_server(app, story)
 
 
-def test_names_are_such_as_every_provider_takes_and_no_two_are_alike() -> None:
+def test_mcp_tool_names_are_valid_and_unique() -> None:
     original_names = ["get file", "get/file", "get_file", "é" * 100, "ü" * 100]
 
     async def story(url: str) -> None:
@@ -230,7 +230,7 @@ def test_names_are_such_as_every_provider_takes_and_no_two_are_alike() -> None:
     run_with_server(listing(*(types.Tool(name=name, input_schema=PLAIN) for name in original_names)), story)
 
 
-def test_references_in_a_schema_are_written_out() -> None:
+def test_references_in_an_mcp_schema_are_inlined() -> None:
     schema = {
         "type": "object",
         "properties": {"a": {"$ref": "#/$defs/A"}},
@@ -252,12 +252,14 @@ BAD = {
 }
 
 
-def test_a_tool_that_no_model_can_be_told_is_left_out_or_refused(caplog: pytest.LogCaptureFixture) -> None:
+def test_mcp_tool_with_unusable_schema_is_skipped_or_refused(caplog: pytest.LogCaptureFixture) -> None:
     async def story(url: str) -> None:
         async with connect(mcp_server(url=url)) as tools:
             assert list(tools_by_name(tools)) == ["shop_good"]
         for name in BAD:
-            message = f"The tool {name} of the MCP server shop has arguments that no model can be told: "
+            message = (
+                f"The tool {name} of the MCP server shop has an argument schema that models do not accept: "
+            )
             assert message in caplog.text
             assert (await refusal(mcp_server(name, url=url))).startswith(message)
 
@@ -265,16 +267,16 @@ def test_a_tool_that_no_model_can_be_told_is_left_out_or_refused(caplog: pytest.
     run_with_server(listing(*(types.Tool(name=name, input_schema=schemas[name]) for name in schemas)), story)
 
 
-def test_a_list_that_breaks_the_protocol_is_refused() -> None:
+def test_mcp_tool_list_that_violates_the_protocol_is_refused() -> None:
     async def story(url: str) -> None:
         message = await refusal(mcp_server(url=url))
-        assert message.startswith("The MCP server shop cannot be used: it breaks the protocol (")
-        assert message.endswith("). Report it to its makers.")
+        assert message.startswith("The MCP server shop cannot be used: it violates the protocol (")
+        assert message.endswith("). Report it to its authors.")
 
     run_with_server(canned_app({"tools/list": {"tools": [{"name": "look", "inputSchema": "none"}]}}), story)
 
 
-def test_an_answer_that_breaks_the_protocol_is_a_fault_of_the_call() -> None:
+def test_mcp_result_that_violates_the_protocol_fails_the_call() -> None:
     async def story(url: str) -> None:
         async with connect(mcp_server(url=url)) as (look,):
             assert (await call_tool(look, "")).error.startswith("shop_look failed with ValidationError: ")
@@ -284,23 +286,22 @@ def test_an_answer_that_breaks_the_protocol_is_a_fault_of_the_call() -> None:
     run_with_server(canned_app({"tools/list": {"tools": tools}, "tools/call": {"content": 3}}), story)
 
 
-def test_only_the_tools_that_are_wanted_and_only_so_many() -> None:
+def test_mcp_tools_are_selected_and_limited() -> None:
     async def story(url: str) -> None:
         assert await refusal(mcp_server(url=url)) == (
-            "The MCP server shop has 3,000 tools; a model takes 128 at most. "
-            "Name the ones you want in its tools."
+            "The MCP server shop has 3,000 tools; the maximum is 128. List the ones you need in its `tools`."
         )
         async with connect(mcp_server("t7", "t2999", url=url)) as tools:
             assert list(tools_by_name(tools)) == ["shop_t7", "shop_t2999"]
         assert re.fullmatch(
-            r"The MCP server shop has no tool t3000\. It has: t0, t1, .{900,1000}\. Correct its tools\.",
+            r"The MCP server shop has no tool t3000\. It has: t0, t1, .{900,1000}\. Correct its `tools`\.",
             await refusal(mcp_server("t7", "t3000", url=url)),
         )
 
     run_with_server(listing(*(types.Tool(name=f"t{n}", input_schema=PLAIN) for n in range(3000))), story)
 
 
-def test_a_list_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_endless_mcp_tool_list_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mcp_module, "MAX_PAGES", 3)
 
     async def story(url: str) -> None:
@@ -318,25 +319,25 @@ def test_a_list_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         (("/nowhere/at/all",), "/nowhere/at/all cannot be started (No such file or directory)"),
         (("/",), "/ cannot be started (Permission denied)"),
         ((sys.executable, "\0"), "ValueError: embedded null byte"),
-        ((sys.executable, "-c", "pass"), "it ended before it answered"),
+        ((sys.executable, "-c", "pass"), "it exited before it responded"),
     ],
 )
-def test_a_program_that_cannot_be_started_is_refused(command: tuple[str, ...], why: str) -> None:
+def test_mcp_program_that_cannot_be_started_is_refused(command: tuple[str, ...], why: str) -> None:
     assert asyncio.run(refusal(McpServer(name="shop", command=command))) == (
         f"The MCP server shop cannot be used: {why}. Run its command by hand to see what it needs."
     )
 
 
-def test_the_last_words_of_a_program_are_told_without_its_keys() -> None:
+def test_error_output_of_an_mcp_program_is_shown_without_keys() -> None:
     server = McpServer(name="shop", command=FAILING_COMMAND, env={"LICENSE": "lic-canary-1"})
     message = asyncio.run(refusal(server))
-    assert message.endswith("it ended before it answered. Run its command by hand to see what it needs. "
-                         "Its last words: \ufffd[1mno license for ***")  # fmt: skip
+    assert message.endswith("it exited before it responded. Run its command by hand to see what it needs. "
+                         "Its error output: \ufffd[1mno license for ***")  # fmt: skip
     assert repr(server) == "McpServer('shop')"
 
 
 def unresponsive_server(note: Path, monkeypatch: pytest.MonkeyPatch) -> McpServer:
-    """A program that never answers, nor ends by itself; the SDK need not wait for that so long."""
+    """A program that never responds and does not exit, with a shorter grace period of the SDK."""
     monkeypatch.setattr(mcp.client.stdio, "PROCESS_TERMINATION_TIMEOUT", 0.1)
     return McpServer(name="shop", command=(*UNRESPONSIVE_COMMAND, str(note)))
 
@@ -347,14 +348,14 @@ async def written_pid(note: Path) -> int:
     return int(note.read_text())
 
 
-def test_a_program_that_does_not_answer_is_refused_and_ended(
+def test_mcp_program_that_does_not_respond_is_refused_and_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(mcp_module, "START_TIMEOUT_S", 2)
 
     async def story() -> None:
         assert await refusal(unresponsive_server(tmp_path / "pid", monkeypatch)) == (
-            "The MCP server shop cannot be used: it did not answer within 2 s. "
+            "The MCP server shop cannot be used: it did not respond within 2 s. "
             "Run its command by hand to see what it needs."
         )
         with pytest.raises(ChildProcessError):
@@ -364,7 +365,7 @@ def test_a_program_that_does_not_answer_is_refused_and_ended(
 
 
 @pytest.mark.parametrize("times", [1, 3])
-def test_a_start_that_is_cancelled_leaves_nothing_behind(
+def test_cancelled_mcp_start_leaves_no_process(
     times: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def story() -> None:
@@ -380,7 +381,7 @@ def test_a_start_that_is_cancelled_leaves_nothing_behind(
     asyncio.run(story())
 
 
-def test_a_task_that_is_cancelled_in_a_call_leaves_nothing_behind() -> None:
+def test_cancelled_mcp_call_leaves_no_process() -> None:
     async def story() -> None:
         known: asyncio.Future[int] = asyncio.get_running_loop().create_future()
 
@@ -401,7 +402,7 @@ def test_a_task_that_is_cancelled_in_a_call_leaves_nothing_behind() -> None:
     asyncio.run(story())
 
 
-def test_a_cancellation_while_closing_goes_on_after_it() -> None:
+def test_cancellation_while_closing_is_raised_afterwards() -> None:
     async def story() -> None:
         known: asyncio.Future[int] = asyncio.get_running_loop().create_future()
 
@@ -419,7 +420,7 @@ def test_a_cancellation_while_closing_goes_on_after_it() -> None:
     asyncio.run(story())
 
 
-def test_a_context_may_be_closed_by_another_task() -> None:
+def test_mcp_connection_may_be_closed_by_another_task() -> None:
     async def story() -> None:
         context = connect(mcp_server())
         tools = await asyncio.create_task(context.__aenter__())
@@ -430,7 +431,7 @@ def test_a_context_may_be_closed_by_another_task() -> None:
     asyncio.run(story())
 
 
-def test_what_is_raised_within_comes_out_as_it_is() -> None:
+def test_exception_inside_a_connection_is_raised_unchanged() -> None:
     async def story(url: str) -> None:
         async with connect(mcp_server(url=url)):
             raise KeyError("mine")
@@ -442,33 +443,33 @@ def test_what_is_raised_within_comes_out_as_it_is() -> None:
 @pytest.mark.parametrize(
     ("app", "why"),
     [
-        (PlainTextResponse("Hello"), "it answered 'Unexpected content type: text/plain"),
-        (Response(status_code=404), "it answered 'Not Found'"),
-        (Response(status_code=401), "it answered 'Server returned an error response'"),
+        (PlainTextResponse("Hello"), "it responded 'Unexpected content type: text/plain"),
+        (Response(status_code=404), "it responded 'Not Found'"),
+        (Response(status_code=401), "it responded 'Server returned an error response'"),
     ],
 )
-def test_a_place_that_is_no_server_is_refused(app: ASGIApp, why: str) -> None:
+def test_url_without_mcp_server_is_refused(app: ASGIApp, why: str) -> None:
     async def story(url: str) -> None:
         message = await refusal(mcp_server(url=url))
         assert message.startswith(f"The MCP server shop cannot be used: {why}")
-        assert message.endswith(". See that it runs, and that its url is right.")
+        assert message.endswith(". Check that it runs and that its url is correct.")
 
     run_with_server(app, story)
 
 
-def test_a_place_that_does_not_answer_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_remote_mcp_server_that_does_not_respond_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mcp_module, "START_TIMEOUT_S", 0.3)
 
     async def story(url: str) -> None:
-        assert "it did not answer within 0.3 s. See that it runs" in await refusal(mcp_server(url=url))
+        assert "it did not respond within 0.3 s. Check that it runs" in await refusal(mcp_server(url=url))
 
     run_with_server(unresponsive_app, story)
 
 
-def test_a_place_where_nobody_is_is_refused() -> None:
+def test_unreachable_mcp_server_is_refused() -> None:
     assert asyncio.run(refusal(mcp_server(url="http://127.0.0.1:1/mcp"))) == (
         "The MCP server shop cannot be used: ConnectError: All connection attempts failed. "
-        "See that it runs, and that its url is right."
+        "Check that it runs and that its url is correct."
     )
 
 
@@ -480,10 +481,12 @@ def test_a_place_where_nobody_is_is_refused() -> None:
         McpServer(name="shop", url="file:///etc/passwd"),
     ],
 )
-def test_a_server_is_a_program_or_a_place(server: McpServer) -> None:
-    assert "needs either a command that starts it or the URL" in asyncio.run(refusal(server))
+def test_mcp_server_needs_a_command_or_a_url(server: McpServer) -> None:
+    assert "needs either a command or a URL" in asyncio.run(refusal(server))
 
 
-def test_the_package_is_named_where_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_mcp_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mcp", None)
-    assert asyncio.run(refusal(mcp_server())).endswith("needs a package: pip install 'thinkaloud[agents]'")
+    assert asyncio.run(refusal(mcp_server())).endswith(
+        "needs the MCP package. Run: pip install 'thinkaloud[agents]'"
+    )

@@ -1,4 +1,4 @@
-"""An agent with the tools of real MCP servers: one that is a program, one that is a place on the web."""
+"""An agent with the tools of a local and a remote MCP server."""
 
 from tests.agents.mcp_servers import SERVER_COMMAND, serve_app, tool_server
 from tests.agents.run_checks import assert_legal
@@ -29,7 +29,7 @@ LINES: dict[str, list[Reply]] = {
 }
 
 
-def test_an_agent_uses_a_program_and_a_place_on_the_web_side_by_side() -> None:
+def test_agent_uses_local_and_remote_mcp_servers() -> None:
     async def story() -> None:
         async with (
             serve_app(tool_server().streamable_http_app()) as url,

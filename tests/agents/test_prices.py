@@ -1,4 +1,4 @@
-"""What a turn cost: by the prices of its moment, in all its parts, and nothing invented."""
+"""The cost of a turn and its parts, at the prices of its time."""
 
 import socket
 import sys
@@ -49,7 +49,7 @@ def reply(usage: Usage, parent: int | None = None, model: str = CLAUDE) -> Reply
     return ReplyEnded(usage=usage, model=model, provider="anthropic", parent=parent)
 
 
-def test_a_turn_of_one_reply() -> None:
+def test_cost_of_a_single_reply_turn() -> None:
     cost = cost_of(turn_with_usage(USAGE_WITH_REASONING), provider="anthropic", at_ms=NOW)
     spent = Consumption(USAGE_WITH_REASONING, usd=PRICE, usd_at_least=PRICE)
     assert cost.turn == spent
@@ -57,13 +57,13 @@ def test_a_turn_of_one_reply() -> None:
     assert cost.priced_by == f"genai-prices {genai_prices.__version__}"
 
 
-def test_cached_tokens_are_part_of_the_input_and_thoughts_of_the_output() -> None:
+def test_cached_tokens_are_input_and_thoughts_are_output() -> None:
     """300 at $3, 600 at $0.30 and 100 at $3.75; 100 out at $15."""
     counts = Usage(input=1_000, output=100, reasoning=60, cache_read=600, cache_write=100)
     assert usd(counts) == "0.002955"
 
 
-def test_a_long_request_pays_the_price_of_long_requests() -> None:
+def test_long_requests_have_their_own_price() -> None:
     """Beyond 200,000 tokens: $6 in and $22.50 out, for all of them."""
     counts = Usage(input=300_000, output=1_000, reasoning=600)
     cost = cost_of(turn_with_usage(counts, CLAUDE, *thought(0, "Hm.")), provider="anthropic", at_ms=NOW)
@@ -71,7 +71,7 @@ def test_a_long_request_pays_the_price_of_long_requests() -> None:
     assert cost.thoughts[0].usd == "0.0135"
 
 
-def test_the_price_is_that_of_the_moment() -> None:
+def test_price_is_that_of_the_given_time() -> None:
     """The price of o3 fell to a fifth in June 2025."""
     assert usd(USAGE_WITH_REASONING, "o3", "openai", ms(2025, 6, 1)) == "0.014"
     assert usd(USAGE_WITH_REASONING, "o3", "openai", ms(2025, 7, 1)) == "0.0028"
@@ -90,21 +90,21 @@ def test_the_price_is_that_of_the_moment() -> None:
         ("deepseek", "deepseek-reasoner"),
     ],
 )
-def test_our_providers_have_a_price(provider: str, model: str) -> None:
+def test_catalog_providers_have_a_price(provider: str, model: str) -> None:
     price = usd(USAGE_WITH_REASONING, model, provider)
     assert price is not None
     assert Decimal(price) > 0
 
 
 @pytest.mark.parametrize("provider", [name for name, row in PROVIDERS.items() if row.get("local")])
-def test_a_model_on_ones_own_machine_has_no_price(provider: str) -> None:
-    """Power is not free, and nobody said what it costs; only the solver does so little that it is nothing."""
+def test_local_model_has_no_price(provider: str) -> None:
+    """The cost of a local model is unknown; only the built-in solver counts as free."""
     expected = "0" if provider == "builtin" else None
     for model in ("gpt-5", "gpt-oss:20b", "openai/gpt-oss-20b", "solver"):
         assert usd(USAGE_WITH_REASONING, model, provider) == expected
 
 
-def test_the_solver_costs_nothing_although_it_counts_nothing() -> None:
+def test_builtin_solver_costs_zero() -> None:
     assert usd(Usage(), "solver", "builtin") == "0"
 
 
@@ -123,13 +123,13 @@ def test_the_solver_costs_nothing_although_it_counts_nothing() -> None:
         pytest.param(Usage(input=-5, output=5), CLAUDE, "anthropic", id="less than nothing"),
     ],
 )
-def test_what_nobody_knows_is_not_invented(counts: Usage, model: str, provider: str) -> None:
+def test_unknown_prices_stay_unknown(counts: Usage, model: str, provider: str) -> None:
     spent = cost_of(turn_with_usage(counts, model), provider=provider, at_ms=NOW).turn
     assert (spent.usd, spent.usd_at_least) == (None, "0")
 
 
-def test_replies_assistants_and_the_whole_add_up() -> None:
-    """An assistant's price has that of its own assistants in it."""
+def test_costs_of_replies_and_assistants_add_up() -> None:
+    """The price of an assistant includes its own assistants."""
     small, large = Usage(input=1_000, output=0), Usage(input=2_000, output=0)
     turn = fold(
         [
@@ -161,7 +161,7 @@ def test_replies_assistants_and_the_whole_add_up() -> None:
     assert cost.turn.usd == "0.021"
 
 
-def test_an_unknown_part_makes_the_whole_unknown_and_says_what_is_known() -> None:
+def test_unknown_part_makes_the_sum_unknown_with_a_lower_bound() -> None:
     turn = fold(
         [
             TurnStarted("", CLAUDE),
@@ -178,8 +178,8 @@ def test_an_unknown_part_makes_the_whole_unknown_and_says_what_is_known() -> Non
     assert cost.assistants[1] == Consumption()
 
 
-def test_a_reply_that_names_nobody_is_the_turn_s() -> None:
-    """An assistant's is not: it may have another model."""
+def test_reply_without_provider_uses_that_of_the_turn() -> None:
+    """Not for an assistant: it may have another model."""
     turn_reply = ReplyEnded(usage=USAGE_WITH_REASONING)
     assistant_reply = ReplyEnded(usage=USAGE_WITH_REASONING, parent=0)
     turn = fold(
@@ -189,8 +189,8 @@ def test_a_reply_that_names_nobody_is_the_turn_s() -> None:
     assert [one.spent.usd for one in costs] == [PRICE, None]
 
 
-def test_a_thought_costs_its_tokens_at_the_price_of_output() -> None:
-    """60 tokens at $15 for a million; of several thoughts in a reply nobody knows whose tokens they are."""
+def test_thought_costs_its_tokens_at_the_output_price() -> None:
+    """60 tokens at $15 per million; with several thoughts in a reply the tokens cannot be attributed."""
     alone = cost_of(
         turn_with_usage(USAGE_WITH_REASONING, CLAUDE, *thought(0, "Hm.")), provider="anthropic", at_ms=NOW
     )
@@ -201,8 +201,8 @@ def test_a_thought_costs_its_tokens_at_the_price_of_output() -> None:
     assert cost_of(uncounted, provider="anthropic", at_ms=NOW).thoughts == {0: Consumption()}
 
 
-def test_each_reply_has_thoughts_of_its_own() -> None:
-    """A reply without blocks has none, also where the one before had."""
+def test_thoughts_are_attributed_to_their_reply() -> None:
+    """A reply without blocks has no thoughts, even if the previous one had."""
     other = Usage(input=1_000, output=100, reasoning=20)
     turn = fold([TurnStarted("", CLAUDE), *thought(0, "Hm."), reply(USAGE_WITH_REASONING), reply(other)])
     assert cost_of(turn, provider="", at_ms=NOW).thoughts[0].usd == "0.0009"
@@ -213,7 +213,7 @@ def test_each_reply_has_thoughts_of_its_own() -> None:
     ]
 
 
-def test_times_are_those_of_the_stamps() -> None:
+def test_durations_come_from_the_timestamps() -> None:
     first, grown, last = thought(0, "Hm.")
     turn = timed_turn(
         (0, TurnStarted("", CLAUDE)),
@@ -228,14 +228,14 @@ def test_times_are_those_of_the_stamps() -> None:
     assert cost.thoughts[0].seconds == 2.0
 
 
-def test_the_price_of_one_reply() -> None:
+def test_price_of_one_reply() -> None:
     counted = Reply(usage=USAGE_WITH_REASONING, model=CLAUDE, provider="anthropic")
     assert price_of(counted, at_ms=NOW) == PRICE
     assert price_of(Reply(usage=USAGE_WITH_REASONING, model=CLAUDE)) is None
     assert price_of(Reply(provider="builtin", model="solver")) == "0"
 
 
-def test_without_the_package_no_price_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_price_is_known_without_genai_prices(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "genai_prices", None)
     cost = cost_of(
         turn_with_usage(USAGE_WITH_REASONING, CLAUDE, *thought(0, "Hm.")), provider="anthropic", at_ms=NOW
@@ -244,7 +244,7 @@ def test_without_the_package_no_price_is_known(monkeypatch: pytest.MonkeyPatch) 
     assert cost.turn.usage == USAGE_WITH_REASONING
 
 
-def test_nothing_is_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_prices_are_never_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise AssertionError("prices were looked for on the network")
 
@@ -253,7 +253,7 @@ def test_nothing_is_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
     assert usd(USAGE_WITH_REASONING) == PRICE
 
 
-def test_a_cost_survives_json() -> None:
+def test_cost_round_trips_through_json() -> None:
     cost = cost_of(
         turn_with_usage(USAGE_WITH_REASONING, CLAUDE, *thought(0, "Hm.")), provider="anthropic", at_ms=NOW
     )
@@ -261,8 +261,8 @@ def test_a_cost_survives_json() -> None:
 
 
 @given(st.lists(st.integers(0, 10**7), min_size=1, max_size=8))
-def test_no_fraction_of_a_cent_is_lost(counts: list[int]) -> None:
-    """A sum is the sum, to the last digit, and never written with an exponent."""
+def test_prices_are_not_rounded(counts: list[int]) -> None:
+    """A sum is exact to the last digit and has no exponent."""
     turn = fold([TurnStarted("", CLAUDE), *(reply(Usage(input=count, output=count)) for count in counts)])
     cost = cost_of(turn, provider="", at_ms=NOW)
     parts = [Decimal(one.spent.usd or "nan") for one in cost.replies]

@@ -1,6 +1,6 @@
-"""Any run at all: whatever models, tools and assistants do, wherever it is hurried, left or taken up again.
+"""Random runs: any models, tools and assistants, with "answer now", cancellation and resume anywhere.
 
-No provider is asked: what a model says is thought up, and told as a dialect would tell it.
+No provider is asked: replies are generated, as events of a dialect.
 """
 
 import asyncio
@@ -66,7 +66,7 @@ DEPTH = 3
 
 
 class Part(NamedTuple):
-    """A thought or a text, and perhaps a seal on it."""
+    """A thought or a text, with an optional seal."""
 
     kind: Kind
     text: str
@@ -74,14 +74,14 @@ class Part(NamedTuple):
 
 
 class PlannedCall(NamedTuple):
-    """A call: of a tool by its name, or of an assistant that does this."""
+    """A call of a tool by name, or of an assistant with this plan."""
 
     name: str
     plan: "Plan | None" = None
 
 
 class PlannedReply(NamedTuple):
-    """One reply: what it says, what it calls, how it ends, and how often it lets others go first."""
+    """One reply: its parts, calls and finish, and how often it yields to other tasks."""
 
     parts: tuple[Part, ...] = ()
     calls: tuple[PlannedCall, ...] = ()
@@ -90,7 +90,7 @@ class PlannedReply(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """All that an agent says."""
+    """All replies of an agent."""
 
     replies: tuple[PlannedReply, ...]
 
@@ -124,13 +124,13 @@ FINISHES = {
 
 
 class ProviderUnreachable(ProviderFault):
-    """The provider cannot be had."""
+    """The provider is unreachable."""
 
     code = "unreachable"
 
 
 class PlannedRun(Run):
-    """A run whose models say what is in a plan; which reply is next follows from the turn."""
+    """A run whose models reply as planned; the turn determines the next reply."""
 
     def __init__(self, top_agent: Agent, plan: Plan, turn: Turn, ticks: Iterator[int]) -> None:
         context = RunContext(clock=lambda: next(ticks))
@@ -138,7 +138,7 @@ class PlannedRun(Run):
         self._plans = dict(_plans_by_task(PROMPT, plan))
 
     async def send(self, ready: PreparedRequest) -> AsyncGenerator[EventBatch, None]:
-        """What the model says next."""
+        """Send the next planned reply."""
         first = ready.request.messages[0]
         assert isinstance(first, UserMessage)
         place, spoken = 0, PlannedReply((Part(Kind.TEXT, "Now."),))
@@ -165,7 +165,7 @@ class PlannedRun(Run):
 
 
 def _plans_by_task(task: str, plan: Plan) -> Iterator[tuple[str, Plan]]:
-    """Every plan by the words that its conversation begins with."""
+    """Return every plan by the first prompt of its conversation."""
     yield task, plan
     for index, reply in enumerate(plan.replies):
         for number, call in enumerate(reply.calls):
@@ -174,7 +174,7 @@ def _plans_by_task(task: str, plan: Plan) -> Iterator[tuple[str, Plan]]:
 
 
 def _reply_events(reply: PlannedReply, reply_id: str) -> Iterator[Event]:
-    """A reply as a dialect tells it."""
+    """Return the events of a reply, as a dialect emits them."""
     yield TurnStarted("openai_chat", "planner")
     blocks = count()
     for part in reply.parts:
@@ -234,7 +234,7 @@ PLANNER = _agents()
 
 
 class InlineExecutor(ThreadPoolExecutor):
-    """Does at once what a thread would do, so that the same run is always told the same."""
+    """Runs work immediately instead of in a thread, so that runs are deterministic."""
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **options: Any) -> Future[Any]:
         done: Future[Any] = Future()
@@ -246,7 +246,7 @@ class InlineExecutor(ThreadPoolExecutor):
 
 
 class Interruption(NamedTuple):
-    """After so many entries, something is done with the run."""
+    """An action after a number of entries."""
 
     after_entries: int
     action: str
@@ -258,7 +258,7 @@ INTERRUPTIONS = st.lists(
 
 
 async def _run_with_interruptions(plan: Plan, moments: list[Interruption]) -> list[Entry]:
-    """The log of a run; where it is left, another goes on with it. Every other call is let run."""
+    """Return the log of a run. A cancelled run is resumed by another; every other approval is granted."""
     asyncio.get_running_loop().set_default_executor(InlineExecutor())
     entries: list[Entry] = []
     todo, ticks = list(moments), count(1000)
@@ -291,7 +291,7 @@ def _fold_entries(entries: list[Entry]) -> Turn:
 
 
 def run(plan: Plan, moments: list[Interruption]) -> list[Entry]:
-    """The whole log; nothing, where the first reply could not be had."""
+    """Return the whole log; empty if the first request failed."""
     try:
         return asyncio.run(asyncio.wait_for(_run_with_interruptions(plan, moments), PATIENCE_S))
     except ProviderUnreachable:
@@ -306,8 +306,8 @@ def run(plan: Plan, moments: list[Interruption]) -> list[Entry]:
     st.integers(1, 100),
     st.sampled_from([BEDROCK, CLAUDE, DEEPSEEK, GEMINI, GPT, KIMI, VLLM]),
 )
-def test_any_run(plan: Plan, moments: list[Interruption], cut: int, route: Route) -> None:
-    """It tells a legal log. Whole or cut anywhere, files keep it, and any model can go on from it."""
+def test_any_run_ends_well(plan: Plan, moments: list[Interruption], cut: int, route: Route) -> None:
+    """Its log is valid. Whole or cut anywhere, it can be exported and any model can continue from it."""
     whole = run(plan, moments)
     beginning = whole[:cut]
     ending_events = enumerate(events_to_end_turn(_fold_entries(beginning), CANCELLED), len(beginning))
@@ -323,7 +323,7 @@ def test_any_run(plan: Plan, moments: list[Interruption], cut: int, route: Route
 
 @settings(max_examples=20, deadline=None)
 @given(PLANS)
-def test_the_same_run_is_told_the_same_again(plan: Plan) -> None:
+def test_repeated_run_has_the_same_entries(plan: Plan) -> None:
     """Also when it was stored in between."""
     entries = run(plan, [])
     assert run(plan, []) == entries
@@ -331,14 +331,14 @@ def test_the_same_run_is_told_the_same_again(plan: Plan) -> None:
 
 
 def assert_files_lossless(record: SessionRecord) -> None:
-    """Nothing of it is lost in a file."""
+    """Check that an export loses nothing."""
     assert read_json(write_json(record)) == record
     for style in (ThinkingStyle.DETAILS, ThinkingStyle.CALLOUT):
         assert record_content(read_markdown(write_markdown(record, thinking=style))) == record_content(record)
 
 
 def assert_without_thoughts(turn: Turn, record: SessionRecord) -> None:
-    """Without its thoughts, and all that may hold one, everything else is still there."""
+    """Check that an export without thoughts has everything else."""
     silent = without_thoughts(record)
     bare = silent.exchanges[0].turn
     assert_round_trip(bare)
@@ -360,7 +360,7 @@ def _visible_state(block: Block) -> tuple[object, ...]:
 
 
 def assert_can_continue(turn: Turn, route: Route) -> None:
-    """As steps it is a conversation that can be sent anywhere: each call with its result, once."""
+    """Check that the turn can be sent to any provider: each call with one result."""
     steps = steps_of(AnsweredTurn(turn, "", "vllm"))
     assert_steps_complete(turn, steps)
     talk = Conversation((UserMessage(PROMPT), *steps, UserMessage("And now?")), "", PLANNER.tool_definitions)
@@ -379,7 +379,7 @@ def assert_can_continue(turn: Turn, route: Route) -> None:
 
 
 def assert_steps_complete(turn: Turn, steps: tuple[Step, ...]) -> None:
-    """All that the turn itself thought and said is in its steps, and all that its calls came to, in order."""
+    """Check that the steps contain all thoughts, texts and results of the turn in order."""
     text_kinds = (Kind.REASONING, Kind.TEXT)
     step_blocks = [
         block

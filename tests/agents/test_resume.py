@@ -1,4 +1,4 @@
-"""A turn that was left waiting for a person goes on from its entries, as if nobody had been away."""
+"""A turn that waits for an approval is resumed from its entries."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -48,24 +48,24 @@ from thinkaloud.canon import (
 from thinkaloud.canon import requests as canon
 from thinkaloud.canon.requests import UserMessage
 from thinkaloud.transcript import Ending, Turn, apply, fold
-from thinkaloud.transcript.closing import STOPPED_ERROR
+from thinkaloud.transcript.end_events import STOPPED_ERROR
 
 
 @dataclass
 class RecordedRun:
-    """The entries of a turn, whoever told them."""
+    """The entries of a turn over several runs."""
 
     entries: list[Entry] = field(default_factory=list)
 
     def turn(self) -> Turn:
-        """The turn as a process makes it that finds the entries on a disk."""
+        """Return the turn as another process reads it from disk."""
         turn = Turn()
         for entry in msgspec.json.decode(msgspec.json.encode(self.entries), type=list[Entry]):
             apply(turn, entry)
         return turn
 
     async def record(self, run: Run, *, until: Callable[[Turn], bool] = lambda turn: False) -> None:
-        """Keep what a run tells, to its end or until the turn stands like that; then the run is left."""
+        """Record the entries of a run to its end, or until the condition holds; then cancel it."""
         async with aclosing(run.entries()) as telling:
             async for entry in telling:
                 self.entries.append(entry)
@@ -75,7 +75,7 @@ class RecordedRun:
 
 @asynccontextmanager
 async def resume_run(provider: ScriptedProvider, top_agent: Agent, log: RecordedRun) -> AsyncIterator[Run]:
-    """A run that goes on from a log; it is told to its end."""
+    """Resume a run from a log and run it to its end."""
     run = Run(top_agent, (UserMessage(PROMPT),), context=provider.context, turn=log.turn())
     telling = asyncio.create_task(log.record(run))
     yield run
@@ -92,7 +92,7 @@ SEND = tool("send", "sent", approval=True)
 
 
 @pytest.mark.parametrize("granted", [True, False])
-def test_a_call_that_waits_is_settled_after_a_restart(granted: bool) -> None:
+def test_waiting_call_is_decided_after_a_restart(granted: bool) -> None:
     async def story() -> None:
         top_agent, log = agent(tools=(SEND,)), RecordedRun()
         async with scripted_provider(
@@ -115,7 +115,7 @@ def test_a_call_that_waits_is_settled_after_a_restart(granted: bool) -> None:
     run_story(story())
 
 
-def test_it_may_be_left_and_taken_up_again_many_times() -> None:
+def test_waiting_turn_can_be_resumed_many_times() -> None:
     async def story() -> None:
         top_agent, log = agent(tools=(SEND,)), RecordedRun()
         async with scripted_provider({PROMPT: [(Call("send"), Call("send")), (Say("Done."),)]}) as provider:
@@ -139,7 +139,7 @@ def test_it_may_be_left_and_taken_up_again_many_times() -> None:
     run_story(story())
 
 
-def test_a_call_that_waits_deep_below_is_settled_after_a_restart() -> None:
+def test_waiting_call_of_a_nested_assistant_is_decided_after_a_restart() -> None:
     async def story() -> None:
         finder = agent("Finder", tools=(SEND,))
         top_agent, log = agent(assistants=(agent("Checker", assistants=(finder,)),)), RecordedRun()
@@ -166,8 +166,8 @@ def test_a_call_that_waits_deep_below_is_settled_after_a_restart() -> None:
     [(Think("I think"),), (Think("I thought."), Say("I s")), (Think("I look."), Call("weather"))],
     ids=["thought", "text", "call"],
 )
-def test_a_sibling_that_was_in_the_middle_of_a_reply_says_it_again(held: tuple[Line, ...]) -> None:
-    """Beside the call that waits, an assistant was at work. Half its reply stands, and is not sent back."""
+def test_incomplete_reply_of_a_sibling_is_requested_again_on_resume(held: tuple[Line, ...]) -> None:
+    """An assistant worked beside the waiting call. Its incomplete reply stays, and is not sent back."""
 
     async def story() -> None:
         hold = Hold()
@@ -205,7 +205,7 @@ def test_a_sibling_that_was_in_the_middle_of_a_reply_says_it_again(held: tuple[L
     run_story(story())
 
 
-def test_a_sibling_tool_is_not_run_twice() -> None:
+def test_running_tool_of_a_sibling_is_not_repeated_on_resume() -> None:
     async def story() -> None:
         runs: list[str] = []
         started = asyncio.Event()
@@ -239,8 +239,8 @@ def test_a_sibling_tool_is_not_run_twice() -> None:
     run_story(story())
 
 
-def test_a_tool_that_was_let_run_is_not_run_twice() -> None:
-    """It was granted and had begun when the process died, beside another that waits."""
+def test_approved_tool_is_not_repeated_on_resume() -> None:
+    """It was approved and running when the process died, beside another call that waits."""
 
     async def story() -> None:
         runs: list[str] = []
@@ -275,8 +275,8 @@ def test_a_tool_that_was_let_run_is_not_run_twice() -> None:
     run_story(story())
 
 
-def test_a_clients_call_stays_the_clients() -> None:
-    """Our call beside it waits for a person; theirs was never ours to give up."""
+def test_client_tool_call_is_left_to_the_client_on_resume() -> None:
+    """An own call beside it waits for an approval; the client's call stays open."""
 
     async def story() -> None:
         top_agent, log = (
@@ -295,7 +295,7 @@ def test_a_clients_call_stays_the_clients() -> None:
     run_story(story())
 
 
-def test_an_assistant_that_is_there_no_more_is_an_error_step() -> None:
+def test_removed_assistant_is_an_error_step_on_resume() -> None:
     """The agent was changed while its turn waited."""
 
     async def story() -> None:
@@ -313,12 +313,12 @@ def test_an_assistant_that_is_there_no_more_is_an_error_step() -> None:
             async with resume_run(provider, agent(tools=(SEND,)), log) as run:
                 run.decide(1, granted=True)
             turn = assert_answered(assert_legal(log.entries))
-            assert turn.blocks[0].error == "There is no assistant called 'Finder' any more. Go on without it."
+            assert turn.blocks[0].error == "The assistant 'Finder' no longer exists. Continue without it."
 
     run_story(story())
 
 
-def test_what_is_settled_before_it_goes_on_is_settled_once() -> None:
+def test_approval_before_resume_is_decided_once() -> None:
     async def story() -> None:
         top_agent, log = agent(tools=(SEND,)), RecordedRun()
         async with scripted_provider({PROMPT: [(Call("send"),), (Say("Done."),)]}) as provider:
@@ -333,7 +333,7 @@ def test_what_is_settled_before_it_goes_on_is_settled_once() -> None:
     run_story(story())
 
 
-def test_a_turn_that_is_over_has_nothing_to_go_on_with() -> None:
+def test_ended_turn_has_no_events_to_resume() -> None:
     async def story() -> None:
         log = RecordedRun()
         async with scripted_provider({PROMPT: [(Say("Done."),)]}) as provider:
@@ -347,7 +347,7 @@ def test_a_turn_that_is_over_has_nothing_to_go_on_with() -> None:
     run_story(story())
 
 
-def test_an_answer_now_after_a_restart() -> None:
+def test_answer_now_after_a_restart() -> None:
     async def story() -> None:
         top_agent, log = agent(tools=(SEND,)), RecordedRun()
         async with scripted_provider({PROMPT: [(Call("send"),), (Say("Done."),)]}) as provider:
@@ -394,7 +394,7 @@ INTERRUPTED_TURNS: dict[str, tuple[list[Event], list[Event]]] = {
 
 
 @pytest.mark.parametrize("name", INTERRUPTED_TURNS)
-def test_what_a_turn_is_owed_before_it_can_go_on(name: str) -> None:
+def test_events_to_resume_a_turn(name: str) -> None:
     events, owed = INTERRUPTED_TURNS[name]
     turn = fold(events)
     assert events_to_resume(turn) == owed

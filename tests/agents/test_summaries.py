@@ -1,4 +1,4 @@
-"""One line while the model thinks: the provider's titles, or a small model's, seldom and never in the way."""
+"""Summaries: titles of the provider, or lines of a small model."""
 
 import asyncio
 import logging
@@ -38,12 +38,12 @@ def model(line: str) -> SummaryWritten:
 
 
 def thinking(text: str = LONG) -> Turn:
-    """A thought that goes on."""
+    """Return a turn with a running thought."""
     return fold([BlockStarted(0, Kind.REASONING), BlockGrew(0, text)])
 
 
 class FakeWriter:
-    """A small model that says what it is told to, and remembers what it was asked."""
+    """A small model with fixed replies that records its prompts."""
 
     def __init__(self, *lines: str | Exception) -> None:
         self.prompts: list[str] = []
@@ -60,11 +60,11 @@ class FakeWriter:
 # The provider's titles.
 
 
-def test_a_new_title_is_told_when_the_last_is_old_enough() -> None:
+def test_new_title_is_returned_after_the_interval() -> None:
     """R094: while the thinking streams, at most every two and a half seconds."""
     lines, turn = Summaries(), fold(thought(0, "**Reading**\n\nIt says…"))
     assert lines.feed(turn, 1_000) == provider("Reading")
-    assert lines.feed(turn, 9_000) is None, "it is told already"
+    assert lines.feed(turn, 9_000) is None, "it was returned already"
     fold(thought(1, "**Adding**\n\nTwo and two…"), turn)
     assert lines.feed(turn, 10_000) == provider("Adding")
     fold(thought(2, "**Checking**\n\nFour…"), turn)
@@ -72,7 +72,7 @@ def test_a_new_title_is_told_when_the_last_is_old_enough() -> None:
     assert lines.feed(turn, 12_500) == provider("Checking")
 
 
-def test_what_was_left_untold_is_told_at_the_end() -> None:
+def test_last_title_is_returned_at_the_end() -> None:
     lines, turn = Summaries(), fold(thought(0, "**Reading**\n\nIt says…"))
     assert lines.feed(turn, 0) == provider("Reading")
     fold(thought(1, "**Adding**"), turn)
@@ -81,7 +81,7 @@ def test_what_was_left_untold_is_told_at_the_end() -> None:
     assert lines.last(turn) is None
 
 
-def test_a_title_is_told_when_its_line_is_over() -> None:
+def test_title_is_returned_when_its_line_is_complete() -> None:
     lines, turn = Summaries(), fold([BlockStarted(0, Kind.REASONING)])
     for piece, expected in [
         ("\n\n# Plan", None),
@@ -94,7 +94,7 @@ def test_a_title_is_told_when_its_line_is_over() -> None:
 
 
 @given(SPLIT_POINTS)
-def test_any_cut_tells_the_same_titles(places: list[int]) -> None:
+def test_titles_do_not_depend_on_chunking(places: list[int]) -> None:
     summaries_written, lines, turn = [], Summaries(interval_ms=0), Turn()
     for number, text in enumerate(
         ["\n**One** \n\nbody **not this**\n", "no title, **but bold**\n", "## Two\n#"]
@@ -118,8 +118,8 @@ def test_any_cut_tells_the_same_titles(places: list[int]) -> None:
         pytest.param([], id="nothing"),
     ],
 )
-def test_a_line_that_is_not_the_provider_s_is_never_told(events: list[Event]) -> None:
-    """Views take a line from the text by themselves."""
+def test_only_titles_of_the_provider_are_returned(events: list[Event]) -> None:
+    """Views make a line from the text themselves."""
     turn = fold(events)
     assert Summaries().feed(turn, 0) is None
     assert Summaries().last(turn) is None
@@ -127,7 +127,7 @@ def test_a_line_that_is_not_the_provider_s_is_never_told(events: list[Event]) ->
 
 @settings(deadline=None)
 @given(st.text("*# \nab文😀", max_size=40), st.text("*# \nab文😀", max_size=40))
-def test_at_the_end_views_would_show_the_same(one: str, two: str) -> None:
+def test_last_title_is_the_one_that_views_show(one: str, two: str) -> None:
     turn = fold([*thought(0, one), *thought(1, two)])
     expected_line, by = summary_line(turn)
     lines = Summaries()
@@ -135,7 +135,7 @@ def test_at_the_end_views_would_show_the_same(one: str, two: str) -> None:
     assert summary == (provider(expected_line) if by == "provider" else None)
 
 
-def test_a_long_title_is_cut_as_views_cut_it() -> None:
+def test_long_title_is_cut_as_in_views() -> None:
     summary = Summaries(max_columns=20).feed(fold(thought(0, f"**{LONG}**\n")), 0)
     assert summary is not None
     assert summary.text.endswith("…")
@@ -145,7 +145,7 @@ def test_a_long_title_is_cut_as_views_cut_it() -> None:
 @pytest.mark.parametrize(
     "text", [pytest.param("word ", id="one long thought"), pytest.param("**T**\nbody ", id="with a title")]
 )
-def test_looking_costs_the_same_however_much_was_thought(text: str) -> None:
+def test_reading_titles_costs_the_same_for_long_thoughts(text: str) -> None:
     def work(size: int) -> Callable[[], object]:
         turn, lines = fold([BlockStarted(0, Kind.REASONING)]), Summaries()
 
@@ -166,15 +166,15 @@ def ask(lines: Summaries, turn: Turn, at_ms: int = 0) -> SummaryWritten | None:
     return asyncio.run(lines.write_line(turn, at_ms))
 
 
-def test_a_small_model_is_asked_only_where_the_caller_gives_one() -> None:
+def test_summary_model_is_asked_only_if_given() -> None:
     assert ask(Summaries(), thinking()) is None
     small = FakeWriter("Adding up the numbers")
     assert ask(Summaries(write=small), thinking()) == model("Adding up the numbers")
     assert small.prompts == [LONG]
 
 
-def test_it_is_asked_seldom() -> None:
-    """For enough thinking, with enough that is new, not too often and not too many times."""
+def test_summary_model_is_asked_rarely() -> None:
+    """Only for enough new thinking, after the interval, and up to the maximum number of calls."""
     small = FakeWriter()
     lines = Summaries(write=small, max_calls=3, min_chars=100)
     assert ask(lines, thinking("x" * 99)) is None
@@ -187,7 +187,7 @@ def test_it_is_asked_seldom() -> None:
     assert len(small.prompts) == 3
 
 
-def test_when_the_thinking_is_over_a_little_that_is_new_is_enough() -> None:
+def test_summary_model_is_asked_again_after_the_thinking() -> None:
     lines = Summaries(write=FakeWriter())
     assert ask(lines, thinking(), 0) == model("line 1")
     over = fold([*thought(0, LONG, "So it is four."), *answer(1, "Four.")])
@@ -195,13 +195,13 @@ def test_when_the_thinking_is_over_a_little_that_is_new_is_enough() -> None:
     assert ask(lines, over, 50_000) is None
 
 
-def test_a_provider_with_titles_needs_no_small_model() -> None:
+def test_summary_model_is_not_asked_with_provider_titles() -> None:
     small = FakeWriter()
     assert ask(Summaries(write=small), thinking(f"**A title**\n{LONG}")) is None
     assert small.prompts == []
 
 
-def test_a_title_that_came_meanwhile_wins() -> None:
+def test_title_that_arrives_during_a_summary_call_wins() -> None:
     turn = thinking()
 
     async def write(_: str) -> str:
@@ -213,7 +213,7 @@ def test_a_title_that_came_meanwhile_wins() -> None:
     assert ask(lines, turn) is None
 
 
-def test_after_the_turn_nothing_is_asked_and_nothing_told() -> None:
+def test_summary_model_is_not_asked_after_the_turn() -> None:
     turn = thinking()
 
     async def write(_: str) -> str:
@@ -225,7 +225,7 @@ def test_after_the_turn_nothing_is_asked_and_nothing_told() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "line"),
+    ("reply", "line"),
     [
         ('"Adding up the numbers"\n', "Adding up the numbers"),
         ("\n\n  **Adding** up\nand more", "Adding up"),
@@ -235,11 +235,11 @@ def test_after_the_turn_nothing_is_asked_and_nothing_told() -> None:
         (' "" \n', None),
     ],
 )
-def test_what_it_says_is_made_one_clean_line(said: str, line: str | None) -> None:
-    assert ask(Summaries(write=FakeWriter(said)), thinking()) == (model(line) if line else None)
+def test_summary_is_one_clean_line(reply: str, line: str | None) -> None:
+    assert ask(Summaries(write=FakeWriter(reply)), thinking()) == (model(line) if line else None)
 
 
-def test_a_line_that_is_too_long_is_cut_and_the_same_is_not_told_twice() -> None:
+def test_long_summary_is_cut_and_not_repeated() -> None:
     lines = Summaries(write=FakeWriter(LONG, LONG), max_columns=30)
     summary = ask(lines, thinking())
     assert summary is not None
@@ -247,17 +247,19 @@ def test_a_line_that_is_too_long_is_cut_and_the_same_is_not_told_twice() -> None
     assert ask(lines, thinking(LONG * 5), 90_000) is None
 
 
-def test_a_call_that_fails_is_logged_without_what_it_said_and_the_next_may_succeed(
+def test_failed_summary_is_logged_without_its_text(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     lines = Summaries(write=FakeWriter(RuntimeError("key sk-123 refused"), "Adding"))
     with caplog.at_level(logging.WARNING):
         assert ask(lines, thinking()) is None
-    assert caplog.messages == ["no summary was written (RuntimeError); the turn goes on without it"]
+    assert caplog.messages == ["the summary failed (RuntimeError); the turn continues without it"]
     assert ask(lines, thinking(LONG * 3), 5_000) == model("Adding")
 
 
-def test_a_slow_call_is_given_up(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+def test_slow_summary_call_is_stopped(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     monkeypatch.setattr(summaries, "CALL_TIMEOUT_S", 0.01)
 
     async def write(_: str) -> str:
@@ -269,7 +271,7 @@ def test_a_slow_call_is_given_up(monkeypatch: pytest.MonkeyPatch, caplog: pytest
     assert "TimeoutError" in caplog.text
 
 
-def test_one_call_at_a_time_and_a_cancelled_one_makes_room() -> None:
+def test_one_summary_call_at_a_time() -> None:
     calls = 0
 
     async def write(_: str) -> str:
@@ -294,7 +296,7 @@ def test_one_call_at_a_time_and_a_cancelled_one_makes_room() -> None:
     asyncio.run(story())
 
 
-def test_a_writer_that_breaks_its_promise_disturbs_nobody() -> None:
+def test_faulty_summary_writer_does_not_disturb_the_turn() -> None:
     async def write(_: str) -> str:
         nothing: object = None
         return nothing  # type: ignore[return-value]
@@ -306,7 +308,7 @@ def test_a_writer_that_breaks_its_promise_disturbs_nobody() -> None:
 # The prompt.
 
 
-def test_the_prompt_has_the_beginning_and_the_end() -> None:
+def test_summary_prompt_has_the_beginning_and_the_end() -> None:
     assert "<thinking>\nTwo and two.\n</thinking>" in prompt_for("Two and two.")
     long = "b" * 10_000 + "e" * 1_000_000
     asked = prompt_for(long)
@@ -316,6 +318,6 @@ def test_the_prompt_has_the_beginning_and_the_end() -> None:
     assert asked.endswith("eeee\n</thinking>")
 
 
-def test_a_thought_cannot_leave_its_marks() -> None:
+def test_thought_cannot_close_the_tags_of_the_summary_prompt() -> None:
     for thinking_text in ("a</thinking>b", "a</thin</thinking>king>b"):
         assert prompt_for(thinking_text).count("</thinking>") == 1

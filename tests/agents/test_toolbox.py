@@ -1,4 +1,4 @@
-"""Tools by name: in this process, and of real MCP servers that start once, die, come back and are ended."""
+"""The toolbox: local tools, and MCP servers that are started once, restarted and stopped."""
 
 import asyncio
 import contextlib
@@ -13,6 +13,7 @@ from tests.agents.mcp_servers import FAILING_COMMAND, SERVER_COMMAND, serve_app,
 
 from thinkaloud.agents import McpServer, Tool, Toolbox, toolbox
 from thinkaloud.agents.builtin_tools import builtin_tools
+from thinkaloud.agents.mcp import ServerDisconnected
 from thinkaloud.agents.tools import ToolFault, ToolOutcome, call_tool
 from thinkaloud.canon import KeyMissing, Refused
 from thinkaloud.canon import requests as canon
@@ -42,7 +43,7 @@ def alive(pid: int) -> bool:
 
 
 class FakeServers:
-    """Servers that are started without a program, and say how often."""
+    """Servers without a process that count their starts."""
 
     def __init__(self, *, starting_s: float = 0.0, ending_s: float = 0.0) -> None:
         self.log: list[str] = []
@@ -62,7 +63,9 @@ class FakeServers:
 
         async def run(arguments: str) -> str:
             if self.server_gone:
-                raise ToolFault(f"The MCP server {server.name} is gone. Go on without its tools.")
+                raise ServerDisconnected(
+                    f"The MCP server {server.name} has disconnected. Continue without its tools."
+                )
             if arguments == '{"fail":true}':
                 raise ToolFault("That did not work.")
             return "done"
@@ -81,7 +84,7 @@ def stub(monkeypatch: pytest.MonkeyPatch) -> FakeServers:
     return servers
 
 
-def test_a_tool_a_server_and_one_tool_of_a_server_are_found_by_name() -> None:
+def test_toolbox_finds_tools_servers_and_single_server_tools() -> None:
     async def story() -> None:
         async with Toolbox(builtin_tools(), [mcp_server()]) as box:
             assert box.names == ("calculator", "current_time", "shop")
@@ -96,13 +99,13 @@ def test_a_tool_a_server_and_one_tool_of_a_server_are_found_by_name() -> None:
     asyncio.run(story())
 
 
-def test_unknown_names_are_refused_with_those_there_are() -> None:
+def test_toolbox_refuses_unknown_names() -> None:
     async def story() -> None:
         async with Toolbox(builtin_tools(), [mcp_server(tools=("add", "whoami"))]) as box:
             with pytest.raises(Refused) as caught:
                 await box.find(["calculator", "hammer"])
             assert str(caught.value) == (
-                "There is no tool 'hammer'. There are: calculator, current_time, shop; and SERVER/TOOL for a "
+                "There is no tool 'hammer'. Available: calculator, current_time, shop. Use SERVER/TOOL for a "
                 "single tool of an MCP server."
             )
             with pytest.raises(Refused) as caught:
@@ -112,7 +115,7 @@ def test_unknown_names_are_refused_with_those_there_are() -> None:
     asyncio.run(story())
 
 
-def test_a_server_starts_when_it_is_needed_and_ends_with_the_toolbox() -> None:
+def test_server_starts_when_needed_and_stops_with_the_toolbox() -> None:
     async def story() -> int:
         async with Toolbox({}, [mcp_server(), McpServer(name="unused", command=("/nowhere",))]) as box:
             first = await pid_of(box)
@@ -123,16 +126,16 @@ def test_a_server_starts_when_it_is_needed_and_ends_with_the_toolbox() -> None:
     assert not alive(asyncio.run(story()))
 
 
-def test_a_server_that_died_is_started_again() -> None:
+def test_server_that_exited_is_restarted() -> None:
     async def story() -> None:
         async with Toolbox({}, [mcp_server()]) as box:
             first = await pid_of(box)
             (add,) = await box.find(["shop/add"])
             os.kill(first, signal.SIGKILL)
-            assert "is gone" in (await call_tool(add, '{"a": 1}')).error
+            assert "has disconnected" in (await call_tool(add, '{"a": 1}')).error
             second = await pid_of(box)
             assert second != first
-            assert "is gone" in (await call_tool(add, '{"a": 1}')).error
+            assert "has disconnected" in (await call_tool(add, '{"a": 1}')).error
             assert await pid_of(box) == second, "an old tool that fails says nothing about the new server"
             (add,) = await box.find(["shop/add"])
             assert await call_tool(add, '{"a": 1}') == ToolOutcome("3")
@@ -141,7 +144,7 @@ def test_a_server_that_died_is_started_again() -> None:
     asyncio.run(story())
 
 
-def test_finds_at_the_same_time_start_one_server_once(stub: FakeServers) -> None:
+def test_concurrent_finds_start_a_server_once(stub: FakeServers) -> None:
     async def story() -> None:
         async with Toolbox({}, [mcp_server(), McpServer(name="other", url="https://x")]) as box:
             tool_groups = await asyncio.gather(*(box.find(["shop", "other"]) for _ in range(20)))
@@ -151,7 +154,7 @@ def test_finds_at_the_same_time_start_one_server_once(stub: FakeServers) -> None
     asyncio.run(story())
 
 
-def test_whoever_stops_waiting_does_not_stop_the_others(stub: FakeServers) -> None:
+def test_cancelled_find_does_not_cancel_others(stub: FakeServers) -> None:
     async def story() -> None:
         async with Toolbox({}, [mcp_server()]) as box:
             impatient = asyncio.create_task(box.find(["shop"]))
@@ -164,7 +167,7 @@ def test_whoever_stops_waiting_does_not_stop_the_others(stub: FakeServers) -> No
     asyncio.run(story())
 
 
-def test_a_start_that_failed_is_tried_again(stub: FakeServers) -> None:
+def test_failed_server_start_is_retried(stub: FakeServers) -> None:
     async def story() -> None:
         async with Toolbox({}, [mcp_server()]) as box:
             stub.refuse = "It did not start."
@@ -178,7 +181,7 @@ def test_a_start_that_failed_is_tried_again(stub: FakeServers) -> None:
     asyncio.run(story())
 
 
-def test_only_a_server_that_is_gone_is_started_again(stub: FakeServers) -> None:
+def test_only_a_disconnected_server_is_restarted(stub: FakeServers) -> None:
     async def story() -> None:
         async with Toolbox({}, [mcp_server()]) as box:
             (work,) = await box.find(["shop"])
@@ -195,21 +198,21 @@ def test_only_a_server_that_is_gone_is_started_again(stub: FakeServers) -> None:
     asyncio.run(story())
 
 
-def test_servers_start_only_within_the_toolbox(stub: FakeServers) -> None:
+def test_servers_start_only_inside_the_toolbox_context(stub: FakeServers) -> None:
     async def story() -> None:
         box = Toolbox(builtin_tools(), [mcp_server()])
         assert names(await box.find(["calculator"])) == ["calculator"]
-        with pytest.raises(RuntimeError, match="within `async with`"):
+        with pytest.raises(RuntimeError, match="inside its `async with`"):
             await box.find(["shop"])
         async with box:
             await box.find(["shop"])
-        with pytest.raises(RuntimeError, match="within `async with`"):
+        with pytest.raises(RuntimeError, match="inside its `async with`"):
             await box.find(["shop"])
 
     asyncio.run(story())
 
 
-def test_one_that_is_still_starting_is_ended_too(caplog: pytest.LogCaptureFixture) -> None:
+def test_starting_server_is_stopped_with_the_toolbox(caplog: pytest.LogCaptureFixture) -> None:
     async def story() -> None:
         async with Toolbox({}, [mcp_server()]) as box:
             finding = asyncio.create_task(box.find(["shop"]))
@@ -219,10 +222,10 @@ def test_one_that_is_still_starting_is_ended_too(caplog: pytest.LogCaptureFixtur
 
     with caplog.at_level(logging.WARNING):
         asyncio.run(story())
-    assert "had not ended" not in caplog.text
+    assert "did not stop" not in caplog.text
 
 
-def test_ending_takes_no_longer_than_it_may(
+def test_closing_the_toolbox_is_bounded_in_time(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     slow = FakeServers(ending_s=0.5)
@@ -237,12 +240,10 @@ def test_ending_takes_no_longer_than_it_may(
 
     with caplog.at_level(logging.WARNING):
         asyncio.run(story())
-    assert "1 MCP servers had not ended after 0.05 s" in caplog.text
+    assert "1 MCP servers did not stop within 0.05 s" in caplog.text
 
 
-def test_env_holds_references_and_a_missing_key_is_named(
-    stub: FakeServers, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_key_in_env_reference_is_named(stub: FakeServers, monkeypatch: pytest.MonkeyPatch) -> None:
     async def story() -> None:
         async with Toolbox({}, [mcp_server(env={"TOKEN": "env:SHOP_TOKEN", "LEVEL": "3"})]) as box:
             with pytest.raises(KeyMissing) as caught:
@@ -259,7 +260,7 @@ def test_env_holds_references_and_a_missing_key_is_named(
     asyncio.run(story())
 
 
-def test_a_token_goes_to_a_place_on_the_web_as_a_header(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_token_reference_is_sent_as_header(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SHOP_TOKEN", CANARY)
     seen: set[str | None] = set()
     inside = tool_server().streamable_http_app()
@@ -279,7 +280,7 @@ def test_a_token_goes_to_a_place_on_the_web_as_a_header(monkeypatch: pytest.Monk
     assert seen == {f"Bearer {CANARY}"}
 
 
-def test_a_key_is_blackened_in_what_a_server_says_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_key_is_masked_in_server_errors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SHOP_LICENSE", CANARY)
     broken = McpServer(name="shop", command=FAILING_COMMAND, env={"LICENSE": "env:SHOP_LICENSE"})
 
@@ -290,5 +291,5 @@ def test_a_key_is_blackened_in_what_a_server_says_of_it(monkeypatch: pytest.Monk
         return str(caught.value)
 
     message = asyncio.run(story())
-    assert message.startswith("The MCP server shop cannot be used: it ended before it answered.")
+    assert message.startswith("The MCP server shop cannot be used: it exited before it responded.")
     assert CANARY not in message

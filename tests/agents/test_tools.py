@@ -1,4 +1,4 @@
-"""What a call of a tool comes to: always something that can be told to a model."""
+"""Tool calls: every outcome is a text for the model."""
 
 import asyncio
 import logging
@@ -35,19 +35,19 @@ async def echo(arguments: str) -> str:
     return arguments
 
 
-def test_a_result_comes_as_it_is() -> None:
+def test_tool_result_is_unchanged() -> None:
     assert tool_outcome(echo, ' {"word": "é\\n"} ') == ToolOutcome('{"word": "é\\n"}')
 
 
 @pytest.mark.parametrize("arguments", ["", "  \n", "{}"])
-def test_no_arguments_are_an_empty_object(arguments: str) -> None:
+def test_empty_arguments_are_an_empty_object(arguments: str) -> None:
     assert tool_outcome(echo, arguments) == ToolOutcome("{}")
 
 
 @pytest.mark.parametrize("arguments", ["[1]", "3", "null", '"{}"'])
-def test_json_that_is_no_object_never_reaches_the_tool(arguments: str) -> None:
+def test_json_that_is_not_an_object_never_reaches_the_tool(arguments: str) -> None:
     assert tool_outcome(raising(AssertionError()), arguments).error == (
-        "lookup was not called: its arguments are JSON, but no object. "
+        "lookup was not called: its arguments are JSON, but not an object. "
         "Write its arguments as one JSON object."
     )
 
@@ -55,7 +55,7 @@ def test_json_that_is_no_object_never_reaches_the_tool(arguments: str) -> None:
 @pytest.mark.parametrize(
     "arguments", ["{", "{'a': 1}", "{} {}", '"\ud800"', '{"a": 1e999}', '{"a":' * 100_000]
 )
-def test_text_that_is_no_json_never_reaches_the_tool(arguments: str) -> None:
+def test_invalid_json_never_reaches_the_tool(arguments: str) -> None:
     error = tool_outcome(raising(AssertionError()), arguments).error
     assert error.startswith("lookup was not called: its arguments are not JSON (")
     assert error.endswith("). Write its arguments as one JSON object.")
@@ -63,31 +63,31 @@ def test_text_that_is_no_json_never_reaches_the_tool(arguments: str) -> None:
 
 @settings(deadline=None)
 @given(st.text())
-def test_whatever_a_model_writes_comes_to_something(arguments: str) -> None:
+def test_any_arguments_give_an_outcome(arguments: str) -> None:
     outcome = tool_outcome(echo, arguments)
     assert bool(outcome.result) != bool(outcome.error)
     (outcome.result + outcome.error).encode()
 
 
-def test_a_fault_is_told_in_its_own_words() -> None:
+def test_tool_fault_text_is_the_error() -> None:
     assert (
         tool_outcome(raising(ToolFault("No such city. Give another."))).error == "No such city. Give another."
     )
-    assert tool_outcome(raising(ToolFault())).error == "lookup failed and did not say why."
+    assert tool_outcome(raising(ToolFault())).error == "lookup failed without a reason."
 
 
-def test_an_exception_is_told_without_its_traceback_and_logged_with_it(
+def test_exception_is_reported_without_traceback_and_logged_with_it(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     with caplog.at_level(logging.ERROR, "thinkaloud.agents.tools"):
         outcome = tool_outcome(raising(KeyError("town")))
     assert outcome == ToolOutcome(
-        error="lookup failed with KeyError: 'town'\nTry other arguments, or go on without it."
+        error="lookup failed with KeyError: 'town'\nTry other arguments, or continue without it."
     )
     assert "Traceback" in caplog.text
 
 
-def test_a_long_exception_is_cut_short() -> None:
+def test_long_exception_text_is_cut() -> None:
     error = tool_outcome(raising(ValueError("x" * 10_000))).error
     assert error.splitlines()[0] == f"lookup failed with ValueError: {'x' * 487}…"
 
@@ -97,27 +97,29 @@ class UnprintableError(Exception):
         raise RuntimeError
 
 
-def test_an_exception_that_cannot_be_told_is_told_by_its_name() -> None:
-    assert tool_outcome(raising(UnprintableError())).error.startswith("lookup failed with Unspeakable: \n")
+def test_unprintable_exception_is_reported_by_its_name() -> None:
+    assert tool_outcome(raising(UnprintableError())).error.startswith(
+        "lookup failed with UnprintableError: \n"
+    )
 
 
-def test_a_tool_that_takes_too_long_is_given_up() -> None:
+def test_slow_tool_times_out() -> None:
     async def slow(arguments: str) -> str:
         await asyncio.sleep(3600)
         return arguments
 
     assert tool_outcome(slow, timeout_s=0.01).error == (
-        "lookup did not finish within 0.01 s and was given up. Ask it for less, or go on without it."
+        "lookup did not finish within 0.01 s and was stopped. Ask it for less, or continue without it."
     )
 
 
-def test_a_timeout_of_the_tools_own_is_no_timeout_of_ours() -> None:
+def test_timeout_raised_by_the_tool_is_not_a_call_timeout() -> None:
     assert tool_outcome(raising(TimeoutError("of the database"))).error.startswith(
         "lookup failed with TimeoutError: of the database"
     )
 
 
-def test_of_a_result_that_is_too_long_the_beginning_is_kept() -> None:
+def test_too_long_result_is_truncated() -> None:
     async def long_result(arguments: str) -> str:
         return "x" * (MAX_RESULT_CHARS + 1)
 
@@ -127,14 +129,14 @@ def test_of_a_result_that_is_too_long_the_beginning_is_kept() -> None:
     )
 
 
-def test_as_much_as_may_be_is_no_error() -> None:
+def test_result_at_the_limit_is_no_error() -> None:
     async def enough(arguments: str) -> str:
         return "x" * MAX_RESULT_CHARS
 
     assert tool_outcome(enough).error == ""
 
 
-def test_half_a_surrogate_pair_is_replaced() -> None:
+def test_lone_surrogate_is_replaced() -> None:
     async def half(arguments: str) -> str:
         return "a\ud83db"
 
@@ -142,7 +144,7 @@ def test_half_a_surrogate_pair_is_replaced() -> None:
     assert tool_outcome(raising(ToolFault("a\ud83db"))).error == "a?b"
 
 
-def test_a_cancellation_passes() -> None:
+def test_cancellation_is_raised() -> None:
     async def story() -> None:
         started = asyncio.Event()
 
@@ -161,12 +163,12 @@ def test_a_cancellation_passes() -> None:
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
-def test_what_ends_a_program_passes(error: type[BaseException]) -> None:
+def test_system_exit_is_raised(error: type[BaseException]) -> None:
     with pytest.raises(error):
         tool_outcome(raising(error()))
 
 
-def test_tools_can_be_had_without_the_package_mcp() -> None:
+def test_tools_import_without_the_mcp_package() -> None:
     process = subprocess.run(
         [sys.executable, "-c", "import thinkaloud.agents.mcp, thinkaloud.agents.builtin_tools, sys\n"
          "print({'mcp', 'httpx2', 'pydantic'} & set(sys.modules))"],

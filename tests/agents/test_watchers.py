@@ -1,4 +1,4 @@
-"""Watchers notice a model that goes round in circles, a budget nearly used and a silence; each once."""
+"""Watchers notice loops, a nearly used budget and silence, each once."""
 
 from collections.abc import Callable, Iterable
 from functools import cache
@@ -53,7 +53,7 @@ MOST_MISSES = 0.12
 
 
 def notices_of(events: Iterable[Event], watch: TurnWatcher | None = None) -> list[NoticeGiven]:
-    """All that is noticed while a turn is told, one entry a second."""
+    """Return all notices of a turn with one entry per second."""
     watch, turn, notices = watch or TurnWatcher(), Turn(), []
     for seq, event in enumerate(events):
         entry = Entry(seq, event, 1_000 * seq)
@@ -78,13 +78,13 @@ def labelled_samples() -> list[tuple[Stream, int | None]]:
 # Going round in circles.
 
 
-def test_no_healthy_stream_is_said_to_loop() -> None:
+def test_no_false_loop_alarms_in_healthy_streams() -> None:
     healthy = [(stream, at) for stream, at in labelled_samples() if stream.onset is None]
     assert len(healthy) >= 200
     assert [f"{stream.family}: at {at}" for stream, at in healthy if at is not None] == []
 
 
-def test_few_loops_are_missed_and_only_those_that_are_hard() -> None:
+def test_only_hard_loops_are_missed() -> None:
     looping = [(stream, at) for stream, at in labelled_samples() if stream.onset is not None]
     missed = [stream.family for stream, at in looping if at is None]
     assert len(looping) >= 200
@@ -92,14 +92,14 @@ def test_few_loops_are_missed_and_only_those_that_are_hard() -> None:
     assert len(missed) <= MOST_MISSES * len(looping)
 
 
-def test_no_loop_is_seen_before_it_began() -> None:
+def test_no_loop_is_detected_before_it_begins() -> None:
     early = [
         stream.family for stream, at in labelled_samples() if at is not None and at < (stream.onset or 0)
     ]
     assert early == []
 
 
-def test_the_streams_are_always_the_same() -> None:
+def test_loop_samples_are_deterministic() -> None:
     assert [stream for stream, _ in labelled_samples()] == list(streams())
 
 
@@ -114,7 +114,7 @@ def test_the_streams_are_always_the_same() -> None:
         "how many days between 2026-01-01 and 2026-11-15",
     ],
 )
-def test_the_solver_never_seems_to_loop(question: str) -> None:
+def test_builtin_solver_triggers_no_loop_alarm(question: str) -> None:
     assert not loops_found("\n".join(solve(question).thinking))
 
 
@@ -141,23 +141,23 @@ def test_the_solver_never_seems_to_loop(question: str) -> None:
         ),
     ],
 )
-def test_what_counts_as_a_loop(text: str, loops: int) -> None:
+def test_loop_detection_rules(text: str, loops: int) -> None:
     assert loops_found(text) == loops
 
 
-def test_a_loop_is_told_once_and_another_after_good_text_again() -> None:
+def test_loop_notice_is_given_once_per_episode() -> None:
     numbered = "".join(f"Line {n} says something else. " for n in range(400))
     assert loops_found(AGAIN * 1_000) == 1
     assert loops_found(AGAIN * 100 + numbered + AGAIN * 100) == 2
 
 
-def test_the_notice_names_its_block() -> None:
+def test_loop_notice_names_its_block() -> None:
     notices = notices_of([*block(0, Kind.REASONING, "Well."), *block(1, Kind.TEXT, AGAIN * 60)])
     assert notices == [NoticeGiven("repeating", "The model seems to be repeating itself.", 1)]
 
 
-def test_blocks_are_watched_apart() -> None:
-    """Two assistants that say the same are no loop, and one that loops between others is."""
+def test_blocks_are_watched_separately() -> None:
+    """Two assistants with the same text are no loop; one that loops between others is."""
     starts = [BlockStarted(0, Kind.REASONING), BlockStarted(1, Kind.REASONING)]
     mixed = [BlockGrew(number, AGAIN) for _ in range(20) for number in (0, 1)]
     assert notices_of([*starts, *mixed]) == []
@@ -178,16 +178,14 @@ CASES = [
 
 @cache
 def _notice_positions(text: str) -> list[int]:
-    """How many characters had come at each notice, when they came one by one."""
+    """Return the number of characters at each notice, with one character per delta."""
     loops = LoopWatcher()
     return [at for at, letter in enumerate(one_by_one(text), 1) for _ in range(loops.feed(letter))]
 
 
 @settings(deadline=None)
 @given(st.sampled_from(CASES), SPLIT_POINTS, st.integers(0, 20_000))
-def test_any_cut_gives_the_same_notices_at_the_same_characters(
-    text: str, places: list[int], far: int
-) -> None:
+def test_loop_notices_do_not_depend_on_chunking(text: str, places: list[int], far: int) -> None:
     loops, at = LoopWatcher(), 0
     for piece in split_at(text, [*places, *(far + place for place in places)]):
         expected = sum(at < place <= at + len(piece) for place in _notice_positions(text))
@@ -195,7 +193,7 @@ def test_any_cut_gives_the_same_notices_at_the_same_characters(
         at += len(piece)
 
 
-def test_a_notice_comes_with_the_first_look_that_can_see_the_loop() -> None:
+def test_loop_notice_comes_with_the_first_possible_check() -> None:
     assert _notice_positions(CASES[0]) == [-(-PROSE_CHARS // STEP_CHARS) * STEP_CHARS]
     assert _notice_positions(CASES[2])[0] == -(-DATA_CHARS // STEP_CHARS) * STEP_CHARS
     assert _notice_positions(CASES[4]) == []
@@ -203,7 +201,7 @@ def test_a_notice_comes_with_the_first_look_that_can_see_the_loop() -> None:
 
 @given(st.text(st.characters(codec=None), max_size=600), SPLIT_POINTS)
 def test_any_text_can_be_watched(text: str, places: list[int]) -> None:
-    """Half surrogates too, which some tokenizers let through."""
+    """Also lone surrogates, which some tokenizers emit."""
     pieces = [BlockGrew(0, piece) for piece in split_at(text, places)]
     notices_of([BlockStarted(0, Kind.TEXT), *pieces, BlockEnded(0)], TurnWatcher(budget_tokens=10_000))
 
@@ -219,7 +217,7 @@ def test_any_text_can_be_watched(text: str, places: list[int]) -> None:
         pytest.param("".join(chr(97 + n * n % 26) for n in range(9_973)), id="nothing again"),
     ],
 )
-def test_watching_costs_the_same_per_character_up_to_a_megabyte(unit: str) -> None:
+def test_watching_cost_per_character_is_constant(unit: str) -> None:
     def work(size: int) -> Callable[[], object]:
         text = (unit * (size // len(unit) + 1))[:size]
         pieces = [text[at : at + 32] for at in range(0, size, 32)]
@@ -238,13 +236,13 @@ def call(number: int, arguments: str = "{}", result: str = "4", *, parent: int |
     return [start, BlockGrew(number, arguments), BlockEnded(number), ToolFinished(number, result)]
 
 
-def test_the_fourth_call_that_comes_to_the_same_is_told_once() -> None:
+def test_fourth_identical_call_gives_one_notice() -> None:
     notices = notices_of(event for number in range(9) for event in call(number))
     message = "The model has made the same call 4 times in a row, with the same result."
     assert notices == [NoticeGiven("repeating", message, 3)]
 
 
-def test_another_call_or_another_result_begins_anew() -> None:
+def test_different_call_or_result_resets_the_count() -> None:
     others = [call(3, '{"a":1}'), call(3, result="5"), call(3, result="")]
     for other in others:
         calls = [*(event for number in range(3) for event in call(number)), *other]
@@ -254,7 +252,7 @@ def test_another_call_or_another_result_begins_anew() -> None:
     ) == ["repeating"]
 
 
-def test_calls_of_assistants_are_counted_apart() -> None:
+def test_calls_of_assistants_are_counted_separately() -> None:
     starts = [BlockStarted(0, Kind.ASSISTANT_CALL, "A"), BlockStarted(1, Kind.ASSISTANT_CALL, "B")]
     calls = [event for number in range(2, 8) for event in call(number, parent=number % 2)]
     assert notices_of([*starts, *calls]) == []
@@ -265,7 +263,7 @@ def test_calls_of_assistants_are_counted_apart() -> None:
 # The budget.
 
 
-def test_the_budget_is_told_of_once_and_the_estimate_says_that_it_is_one() -> None:
+def test_budget_notice_is_given_once_and_marks_estimates() -> None:
     """Four bytes are about a token."""
     grown: list[Event] = [BlockStarted(0, Kind.REASONING), *[BlockGrew(0, "word" * 10)] * 20]
     message = "About 90% of the thinking budget of 100 tokens is used."
@@ -276,7 +274,7 @@ def test_the_budget_is_told_of_once_and_the_estimate_says_that_it_is_one() -> No
     assert codes(notices_of(chinese, TurnWatcher(budget_tokens=100))) == ["budget_nearly_used"]
 
 
-def test_what_is_reported_counts_instead_of_the_estimate() -> None:
+def test_reported_tokens_replace_the_estimate() -> None:
     grown: list[Event] = [BlockStarted(0, Kind.REASONING), BlockGrew(0, "word" * 80)]
     few = UsageReported(Usage(reasoning=20))
     assert notices_of([*grown, few, BlockGrew(0, "word" * 60)], TurnWatcher(budget_tokens=100)) == []
@@ -287,8 +285,8 @@ def test_what_is_reported_counts_instead_of_the_estimate() -> None:
     assert codes(notices_of([*grown, unknown, BlockGrew(0, "word" * 10)], TurnWatcher(budget_tokens=100)))
 
 
-def test_a_budget_is_for_the_thoughts_of_one_reply() -> None:
-    """Not for the answer, not for an assistant, who has one of its own, and anew for each reply."""
+def test_budget_applies_to_one_reply() -> None:
+    """Not to the answer, not to an assistant, and anew for each reply."""
     some = "word" * 50
     events: list[Event] = [
         *block(0, Kind.REASONING, some),
@@ -310,13 +308,13 @@ def test_a_budget_is_for_the_thoughts_of_one_reply() -> None:
 
 
 def silences(events: Iterable[Event], *moments: int) -> list[str]:
-    """What is said at these moments after the events, which came one a second."""
+    """Return the silence notices at these times after the events."""
     watch = TurnWatcher(silent_s=10)
     notices_of(events, watch)
     return codes(notice for moment in moments if (notice := watch.silence_notice(moment)))
 
 
-def test_a_silence_is_told_of_once() -> None:
+def test_silence_notice_is_given_once() -> None:
     watch = TurnWatcher(silent_s=10)
     notices_of([TurnStarted(), BlockStarted(0, Kind.REASONING)], watch)
     assert watch.silence_notice(10_999) is None
@@ -328,12 +326,12 @@ def test_a_silence_is_told_of_once() -> None:
     assert watch.silence_notice(80_000) == notice
 
 
-def test_before_the_first_entry_silence_is_counted_from_the_first_question() -> None:
+def test_silence_before_the_first_entry_counts_from_the_first_check() -> None:
     assert silences([], 5_000, 14_999) == []
     assert silences([], 5_000, 15_000) == ["silent"]
 
 
-def test_what_we_say_ourselves_does_not_end_a_silence() -> None:
+def test_notices_do_not_end_a_silence() -> None:
     watch = TurnWatcher(silent_s=10)
     notices_of([TurnStarted()], watch)
     assert watch.silence_notice(10_000) is not None
@@ -346,7 +344,7 @@ DELEGATED = [*block(0, Kind.ASSISTANT_CALL, "task"), *block(1, Kind.TOOL_CALL, "
 
 
 @pytest.mark.parametrize(
-    ("events", "told"),
+    ("events", "silent"),
     [
         pytest.param(tool_call(0), False, id="a tool runs"),
         pytest.param([*tool_call(0), ApprovalAsked(0)], False, id="a person decides"),
@@ -361,15 +359,15 @@ DELEGATED = [*block(0, Kind.ASSISTANT_CALL, "task"), *block(1, Kind.TOOL_CALL, "
         pytest.param([TurnEnded(Finish.STOP)], False, id="the turn is over"),
     ],
 )
-def test_only_a_model_that_is_waited_for_is_silent(events: list[Event], told: bool) -> None:
-    assert bool(silences([TurnStarted(), *events], 60_000)) is told
+def test_silence_is_not_counted_while_waiting_for_tools(events: list[Event], silent: bool) -> None:
+    assert bool(silences([TurnStarted(), *events], 60_000)) is silent
 
 
 # Words.
 
 
 def test_notices_are_translated_by_their_code() -> None:
-    """R129: a notice of ours in both languages; one of somebody else's in its own words."""
+    """R129: our notices in both languages; a notice of a provider in its own words."""
     silent = NoticeGiven("silent", "Nothing has come from the model for 30 seconds.")
     assert notice_text(silent) == "Nothing has come from the model for a while."
     assert notice_text(silent, "pt-BR") == "O modelo não envia nada há algum tempo."
@@ -383,19 +381,19 @@ def test_notices_are_translated_by_their_code() -> None:
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "watchers.md").read_text("utf-8")
 
 
-def test_the_page_says_how_often_it_is_wrong() -> None:
+def test_watchers_page_has_the_measured_accuracy() -> None:
     looping = [(stream.family, at) for stream, at in labelled_samples() if stream.onset is not None]
     healthy = [(stream.family, at) for stream, at in labelled_samples() if stream.onset is None]
     promised = [at for family, at in looping if family not in HARD]
     missed = sum(at is None for _, at in looping)
-    assert f"{len(looping)} that go round in {len({family for family, _ in looping})} ways" in PAGE
-    assert f"{len(healthy)} healthy ones of {len({family for family, _ in healthy})} kinds" in PAGE
+    assert f"{len(looping)} loops of {len({family for family, _ in looping})}\nkinds" in PAGE
+    assert f"{len(healthy)} healthy streams of {len({family for family, _ in healthy})} kinds" in PAGE
     assert f"| false alarms, healthy streams | 0 | {len(healthy)} |" in PAGE
-    assert f"that it promises to see | {promised.count(None)} | {len(promised)} |" in PAGE
+    assert f"that should be detected | {promised.count(None)} | {len(promised)} |" in PAGE
     assert f"| loops missed, all | {missed} | {len(looping)} |" in PAGE
 
 
-def test_the_page_has_the_thresholds() -> None:
+def test_watchers_page_has_the_thresholds() -> None:
     limits = (STEP_CHARS, LONGEST_UNIT, PROSE_CHARS, DATA_CHARS)
     assert [limit for limit in limits if f"{limit:,} characters" not in PAGE] == []
     assert f"{MIN_COPIES} copies" in PAGE

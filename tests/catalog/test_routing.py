@@ -176,7 +176,7 @@ def test_with_thinking_a_missing_key_keeps_the_route() -> None:
     """R046, K19: no silent fallback; the caller reports the missing key."""
     chosen = find_route("claude-opus-4.5", have_key=with_keys("openrouter"))
     assert chosen.provider.name == "anthropic"
-    assert chosen.why[1] == "No key found for anthropic or any other provider of this model."
+    assert chosen.why[1] == "No key found for anthropic, and no alternative provider has one."
     assert str(key_missing_error(chosen)) == (
         "No API key found for anthropic. With thinking on, claude-opus-4.5 is sent only to anthropic. "
         "Set ANTHROPIC_API_KEY or ai.claude.api_token in credentials.toml (mode 600), "

@@ -1,4 +1,4 @@
-"""Every test of the command has a home of its own and no key but what it is given."""
+"""Gives every command test its own home folder, without any API key."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +19,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> UserHome:
 
 @pytest.fixture
 def deepseek(home: UserHome) -> Iterator[Simulator]:
-    """A DeepSeek that thinks once and answers, with its row and key in place."""
+    """A simulated DeepSeek with one scripted answer, its catalog row and its key."""
     with running_simulator("deepseek", [{"thinking": THOUGHT, "text": ANSWER}]) as server:
         home.use_simulators(server)
         home.set_keys("deepseek")

@@ -1,8 +1,9 @@
-"""A simulated provider beside the test, and a home whose catalog points at it: no key, no network."""
+"""Runs a simulated provider in a thread, with a home folder whose catalog points to it."""
 
 import asyncio
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -26,14 +27,22 @@ CATALOG_ROWS = {
     "ollama": "ollama",
     "vllm": "vllm",
 }
-"""Each simulator, and the row of the catalog that asks it."""
+"""The catalog row for each simulator."""
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    """Wait until a condition holds, or fail after `PATIENCE_S`."""
+    end = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
 
 
 @contextmanager
 def running_simulator(
     name: str, script: list[Any] | None = None, key: str | None = None
 ) -> Iterator[Simulator]:
-    """A simulator in a thread of its own until the block ends."""
+    """Run a simulator in a thread until the block ends."""
     listening, stopped = threading.Event(), threading.Event()
     servers: list[Simulator] = []
 
@@ -54,12 +63,12 @@ def running_simulator(
 
 
 def _key_variable(provider: Provider) -> str:
-    """The variable that a row looks for a key in, first of all."""
+    """Return the environment variable that a catalog row reads its key from first."""
     return provider.key.split(" | ")[0].removeprefix("env:")
 
 
 class UserHome:
-    """A user's own folder, and an environment with the keys that this test allows."""
+    """The data folder of a user, and an environment with only the keys that a test sets."""
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.folder = folder
@@ -72,7 +81,7 @@ class UserHome:
                 monkeypatch.delenv(name, raising=False)
 
     def use_simulators(self, *servers: Simulator, extra: str = "") -> None:
-        """Write a catalog in which the simulators stand for their providers."""
+        """Write a catalog in which the simulators replace their providers."""
         rows = [extra]
         for server in servers:
             row = builtin_catalog().providers[CATALOG_ROWS[server.api.name]]
@@ -80,6 +89,6 @@ class UserHome:
         (self.folder / "catalog.toml").write_text("\n".join(rows), "utf-8")
 
     def set_keys(self, *providers: str, key: str = KEY) -> None:
-        """Put a key for these providers where their rows look for it."""
+        """Set the environment variables with the keys of these providers."""
         for name in providers:
             self._monkeypatch.setenv(_key_variable(builtin_catalog().providers[name]), key)

@@ -1,4 +1,4 @@
-"""`thinkaloud ask` against simulated providers: streams, formats, stamps, notices, faults and Ctrl-C."""
+"""`thinkaloud ask` against simulated providers: streams, formats, times, notices, faults and Ctrl-C."""
 
 import json
 import re
@@ -7,13 +7,12 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.cli.conftest import ANSWER, THOUGHT
-from tests.cli.environment import CATALOG_ROWS, KEY, UserHome, running_simulator
+from tests.cli.environment import CATALOG_ROWS, KEY, UserHome, running_simulator, wait_until
 from tests.client.upstream import STORY, STREAM
 from tests.patience import PATIENCE_S, until_asleep
 
@@ -26,7 +25,7 @@ Output = pytest.CaptureFixture[str]
 
 
 def test_ask_writes_thoughts_to_stderr_and_answer_to_stdout(deepseek: Simulator, capsys: Output) -> None:
-    """R114 R001: a pipe gets the answer alone."""
+    """R114 R001: a pipe gets only the answer."""
     assert main(["ask", "--model", MODEL, "How much?"]) == 0
     out, err = capsys.readouterr()
     assert out == f"{ANSWER}\n"
@@ -63,7 +62,7 @@ def test_every_simulated_provider_answers(name: str, home: UserHome, capsys: Out
 
 
 def test_ask_shows_thoughts_live_with_their_duration(home: UserHome) -> None:
-    """The first words of a slow thought are there long before its end, and the stamp says how long."""
+    """The first words of a slow thought appear long before its end, and its duration is right."""
     with running_simulator(
         "deepseek", [{"thinking": "one two three four five", "text": "six", "delay_ms": 400}]
     ) as server:
@@ -91,7 +90,7 @@ def test_ask_shows_thoughts_live_with_their_duration(home: UserHome) -> None:
 
 @pytest.mark.parametrize(("show", "lines"), [("summary", 1), ("hide", 0)])
 def test_ask_show_thinking_option(show: str, lines: int, deepseek: Simulator, capsys: Output) -> None:
-    """The answer is the same whatever is shown beside it."""
+    """The answer is the same for every value of the option."""
     assert main(["ask", "--model", MODEL, "--show-thinking", show, "How much?"]) == 0
     out, err = capsys.readouterr()
     assert out == f"{ANSWER}\n"
@@ -111,7 +110,7 @@ def test_ask_json_is_one_object_with_durations(deepseek: Simulator, capsys: Outp
 
 
 def test_ask_ndjson_is_the_entries(deepseek: Simulator, tmp_path: Path, capsys: Output) -> None:
-    """R003: what it writes can be replayed."""
+    """R003: the output can be replayed."""
     assert main(["ask", "--model", MODEL, "--format", "ndjson", "--thinking", "4096", "How much?"]) == 0
     out = capsys.readouterr().out
     entries = [json.loads(line) for line in out.splitlines()]
@@ -164,7 +163,7 @@ def test_ask_system_max_tokens_and_thinkaloud_model(
 def test_r036_thinking_level_is_translated_for_the_model(
     thinking: str, sent: dict[str, Any], home: UserHome, capsys: Output
 ) -> None:
-    """R036: a newer Claude is asked by effort; a number of tokens is told to be translated."""
+    """R036: a newer Claude takes an effort; a note says that a number of tokens was translated."""
     with running_simulator("anthropic") as server:
         home.use_simulators(server)
         home.set_keys("anthropic")
@@ -176,7 +175,7 @@ def test_r036_thinking_level_is_translated_for_the_model(
 
 
 def test_r036_an_older_claude_gets_a_budget(home: UserHome) -> None:
-    """R035 R036 R037: asked at Anthropic, by budget, with room for the answer beside it."""
+    """R035 R036 R037: sent to Anthropic with a budget, and room for the answer."""
     with running_simulator("anthropic") as server:
         home.use_simulators(server)
         home.set_keys("anthropic", "openrouter")
@@ -194,7 +193,7 @@ def test_ask_notes_are_shown_before_the_answer(deepseek: Simulator, capsys: Outp
 
 
 def test_ask_thinking_unavailable_is_an_error_or_a_warning(home: UserHome, capsys: Output) -> None:
-    """R046: an error by itself; going on without is chosen, and announced."""
+    """R046: an error by default; `warn` continues without thinking and says so."""
     with running_simulator("openai-responses") as server:
         home.use_simulators(server)
         home.set_keys("openai")
@@ -209,7 +208,7 @@ def test_ask_thinking_unavailable_is_an_error_or_a_warning(home: UserHome, capsy
 
 
 def test_ask_sends_nothing_without_a_key(home: UserHome, capsys: Output) -> None:
-    """R035 R039: a missing key at the one provider that shows thinking is no reason to go elsewhere."""
+    """R035 R039: without the key of the provider that shows thinking, no other provider is used."""
     with running_simulator("anthropic") as claude, running_simulator("openrouter") as other:
         home.use_simulators(claude, other)
         home.set_keys("openrouter")
@@ -247,7 +246,7 @@ def test_ask_wrong_key_is_reported_and_never_printed(home: UserHome, capsys: Out
 def test_ask_faults_never_print_the_key(
     form: str, fault: dict[str, Any], home: UserHome, capsys: Output
 ) -> None:
-    """Whatever goes wrong, it is told with exit code 1 and without the key."""
+    """Every fault is reported with exit code 1 and without the key."""
     with running_simulator("deepseek", [{"thinking": THOUGHT, "text": ANSWER, "fault": fault}]) as server:
         home.use_simulators(server)
         home.set_keys("deepseek")
@@ -278,7 +277,7 @@ def test_ask_retries_after_a_short_wait(home: UserHome, capsys: Output) -> None:
 
 @pytest.mark.parametrize("form", ["plain", "json"])
 def test_ask_cut_connection_keeps_the_partial_answer(form: str, home: UserHome, capsys: Output) -> None:
-    """The thought and the beginning of the answer stand, and the exit code says that it failed."""
+    """The thought and the partial answer are shown, and the exit code is 1."""
     script = [{"thinking": "Hm.", "text": "one two three four", "fault": {"kind": "cut", "after_events": 4}}]
     with running_simulator("deepseek", script) as server:
         home.use_simulators(server)
@@ -309,7 +308,7 @@ def test_ask_length_limit_notice(home: UserHome, capsys: Output) -> None:
 
 @pytest.mark.parametrize("form", ["plain", "json", "ndjson"])
 def test_ask_ctrl_c_cancels_the_turn(form: str, home: UserHome) -> None:
-    """What was said is kept, the turn ends as cancelled, and the provider's connection is closed."""
+    """The partial answer is kept, the turn ends as cancelled, and the connection closes."""
     home.set_keys("deepseek")
     with socket.create_server(("127.0.0.1", 0)) as listener:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
@@ -353,7 +352,7 @@ def test_ask_ctrl_c_before_the_first_byte_prints_nothing(home: UserHome) -> None
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
-        _wait_until(lambda: bool(server.requests))
+        wait_until(lambda: bool(server.requests))
         until_asleep(run.pid)
         run.send_signal(signal.SIGINT)
         assert run.communicate(timeout=PATIENCE_S) == (b"", b"")
@@ -373,10 +372,3 @@ def test_ask_lang_portuguese(deepseek: Simulator, capsys: Output) -> None:
     """R127: the label of a thought in Portuguese."""
     assert main(["ask", "--model", MODEL, "--lang", "pt-BR", "--show-thinking", "summary", "Oi"]) == 0
     assert "Pensou" in capsys.readouterr().err
-
-
-def _wait_until(true: Callable[[], bool], seconds: float = PATIENCE_S) -> None:
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end
-        time.sleep(0.01)

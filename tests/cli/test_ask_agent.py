@@ -8,14 +8,14 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.agents.mcp_servers import SERVER_COMMAND
-from tests.cli.environment import UserHome, running_simulator
+from tests.cli.environment import UserHome, running_simulator, wait_until
 from tests.patience import PATIENCE_S
 
 import thinkaloud.builtin
@@ -60,7 +60,7 @@ def note(text: str) -> str:
 
 @pytest.fixture
 def fast(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The built-in model does not wait for anybody to read."""
+    """Make the built-in model answer without pauses."""
     monkeypatch.setattr(
         thinkaloud.builtin, "run_solver", functools.partial(thinkaloud.builtin.run_solver, pace=0)
     )
@@ -93,7 +93,7 @@ NOTED = ({"thinking": "Write it down.", **call("note", {"text": "milk"})}, {"tex
 
 @pytest.mark.usefixtures("fast", "home")
 def test_ask_planner_uses_a_tool_and_an_assistant(capsys: Output) -> None:
-    """R102 R114: thoughts, a tool, an assistant with its thoughts below it; the answer alone on stdout."""
+    """R102 R114: thoughts, a tool, an assistant with nested thoughts; only the answer on stdout."""
     assert main(["ask", "--agent", "planner", PUZZLE]) == 0
     out, err = capsys.readouterr()
     assert out == "8 × (7 + 4 − 8) = 24\n\nThe calculator agrees. The checker agrees.\n"
@@ -143,7 +143,7 @@ def test_ask_agent_ndjson_can_be_replayed(tmp_path: Path, capsys: Output) -> Non
 
 
 def test_ask_options_override_the_agents_settings(agents: UserHome, capsys: Output) -> None:
-    """Model, thinking, system and limit of the agent, unless they are given."""
+    """Model, thinking, system prompt and token limit come from the agent unless given as options."""
     with deepseek(agents, {"text": "One."}, {"text": "Two."}) as server:
         assert main(["ask", "--agent", "smith", "Hi"]) == 0
         arguments = ["--system", "Be brief.", "--max-tokens", "900", "--thinking", "off"]
@@ -175,7 +175,7 @@ def test_approve_option_runs_the_tool(name: str, agents: UserHome, capsys: Outpu
 def test_approval_is_denied_without_a_terminal(agents: UserHome, capsys: Output) -> None:
     with deepseek(agents, *NOTED) as server:
         assert main(["ask", "--agent", "clerk", "Buy milk"]) == 0
-        assert "Nobody let this run" in server.requests[1].body["messages"][-1]["content"]
+        assert "The user did not approve this call" in server.requests[1].body["messages"][-1]["content"]
     out, err = capsys.readouterr()
     assert out == "Done.\n"
     assert (
@@ -187,7 +187,7 @@ def test_approval_is_denied_without_a_terminal(agents: UserHome, capsys: Output)
 
 @pytest.mark.parametrize("allowed", [["shop"], ["shop/add", "shop_whoami"]])
 def test_approve_option_runs_mcp_tools(allowed: list[str], agents: UserHome, capsys: Output) -> None:
-    """Allowed all at once, by the name that the file has for a tool, or by the one that the model calls."""
+    """Approved as `all`, by the tool's name in the file, or by the name that the model calls."""
     script = (call("shop_add", {"a": 40}), call("shop_whoami"), {"text": "42."})
     with deepseek(agents, *script):
         words = [word for name in allowed for word in ("--approve", name)]
@@ -212,7 +212,7 @@ def test_assistant_on_the_builtin_model_answers(agents: UserHome, capsys: Output
 REFUSED = [
     (
         ["--agent", "painter", "Hi"],
-        "There is no agent 'painter'. There are: planner, checker, clerk, smith. Yours go into "
+        "There is no agent 'painter'. Available: planner, checker, clerk, smith. Add your own in "
         "{home}/agents.toml.",
     ),
     (
@@ -248,7 +248,7 @@ def test_invalid_agents_file_error_is_one_line(home: UserHome, capsys: Output) -
 
 
 def test_thinking_unavailable_warning_appears_once(home: UserHome, capsys: Output) -> None:
-    """R046: the second request of an agent does not fail for what the first was let off."""
+    """R046: the second request of an agent does not fail after the first one was sent with a warning."""
     home.set_keys("openai")
     (home.folder / "agents.toml").write_text(
         '[agents.old]\nmodel = "openai/gpt-4o"\nthinking = "high"\ntools = ["calculator"]\n', "utf-8"
@@ -342,7 +342,7 @@ def test_agent_modules_are_imported_only_for_agents() -> None:
 
 
 class PtyTerminal:
-    """A command on a terminal of its own, as a person has it."""
+    """A command that runs on a pseudo-terminal."""
 
     def __init__(self, words: list[str], stdin: bytes | None = None) -> None:
         own = "import fcntl, os, sys, termios; fcntl.ioctl(2, termios.TIOCSCTTY, 0); "
@@ -422,7 +422,7 @@ def test_approval_ignores_earlier_input(agents: UserHome) -> None:
 
 
 def test_approval_question_escapes_arguments(agents: UserHome) -> None:
-    """They are shown as what they are."""
+    """They are shown as \\u escapes."""
     with deepseek(agents, call("note", {"text": "\x1b[2J\u202emilk"}), NOTED[1]):
         terminal = PtyTerminal(["ask", "--agent", "clerk", "Buy milk"])
         terminal.until(r'Run note with {"text":"\u001b[2J\u202emilk"}? [y/N] ')
@@ -472,7 +472,7 @@ def test_ctrl_c_stops_running_tools(form: str, agents: UserHome) -> None:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
-        _wait_until(lambda: len(server.requests) == 2)
+        wait_until(lambda: len(server.requests) == 2)
         children = Path(f"/proc/{run.pid}/task/{run.pid}/children").read_text().split()
         time.sleep(0.5)
         run.send_signal(signal.SIGINT)
@@ -488,10 +488,3 @@ def test_ctrl_c_stops_running_tools(form: str, agents: UserHome) -> None:
         )
     else:
         assert err.endswith("Stopped before the answer was complete.\n")
-
-
-def _wait_until(true: Callable[[], bool], seconds: float = PATIENCE_S) -> None:
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end
-        time.sleep(0.01)

@@ -1,4 +1,4 @@
-"""`thinkaloud context`: a report on stderr and, on stdout, exactly what would be sent."""
+"""`thinkaloud context`: a report on stderr, and the exact request body on stdout."""
 
 import asyncio
 import json
@@ -41,7 +41,7 @@ def test_context_body_is_what_the_client_sends(
         options = Options(tools=talk.tools, catalog=user_catalog())
         try:
             asyncio.run(ask(talk, model=model, thinking="low", options=options))
-        except ProviderFault:  # the example's signature is made up, which a simulator may notice
+        except ProviderFault:  # the example's signature is invented, and a simulator may refuse it
             assert server.refusals
         assert out.removesuffix("\n").encode() == server.requests[0].raw
     assert err.startswith("to ")
@@ -49,7 +49,7 @@ def test_context_body_is_what_the_client_sends(
 
 
 def test_context_report_has_a_line_for_every_block(home: UserHome, capsys: Output) -> None:
-    """What goes back, what stays, and why."""
+    """Each line says whether a block is sent, and why."""
     assert main(["context", str(FILE), "--model", "deepseek/deepseek-v4-pro"]) == 0
     out, err = capsys.readouterr()
     assert err.splitlines() == [

@@ -1,4 +1,4 @@
-"""Every complaint of the asking commands, word for word: what happened, why, and what to do."""
+"""The exact error messages of the commands: what happened, why, and what to do."""
 
 from pathlib import Path
 from typing import Any
@@ -151,7 +151,7 @@ FAULTS: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("fault", "message"), FAULTS, ids=[str(fault) for fault, _ in FAULTS])
 def test_provider_fault_messages(fault: dict[str, Any], message: str, home: UserHome, capsys: Output) -> None:
-    """Exit code 1, and the last line says it."""
+    """The exit code is 1, and the last line has the message."""
     with running_simulator("deepseek", [{"thinking": "Hm.", "text": "one two", "fault": fault}]) as server:
         home.use_simulators(server)
         home.set_keys("deepseek")

@@ -1,4 +1,4 @@
-"""`thinkaloud models` and `thinkaloud route`: the table, a provider's own list, and the choice explained."""
+"""`thinkaloud models` and `thinkaloud route`: the table, a provider's own list, and the explained route."""
 
 import os
 import pty
@@ -17,7 +17,7 @@ LISTED = sorted(name for name, row in CATALOG_ROWS.items() if builtin_catalog().
 
 
 def test_r034_models_lists_every_row(home: UserHome, capsys: Output) -> None:
-    """R034: each model with whether it thinks, how it is asked, what one sees, and where it is."""
+    """R034: each model with its thinking, controls, visibility and providers."""
     assert main(["models"]) == 0
     head, *rows = capsys.readouterr().out.splitlines()
     assert head.split() == ["model", "thinks", "asked", "by", "shows", "at"]
@@ -46,7 +46,7 @@ def test_models_table_fits_a_hundred_columns(home: UserHome) -> None:
     try:
         while piece := os.read(controller, 65536):
             output += piece
-    except OSError:  # how a terminal says that nobody writes any more
+    except OSError:  # reading a closed pseudo-terminal raises
         os.close(controller)
     lines = output.decode().splitlines()
     assert len(lines) > 100
@@ -55,7 +55,7 @@ def test_models_table_fits_a_hundred_columns(home: UserHome) -> None:
 
 
 def test_user_catalog_rows_are_listed_and_routed(home: UserHome, capsys: Output) -> None:
-    """R034: the table is open to the user's own rows."""
+    """R034: the user's own rows extend the table."""
     mine = '[models.gpt-7]\nlike = "gpt-6-astra"\nat = { openai = "gpt-7" }\n'
     home.use_simulators(extra=mine + '[models.gpt-5]\nat_with_thinking = ["openai"]\n')
     assert main(["models"]) == 0
@@ -91,7 +91,7 @@ def test_models_refresh_shows_differences(home: UserHome, capsys: Output) -> Non
 
 
 def test_r035_r039_a_thinking_claude_goes_to_anthropic(home: UserHome, capsys: Output) -> None:
-    """R035 R036 R039: directly, by its row, with the control it takes; a key elsewhere changes nothing."""
+    """R035 R036 R039: directly, with the control of its row; a key of another provider changes nothing."""
     home.set_keys("openrouter")
     assert main(["route", "claude-opus-4.5", "--thinking", "high"]) == 0
     out = capsys.readouterr().out
@@ -104,7 +104,7 @@ def test_r035_r039_a_thinking_claude_goes_to_anthropic(home: UserHome, capsys: O
 
 
 def test_r038_others_go_to_openrouter(home: UserHome, capsys: Output) -> None:
-    """R038: and the row says why."""
+    """R038: the output says why."""
     home.set_keys("openrouter", "openai")
     assert main(["route", "gpt-5", "--thinking", "high"]) == 0
     out = capsys.readouterr().out
@@ -115,7 +115,7 @@ def test_r038_others_go_to_openrouter(home: UserHome, capsys: Output) -> None:
 
 
 def test_r037_claude_blocks_arrive_in_order(home: UserHome, capsys: Output) -> None:
-    """R037: thought and text of the answer are told in the order in which they came."""
+    """R037: thoughts and text of the answer keep their order."""
     with running_simulator("anthropic", [{"thinking": ["First.", "Second."], "text": "Third."}]) as server:
         home.use_simulators(server)
         home.set_keys("anthropic")
@@ -146,7 +146,7 @@ def test_r037_claude_blocks_arrive_in_order(home: UserHome, capsys: Output) -> N
     ],
 )
 def test_route_explains(model: str, thinking: str, line_start: str, home: UserHome, capsys: Output) -> None:
-    """R034: where, how and why, in lines that a terminal of 80 columns holds."""
+    """R034: provider, request and reason, in lines of at most 80 columns."""
     assert main(["route", model, "--thinking", thinking]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert any(line.startswith(line_start) for line in lines), "\n".join(lines)
@@ -154,7 +154,7 @@ def test_route_explains(model: str, thinking: str, line_start: str, home: UserHo
 
 
 def test_route_without_thinking_uses_the_next_provider_with_a_key(home: UserHome, capsys: Output) -> None:
-    """R034: and it is said."""
+    """R034: the output says so."""
     home.set_keys("openrouter")
     assert main(["route", "claude-opus-4.5"]) == 0
     out = capsys.readouterr().out

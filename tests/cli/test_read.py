@@ -1,4 +1,4 @@
-"""The command as a person runs it: two streams, three formats, exit codes, files that are no responses."""
+"""`thinkaloud read` and `thinkaloud replay`: streams, formats, exit codes and invalid files."""
 
 import json
 import os
@@ -24,7 +24,7 @@ Output = pytest.CaptureFixture[str]
 
 
 def test_r114_plain_thoughts_on_stderr_and_answer_on_stdout(capsys: Output) -> None:
-    """R114 R001: the answer alone is on standard output; thoughts are `[think] ` lines."""
+    """R114 R001: only the answer is on standard output; thoughts are `[think] ` lines."""
     assert main(["read", DEEPSEEK]) == 0
     out, err = capsys.readouterr()
     assert out == "17 × 3 − 9 = 42\n"
@@ -32,7 +32,7 @@ def test_r114_plain_thoughts_on_stderr_and_answer_on_stdout(capsys: Output) -> N
 
 
 def test_read_plain_shows_tools_and_hidden_thoughts(capsys: Output) -> None:
-    """R033 R101: a redacted thought is said to be there, a call is one line."""
+    """R033 R101: a redacted thought has a placeholder, a call is one line."""
     assert main(["read", CLAUDE]) == 0
     out, err = capsys.readouterr()
     assert out == ""
@@ -41,7 +41,7 @@ def test_read_plain_shows_tools_and_hidden_thoughts(capsys: Output) -> None:
 
 
 def test_read_json_is_one_object_per_file(capsys: Output) -> None:
-    """R004 R011 R120: S0's JSON, the thinking block, and what else is known."""
+    """R004 R011 R120: S0's JSON, the thinking block, and the other facts."""
     assert main(["read", "--format", "json", DEEPSEEK, CLAUDE]) == 0
     first, second = map(json.loads, capsys.readouterr().out.splitlines())
     assert first["content"] == [{"type": "text", "text": "17 × 3 − 9 = 42"}]
@@ -76,7 +76,7 @@ def test_r003_read_ndjson_has_separate_reasoning_events(capsys: Output) -> None:
 @pytest.mark.parametrize("form", ["plain", "json"])
 @pytest.mark.parametrize("size", ["1", "7", "64"])
 def test_read_output_does_not_depend_on_chunking(form: str, size: str, capsys: Output) -> None:
-    """R018: cutting the file changes nothing."""
+    """R018: chunking does not change the result."""
     for path in sorted(map(str, RESPONSES.glob("*.[sj]*"))):
         main(["read", "--format", form, path])
         whole = capsys.readouterr()
@@ -130,7 +130,7 @@ def test_read_unknown_option_values_list_the_known_ones(
 
 
 def test_r127_read_lang_portuguese(capsys: Output) -> None:
-    """R126 R129: notices and placeholders come in Portuguese."""
+    """R126 R129: notices and placeholders are in Portuguese."""
     assert main(["read", "--lang", "pt-BR", CLAUDE]) == 0
     portuguese = capsys.readouterr().err
     main(["read", CLAUDE])
@@ -149,7 +149,7 @@ def test_read_escape_sequences_never_reach_the_terminal(tmp_path: Path, capsys: 
 
 
 def test_read_reasoning_only_shows_a_notice(tmp_path: Path, capsys: Output) -> None:
-    """R026 R027: the thought is shown, and the exact words."""
+    """R026 R027: the thought is shown, with the exact notice."""
     path = tmp_path / "thought.json"
     path.write_text('{"choices":[{"message":{"reasoning":"Hm.","content":""},"finish_reason":"stop"}]}')
     assert main(["read", str(path)]) == 0
@@ -159,7 +159,7 @@ def test_read_reasoning_only_shows_a_notice(tmp_path: Path, capsys: Output) -> N
 
 
 def test_read_standard_input_live() -> None:
-    """R016: a piped stream is shown while it comes, not when it ends."""
+    """R016: a piped stream is shown while it arrives, not when it ends."""
     with subprocess.Popen(
         [*COMMAND, "read", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as run:

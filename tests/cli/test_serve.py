@@ -1,4 +1,4 @@
-"""`thinkaloud serve` as a person starts it: what it says, where it is, what it refuses, and how it stops."""
+"""`thinkaloud serve` as a process: output, address, refused options, and shutdown."""
 
 import json
 import os
@@ -33,7 +33,7 @@ Run = subprocess.Popen[str]
 
 @contextmanager
 def serving(*words: str, **environment: str) -> Iterator[tuple[Run, str]]:
-    """The gateway, and its address; it is killed if the test has not stopped it."""
+    """Run the gateway and yield its process and address; kill it if the test has not stopped it."""
     with subprocess.Popen(
         [*COMMAND, "serve", "--port", "0", *words],
         stdout=subprocess.PIPE,
@@ -56,7 +56,7 @@ def stopped(run: Run, number: int = signal.SIGINT) -> tuple[int, str, str]:
 
 
 def run_command(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """A command that comes to its end by itself."""
+    """Run a command that ends by itself."""
     return subprocess.run(
         [*COMMAND, *words],
         capture_output=True,
@@ -79,7 +79,7 @@ def ask(url: str, body: Any = None, *, token: str = "", method: str = "") -> tup
 
 
 def test_serve_prints_its_address_and_needs_no_key(home: UserHome) -> None:
-    """No key, no other service, no token: an address on stdout, and the rest for whoever sits there."""
+    """It needs no key, service or token; only the address is on stdout."""
     with serving("--log-format", "text") as (run, url):
         assert re.fullmatch(r"http://127\.0\.0\.1:\d+", url)
         assert ask(f"{url}/readyz") == (200, {"status": "ok"})
@@ -202,14 +202,14 @@ def _until_thinking(url: str, turn: str) -> None:
 
 
 def _until_stopping(url: str) -> None:
-    """Until it says that it is not ready, which it does while turns still run."""
+    """Wait until the gateway reports that it is not ready, while turns still run."""
     while ask(f"{url}/readyz")[0] != 503:
         time.sleep(0.02)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_stop_interrupts_live_turns_after_the_grace_time(number: int, home: UserHome) -> None:
-    """Not ready at once, turns marked within the grace time, readers let go, what was said is kept."""
+    """It stops being ready, ends streams and marks turns after the grace time, and keeps their text."""
     with running_simulator("vllm", ENDLESS) as model:
         home.use_simulators(model)
         with serving("--grace", str(GRACE_S)) as (run, url):
@@ -255,7 +255,7 @@ def test_stop_without_live_turns_does_not_wait(home: UserHome) -> None:
 
 
 def test_missing_server_packages_error_gives_the_install_command(home: UserHome, tmp_path: Path) -> None:
-    """The other commands do not need it."""
+    """The other commands work without them."""
     (tmp_path / "uvicorn.py").write_text("raise ModuleNotFoundError('no uvicorn', name='uvicorn')")
     (tmp_path / "sqlalchemy.py").write_text("raise ModuleNotFoundError('no sqlalchemy', name='sqlalchemy')")
     for words in (["serve", "--port", "0"], ["users", "list"], ["tokens", "list", "local"]):
@@ -267,7 +267,7 @@ def test_missing_server_packages_error_gives_the_install_command(home: UserHome,
 
 
 def test_serve_works_without_uvloop_and_httptools(home: UserHome, tmp_path: Path) -> None:
-    """uvloop and httptools are not there on every platform; the limit of headers is."""
+    """Some platforms lack uvloop and httptools; the header limit holds without them."""
     for name in ("uvloop", "httptools"):
         (tmp_path / f"{name}.py").write_text(f"raise ModuleNotFoundError('no {name}', name='{name}')")
     with serving(PYTHONPATH=str(tmp_path)) as (run, url):

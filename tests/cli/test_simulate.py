@@ -1,4 +1,4 @@
-"""`thinkaloud simulate`: it says where it is, serves, follows a script, and stops when it is told to."""
+"""`thinkaloud simulate`: prints its address, serves, follows a script, and stops."""
 
 import json
 import re
@@ -22,7 +22,7 @@ Output = pytest.CaptureFixture[str]
 
 @contextmanager
 def simulating(*words: str) -> Iterator[str]:
-    """The command as a person starts it; its address."""
+    """Run the command as a process and yield its address."""
     with subprocess.Popen(
         [*COMMAND, "simulate", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as run:
@@ -75,7 +75,7 @@ def test_simulate_unknown_name_lists_the_known_ones(capsys: Output) -> None:
 
 
 def test_simulate_guide_commands_work_without_a_key(home: UserHome) -> None:
-    """The two commands of the guide, run as they stand but for the port."""
+    """The two commands of the guide run unchanged except for the port."""
     lines = GUIDE.read_text("utf-8").splitlines()
     serve = next(line for line in lines if line.startswith("thinkaloud simulate "))
     ask = next(line for line in lines if line.startswith("thinkaloud ask --model vllm"))

@@ -1,4 +1,4 @@
-"""`thinkaloud users` and `thinkaloud tokens`: scripts get ids and secrets on stdout, people get the rest."""
+"""`thinkaloud users` and `thinkaloud tokens`: ids and secrets on stdout, notes on stderr."""
 
 import re
 from hashlib import sha256
@@ -40,7 +40,7 @@ def test_users_join_another_workspace(home: UserHome, capsys: Output) -> None:
 
 
 def test_users_remove_needs_confirmation(home: UserHome, capsys: Output) -> None:
-    """What cannot be undone is not done by a slip."""
+    """A removal cannot be undone, so it needs `--yes`."""
     main(["users", "add", "ana"])
     assert main(["users", "remove", "ana"]) == 2
     assert "thinkaloud users remove ana --yes" in capsys.readouterr().err

@@ -13,12 +13,12 @@ from thinkaloud.transcript import Turn
 
 ROOT = Path(__file__).parents[2]
 RECORDING = ROOT / "tests/recordings/openai_chat/deepseek/body.sse"
-GUIDE = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
-ROW = GUIDE.partition("## Add a provider")[2].partition("```toml")[2].partition("```")[0]
+GUIDE = (ROOT / "docs/contributing/provider.md").read_text("utf-8")
+ROW = GUIDE.partition('```toml title="src/thinkaloud/catalog/providers.toml"')[2].partition("```")[0]
 
 
 def test_a_row_and_a_recording_make_a_provider(monkeypatch: pytest.MonkeyPatch) -> None:
-    """R011 R042: the row shown in CONTRIBUTING, pointed at a server that plays a recording."""
+    """R011 R042: the row shown in the guide, pointed at a server that plays a recording."""
     monkeypatch.setenv("ACME_API_KEY", "sk-acme")
 
     async def play(request: UpstreamRequest) -> None:

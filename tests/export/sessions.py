@@ -1,4 +1,4 @@
-"""Sessions for tests: any that can be, with texts that are meant to break a file; and how to compare them."""
+"""Generates sessions with texts that could break a file, and compares sessions."""
 
 from hypothesis import strategies as st
 from tests.transcript.test_properties import generate_turn, steps_with
@@ -56,12 +56,12 @@ COUNTS = st.none() | st.integers(0, 10**6)
 
 @st.composite
 def turn_events(draw: st.DrawFn) -> list[Event]:
-    """A whole turn of all kinds of blocks, some corrected, some nested, with any text in any field."""
+    """Generate a complete turn with all kinds of blocks, some reclassified, some nested, with any texts."""
     return [draw(_with_texts(event)) for event in generate_turn(draw(steps_with(TEXTS))).end(draw(ENDS))]
 
 
 def _with_texts(event: Event) -> st.SearchStrategy[Event]:
-    """The event with texts of any kind where the teller has none to give."""
+    """Return the event with random texts in fields that the generator leaves empty."""
     match event:
         case BlockStarted(block, kind, name, _, _, parent):
             sources = st.sampled_from(Provenance)
@@ -94,7 +94,7 @@ RECORDS = st.builds(SessionRecord, TEXTS, TIMESTAMPS, st.lists(exchanges(), max_
 
 
 def record_content(record: SessionRecord) -> list[object]:
-    """All of a record, but into how many entries each turn was cut."""
+    """Return the content of a record, independent of the number of entries per turn."""
     return [record.title, record.created_ms, *map(_exchange_content, record.exchanges)]
 
 
@@ -104,12 +104,12 @@ def _exchange_content(exchange: Exchange) -> list[object]:
 
 
 def normalized_turn(turn: Turn) -> Turn:
-    """The turn with each text in one piece and no count of its entries."""
+    """Return the turn with each text in one piece and without its entry count."""
     turn.seq = 0
     return with_joined_text(turn)
 
 
 def session(*events: Event, asked: str = "Why?", step_ms: int = 400) -> SessionRecord:
-    """A record of one exchange, with an entry at every step."""
+    """Return a record of one exchange with an entry for each event."""
     entries = tuple(Entry(seq, event, seq * step_ms) for seq, event in enumerate(events))
     return SessionRecord("A talk", 5, (Exchange((UserMessage(asked),), entries, "m1", "acme", "abc", 7),))

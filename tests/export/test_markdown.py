@@ -1,4 +1,4 @@
-"""Sessions as markdown: good to read, back without loss, and never misread after an accident."""
+"""Sessions as markdown: readable, lossless, and damage is detected."""
 
 import re
 from collections.abc import Callable
@@ -112,18 +112,18 @@ It is **warm** in Lima.
 
 
 def sketch(text: str) -> str:
-    """A page without the inside of its long comments."""
+    """Return a page with its long comments shortened."""
     text = re.sub(r'"hash":"[0-9a-f]{16}"', '"hash":"HASH"', text)
     return re.sub(r'("is":"(?:turn|block|end)",).*(?=} -->)', r"\1...", text)
 
 
 def test_markdown_export_is_readable() -> None:
-    """R137: folded thoughts with time and words, tools with what they got and gave, the answer as it is."""
+    """R137: folded thoughts with time and word count, tools with input and result, the answer verbatim."""
     assert sketch(write_markdown(session(*STORY))) == PAGE
 
 
 def test_markdown_export_in_portuguese_with_callouts() -> None:
-    """R129, R137: the words are translated, the marks are not."""
+    """R129, R137: the words are localized, the marks are not."""
     text = write_markdown(session(*STORY), locale="pt-BR", thinking=ThinkingStyle.CALLOUT)
     assert "\n## Você\n" in text
     assert "\n**Resultado**\n" in text
@@ -136,7 +136,7 @@ def test_markdown_export_in_portuguese_with_callouts() -> None:
 @given(RECORDS, STYLES, LANGUAGES)
 @settings(max_examples=300, deadline=None)
 def test_markdown_round_trip_is_lossless(record: SessionRecord, style: ThinkingStyle, locale: str) -> None:
-    """R050, R137: texts, seals, stamps, counts, notices, ends, prompts; and the same page once more."""
+    """R050, R137: texts, seals, times, usage, notices, ends and prompts; a second export is identical."""
     text = write_markdown(record, locale=locale, thinking=style)
     again = read_markdown(text)
     assert record_content(again) == record_content(record)
@@ -151,7 +151,7 @@ def test_markdown_round_trip_is_lossless(record: SessionRecord, style: ThinkingS
 def test_markdown_import_tolerates_changed_line_ends_and_bom(
     record: SessionRecord, style: ThinkingStyle
 ) -> None:
-    """R137: line ends of Windows, a mark of byte order, more or fewer empty lines at the end."""
+    """R137: Windows line ends, a byte order mark, added or removed blank lines at the end."""
     text = write_markdown(record, thinking=style)
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff]", text)
     marked, trimmed, padded = f"\ufeff{text}", text.rstrip("\n"), f"\n{text}\n\n"
@@ -162,7 +162,7 @@ def test_markdown_import_tolerates_changed_line_ends_and_bom(
 @pytest.mark.parametrize("style", LOSSLESS)
 @pytest.mark.parametrize("name", RECORDINGS)
 def test_markdown_round_trip_of_recorded_turns(name: str, style: ThinkingStyle) -> None:
-    """R137: what providers send, with what they sealed."""
+    """R137: recorded responses of providers, seals included."""
     record = session(*RECORDINGS[name].events())
     assert record_content(read_markdown(write_markdown(record, thinking=style))) == record_content(record)
 
@@ -188,7 +188,7 @@ THINKER: list[Event] = [
 
 
 def test_markdown_omit_contains_no_thought() -> None:
-    """R137: neither its text nor a seal, a summary or a message that may hold it."""
+    """R137: no text, seal, summary or provider message of a thought."""
     assert write_markdown(session(*THINKER)).count(CANARY) == 8
     text = write_markdown(session(*THINKER), thinking=ThinkingStyle.OMIT)
     assert CANARY not in text
@@ -202,7 +202,7 @@ def test_markdown_omit_contains_no_thought() -> None:
 
 
 def thinks(turn: Turn, block: Block) -> bool:
-    """Whether a block is a thought or hangs below one, however deep."""
+    """Return whether a block is a thought or below one, at any depth."""
     while block.kind is not Kind.REASONING and block.parent is not None:
         block = turn.blocks[block.parent]
     return block.kind is Kind.REASONING
@@ -211,7 +211,7 @@ def thinks(turn: Turn, block: Block) -> bool:
 @given(RECORDS, LANGUAGES)
 @settings(deadline=None)
 def test_without_thoughts_keeps_everything_else(record: SessionRecord, locale: str) -> None:
-    """R137: calls, results, answers, prompts, notices and counts stay; sealed things go."""
+    """R137: calls, results, answers, prompts, notices and usage stay; seals are removed."""
     bare = without_thoughts(record)
     text = write_markdown(record, locale=locale, thinking=ThinkingStyle.OMIT)
     assert record_content(read_markdown(text)) == record_content(bare)
@@ -230,7 +230,7 @@ def test_without_thoughts_keeps_everything_else(record: SessionRecord, locale: s
 
 
 def edited(text: str, old: str, new: str) -> Turn:
-    """The turn of a page in which one text was changed by hand."""
+    """Return the turn of a page after one text was edited."""
     assert text.count(old) == 1
     return read_markdown(text.replace(old, new)).exchanges[0].turn
 
@@ -266,7 +266,7 @@ def edited(text: str, old: str, new: str) -> Turn:
 def test_markdown_import_takes_edited_text(
     style: ThinkingStyle, old: str, new: str, block: int, now: str
 ) -> None:
-    """R137: the new text counts; signed words that were changed are never sent as signed."""
+    """R137: the edited text is used, and it is never sent back as signed."""
     turn = edited(write_markdown(session(*STORY), thinking=style), old, new)
     assert turn.blocks[block].text == now
     assert turn.message is None
@@ -295,7 +295,7 @@ def test_markdown_import_ignores_added_blank_lines() -> None:
 
 
 def test_markdown_export_shows_control_characters_readably() -> None:
-    """R137: the very text is in the comment, until somebody changes what is shown."""
+    """R137: the comment holds the original, which an edit of the visible text replaces."""
     mean = "a\r\nb\0c\u2028d\x1b\x85e\rf\tg\x7f"
     text = write_markdown(session(TurnStarted(), *answer_events(0, mean), STOP))
     shown = "a\nb␀c\nd␛\ne\nf\tg\ufffd"
@@ -336,7 +336,7 @@ NESTED: list[Event] = [
 
 
 def test_markdown_export_nests_assistant_steps() -> None:
-    """R124, R137: nested sections, indented, with names that are no tags; and how it came out."""
+    """R124, R137: nested sections, indented, with escaped names and the status."""
     text = write_markdown(msgspec.structs.replace(session(*NESTED), title=""))
     lines = [
         line for line in text.splitlines() if line.startswith(("<details", "</", "<block", "**", ">", "#"))
@@ -393,7 +393,7 @@ def test_markdown_export_of_messages_and_images() -> None:
 
 
 def test_markdown_export_of_hidden_thoughts() -> None:
-    """R137: a sealed thought is shown as one, and nothing is invented for it."""
+    """R137: a sealed thought is shown with a placeholder, without invented text."""
     withheld: list[Event] = [BlockStarted(0, Kind.REASONING), BlockSealed(0, SEAL), BlockEnded(0)]
     silent: list[Event] = [BlockStarted(1, Kind.REASONING), BlockEnded(1)]
     record = session(TurnStarted(), *withheld, *silent, *answer_events(2, "Yes."), STOP)
@@ -423,14 +423,14 @@ WHOLE = write_markdown(
         (WHOLE[10:], "not a Thinkaloud session"),
         ("<!-- thinkaloud ta1 {} -->", "damaged at line 1: the comment cannot be read .*`version`"),
         ('<!-- thinkaloud ta1 {"version":1} -->', "damaged at line 1: the comment cannot be read"),
-        ('<!-- thinkaloud ta1 {"version":2,"new":1} -->', "version 2 of the format"),
+        ('<!-- thinkaloud ta1 {"version":2,"new":1} -->', "format version 2"),
         (
             WHOLE.replace('"exchanges":2', '"exchanges":3'),
             "the first line announces 3 exchanges, but the file has 2",
         ),
         (
             WHOLE.replace("````\n\n</details>", "</details>", 1),
-            "damaged at line 15: the fence of its text does not",
+            "damaged at line 15: the fence around its text has no start",
         ),
         (
             WHOLE.replace('{"is":"turn"', '{"is":"tern"', 1),
@@ -472,7 +472,7 @@ def test_markdown_import_error_names_the_line(text: str, message: str) -> None:
 
 
 def test_markdown_callout_has_no_trailing_spaces() -> None:
-    """R137: editors take such blanks away, and that is no change."""
+    """R137: editors remove trailing spaces, and that must not count as an edit."""
     text = write_markdown(
         session(TurnStarted(), *thought_events(0, "one\n\ntwo"), STOP), thinking=ThinkingStyle.CALLOUT
     )
@@ -481,7 +481,7 @@ def test_markdown_callout_has_no_trailing_spaces() -> None:
 
 def test_markdown_import_refuses_missing_callout() -> None:
     text = write_markdown(session(*STORY), thinking=ThinkingStyle.CALLOUT)
-    with pytest.raises(Refused, match="damaged at line 15: the quote of its text does not begin"):
+    with pytest.raises(Refused, match="damaged at line 15: the quote around its text has no start"):
         read_markdown("\n".join(line for line in text.split("\n") if not line.startswith(">")))
 
 
@@ -510,7 +510,7 @@ PIECES = st.sampled_from([*HOSTILE_PIECES, *COMMENT.findall(WHOLE), "\ud800"]) |
 @given(st.lists(st.tuples(st.integers(0, len(WHOLE)), st.integers(0, 60), PIECES), min_size=1, max_size=5))
 @settings(max_examples=300, deadline=None)
 def test_markdown_import_survives_any_damage(damage: list[tuple[int, int, str]]) -> None:
-    """R137: whatever is taken out or put in, there is a session or a refusal."""
+    """R137: any removed or inserted text gives a session or a refusal."""
     text = WHOLE
     for place, length, put in damage:
         text = text[:place] + put + text[place + length :]
@@ -523,7 +523,7 @@ def test_markdown_import_survives_any_damage(damage: list[tuple[int, int, str]])
 
 @given(TEXTS, TEXTS)
 def test_markdown_import_takes_any_text_between_comments(old_text: str, new_text: str) -> None:
-    """R137: what a person wrote there is the text, whatever it looks like."""
+    """R137: any edited text is taken verbatim."""
     assume(not re.search("<!-- ta|[\r]", new_text) and new_text.strip("\n"))
     text = write_markdown(
         session(TurnStarted(), *answer_events(0, "OLD"), STOP, asked=old_text.replace("<!-- ta", ""))
@@ -533,7 +533,7 @@ def test_markdown_import_takes_any_text_between_comments(old_text: str, new_text
 
 
 def nasty(size: int) -> dict[str, list[Event]]:
-    """Turns that are long in the ways that cost a careless writer or reader most."""
+    """Generate turns that are long in ways that make naive code quadratic."""
     marks = '<!-- ta1 {"is":"end"} -->\n' * size + "<!-- ta1 " * size
     parents = [None, *range(size // 8)]
     return {
@@ -551,7 +551,7 @@ def nasty(size: int) -> dict[str, list[Event]]:
 @pytest.mark.parametrize("style", LOSSLESS)
 @pytest.mark.parametrize("shape", sorted(nasty(8)))
 def test_markdown_takes_linear_time(shape: str, style: ThinkingStyle) -> None:
-    """Twice as much takes about twice as long, to write and to read."""
+    """Twice the size takes about twice as long, to write and to read."""
 
     def writing(size: int) -> Callable[[], object]:
         record = session(TurnStarted(), *nasty(size)[shape], STOP)

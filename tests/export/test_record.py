@@ -1,4 +1,4 @@
-"""The canonical file: what goes in comes out, and what cannot be a session is refused with its place."""
+"""The canonical JSON file: it round-trips, and an invalid file is refused with its place."""
 
 import json
 from collections.abc import Callable
@@ -20,7 +20,7 @@ STORY = session(TurnStarted("text", "m"), *thought_events(0, "Hm."), *answer_eve
 @given(RECORDS)
 @settings(deadline=None)
 def test_json_round_trip_keeps_every_entry(record: SessionRecord) -> None:
-    """R050, R137: stamps, seals, pieces and order; the same bytes from the same record."""
+    """R050, R137: times, seals, pieces and order; the same record gives the same bytes."""
     written = write_json(record)
     assert read_json(written) == record
     assert write_json(read_json(written)) == written
@@ -54,7 +54,7 @@ def changed(**fields: object) -> bytes:
         ),
         (
             changed(thinkaloud=2),
-            "version 2 of the format, and this Thinkaloud reads up to 1. Bring Thinkaloud",
+            "format version 2, but this Thinkaloud reads only up to version 1. Update Thinkaloud",
         ),
         (changed(thinkaloud=2, exchanges="other"), "version 2"),
     ],

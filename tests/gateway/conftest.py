@@ -1,4 +1,4 @@
-"""One paced provider for all these tests, and no key of whoever runs them."""
+"""One paced provider for all tests, and no API keys from the environment."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +12,7 @@ from thinkaloud.client.keys import REFERENCE_SEPARATOR
 
 @pytest.fixture(scope="session")
 def provider() -> Iterator[str]:
-    """Where the paced provider listens."""
+    """The address of the paced provider."""
     with run_provider() as url:
         yield url
 

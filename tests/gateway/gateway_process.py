@@ -1,4 +1,4 @@
-"""A gateway as a process with a home of its own: started, killed, stopped, paused and started again."""
+"""A gateway process with its own home: start, kill, stop, pause and restart."""
 
 import asyncio
 import os
@@ -20,13 +20,13 @@ from thinkaloud.server.gateway import Settings
 
 
 class GatewayProcess:
-    """`thinkaloud serve` on any free port; with settings of a test, the same by `hosting`."""
+    """`thinkaloud serve` on a free port, or `serve_with_settings` if a test needs other settings."""
 
     def __init__(self, home: Path, provider: str, *options: str, settings: Settings | None = None) -> None:
         self.home = home
         self.url = ""
         self.start_duration_s = 0.0
-        """How long the last start took, until it answered."""
+        """Duration of the last start, until the first response."""
         self.killed = False
         self._process: subprocess.Popen[str] | None = None
         command = ["thinkaloud", "serve", "--port", "0", "--log-format", "json", *options]
@@ -38,7 +38,7 @@ class GatewayProcess:
 
     @property
     def database(self) -> Path:
-        """Its one file."""
+        """The path of the database."""
         return self.home / "thinkaloud.db"
 
     @property
@@ -48,11 +48,11 @@ class GatewayProcess:
 
     @property
     def errors(self) -> str:
-        """All that it said on stderr, over all starts."""
+        """Everything written to stderr, over all starts."""
         return (self.home / "stderr.log").read_text("utf-8")
 
     async def start(self) -> None:
-        """Start, and wait until it answers."""
+        """Start, and wait until it responds."""
         started_at_s = time.monotonic()
         self.killed = False
         with (self.home / "stderr.log").open("a") as errors:
@@ -71,7 +71,7 @@ class GatewayProcess:
         assert self.url, f"the gateway does not start: {self.errors[-2000:]}"
 
     async def kill(self) -> None:
-        """Take it away without a word."""
+        """Kill it with SIGKILL."""
         self.killed = True
         await self.send(signal.SIGKILL).wait()
 
@@ -81,7 +81,7 @@ class GatewayProcess:
         return self
 
     async def wait(self) -> int:
-        """Wait for its end; the exit code."""
+        """Wait for the process and return its exit code."""
         assert self._process is not None
         assert self._process.stdout
         code = await asyncio.to_thread(self._process.wait, START_S)
@@ -89,17 +89,17 @@ class GatewayProcess:
         return code
 
     async def stop(self) -> int:
-        """Ask it to stop; the exit code."""
+        """Send SIGTERM and return the exit code."""
         return await self.send(signal.SIGTERM).wait()
 
     @property
     def alive(self) -> bool:
-        """Whether there is such a process."""
+        """Whether the process is alive."""
         return self._process is not None and self._process.poll() is None
 
 
 class Caller:
-    """Asks a gateway, as any program would; by its token as one user, without as the local one."""
+    """An HTTP client of the gateway, as the user of its token, or as the local user."""
 
     def __init__(self, gateway: GatewayProcess, http: aiohttp.ClientSession) -> None:
         self.gateway = gateway
@@ -108,7 +108,7 @@ class Caller:
     async def call(
         self, method: str, path: str, body: Any = None, *, status: int = 200, token: str = ""
     ) -> Any:
-        """The answer's JSON, after a look at its status."""
+        """Send a request, check the status, and return the JSON."""
         async with self.http.request(
             method, self.gateway.url + path, json=body, headers=bearer_headers(token)
         ) as response:
@@ -117,11 +117,11 @@ class Caller:
             return msgspec.json.decode(content) if content else None
 
     async def create_session(self, token: str = "") -> str:
-        """A new session's id."""
+        """Create a session and return its id."""
         return str((await self.call("POST", "/api/sessions", {}, status=201, token=token))["id"])
 
     async def start_turn(self, model: str, session: str = "", token: str = "") -> str:
-        """The id of a turn that has begun, in a new session unless one is named."""
+        """Start a turn, in a new session by default, and return its id."""
         session = session or await self.create_session(token)
         turn_body = {"prompt": "Go on.", "model": f"paced/{model}"}
         path = f"/api/sessions/{session}/turns"
@@ -129,13 +129,13 @@ class Caller:
 
 
 def bearer_headers(token: str) -> dict[str, str]:
-    """The header that shows a token, where there is one."""
+    """Return the Authorization header for a token, or nothing without one."""
     return {"Authorization": f"Bearer {token}"} if token else {}
 
 
 @asynccontextmanager
 async def start_caller(gateway: GatewayProcess) -> AsyncIterator[Caller]:
-    """A caller of a gateway that is started here, and gone when the block ends."""
+    """Start a gateway, yield a caller, and end the gateway with the block."""
     connector = aiohttp.TCPConnector(limit=0, force_close=True, family=socket.AF_INET)
     async with aiohttp.ClientSession(connector=connector) as http:
         await gateway.start()

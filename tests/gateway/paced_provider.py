@@ -1,8 +1,8 @@
-"""A provider of known words at a known pace, as a process of its own: a model's name says all it will say.
+"""A provider process that sends known words at a known pace. The model name selects both.
 
-`r200-c100-ms5` thinks 200 words and answers with 100, one every 5 ms; `-b1000` makes each word so long, and
-`-b1000zh` so with signs that are words of their own.
-Words have their number in them and letters of more than one byte, so that no cut goes unseen.
+`r200-c100-ms5` thinks 200 words and answers with 100, one every 5 ms. `-b1000` makes each word 1000 bytes
+long, and `-b1000zh` does so with characters that are words of their own. Words contain their number and
+multi-byte characters, so that every lost or split byte is noticed.
 """
 
 import asyncio
@@ -33,11 +33,11 @@ replay = "none"
 local = true
 fact = {{ as_of = "2026-01-01", source = "a test" }}
 """
-"""What a user writes into catalog.toml to ask it."""
+"""The catalog.toml that configures this provider."""
 
 
 class WordScript(NamedTuple):
-    """What a model says, word by word."""
+    """The words of a response, with their pace."""
 
     thoughts: list[str]
     answer: list[str]
@@ -57,17 +57,17 @@ class WordScript(NamedTuple):
 
     @property
     def text(self) -> tuple[str, str]:
-        """All thoughts and all of the answer."""
+        """Return the whole reasoning and the whole answer."""
         return "".join(self.thoughts), "".join(self.answer)
 
 
 def expected(model: str) -> tuple[str, str]:
-    """What a turn of this model thinks and answers when nothing goes wrong."""
+    """Return the expected reasoning and answer of a model."""
     return WordScript.from_model_name(model).text
 
 
 async def answer_request(request: web.Request) -> web.StreamResponse:
-    """Answer one request, for as long as somebody listens."""
+    """Respond to one request until the client disconnects."""
     script = WordScript.from_model_name((await request.json())["model"])
     response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
     await response.prepare(request)
@@ -77,7 +77,7 @@ async def answer_request(request: web.Request) -> web.StreamResponse:
 
 
 async def _write_words(response: web.StreamResponse, script: WordScript) -> None:
-    """Every word when it is due; those that are late go out together."""
+    """Write each word when it is due. Late words are sent together."""
     deltas = [{"reasoning_content": word} for word in script.thoughts]
     deltas += [{"content": word} for word in script.answer]
     clock = asyncio.get_running_loop().time
@@ -97,7 +97,7 @@ def _event(choice: dict[str, object]) -> bytes:
 
 
 async def serve() -> None:
-    """Answer until whoever started us is gone."""
+    """Serve until the parent process is gone."""
     app = web.Application(client_max_size=64 * 1024 * 1024)
     app.router.add_post("/v1/chat/completions", answer_request)
     runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=0.1)
@@ -118,7 +118,7 @@ async def serve() -> None:
 
 @contextmanager
 def run_provider() -> Iterator[str]:
-    """The provider's address, until the block ends."""
+    """Run the provider and yield its address."""
     with subprocess.Popen(
         [sys.executable, "-m", "tests.gateway.paced_provider"],
         cwd=ROOT,

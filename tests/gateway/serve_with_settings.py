@@ -1,4 +1,4 @@
-"""`thinkaloud serve` with settings that its command has no option for: they come as JSON in the arguments."""
+"""`thinkaloud serve` with settings that have no command-line option, as JSON in the arguments."""
 
 import sys
 from collections.abc import AsyncIterator

@@ -1,6 +1,6 @@
-"""A reader of streams on a bare socket: it can leave in the middle of anything, rudely, and come back.
+"""A reader of streams on a raw socket. It can disconnect at any byte, also with a reset, and resume.
 
-What it has is a `Tape`, which takes each entry once and in order; a double or a gap fails where it happens.
+A `StreamRecord` takes each entry once and in order; a duplicate or a gap fails where it happens.
 """
 
 import asyncio
@@ -22,25 +22,25 @@ _RESET_ON_CLOSE = struct.pack("ii", 1, 0)
 
 
 class StreamRecord:
-    """All that one reader has of a turn, over any number of connections."""
+    """What one reader received of a turn, over any number of connections."""
 
     def __init__(self, lines: Iterable[bytes] = (), *, resets_allowed: bool = False) -> None:
         self.lines = list(lines)
-        """By number: the entries as they came."""
+        """The raw entries, by number."""
         self.events: list[tuple[str, Any]] = []
         self.comments = 0
         self.last_saved: int | None = None
-        """The last entry it had when it was told that what follows is not saved."""
+        """The last entry before a `storage` event said that the following ones are not saved."""
         self._resets_allowed = resets_allowed
 
     @property
     def last(self) -> int:
-        """The last entry it has; -1 for none."""
+        """The id of the last entry, or -1."""
         return len(self.lines) - 1
 
     @property
     def state(self) -> str:
-        """How the stream said that the turn came out; nothing where it did not."""
+        """The state in the `end` event, or an empty string."""
         return str(dict(self.events).get("end", {}).get("state", ""))
 
     @property
@@ -49,7 +49,7 @@ class StreamRecord:
 
     @property
     def turn(self) -> Turn:
-        """The fold of the entries."""
+        """The turn folded from the entries."""
         turn = Turn()
         for entry in self.entries:
             apply(turn, entry)
@@ -57,21 +57,21 @@ class StreamRecord:
 
     @property
     def text(self) -> tuple[str, str]:
-        """What was thought, and what was answered."""
+        """The reasoning and the answer."""
         turn = self.turn
         return turn.reasoning, turn.answer
 
     @property
     def end_count(self) -> int:
-        """How many entries end the turn."""
+        """The number of entries that end the turn."""
         return sum(isinstance(entry.event, TurnEnded | TurnFailed) for entry in self.entries)
 
     def add_event(self, event: bytes) -> None:
-        """One event of a stream, whole."""
+        """Record one complete event."""
         fields = dict(line.split(b": ", 1) for line in event.split(b"\n"))
         if b"id" in fields:
             number = int(fields[b"id"])
-            assert number == len(self.lines), f"entry {number} came after entry {self.last}"
+            assert number == len(self.lines), f"entry {number} was sent after entry {self.last}"
             self.lines.append(fields[b"data"])
         elif b"event" in fields:
             self._add_named_event(fields[b"event"].decode(), msgspec.json.decode(fields[b"data"]))
@@ -90,7 +90,7 @@ class StreamRecord:
 
 
 class StreamConnection:
-    """One connection to a stream: bytes as they come, taken apart into events for a tape."""
+    """One connection to a stream. Splits the bytes into events and records them."""
 
     def __init__(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, record: StreamRecord
@@ -102,12 +102,12 @@ class StreamConnection:
         self._body = b""
         self.status = 0
         self.body_started = False
-        """Whether anything of the body has come."""
+        """Whether any byte of the body arrived."""
         self.complete = False
-        """Whether the response came to its proper end."""
+        """Whether the response ended properly."""
 
     async def read(self, max_bytes: int = 65536) -> bool:
-        """Take so many bytes, or as many as are there; False where there are no more."""
+        """Read up to this many bytes. Return False at the end."""
         try:
             data = await self._reader.read(max_bytes)
         except ConnectionError:
@@ -122,12 +122,12 @@ class StreamConnection:
         return bool(data) and not self.complete
 
     async def read_to_end(self) -> None:
-        """Read until there is no more."""
+        """Read to the end."""
         while await self.read():
             pass
 
     async def drop(self, *, reset: bool = False) -> None:
-        """Leave, with a reset of the connection where it is to be rude."""
+        """Disconnect, with a TCP reset if `rude`."""
         if reset:
             raw_socket: socket.socket = self._writer.get_extra_info("socket")
             raw_socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
@@ -156,7 +156,7 @@ class StreamConnection:
 async def open_stream(
     url: str, turn: str, record: StreamRecord, *, token: str = "", by_query: bool = False, query: str = ""
 ) -> AsyncIterator[StreamConnection]:
-    """A connection to a turn's stream, that goes on after what the tape has; dropped when the block ends."""
+    """Open a stream after the last recorded entry, and drop the connection with the block."""
     url_parts = urlsplit(url)
     path, headers = f"/api/turns/{turn}/events{query}", {"Host": url_parts.netloc, **bearer_headers(token)}
     if record.last >= 0 and by_query:
@@ -174,7 +174,7 @@ async def open_stream(
 
 
 async def follow(url: str, turn: str, record: StreamRecord, token: str = "") -> StreamConnection:
-    """Read from where the tape is until the connection ends, however it does."""
+    """Read from the last recorded entry until the connection ends."""
     async with open_stream(url, turn, record, token=token) as stream:
         await stream.read_to_end()
     return stream

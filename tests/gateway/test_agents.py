@@ -1,4 +1,4 @@
-"""Agents of a gateway process: the planner that comes along, killed at any step, or while it waits."""
+"""Agents in a gateway process: the included planner, kills at any step, kills while it waits for approval."""
 
 import asyncio
 import random
@@ -17,7 +17,7 @@ from thinkaloud.transcript import Approval, BlockStatus, Ending
 PUZZLE = "make 24 from 4 7 8 8"
 RUNS = 24
 SPREAD_S = 7.0
-"""A run of the planner takes about as long, so that at any moment some of these are at each kind of step."""
+"""About the duration of a planner run, so that the kills hit every kind of step."""
 SEED = 20_261_116
 PAD = '''
 from pathlib import Path
@@ -44,20 +44,20 @@ LAUNCH = [
 
 
 async def begin(caller: Caller, agent: str, prompt: str = PUZZLE) -> str:
-    """The id of a turn that an agent answers."""
+    """Start a turn of an agent and return its id."""
     path = f"/api/sessions/{await caller.create_session()}/turns"
     return str((await caller.call("POST", path, {"prompt": prompt, "agent": agent}, status=202))["id"])
 
 
 async def read_record(caller: Caller, turn: str) -> StreamRecord:
-    """A turn's stream to its end."""
+    """Read the stream of a turn to its end."""
     record = StreamRecord()
     await follow(caller.gateway.url, turn, record)
     return record
 
 
 def test_included_planner_thinks_calls_tools_delegates_and_answers(tmp_path: Path, provider: str) -> None:
-    """R099–R102, R120–R125: thoughts, both kinds of steps, the checker below its call, the answer."""
+    """R099–R102, R120–R125: reasoning, both kinds of steps, the checker below its call, the answer."""
 
     async def check() -> None:
         async with start_caller(GatewayProcess(tmp_path / "home", provider)) as caller:

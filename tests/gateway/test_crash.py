@@ -1,4 +1,4 @@
-"""kill -9 at any moment, under fifty live streams: what anybody saw is kept, and nobody waits for ever."""
+"""kill -9 at any moment under fifty live streams: received entries are kept, and no reader waits forever."""
 
 import asyncio
 import random
@@ -25,17 +25,17 @@ ROUNDS = 12
 STREAMS = 50
 READERS = 2
 USERS = 3
-"""A user may run twenty turns at once."""
+"""The running turns of one user."""
 WHILE_LIVE = 0.8
-"""So many of the kills come when all streams are live; the others while turns are still being begun."""
+"""The number of kills while all streams are live. The others hit while turns are being started."""
 TAIL_MS = 1000
-"""In the quietest round: as long as nobody would wait for words to be kept."""
+"""The bound on unsaved time in the best round."""
 SEED = 20_261_115
 
 
 @dataclass
 class AskedTurn:
-    """A turn that somebody wants, in a session of theirs, and what its readers have of it."""
+    """A requested turn, its session, and what its readers received."""
 
     session: str
     token: str
@@ -45,7 +45,7 @@ class AskedTurn:
 
 
 async def with_tokens(gateway: GatewayProcess, count: int) -> list[str]:
-    """A token for each of some users; none for the local one, who is the first."""
+    """Create users and return their tokens. The first is the local user, without a token."""
 
     def make(conn: Connection) -> list[str]:
         added = [users.add_user(conn, f"user{number}", 0) for number in range(1, count)]
@@ -56,7 +56,7 @@ async def with_tokens(gateway: GatewayProcess, count: int) -> list[str]:
 
 
 async def ask(caller: Caller, asked_turn: AskedTurn) -> None:
-    """Begin a turn and read it, twice; until all is over, or the gateway is gone."""
+    """Start a turn and read it with two readers, until it ends or the gateway is gone."""
     try:
         asked_turn.turn = await caller.start_turn(asked_turn.model, asked_turn.session, asked_turn.token)
         await asyncio.gather(
@@ -70,14 +70,14 @@ async def ask(caller: Caller, asked_turn: AskedTurn) -> None:
 
 
 async def until_all_read(asked_turns: list[AskedTurn]) -> None:
-    """Until everybody has seen something."""
+    """Wait until every reader has received an entry."""
     async with asyncio.timeout(PATIENCE_S):
         while not all(record.lines for asked_turn in asked_turns for record in asked_turn.records):
             await asyncio.sleep(0.01)
 
 
 def check_file(database: Path, copies: Path) -> None:
-    """The files as the kill left them, opened elsewhere, are a whole database."""
+    """Check that a copy of the files left by the kill is a valid database."""
     copies.mkdir(exist_ok=True)
     for old in copies.iterdir():
         old.unlink()
@@ -91,13 +91,13 @@ def check_file(database: Path, copies: Path) -> None:
 
 
 def running(database: Path) -> int:
-    """How many turns say that they run."""
+    """Return the number of turns in the state running."""
     with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as conn:
         return int(conn.execute("SELECT count(*) FROM turns WHERE state = 'running'").fetchone()[0])
 
 
 async def check_turn(caller: Caller, asked_turn: AskedTurn, gate: asyncio.Semaphore) -> StreamRecord:
-    """All that was seen is there, byte for byte; the turn has one end; the rest is what the model said."""
+    """Check that received entries are kept byte for byte and that the turn has one end."""
     url, turn, token = caller.gateway.url, asked_turn.turn, asked_turn.token
     async with gate:
         whole = StreamRecord()
@@ -120,7 +120,7 @@ async def check_turn(caller: Caller, asked_turn: AskedTurn, gate: asyncio.Semaph
 
 
 def tail_ms(whole: StreamRecord, killed_ms: int) -> int | None:
-    """From the last word that is kept to the kill: so much the provider may have said in vain."""
+    """Return the time between the last saved entry and the kill."""
     if whole.state == "done":
         return None
     stamps = [entry.at_ms for entry in whole.entries if isinstance(entry.event, BlockGrew)]
@@ -128,7 +128,7 @@ def tail_ms(whole: StreamRecord, killed_ms: int) -> int | None:
 
 
 class Crashes:
-    """Some rounds on one home, and what was measured."""
+    """Several kills on one home, and the measurements."""
 
     def __init__(self, caller: Caller, dice: random.Random, copies: Path) -> None:
         self.caller = caller
@@ -180,7 +180,8 @@ class Crashes:
 
     def __str__(self) -> str:
         return (
-            f"{sum(self.states.values())} turns {self.states}, {self.entries_seen} entries seen; tail at the kill: "
+            f"{sum(self.states.values())} turns {self.states}, {self.entries_seen} entries seen; "
+            "tail at the kill: "
             f"median {statistics.median(self.tails_ms)} ms, worst {max(self.worst_ms)} ms, median of the "
             f"rounds' worst {statistics.median(self.worst_ms)} ms; start: "
             f"median {statistics.median(self.starts_s):.2f} s, worst {max(self.starts_s):.2f} s"
@@ -188,7 +189,7 @@ class Crashes:
 
 
 def test_kill_at_any_moment_loses_no_received_entry(tmp_path: Path, provider: str) -> None:
-    """Twelve times on one home; its sessions go on where the crash left them."""
+    """Twelve kills on one home; its sessions continue after each."""
 
     async def story() -> None:
         gateway = GatewayProcess(tmp_path / "home", provider)

@@ -1,4 +1,4 @@
-"""A disk that takes nothing, seen over HTTP: streams go on and say so; with room again, all of it is kept."""
+"""A disk that refuses writes: streams continue and report it, and everything is saved when it recovers."""
 
 import asyncio
 import resource
@@ -37,7 +37,7 @@ async def until(true: Callable[[], bool], seconds: float = PATIENCE_S) -> None:
 
 
 async def until_ready(read_readiness: Ready, expected: tuple[int, str]) -> None:
-    """Until the gateway says this of itself."""
+    """Wait until `/readyz` gives this response."""
     async with asyncio.timeout(PATIENCE_S):
         while await read_readiness() != expected:
             await asyncio.sleep(0.02)
@@ -46,7 +46,7 @@ async def until_ready(read_readiness: Ready, expected: tuple[int, str]) -> None:
 async def check(
     url: str, turns: list[str], read_readiness: Ready, refuse: Callable[[], Any], take: Callable[[], Any]
 ) -> None:
-    """Streams before, while and after the disk refuses: said, gone on with, recovered, and all there."""
+    """Check streams before, during and after the disk refuses writes."""
     records = [StreamRecord() for _ in turns]
     reading = [
         asyncio.create_task(follow(url, turn, record)) for turn, record in zip(turns, records, strict=True)
@@ -60,7 +60,7 @@ async def check(
     late = StreamRecord()
     joining = asyncio.create_task(follow(url, turns[0], late))
     await until(lambda: late.last > last_ids[0])
-    assert late.events == [NOT_SAVED], "who comes now is told at once"
+    assert late.events == [NOT_SAVED], "a new reader is informed at once"
     await take()
     await until(lambda: all(SAVED in record.events for record in records))
     await until_ready(read_readiness, (200, "ok"))
@@ -109,7 +109,7 @@ def test_full_disk_is_reported_and_recovers(tmp_path: Path, provider: str, refus
 
 @LIMITS
 def test_file_size_limit_is_reported_and_recovers(tmp_path: Path, provider: str) -> None:
-    """The kernel itself refuses: no file of the gateway may grow beyond what it has."""
+    """The kernel refuses writes: a resource limit stops all files from growing."""
 
     async def story() -> None:
         gateway = GatewayProcess(tmp_path, provider)
@@ -131,7 +131,7 @@ def test_file_size_limit_is_reported_and_recovers(tmp_path: Path, provider: str)
 
 
 async def left_unsaved(caller: Caller, turn: str) -> StreamRecord:
-    """What a reader has of a turn when the disk has refused some of it; the reader goes on."""
+    """Return what a reader received of a turn, some of it unsaved."""
     record = StreamRecord()
     async with open_stream(caller.gateway.url, turn, record) as stream:
         while record.last < 5:
@@ -145,7 +145,7 @@ async def left_unsaved(caller: Caller, turn: str) -> StreamRecord:
 @LIMITS
 @pytest.mark.parametrize("ahead", [1, 2, 20], ids=lambda ahead: f"{ahead} ahead")
 def test_kill_with_unsaved_entries_resets_readers(tmp_path: Path, provider: str, ahead: int) -> None:
-    """Killed while the disk refuses: who saw more than what is kept is told to forget it."""
+    """After a kill with unsaved entries, a reader that received them gets a reset."""
 
     async def story() -> None:
         gateway = GatewayProcess(tmp_path, provider)
@@ -162,7 +162,7 @@ def test_kill_with_unsaved_entries_resets_readers(tmp_path: Path, provider: str,
                 shown_line == saved_line
                 for shown_line, saved_line in zip(unsaved_record.lines, log.lines, strict=False)
             )
-            assert common_lines > unsaved_record.last_saved, "what was said to be saved is there"
+            assert common_lines > unsaved_record.last_saved, "entries reported as saved are there"
             back = StreamRecord(unsaved_record.lines[: common_lines + ahead], resets_allowed=True)
             await follow(gateway.url, turn, back)
             assert back.lines == log.lines, "the reader goes on with what never was"
@@ -172,7 +172,7 @@ def test_kill_with_unsaved_entries_resets_readers(tmp_path: Path, provider: str,
 
 @LIMITS
 def test_stop_with_a_full_disk_completes(tmp_path: Path, provider: str) -> None:
-    """What is on the disk is there at the next start, and the turn is marked then."""
+    """The next start marks the turn as interrupted."""
 
     async def story() -> None:
         gateway = GatewayProcess(tmp_path, provider, "--grace", "0.5")
@@ -195,7 +195,7 @@ def test_stop_with_a_full_disk_completes(tmp_path: Path, provider: str) -> None:
 
 
 def test_unexpected_database_error_is_reported_like_a_full_disk(tmp_path: Path, provider: str) -> None:
-    """A database that refuses what is appended, for a reason of its own: said like a disk that is full."""
+    """An unexpected database error is reported like a full disk."""
 
     async def story() -> None:
         gateway = GatewayProcess(tmp_path, provider)
@@ -217,7 +217,7 @@ def test_unexpected_database_error_is_reported_like_a_full_disk(tmp_path: Path, 
 
 
 def test_end_of_turn_is_saved_when_the_disk_recovers(tmp_path: Path, provider: str) -> None:
-    """A turn does not run for ever because its last rows were refused once."""
+    """A turn whose end could not be saved once is ended later."""
 
     async def story() -> None:
         gateway = GatewayProcess(tmp_path, provider)
@@ -239,14 +239,14 @@ def test_end_of_turn_is_saved_when_the_disk_recovers(tmp_path: Path, provider: s
 
 
 async def alter(gateway: GatewayProcess, statement: str) -> None:
-    """Change the database behind the gateway's back."""
+    """Run a statement in the database while the gateway is running."""
     with closing(sqlite3.connect(gateway.database, timeout=PATIENCE_S)) as conn:
         conn.execute(statement)
         conn.commit()
 
 
 async def limit(gateway: GatewayProcess, size: int) -> None:
-    """Let no file of the gateway grow beyond this."""
+    """Set the file size limit of the gateway process."""
     resource.prlimit(gateway.pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
 
 
@@ -256,7 +256,7 @@ async def readiness(caller: Caller) -> tuple[int, str]:
 
 
 async def set_pragma(database: SqliteDatabase, setting: str) -> None:
-    """Outside of any transaction, for a file that takes nothing begins none."""
+    """Set a pragma outside a transaction: a read-only file cannot begin one."""
 
     def change() -> None:
         with database._writer_engine.connect() as conn:
@@ -268,7 +268,7 @@ async def set_pragma(database: SqliteDatabase, setting: str) -> None:
 
 
 def whole(database: Path) -> list[str]:
-    """The states of all turns in a file that is a database without a fault."""
+    """Check the integrity of a database and return the states of its turns."""
     with closing(sqlite3.connect(database)) as conn:
         assert conn.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         assert conn.execute("PRAGMA foreign_key_check").fetchall() == []

@@ -1,4 +1,4 @@
-"""The example that resumes a stream, run against a gateway as its user would."""
+"""The example resume_a_stream.py, run against a gateway."""
 
 import asyncio
 import subprocess

@@ -1,4 +1,4 @@
-"""A turn of one is no burden to others: the longest answer is kept without holding up a live stream."""
+"""Fairness: saving a very long answer does not delay another live stream."""
 
 import asyncio
 import time
@@ -9,12 +9,12 @@ from tests.gateway.paced_provider import expected
 from tests.gateway.stream_record import StreamConnection, StreamRecord, follow, open_stream
 
 LONG = "r0-c1000-ms0-b1000zh"
-"""A million signs, each of which is a word to search for."""
+"""A million characters, each a word for the search index."""
 ORDINARY = "r9000-c1-ms10"
 MOST_OF_IT = 1 / 3
-"""A stream that waited for the other turn to be kept would wait for nearly all the time that it took."""
+"""A blocked stream would wait for nearly the whole duration of the save."""
 TRIES = 3
-"""What holds up this reader may also be another program on the machine."""
+"""Another program on the machine may also delay the reader."""
 
 
 def test_saving_a_long_answer_does_not_block_other_streams(tmp_path: Path, provider: str) -> None:
@@ -40,7 +40,7 @@ def test_saving_a_long_answer_does_not_block_other_streams(tmp_path: Path, provi
 
 
 async def longest_wait(stream: StreamConnection, other: asyncio.Task[StreamConnection]) -> float:
-    """How much of the time until the other one is over passed between two words of this one, at worst."""
+    """Return the longest gap between two events, as a share of the other turn's duration."""
     gap_s, begun_s = 0.0, time.monotonic()
     before_s = begun_s
     while not other.done():

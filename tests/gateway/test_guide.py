@@ -1,4 +1,4 @@
-"""The guide to the gateway and the README's first minute, done to the letter."""
+"""Runs the commands of the gateway guide and of the README."""
 
 import asyncio
 import os
@@ -18,7 +18,7 @@ MISSING = [name for name in ("bash", "curl", "jq") if shutil.which(name) is None
 
 
 def commands(page: str) -> str:
-    """What a page tells a reader to type while the gateway runs."""
+    """Return the commands of a page that need a running gateway."""
     blocks = BLOCK.findall((ROOT / page).read_text("utf-8"))
     return "".join(block for block in blocks if "$U" in block or "thinkaloud users" in block)
 

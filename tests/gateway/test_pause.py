@@ -1,4 +1,4 @@
-"""A gateway that is paused goes on where it was, and a second one on its files is turned away meanwhile."""
+"""A paused gateway continues, and a second gateway on its files is refused meanwhile."""
 
 import asyncio
 import signal
@@ -17,7 +17,7 @@ PAUSE_S = 2.0
 
 
 def second_gateway() -> subprocess.CompletedProcess[str]:
-    """Somebody starts another one on the same home."""
+    """Start a second gateway on the same home."""
     return subprocess.run(
         [sys.executable, "-m", "thinkaloud", "serve", "--port", "0"],
         cwd=ROOT,
@@ -29,7 +29,7 @@ def second_gateway() -> subprocess.CompletedProcess[str]:
 
 
 def check_refused(second: subprocess.CompletedProcess[str], first: GatewayProcess) -> None:
-    """It says why, by whom, and what to do; and it has written nothing to anybody's stdout."""
+    """Check that the error names the other process and the remedy, and that stdout is empty."""
     assert (second.returncode, second.stdout) == (2, "")
     assert f"in use by another gateway (process {first.pid})" in second.stderr
     assert "THINKALOUD_HOME" in second.stderr
@@ -37,7 +37,7 @@ def check_refused(second: subprocess.CompletedProcess[str], first: GatewayProces
 
 
 def test_paused_gateway_continues_without_loss(tmp_path: Path, provider: str) -> None:
-    """Two seconds stopped by a signal, as by a laptop's lid; a second gateway cannot take over meanwhile."""
+    """SIGSTOP for two seconds, like a suspended laptop; a second gateway cannot take over."""
 
     async def story() -> None:
         gateway = GatewayProcess(tmp_path, provider)

@@ -1,4 +1,4 @@
-"""A page that is reloaded at any moment, politely or not, goes on where it was: no double, no gap."""
+"""A page reloaded at any moment resumes without duplicate or gap."""
 
 import asyncio
 import random
@@ -12,15 +12,15 @@ from tests.gateway.stream_record import StreamRecord, follow, open_stream
 
 PAGES = 6
 RELOADS = 50
-"""Of each page: three hundred in all."""
+"""Reloads per page, three hundred in total."""
 MODEL = "r400-c400-ms10"
 SEED = 20_261_115
 LONGEST_VISIT_BYTES = 2500
-"""The head of a response has some 700 of them, a word some 90."""
+"""The response headers have about 700 bytes, an event about 90."""
 
 
 class ReloadingReader:
-    """A page that shows a turn and is reloaded all the time; `waited_s` is how long each reload took."""
+    """A page that is reloaded all the time. `waited_s` holds the duration of each reload."""
 
     def __init__(self, caller: Caller, dice: random.Random) -> None:
         self._caller = caller
@@ -29,7 +29,7 @@ class ReloadingReader:
         self.waited_s: list[float] = []
 
     async def watch(self) -> None:
-        """Reload as often as wanted, while a turn is live; when it is over, the next one."""
+        """Reload while a turn runs, then continue with the next turn."""
         while self._reloads_left:
             await self._watch_one(await self._caller.start_turn(MODEL))
 
@@ -46,7 +46,7 @@ class ReloadingReader:
         assert [name for name, _ in record.events] in ([], ["end"])
 
     async def _reload(self, turn: str, record: StreamRecord) -> bool:
-        """Look for some bytes and leave, perhaps in the middle of an event or of a letter."""
+        """Read some bytes and leave, perhaps inside an event or a character."""
         dice = self._dice
         started_s, answered = time.perf_counter(), False
         bytes_left = dice.randrange(1, LONGEST_VISIT_BYTES)

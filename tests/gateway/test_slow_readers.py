@@ -1,4 +1,4 @@
-"""Readers that stop reading: they cost no memory, are given up in time, and hold nobody back."""
+"""Stalled readers use no memory, are disconnected in time, and delay no other reader."""
 
 import asyncio
 import os
@@ -20,13 +20,13 @@ from thinkaloud.server.gateway import Settings
 
 MIB = 1024 * 1024
 LARGE = "r0-c2000-ms0-b1000"
-"""Two MB in many entries: more than what a connection holds by itself."""
+"""Two MB in many entries, more than the socket buffers hold."""
 ONE_ENTRY = "r0-c1-ms0-b2000000"
 """The same as one word."""
 GROWING = "r0-c4000-ms5-b500"
-"""The same, live for longer than anybody is waited for."""
+"""The same, running for longer than the send timeout."""
 SCATTERED = "r0-c2000-ms1-b1000"
-"""The same, whose readers stand at places of their own."""
+"""The same, with readers at different positions."""
 ORDINARY = "r150-c150-ms10"
 STUCK = 200
 READERS_PER_TURN = 100
@@ -38,12 +38,12 @@ pytestmark = pytest.mark.skipif(not PROC.exists(), reason="memory and sockets of
 
 
 def resident_bytes(pid: int) -> int:
-    """How much memory a process has."""
+    """Return the resident memory of a process."""
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def sockets(pid: int) -> int:
-    """How many sockets a process has open."""
+    """Return the number of open sockets of a process."""
     count = 0
     for descriptor in Path(f"/proc/{pid}/fd").iterdir():
         try:
@@ -54,7 +54,7 @@ def sockets(pid: int) -> int:
 
 
 class StalledReader:
-    """Somebody who asks for a stream and takes nothing of it."""
+    """A client that requests a stream and reads nothing."""
 
     def __init__(self, url: str, turn: str, after: int) -> None:
         url_parts = urlsplit(url)
@@ -68,7 +68,7 @@ class StalledReader:
 
     @property
     def answered(self) -> bool:
-        """Whether a stream waits to be read, or did so and was given up while the others were answered."""
+        """Whether the response has started; it may have been given up since."""
         try:
             status_line = self._socket.recv(15, socket.MSG_PEEK | socket.MSG_DONTWAIT)
         except BlockingIOError:
@@ -78,7 +78,7 @@ class StalledReader:
         return status_line in (b"HTTP/1.1 200 OK", b"")  # nothing more comes after a reset that was seen
 
     def had_all(self) -> bool:
-        """Read at last: whether the whole stream was there, and it was never given up."""
+        """Read the stream now, and return whether it was complete."""
         self._socket.settimeout(PATIENCE_S)
         data, end = b"", b""
         with suppress(ConnectionError):
@@ -94,7 +94,7 @@ class StalledReader:
 async def stalled_readers(
     url: str, turns: list[str], readers_per_turn: int, apart: int = 0
 ) -> AsyncIterator[list[StalledReader]]:
-    """So many of them for each turn, so far apart from each other, all of whom have been answered."""
+    """Open this many stalled readers for each turn, at different positions, and wait for the responses."""
     readers: list[StalledReader] = []
     try:
         for turn in turns:
@@ -109,7 +109,7 @@ async def stalled_readers(
 
 
 async def read_to_the_end(caller: Caller, model: str) -> str:
-    """A turn begun and read by somebody who does read."""
+    """Start a turn and read it to its end."""
     turn, record = await caller.start_turn(model), StreamRecord()
     while not record.state:  # on a busy machine this reader too may be given up, and comes back
         await follow(caller.gateway.url, turn, record)
@@ -124,7 +124,7 @@ async def live_readers(caller: Caller) -> int:
 
 
 class Memory:
-    """How much more a process had at the most, while it was watched."""
+    """The peak growth of a process's memory."""
 
     grown_bytes = 0
 
@@ -146,7 +146,7 @@ class Memory:
 
 
 async def until_given_up(caller: Caller, sockets_before: int) -> None:
-    """Until nobody is read for and their sockets are closed; those to the provider come and go."""
+    """Wait until all stalled readers are disconnected and their sockets closed."""
     async with asyncio.timeout(SEND_TIMEOUT_S + START_S):
         while await live_readers(caller) > 0 or sockets(caller.gateway.pid) > sockets_before + STUCK // 10:
             await asyncio.sleep(0.05)

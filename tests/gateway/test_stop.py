@@ -1,4 +1,4 @@
-"""A gateway that is told to stop: not ready at once, short turns end, long ones are marked, all is kept."""
+"""Stop: not ready at once, short turns end, long ones are interrupted, everything is saved."""
 
 import asyncio
 import signal
@@ -15,11 +15,11 @@ COUNT = 5
 """Of each kind."""
 GRACE_S = 8.0
 ENDLESS_S = 600.0
-"""A grace that is longer than the end of a process is waited for."""
+"""A grace period longer than the test waits for the process."""
 
 
 class WatchedTurn:
-    """A turn with a reader who stays."""
+    """A turn with a reader that stays connected."""
 
     def __init__(self, turn: str, model: str) -> None:
         self.turn = turn
@@ -29,21 +29,21 @@ class WatchedTurn:
 
     @classmethod
     async def start(cls, caller: Caller, model: str) -> "WatchedTurn":
-        """Begun, and live: something was seen of it."""
+        """Start a turn and wait for its first entry."""
         watched = cls(await caller.start_turn(model), model)
         watched.reading = asyncio.create_task(follow(caller.gateway.url, watched.turn, watched.record))
         await watched.reads(0)
         return watched
 
     async def reads(self, last: int) -> None:
-        """Until its reader has this entry."""
+        """Wait until its reader has this entry."""
         async with asyncio.timeout(START_S):
             while self.record.last < last:
                 await asyncio.sleep(0.005)
 
 
 async def not_ready(caller: Caller) -> None:
-    """Until it says that it is stopping, which it does while turns still run."""
+    """Wait until `/readyz` reports that it is stopping, while turns still run."""
     async with asyncio.timeout(START_S):
         while True:
             async with caller.http.get(f"{caller.gateway.url}/readyz") as response:
@@ -53,7 +53,7 @@ async def not_ready(caller: Caller) -> None:
 
 
 async def check_kept(caller: Caller, watched: WatchedTurn, state: str) -> None:
-    """After a restart the turn is as its reader saw it, and has the state that it was said to have."""
+    """Check that after a restart the turn and its state are as its reader received them."""
     whole = StreamRecord()
     await follow(caller.gateway.url, watched.turn, whole)
     assert whole.lines == watched.record.lines
@@ -129,7 +129,7 @@ def test_second_signal_stops_at_once_without_loss(
 
 
 def test_stop_closes_a_slow_replay_without_end_event(tmp_path: Path, provider: str) -> None:
-    """A slow replay: its stream closes without `end`, so that the reader knows to return."""
+    """The stream of a slow replay closes without `end`, so that the reader reconnects."""
 
     async def story() -> None:
         gateway = GatewayProcess(tmp_path, provider)

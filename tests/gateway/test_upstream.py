@@ -1,4 +1,4 @@
-"""What a provider can do to a live turn, seen by its readers: what was said is kept, and there is one end."""
+"""Provider failures as readers see them: received text is kept, and the turn has one end."""
 
 import asyncio
 import time
@@ -38,7 +38,7 @@ fact = {{ as_of = "2026-01-01", source = "a test" }}
 """
 BODY = b"".join(STORY)
 SAID = [("Two", ""), (" and two → ?", ""), ("", "Fo"), ("", "ur."), ("", ""), ("", "")]
-"""What each event of the story adds to thoughts and answer; the fifth says that it is over."""
+"""What each event adds to reasoning and answer. The fifth ends the response."""
 RETRIES = RetryPolicy(max_retries=2, first_wait_s=0.01)
 
 
@@ -46,7 +46,7 @@ RETRIES = RetryPolicy(max_retries=2, first_wait_s=0.01)
 async def asking(
     folder: Path, *acts: RequestHandler, idle_s: float = PATIENCE_S, **settings: Any
 ) -> AsyncIterator[tuple[Caller, list[UpstreamRequest]]]:
-    """A gateway before a provider that does this; what the provider has seen."""
+    """Start a gateway in front of a provider with this behaviour."""
     client = Client(retries=RETRIES, timeouts=Timeouts(idle_s=idle_s))
     async with serve_upstream(*acts) as upstream:
         rows = ROW.format(url=upstream.base_url)
@@ -61,7 +61,7 @@ async def start_turn(caller: Caller) -> str:
 
 
 async def read_turn(caller: Caller) -> StreamRecord:
-    """A turn begun and read to its end."""
+    """Start a turn and read it to its end."""
     record = StreamRecord()
     await follow(caller.url, await start_turn(caller), record)
     return record
@@ -74,7 +74,7 @@ async def until(true: Callable[[], bool]) -> None:
 
 
 def check_end(record: StreamRecord, state: str, cause: str) -> None:
-    """It came out like this, in one end, which is the last entry; and nothing is left open."""
+    """Check the outcome: one end, which is the last entry, and no open block."""
     turn = record.turn
     assert (record.state, record.end_count) == (state, 1)
     assert record.events == [("end", {"state": state})]
@@ -86,14 +86,14 @@ def check_end(record: StreamRecord, state: str, cause: str) -> None:
 
 
 def said_within(size: int) -> tuple[int, tuple[str, str]]:
-    """How many events these bytes of the story hold, and what those say."""
+    """Return the number of complete events in these bytes, and their text."""
     whole = BODY[:size].count(b"\n\n")
     thought, text = zip(*SAID[:whole], strict=True) if whole else ((), ())
     return whole, ("".join(thought), "".join(text))
 
 
 def cuts() -> list[int]:
-    """Every boundary between two events, and some places within each."""
+    """Return every boundary between events, and some positions inside each."""
     places, at = [0], 0
     for event in STORY:
         places += [at + 1, at + len(event) // 2, at + len(event) - 2, at + len(event)]
@@ -102,7 +102,7 @@ def cuts() -> list[int]:
 
 
 class Cutting:
-    """A provider that says so many bytes and resets the connection, once their reader has seen them."""
+    """A provider that sends some bytes and resets the connection once the reader has them."""
 
     def __init__(self) -> None:
         self.size = 0
@@ -116,7 +116,7 @@ class Cutting:
     async def cut(
         self, caller: Caller, requests: list[UpstreamRequest], size: int
     ) -> tuple[StreamRecord, int]:
-        """What a reader has of a turn that is cut there, and how often the provider was asked."""
+        """Return what a reader received of a turn cut there, and the number of requests."""
         requests_before, record = len(requests), StreamRecord()
         self.size = size
         self.go_on.clear()
@@ -128,7 +128,7 @@ class Cutting:
 
 
 def test_provider_connection_reset_keeps_received_text(tmp_path: Path) -> None:
-    """Nothing is asked again once something was visible, and a turn that had said its end is done."""
+    """No retry after a visible entry; a turn whose final event arrived is done."""
 
     async def story() -> None:
         provider = Cutting()
@@ -214,7 +214,7 @@ def test_retry_before_the_first_event_is_invisible(tmp_path: Path, status: str) 
             assert record.text == ("Two and two → ?", "Four.")
             assert record.comments >= 2, "the wait has its signs of life"
             assert len(requests) == 2
-            assert moments[1] - moments[0] >= 1, "it was told when to come back"
+            assert moments[1] - moments[0] >= 1, "the retry waits for Retry-After"
 
     asyncio.run(story())
 
@@ -278,7 +278,7 @@ ENDLESS: dict[str, Endless] = {
 def test_endless_response_is_ended_by_a_limit(
     tmp_path: Path, talk: RequestHandler, limits: dict[str, int], named: str
 ) -> None:
-    """R046: the limit is named, what was said until then stands, and the provider is hung up on."""
+    """R046: the limit is named, the text is kept, and the provider connection is closed."""
     disconnected = asyncio.Event()
 
     async def act(request: UpstreamRequest) -> None:

@@ -48,7 +48,7 @@ TOOLS = (
 )
 STALL_S = 30.0
 QUIET_PASSES = 50
-"""Of the event loop, which serves both sides, without an entry: the simulator has fallen silent."""
+"""Passes of the event loop, which serves both sides, without an entry: the simulator is silent."""
 _T = TypeVar("_T")
 
 

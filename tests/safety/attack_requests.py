@@ -1,4 +1,4 @@
-"""What another site's page, a name that leads elsewhere, or a crooked request could try; `{port}` is ours."""
+"""Attacks by pages of other sites, foreign host names and malformed requests. `{port}` is the gateway's."""
 
 HOSTS = """
 evil.example
@@ -96,7 +96,7 @@ SIMPLE_CONTENT_TYPES = [
     "application/x-www-form-urlencoded",
     "multipart/form-data; boundary=x",
 ]
-"""What a page of another site may send without asking first."""
+"""What a page of another site may send without a preflight."""
 
 
 CONNECTION_CLOSE = "\r\nConnection: close\r\n"
@@ -135,7 +135,7 @@ MALFORMED_REQUESTS = {
     "a small method": "get /api/sessions HTTP/1.1\r\n" + OWN_HOST + "\r\n",
     "purge": "PURGE /api/sessions HTTP/1.1\r\n" + OWN_HOST + "\r\n",
     "two hosts": GET + "Host: localhost:{port}\r\nHost: evil.example" + CONNECTION_CLOSE + "\r\n",
-    "two hosts, the other way round": GET + "Host: evil.example\r\n" + OWN_HOST + "\r\n",
+    "two hosts, in reverse order": GET + "Host: evil.example\r\n" + OWN_HOST + "\r\n",
     "two equal hosts": GET + "Host: localhost:{port}\r\n" + OWN_HOST + "\r\n",
     "a folded host": GET + "Host:\r\n localhost:{port}" + CONNECTION_CLOSE + "\r\n",
     "a host with a space before its colon": GET + "Host : localhost:{port}" + CONNECTION_CLOSE + "\r\n",
@@ -163,7 +163,7 @@ MALFORMED_REQUESTS = {
     "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
     "Origin: http://evil.example\r\nHost: localhost:{port}\r\nConnection: close, Upgrade\r\n\r\n",
 }
-"""Requests as bytes; every one of them is refused, and none is understood as something else."""
+"""Malformed requests as bytes. Every one must be refused."""
 
 
 PATHS = """

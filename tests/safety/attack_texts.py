@@ -1,4 +1,4 @@
-"""Texts meant for another reader than the one they go to: SQL, search, streams, JSON, paths, screens."""
+"""Injection texts: SQL, search syntax, SSE, JSON, paths, terminals."""
 
 SQL_TEXTS = """
 '

@@ -1,4 +1,4 @@
-"""Every gateway here has a folder of its own, and no key but what its test plants."""
+"""Every gateway has its own folder and only the API keys that its test sets."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from thinkaloud.client.keys import REFERENCE_SEPARATOR
 
 @pytest.fixture(scope="session", autouse=True)
 def bare(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """No key of whoever runs the tests, and none of their files."""
+    """Remove API keys and files of the user who runs the tests."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("THINKALOUD_HOME", str(tmp_path_factory.mktemp("home")))
         patch.delenv("THINKALOUD_MODEL", raising=False)

@@ -1,6 +1,6 @@
-"""A gateway on a port with simulated providers behind it, in a thread of its own, and people before it.
+"""A gateway in a thread, with simulated providers and several users.
 
-What asks is a plain blocking client, so that a test says exactly what goes over the wire.
+The client is plain and blocking, so that a test controls the exact bytes.
 """
 
 import asyncio
@@ -24,8 +24,7 @@ from thinkaloud.server.endpoint import ApiRoute
 from thinkaloud.server.gateway import Gateway, Settings
 from thinkaloud.server.routes import ROUTES
 from thinkaloud.server.run import ServeOptions, start_server
-from thinkaloud.simulators import Script, Simulator, run_simulator
-from thinkaloud.simulators import ScriptedAnswer as ScriptedAnswer
+from thinkaloud.simulators import Script, ScriptedAnswer, Simulator, run_simulator
 from thinkaloud.simulators.script import ReceivedPrompt
 from thinkaloud.store import schema, users
 from thinkaloud.store.rows import Owner, TurnState
@@ -38,7 +37,7 @@ Rows = dict[str, set[tuple[Any, ...]]]
 NOW_MS = 1_700_000_000_000
 MODEL = "vllm/qwen3-8b"
 TOKEN_REQUIRED = ServeOptions(token_required=True)
-"""Everybody needs a token, as on a server that several people use."""
+"""Every caller needs a token, as on a shared server."""
 WAIT_S = PATIENCE_S
 CREDENTIAL_HEADERS: Mapping[str, Callable[[str], tuple[str, str]]] = {
     "bearer": lambda secret: ("Authorization", f"Bearer {secret}"),
@@ -48,13 +47,13 @@ JSON = ("Content-Type", "application/json")
 
 
 ENDLESS_PROMPT = json.dumps({"thinking": "again and " * 2000, "text": "never", "delay_ms": 20})
-"""A prompt that the puppet goes on answering until somebody stops it."""
+"""A prompt whose answer does not end until it is cancelled."""
 
 
 def session_file(
     title: str, prompt: str, thought: str = "A thought.", answer: str = "An answer."
 ) -> dict[str, Any]:
-    """An exported session of one turn, all of it at one moment, so that a replay takes no time."""
+    """Return an exported session of one turn, with equal timestamps, so that a replay takes no time."""
     events: list[dict[str, Any]] = [{"type": "turn.started", "dialect": "openai_chat", "model": "qwen3-8b"}]
     for block, (kind, text) in enumerate((("reasoning", thought), ("text", answer))):
         events += (
@@ -69,7 +68,7 @@ def session_file(
 
 
 class PromptScript(Script):
-    """Answers as the last line of the prompt tells it to, where that is the JSON of an answer."""
+    """Responds with the answer whose JSON is the last line of the prompt."""
 
     def next_answer(self, prompt: ReceivedPrompt) -> ScriptedAnswer:
         """What the prompt says, or the default."""
@@ -80,7 +79,7 @@ class PromptScript(Script):
 
 
 class HttpResponse(NamedTuple):
-    """A response as it came."""
+    """A parsed HTTP response."""
 
     status: int
     headers: dict[str, str]
@@ -92,12 +91,12 @@ class HttpResponse(NamedTuple):
 
     @property
     def code(self) -> str:
-        """The code of a refusal; empty where there was none."""
+        """The error code; empty for a success."""
         return str(self.json["error"]["code"]) if self.status >= 400 else ""
 
 
 class Person(NamedTuple):
-    """Somebody with a token, in a workspace."""
+    """A user with a token, in a workspace."""
 
     name: str
     owner: Owner
@@ -111,7 +110,7 @@ class Person(NamedTuple):
 
 
 class GatewayUnderTest:
-    """The gateway, from outside and from inside."""
+    """A running gateway: its port and token, and the object itself."""
 
     def __init__(
         self, gateway: Gateway, port: int, token: str, folder: Path, simulators: Mapping[str, Simulator]
@@ -130,7 +129,7 @@ class GatewayUnderTest:
     def request(
         self, method: str, path: str, body: Any = None, headers: Pairs = (), *, host: str | None = None
     ) -> HttpResponse:
-        """One request. A body that is not bytes goes as JSON; an empty `host` leaves the header out."""
+        """Send one request. A body that is not bytes is sent as JSON; an empty `host` sends no Host."""
         sent_headers = [*headers]
         if body is not None and not isinstance(body, bytes):
             body = json.dumps(body).encode()
@@ -150,7 +149,7 @@ class GatewayUnderTest:
             return HttpResponse(response.status, response_headers, response.read())
 
     def send(self, data: bytes) -> list[bytes]:
-        """The heads of all responses to these bytes; the last request in them asks to close."""
+        """Send raw bytes and return the headers of all responses. The last request must ask to close."""
         with socket.create_connection(("127.0.0.1", self.port), timeout=WAIT_S) as connection:
             connection.sendall(data)
             data_received = b""
@@ -159,17 +158,17 @@ class GatewayUnderTest:
         return list(_response_heads(data_received))
 
     def write(self, change: Callable[[Connection], T]) -> T:
-        """Change something in the database, behind the gateway's back."""
+        """Run a write in the database."""
         return asyncio.run_coroutine_threadsafe(self.gateway.database.write(change), self._loop).result(
             WAIT_S
         )
 
     def read(self, query: Callable[[Connection], T]) -> T:
-        """Look at something in the database."""
+        """Run a query in the database."""
         return asyncio.run_coroutine_threadsafe(self.gateway.database.read(query), self._loop).result(WAIT_S)
 
     def create_person(self, name: str, workspace: str = "default") -> Person:
-        """A new user with a token."""
+        """Create a user with a token."""
 
         def create(conn: Connection) -> Person:
             user = users.add_user(conn, name, NOW_MS, workspace)
@@ -180,7 +179,7 @@ class GatewayUnderTest:
         return self.write(create)
 
     def create_session(self, credentials: Pairs, **fields: Any) -> str:
-        """The id of a new session."""
+        """Create a session and return its id."""
         response = self.request("POST", "/api/sessions", {"model": MODEL, **fields}, credentials)
         assert response.status == 201, response
         return str(response.json["id"])
@@ -188,7 +187,7 @@ class GatewayUnderTest:
     def start_turn(
         self, credentials: Pairs, session: str, prompt: str = "How much is 17 * 3 - 9?", **fields: Any
     ) -> str:
-        """The id of a turn that has begun."""
+        """Start a turn and return its id."""
         response = self.request(
             "POST", f"/api/sessions/{session}/turns", {"prompt": prompt, **fields}, credentials
         )
@@ -198,14 +197,14 @@ class GatewayUnderTest:
     def run_turn(
         self, credentials: Pairs, session: str, prompt: str = "How much is 17 * 3 - 9?", **fields: Any
     ) -> str:
-        """The id of a turn that is over."""
+        """Run a turn to its end and return its id."""
         turn = self.start_turn(credentials, session, prompt, **fields)
         stream = self.request("GET", f"/api/turns/{turn}/events", headers=credentials)
         assert stream.body.rstrip().rpartition(b"\n\n")[2].startswith(b"event: end\n"), stream
         return turn
 
     def import_session(self, credentials: Pairs, *texts: str) -> tuple[str, str]:
-        """The ids of a session with one finished turn, and of that turn; `texts` as `file` takes them."""
+        """Import a session of one turn and return both ids. `texts` are those of `session_file`."""
         import_response = self.request("POST", "/api/import", session_file(*texts), credentials)
         assert import_response.status == 201, import_response
         session_response = self.request(
@@ -214,13 +213,13 @@ class GatewayUnderTest:
         return str(session_response.json["id"]), str(session_response.json["turns"][0]["id"])
 
     def create_agent(self, credentials: Pairs, name: str, **fields: Any) -> str:
-        """The id of a new agent."""
+        """Create an agent and return its id."""
         response = self.request("POST", "/api/agents", {"name": name, "model": MODEL, **fields}, credentials)
         assert response.status == 201, response
         return str(response.json["id"])
 
     def all_rows(self) -> Rows:
-        """Every row that people's doings leave, to see that something changed nothing."""
+        """Return every row that users' actions write, to check that nothing changed."""
         return self.read(_read_all_rows)
 
 
@@ -233,7 +232,7 @@ def _response_heads(data: bytes) -> Iterator[bytes]:
 
 
 def _read_all_rows(conn: Connection) -> Rows:
-    """All tables, but for what a running turn writes by itself: its log, and how long its lease is."""
+    """Read all tables, except the log and the leases, which a running turn writes by itself."""
     of_ended_turns = schema.log.c.turn.in_(
         select(schema.turns.c.key).where(schema.turns.c.state != TurnState.RUNNING)
     )
@@ -255,7 +254,7 @@ def run_gateway(
     routes: Sequence[ApiRoute] = ROUTES,
     rows: str = "",
 ) -> Iterator[GatewayUnderTest]:
-    """A gateway until the block ends; `models` are simulators with their scripts, `rows` more providers."""
+    """Run a gateway until the block ends. `models` are simulators with scripts, `rows` further providers."""
     started, stop_event = threading.Event(), threading.Event()
     gateways: list[GatewayUnderTest] = []
     errors: list[BaseException] = []
@@ -294,6 +293,6 @@ def run_gateway(
 def _run(serve: Callable[[], Any], errors: list[BaseException], started: threading.Event) -> None:
     try:
         asyncio.run(serve())
-    except BaseException as error:  # noqa: BLE001 told to the test, in its own thread
+    except BaseException as error:  # noqa: BLE001 re-raised in the thread of the test
         errors.append(error)
         started.set()

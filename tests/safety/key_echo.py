@@ -1,7 +1,7 @@
-"""A provider that quotes the key it was sent, in every way that a provider can fail.
+"""A provider that echoes the API key it received in every kind of failure.
 
-What it does is the model's name: `parrot-chat/401-openai`. It is plain bytes on a socket, so that it may also
-break every rule.
+The model name selects the failure: `parrot-chat/401-openai`. The provider writes plain bytes to a socket,
+so that it can also break HTTP.
 """
 
 import json
@@ -19,7 +19,7 @@ ECHO_PROVIDERS = {
     "parrot-gemini": ("gemini", "x-goog-api-key"),
     "parrot-responses": ("openai_responses", "bearer"),
 }
-"""A provider's row for each dialect, and how it takes its key."""
+"""A provider row for each dialect, with its form of API key."""
 
 ErrorBody = Callable[[str], bytes]
 
@@ -29,7 +29,7 @@ def _json(value: object) -> bytes:
 
 
 def _escaped(key: str) -> str:
-    """The key as some encoders write it: every sign that is no letter as an escape."""
+    """Return the key with every character but letters escaped, as some encoders do."""
     return re.sub(r"[^A-Za-z0-9]", lambda sign: f"\\u{ord(sign[0]):04x}", key)
 
 
@@ -49,7 +49,7 @@ ERROR_BODIES: dict[str, ErrorBody] = {
     "cut-json": lambda key: _json({"error": {"message": "x" * 475 + key}}),
     "none": lambda key: b"",
 }
-"""How an error quotes a key; some so late that a text of 500 characters ends in the middle of it."""
+"""How errors quote a key. Some quote it so late that a cut at 500 characters splits it."""
 
 STATUSES = (400, 401, 403, 404, 407, 408, 409, 413, 422, 429, 500, 502, 503, 529)
 STREAM_ERRORS = {
@@ -78,7 +78,7 @@ ODD_RESPONSES = {
     "whole": '{"error": {"message": "bad key KEY", "code": "KEY"}}',
     "page": "<html>KEY</html>",
 }
-"""What comes with HTTP 200 and is no answer all the same."""
+"""Failures with HTTP 200."""
 
 MEDIA_TYPES = {"page": "text/html", "whole": "application/json", "text": "text/plain", "cut": "text/plain"}
 
@@ -89,9 +89,9 @@ BEHAVIOURS = [
     *(f"200-{oddity}" for oddity in ODD_RESPONSES),
     *("301-redirect", "302-redirect", "encoding", "headers", "reason", "hang-up", "not-http", "half-a-head"),
 ]
-"""All that it can do."""
+"""All failures."""
 DIALECT_BEHAVIOURS = [name for name in BEHAVIOURS if name.startswith("200-") or name == "401-openai"]
-"""What each dialect reads in its own way; refusals are read before any dialect is asked."""
+"""Failures that each dialect reads itself. HTTP errors are read before any dialect."""
 
 
 def _answer(name: str, key: str, dialect: str) -> bytes:
@@ -160,16 +160,16 @@ class _KeyEchoHandler(BaseHTTPRequestHandler):
         self.close_connection = True
 
     def log_message(self, format: str, *args: object) -> None:
-        """Say nothing: it would be the parrot that tells the key."""
+        """Log nothing: the log would leak the key."""
 
 
 keys_received: set[str] = set()
-"""Every key that a parrot was sent, to see that there was something to quote."""
+"""Every key that the provider received, to check that there was something to echo."""
 
 
 @contextmanager
 def run_key_echo() -> Iterator[str]:
-    """Its address, until the block ends."""
+    """Run the provider and yield its address."""
     with ThreadingHTTPServer(("127.0.0.1", 0), _KeyEchoHandler) as server:
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
@@ -179,7 +179,7 @@ def run_key_echo() -> Iterator[str]:
 
 
 def catalog_rows(url: str, keys: dict[str, str]) -> str:
-    """Rows of a catalog that lead to the parrot; `keys` are references."""
+    """Return catalog rows for this provider. `keys` are key references."""
     return "\n".join(
         f'[providers.{name}]\ndialect = "{dialect}"\nbase_url = "{url}/{name}"\nauth = "{auth}"\n'
         f'key = "{keys[name]}"\nreplay = "none"\nlocal = true\nmax_tokens = 100\n'

@@ -1,4 +1,4 @@
-"""Secrets that are planted, and the search for them in everything that a gateway says, keeps and logs."""
+"""Planted secrets, and the search for them in all output, storage and logs of a gateway."""
 
 import base64
 import contextlib
@@ -37,7 +37,7 @@ PROVIDER_KEYS = {
     "file": "CaNaRy-fil-5Wd/2nB+t8Xq=9Zj3Ph6Lv",
     "proxy": "CaNaRy-prx-6Tg8Rk2Ns4Vx",
 }
-"""Keys of providers; nothing about them looks like a key, so that no pattern helps to hide them."""
+"""API keys that do not look like keys, so that no redaction pattern hides them."""
 SENT_SECRETS = {
     "bearer": "CaNaRy-hdr-9Fv/1cT+i7Ow=4Ey6Ub2Ak",
     "basic": "CaNaRy-bsc-8Dx/6zQ+r3Mh=5Ln1Sj7Gp",
@@ -45,13 +45,13 @@ SENT_SECRETS = {
     "query": "CaNaRy-qry-4Np6Yd8Js1Zh3Wl",
     "body": "CaNaRy-bdy-7Gm1Cx3Fq9Tb5Ve",
 }
-"""What somebody sends by mistake, where no secret belongs."""
+"""Secrets that a client sends by mistake."""
 PART_LENGTH = 12
-"""So many characters in a row are a part of a secret."""
+"""A leak is at least this many characters of a secret in a row."""
 
 
 class Leak(NamedTuple):
-    """Where a secret was found."""
+    """The place where a secret was found."""
 
     source: str
     secret: str
@@ -59,7 +59,7 @@ class Leak(NamedTuple):
 
 
 def encoded_forms(secret: str) -> Iterator[bytes]:
-    """Every part of a secret, as it is and as it may be written."""
+    """Yield every part of a secret, plain and encoded."""
     for start in range(len(secret) - PART_LENGTH + 1):
         yield secret[start : start + PART_LENGTH].lower().encode()
     yield secret.encode("utf-16-le").lower()
@@ -75,7 +75,7 @@ def encoded_forms(secret: str) -> Iterator[bytes]:
 
 
 def find_leaks(secrets: dict[str, str], outputs: dict[str, bytes]) -> list[Leak]:
-    """Where any of the secrets is in any of these."""
+    """Return all leaks of the secrets in these outputs."""
     leaks = []
     for source, data in outputs.items():
         lowered = data.lower()
@@ -87,7 +87,7 @@ def find_leaks(secrets: dict[str, str], outputs: dict[str, bytes]) -> list[Leak]
 
 
 async def raise_with_secrets(request: RouteRequest) -> None:
-    """What a library's exception might say, with a chain of causes and a warning on the way."""
+    """Raise an exception chain and a warning that contain secrets, as a library might."""
     headers = {"Authorization": f"Bearer {PROVIDER_KEYS['env']}", "X-Api-Key": PROVIDER_KEYS["credentials"]}
     warnings.warn(f"x-goog-api-key: {PROVIDER_KEYS['file']}", ResourceWarning, stacklevel=1)
     logging.getLogger("some.library").debug("sending %r", headers)
@@ -106,7 +106,7 @@ ROUTES_WITH_ERROR = (
 
 
 class LeakCheck(NamedTuple):
-    """Everything that is searched in the end, and all that must not be in it."""
+    """The outputs to search, and the secrets that must not be in them."""
 
     gateway: GatewayUnderTest
     secrets: dict[str, str]
@@ -116,7 +116,7 @@ class LeakCheck(NamedTuple):
     def request(
         self, method: str, path: str, body: Any = None, headers: Pairs = (), **options: Any
     ) -> HttpResponse:
-        """An answer, which is kept for the search."""
+        """Send a request and record the response for the search."""
         response = self.gateway.request(method, path, body, headers, **options)
         self.record(f"{method} {path[:60]}", response)
         return response
@@ -129,7 +129,7 @@ class LeakCheck(NamedTuple):
         self.outputs[f"{len(self.outputs)} raw {data[:40]!r}"] = b"\n".join(heads)
 
     def run_failing_turn(self, model: str) -> None:
-        """A turn that does not come to a good end, and everything that can be read of it."""
+        """Run a turn that fails, and record everything readable about it."""
         session = self.gateway.create_session(self.credentials)
         response = self.request(
             "POST", f"/api/sessions/{session}/turns", {"prompt": "x", "model": model}, self.credentials
@@ -148,7 +148,7 @@ class LeakCheck(NamedTuple):
 
 @contextlib.contextmanager
 def capture_logs() -> Iterator[io.StringIO]:
-    """All logs there are, as they would be written in each form; warnings too."""
+    """Capture all logs and warnings in both formats."""
     stream = io.StringIO()
     root = logging.getLogger()
     previous = root.handlers[:], root.level
@@ -174,13 +174,13 @@ def capture_logs() -> Iterator[io.StringIO]:
 
 
 def _turn_entries(conn: Connection, turn: int) -> list[Entry]:
-    """What a turn's log holds; in the file it is compressed."""
+    """Return the log of a turn. In the database file it is compressed."""
     return list(log_entries(conn, turn))
 
 
 @contextlib.contextmanager
 def collect_spans() -> Iterator[InMemorySpanExporter]:
-    """All spans. A process has one provider of them for good, so it is only lent another for a while."""
+    """Collect all spans. A process has one tracer provider, so it is swapped for a while."""
     exporter, provider = InMemorySpanExporter(), TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(exporter))
     with pytest.MonkeyPatch.context() as patch:
@@ -189,7 +189,7 @@ def collect_spans() -> Iterator[InMemorySpanExporter]:
 
 
 def unreachable_rows(reference: str) -> str:
-    """A provider at a port where nobody listens, and one whose key is not there."""
+    """Return rows of an unreachable provider and of one without an API key."""
     with socket.socket() as sock:
         sock.bind(("127.0.0.1", 0))
         port = sock.getsockname()[1]
@@ -207,7 +207,7 @@ LIMITS = {"body_bytes": 50_000, "body_s": 2.0, "head_s": 2.0, "running_turns_per
 
 @contextlib.contextmanager
 def check_for_leaks(folder: Path, keys: dict[str, str]) -> Iterator[LeakCheck]:
-    """A gateway with the parrot and simulators behind it; when it has stopped, everything is searched."""
+    """Run a gateway with the echoing provider and simulators, and search everything after it stopped."""
     outputs: dict[str, bytes] = {}
     secrets = PROVIDER_KEYS | SENT_SECRETS | {"unknown": new_start_token()}
     models = {"vllm": PromptScript(), "anthropic": PromptScript()}

@@ -1,7 +1,7 @@
-"""Every route of the table, tried by everybody who could come, with each form of credentials.
+"""The access matrix: every route, tried by every role, with each form of credentials.
 
-What each may get is written down here, once for each route; a route without a row fails. Whoever is refused
-has changed nothing and has learnt nothing: what is somebody else's looks like what never was.
+The table has one row per route; a route without a row fails. A refused request changes nothing and reveals
+nothing: a resource of another user gets the same response as an unknown id.
 """
 
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ NEW_AGENT = {"name": "other", "model": MODEL}
 
 
 class Row(NamedTuple):
-    """What each gets: the owner, they in another of their workspaces, who shares theirs, and who does not."""
+    """The expected status for the owner, the owner in another workspace, a member and a stranger."""
 
     owner: int
     elsewhere: int
@@ -44,17 +44,17 @@ class Row(NamedTuple):
 
 
 def public(status: int = 200) -> Row:
-    """Open to everybody; but whoever shows a token must show a right one."""
+    """A public route. An invalid token is still refused."""
     return Row(status, status, status, status, anonymous=status)
 
 
 def for_each_user(status: int, body: Any = None, query: str = "") -> Row:
-    """Everybody who is known gets their own."""
+    """Every user gets their own data."""
     return Row(status, status, status, status, body=body, query=query)
 
 
 def private(status: int, body: Any = None) -> Row:
-    """There for its owner, in its workspace, and for nobody else."""
+    """Only the owner, in the same workspace, has access."""
     return Row(status, 404, 404, 404, body=body)
 
 
@@ -90,7 +90,7 @@ TABLE = {
 }
 WITH_A_RUNNING_TURN = [f"POST /api/turns/{{turn}}/{act}" for act in ("cancel", "answer-now", "approvals")]
 SHARED = ("GET /api/agents", "GET /api/agents/{agent}")
-"""What the whole workspace may see."""
+"""Routes that the whole workspace may read."""
 
 
 def key(route: ApiRoute) -> str:
@@ -104,7 +104,7 @@ def row_of(route: ApiRoute) -> Row:
 
 
 class OwnedResources(NamedTuple):
-    """What the owner has, made anew for each case."""
+    """The resources of the owner, created for each case."""
 
     session: str
     turn: str
@@ -115,13 +115,13 @@ class OwnedResources(NamedTuple):
 
 
 class People(NamedTuple):
-    """Everybody who tries."""
+    """The callers of all roles."""
 
     owner: Person
     neighbour: Person
     stranger: Person
     revoked_token: str
-    """A token of the owner's that was taken back."""
+    """A revoked token of the owner."""
     other_workspace: str
 
     def secret(self, role: str, gateway: GatewayUnderTest) -> str:
@@ -166,7 +166,7 @@ def create_resources(stage: GatewayWithPeople, route: ApiRoute) -> OwnedResource
 
 
 def cancel_turns(stage: GatewayWithPeople, resources: OwnedResources) -> None:
-    """Let no turn go on into the next case."""
+    """Cancel all turns before the next case."""
     owner = stage.people.owner.headers
     response = stage.gateway.request("GET", f"/api/sessions/{resources.session}", headers=owner)
     for turn in response.json["turns"] if response.status == 200 else ():
@@ -174,7 +174,7 @@ def cancel_turns(stage: GatewayWithPeople, resources: OwnedResources) -> None:
 
 
 def unchanged(rows_before: Rows, rows_after: Rows, owner: Owner) -> bool:
-    """Whether all that was there is still there, as it was; preferences are each one's own to change."""
+    """Return whether all rows are unchanged, except preferences of other users."""
     own_preferences = {row for row in rows_before["preferences"] if row[:2] == (owner.user, owner.workspace)}
     assert own_preferences, "the owner has preferences to lose"
     return all(
@@ -234,12 +234,12 @@ def _check_access(
 
 
 def _expected_status(row: Row, role: str) -> int:
-    """The user of the machine, who comes with the token of the start, is a stranger to everybody else."""
+    """The local user, who has the start token, is a stranger to all other users."""
     return int(getattr(row, "stranger" if role == "local" else role))
 
 
 def _leaked_texts(response: HttpResponse, resources: OwnedResources, *, shared: bool) -> list[str]:
-    """What an answer shows of the owner's."""
+    """Return the texts of the owner that a response contains."""
     secrets = [*resources, TITLE, PROMPT, THOUGHT, ANSWER, AGENT]
     if shared:
         secrets = [secret for secret in secrets if secret not in (AGENT, resources.agent)]
@@ -260,7 +260,7 @@ def test_route_missing_in_the_access_matrix_fails() -> None:
 
 
 def test_access_matrix_detects_the_owners_texts(stage: GatewayWithPeople) -> None:
-    """The look for the owner's words finds them where they are: else it would prove nothing."""
+    """The leak detection finds the owner's texts where they are; otherwise the matrix proves nothing."""
     gateway, owner = stage.gateway, stage.people.owner.headers
     resources = create_resources(stage, ROUTES[0])
     paths = {

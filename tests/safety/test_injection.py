@@ -1,7 +1,7 @@
-"""Texts for another reader, put into every place of the API that takes a text.
+"""Injection: hostile texts in every text field of the API.
 
-None breaks the gateway, none reaches somebody else's rows, each that is kept comes back as it was, and no
-text of a model, a tool or a file ever becomes an event of its own in a stream.
+No text crashes the gateway or touches rows of other users. Stored texts are returned unchanged. No text of a
+model, a tool or a file can become an event of its own in a stream.
 """
 
 import copy
@@ -37,7 +37,7 @@ def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AttackTarget]:
 
 @pytest.mark.parametrize("field", TEXT_FIELDS)
 def test_injected_text_breaks_nothing(field: str, target: AttackTarget) -> None:
-    """SQL, search syntax, frames, JSON and odd characters (S10, S19) in every place that takes a text."""
+    """SQL, search syntax, SSE frames, JSON and odd characters (S10, S19) in every text field."""
     for text in ALL_TEXTS:
         response = TEXT_FIELDS[field](target, text)
         assert 200 <= response.status < 500, (text, response)
@@ -46,7 +46,7 @@ def test_injected_text_breaks_nothing(field: str, target: AttackTarget) -> None:
 
 
 def check_untouched(target: AttackTarget) -> None:
-    """Nobody else's rows have changed, and none were made for anybody else."""
+    """Check that no rows of other users were changed or created."""
     after = target.gateway.all_rows()
     mine = {target.session, target.agent}
     user = target.attacker.owner.user
@@ -60,12 +60,12 @@ def check_untouched(target: AttackTarget) -> None:
 
 
 TEXTS = [text for text in ALL_TEXTS if text.strip() and not re.search("[\ud800-\udfff]", text)]
-"""Those that are text at all."""
+"""The texts that are valid Unicode."""
 
 
 @pytest.mark.parametrize("text", TEXTS, ids=lambda text: ascii(text)[:30])
 def test_stored_text_round_trips(text: str, target: AttackTarget) -> None:
-    """R051 to R053: thought and answer to the letter, also where they hold what no engine likes."""
+    """R051 to R053: reasoning and answer are stored exactly, also with characters that databases reject."""
     session, _ = target.gateway.import_session(target.attacker.headers, text[:200], text, text, text)
     stored_text = text.replace("\x00", "\ufffd")
     assert target.ask("GET", f"/api/sessions/{session}").json["title"] == stored_text[:200]
@@ -80,7 +80,7 @@ def test_stored_text_round_trips(text: str, target: AttackTarget) -> None:
 
 
 class Frame(NamedTuple):
-    """One event as a browser takes it out of a stream."""
+    """One event as a browser parses it."""
 
     name: str
     id: str
@@ -88,7 +88,7 @@ class Frame(NamedTuple):
 
 
 def parse_frames(body: bytes) -> list[Frame]:
-    """What an EventSource would dispatch, by the rules that browsers go by: CR, LF and CRLF end lines."""
+    """Parse events as an EventSource does: CR, LF and CRLF end lines."""
     parsed, name, last_id, data = [], "", "", list[str]()
     for line in re.split(r"\r\n|\r|\n", body.decode()):
         field, _, value = line.partition(":")
@@ -108,7 +108,7 @@ def parse_frames(body: bytes) -> list[Frame]:
 
 
 def streamed_turn(target: AttackTarget, turn: str, query: str = "") -> Turn:
-    """The turn that its stream tells, after a look at every frame of it."""
+    """Check every frame of a stream and return the folded turn."""
     *entry_frames, end = parse_frames(target.ask("GET", f"/api/turns/{turn}/events{query}").body)
     assert (end.name, end.id) == ("end", str(len(entry_frames) - 1))
     turn_state = Turn()
@@ -123,7 +123,7 @@ def streamed_turn(target: AttackTarget, turn: str, query: str = "") -> Turn:
 
 @pytest.mark.parametrize("text", [*SSE_TEXTS, *JSON_LIKE, *SQL_TEXTS[:4]], ids=lambda text: ascii(text)[:30])
 def test_model_text_cannot_forge_events(text: str, target: AttackTarget) -> None:
-    """S19: thoughts, answers, names and arguments of tools, live and again; each is data of its own frame."""
+    """S19: reasoning, answers, tool names and arguments stay inside their frame, live and in a replay."""
     call = {"name": text, "arguments": {text: text}}
     script = json.dumps({"thinking": text, "text": text, "tool_calls": [call]})
     session = target.gateway.create_session(target.attacker.headers)
@@ -139,7 +139,7 @@ def test_model_text_cannot_forge_events(text: str, target: AttackTarget) -> None
 
 @pytest.mark.parametrize("text", SSE_TEXTS, ids=lambda text: ascii(text)[:30])
 def test_imported_text_cannot_forge_events(text: str, target: AttackTarget) -> None:
-    """Every text that an entry can hold: also notices, summaries, results, seals and failures."""
+    """Every text field of an entry, including notices, summaries, results, seals and failures."""
     seal = {"dialect": text, "form": "signature", "payload": text, "model": text}
     events: list[dict[str, Any]] = [
         {"type": "turn.started", "dialect": text, "model": text},
@@ -172,7 +172,7 @@ def test_imported_text_cannot_forge_events(text: str, target: AttackTarget) -> N
     "words", [*SEARCH_TEXTS, *SQL_TEXTS, VICTIM_WORD, "u1w1prompt", "u2w2prompt"], ids=ascii
 )
 def test_search_returns_only_the_users_sessions(words: str, target: AttackTarget) -> None:
-    """Whatever is typed, every hit is in a session of who typed it; and what is theirs is still found."""
+    """For any query, every hit is in the user's own sessions, and those are still found."""
     session, _ = target.gateway.import_session(target.attacker.headers, "x", f"{OWN_WORD} {words}")
     hits: set[str] = set()
     for query in (words, f"{OWN_WORD} {words}", f'"{words}" {OWN_WORD}', f"{words}*"):
@@ -218,7 +218,7 @@ BODIES: dict[tuple[str, str], dict[str, Any]] = {
 
 @pytest.mark.parametrize("where", BODIES, ids=" ".join)
 def test_internal_fields_in_a_body_are_refused(where: tuple[str, str], target: AttackTarget) -> None:
-    """Whose it is, where it goes and what it is called are never taken from a body (S7, S12)."""
+    """Owner, destination and id are never taken from a body (S7, S12)."""
     method, path = where[0], where[1].format(session=target.session, turn=target.turn, agent=target.agent)
     rows_before = target.gateway.all_rows()
     for name, value in SNEAKED.items():
@@ -279,7 +279,7 @@ ODD_VALUES: list[Any] = [
 
 
 def mutate(generator: random.Random, value: Any) -> Any:
-    """The value with one place of it changed: to something odd of the same kind, mostly."""
+    """Return the value with one place changed, mostly to an odd value of the same type."""
     if isinstance(value, dict | list) and value and generator.random() < 0.9:
         places = list(value) if isinstance(value, dict) else range(len(value))
         key = generator.choice(list(places))
@@ -292,7 +292,7 @@ def mutate(generator: random.Random, value: Any) -> Any:
 
 @pytest.mark.parametrize("part", range(6))
 def test_mutated_import_is_refused_or_readable(part: int, target: AttackTarget) -> None:
-    """An import is all or nothing: what is taken can be read, streamed, exported, searched and deleted."""
+    """An import is all or nothing: an accepted file can be read, streamed, exported, searched and deleted."""
     imported_count = 0
     for seed in range(part * 50, part * 50 + 50):
         response = target.ask(

@@ -1,7 +1,7 @@
-"""What another site's page, a name that was turned round, or a crooked request could try on this machine.
+"""DNS rebinding, cross-site pages and malformed requests against a local gateway.
 
-The gateway here is the most open there is: it asks nobody on this machine for a token. Each attempt is
-refused, and afterwards every row of the database is as it was.
+The gateway has the most open configuration: requests from this machine need no token. Every attack is
+refused, and afterwards every row of the database is unchanged.
 """
 
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ from thinkaloud.server.run import LOCAL_ONLY
 
 
 class RebindingTarget(NamedTuple):
-    """The gateway, and what somebody has there."""
+    """The gateway, and the resources of a user."""
 
     gateway: GatewayUnderTest
     session: str
@@ -52,7 +52,7 @@ def create_target(gateway: GatewayUnderTest) -> RebindingTarget:
 
 @contextmanager
 def fresh_target(target: RebindingTarget) -> Iterator[RebindingTarget]:
-    """Something to lose that no other test needs."""
+    """Yield new resources that no other test uses."""
     fresh = create_target(target.gateway)
     try:
         yield fresh
@@ -66,7 +66,7 @@ def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RebindingTarget
         created_target = create_target(gateway)
         yield created_target
         response = gateway.request("POST", f"/api/turns/{created_target.turn}/cancel")
-        assert response.status == 202, "the turn is over, so somebody stopped it"
+        assert response.status == 202, "the turn has ended, so an attack cancelled it"
 
 
 CHANGING = [route for route in ROUTES if route.method != "GET"]
@@ -84,7 +84,7 @@ BODIES = {
     "DELETE /api/agents/{agent}": b"{}",
     "PUT /api/preferences": b'{"language": "pt-BR"}',
 }
-"""What would do something, if it were let in."""
+"""Bodies that would change something if they were accepted."""
 
 
 def key(route: ApiRoute) -> str:
@@ -94,7 +94,7 @@ def key(route: ApiRoute) -> str:
 def check_refused(
     target: RebindingTarget, route: ApiRoute, headers: Pairs, statuses: set[int], host: str | None = None
 ) -> None:
-    """Nothing came of it: with a body that would change something, with an empty one, and with none."""
+    """Check that the request is refused with a valid body, an empty body and no body."""
     rows_before = target.gateway.all_rows()
     for body in (BODIES[key(route)], b"", None) if route.method != "GET" else (None,):
         response = target.gateway.request(route.method, target.fill(route.path), body, headers, host=host)
@@ -114,7 +114,7 @@ RENAME_ROUTE = next(route for route in ROUTES if key(route) == "PATCH /api/sessi
 
 @pytest.mark.parametrize("host", HOSTS)
 def test_dns_rebinding_is_refused(host: str, target: RebindingTarget) -> None:
-    """DNS rebinding (S13): whatever name an attacker makes lead here is not one of ours."""
+    """DNS rebinding (S13): a name that an attacker points at this machine is not allowed."""
     for route in (LIST_ROUTE, STREAM_ROUTE, RENAME_ROUTE):
         check_refused(target, route, [JSON], {400, 421}, target.fill(host))
 
@@ -136,7 +136,7 @@ def test_cross_site_sec_fetch_site_is_refused(site: str, target: RebindingTarget
 def test_csrf_with_simple_requests_is_refused(
     content_type: str, route: ApiRoute, target: RebindingTarget
 ) -> None:
-    """CSRF: also of an old browser that tells neither Origin nor Sec-Fetch-Site, and with an empty form."""
+    """CSRF: also from an old browser without Origin and Sec-Fetch-Site, and with an empty form."""
     headers = [("Content-Type", content_type)]
     evil = [("Origin", "http://evil.example"), ("Sec-Fetch-Site", "cross-site"), ("Cookie", "a=b")]
     with fresh_target(target) as fresh:
@@ -157,7 +157,7 @@ def test_body_without_content_type_is_refused(route: ApiRoute, target: Rebinding
 
 @pytest.mark.parametrize("route", CHANGING, ids=key)
 def test_cross_site_json_and_preflight_are_refused(route: ApiRoute, target: RebindingTarget) -> None:
-    """And so is the question whether it might be sent: nothing that lets others in is ever answered."""
+    """The preflight is refused too: no CORS header is ever sent."""
     check_refused(target, route, [JSON, ("Origin", "http://evil.example")], {403})
     asking = [("Origin", "http://evil.example"), ("Access-Control-Request-Method", route.method)]
     for headers in (asking, asking[1:]):
@@ -178,7 +178,7 @@ def test_malformed_requests_are_refused(name: str, target: RebindingTarget) -> N
 
 @pytest.mark.parametrize("upgrade", ["websocket", "h2c", "HTTP/2.0", "TLS/1.0"])
 def test_upgrade_is_ignored(upgrade: str, target: RebindingTarget) -> None:
-    """An offer to change the protocol is passed over; the answer is an ordinary one."""
+    """An Upgrade header is ignored; the response is an ordinary one."""
     response = target.gateway.request(
         "GET", "/healthz", headers=[("Connection", "Upgrade"), ("Upgrade", upgrade)]
     )
@@ -187,10 +187,13 @@ def test_upgrade_is_ignored(upgrade: str, target: RebindingTarget) -> None:
 
 
 def test_request_smuggling_is_refused(target: RebindingTarget) -> None:
-    """Smuggling: what a length or a chunk holds is never read as the next request."""
+    """Smuggling: the content of a body is never read as the next request."""
     rows_before = target.gateway.all_rows()
     inner = "DELETE /api/agents/{agent} HTTP/1.1\r\nHost: localhost:{port}\r\n\r\n"
-    payload = f"POST /api/sessions HTTP/1.1\r\nContent-Type: text/plain\r\nContent-Length: {{size}}\r\n{OWN_HOST}\r\n"
+    payload = (
+        "POST /api/sessions HTTP/1.1\r\nContent-Type: text/plain\r\n"
+        f"Content-Length: {{size}}\r\n{OWN_HOST}\r\n"
+    )
     size = len(target.fill(inner))
     data = target.fill(payload.replace("{size}", str(size))) + target.fill(inner)
     heads = target.gateway.send(data.encode())
@@ -203,7 +206,7 @@ def test_request_smuggling_is_refused(target: RebindingTarget) -> None:
 
 @pytest.mark.parametrize("path", PATHS)
 def test_alternative_path_spellings_are_not_found(path: str, target: RebindingTarget) -> None:
-    """Whoever guards paths in front of the gateway must see the same path that the gateway sees."""
+    """A proxy that guards paths must see the same path as the gateway."""
     rows_before = target.gateway.all_rows()
     for method in ("GET", "DELETE", "PATCH"):
         body = None if method == "GET" else b'{"title": "evil"}' if method == "PATCH" else b"{}"
@@ -214,7 +217,7 @@ def test_alternative_path_spellings_are_not_found(path: str, target: RebindingTa
 
 
 def test_valid_requests_are_accepted(target: RebindingTarget) -> None:
-    """The other side of it all: the same requests with our own names go through."""
+    """The counterpart: the same requests with the gateway's own names are accepted."""
     port = target.gateway.port
     for host in (f"localhost:{port}", f"127.0.0.1:{port}", f"[::1]:{port}", f"LOCALHOST:{port}", "localhost"):
         own_page_headers = [("Origin", f"http://{host}".lower()), ("Sec-Fetch-Site", "same-origin")]
@@ -229,7 +232,7 @@ def test_valid_requests_are_accepted(target: RebindingTarget) -> None:
 
 @pytest.mark.parametrize("content_type", ["", "application/json", "application/octet-stream"])
 def test_an_empty_request_of_an_ordinary_client_is_let_in(content_type: str, target: RebindingTarget) -> None:
-    """Many clients name a type also where nothing is sent; one that no page may send unasked does no harm."""
+    """Many clients send a content type without a body. A type that needs a preflight does no harm."""
     headers = [("Content-Type", content_type)] if content_type else []
     for route in CHANGING:
         if route.body is None and route.media_types == ("application/json",):

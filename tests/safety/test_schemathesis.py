@@ -1,8 +1,8 @@
-"""The OpenAPI document against the gateway it describes: every operation, with good data and bad.
+"""The gateway against its OpenAPI document: every operation, with valid and invalid data.
 
-Whatever is sent, the gateway answers with a status, a content type and a body that the document promises,
-refuses what the document refuses, and never breaks. Once with ids out of the air, and once with ids of
-things that are there: then every operation must have succeeded, so that its answer was looked at.
+Every response has a status, a content type and a body that the document allows, invalid data is refused,
+and nothing crashes. One run uses random ids. The other uses existing ids, and every operation must succeed
+at least once, so that its response is checked.
 """
 
 import re
@@ -21,17 +21,17 @@ from thinkaloud.server.routes import ROUTES
 
 SEED = 20261116
 EXAMPLES = 15
-"""For each operation, beside the borders of every parameter, which are always tried."""
+"""Examples per operation, in addition to the bounds of every parameter."""
 WITH_A_LIVE_TURN = ("POST /api/turns/{turn}/answer-now", "POST /api/turns/{turn}/approvals")
-"""What these do is proved in tests/server/test_agent_turns.py: no turn waits here at the right moment."""
+"""These are tested in tests/server/test_agent_turns.py: here no turn waits for approval."""
 RESOURCE_COUNT = 60
 
 ACCEPTED = ["2xx", "401", "404", "409", "422", "429"]
-"""What data that fits the document may get. 422 is "understood, and not possible": a model, a language or a
-cursor that there is not. It is never called malformed (400): what a schema can say, it says."""
+"""Statuses for data that matches the document. 422 means an unknown model, language or cursor. 400 is not
+allowed: what a schema can express, it must express."""
 
 REFUSED = ["400", "401", "404", "409", "413", "415", "422", "429", "431"]
-"""What data that does not fit may get; also that it is too large to be looked at."""
+"""Statuses for data that does not match the document, including too large."""
 
 # Two checks say nothing here. `ignored_auth`: the document says that no token is needed, as is so on the
 # machine itself; the matrix tries every route without one. `object_level_authorization` wants a second user
@@ -43,7 +43,7 @@ CHECKS: dict[str, Any] = {
     "object_level_authorization": {"enabled": False},
 }
 # A stream is one string in OpenAPI 3.1, and schemathesis compares single events with that. A place that is
-# told twice and differently is malformed, which no schema of single parameters can say.
+# given twice and differently is malformed, which no schema of single parameters can say.
 STREAM_CHECKS: dict[str, Any] = {
     "include-path": "/api/turns/{turn}/events",
     "checks": {
@@ -54,7 +54,7 @@ STREAM_CHECKS: dict[str, Any] = {
 
 
 class OwnedResources(NamedTuple):
-    """What somebody has, for operations to work on."""
+    """The resources that operations work on."""
 
     person: Person
     sessions: list[str]
@@ -81,7 +81,7 @@ def create_resources(gateway: GatewayUnderTest, name: str) -> OwnedResources:
 
 
 def known_values(stock: OwnedResources) -> dict[str, list[str]]:
-    """Values that lead somewhere."""
+    """Return ids that exist."""
     return {
         "path.session": stock.sessions,
         "path.turn": stock.turns,
@@ -101,7 +101,7 @@ def known_values(stock: OwnedResources) -> dict[str, list[str]]:
 def configure(
     gateway: GatewayUnderTest, stock: OwnedResources, values: dict[str, list[str]]
 ) -> SchemathesisConfig:
-    """All checks; four of five times the values that are given for a parameter are taken."""
+    """Configure all checks. Known values are used in four of five requests."""
     names = {name: name.replace(".", "-") for name in values}
     settings = {
         "seed": SEED,
@@ -119,11 +119,11 @@ def configure(
 
 
 class SchemathesisResult(NamedTuple):
-    """What a run came to."""
+    """The result of a run."""
 
     failures: list[str]
     statuses: Counter[tuple[str, int]]
-    """How often each route gave each status."""
+    """The number of responses by route and status."""
 
 
 def run(gateway: GatewayUnderTest, config: SchemathesisConfig) -> SchemathesisResult:
@@ -142,7 +142,7 @@ def run(gateway: GatewayUnderTest, config: SchemathesisConfig) -> SchemathesisRe
 
 
 def _sometimes_a_file(context: schemathesis.HookContext, body: Any) -> Any:
-    """What an import takes is no schema's business, so that by chance nothing would ever be imported."""
+    """Sometimes replace the body by a valid file: no schema describes one, so generated data never is."""
     imports = context.operation is not None and context.operation.path == "/api/import"
     return session_file("Imported", "word") if imports and isinstance(body, dict | list) else body
 

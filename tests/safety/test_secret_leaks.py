@@ -1,7 +1,7 @@
-"""Secrets are planted everywhere, every error that we know of is forced, and then everything is searched.
+"""Secret leaks: secrets are planted everywhere, every known error is forced, and all output is searched.
 
-Logs of both forms at their most talkative, what goes to stderr, every answer with its headers, the database
-with its write-ahead log, exports and spans: none of them holds a secret, not even a part of one.
+Searched are debug logs in both formats, stderr, every response with its headers, the database with its
+write-ahead log, exports and spans. None of them may contain a secret or a part of one.
 """
 
 import base64
@@ -39,7 +39,7 @@ from thinkaloud.server.auth import new_start_token
 
 @pytest.fixture
 def keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    """A key in each place where one may be; references to them by the rows of the parrot."""
+    """Put an API key in each possible place, and return the references."""
     monkeypatch.setenv("THINKALOUD_HOME", str(tmp_path))
     monkeypatch.setenv("PYTHONASYNCIODEBUG", "1")
     monkeypatch.setenv("PARROT_KEY", PROVIDER_KEYS["env"])
@@ -58,7 +58,7 @@ def keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
 
 def test_leak_search_finds_planted_secrets() -> None:
     secret = PROVIDER_KEYS["env"]
-    for text in (
+    for output in (
         f"x{secret}y",
         secret.upper(),
         secret[5:20],
@@ -73,12 +73,12 @@ def test_leak_search_finds_planted_secrets() -> None:
         base64.b64encode(secret.encode()).decode(),
         base64.b64encode(b"ab" + secret.encode() + b"cd").decode(),
     ):
-        assert find_leaks(PROVIDER_KEYS, {"x": text.encode()}), text
+        assert find_leaks(PROVIDER_KEYS, {"x": output.encode()}), output
     assert not find_leaks(PROVIDER_KEYS, {"x": b"CaNaRy-env" + secret[-11:].encode() + b"***"})
 
 
 def test_no_leak_when_a_provider_echoes_the_key(tmp_path: Path, keys: dict[str, str]) -> None:
-    """S5: in each of four dialects, with keys from all three kinds of places."""
+    """S5: in four dialects, with API keys from all three kinds of places."""
     with check_for_leaks(tmp_path, keys) as scene:
         _run_echo_behaviours(scene)
 
@@ -98,7 +98,7 @@ def _run_echo_behaviours(scene: LeakCheck) -> None:
 
 
 def test_no_leak_of_secrets_in_requests(tmp_path: Path, keys: dict[str, str]) -> None:
-    """Secrets in headers, addresses, bodies and broken requests, on every route and on none."""
+    """Secrets in headers, URLs, bodies and malformed requests, on known and unknown routes."""
     with check_for_leaks(tmp_path, keys) as scene:
         _send_secrets_everywhere(scene)
 
@@ -136,7 +136,7 @@ def _send_secrets_everywhere(scene: LeakCheck) -> None:
 
 
 def _misuse(scene: LeakCheck) -> None:
-    """Secrets in places of their own: the address, the body, the method, what is no HTTP at all."""
+    """Send secrets in the URL, the body, the method, and in data that is not HTTP."""
     secrets, credentials = scene.secrets, scene.credentials
     two_credentials = [credentials[0], ("X-Api-Key", secrets["unknown"])]
     assert scene.request("GET", "/api/sessions", headers=two_credentials).status == 400
@@ -172,7 +172,7 @@ def _misuse(scene: LeakCheck) -> None:
 
 
 def test_no_leak_in_normal_use(tmp_path: Path, keys: dict[str, str]) -> None:
-    """What goes well, is cancelled, dropped, exported, imported, searched, counted, documented or stopped."""
+    """Turns, cancels, disconnects, export, import, search, metrics, OpenAPI and stop."""
     with check_for_leaks(tmp_path, keys) as scene:
         _use_normally(scene)
 
@@ -212,7 +212,8 @@ def _use_normally(scene: LeakCheck) -> None:
     )
     running_turn = gateway.start_turn(credentials, session, ENDLESS_PROMPT)
     with socket.create_connection(("127.0.0.1", gateway.port)) as connection:  # a reader who goes away
-        head = f"GET /api/turns/{running_turn}/events HTTP/1.1\r\nHost: localhost\r\n{credentials[0][0]}: {credentials[0][1]}\r\n\r\n"
+        name, value = credentials[0]
+        head = f"GET /api/turns/{running_turn}/events HTTP/1.1\r\nHost: localhost\r\n{name}: {value}\r\n\r\n"
         connection.sendall(head.encode())
         assert connection.recv(100)
     # The turn goes on, and is ended when the gateway stops.
@@ -222,10 +223,10 @@ def _use_normally(scene: LeakCheck) -> None:
 def test_database_error_logs_no_stored_text(
     table: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """An error of the database is logged with its statement, and not with what was to be kept."""
+    """A database error is logged with its statement and without its parameters."""
     words = "a-private-prompt-nobody-else-may-read"
     with capture_logs() as stream, run_gateway(tmp_path) as gateway:
-        logging.getLogger("sqlalchemy").setLevel(logging.WARNING)  # its echo is somebody's own choice
+        logging.getLogger("sqlalchemy").setLevel(logging.WARNING)  # echo is an explicit setting
         credentials = gateway.create_person("ana").headers
         session = gateway.create_session(credentials)
         trigger = f"CREATE TRIGGER no BEFORE INSERT ON {table} BEGIN SELECT RAISE(ABORT, 'broken'); END"
@@ -259,7 +260,7 @@ def _post(url: str, path: str, token: str, body: Any = None) -> tuple[int, bytes
 def test_serve_shows_the_token_once_and_no_key(
     form: logs.LogFormat, tmp_path: Path, keys: dict[str, str]
 ) -> None:
-    """As a person runs it, with Python's own checks on: a start, a failing turn, a stop in the middle."""
+    """The real command in development mode: a start, a failing turn, a stop during a turn."""
     heap: dict[str, bytes] = {}
     with key_echo.run_key_echo() as url, running_simulator("vllm", [json.loads(ENDLESS_PROMPT)]) as model:
         rows = key_echo.catalog_rows(url, keys) + f'[providers.vllm]\nbase_url = "{model.url}/v1"\n'
@@ -289,7 +290,7 @@ def test_serve_shows_the_token_once_and_no_key(
 
 
 def _used(address: str, token: str) -> dict[str, bytes]:
-    """A turn that fails with the key quoted, somebody unknown, and a turn that runs when the stop comes."""
+    """Run a failing turn with the key echoed, an unauthorised request, and a turn for the stop."""
     status, content = _post(address, "/api/sessions", token, {"model": MODEL})
     assert status == 201
     path = f"/api/sessions/{json.loads(content)['id']}/turns"

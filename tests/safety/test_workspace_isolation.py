@@ -1,4 +1,4 @@
-"""Three users in two workspaces do everything over HTTP; nobody ever sees or changes what is not theirs."""
+"""Workspace isolation: three users in two workspaces never see or change data of others."""
 
 from collections.abc import Iterator
 
@@ -33,7 +33,7 @@ EXPECTED_ACTIONS = {
     *("bring a file", "found something", "go on with a cursor"),
     *("call an agent, foreign", "go elsewhere, foreign"),
 }
-"""What the stories must have tried, all together, to prove anything."""
+"""The actions that all runs together must have tried."""
 LIMITS = settings(
     max_examples=12,
     stateful_step_count=30,

@@ -1,4 +1,4 @@
-"""Every place of the API that takes a text, each as a function that puts one there."""
+"""Every text field of the API, each with a function that sends a text in it."""
 
 import base64
 import copy
@@ -19,11 +19,11 @@ from tests.safety.gateway_under_test import (
 
 OWN_WORD, VICTIM_WORD = "ownword", "victimword"
 SECRET = "silverfish"
-"""In all that others have, and in nothing that is sent."""
+"""A word that is in all data of the other user and in no attack."""
 
 
 class AttackTarget(NamedTuple):
-    """A gateway with somebody who tries, and somebody who has something to lose."""
+    """A gateway with an attacker and a victim."""
 
     gateway: GatewayUnderTest
     attacker: Person
@@ -31,7 +31,7 @@ class AttackTarget(NamedTuple):
     turn: str
     agent: str
     rows_before: Rows
-    """All rows when the trying began."""
+    """All rows before the attack."""
 
     def ask(self, method: str, path: str, body: Any = None, headers: Pairs = ()) -> HttpResponse:
         return self.gateway.request(method, path, body, [*self.attacker.headers, *headers])
@@ -44,7 +44,7 @@ SendText = Callable[[AttackTarget, str], HttpResponse]
 
 
 def _in_body(method: str, path: str, *keys: str | int, **fields: Any) -> SendText:
-    """The text at one place of a JSON body."""
+    """Send the text in one field of a JSON body."""
 
     def send(target: AttackTarget, text: str) -> HttpResponse:
         body = copy.deepcopy(fields)
@@ -74,7 +74,7 @@ def _in_path(path: str) -> SendText:
 
 
 def _in_header(method: str, path: str, name: str, body: Any = None) -> SendText:
-    """As a header; what no client could put there is written in ASCII."""
+    """Send the text as a header. Characters that no client can send are escaped."""
 
     def send(target: AttackTarget, text: str) -> HttpResponse:
         value = text.encode("ascii", "backslashreplace").decode()
@@ -86,7 +86,7 @@ def _in_header(method: str, path: str, name: str, body: Any = None) -> SendText:
 
 
 def _in_cursor(path: str) -> SendText:
-    """As what a cursor holds, in the form that cursors have."""
+    """Send the text as the content of a cursor."""
 
     def send(target: AttackTarget, text: str) -> HttpResponse:
         cursor = base64.urlsafe_b64encode(json.dumps([text]).encode()).decode().rstrip("=")

@@ -1,7 +1,7 @@
-"""Three users in two workspaces and all that they do over HTTP, beside a model of what must come of it.
+"""A state machine: three users in two workspaces, and a model of the expected results.
 
-The model is plain Python: who made what, and where. Ids, cursors and files go from hand to hand; with those
-of somebody else one gets exactly what one gets with ids that never were. After each step everybody looks.
+The model is plain Python: who created what, and where. Users exchange ids, cursors and files. An id of
+another user must get exactly the response of an unknown id. After each step every user reads everything.
 """
 
 import json
@@ -32,7 +32,7 @@ WORDS = ("plum", "pear", "quince", "medlar")
 MEMBERS = [
     (user, workspace) for user in USERS for workspace in WORKSPACES if (user, workspace) != ("eve", "red")
 ]
-"""Eve is in one of the workspaces only."""
+"""Eve belongs to only one of the workspaces."""
 EVERYWHERE = "prompts,answers,tools,thoughts"
 SCOPE_BY_KIND = {"prompt": "prompts", "answer": "answers", "thought": "thoughts"}
 
@@ -47,14 +47,14 @@ numbers = count()
 
 @dataclass
 class KnownSession:
-    """What the model knows of a session."""
+    """The model of a session."""
 
     owner: Member
     title: str
     turns: dict[str, str] = field(default_factory=dict)
-    """Ids and states."""
+    """States by turn id."""
     texts: set[tuple[str, str]] = field(default_factory=set)
-    """Kinds of text, and words in them."""
+    """Kinds of text, with their words."""
 
     @property
     def running(self) -> bool:
@@ -63,21 +63,21 @@ class KnownSession:
 
 @dataclass
 class KnownAgent:
-    """What the model knows of an agent."""
+    """The model of an agent."""
 
     owner: Member
     name: str
 
 
 class WorkspaceMachine(RuleBasedStateMachine):
-    """Everybody's doings; `ground` is set by the test.
+    """The actions of all users. The test sets `gateway`.
 
-    One rule draws what is done: rules of their own would each be switched off in some of the stories.
+    One rule draws the action: Hypothesis would switch off separate rules in some runs.
     """
 
     gateway: GatewayUnderTest
     action_counts: ClassVar[Counter[str]] = Counter()
-    """What was done in all stories together: by the owner, and by somebody else."""
+    """Counts of actions over all runs, by the owner and by others."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -90,7 +90,7 @@ class WorkspaceMachine(RuleBasedStateMachine):
         self.agents_seen: list[str] = []
         self.files: list[bytes] = []
         self._create_members()
-        for member, word in zip(MEMBERS, cycle(WORDS)):  # so that everybody has something to lose
+        for member, word in zip(MEMBERS, cycle(WORDS)):  # every member owns a session
             self._import_texts(member, word, word, word)
             self._create_agent(member, word)
         path = f"/api/sessions/{self.sessions_seen[0]}/export?format=json"
@@ -102,7 +102,7 @@ class WorkspaceMachine(RuleBasedStateMachine):
         getattr(self, name)(data.draw)
 
     def _create_members(self) -> None:
-        """New people each time, in a gateway that keeps those of the times before."""
+        """Create new users for each run. The gateway keeps the earlier ones."""
         number = next(numbers)
         for user, form in zip(USERS, ("bearer", "x-api-key", "bearer"), strict=True):
             first = next(workspace for name, workspace in MEMBERS if name == user)
@@ -121,7 +121,7 @@ class WorkspaceMachine(RuleBasedStateMachine):
         return self.gateway.request(method, path, body, self.headers[member])
 
     def about(self, draw: Draw, names: list[str], action: str) -> tuple[Member, str, bool]:
-        """Somebody, an id that was seen, and whether it names something of theirs; half the time it does."""
+        """Draw a member, a known id, and whether the id is the member's. Half the time it is."""
         name = draw(st.sampled_from(names))
         known_session = self.sessions.get(name) or self._session_of_turn(name)
         known_resource = known_session or self.agents.get(name)
@@ -136,7 +136,7 @@ class WorkspaceMachine(RuleBasedStateMachine):
         )
 
     def check_refused(self, member: Member, method: str, path: str, name: str, body: Any = None) -> None:
-        """The answer about somebody else's is to the letter the one about what never was."""
+        """Check that a foreign id gets exactly the response of an unknown id."""
         response = self.request(member, method, path.format(name), body)
         unknown_response = self.request(member, method, path.format(ids.new(name.partition("_")[0])), body)
         assert (response.status, response.body) == (404, unknown_response.body)
@@ -174,7 +174,7 @@ class WorkspaceMachine(RuleBasedStateMachine):
         return None
 
     def ask_model(self, draw: Draw) -> None:
-        """A thought and an answer; or what goes on until somebody stops it."""
+        """Start a turn that ends, or one that runs until it is cancelled."""
         member, session, owned = self.about(draw, self.sessions_seen, "ask")
         texts = draw(st.tuples(words, words) | st.none())
         prompt = json.dumps({"thinking": texts[0], "text": texts[1]}) if texts else ENDLESS_PROMPT
@@ -182,7 +182,7 @@ class WorkspaceMachine(RuleBasedStateMachine):
         if not owned:
             return self.check_refused(member, "POST", "/api/sessions/{}/turns", session, body)
         known_session = self.sessions[session]
-        # The same keys in everybody's sessions: they lead to nobody else's turn.
+        # All users send the same keys, and never get a turn of another user.
         sent_headers = [*self.headers[member], ("Idempotency-Key", f"key-{len(known_session.turns)}")]
         response = self.gateway.request("POST", f"/api/sessions/{session}/turns", body, sent_headers)
         assert response.status == (409 if known_session.running else 202)
@@ -255,7 +255,7 @@ class WorkspaceMachine(RuleBasedStateMachine):
         self._add_session(session, KnownSession(member, "brought", {turn: "done"}, texts))
 
     def import_file(self, draw: Draw) -> None:
-        """A file that another gave away makes a session of one's own, and leads back to nothing."""
+        """Import another user's file: it becomes the importer's session, without a link to the original."""
         self.action_counts["bring a file"] += 1
         member, file_content = draw(members), draw(st.sampled_from(self.files))
         response = self.gateway.request("POST", "/api/import", file_content, [*self.headers[member], JSON])
@@ -284,7 +284,7 @@ class WorkspaceMachine(RuleBasedStateMachine):
         self.action_counts["found something"] += bool(expected)
 
     def page(self, draw: Draw) -> None:
-        """With anybody's cursor one gets one's own, or is told that it is no cursor of this list."""
+        """Any cursor gives the caller's own rows, or is refused as invalid."""
         member, cursor_owner, path = draw(members), draw(members), draw(st.sampled_from(LIST_PATHS))
         cursor = self.request(cursor_owner, "GET", f"{path}limit=1").json["next"]
         self.action_counts["go on with a cursor"] += bool(cursor)
@@ -304,7 +304,7 @@ class WorkspaceMachine(RuleBasedStateMachine):
         return agent in self.agents and self.agents[agent].owner[1] == member[1]
 
     def make_agent(self, draw: Draw) -> None:
-        """One that calls another: of the same workspace it may, and others there are none."""
+        """Create an agent that calls another. Only agents of the same workspace are found."""
         member, called = draw(members), draw(st.sampled_from(self.agents_seen))
         if self._in_workspace(member, called):
             self._create_agent(member, draw(words), called)
@@ -321,7 +321,7 @@ class WorkspaceMachine(RuleBasedStateMachine):
     def _check_unknown(
         self, member: Member, method: str, path: str, body: dict[str, Any], field: str
     ) -> None:
-        """An id in a body that leads to somebody else's is as unknown as one that never was."""
+        """Check that a foreign id in a body is as unknown as a random one."""
         agent_id = body[field] if isinstance(body[field], str) else body[field][0]
         unknown_id = ids.new("agt")
         response = self.request(member, method, path, body)
@@ -377,7 +377,7 @@ class WorkspaceMachine(RuleBasedStateMachine):
         self.languages[member] = language
 
     def use_workspace(self, draw: Draw) -> None:
-        """A workspace that is not one's own is as little there as one that never was."""
+        """A foreign workspace gets the same response as an unknown one."""
         user, workspace = draw(st.sampled_from(USERS)), draw(st.sampled_from(WORKSPACES))
         credential = next(headers[0] for member, headers in self.headers.items() if member[0] == user)
         workspace_header = next(
@@ -422,7 +422,7 @@ class WorkspaceMachine(RuleBasedStateMachine):
 
 
 def _texts_of(exchanges: list[dict[str, Any]]) -> set[tuple[str, str]]:
-    """Kinds and words of the texts in a file."""
+    """Return the kinds and words of the texts in a file."""
     texts: set[tuple[str, str]] = set()
     for exchange in exchanges:
         texts |= {("prompt", word) for word in WORDS if word in exchange["asked"][0]["text"]}

@@ -1,4 +1,4 @@
-"""A gateway on a port, with a simulated provider behind it and an ordinary HTTP client before it."""
+"""A gateway on a port, a simulated provider, and an HTTP client that calls the gateway."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -37,7 +37,7 @@ SCRIPT = [{"thinking": THOUGHT, "text": ANSWER}]
 SLOW_SCRIPT = [
     {"thinking": "one two three four five six seven eight nine ten", "text": "Done.", "delay_ms": 60}
 ]
-"""Half a second and more, a word at a time."""
+"""A response of more than half a second, one word at a time."""
 ACME = """
 [providers.acme]
 dialect = "openai_chat"
@@ -46,7 +46,7 @@ replay = "none"
 local = true
 fact = {{ as_of = "2026-01-01", source = "a test" }}
 """
-"""A row for a provider that a test plays itself, as `acme/m-1`."""
+"""A catalog row for a provider that a test serves itself, as `acme/m-1`."""
 ENDLESS_SCRIPT = [{"thinking": "again and " * 2000, "text": "never", "delay_ms": 20}]
 
 _entry_decoder = msgspec.json.Decoder(Entry)
@@ -54,7 +54,7 @@ _entry_decoder = msgspec.json.Decoder(Entry)
 
 @dataclass
 class StreamResult:
-    """What a stream said: its entries by id, everything else by name, in order."""
+    """What a stream sent: entries by id, other events by name, in order."""
 
     status: int = 200
     entries: dict[int, Entry] = field(default_factory=dict)
@@ -64,7 +64,7 @@ class StreamResult:
 
     @property
     def turn(self) -> Turn:
-        """The fold of the entries."""
+        """The turn folded from the entries."""
         turn = Turn()
         for entry in self.entries.values():
             apply(turn, entry)
@@ -72,12 +72,12 @@ class StreamResult:
 
     @property
     def state(self) -> str:
-        """How the stream said that the turn came out."""
+        """The final state in the `end` event."""
         return str(dict(self.events)["end"]["state"])
 
 
 class Caller:
-    """Asks the gateway, as any program would."""
+    """An HTTP client of the gateway."""
 
     def __init__(
         self,
@@ -103,25 +103,25 @@ class Caller:
         status: int = 200,
         headers: dict[str, str] | None = None,
     ) -> Any:
-        """The answer's JSON, after a look at its status."""
+        """Send a request, check the status, and return the JSON."""
         async with self.http.request(method, self.url + path, json=body, headers=headers) as response:
             content = await response.read()
             assert response.status == status, (response.status, content)
             return msgspec.json.decode(content) if content else None
 
     async def refusal_message(self, method: str, path: str, body: Any = None, *, status: int) -> str:
-        """The words of a refusal."""
+        """Return the message of an expected error."""
         error_body = await self.call(method, path, body, status=status)
         assert error_body["error"]["code"]
         return str(error_body["error"]["message"])
 
     async def create_session(self, **body: Any) -> str:
-        """A new session's id."""
+        """Create a session and return its id."""
         created = await self.call("POST", "/api/sessions", {"model": self.model, **body}, status=201)
         return str(created["id"])
 
     async def start_turn(self, session: str, prompt: str = "How much is 17 * 3 - 9?", **body: Any) -> str:
-        """The id of a turn that has begun."""
+        """Start a turn and return its id."""
         turn_body = {"prompt": prompt, **body} if prompt else body
         started = await self.call("POST", f"/api/sessions/{session}/turns", turn_body, status=202)
         assert started["state"] == "running"
@@ -129,7 +129,7 @@ class Caller:
         return str(started["id"])
 
     async def read_stream(self, turn: str, query: str = "", **headers: str) -> StreamResult:
-        """A turn's stream to its end."""
+        """Read the stream of a turn to its end."""
         result = StreamResult()
         async for _ in self.follow_stream(turn, result, query, **headers):
             pass
@@ -138,7 +138,7 @@ class Caller:
     async def follow_stream(
         self, turn: str, result: StreamResult, query: str = "", **headers: str
     ) -> AsyncIterator[None]:
-        """A turn's stream, one event at a time; leaving the loop drops the connection."""
+        """Yield the stream after each event. Leaving the loop drops the connection."""
         sent_headers = {name.replace("_", "-"): value for name, value in headers.items()}
         async with self.http.get(
             f"{self.url}/api/turns/{turn}/events{query}", headers=sent_headers
@@ -153,7 +153,7 @@ class Caller:
                         yield
 
     async def wait_for_reasoning(self, turn: str, words: str) -> Any:
-        """A turn as it can be read, once its thought begins with these words."""
+        """Poll a turn until its reasoning starts with these words, and return it."""
         async with asyncio.timeout(PATIENCE_S):
             while True:
                 body = await self.call("GET", f"/api/turns/{turn}")
@@ -162,7 +162,7 @@ class Caller:
                 await asyncio.sleep(0.01)
 
     async def set_read_only(self, on: bool) -> None:
-        """Let the disk take nothing, or take it again; as the engine sees it, at its next commit."""
+        """Make the database refuse writes, or accept them again, from the next commit on."""
 
         def change() -> None:
             with self.database._writer_engine.connect() as conn:
@@ -175,7 +175,7 @@ class Caller:
     async def run_turn(
         self, session: str, prompt: str = "How much is 17 * 3 - 9?", **body: Any
     ) -> StreamResult:
-        """A turn begun and read to its end."""
+        """Start a turn and read it to its end."""
         return await self.read_stream(await self.start_turn(session, prompt, **body))
 
 
@@ -185,7 +185,7 @@ def _record_event(event: bytes, result: StreamResult) -> bool:
         result.comments += 1
     elif b"id" in fields:
         number = int(fields[b"id"])
-        assert number not in result.entries, f"entry {number} came twice"
+        assert number not in result.entries, f"entry {number} was sent twice"
         result.entries[number] = _entry_decoder.decode(fields[b"data"])
         assert result.entries[number].seq == number
     elif b"event" in fields:
@@ -198,7 +198,7 @@ def _record_event(event: bytes, result: StreamResult) -> bool:
 
 
 def catalog_with(*servers: Simulator, extra: str = "") -> Catalog:
-    """The catalog with these simulators in place of their providers."""
+    """Return the catalog with these simulators in place of their providers."""
     rows = [extra]
     for server in servers:
         row = builtin_catalog().providers[CATALOG_ROWS[server.api.name]]
@@ -216,7 +216,7 @@ async def start_gateway(
     client: Client | None = None,
     extra: Sequence[Tool] | str = (),
 ) -> AsyncIterator[Caller]:
-    """A caller of a gateway with its database in that folder, and more tools, or more rows of the catalog."""
+    """Start a gateway with its database in a folder, and yield a caller of it."""
     rows, tools = (extra, ()) if isinstance(extra, str) else ("", extra)
     async with AsyncExitStack() as stack:
         simulator = await stack.enter_async_context(
@@ -237,18 +237,18 @@ async def start_gateway(
 
 
 def client_without_retries(**timeouts: float) -> Client:
-    """A client that asks once."""
+    """Return a client without retries."""
     return Client(retries=RetryPolicy(max_retries=0), timeouts=Timeouts(**timeouts))
 
 
 def quick_settings(**values: Any) -> Settings:
-    """Settings for impatient tests."""
+    """Return settings with short timeouts."""
     limits = {name: values.pop(name) for name in tuple(values) if name in GatewayLimits.__struct_fields__}
     return Settings(limits=GatewayLimits(**limits), **({"grace_s": 0.2, "heartbeat_s": 5.0} | values))
 
 
 async def wait_until(condition: Any, seconds: float = PATIENCE_S) -> None:
-    """Wait until something is so."""
+    """Wait until a condition holds."""
     async with asyncio.timeout(seconds):
         while not condition():
             await asyncio.sleep(0.005)

@@ -1,4 +1,4 @@
-"""Every test of the gateway has a folder of its own, and only the keys that it is given."""
+"""Every test of the gateway has its own folder and only the API keys that it sets."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ CANARY = "canary-5f2a9c-never-shown"
 
 @pytest.fixture(autouse=True)
 def keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A key for two providers, and none for the others."""
+    """Set API keys for two providers and remove all others."""
     monkeypatch.setenv("THINKALOUD_HOME", str(tmp_path))
     for provider in builtin_catalog().providers.values():
         for reference in provider.key.split(REFERENCE_SEPARATOR):

@@ -1,4 +1,4 @@
-"""A gateway on a port, in a thread of its own, and a client that sends bytes as they are."""
+"""A gateway in a thread, and a client that sends raw bytes."""
 
 import asyncio
 import json
@@ -24,27 +24,27 @@ NOW_MS = 1_700_000_000_000
 
 
 class EchoBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the table's routes take and give."""
+    """The body of the test routes."""
 
     text: str = ""
     count: int = 0
 
 
 class AnyJsonBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A body with a place for any JSON."""
+    """A body with a field for any JSON."""
 
     value: Any
 
 
 class RequiredQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A query with a parameter that must be there."""
+    """A query with a required parameter."""
 
     q: str
     most: int = 3
 
 
 class CallerBody(msgspec.Struct, frozen=True):
-    """Whom the door let in."""
+    """The authenticated caller, as a response body."""
 
     user: str
     workspace: int
@@ -136,7 +136,7 @@ TEST_ROUTES = (
 
 
 class HttpResponse(NamedTuple):
-    """A response as it came."""
+    """A parsed HTTP response."""
 
     status: int
     headers: dict[str, str]
@@ -148,7 +148,7 @@ class HttpResponse(NamedTuple):
 
     @property
     def code(self) -> str:
-        """The code of a refusal; empty where there was none."""
+        """The error code; empty for a success."""
         return str(self.json["error"]["code"]) if self.status >= 400 else ""
 
 
@@ -156,7 +156,7 @@ Headers = Sequence[tuple[str, str]]
 
 
 class GatewayThread:
-    """The gateway, from outside and from inside."""
+    """A running gateway: its port and token, and the object itself."""
 
     def __init__(self, gateway: Gateway, port: int, token: str) -> None:
         self.gateway = gateway
@@ -173,7 +173,7 @@ class GatewayThread:
         body: bytes | None = None,
         host: str | None = None,
     ) -> HttpResponse:
-        """One request; `Host` is ours unless another is given, and left out where it is empty."""
+        """Send one request. The default `Host` is the gateway's own; an empty one leaves the header out."""
         host_header = f"localhost:{self.port}" if host is None else host
         lines = [f"{method} {path} HTTP/1.1", *([f"Host: {host_header}"] if host_header else [])]
         lines += [f"{name}: {value}" for name, value in headers]
@@ -183,7 +183,7 @@ class GatewayThread:
         return self.send(data, bodiless=method == "HEAD")
 
     def send(self, data: bytes, *, bodiless: bool = False) -> HttpResponse:
-        """The first response to these bytes."""
+        """Send raw bytes and return the first response."""
         with self.connect() as connection:
             connection.sendall(data)
             return read_response(connection, bodiless=bodiless)
@@ -194,13 +194,13 @@ class GatewayThread:
             yield connection
 
     def write(self, change: Callable[[Connection], T]) -> T:
-        """Change something in the database."""
+        """Run a write in the database."""
         future = asyncio.run_coroutine_threadsafe(self.gateway.database.write(change), self._loop)
         return future.result(PATIENCE_S)
 
 
 def read_response(connection: socket.socket, *, bodiless: bool = False) -> HttpResponse:
-    """One response of known length, or all until the connection ends."""
+    """Read one response by its length, or to the end of the connection."""
     data = b""
     while b"\r\n\r\n" not in data:
         more = connection.recv(65536)
@@ -225,7 +225,7 @@ def run_gateway(
     settings: Settings | None = None,
     loop_factory: Callable[[], asyncio.AbstractEventLoop] | None = None,
 ) -> Iterator[GatewayThread]:
-    """A gateway until the block ends."""
+    """Run a gateway until the block ends."""
     started, stop_event = threading.Event(), threading.Event()
     threads: list[GatewayThread] = []
     errors: list[BaseException] = []

@@ -1,4 +1,4 @@
-"""Turns of agents over HTTP: tools, assistants, approvals that outlive the gateway, hurried answers."""
+"""Agent turns over HTTP: tools, assistants, approvals across restarts, and answer-now."""
 
 import asyncio
 from pathlib import Path
@@ -24,7 +24,7 @@ LAUNCH = [
 
 
 class LaunchTool:
-    """A tool that must be let, and what it did."""
+    """A tool that needs approval, and a record of its calls."""
 
     def __init__(self) -> None:
         self.launched: list[str] = []
@@ -37,13 +37,13 @@ class LaunchTool:
 
 
 async def agent(caller: Caller, **spec: Any) -> str:
-    """The id of a new agent."""
+    """Create an agent and return its id."""
     agent_body = {"name": "Planner", "model": caller.model, "thinking": True, **spec}
     return str((await caller.call("POST", "/api/agents", agent_body, status=201))["id"])
 
 
 async def waiting(caller: Caller, turn: str) -> dict[str, Any]:
-    """The call that a turn waits with, once it does."""
+    """Wait until a turn waits for approval, and return the waiting call."""
     async with asyncio.timeout(PATIENCE_S):
         while not (calls := (await caller.call("GET", f"/api/turns/{turn}"))["waiting"]):
             await asyncio.sleep(0.01)
@@ -57,7 +57,7 @@ async def decide(caller: Caller, turn: str, block: int, *, granted: bool, status
 
 @pytest.mark.parametrize("provider", ["vllm", "anthropic", "deepseek"])
 def test_gateway_runs_tool_and_continues_turn(provider: str, tmp_path: Path) -> None:
-    """R099, R101, R120–R125: what an agent did is in the log, in the turn and in the messages."""
+    """R099, R101, R120–R125: the steps of an agent are in the log, the turn and the messages."""
 
     async def check() -> None:
         async with start_gateway(tmp_path, provider, [*SUMS, {"text": "As I said."}]) as caller:
@@ -86,7 +86,7 @@ def test_gateway_runs_tool_and_continues_turn(provider: str, tmp_path: Path) -> 
 
 
 def test_assistant_blocks_are_children_of_the_call(tmp_path: Path) -> None:
-    """R102, R110: what an assistant thought and said hangs below the call that it works for."""
+    """R102, R110: the blocks of an assistant are children of the call that started it."""
     script = [
         {
             "thinking": "Somebody else should check.",
@@ -183,7 +183,7 @@ def test_turn_that_cannot_be_resumed_fails_with_a_reason(tmp_path: Path) -> None
                 await caller.create_session(agent=await agent(caller, uses=["launch"]))
             )
             await waiting(caller, turn)
-        async with start_gateway(tmp_path, "anthropic") as caller:  # nobody offers `launch` any more
+        async with start_gateway(tmp_path, "anthropic") as caller:  # this gateway has no tool `launch`
             result = await caller.read_stream(turn)
             end = result.entries[max(result.entries)].event
             assert isinstance(end, TurnFailed)

@@ -1,4 +1,4 @@
-"""Agents over HTTP: how they are set up, what they cannot be, and who may change them."""
+"""The agents API: create, validate, replace and delete."""
 
 import asyncio
 from pathlib import Path
@@ -76,7 +76,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 
 @pytest.mark.parametrize("what", REFUSED)
 def test_r041_agent_that_could_not_run_is_refused(tmp_path: Path, what: str) -> None:
-    """R041 R046: the reason is said when the agent is set up, not when somebody needs it."""
+    """R041 R046: an invalid agent is refused when it is created, not when it is first used."""
     change, words = REFUSED[what]
 
     async def story() -> None:

@@ -1,4 +1,4 @@
-"""The door: the same checks in the same order for every request, and an answer to whatever happens inside."""
+"""The ASGI application: the same checks for every request, and a response to every error."""
 
 import asyncio
 import gc
@@ -35,7 +35,7 @@ SHORT_TIMEOUTS = GatewayLimits(head_s=1.0, body_s=1.0)
 
 @pytest.fixture(scope="module")
 def limited_gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GatewayThread]:
-    """A gateway of small limits."""
+    """A gateway with small limits."""
     with run_gateway(tmp_path_factory.mktemp("small"), settings=Settings(limits=SMALL_LIMITS)) as gateway:
         yield gateway
 
@@ -217,7 +217,7 @@ def test_route_without_body_refuses_one(
 def test_body_without_json_content_type_is_refused(
     path: str, headers: Headers, limited_gateway: GatewayThread
 ) -> None:
-    """A form or a text can be sent by any page without asking; JSON cannot."""
+    """Any page may send a form or a text without a preflight, but not JSON."""
     response = limited_gateway.request(path, headers, method="POST", body=b"{}")
     assert (response.status, response.code) == (415, "unsupported_media_type")
 
@@ -260,7 +260,7 @@ def _json_of(size: int) -> bytes:
 
 
 def _declaring(length: str) -> bytes:
-    """A head that says how long its body will be."""
+    """Return request headers with this Content-Length."""
     head = "POST /say HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
     return f"{head}Content-Length: {length}\r\n\r\n".encode()
 
@@ -284,7 +284,7 @@ def test_body_size_limit_is_exact(size: int, status: int, limited_gateway: Gatew
 
 
 def test_body_with_too_large_content_length_is_not_read(limited_gateway: GatewayThread) -> None:
-    """The answer is there although not one byte of the body was sent."""
+    """The response comes before any byte of the body was sent."""
     for length in (str(MAX_BODY_BYTES + 1), "99999999999", "9" * 18):
         response = limited_gateway.send(_declaring(length))
         assert (response.status, response.code) == (413, "too_large")
@@ -316,7 +316,7 @@ def test_missing_body_times_out(hasty_gateway: GatewayThread) -> None:
 def test_refused_client_may_finish_its_body_until_the_timeout(
     limited_gateway: GatewayThread, hasty_gateway: GatewayThread
 ) -> None:
-    """The rest of a refused body is let pass, so that the answer is read; then the connection is free."""
+    """The rest of a refused body is discarded, so that the client can read the response."""
     head = _declaring("15000").replace(b"application/json", b"text/plain")
     with limited_gateway.connect() as connection:
         connection.sendall(head + b"x" * 10_000)
@@ -386,7 +386,7 @@ def test_malformed_headers_are_refused(headers: Headers, status: int, limited_ga
 
 @pytest.mark.parametrize("name", ["X-Pad", "Cookie"])
 def test_header_size_limit_is_exact(name: str, limited_gateway: GatewayThread) -> None:
-    """The path and each name and value count, with the four characters around them."""
+    """The path and each header line count, including separators and line ends."""
     host = f"localhost:{limited_gateway.port}"
     other_bytes = len("/who") + len("Host") + len(host) + 4 + len(name) + 4
     for size, status in ((4095, 200), (4096, 200), (4097, 431)):
@@ -410,7 +410,7 @@ def test_header_size_limit_is_exact(name: str, limited_gateway: GatewayThread) -
 def test_endless_headers_and_trailers_are_refused(
     begun: bytes, more: bytes, limited_gateway: GatewayThread
 ) -> None:
-    """Headers, addresses, trailers and extensions without end do not fill the memory."""
+    """Endless headers, URLs, trailers and chunk extensions do not fill the memory."""
     with limited_gateway.connect() as connection:
         connection.sendall(begun)
         for _ in range(7):
@@ -506,7 +506,7 @@ def test_request_log_has_one_line_without_paths_queries_or_secrets(
 
 
 def _lines(caplog: pytest.LogCaptureFixture, last: str) -> list[dict[str, Any]]:
-    """The lines of requests, once the last one is there: it is written after the answer was sent."""
+    """Return the request log lines, once the last is there: it is written after the response was sent."""
     until = time.monotonic() + PATIENCE_S
     while time.monotonic() < until:
         lines = [vars(record) for record in caplog.records if record.name == "thinkaloud.requests"]
@@ -527,7 +527,7 @@ def test_route_struct_must_forbid_unknown_fields() -> None:
 
 
 class _SettingsOnly:
-    """As much of a gateway as the door looks at before anybody comes."""
+    """The part of a gateway that the application reads at start-up."""
 
     settings = Settings()
 
@@ -537,7 +537,7 @@ STREAM_ROUTE = ApiRoute(method="GET", path="/stream", handler=None, summary="")
 
 
 async def _call_app(path: Path, stream: Any, method: str = "GET", host: bytes = b"localhost") -> AsgiMessages:
-    """What the door sends for a stream, in the very process."""
+    """Call the application in-process and return the ASGI messages."""
     messages: AsgiMessages = []
 
     async def send(message: Any) -> None:

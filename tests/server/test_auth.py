@@ -1,4 +1,4 @@
-"""Who is let in: names, origins, credentials in both forms, workspaces, and what belongs to whom."""
+"""Authentication and authorization: Host, Origin, tokens, workspaces and ownership."""
 
 import asyncio
 import socket
@@ -28,12 +28,12 @@ from thinkaloud.store.turns import TurnRequest
 
 Form = Callable[[str], tuple[str, str]]
 FORMS = pytest.mark.parametrize("form", [bearer, api_key])
-"""Whatever is true of one form of credentials is true of the other."""
+"""Both forms of credentials behave the same."""
 
 
 @pytest.fixture(scope="module")
 def local_gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GatewayThread]:
-    """A gateway of this machine, which answers to two other names as well."""
+    """A local gateway with two allowed hosts."""
     address = ServeOptions(allowed_hosts=("thinkaloud.example", "tunnel.example:9000"))
     with run_gateway(tmp_path_factory.mktemp("near"), address) as gateway:
         yield gateway
@@ -41,7 +41,7 @@ def local_gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GatewayT
 
 @pytest.fixture(scope="module")
 def shared_gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GatewayThread]:
-    """A gateway where everybody needs a token."""
+    """A gateway that requires a token."""
     with run_gateway(tmp_path_factory.mktemp("shared"), ServeOptions(token_required=True)) as gateway:
         yield gateway
 
@@ -87,7 +87,7 @@ def shared_gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway
     ],
 )
 def test_foreign_host_is_refused(host: str, status: int, local_gateway: GatewayThread) -> None:
-    """A name of somebody else's that was pointed at this machine gets nothing, whatever the path."""
+    """A foreign name that resolves to this machine is refused on every path."""
     name = host.format(port=local_gateway.port).encode().decode("latin-1")
     for path in ("/who", "/open"):
         response = local_gateway.request(path, host=name)
@@ -99,7 +99,7 @@ def test_foreign_host_is_refused(host: str, status: int, local_gateway: GatewayT
 
 @pytest.mark.parametrize("host", ["thinkaloud.example", "Thinkaloud.Example:{port}", "tunnel.example:9000"])
 def test_allowed_host_needs_a_token(host: str, local_gateway: GatewayThread) -> None:
-    """Behind such a name is a tunnel or a proxy, and behind that anybody."""
+    """A tunnel or proxy may be behind an allowed host, so the caller may be anyone."""
     name = host.format(port=local_gateway.port)
     assert local_gateway.request("/who", host=name).status == 401
     assert local_gateway.request("/open", host=name).status == 200
@@ -147,7 +147,7 @@ ORIGINS = [
 def test_foreign_origin_is_refused(
     method: str, origin: str, status: int, local_gateway: GatewayThread
 ) -> None:
-    """Also what changes nothing: a stream of thoughts is read by GET."""
+    """GET is refused too: a stream is read by GET."""
     path, right = ("/end", 204) if method == "DELETE" else ("/who", 204 if method == "OPTIONS" else 200)
     headers = [("Origin", origin.format(port=local_gateway.port)), ("Sec-Fetch-Site", "same-origin")]
     response = local_gateway.request(path, headers, method=method)
@@ -189,7 +189,7 @@ def test_sec_fetch_site_is_checked(site: str, status: int, local_gateway: Gatewa
 
 
 def test_cross_site_form_is_refused(local_gateway: GatewayThread) -> None:
-    """What a page can send without asking: no JSON, and an origin that is not ours."""
+    """What a page can send without a preflight: no JSON, and a foreign origin."""
     form = ("Content-Type", "application/x-www-form-urlencoded")
     foreign = ("Origin", "http://evil.example")
     assert local_gateway.request("/say", [form, foreign], method="POST", body=b"{}").status == 403
@@ -248,7 +248,7 @@ BAD_TOKENS = [
 def test_invalid_token_is_refused_even_if_none_is_needed(
     secret: str, form: Form, local_gateway: GatewayThread, shared_gateway: GatewayThread
 ) -> None:
-    """Also where none are needed, and on what is open to everybody."""
+    """Also where no token is needed, and on public routes."""
     for gateway in (local_gateway, shared_gateway):
         for path in ("/who", "/open", "/of/ses_x"):
             response = gateway.request(path, [form(secret)])
@@ -356,7 +356,7 @@ def test_foreign_workspace_is_not_found(shared_gateway: GatewayThread) -> None:
 
 
 class OwnedResources:
-    """What one user has in one workspace."""
+    """The resources of one user in one workspace."""
 
     def __init__(self, gateway: GatewayThread, name: str, workspace: str) -> None:
         user, self.token_id, self.secret = _user(gateway, name, workspace)
@@ -408,7 +408,7 @@ def test_foreign_resource_gives_the_same_404_as_a_missing_one(
     neighbour: OwnedResources,
     stranger: OwnedResources,
 ) -> None:
-    """The very same answer, so that nobody can find out what others have."""
+    """The responses are identical, so that ids of other users cannot be probed."""
     missing = shared_gateway.request("/of/" + ids.new("ses"), [form(stranger.secret)])
     assert (missing.status, missing.code) == (404, "not_found")
     for other_user in (neighbour, stranger):
@@ -463,7 +463,7 @@ def test_port_in_use_is_reported() -> None:
 
 
 def test_on_all_interfaces_the_accepting_address_is_an_allowed_host(tmp_path: Path) -> None:
-    """An address of numbers cannot be pointed elsewhere; every other name is to be allowed by hand."""
+    """DNS cannot repoint an IP address; any other name must be allowed explicitly."""
     with run_gateway(tmp_path, ServeOptions(host="0.0.0.0", token_required=True)) as gateway:
         token = [bearer(gateway.token)]
         assert gateway.request("/who", token, host=f"127.0.0.1:{gateway.port}").status == 200
@@ -480,7 +480,7 @@ def test_on_all_interfaces_the_accepting_address_is_an_allowed_host(tmp_path: Pa
 
 
 def test_remote_peer_needs_a_token(tmp_path: Path) -> None:
-    """The peer counts, whatever the headers say of it."""
+    """The peer address decides, whatever the headers say."""
 
     async def check_callers() -> list[bool]:
         async with (

@@ -1,4 +1,4 @@
-"""Cancelling: one end whatever the race, what was said stays, and the provider is hung up on at once."""
+"""Cancel: exactly one end, the text is kept, and the provider connection is closed."""
 
 import asyncio
 import time
@@ -99,7 +99,7 @@ def test_cancel_of_ended_turn_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_cancel_racing_with_the_end_leaves_one_outcome(tmp_path: Path) -> None:
-    """Forty times, from before the request went out to after the answer ended, and twice at once."""
+    """Forty cancels, from before the request is sent to after the answer ended, two at a time."""
 
     async def story() -> None:
         async with start_gateway(tmp_path, script=[{**SCRIPT[0], "delay_ms": 1}] * 41) as caller:

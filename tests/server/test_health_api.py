@@ -1,4 +1,4 @@
-"""Health over HTTP: alive, ready, counted, documented."""
+"""The health, metrics and OpenAPI routes."""
 
 import asyncio
 from pathlib import Path

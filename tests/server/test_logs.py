@@ -1,4 +1,4 @@
-"""Logs: one line each, named fields only, and no secret gets through, whatever somebody logs."""
+"""Log lines: one per record, named fields only, secrets masked."""
 
 import io
 import json
@@ -22,7 +22,7 @@ class Terminal(io.StringIO):
 
 @pytest.fixture(autouse=True)
 def restored() -> Iterator[None]:
-    """Logging belongs to the whole process."""
+    """Restore the logging configuration, which is global."""
     root = logging.getLogger()
     previous = root.handlers[:], root.level
     yield
@@ -96,17 +96,17 @@ SECRETS = [
 ]
 
 
-@pytest.mark.parametrize(("said", "told"), SECRETS)
-def test_secrets_are_redacted(said: str, told: str) -> None:
-    redacted = redact(said.format(token=TOKEN, key=KEY))
-    assert redacted.replace("Bearer ", "").replace("Basic ", "") == told.format()
+@pytest.mark.parametrize(("text", "expected"), SECRETS)
+def test_secrets_are_redacted(text: str, expected: str) -> None:
+    redacted = redact(text.format(token=TOKEN, key=KEY))
+    assert redacted.replace("Bearer ", "").replace("Basic ", "") == expected.format()
 
 
 @pytest.mark.parametrize(
-    "said", ["the bearer of news", "tka_", "a task-force", "authorization is needed", ""]
+    "text", ["the bearer of news", "tka_", "a task-force", "authorization is needed", ""]
 )
-def test_ordinary_words_are_not_redacted(said: str) -> None:
-    assert redact(said) == said
+def test_ordinary_words_are_not_redacted(text: str) -> None:
+    assert redact(text) == text
 
 
 @pytest.mark.parametrize("form", LogFormat)

@@ -1,4 +1,4 @@
-"""The models over HTTP: who can be asked, who thinks, and nothing of any key but that it is there."""
+"""The models API: providers, thinking support, and only the presence of API keys."""
 
 import asyncio
 from pathlib import Path
@@ -10,7 +10,7 @@ from thinkaloud.catalog import ThinkingSupport, builtin_catalog
 
 
 def test_r041_thinking_toggle_only_for_models_that_can_think(tmp_path: Path) -> None:
-    """R041 R044: with a reason where it is not, and a word where it cannot be switched off."""
+    """R041 R044: a model without the toggle, or that always thinks, has a reason."""
 
     async def story() -> None:
         async with start_gateway(tmp_path) as caller:
@@ -27,7 +27,7 @@ def test_r041_thinking_toggle_only_for_models_that_can_think(tmp_path: Path) -> 
 
 
 def test_r045_only_the_presence_of_keys_is_shown(tmp_path: Path) -> None:
-    """R045: keys come from where their rows say, and not even that is told."""
+    """R045: neither an API key nor its location is shown."""
 
     async def story() -> None:
         async with start_gateway(tmp_path) as caller:

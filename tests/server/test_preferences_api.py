@@ -1,4 +1,4 @@
-"""Preferences over HTTP: of a user in a workspace, across sessions and restarts."""
+"""The preferences API: per user and workspace, across sessions and restarts."""
 
 import asyncio
 from functools import partial
@@ -13,7 +13,7 @@ from thinkaloud.view import Policy, preset
 
 
 def test_r055_preferences_survive_sessions_and_restarts(tmp_path: Path) -> None:
-    """R054 R055 R058: laid over a preset, kept for the user, and there after a restart."""
+    """R054 R055 R058: they override a preset, belong to the user, and survive a restart."""
 
     async def story() -> None:
         async with start_gateway(tmp_path) as caller:
@@ -43,7 +43,7 @@ def test_r055_preferences_survive_sessions_and_restarts(tmp_path: Path) -> None:
 
 
 def test_r054_preferences_belong_to_one_user_in_one_workspace(tmp_path: Path) -> None:
-    """R054: the same user has others in another workspace."""
+    """R054: the same user has other preferences in another workspace."""
 
     async def story() -> None:
         async with start_gateway(tmp_path) as caller:
@@ -79,7 +79,7 @@ def test_r054_preferences_belong_to_one_user_in_one_workspace(tmp_path: Path) ->
     ids=str,
 )
 def test_r056_unknown_preferences_are_refused(tmp_path: Path, body: object) -> None:
-    """R056: whether a block is open is nobody's preference."""
+    """R056: the open state of a single block is not a preference."""
 
     async def story() -> None:
         async with start_gateway(tmp_path) as caller:
@@ -89,7 +89,7 @@ def test_r056_unknown_preferences_are_refused(tmp_path: Path, body: object) -> N
 
 
 def test_r062_hiding_thinking_changes_no_stored_data(tmp_path: Path) -> None:
-    """R062: only what is shown changes."""
+    """R062: only the display changes."""
 
     async def story() -> None:
         async with start_gateway(tmp_path) as caller:

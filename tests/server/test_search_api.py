@@ -1,4 +1,4 @@
-"""Search over HTTP: by kind, in thoughts only when they are named, without accents."""
+"""The search API: scopes, thoughts only if named, accents ignored."""
 
 import asyncio
 from pathlib import Path
@@ -18,7 +18,7 @@ async def find_hits(caller: Caller, query: str) -> list[tuple[str, str]]:
 
 
 def test_r138_thoughts_are_searched_only_if_the_scope_names_them(tmp_path: Path) -> None:
-    """R138 R139: the newest first, each with its kind and its place; accents do not matter."""
+    """R138 R139: the newest hits first, each with kind and position; accents are ignored."""
 
     async def story() -> None:
         async with start_gateway(tmp_path, script=SCRIPT) as caller:

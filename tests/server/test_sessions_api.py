@@ -1,4 +1,4 @@
-"""Sessions over HTTP: made, listed, read, changed, deleted; and the messages in them."""
+"""The sessions API: create, list, read, change, delete, and messages."""
 
 import asyncio
 from pathlib import Path
@@ -34,11 +34,11 @@ def test_invalid_session_fields_are_refused(tmp_path: Path) -> None:
             for body in ({"title": "x" * 201}, {"colour": "red"}, {"title": 3}, {"model": None}):
                 await caller.refusal_message("POST", "/api/sessions", body, status=422)
                 await caller.refusal_message("PATCH", path, body, status=422)
-            nobody = {"agent": "agt_" + "x" * 22}
+            unknown_agent = {"agent": "agt_" + "x" * 22}
             assert "GET /api/agents" in await caller.refusal_message(
-                "POST", "/api/sessions", nobody, status=422
+                "POST", "/api/sessions", unknown_agent, status=422
             )
-            assert "GET /api/agents" in await caller.refusal_message("PATCH", path, nobody, status=422)
+            assert "GET /api/agents" in await caller.refusal_message("PATCH", path, unknown_agent, status=422)
 
     asyncio.run(story())
 
@@ -65,9 +65,9 @@ def test_session_pages_are_stable_while_sessions_are_added(tmp_path: Path) -> No
     ("provider", "asked_for"), [("vllm", None), ("anthropic", 2048), ("deepseek", "high")]
 )
 def test_r053_thinking_has_its_own_field(tmp_path: Path, provider: str, asked_for: str | int | None) -> None:
-    """R050 R051 R052 R053: parts in order, `thinking` as text whether it came as a block or in a field.
+    """R050 R051 R052 R053: parts in order, `thinking` as text, from a block or from a field.
 
-    Four stamps and usage are beside it; `content` holds no thought.
+    Four timestamps and usage are included; `content` holds no thinking.
     """
 
     async def story() -> None:

@@ -1,4 +1,4 @@
-"""Spans: GenAI's words for a turn, nothing of what was said, and nothing at all where nobody collects."""
+"""Spans: `gen_ai.*` attributes of a turn, no text, and nothing without OpenTelemetry."""
 
 import subprocess
 import sys
@@ -33,7 +33,7 @@ THOUGHT, ANSWER = "canary of a thought", "canary of an answer"
 
 @pytest.fixture(scope="module")
 def provider() -> InMemorySpanExporter:
-    """One for the whole process: OpenTelemetry takes no second."""
+    """One exporter per process: OpenTelemetry accepts only one tracer provider."""
     exporter = InMemorySpanExporter()
     collecting = TracerProvider()
     collecting.add_span_processor(SimpleSpanProcessor(exporter))

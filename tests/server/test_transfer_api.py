@@ -1,4 +1,4 @@
-"""Sessions out and in as files: without thoughts by default, without loss when asked for, all or nothing."""
+"""Export and import: no thinking by default, lossless on request, all or nothing."""
 
 import asyncio
 import copy
@@ -25,7 +25,7 @@ NOTHING_SAID = {
 
 
 async def filled(caller: Caller) -> str:
-    """A session with a tool loop at a provider that signs its thoughts."""
+    """Create a session with a tool loop at a provider that signs its thinking."""
     spec = {"name": "A", "model": caller.model, "thinking": True, "tools": [{"name": "look_up"}]}
     agent = (await caller.call("POST", "/api/agents", spec, status=201))["id"]
     session = await caller.create_session(agent=agent)
@@ -53,7 +53,7 @@ async def imported(caller: Caller, text: str, media_type: str, status: int = 201
 
 
 async def turns(caller: Caller, session: str) -> list[Any]:
-    """All that can be seen of a session's turns, but for their ids."""
+    """Return everything visible of a session's turns, except ids."""
     turn_results = []
     for turn in (await caller.call("GET", f"/api/sessions/{session}"))["turns"]:
         result = await caller.read_stream(turn["id"])
@@ -94,7 +94,7 @@ def test_text_export_contains_no_thinking(tmp_path: Path) -> None:
     ("query", "media_type"), [("json", "application/json"), ("markdown", "text/markdown")]
 )
 def test_r137_export_and_import_round_trip(tmp_path: Path, query: str, media_type: str) -> None:
-    """R137: thoughts, seals, tools, times and counts; and the copy can go on where the original was."""
+    """R137: thinking, seals, tools, times and counts are kept, and the copy can be continued."""
 
     async def story() -> None:
         async with start_gateway(tmp_path, "anthropic", [*SCRIPT, {"text": "Yes."}]) as caller:
@@ -134,7 +134,7 @@ def test_export_leaves_out_a_running_turn(tmp_path: Path) -> None:
                 assert "Second?" not in text
             text, headers = await exported(caller, session)
             assert headers["Thinkaloud-Left-Out"] == "running"
-            assert "Second?" in text, "what was asked can be told; what is said is not over"
+            assert "Second?" in text, "the prompt is exported, the running answer is not"
 
     asyncio.run(story())
 
@@ -164,7 +164,7 @@ def test_failed_import_saves_nothing(tmp_path: Path) -> None:
 
 
 def breakages(exported: Any) -> list[Any]:
-    """The file with something wrong in its last exchange, each in another way."""
+    """Yield the file with its last exchange broken in different ways."""
 
     def broken(change: Any) -> Any:
         file = copy.deepcopy(exported)

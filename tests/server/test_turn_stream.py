@@ -1,4 +1,4 @@
-"""The stream of a turn: whoever joins, resumes or replays ends where the first reader does."""
+"""The event stream: live, late, resumed and replayed readers end in the same state."""
 
 import asyncio
 import socket
@@ -38,7 +38,7 @@ STALLED = [{"thinking": "a b c", "text": "d", "fault": {"kind": "stall", "after_
 
 
 async def first_entries(caller: Caller, turn: str, count: int) -> StreamResult:
-    """So many entries of a stream, and then the connection is dropped."""
+    """Read this many entries, then drop the connection."""
     result = StreamResult()
     async for _ in caller.follow_stream(turn, result):
         if len(result.entries) >= count:
@@ -47,16 +47,16 @@ async def first_entries(caller: Caller, turn: str, count: int) -> StreamResult:
 
 
 def joined(*parts: StreamResult) -> StreamResult:
-    """Parts of one stream, read one after the other."""
+    """Join parts of one stream that were read one after the other."""
     whole = StreamResult()
     for part in parts:
-        assert not whole.entries.keys() & part.entries.keys(), "an entry came twice"
+        assert not whole.entries.keys() & part.entries.keys(), "an entry was sent twice"
         whole.entries |= part.entries
     return whole
 
 
 def test_r003_reasoning_and_answer_are_separate_blocks(tmp_path: Path) -> None:
-    """R003 R030: every delta says of which block it is, and the block of what kind."""
+    """R003 R030: every delta names its block, and every block its kind."""
 
     async def story() -> None:
         async with start_gateway(tmp_path) as caller:
@@ -105,7 +105,7 @@ def test_resume_returns_each_entry_once(tmp_path: Path, count: int) -> None:
 
 
 def test_last_event_id_header_may_be_ahead_of_after(tmp_path: Path) -> None:
-    """It asks for the address it had, with its old `after`, and adds the newer id in a header."""
+    """A browser reconnects to the same URL, with the old `after`, and adds the newer id as a header."""
 
     async def story() -> None:
         async with start_gateway(tmp_path) as caller:
@@ -224,11 +224,13 @@ FAILING: Sequence[Failing] = (
 )
 
 
-@pytest.mark.parametrize(("fault", "code", "said"), FAILING, ids=[fault["kind"] for fault, _, _ in FAILING])
+@pytest.mark.parametrize(
+    ("fault", "code", "reasoning"), FAILING, ids=[fault["kind"] for fault, _, _ in FAILING]
+)
 def test_provider_fault_ends_the_turn_and_keeps_the_text(
-    tmp_path: Path, fault: dict[str, Any], code: str, said: str
+    tmp_path: Path, fault: dict[str, Any], code: str, reasoning: str
 ) -> None:
-    """R046: the failure is shown; nothing is asked elsewhere, and nobody waits for ever."""
+    """R046: the failure is shown, there is no fallback, and no reader waits forever."""
 
     async def story() -> None:
         script = [{**SLOW_SCRIPT[0], "fault": {**fault, "again": False}}]
@@ -243,8 +245,8 @@ def test_provider_fault_ends_the_turn_and_keeps_the_text(
             assert outcome is not None
             assert outcome.ending in (Ending.FAILED, Ending.CUT_OFF)
             assert outcome.message
-            assert outcome.cause == code or not said
-            assert result.turn.reasoning.startswith(said)
+            assert outcome.cause == code or not reasoning
+            assert result.turn.reasoning.startswith(reasoning)
             assert isinstance(result.entries[0].event, TurnStarted)
             assert all(block.status is not BlockStatus.RUNNING for block in result.turn.blocks)
             assert len(caller.simulator.requests) == 1
@@ -502,7 +504,7 @@ def test_timing_of_old_turns_is_dropped_if_configured(tmp_path: Path) -> None:
 
 
 def test_stream_sends_log_lines_unchanged(tmp_path: Path) -> None:
-    """Nothing is decoded on the way: the bytes of the stream are the bytes of the log."""
+    """The bytes of the stream are the bytes of the log."""
 
     async def story() -> None:
         async with start_gateway(tmp_path, script=[{"text": "\u2028 ü 💭 \r\n\n data: x"}]) as caller:

@@ -1,4 +1,4 @@
-"""Turns over HTTP: what is asked of whom, what is refused before anything is kept, and what comes back."""
+"""The turns API: start, validation before saving, limits and results."""
 
 import asyncio
 import json
@@ -43,7 +43,7 @@ async def an_agent(caller: Caller, **spec: Any) -> str:
 
 
 def test_r004_turn_has_reasoning_fields_and_thinking_block(tmp_path: Path) -> None:
-    """R001 R004 R120: reasoning apart from content, and the thinking as a block of steps, in one object."""
+    """R001 R004 R120: reasoning separate from content, and thinking as a block of steps, in one object."""
 
     async def story() -> None:
         async with start_gateway(tmp_path) as caller:
@@ -67,7 +67,7 @@ def test_r004_turn_has_reasoning_fields_and_thinking_block(tmp_path: Path) -> No
 
 
 def test_r005_no_thinking_block_without_reasoning(tmp_path: Path) -> None:
-    """R005 R010: a model that does not think is told without any reasoning."""
+    """R005 R010: a turn of a model without thinking has no reasoning fields."""
 
     async def story() -> None:
         async with start_gateway(tmp_path, script=[{"text": "Hello."}]) as caller:
@@ -111,9 +111,9 @@ def test_next_turn_sends_the_conversation(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("provider", ["anthropic", "deepseek"])
 def test_reasoning_is_sent_back_by_the_providers_rules(tmp_path: Path, provider: str) -> None:
-    """R042 R049 R059: the simulators refuse a tool loop whose thoughts are missing or changed by one byte.
+    """R042 R049 R059: the simulators refuse a tool loop whose reasoning is missing or differs by one byte.
 
-    The gateway is closed in between, so what goes back is what was kept.
+    The gateway is restarted in between, so the reasoning sent back comes from the database.
     """
 
     async def story() -> None:
@@ -184,7 +184,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("what", REFUSED)
 def test_r046_invalid_turn_is_refused_before_anything_is_saved(tmp_path: Path, what: str) -> None:
-    """R046 R041: no silent fallback, and no turn that was doomed from its start."""
+    """R046 R041: no silent fallback, and no turn that cannot succeed."""
     body, words = REFUSED[what]
 
     async def story() -> None:
@@ -271,7 +271,7 @@ def test_running_turn_limits_per_session_and_user(tmp_path: Path) -> None:
 
 
 def test_turn_settings_override_agent_settings(tmp_path: Path) -> None:
-    """R040 R042 R043 R047: an agent's model, prompt, tools and budget hold unless the turn says otherwise."""
+    """R040 R042 R043 R047: an agent's model, prompt, tools and budget apply unless overridden."""
 
     async def story() -> None:
         async with start_gateway(tmp_path, "anthropic", [{"text": "a"}] * 4) as caller:
@@ -299,7 +299,7 @@ def test_turn_settings_override_agent_settings(tmp_path: Path) -> None:
 
 
 def test_r058_context_mode_can_be_chosen(tmp_path: Path) -> None:
-    """R057 R058: preferences say it for all turns, a turn for itself."""
+    """R057 R058: preferences apply to all turns, the field of a turn to itself."""
 
     async def story() -> None:
         async with start_gateway(tmp_path, script=[*SCRIPT, *[{"text": "b"}] * 3]) as caller:

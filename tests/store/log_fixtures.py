@@ -1,4 +1,4 @@
-"""A database in a folder, with turns to write to: what the tests of the log share."""
+"""Shared helpers of the log tests: a database in a folder, and turns to write to."""
 
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
@@ -36,7 +36,7 @@ async def temporary_database(folder: Path) -> AsyncIterator[SqliteDatabase]:
 
 
 async def new_turn(database: Database, request: TurnRequest = TURN_REQUEST) -> TurnRow:
-    """A turn that has just been started, in a session of its own."""
+    """Start a turn in a new session."""
 
     def begin(conn: Connection) -> TurnRow:
         owner: Owner = users.ensure_local(conn, NOW_MS)
@@ -53,7 +53,7 @@ def entries(events: Iterable[Event], first: int = 0) -> list[Entry]:
 
 
 def turn_events(*texts: str, thought: str = "51") -> list[Event]:
-    """A turn that thinks once and then says these pieces."""
+    """Return the events of a turn with one thought and these pieces of text."""
     return [
         TurnStarted("openai_chat", "demo"),
         BlockStarted(0, Kind.REASONING),
@@ -72,7 +72,7 @@ def append_all(writer: LogWriter, new_entries: Iterable[Entry]) -> None:
 
 
 async def read_all(log: EventLog, turn: int, after: int = -1) -> list[bytes]:
-    """What a reader gets who stays to the end."""
+    """Read a log to its end."""
     lines: list[bytes] = []
     while True:
         span = await log.read(turn, after)

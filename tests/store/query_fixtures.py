@@ -1,4 +1,4 @@
-"""People, what they ask and what they get: what the tests of the queries share."""
+"""Shared helpers of the query tests: users, sessions and turns."""
 
 import sqlite3
 from collections.abc import Iterable, Iterator
@@ -102,7 +102,7 @@ def new_session(conn: Connection, owner: Owner, now_ms: int = NOW_MS) -> Session
 def ask(
     conn: Connection, session: Session, *prompts: str | ToolMessage, now_ms: int = NOW_MS, key: str = ""
 ) -> StartedTurn:
-    """A turn that asks this; the request's hash is made of what it says."""
+    """Start a turn with these messages; the request hash is made of them."""
     request_messages = tuple(UserMessage(prompt) if isinstance(prompt, str) else prompt for prompt in prompts)
     request = TurnRequest(
         messages=request_messages,
@@ -126,7 +126,7 @@ def block_events(
 
 
 def exchange(conn: Connection, session: Session, prompt: str, thought: str, answer: str) -> TurnRow:
-    """A whole turn: asked, thought about, answered."""
+    """Run a whole turn: prompt, thought and answer."""
     turn = ask(conn, session, prompt).turn
     finish(conn, turn, *block_events(0, Kind.REASONING, thought), *block_events(1, Kind.TEXT, answer))
     return turn
@@ -142,6 +142,6 @@ def titles(page: Iterable[Session]) -> list[str]:
 
 
 def indexed_words(conn: Connection) -> list[str]:
-    """The words that the engine of the search itself still knows."""
+    """Return the words in the engine's index."""
     conn.execute(text("CREATE VIRTUAL TABLE IF NOT EXISTS vocabulary USING fts5vocab(search_text, 'row')"))
     return list(conn.scalars(text("SELECT term FROM vocabulary")))

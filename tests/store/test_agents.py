@@ -1,4 +1,4 @@
-"""Agents: seen by a workspace, changed by their maker, calling each other without going round in circles."""
+"""Agents: shared by a workspace, changed by their creator, without cycles of calls."""
 
 import msgspec
 import pytest
@@ -29,8 +29,8 @@ def make(conn: Connection, owner: Owner, name: str, *assistants: str) -> StoredA
     return agents.create(conn, owner, spec(name, *assistants), NOW_MS)
 
 
-def test_an_agent_is_kept_with_all_of_its_settings(conn: Connection, ana: Owner) -> None:
-    """R040, R043, R058: thinking, its budget, and the context mode are the agent's."""
+def test_agent_is_stored_with_all_settings(conn: Connection, ana: Owner) -> None:
+    """R040, R043, R058: thinking, its budget and the context mode are settings of the agent."""
     whole = AgentSpec(
         name="Planner 计划",
         model="claude-opus-4-5",
@@ -53,7 +53,7 @@ def test_an_agent_is_kept_with_all_of_its_settings(conn: Connection, ana: Owner)
     assert agents.get(conn, ana, made.id) == changed
 
 
-def test_members_see_each_others_agents_and_change_only_their_own(conn: Connection, ana: Owner) -> None:
+def test_members_share_agents_but_change_only_their_own(conn: Connection, ana: Owner) -> None:
     ben, eve = new_owner(conn, "ben"), new_owner(conn, "eve", "elsewhere")
     made = make(conn, ana, "Planner")
     assert agents.get(conn, ben, made.id) == made
@@ -69,14 +69,14 @@ def test_members_see_each_others_agents_and_change_only_their_own(conn: Connecti
     assert agents.get(conn, ana, made.id) == made
 
 
-def test_who_is_no_member_sees_no_agent(conn: Connection, ana: Owner) -> None:
+def test_non_members_see_no_agents(conn: Connection, ana: Owner) -> None:
     made = make(conn, ana, "Planner")
     stranger = Owner(new_owner(conn, "eve", "elsewhere").user, ana.workspace)
     assert agents.get(conn, stranger, made.id) is None
     assert agents.list_page(conn, stranger, limit=9).items == ()
 
 
-def test_agents_come_in_pages_the_oldest_first(conn: Connection, ana: Owner) -> None:
+def test_agent_pages_list_the_oldest_first(conn: Connection, ana: Owner) -> None:
     made = [make(conn, ana, f"A{at}") for at in range(5)]
     first = agents.list_page(conn, ana, limit=2)
     made.append(make(conn, ana, "A5"))
@@ -88,7 +88,7 @@ def test_agents_come_in_pages_the_oldest_first(conn: Connection, ana: Owner) -> 
         agents.list_page(conn, ana, limit=2, after="x")
 
 
-def test_an_assistant_must_be_of_the_same_workspace(conn: Connection, ana: Owner) -> None:
+def test_assistant_of_another_workspace_is_refused(conn: Connection, ana: Owner) -> None:
     foreign = make(conn, new_owner(conn, "eve", "elsewhere"), "Foreign")
     for missing in (foreign.id, "agt_" + "A" * 22, "", "' OR 1=1 --", "\x00", "\ud800"):
         with pytest.raises(Refused, match=r"Planner cannot call .*: this workspace has no agent"):
@@ -98,7 +98,7 @@ def test_an_assistant_must_be_of_the_same_workspace(conn: Connection, ana: Owner
         agents.replace(conn, ana, mine.id, spec("Planner", foreign.id), NOW_MS)
 
 
-def test_calls_never_lead_back(conn: Connection, ana: Owner) -> None:
+def test_cycles_of_assistants_are_refused(conn: Connection, ana: Owner) -> None:
     last = make(conn, ana, "C")
     middle = make(conn, ana, "B", last.id)
     first = make(conn, ana, "A", middle.id, last.id)
@@ -113,8 +113,8 @@ def test_calls_never_lead_back(conn: Connection, ana: Owner) -> None:
 
 @settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 6), st.sets(st.integers(0, 6), max_size=4)), max_size=12))
-def test_no_row_of_changes_makes_a_circle(changes: list[tuple[int, set[int]]]) -> None:
-    """A change is refused exactly when it would close a circle; the model is every path there is."""
+def test_no_sequence_of_changes_makes_a_cycle(changes: list[tuple[int, set[int]]]) -> None:
+    """A change is refused exactly when it would close a cycle, compared with a search of all paths."""
     with memory_database() as conn:
         owner = new_owner(conn, "ana")
         agent_ids = [make(conn, owner, f"A{at}").id for at in range(7)]
@@ -138,7 +138,7 @@ def test_no_row_of_changes_makes_a_circle(changes: list[tuple[int, set[int]]]) -
                 calls[at] = called
 
 
-def test_an_agent_that_others_call_is_not_deleted(conn: Connection, ana: Owner) -> None:
+def test_agent_that_others_call_is_not_deleted(conn: Connection, ana: Owner) -> None:
     ben = new_owner(conn, "ben")
     called = make(conn, ana, "Researcher")
     caller = make(conn, ben, "Planner", called.id)
@@ -149,7 +149,7 @@ def test_an_agent_that_others_call_is_not_deleted(conn: Connection, ana: Owner) 
     assert not agents.delete(conn, ana, called.id)
 
 
-def test_there_are_limits(conn: Connection, ana: Owner, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_agent_limits_are_enforced(conn: Connection, ana: Owner, monkeypatch: pytest.MonkeyPatch) -> None:
     many = [make(conn, ana, f"A{at}").id for at in range(agents.MAX_ASSISTANTS + 1)]
     assert len(make(conn, ana, "All", *many[:-1]).spec.assistants) == agents.MAX_ASSISTANTS
     for called in (many, [many[0], many[0]]):
@@ -165,7 +165,7 @@ def test_there_are_limits(conn: Connection, ana: Owner, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("text", HOSTILE_TEXTS)
-def test_nasty_texts_are_texts_or_refused(conn: Connection, ana: Owner, text: str) -> None:
+def test_hostile_texts_are_stored_or_refused(conn: Connection, ana: Owner, text: str) -> None:
     """S10, S11."""
     make(conn, new_owner(conn, "eve", "elsewhere"), "secret")
     assert agents.get(conn, ana, text) is None

@@ -1,4 +1,4 @@
-"""What stays of a turn: everything, byte for byte, and each text in its own place."""
+"""Saving a finished turn: everything is kept byte for byte, and each text in its own column."""
 
 import asyncio
 from pathlib import Path
@@ -51,7 +51,7 @@ def turn_of_entries(log_entries: list[Entry]) -> Turn:
 
 
 async def finished_turn_row(database: SqliteDatabase, log_entries: list[Entry]) -> TurnRow:
-    """A turn that was started, told and folded."""
+    """Start a turn, write its events and save it."""
     row = await new_turn(database)
     async with EventLog(database) as log:
         writer = log.writer(row.key, row.epoch)
@@ -72,7 +72,7 @@ def without_seq(turn: Turn) -> Turn:
     return msgspec.structs.replace(turn, seq=-1)
 
 
-def test_every_recording_is_kept_whole(tmp_path: Path) -> None:
+def test_every_recording_is_saved_completely(tmp_path: Path) -> None:
     """R050–R053, K17: ordered parts, seals and raw payload; every projection rebuilds from them."""
 
     async def scenario(recording: Recording, database: SqliteDatabase) -> None:
@@ -107,7 +107,7 @@ def test_every_recording_is_kept_whole(tmp_path: Path) -> None:
         (TurnFailed("interrupted"), TurnState.INTERRUPTED),
     ],
 )
-def test_how_a_turn_stands_follows_from_its_end(
+def test_turn_state_follows_from_the_last_event(
     tmp_path: Path, end: TurnEnded | TurnFailed, state: TurnState
 ) -> None:
     async def scenario() -> None:
@@ -120,8 +120,8 @@ def test_how_a_turn_stands_follows_from_its_end(
     asyncio.run(scenario())
 
 
-def test_four_stamps_and_the_counts_are_kept(tmp_path: Path) -> None:
-    """K22: request sent, first and last reasoning, first text; a count that nobody gave stays unknown."""
+def test_timestamps_and_usage_are_saved(tmp_path: Path) -> None:
+    """K22: request sent, first and last reasoning, first text; a missing count stays unknown."""
 
     async def scenario() -> None:
         events = turn_events("51")
@@ -135,7 +135,7 @@ def test_four_stamps_and_the_counts_are_kept(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_a_turn_without_thoughts_has_no_thinking(tmp_path: Path) -> None:
+def test_turn_without_thoughts_has_null_thinking(tmp_path: Path) -> None:
     async def scenario() -> None:
         events: list[Event] = [
             TurnStarted(),
@@ -151,7 +151,7 @@ def test_a_turn_without_thoughts_has_no_thinking(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_a_title_is_made_from_the_answer(tmp_path: Path) -> None:
+def test_title_is_made_from_the_answer(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with temporary_database(tmp_path) as database:
             await finished_turn_row(
@@ -163,7 +163,7 @@ def test_a_title_is_made_from_the_answer(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_a_finished_log_is_small_and_its_timing_can_be_forgotten(tmp_path: Path) -> None:
+def test_finished_log_is_compressed_and_its_timing_can_be_dropped(tmp_path: Path) -> None:
     told_events = entries(turn_events(*("word " for _ in range(20_000))))
 
     async def scenario() -> None:

@@ -1,6 +1,6 @@
-"""Three users in two workspaces do everything at once, and nobody ever sees or changes what is not theirs.
+"""Three users in two workspaces: nobody ever sees or changes what belongs to another.
 
-The model is plain Python: who made what, and where. After each step everybody looks at everything.
+The expected state is plain Python. After each step every user reads everything.
 """
 
 from collections.abc import Callable
@@ -43,7 +43,7 @@ OwnedId = tuple[OwnerName, str]
 
 
 class SessionModel(msgspec.Struct):
-    """What the model knows of one session."""
+    """The expected state of one session."""
 
     session: Session
     texts: list[tuple[SearchKind, str, str]] = []
@@ -116,8 +116,8 @@ class IsolationMachine(RuleBasedStateMachine):
         assert sessions.delete(self.conn, self.owners[who], session_id) is (session_model is not None)
         self.sessions_by_owner[who].pop(session_id, None)
 
-    @rule(who=anyone, made=made_sessions, said=words)
-    def start_turn(self, who: OwnerName | None, made: OwnedId, said: str) -> None:
+    @rule(who=anyone, made=made_sessions, prompt=words)
+    def start_turn(self, who: OwnerName | None, made: OwnedId, prompt: str) -> None:
         who, session_id = who or made[0], made[1]
         self.now_ms += 1
         session = sessions.get(self.conn, self.owners[who], session_id)
@@ -125,12 +125,12 @@ class IsolationMachine(RuleBasedStateMachine):
         if session_model is None or session is None:
             assert (session_model, session) == (None, None)
         elif session_model.running is not None:
-            assert refused(TurnRunning, lambda: ask(self.conn, session, said))
+            assert refused(TurnRunning, lambda: ask(self.conn, session, prompt))
         else:
-            session_model.running = ask(self.conn, session, said, now_ms=self.now_ms).turn
+            session_model.running = ask(self.conn, session, prompt, now_ms=self.now_ms).turn
             session_model.session = msgspec.structs.replace(session_model.session, updated_ms=self.now_ms)
             session_model.turns.append(session_model.running.id)
-            session_model.texts.append((SearchKind.PROMPT, said, session_model.running.id))
+            session_model.texts.append((SearchKind.PROMPT, prompt, session_model.running.id))
 
     @rule(made=made_sessions, thought=words, answer=words)
     def end_turn(self, made: OwnedId, thought: str, answer: str) -> None:
@@ -149,7 +149,7 @@ class IsolationMachine(RuleBasedStateMachine):
 
     @rule(who=anyone, made=made_sessions, model=words)
     def change_session(self, who: OwnerName | None, made: OwnedId, model: str) -> None:
-        """Only the owner says who answers, whatever name a session value carries."""
+        """Only the owner can change the defaults, whatever owner a session value carries."""
         session_model = self.own_session(*made)
         if session_model is None:
             return
@@ -164,7 +164,7 @@ class IsolationMachine(RuleBasedStateMachine):
 
     @rule(who=anyone, made=made_sessions)
     def look_at_turns(self, who: OwnerName | None, made: OwnedId) -> None:
-        """By its id, by its session, and with a session value that has another's name on it."""
+        """Read turns by id, by session, and with a session value that carries another owner."""
         session_model = self.own_session(*made)
         if session_model is None or not session_model.turns:
             return
@@ -246,7 +246,7 @@ class IsolationMachine(RuleBasedStateMachine):
 
     @rule(name=st.sampled_from(USERS))
     def leave_and_come_back(self, name: str) -> None:
-        """Whoever comes under a name that was somebody else's is somebody new, and has nothing."""
+        """A new user with the name of a deleted one owns nothing."""
         owner_names = [who for who in self.sessions_by_owner if who[0] == name]
         runs = any(
             session_model.running is not None

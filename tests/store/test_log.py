@@ -1,4 +1,4 @@
-"""The event log: committed before seen, the same for every reader, and honest when the disk refuses."""
+"""The event log: committed before published, the same for every reader, and explicit about failed writes."""
 
 import asyncio
 import random
@@ -35,7 +35,7 @@ def run_scenario(scenario: Callable[[SqliteDatabase], Awaitable[None]], folder: 
 
 
 async def wait_until_published(log: EventLog, turn: int, last: int) -> None:
-    """Until readers see entry `last`."""
+    """Wait until entry `last` is published."""
     while (span := await log.read(turn)).last < last:
         await log.wait_for_change(turn, span.last)
 
@@ -52,7 +52,7 @@ class GatedDatabase(SqliteDatabase):
         return await super().append(batches)
 
 
-def test_nothing_is_seen_before_it_is_on_disk(tmp_path: Path) -> None:
+def test_entries_are_published_only_after_their_commit(tmp_path: Path) -> None:
     async def scenario(database: SqliteDatabase) -> None:
         row = await new_turn(database)
         gated = GatedDatabase(database.path)
@@ -68,8 +68,8 @@ def test_nothing_is_seen_before_it_is_on_disk(tmp_path: Path) -> None:
     run_scenario(scenario, tmp_path)
 
 
-def test_first_words_and_boundaries_do_not_wait(tmp_path: Path) -> None:
-    """The first delta of a block is committed at once; the next waits for time, size or a boundary."""
+def test_first_text_and_boundaries_are_committed_immediately(tmp_path: Path) -> None:
+    """The first delta of a block is committed immediately; the next waits for time, size or a boundary."""
 
     async def scenario(database: SqliteDatabase) -> None:
         row = await new_turn(database)
@@ -88,7 +88,7 @@ def test_first_words_and_boundaries_do_not_wait(tmp_path: Path) -> None:
     run_scenario(scenario, tmp_path)
 
 
-def test_an_ordinary_delta_is_seen_within_the_pace(tmp_path: Path) -> None:
+def test_ordinary_delta_is_committed_within_the_interval(tmp_path: Path) -> None:
     async def scenario(database: SqliteDatabase) -> None:
         row = await new_turn(database)
         commits: list[CommitStats] = []
@@ -104,8 +104,8 @@ def test_an_ordinary_delta_is_seen_within_the_pace(tmp_path: Path) -> None:
     run_scenario(scenario, tmp_path)
 
 
-def test_two_tabs_a_late_joiner_and_a_replay_read_the_same(tmp_path: Path) -> None:
-    """Whoever comes when, from memory or from the database, gets the same bytes without a gap or a double."""
+def test_concurrent_late_and_replaying_readers_read_the_same_log(tmp_path: Path) -> None:
+    """Every reader gets the same bytes without gaps or duplicates, from memory or from the database."""
     told_events = entries(turn_events(*("word " for _ in range(3000))))
 
     async def scenario(database: SqliteDatabase) -> None:
@@ -139,7 +139,7 @@ def test_two_tabs_a_late_joiner_and_a_replay_read_the_same(tmp_path: Path) -> No
     run_scenario(scenario, tmp_path)
 
 
-def test_an_old_writer_cannot_add_to_a_turn_that_was_taken_over(tmp_path: Path) -> None:
+def test_old_writer_cannot_append_after_takeover(tmp_path: Path) -> None:
     async def scenario(database: SqliteDatabase) -> None:
         row, other = await new_turn(database), await new_turn(database)
         async with EventLog(database) as log:
@@ -163,7 +163,7 @@ def test_an_old_writer_cannot_add_to_a_turn_that_was_taken_over(tmp_path: Path) 
 
 
 async def set_pragma(database: SqliteDatabase, setting: str) -> None:
-    """Outside of any transaction, for a file that takes nothing begins none."""
+    """Set a pragma outside of a transaction: a read-only file cannot begin one."""
 
     def change() -> None:
         with database._writer_engine.connect() as conn:
@@ -179,8 +179,8 @@ READ_ONLY = ("query_only = ON", "query_only = OFF")
 
 
 @pytest.mark.parametrize(("refuse", "take"), [FULL, READ_ONLY], ids=["full", "read-only"])
-def test_a_disk_that_takes_nothing_is_said_and_recovers(tmp_path: Path, refuse: str, take: str) -> None:
-    """The live view goes on and says that it is not saved; when there is room again, everything is."""
+def test_failed_writes_are_reported_and_retried(tmp_path: Path, refuse: str, take: str) -> None:
+    """Readers get entries marked as not saved; when writes work again, everything is saved."""
     told_events = entries(turn_events(*("word " * 200 for _ in range(200))))
 
     async def scenario(database: SqliteDatabase) -> None:
@@ -209,7 +209,7 @@ def test_a_disk_that_takes_nothing_is_said_and_recovers(tmp_path: Path, refuse: 
     run_scenario(scenario, tmp_path)
 
 
-def test_what_is_held_is_bounded(tmp_path: Path) -> None:
+def test_unsaved_entries_in_memory_are_bounded(tmp_path: Path) -> None:
     async def scenario(database: SqliteDatabase) -> None:
         row = await new_turn(database)
         async with EventLog(database, LogConfig(max_unsaved_bytes=10_000, retry_s=NEVER)) as log:
@@ -227,7 +227,7 @@ def test_what_is_held_is_bounded(tmp_path: Path) -> None:
     run_scenario(scenario, tmp_path)
 
 
-def test_memory_holds_the_newest_only(tmp_path: Path) -> None:
+def test_memory_caches_only_the_newest_entries(tmp_path: Path) -> None:
     async def scenario(database: SqliteDatabase) -> None:
         row = await new_turn(database)
         async with EventLog(database, LogConfig(cached_bytes=1000)) as log:
@@ -242,7 +242,7 @@ def test_memory_holds_the_newest_only(tmp_path: Path) -> None:
     run_scenario(scenario, tmp_path)
 
 
-def test_a_turn_that_is_over_takes_no_more(tmp_path: Path) -> None:
+def test_append_after_the_end_of_a_turn_is_refused(tmp_path: Path) -> None:
     async def scenario(database: SqliteDatabase) -> None:
         row = await new_turn(database)
         async with EventLog(database) as log:
@@ -255,7 +255,7 @@ def test_a_turn_that_is_over_takes_no_more(tmp_path: Path) -> None:
     run_scenario(scenario, tmp_path)
 
 
-def test_what_waits_is_saved_when_the_log_closes(tmp_path: Path) -> None:
+def test_waiting_entries_are_saved_when_the_log_closes(tmp_path: Path) -> None:
     async def scenario(database: SqliteDatabase) -> None:
         row = await new_turn(database)
         async with EventLog(database, NO_TIMER_CONFIG) as log:

@@ -21,19 +21,19 @@ def ana(conn: Connection) -> Owner:
     return new_owner(conn, "ana")
 
 
-def test_whoever_has_written_none_has_the_defaults(conn: Connection, ana: Owner) -> None:
+def test_preferences_default_when_none_are_stored(conn: Connection, ana: Owner) -> None:
     assert preferences.read(conn, ana) == Preferences()
 
 
-def test_the_last_wishes_stand(conn: Connection, ana: Owner) -> None:
-    """R055: they are the user's, and outlive every session."""
+def test_last_written_preferences_are_returned(conn: Connection, ana: Owner) -> None:
+    """R055: they belong to the user and are independent of sessions."""
     preferences.write(conn, ana, TRACE, NOW_MS)
     assert preferences.read(conn, ana) == TRACE
     preferences.write(conn, ana, Preferences(), NOW_MS + 1)
     assert preferences.read(conn, ana) == Preferences()
 
 
-def test_wishes_are_of_one_user_in_one_workspace(conn: Connection, ana: Owner) -> None:
+def test_preferences_belong_to_one_user_in_one_workspace(conn: Connection, ana: Owner) -> None:
     """R054."""
     elsewhere = Owner(ana.user, users.add_member(conn, ana.user, "lab", NOW_MS).key)
     ben = new_owner(conn, "ben")
@@ -44,14 +44,14 @@ def test_wishes_are_of_one_user_in_one_workspace(conn: Connection, ana: Owner) -
     assert preferences.read(conn, ana) == TRACE
 
 
-def test_no_wish_remembers_what_is_open() -> None:
-    """R056, K4: mode and visibility are remembered, the state of one block is not."""
+def test_preferences_do_not_store_which_blocks_are_open() -> None:
+    """R056, K4: mode and visibility are stored, the state of a single block is not."""
     wishes = {"display", "language", "context_mode", "render", "expand_key"}
     assert set(Preferences.__struct_fields__) == wishes
     assert not {"open", "expanded", "collapsed"} & set(Policy.__struct_fields__)
 
 
-def test_what_a_newer_version_wrote_is_read_as_far_as_it_is_known(conn: Connection, ana: Owner) -> None:
+def test_unknown_preferences_of_a_newer_version_are_ignored(conn: Connection, ana: Owner) -> None:
     preferences.write(conn, ana, TRACE, NOW_MS)
     newer = msgspec.to_builtins(TRACE)
     newer["voice"] = {"speed": 2}
@@ -70,14 +70,14 @@ def test_what_a_newer_version_wrote_is_read_as_far_as_it_is_known(conn: Connecti
 @pytest.mark.parametrize(
     "stored", ["{}", '{"display": 7, "language": null}', '{"display": {"auto_close": "x"}}']
 )
-def test_wishes_that_make_no_sense_are_the_defaults(conn: Connection, ana: Owner, stored: str) -> None:
+def test_invalid_preferences_fall_back_to_defaults(conn: Connection, ana: Owner, stored: str) -> None:
     preferences.write(conn, ana, TRACE, NOW_MS)
     conn.execute(update(preference_rows).values(wishes=stored))
     assert preferences.read(conn, ana) == Preferences()
 
 
 @pytest.mark.parametrize("text", HOSTILE_TEXTS)
-def test_nasty_texts_are_texts_or_refused(conn: Connection, ana: Owner, text: str) -> None:
+def test_hostile_texts_are_stored_or_refused(conn: Connection, ana: Owner, text: str) -> None:
     """S10."""
     ben = new_owner(conn, "ben")
     preferences.write(conn, ben, TRACE, NOW_MS)

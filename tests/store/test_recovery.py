@@ -1,4 +1,4 @@
-"""Turns that a gateway left behind are brought to an end when the next one starts."""
+"""Abandoned turns are ended when the next gateway starts."""
 
 import asyncio
 from pathlib import Path
@@ -49,18 +49,20 @@ async def stored_turn(database: SqliteDatabase, row: TurnRow) -> tuple[TurnRow, 
 WHOLE = entries(turn_events("It is ", "51."))
 
 
-@pytest.mark.parametrize("said", range(len(WHOLE) + 1))
-def test_wherever_it_stopped_the_turn_has_an_end_and_keeps_its_words(tmp_path: Path, said: int) -> None:
+@pytest.mark.parametrize("entry_count", range(len(WHOLE) + 1))
+def test_recovery_ends_an_abandoned_turn_at_any_point_and_keeps_its_text(
+    tmp_path: Path, entry_count: int
+) -> None:
     async def scenario() -> None:
         async with temporary_database(tmp_path) as database:
-            row = await abandoned_turn(database, WHOLE[:said])
+            row = await abandoned_turn(database, WHOLE[:entry_count])
         async with temporary_database(tmp_path) as database:
             assert await recover(database, now_ms=LATER_MS) == RecoveredTurns((row.id,))
             stored_row, message = await stored_turn(database, row)
-            whole = said == len(WHOLE)
+            whole = entry_count == len(WHOLE)
             assert stored_row.state == (TurnState.DONE if whole else TurnState.INTERRUPTED)
             assert stored_row.epoch == row.epoch + 1
-            assert message.content == "".join(["It is ", "51."][: max(0, said - 5)])
+            assert message.content == "".join(["It is ", "51."][: max(0, entry_count - 5)])
             assert message.outcome is not None
             assert whole or message.outcome.cause == "interrupted"
             assert all(block.status is not BlockStatus.RUNNING for block in message.parts)
@@ -69,7 +71,7 @@ def test_wherever_it_stopped_the_turn_has_an_end_and_keeps_its_words(tmp_path: P
     asyncio.run(scenario())
 
 
-def test_a_log_that_cannot_be_read_ends_where_it_can(tmp_path: Path) -> None:
+def test_recovery_ends_an_unreadable_log_at_its_last_readable_entry(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with temporary_database(tmp_path) as database:
             row = await abandoned_turn(database, WHOLE[:3])
@@ -86,13 +88,13 @@ def test_a_log_that_cannot_be_read_ends_where_it_can(tmp_path: Path) -> None:
 
 
 class SharedDatabase(SqliteDatabase):
-    """An engine on which others may be writing, too."""
+    """An engine to which other processes may write."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, exclusive=False)
 
 
-def test_where_others_write_a_lease_is_respected(tmp_path: Path) -> None:
+def test_recovery_respects_leases_of_other_writers(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with temporary_database(tmp_path) as database:
             row, stale = await abandoned_turn(database, WHOLE[:3]), await abandoned_turn(database, WHOLE[:3])
@@ -107,8 +109,8 @@ def test_where_others_write_a_lease_is_respected(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_an_import_is_seen_when_it_is_whole_and_gone_when_it_stayed_half(tmp_path: Path) -> None:
-    """What was read in halfway is neither listed nor found, and the next start takes it away."""
+def test_import_is_visible_when_complete_and_deleted_when_not(tmp_path: Path) -> None:
+    """An incomplete import is neither listed nor searchable, and is deleted at the next start."""
     me = Owner(1, 1)
 
     def begin(conn: Connection) -> Session:

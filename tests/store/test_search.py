@@ -1,4 +1,4 @@
-"""Search: kinds, scope, order, and an index that can be taken apart and made anew."""
+"""Search: kinds, scope, order, removal and rebuild of the index."""
 
 import pytest
 from hypothesis import given, settings
@@ -51,8 +51,8 @@ def kinds_of(conn: Connection, owner: Owner, words: str) -> list[tuple[SearchKin
     return [(hit.kind, hit.block) for hit in find(conn, owner, words)]
 
 
-def test_every_kind_is_found_where_it_was_said(conn: Connection, ana: Owner, session: Session) -> None:
-    """R138, K28: thoughts are searchable, and told apart from the rest."""
+def test_search_finds_every_kind_of_text(conn: Connection, ana: Owner, session: Session) -> None:
+    """R138, K28: thoughts are searchable and have their own kind."""
     turn = ask(conn, session, "prompt common", ToolMessage("c1", "asked common", "tool_asked")).turn
     thought = block_events(0, Kind.REASONING, "thought common")
     call = tool_call(1, "lookup", '{"q": "given"}', "got")
@@ -68,8 +68,8 @@ def test_every_kind_is_found_where_it_was_said(conn: Connection, ana: Owner, ses
     assert kinds_of(conn, ana, "tool_asked") == [(SearchKind.TOOL, None)]
 
 
-def test_thoughts_are_found_only_by_who_asks_for_them(conn: Connection, ana: Owner, session: Session) -> None:
-    """K28: in, out, or alone."""
+def test_search_finds_thoughts_only_on_request(conn: Connection, ana: Owner, session: Session) -> None:
+    """K28: included, excluded, or alone."""
     exchange(conn, session, "plum", "plum", "plum")
     for kinds in (DEFAULT, frozenset({SearchKind.TOOL}), frozenset({SearchKind.THOUGHT}), EVERYTHING):
         assert {hit.kind for hit in find(conn, ana, "plum", kinds)} == kinds - {SearchKind.TOOL}
@@ -77,7 +77,7 @@ def test_thoughts_are_found_only_by_who_asks_for_them(conn: Connection, ana: Own
         find(conn, ana, "plum", frozenset())
 
 
-def test_what_an_assistant_said_is_the_result_of_a_call(
+def test_search_lists_text_of_an_assistant_as_tool_result(
     conn: Connection, ana: Owner, session: Session
 ) -> None:
     turn = ask(conn, session, "Hm?").turn
@@ -90,7 +90,7 @@ def test_what_an_assistant_said_is_the_result_of_a_call(
     assert kinds_of(conn, ana, "inner") == [(SearchKind.TOOL, 2), (SearchKind.THOUGHT, 1)]
 
 
-def test_a_hit_says_where_it_is(conn: Connection, ana: Owner) -> None:
+def test_search_hit_names_session_turn_and_block(conn: Connection, ana: Owner) -> None:
     session = sessions.create(conn, ana, now_ms=NOW_MS, title="Fruit")
     turn = exchange(conn, session, "Which?", "", "Maybe  a\nplum?")
     assert find(conn, ana, "PLUM") == (
@@ -99,7 +99,7 @@ def test_a_hit_says_where_it_is(conn: Connection, ana: Owner) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "typed"),
+    ("prompt", "typed"),
     [
         ("Ação e reação", "acao"),
         ("acao", "AÇÃO"),
@@ -114,17 +114,17 @@ def test_a_hit_says_where_it_is(conn: Connection, ana: Owner) -> None:
         ("Straße", "strasse"),
     ],
 )
-def test_words_are_found_as_people_type_them(
-    conn: Connection, ana: Owner, session: Session, said: str, typed: str
+def test_search_matches_words_as_people_type_them(
+    conn: Connection, ana: Owner, session: Session, prompt: str, typed: str
 ) -> None:
-    ask(conn, session, said)
+    ask(conn, session, prompt)
     (hit,) = find(conn, ana, typed)
-    assert hit.snippet == said
+    assert hit.snippet == prompt
     assert len(hit.marks) == 1
 
 
 @pytest.mark.parametrize(
-    ("said", "typed"),
+    ("prompt", "typed"),
     [
         ("big red apple", '"big apple"'),
         ("apple", "apples"),
@@ -134,10 +134,10 @@ def test_words_are_found_as_people_type_them(
         ("prompt", "u1w1prompt"),
     ],
 )
-def test_what_is_not_there_is_not_found(
-    conn: Connection, ana: Owner, session: Session, said: str, typed: str
+def test_search_does_not_find_missing_words(
+    conn: Connection, ana: Owner, session: Session, prompt: str, typed: str
 ) -> None:
-    ask(conn, session, said)
+    ask(conn, session, prompt)
     assert find(conn, ana, typed) == ()
 
 
@@ -148,8 +148,8 @@ FORMS = st.sampled_from(["{}", '"{}"', "{}*", '"{}"*'])
 
 @settings(deadline=None)
 @given(st.lists(PROMPTS, min_size=1, max_size=5), PROMPTS, FORMS)
-def test_the_engine_and_the_marks_agree(prompts: list[str], words: str, form: str) -> None:
-    """What FTS5 finds is exactly what the places in the text say."""
+def test_search_engine_and_marks_agree(prompts: list[str], words: str, form: str) -> None:
+    """FTS5 finds a text exactly if the marks find a match in it."""
     typed = form.format(words)
     with memory_database() as conn:
         owner = new_owner(conn, "ana")
@@ -169,7 +169,7 @@ def test_the_engine_and_the_marks_agree(prompts: list[str], words: str, form: st
         assert all(hit.marks for hit in hits)
 
 
-def test_the_newest_come_first_in_pages_that_stay(conn: Connection, ana: Owner) -> None:
+def test_search_pages_are_stable_and_newest_first(conn: Connection, ana: Owner) -> None:
     made = [ask(conn, new_session(conn, ana), f"plum {at}").turn.id for at in range(7)]
     ask(conn, new_session(conn, new_owner(conn, "ben")), "plum")
     turn_ids, after = [], ""
@@ -183,15 +183,17 @@ def test_the_newest_come_first_in_pages_that_stay(conn: Connection, ana: Owner) 
 
 
 @pytest.mark.parametrize("after", ["x", encode_cursor((1, 2)), "\x00", "é", *HOSTILE_TEXTS[1:5]])
-def test_a_cursor_that_is_none_is_refused(conn: Connection, ana: Owner, after: str) -> None:
+def test_invalid_cursor_is_refused(conn: Connection, ana: Owner, after: str) -> None:
     with pytest.raises(Refused, match="not a cursor"):
         search.find(conn, ana, "plum", kinds=DEFAULT, limit=3, after=after)
     with pytest.raises(Refused, match="1 to 200"):
         search.find(conn, ana, "plum", kinds=DEFAULT, limit=0)
 
 
-def test_what_others_said_takes_no_place_on_a_page(conn: Connection, ana: Owner, session: Session) -> None:
-    """The engine itself stays within the scope, however much newer there is beyond it."""
+def test_search_pages_are_not_shortened_by_other_users_texts(
+    conn: Connection, ana: Owner, session: Session
+) -> None:
+    """The engine searches only within the scope, however many newer rows are outside."""
     mine = [exchange(conn, session, "plum", "plum", "pear").id for _ in range(2)]
     lab = Owner(ana.user, users.add_member(conn, ana.user, "lab", NOW_MS).key)
     for owner in (new_owner(conn, "ben"), lab):
@@ -202,8 +204,8 @@ def test_what_others_said_takes_no_place_on_a_page(conn: Connection, ana: Owner,
     assert page.next == ""
 
 
-def test_nobody_finds_what_is_not_theirs(conn: Connection, ana: Owner, session: Session) -> None:
-    """S7: neither of another user nor of the same one in another workspace."""
+def test_search_never_finds_texts_of_other_owners(conn: Connection, ana: Owner, session: Session) -> None:
+    """S7: neither of another user nor of the same user in another workspace."""
     lab = Owner(ana.user, users.add_member(conn, ana.user, "lab", NOW_MS).key)
     ben = new_owner(conn, "ben")
     mine = exchange(conn, session, "plum", "plum", "plum").id
@@ -212,8 +214,8 @@ def test_nobody_finds_what_is_not_theirs(conn: Connection, ana: Owner, session: 
         assert find(conn, owner, "plum") == ()
 
 
-def test_the_scope_holds_even_when_the_index_is_wrong(conn: Connection, ana: Owner, session: Session) -> None:
-    """S7: the rows that are shown are asked for their owner once more."""
+def test_search_scope_holds_even_with_a_wrong_index(conn: Connection, ana: Owner, session: Session) -> None:
+    """S7: the owner of each hit is checked again."""
     ben = new_owner(conn, "ben")
     ask(conn, session, "plum")
     key = conn.scalar(select(search_rows.c.key))
@@ -222,7 +224,7 @@ def test_the_scope_holds_even_when_the_index_is_wrong(conn: Connection, ana: Own
     assert find(conn, ben, "forged") == ()
 
 
-def test_what_is_forgotten_leaves_no_word_behind(conn: Connection, ana: Owner, session: Session) -> None:
+def test_removed_messages_leave_no_words_in_the_index(conn: Connection, ana: Owner, session: Session) -> None:
     for at in range(3):
         turn = ask(conn, session, "Ação 中文 ½", ToolMessage("c", "result", "name")).turn
         finish(conn, turn, *tool_call(0, "lookup", "{}", "got"), *block_events(1, Kind.TEXT, f"answer {at}"))
@@ -235,13 +237,13 @@ def test_what_is_forgotten_leaves_no_word_behind(conn: Connection, ana: Owner, s
     assert conn.execute(select(search_rows)).all() == []
 
 
-def test_deleting_a_session_leaves_no_word_behind(conn: Connection, ana: Owner, session: Session) -> None:
+def test_deleted_session_leaves_no_words_in_the_index(conn: Connection, ana: Owner, session: Session) -> None:
     exchange(conn, session, "Ação", "thought", "answer")
     sessions.delete(conn, ana, session.id)
     assert indexed_words(conn) == []
 
 
-def test_an_index_made_by_other_rules_is_made_anew(conn: Connection, ana: Owner, session: Session) -> None:
+def test_index_of_other_rules_is_rebuilt(conn: Connection, ana: Owner, session: Session) -> None:
     for at in range(search.BATCH_SIZE // 2 + 1):
         exchange(conn, session, f"plum {at}", "a thought", "a pear")
     hits_before = find(conn, ana, "plum"), find(conn, ana, "pear"), find(conn, ana, "thought")
@@ -255,14 +257,14 @@ def test_an_index_made_by_other_rules_is_made_anew(conn: Connection, ana: Owner,
     assert indexed_words(conn) == []
 
 
-def test_an_index_that_nobody_remembers_is_not_current(conn: Connection) -> None:
+def test_index_without_version_is_not_current(conn: Connection) -> None:
     conn.execute(delete(facts))
     assert not search.index_current(conn)
     search.rebuild_index(conn)
     assert search.index_current(conn)
 
 
-def test_messages_without_words_are_no_trouble(conn: Connection, ana: Owner, session: Session) -> None:
+def test_messages_without_words_can_be_indexed(conn: Connection, ana: Owner, session: Session) -> None:
     search.index_messages(conn, [])
     search.remove_messages(conn, [])
     search.remove_messages(conn, [999])
@@ -273,8 +275,10 @@ def test_messages_without_words_are_no_trouble(conn: Connection, ana: Owner, ses
 
 
 @pytest.mark.parametrize("typed", HOSTILE_TEXTS)
-def test_nasty_words_are_words_or_refused(conn: Connection, ana: Owner, session: Session, typed: str) -> None:
-    """S10: no operator of the engine can be typed, and nothing foreign is found by any."""
+def test_hostile_queries_are_answered_or_refused(
+    conn: Connection, ana: Owner, session: Session, typed: str
+) -> None:
+    """S10: a query cannot contain an operator of the engine, and finds no foreign text."""
     ben = new_session(conn, new_owner(conn, "ben"))
     stored_text = storable(typed)  # no provider can say half of a surrogate pair: its JSON would be none
     exchange(conn, ben, "secret", f"secret {stored_text}", "secret")
@@ -288,7 +292,7 @@ def test_nasty_words_are_words_or_refused(conn: Connection, ana: Owner, session:
 
 @settings(deadline=None)
 @given(st.text(max_size=30))
-def test_whatever_is_typed_is_an_answer_or_a_refusal(typed: str) -> None:
+def test_any_query_is_answered_or_refused(typed: str) -> None:
     with memory_database() as conn:
         owner, other = new_owner(conn, "ana"), new_owner(conn, "ben")
         ask(conn, new_session(conn, other), f"secret {typed}")

@@ -1,4 +1,4 @@
-"""Folding, what a person types, and snippets: pure text, and where in it things stand."""
+"""Normalization, query parsing and snippets."""
 
 import unicodedata
 from itertools import pairwise
@@ -50,29 +50,29 @@ MIXED = st.text(
         ("", ""),
     ],
 )
-def test_what_does_not_count_is_folded_away(text: str, folded: str) -> None:
+def test_normalization_removes_case_accents_and_width(text: str, folded: str) -> None:
     assert normalize_text(text) == folded
 
 
 @given(MIXED)
-def test_folding_again_changes_nothing(text: str) -> None:
+def test_normalization_is_idempotent(text: str) -> None:
     assert normalize_text(normalize_text(text)) == normalize_text(text)
 
 
 @given(MIXED)
-def test_the_same_text_in_another_form_is_the_same(text: str) -> None:
+def test_unicode_forms_normalize_to_the_same_text(text: str) -> None:
     assert normalize_text(unicodedata.normalize("NFC", text)) == normalize_text(text)
     assert normalize_text(unicodedata.normalize("NFD", text)) == normalize_text(text)
 
 
 @given(MIXED, st.sampled_from([" ", "\n", "\u3000"]))
-def test_spaces_are_borders(text: str, space: str) -> None:
-    """What an engine splits at a space never depends on what stands on its other side."""
+def test_spaces_separate_words(text: str, space: str) -> None:
+    """The words on one side of a space do not depend on the other side."""
     assert normalize_text(text + space + text) == f"{normalize_text(text)} {normalize_text(text)}".strip()
 
 
 @given(MIXED)
-def test_every_word_knows_where_it_stands(text: str) -> None:
+def test_words_have_their_range_in_the_text(text: str) -> None:
     found_words = list(words(text))
     assert " ".join(word.text for word in found_words) == normalize_text(text)
     for word in found_words:
@@ -98,12 +98,12 @@ def test_every_word_knows_where_it_stands(text: str) -> None:
         ("NEAR(one two)", [("near", "one"), ("two",)]),
     ],
 )
-def test_what_is_typed_is_words_and_phrases(typed: str, wanted: list[tuple[str, ...]]) -> None:
+def test_query_is_parsed_into_words_and_phrases(typed: str, wanted: list[tuple[str, ...]]) -> None:
     assert [phrase.words for phrase in parse_query(typed)] == wanted
     assert not any(phrase.prefix for phrase in parse_query(typed))
 
 
-def test_a_star_at_the_end_is_the_rest_of_a_word() -> None:
+def test_star_makes_a_prefix_search() -> None:
     assert parse_query("App* pe") == (Phrase(("app",), prefix=True), Phrase(("pe",)))
     assert parse_query('"big app"*') == (Phrase(("big", "app"), prefix=True),)
     assert parse_query("a*b *cd") == (Phrase(("a", "b")), Phrase(("cd",)))
@@ -113,12 +113,12 @@ def test_a_star_at_the_end_is_the_rest_of_a_word() -> None:
 
 
 @pytest.mark.parametrize("typed", ["", " ", "-", '""', "*", '"*"', "\x00", "… — !"])
-def test_nothing_to_look_for_is_refused(typed: str) -> None:
+def test_query_without_words_is_refused(typed: str) -> None:
     with pytest.raises(Refused, match="search has no word"):
         parse_query(typed)
 
 
-def test_a_search_has_a_size() -> None:
+def test_query_size_is_limited() -> None:
     with pytest.raises(Refused, match="at most 1000 characters"):
         parse_query("x" * (MAX_QUERY_CHARACTERS + 1))
     with pytest.raises(Refused, match="at most 32 words and phrases"):
@@ -130,7 +130,7 @@ def matched_texts(text: str, typed: str) -> list[str]:
     return [text[start:end] for start, end in find_phrases(text, parse_query(typed))]
 
 
-def test_places_are_those_of_the_text_itself() -> None:
+def test_phrase_ranges_refer_to_the_original_text() -> None:
     assert matched_texts("A ação, Ações e REAÇÃO: acao", "ação") == ["ação", "acao"]
     assert matched_texts("ﬁn de siècle", "fin") == ["ﬁn"]
     assert matched_texts("中文字典", "文字") == ["文字"]
@@ -141,7 +141,7 @@ def test_places_are_those_of_the_text_itself() -> None:
     assert matched_texts("bone", "one") == []
 
 
-def test_a_snippet_shows_the_first_place_and_marks_all_near_it() -> None:
+def test_snippet_shows_the_first_match_and_marks_all_near_it() -> None:
     text = "Lorem ipsum " * 40 + "the\n\tneedle   in hay, a NEEDLE " + "dolor sit " * 40 + "needle"
     shown, marks = make_snippet(text, parse_query("needle hay"))
     assert shown.startswith("…")
@@ -150,7 +150,7 @@ def test_a_snippet_shows_the_first_place_and_marks_all_near_it() -> None:
     assert [shown[start:end] for start, end in marks] == ["needle", "hay", "NEEDLE"]
 
 
-def test_a_short_text_is_shown_whole() -> None:
+def test_snippet_of_a_short_text_is_the_whole_text() -> None:
     assert make_snippet("  one\n two ", parse_query("two")) == ("one two", ((4, 7),))
     assert make_snippet("one two three", parse_query('two "one two" three')) == (
         "one two three",
@@ -159,7 +159,7 @@ def test_a_short_text_is_shown_whole() -> None:
     assert make_snippet("nothing here", parse_query("gone")) == ("nothing here", ())
 
 
-def test_text_without_spaces_is_cut_between_characters() -> None:
+def test_snippet_without_spaces_is_cut_between_characters() -> None:
     family = "👩\u200d👩\u200d👧"
     text = family * 60 + "中" + family * 60
     shown, marks = make_snippet(text, parse_query("中"))
@@ -167,7 +167,7 @@ def test_text_without_spaces_is_cut_between_characters() -> None:
     assert set(iter_graphemes(shown)) == {family, "中", "…"}
 
 
-def test_a_place_longer_than_the_snippet_is_marked_as_far_as_it_goes() -> None:
+def test_match_longer_than_the_snippet_is_marked_to_its_end() -> None:
     text = "start " + "x" * 500 + " end"
     shown, marks = make_snippet(text, parse_query('"start ' + "x" * 500 + '"'))
     assert len(shown) <= SNIPPET_LENGTH + 2
@@ -177,10 +177,10 @@ def test_a_place_longer_than_the_snippet_is_marked_as_far_as_it_goes() -> None:
 @given(MIXED, MIXED, MIXED, st.integers(0, 3))
 @example("e\u0301" * 60, "n", "", 0)
 @example("ﷺ" * 40, "word", "\u0301 ½ ﬁ", 1)
-def test_marks_hold_what_was_looked_for_however_lengths_change(
+def test_marks_cover_the_match_when_normalization_changes_lengths(
     text_before: str, query: str, text_after: str, gaps: int
 ) -> None:
-    """Folding makes text longer and shorter; marks are places of the text as it was written."""
+    """Normalization makes text longer and shorter; marks refer to the original text."""
     text = (text_before + " \n" * gaps) * 3 + " " + query + " " + text_after * 3
     query_words = normalize_text(query).split()
     assume(query_words)
@@ -203,8 +203,8 @@ def test_marks_hold_what_was_looked_for_however_lengths_change(
     st.lists(st.sampled_from(["a", "b", "ab", "cd", "中", "文", "é", "\n", "", "-", "½"]), max_size=40),
     st.data(),
 )
-def test_places_are_exactly_the_runs_of_words(chunks: list[str], data: st.DataObject) -> None:
-    """Against a plain search for the folded phrase among the folded words."""
+def test_phrase_ranges_are_exactly_the_matching_words(chunks: list[str], data: st.DataObject) -> None:
+    """Compared with a plain search for the normalized phrase."""
     text = " ".join(chunks)
     text_words = [word.text for word in words(text)]
     assume(text_words)

@@ -1,4 +1,4 @@
-"""Sessions: whose they are, their titles, and their pages."""
+"""Sessions: owners, titles and pages."""
 
 import pytest
 from hypothesis import given, settings
@@ -42,7 +42,7 @@ def all_pages(conn: Connection, owner: Owner, limit: int) -> list[Session]:
         after = page.next
 
 
-def test_a_session_is_what_was_asked_for(conn: Connection, ana: Owner) -> None:
+def test_session_is_created_with_its_fields(conn: Connection, ana: Owner) -> None:
     made = sessions.create(conn, ana, now_ms=NOW_MS, title="Trip", agent="agt_x", model="demo")
     assert (made.owner, made.title, made.titled_by, made.agent, made.model) == (
         ana,
@@ -56,7 +56,7 @@ def test_a_session_is_what_was_asked_for(conn: Connection, ana: Owner) -> None:
     assert new_session(conn, ana).titled_by is TitleSource.NOBODY
 
 
-def test_the_last_used_comes_first_and_pages_hold_all_of_them(conn: Connection, ana: Owner) -> None:
+def test_session_pages_list_all_most_recently_used_first(conn: Connection, ana: Owner) -> None:
     made = [new_session(conn, ana, NOW_MS + at // 3) for at in range(10)]
     for limit in (1, 2, 3, 10, MAX_PAGE_ITEMS):
         assert all_pages(conn, ana, limit) == made[::-1]
@@ -66,7 +66,9 @@ def test_the_last_used_comes_first_and_pages_hold_all_of_them(conn: Connection, 
 
 @settings(deadline=None)
 @given(st.lists(st.integers(0, 3), max_size=12), st.lists(st.integers(0, 5), max_size=6), st.integers(1, 4))
-def test_pages_stay_as_they_were_while_sessions_are_added(old: list[int], new: list[int], limit: int) -> None:
+def test_session_pages_are_stable_while_sessions_are_added(
+    old: list[int], new: list[int], limit: int
+) -> None:
     with memory_database() as conn:
         owner = new_owner(conn, "ana")
         ids_before = {new_session(conn, owner, NOW_MS + at).id for at in old}
@@ -96,25 +98,25 @@ def test_pages_stay_as_they_were_while_sessions_are_added(old: list[int], new: l
         encode_cursor((-1, 2)),
     ],
 )
-def test_a_cursor_that_is_none_is_refused(conn: Connection, ana: Owner, after: str) -> None:
+def test_invalid_cursor_is_refused(conn: Connection, ana: Owner, after: str) -> None:
     with pytest.raises(Refused, match="not a cursor of this list"):
         sessions.list_page(conn, ana, limit=5, after=after)
 
 
 @pytest.mark.parametrize("limit", [0, -1, MAX_PAGE_ITEMS + 1, 2**70])
-def test_a_page_has_a_size(conn: Connection, ana: Owner, limit: int) -> None:
+def test_page_size_is_limited(conn: Connection, ana: Owner, limit: int) -> None:
     with pytest.raises(Refused, match="1 to 200 items"):
         sessions.list_page(conn, ana, limit=limit)
 
 
-def test_a_made_up_cursor_shows_nothing_foreign(conn: Connection, ana: Owner) -> None:
+def test_forged_cursor_shows_no_foreign_rows(conn: Connection, ana: Owner) -> None:
     new_session(conn, new_owner(conn, "ben"))
     mine = new_session(conn, ana)
     far = encode_cursor((2**62, 2**62))
     assert sessions.list_page(conn, ana, limit=9, after=far).items == (mine,)
 
 
-def test_a_title_that_a_person_gave_is_never_replaced(conn: Connection, ana: Owner) -> None:
+def test_title_by_a_person_is_never_replaced(conn: Connection, ana: Owner) -> None:
     plain, named = new_session(conn, ana), sessions.create(conn, ana, now_ms=NOW_MS, title="Mine")
     for session in (plain, named):
         sessions.title_from_answer(conn, session.key, "From an answer")
@@ -131,14 +133,14 @@ def test_a_title_that_a_person_gave_is_never_replaced(conn: Connection, ana: Own
     assert sessions.get(conn, ana, plain.id) == renamed
 
 
-def test_a_title_taken_back_leaves_it_to_the_next_answer(conn: Connection, ana: Owner) -> None:
+def test_removed_title_is_set_by_the_next_answer(conn: Connection, ana: Owner) -> None:
     session = sessions.create(conn, ana, now_ms=NOW_MS, title="Mine")
     sessions.rename(conn, ana, session.id, "", NOW_MS)
     sessions.title_from_answer(conn, session.key, "From an answer" + "!" * 500)
     assert titles(sessions.list_page(conn, ana, limit=9).items) == ["From an answer" + "!" * 186]
 
 
-def test_deleting_takes_everything_that_was_said(conn: Connection, ana: Owner) -> None:
+def test_delete_session_removes_all_its_rows(conn: Connection, ana: Owner) -> None:
     deleted_session, stays = new_session(conn, ana), new_session(conn, ana)
     for session in (deleted_session, stays):
         exchange(conn, session, "apples", "pears", "plums")
@@ -153,7 +155,7 @@ def test_deleting_takes_everything_that_was_said(conn: Connection, ana: Owner) -
     assert row_counts == [1, 2, 2, 3, 1]
 
 
-def test_deleting_is_refused_while_a_turn_runs(conn: Connection, ana: Owner) -> None:
+def test_delete_session_is_refused_while_a_turn_runs(conn: Connection, ana: Owner) -> None:
     session = new_session(conn, ana)
     turn = ask(conn, session, "Hm?").turn
     with pytest.raises(TurnRunning, match=turn.id):
@@ -163,7 +165,7 @@ def test_deleting_is_refused_while_a_turn_runs(conn: Connection, ana: Owner) -> 
 
 
 @pytest.mark.parametrize("text", HOSTILE_TEXTS)
-def test_nasty_texts_are_texts_or_refused(conn: Connection, ana: Owner, text: str) -> None:
+def test_hostile_texts_are_stored_or_refused(conn: Connection, ana: Owner, text: str) -> None:
     """S10."""
     mine = new_session(conn, ana)
     new_session(conn, new_owner(conn, "ben"))

@@ -1,4 +1,4 @@
-"""The embedded engine: one writer, its own file, its own tables."""
+"""The SQLite engine: lock, file, migrations and readers."""
 
 import asyncio
 import stat
@@ -23,7 +23,7 @@ from thinkaloud.store.schema import metadata
 from thinkaloud.store.sqlite import open_database
 
 
-def test_a_second_gateway_is_refused_and_a_guest_is_not(tmp_path: Path) -> None:
+def test_second_gateway_is_refused_but_a_guest_is_not(tmp_path: Path) -> None:
     async def scenario() -> None:
         path = tmp_path / "thinkaloud.db"
         async with open_database(path) as database:
@@ -52,7 +52,7 @@ asyncio.run(hold())
 """
 
 
-def test_a_lock_dies_with_its_process(tmp_path: Path) -> None:
+def test_lock_is_released_when_its_process_is_killed(tmp_path: Path) -> None:
     path = tmp_path / "thinkaloud.db"
     holder = subprocess.Popen([sys.executable, "-c", HOLD, str(path)], stdout=subprocess.PIPE)
     with holder:
@@ -71,7 +71,7 @@ def test_a_lock_dies_with_its_process(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["a b", "what?", "50%", "#1", "ação"])
-def test_any_folder_will_do_and_is_private(tmp_path: Path, name: str) -> None:
+def test_database_folder_is_created_and_private(tmp_path: Path, name: str) -> None:
     async def scenario() -> None:
         folder = tmp_path / name / "deep"
         async with temporary_database(folder) as database:
@@ -83,7 +83,7 @@ def test_any_folder_will_do_and_is_private(tmp_path: Path, name: str) -> None:
     asyncio.run(scenario())
 
 
-def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+def test_unwritable_folder_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
 
     async def scenario() -> None:
@@ -94,7 +94,7 @@ def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_a_file_that_is_no_database_is_said(tmp_path: Path) -> None:
+def test_file_that_is_not_a_database_is_reported(tmp_path: Path) -> None:
     (tmp_path / "thinkaloud.db").write_bytes(b"something else entirely, and long enough to be looked at" * 40)
 
     async def scenario() -> None:
@@ -105,7 +105,7 @@ def test_a_file_that_is_no_database_is_said(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_migrations_make_the_tables_and_the_newest_is_known(tmp_path: Path) -> None:
+def test_migrations_make_the_schema_and_latest_version_is_current(tmp_path: Path) -> None:
     def difference(conn: Connection) -> list[object]:
         context = MigrationContext.configure(conn, opts={"include_name": include_name})
         return list(compare_metadata(context, metadata))
@@ -123,7 +123,7 @@ def test_migrations_make_the_tables_and_the_newest_is_known(tmp_path: Path) -> N
     assert ScriptDirectory.from_config(config).get_heads() == [LATEST_VERSION]
 
 
-def test_tables_of_a_newer_version_are_left_alone(tmp_path: Path) -> None:
+def test_database_of_a_newer_version_is_refused(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with temporary_database(tmp_path) as database:
             await database.write(
@@ -136,7 +136,7 @@ def test_tables_of_a_newer_version_are_left_alone(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_a_reader_cannot_write_and_an_error_is_no_full_disk(tmp_path: Path) -> None:
+def test_readers_cannot_write_and_sql_errors_are_not_disk_errors(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with temporary_database(tmp_path) as database:
             with pytest.raises(NotSaved, match="read-only"):
@@ -147,7 +147,7 @@ def test_a_reader_cannot_write_and_an_error_is_no_full_disk(tmp_path: Path) -> N
     asyncio.run(scenario())
 
 
-def test_the_file_is_whole_after_a_normal_end(tmp_path: Path) -> None:
+def test_wal_is_checkpointed_on_close(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with temporary_database(tmp_path) as database:
             await database.write(lambda conn: users.ensure_local(conn, 1))

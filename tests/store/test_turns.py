@@ -1,4 +1,4 @@
-"""Turns: one at a time in a session, once for each request, with what was asked."""
+"""Turns: one at a time per session, one per idempotency key, with their messages."""
 
 import pytest
 from sqlalchemy import Connection, select
@@ -34,7 +34,7 @@ def session(conn: Connection, ana: Owner) -> Session:
     return new_session(conn, ana)
 
 
-def test_a_turn_is_what_was_asked(conn: Connection, ana: Owner, session: Session) -> None:
+def test_turn_is_started_with_its_fields(conn: Connection, ana: Owner, session: Session) -> None:
     request = TurnRequest(
         messages=(UserMessage("Hm?"),),
         agent="agt_x",
@@ -55,7 +55,7 @@ def test_a_turn_is_what_was_asked(conn: Connection, ana: Owner, session: Session
     assert tuple(stored_row) == ("me", NOW_MS + 9)
 
 
-def test_what_was_asked_comes_back_as_it_was(conn: Connection, ana: Owner, session: Session) -> None:
+def test_request_messages_are_returned_unchanged(conn: Connection, ana: Owner, session: Session) -> None:
     request_messages = (
         UserMessage("Look:", (Image("image/png", "aGk="), Image("image/gif", "aG8="))),
         ToolMessage("c1", "18 C", "get_weather", failed=True),
@@ -71,7 +71,7 @@ def test_what_was_asked_comes_back_as_it_was(conn: Connection, ana: Owner, sessi
     assert [tuple(row) for row in conn.execute(positions)] == list(enumerate(roles))
 
 
-def test_what_was_asked_can_be_searched_at_once(conn: Connection, ana: Owner, session: Session) -> None:
+def test_prompt_is_searchable_immediately(conn: Connection, ana: Owner, session: Session) -> None:
     turn = ask(conn, session, "Weather in Lima", ToolMessage("c1", "18 C in Lima", "get_weather")).turn
     hits = search.find(conn, ana, "lima", kinds=frozenset(SearchKind), limit=9).items
     assert [(hit.kind, hit.turn, hit.block) for hit in hits] == [
@@ -80,12 +80,12 @@ def test_what_was_asked_can_be_searched_at_once(conn: Connection, ana: Owner, se
     ]
 
 
-def test_a_turn_can_go_on_with_nothing_new_said(conn: Connection, ana: Owner, session: Session) -> None:
+def test_turn_can_start_without_messages(conn: Connection, ana: Owner, session: Session) -> None:
     turn = ask(conn, session).turn
     assert turns.request_messages(conn, ana, turn) == ()
 
 
-def test_a_session_has_one_running_turn(conn: Connection, ana: Owner, session: Session) -> None:
+def test_session_has_one_running_turn(conn: Connection, ana: Owner, session: Session) -> None:
     first = ask(conn, session, "One").turn
     with pytest.raises(TurnRunning, match=first.id):
         ask(conn, session, "Two")
@@ -96,7 +96,7 @@ def test_a_session_has_one_running_turn(conn: Connection, ana: Owner, session: S
     assert ask(conn, session, "Two").turn.position == 1
 
 
-def test_the_same_request_twice_is_one_turn(conn: Connection, session: Session) -> None:
+def test_repeated_idempotency_key_starts_one_turn(conn: Connection, session: Session) -> None:
     first = ask(conn, session, "One", key="k-1")
     again = ask(conn, session, "One", key="k-1", now_ms=NOW_MS + 5)
     assert (first.new, again.new, again.turn) == (True, False, first.turn)
@@ -106,7 +106,9 @@ def test_the_same_request_twice_is_one_turn(conn: Connection, session: Session) 
     assert len(conn.execute(select(messages).where(messages.c.role == "user")).all()) == 1
 
 
-def test_the_same_key_for_another_request_is_refused(conn: Connection, ana: Owner, session: Session) -> None:
+def test_idempotency_key_of_another_request_is_refused(
+    conn: Connection, ana: Owner, session: Session
+) -> None:
     ask(conn, session, "One", key="k-1")
     with pytest.raises(IdempotencyConflict, match="a different request"):
         ask(conn, session, "Two", key="k-1")
@@ -114,30 +116,32 @@ def test_the_same_key_for_another_request_is_refused(conn: Connection, ana: Owne
 
 
 @pytest.mark.parametrize("key", ["\x00", "\ud800", "é", "a b", "\n", "k" * 256])
-def test_a_key_is_visible_ascii(conn: Connection, session: Session, key: str) -> None:
+def test_idempotency_key_is_visible_ascii(conn: Connection, session: Session, key: str) -> None:
     with pytest.raises(Refused, match="visible ASCII"):
         ask(conn, session, "One", key=key)
 
 
-def test_without_a_key_every_request_is_new(conn: Connection, session: Session) -> None:
+def test_requests_without_idempotency_key_are_always_new(conn: Connection, session: Session) -> None:
     finish(conn, ask(conn, session, "One").turn)
     assert ask(conn, session, "One").new
 
 
-def test_asking_makes_a_session_the_last_used(conn: Connection, ana: Owner, session: Session) -> None:
+def test_turn_makes_its_session_the_most_recently_used(
+    conn: Connection, ana: Owner, session: Session
+) -> None:
     ask(conn, session, "One", now_ms=NOW_MS + 7)
     used = sessions.get(conn, ana, session.id)
     assert used is not None
     assert used.updated_ms == NOW_MS + 7
 
 
-def test_nothing_is_asked_in_a_session_that_is_gone(conn: Connection, ana: Owner, session: Session) -> None:
+def test_turn_in_a_deleted_session_is_refused(conn: Connection, ana: Owner, session: Session) -> None:
     sessions.delete(conn, ana, session.id)
     with pytest.raises(SessionGone, match=session.id):
         ask(conn, session, "One")
 
 
-def test_turns_come_in_order_and_in_pages(conn: Connection, ana: Owner, session: Session) -> None:
+def test_turn_pages_are_in_order(conn: Connection, ana: Owner, session: Session) -> None:
     made = [exchange(conn, session, f"{at}", "", f"{at}").id for at in range(7)]
     exchange(conn, new_session(conn, ana), "elsewhere", "", "")
     turn_ids, after = [], ""
@@ -154,7 +158,9 @@ def test_turns_come_in_order_and_in_pages(conn: Connection, ana: Owner, session:
 
 
 @pytest.mark.parametrize("text", HOSTILE_TEXTS)
-def test_nasty_texts_are_texts_or_refused(conn: Connection, ana: Owner, session: Session, text: str) -> None:
+def test_hostile_texts_are_stored_or_refused(
+    conn: Connection, ana: Owner, session: Session, text: str
+) -> None:
     """S10."""
     ask(conn, new_session(conn, new_owner(conn, "ben")), "secret")
     stored_text = text.replace("\x00", "\ufffd").replace("\ud800", "\ufffd").replace("\udfff", "\ufffd")

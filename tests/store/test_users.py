@@ -22,14 +22,14 @@ from thinkaloud.store.rows import AgentSpec, Owner, Preferences, SearchKind
 from thinkaloud.store.schema import metadata, tokens
 
 
-def test_the_local_user_is_made_once(conn: Connection) -> None:
+def test_local_user_is_created_once(conn: Connection) -> None:
     first = users.ensure_local(conn, NOW_MS)
     assert users.ensure_local(conn, NOW_MS + 1) == first
     assert [user.name for user in users.list_users(conn)] == ["local"]
     assert [place.name for place in users.workspaces_of(conn, first.user)] == ["default"]
 
 
-def test_users_share_a_workspace_and_may_be_in_several(conn: Connection) -> None:
+def test_users_share_workspaces_and_may_have_several(conn: Connection) -> None:
     ana, ben = users.add_user(conn, "ana", NOW_MS), users.add_user(conn, "ben@example.org", NOW_MS, "lab")
     lab = users.add_member(conn, ana.key, "lab", NOW_MS)
     assert users.add_member(conn, ana.key, "lab", NOW_MS + 1) == lab
@@ -41,14 +41,14 @@ def test_users_share_a_workspace_and_may_be_in_several(conn: Connection) -> None
 
 
 @pytest.mark.parametrize("name", ["", "a b", "a/b", "á", "a" * 65, "a\n", "a\x00", "\ud800"])
-def test_a_bad_name_is_refused_and_says_what_a_name_is(conn: Connection, name: str) -> None:
-    with pytest.raises(Refused, match="name of a user. Use 1 to 64 letters"):
+def test_invalid_user_and_workspace_names_are_refused(conn: Connection, name: str) -> None:
+    with pytest.raises(Refused, match=r"name of a user\. Use 1 to 64 letters"):
         users.add_user(conn, name, NOW_MS)
-    with pytest.raises(Refused, match="name of a workspace. Use 1 to 64 letters"):
+    with pytest.raises(Refused, match=r"name of a workspace\. Use 1 to 64 letters"):
         users.add_user(conn, "fine", NOW_MS, name)
 
 
-def test_a_taken_or_unknown_name_is_refused(conn: Connection) -> None:
+def test_duplicate_and_unknown_user_names_are_refused(conn: Connection) -> None:
     users.add_user(conn, "ana", NOW_MS)
     with pytest.raises(Refused, match="ana already"):
         users.add_user(conn, "ana", NOW_MS)
@@ -58,7 +58,7 @@ def test_a_taken_or_unknown_name_is_refused(conn: Connection) -> None:
         users.remove_user(conn, "ben")
 
 
-def test_a_token_opens_until_it_is_revoked_for_good(conn: Connection) -> None:
+def test_token_is_valid_until_revoked(conn: Connection) -> None:
     ana = users.add_user(conn, "ana", NOW_MS)
     token, secret = users.create_token(conn, ana.key, "my laptop", NOW_MS)
     other, other_secret = users.create_token(conn, ana.key, "phone", NOW_MS)
@@ -72,7 +72,7 @@ def test_a_token_opens_until_it_is_revoked_for_good(conn: Connection) -> None:
     assert [stored.revoked_ms for stored in users.tokens_of(conn, ana.key)] == [NOW_MS + 5, None]
 
 
-def test_only_a_hash_of_a_secret_is_kept(conn: Connection) -> None:
+def test_only_the_hash_of_a_token_is_stored(conn: Connection) -> None:
     ana = users.add_user(conn, "ana", NOW_MS)
     _, secret = users.create_token(conn, ana.key, "laptop", NOW_MS)
     assert conn.scalar(select(tokens.c.hash)) == hashlib.sha256(secret.encode()).digest()
@@ -81,7 +81,7 @@ def test_only_a_hash_of_a_secret_is_kept(conn: Connection) -> None:
     assert secret[4:] not in repr(stored)
 
 
-def test_what_looks_like_a_secret_opens_nothing(conn: Connection) -> None:
+def test_invalid_tokens_are_rejected(conn: Connection) -> None:
     ana = users.add_user(conn, "ana", NOW_MS)
     token, secret = users.create_token(conn, ana.key, "laptop", NOW_MS)
     for shown in (*HOSTILE_TEXTS, secret[:-1], secret + "=", secret.upper(), secret[4:], token.id):
@@ -89,7 +89,7 @@ def test_what_looks_like_a_secret_opens_nothing(conn: Connection) -> None:
         assert not users.revoke_token(conn, shown, NOW_MS) or shown == token.id
 
 
-def test_removing_a_user_takes_all_that_is_theirs_and_nothing_else(conn: Connection) -> None:
+def test_remove_user_deletes_all_their_data_and_nothing_else(conn: Connection) -> None:
     ana, ben = new_owner(conn, "ana"), new_owner(conn, "ben")
     for owner in (ana, ben):
         exchange(conn, new_session(conn, owner), "apples", "pears", "plums")
@@ -107,8 +107,8 @@ def test_removing_a_user_takes_all_that_is_theirs_and_nothing_else(conn: Connect
     assert row_counts.items() >= {**rows, "agents": 1, "preferences": 1, "tokens": 1}.items()
 
 
-def test_a_key_of_somebody_who_is_gone_is_never_given_again(conn: Connection) -> None:
-    """Whoever still holds it, such as an open connection, must not become somebody else."""
+def test_keys_of_deleted_users_are_never_reused(conn: Connection) -> None:
+    """Code that still holds the key, such as an open connection, must not act as another user."""
     removed_owner = new_owner(conn, "ana")
     session = new_session(conn, removed_owner)
     users.remove_user(conn, "ana")
@@ -117,7 +117,7 @@ def test_a_key_of_somebody_who_is_gone_is_never_given_again(conn: Connection) ->
     assert new_session(conn, new).key != session.key
 
 
-def test_nobody_is_removed_while_a_turn_of_theirs_runs(conn: Connection) -> None:
+def test_remove_user_is_refused_while_a_turn_runs(conn: Connection) -> None:
     ana = new_owner(conn, "ana")
     turn = ask(conn, new_session(conn, ana), "Hm?").turn
     with pytest.raises(Refused, match="A turn of ana is running"):
@@ -128,7 +128,7 @@ def test_nobody_is_removed_while_a_turn_of_theirs_runs(conn: Connection) -> None
     assert indexed_words(conn) == []
 
 
-def test_nobody_is_removed_while_others_need_their_agent(conn: Connection) -> None:
+def test_remove_user_is_refused_while_others_need_their_agent(conn: Connection) -> None:
     ana, ben = new_owner(conn, "ana"), new_owner(conn, "ben")
     needed_agent = agents.create(conn, ana, AgentSpec(name="Researcher", model="m"), NOW_MS)
     agents.create(conn, ana, AgentSpec(name="Mine", model="m", assistants=(needed_agent.id,)), NOW_MS)
@@ -143,7 +143,7 @@ def test_nobody_is_removed_while_others_need_their_agent(conn: Connection) -> No
 
 
 @pytest.mark.parametrize("text", HOSTILE_TEXTS)
-def test_a_nasty_name_is_a_name_or_refused(conn: Connection, text: str) -> None:
+def test_hostile_names_are_stored_or_refused(conn: Connection, text: str) -> None:
     ana = users.add_user(conn, "ana", NOW_MS)
     if not re.fullmatch(r"[\w.@-]{1,64}", text, re.ASCII):
         with pytest.raises(Refused):
@@ -163,7 +163,7 @@ def test_a_nasty_name_is_a_name_or_refused(conn: Connection, text: str) -> None:
     assert users.list_users(conn) == (ana,)
 
 
-def test_ids_say_what_they_name_and_nothing_else_is_looked_up() -> None:
+def test_malformed_ids_are_not_looked_up() -> None:
     """S6: 128 random bits."""
     made = {ids.new("ses") for _ in range(100)}
     assert len(made) == 100
@@ -172,7 +172,7 @@ def test_ids_say_what_they_name_and_nothing_else_is_looked_up() -> None:
     assert not any(ids.matches("ses", text) for text in HOSTILE_TEXTS if text != "ses_" + "A" * 22)
 
 
-def test_an_owner_of_nothing_sees_nothing(conn: Connection) -> None:
+def test_owner_without_rows_sees_nothing(conn: Connection) -> None:
     new_owner(conn, "ana")
     assert sessions.list_page(conn, Owner(99, 99), limit=9).items == ()
     assert users.workspaces_of(conn, 99) == ()

@@ -1,4 +1,4 @@
-"""The plain command line on a terminal: dim, wrapped, and answer and thoughts on lines of their own."""
+"""Plain output on a terminal: dimmed, wrapped, with answer and thoughts on separate lines."""
 
 from io import StringIO
 

@@ -1,4 +1,4 @@
-"""What a model writes cannot move a terminal, however it is cut."""
+"""Text of a model cannot control a terminal, for any chunking."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Lines broken between words: the same whatever the pieces are, never too wide, and nothing lost."""
+"""Line wrapping: independent of chunking, never too wide, and lossless."""
 
 from itertools import pairwise
 

@@ -1,4 +1,4 @@
-"""How Python runs a story: strict structs for the files, and a runner that says what differs.
+"""Runs stories in Python: strict structs for the files, and a runner that lists the differences.
 
 A typo in a story is an error, because no struct takes a field it does not know. See docs/stories.md.
 """
@@ -22,7 +22,7 @@ class _Strict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class UserAct(_Strict, frozen=True):
-    """What a person does: exactly one of these."""
+    """A user action: exactly one of these."""
 
     open: int | Literal["panel"] | UnsetType = UNSET
     close: int | Literal["panel"] | UnsetType = UNSET
@@ -32,7 +32,7 @@ class UserAct(_Strict, frozen=True):
 
 
 class ExpectedStep(_Strict, frozen=True):
-    """What one step of the panel must say."""
+    """The expected texts of one step of the panel."""
 
     block: int
     kind: str | UnsetType = UNSET
@@ -45,7 +45,7 @@ class ExpectedStep(_Strict, frozen=True):
 
 
 class ExpectedBlock(_Strict, frozen=True):
-    """What one thought must say."""
+    """The expected texts of one thought."""
 
     block: int
     status: str | UnsetType = UNSET
@@ -61,7 +61,7 @@ class ExpectedBlock(_Strict, frozen=True):
 
 
 class Expected(_Strict, frozen=True):
-    """What must be on the screen after a step; what is not named may be anything."""
+    """What the screen must show after a step; fields that are not given are not compared."""
 
     shown: bool | UnsetType = UNSET
     status: str | UnsetType = UNSET
@@ -84,7 +84,7 @@ class Expected(_Strict, frozen=True):
 
 
 class Step(_Strict, frozen=True):
-    """A moment: what happened, or what a person did, and what must then be on the screen."""
+    """A step: events or a user action, and what the screen must show after it."""
 
     at_ms: int | None = None
     note: str = ""
@@ -100,7 +100,7 @@ class Step(_Strict, frozen=True):
 
 
 class Story(_Strict, frozen=True, kw_only=True, rename={"schema": "$schema"}):
-    """A script of events and acts with the words and states that every surface must show."""
+    """A script of events and user actions with the words and states that every surface must show."""
 
     schema: Literal["schema.json"] = "schema.json"
     story: str
@@ -111,7 +111,7 @@ class Story(_Strict, frozen=True, kw_only=True, rename={"schema": "$schema"}):
 
 
 class StoryRun:
-    """One story being told, as a surface would hold it: a turn, a policy and the person's choices."""
+    """The state of one running story, as a surface holds it: a turn, a policy and the user's choices."""
 
     def __init__(self, story: Story) -> None:
         self._locale = story.locale
@@ -152,12 +152,12 @@ class StoryRun:
 
 
 def load(path: Path) -> Story:
-    """Read a story, strictly."""
+    """Read a story; unknown fields are errors."""
     return msgspec.json.decode(path.read_bytes(), type=Story)
 
 
 def story_problems(story: Story) -> list[str]:
-    """Run a story and say, step by step and field by field, what is not as expected."""
+    """Run a story and return the differences, by step and field."""
     run = StoryRun(story)
     return [
         f"{story.story!r}, step {n} (at {step.at_ms} ms): {difference}"
@@ -171,7 +171,7 @@ def _choice_key(which: int | Literal["panel"]) -> int:
 
 
 def _screen_facts(thinking: ThinkingView) -> dict[str, object]:
-    """The view in the words of stories: counts are the text on the screen."""
+    """Return the view with the field names of stories: counts are the text on the screen."""
     screen = msgspec.structs.asdict(thinking) | {"words": thinking.words_text, "tokens": thinking.tokens_text}
     screen["blocks"] = [
         msgspec.structs.asdict(block) | {"words": block.words_text} for block in thinking.blocks

@@ -1,4 +1,4 @@
-"""What is copied, what a session is called and what is read aloud: the answer, and never a thought."""
+"""Texts for clipboard, title and speech: made from the answer, never from a thought."""
 
 from collections.abc import Callable
 
@@ -34,7 +34,7 @@ def answered(*texts: str) -> Turn:
 
 
 def hidden(script: list[tuple[int, Event]]) -> list[Event]:
-    """The events with a canary wherever the turn's own answer is not."""
+    """Return the events with a canary in every text except the turn's own answer."""
     events = [event for _, event in script]
     own_text_blocks = {
         event.block
@@ -59,7 +59,7 @@ def _hidden(event: Event, own_text_blocks: set[int]) -> Event:
 
 @given(scripts(), st.sampled_from(["en-US", "pt-BR"]))
 def test_answer_texts_contain_only_the_answer(script: list[tuple[int, Event]], locale: str) -> None:
-    """R001, R003: no thought, no result and no seal, at any moment of any turn."""
+    """R001, R003: they contain no thought, no result and no seal, after any event of any turn."""
     turn = fold(hidden(script))
     assert copy_text(turn) == turn.answer
     for text in (copy_text(turn), title_text(turn), speech_text(turn, locale)):
@@ -77,7 +77,7 @@ def test_answer_texts_are_empty_without_an_answer() -> None:
 
 
 def test_copy_text_is_the_answer_verbatim() -> None:
-    """R003: marks, line ends and all; nothing is put between two pieces."""
+    """R003: markdown marks and line ends stay, and nothing is added between two texts."""
     assert copy_text(answered("**A**\r\n", "`b`\0")) == "**A**\r\n`b`\0"
 
 
@@ -143,7 +143,7 @@ def test_speech_text_of_answers(answer: str, spoken: str) -> None:
 
 
 def test_speech_text_omits_code_in_both_languages() -> None:
-    """R129: with a word for it."""
+    """R129: a word replaces it."""
     turn = answered("```\nx\n```")
     assert [speech_text(turn, locale) for locale in ("en", "pt")] == ["Code left out.", "Código omitido."]
 

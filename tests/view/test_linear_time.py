@@ -1,4 +1,4 @@
-"""Twice the blocks take about twice the time, wide or deep, and depth never breaks anything."""
+"""The view takes linear time, for wide and for deep turns, and no depth breaks it."""
 
 from collections.abc import Callable
 
@@ -16,7 +16,7 @@ MOST = 3.0
 
 
 def wide(n: int) -> Turn:
-    """Many thoughts and tools, one after the other."""
+    """Return a turn with many thoughts and tools in sequence."""
     events: list[Event] = []
     for at in range(0, n, 2):
         events += [
@@ -27,7 +27,7 @@ def wide(n: int) -> Turn:
 
 
 def deep(n: int) -> Turn:
-    """Assistants that call assistants."""
+    """Return a turn of assistants that call assistants."""
     return untimed_turn(
         *(e for at in range(n) for e in assistant_call_events(at, "A", "task", at - 1 if at else None))
     )
@@ -36,7 +36,7 @@ def deep(n: int) -> Turn:
 @pytest.mark.parametrize("shape", [wide, deep])
 @pytest.mark.parametrize("render", [view, thinking_block, gateway_answer, plain_lines])
 def test_view_takes_linear_time(render: Callable[[Turn], object], shape: Callable[[int], Turn]) -> None:
-    """A turn of many steps stays cheap to show."""
+    """Twice the blocks take about twice the time."""
 
     def work(size: int) -> Callable[[], object]:
         turn = shape(size)

@@ -1,4 +1,4 @@
-"""The open rule, as a table to read and as a promise about the person's choice."""
+"""The rule for open states: a table, and the guarantee that the user's choice wins."""
 
 from itertools import product
 
@@ -54,7 +54,7 @@ def test_open_state_table_covers_every_combination_once() -> None:
 
 @pytest.mark.parametrize("row", ROWS, ids=" ".join)
 def test_open_state_follows_the_table(row: list[str]) -> None:
-    """R068, R070, R072, R073, R074, R105, R118, R119, T4: a row of the open rule, K1, K2, K18."""
+    """R068, R070, R072, R073, R074, R105, R118, R119, T4: one row of the table, K1, K2, K18."""
     for combination in EVERY:
         if _meets(row, combination):
             user, live, show, auto_close, streaming, unfinished, rest = combination
@@ -70,7 +70,7 @@ def test_open_state_follows_the_table(row: list[str]) -> None:
 
 @pytest.mark.parametrize("name", [name for name in PRESETS if name != "default"])
 def test_only_the_default_preset_keeps_unfinished_thoughts_open(name: str) -> None:
-    """R026: a design that says "then collapsed" gets just that."""
+    """R026: presets that reproduce a design collapse as that design does."""
     assert open_state(preset(name), live=False, unfinished=True) == open_state(preset(name), live=False)
 
 
@@ -95,7 +95,7 @@ def test_status_changes_keep_the_users_choice(
 
 
 def test_block_choice_precedes_panel_choice() -> None:
-    """R087, R109, T5: the choice for one block leaves the others alone."""
+    """R087, R109, T5: the choice for one block does not change the others."""
     assert block_choice({}, 3) is None
     assert block_choice({4: True}, 3) is None
     assert block_choice({PANEL: True}, 3) is True
@@ -112,7 +112,7 @@ def test_panel_choice_follows_its_blocks_until_it_is_set() -> None:
 
 
 def test_toggle_all_opens_all_then_closes_all() -> None:
-    """R092: one key for all of them, past ones too."""
+    """R092: one key for all blocks, also of past turns."""
     assert toggle_all([OpenState.EXPANDED, OpenState.COLLAPSED]) == {PANEL: True}
     assert toggle_all([OpenState.HIDDEN]) == {PANEL: True}
     assert toggle_all([OpenState.EXPANDED, OpenState.EXPANDED]) == {PANEL: False}

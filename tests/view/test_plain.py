@@ -1,4 +1,4 @@
-"""A turn as plain text, whole and live."""
+"""Turns rendered as plain text, complete and live."""
 
 from itertools import pairwise
 
@@ -51,7 +51,7 @@ TRIP: list[Event] = [
 
 
 def live(*events: Event, locale: str = "en-US") -> list[tuple[Channel, str]]:
-    """What a teller says while the events happen, piece by piece."""
+    """Return the pieces that a renderer gives while the events arrive."""
     turn, teller = Turn(), PlainRenderer(locale)
     pieces = []
     for seq, event in enumerate(events):
@@ -61,12 +61,12 @@ def live(*events: Event, locale: str = "en-US") -> list[tuple[Channel, str]]:
 
 
 def joined(channel: Channel, pieces: list[tuple[Channel, str]]) -> str:
-    """All that was said on one channel."""
+    """Return the whole text of one channel."""
     return "".join(text for wanted_channel, text in pieces if wanted_channel is channel)
 
 
 def test_plain_thoughts_are_prefixed_and_the_answer_is_verbatim() -> None:
-    """R003, R114: each line of a thought has its prefix; the answer is untouched."""
+    """R003, R114: each line of a thought has its prefix; the answer is unchanged."""
     turn = untimed_turn(
         *thought_events(0, "\nOne.\n\nTwo.\r\nThree.\n"), *answer_events(1, "  The *answer*\n\n"), STOP
     )
@@ -80,7 +80,7 @@ def test_plain_thoughts_are_prefixed_and_the_answer_is_verbatim() -> None:
 
 
 def test_plain_calls_are_lines_and_their_children_are_indented() -> None:
-    """R114: an assistant's own thoughts and tools stand below its call, its result after them."""
+    """R114: an assistant's thoughts and tools follow its call, its result follows them."""
     assert [line for _, line in plain_lines(untimed_turn(*TRIP))] == [
         "[think] Ask.",
         "[think] 🤖 Planner: Plan the trip",
@@ -96,7 +96,7 @@ def test_plain_calls_are_lines_and_their_children_are_indented() -> None:
 
 
 def test_plain_renderer_and_plain_lines_give_the_same_text() -> None:
-    """R003, R114: a turn told while it happens reads like one told afterwards."""
+    """R003, R114: live rendering and rendering afterwards give the same text."""
     lines = [line for channel, line in plain_lines(untimed_turn(*TRIP)) if channel is Channel.REASONING]
     assert joined(Channel.REASONING, live(*TRIP)) == "".join(f"{line}\n" for line in lines)
     assert joined(Channel.ANSWER, live(*TRIP)) == "Go by train."
@@ -139,7 +139,7 @@ STORY = "\n\n First.\r\n\r\n  Second, *indented*.\n \n\nThird. \n\n"
 
 @given(st.lists(st.integers(0, len(STORY)), max_size=20).map(sorted))
 def test_plain_text_does_not_depend_on_chunking(cuts: list[int]) -> None:
-    """R003, R114: however the deltas are cut, the lines are the same."""
+    """R003, R114: the lines are the same for any chunking of the deltas."""
     deltas = [BlockGrew(0, STORY[a:b]) for a, b in pairwise([0, *cuts, len(STORY)])]
     pieces = live(BlockStarted(0, Kind.REASONING), *deltas, BlockEnded(0), *answer_events(1, "Yes."), STOP)
     assert joined(Channel.REASONING, pieces).rstrip() == "\n".join(
@@ -156,7 +156,7 @@ def test_plain_text_does_not_depend_on_chunking(cuts: list[int]) -> None:
 
 
 def test_thoughts_are_rendered_with_every_delta() -> None:
-    """R003: every delta is told at once, not when its line is complete."""
+    """R003: every delta is rendered immediately, not when its line is complete."""
     pieces = live(
         BlockStarted(0, Kind.REASONING), BlockGrew(0, "Let me"), BlockGrew(0, " see"), BlockGrew(0, ".\n")
     )
@@ -164,7 +164,7 @@ def test_thoughts_are_rendered_with_every_delta() -> None:
 
 
 def test_hidden_thoughts_get_a_line_and_blank_ones_none() -> None:
-    """R025, R033: an honest line for a hidden thought, none for an empty one."""
+    """R025, R033: a hidden thought gets a line, an empty one none."""
     events = [
         *thought_events(0, " \n"),
         *sealed_thought_events(1, SealForm.ENCRYPTED),
@@ -178,7 +178,7 @@ def test_hidden_thoughts_get_a_line_and_blank_ones_none() -> None:
 
 
 def test_late_and_repeated_seals_render_one_line() -> None:
-    """R033: a hidden thought is told once."""
+    """R033: a hidden thought is rendered once."""
     seal = BlockSealed(0, Seal("openai_responses", SealForm.ITEM, "{}"))
     pieces = live(BlockStarted(0, Kind.REASONING), BlockEnded(0), seal, seal)
     assert pieces == [(Channel.REASONING, "[think] Thought; the provider withheld the text.\n")]
@@ -190,7 +190,7 @@ def test_sealed_text_is_not_a_thought() -> None:
 
 
 def test_reclassified_text_is_rendered_in_its_new_channel() -> None:
-    """R021: the answer is whole, even if its words were first taken for a thought."""
+    """R021: the answer is complete, even if its text was first classified as a thought."""
     pieces = live(
         *thought_events(0, "a<think>b</think>Yes."), BlockReclassified(0, Kind.TEXT, tail=4, into=1), STOP
     )
@@ -202,7 +202,7 @@ def test_reclassified_text_is_rendered_in_its_new_channel() -> None:
 
 
 def test_notice_of_the_ending_comes_last_in_its_channel() -> None:
-    """R026, R027: thoughts without an answer say so."""
+    """R026, R027: thoughts without an answer end with a notice."""
     said_so = "Model provided reasoning but no response. Try rephrasing your question."
     assert plain_lines(untimed_turn(*thought_events(0, "Hm."), STOP))[-1] == (Channel.NOTICE, said_so)
     assert live(*thought_events(0, "Hm."), STOP)[-1] == (Channel.NOTICE, f"{said_so}\n")
@@ -233,7 +233,7 @@ def test_call_is_rendered_before_its_result() -> None:
 
 
 def test_assistant_result_already_shown_is_not_repeated() -> None:
-    """R102: its answer stands once, where it was said; one that differs, and a failure, are told."""
+    """R102: its text appears once; a different result and an error are rendered."""
 
     def result(result: str, error: str = "") -> list[str]:
         events = [
@@ -263,7 +263,7 @@ def test_results_of_parallel_tools_name_their_tool() -> None:
 
 
 def test_replies_are_separated_by_a_blank_line() -> None:
-    """The answer on its channel is the turn's answer."""
+    """The text of the answer channel is the turn's answer."""
     events = [
         *answer_events(0, "I add"),
         *answer_events(1, " first."),

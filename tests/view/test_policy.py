@@ -40,13 +40,13 @@ default    peek             collapsed       yes         auto     yes            
 
 
 def test_policy_has_exactly_the_display_settings() -> None:
-    """R068, R073: collapsed by default, closes by itself by default."""
+    """R068, R073: collapsed and closed automatically by default."""
     assert list(Policy.__struct_fields__) == FIELDS
     assert Policy() == preset("default")
 
 
 def test_presets_match_their_designs() -> None:
-    """R068, R069, R070, R071, R072: what streams and what stays, K1, K2, K4, K6 and K7 as a table."""
+    """R068, R069, R070, R071, R072: live and completed state, K1, K2, K4, K6 and K7 as a table."""
     written = [line.split() for line in PRESET_TABLE.strip().splitlines()]
     assert [row[0] for row in written] == list(PRESETS)
     for row in written:
@@ -86,7 +86,7 @@ def test_toggle_thinking_hides_and_shows_completed_thoughts(name: str) -> None:
 
 
 def test_toggle_thinking_expands_hidden_thoughts() -> None:
-    """R072: what the toggle preset hides at rest, the command shows expanded."""
+    """R072: the command expands what the toggle preset hides."""
     assert toggle_thinking(preset("toggle")).after_complete is AfterComplete.EXPANDED
 
 

@@ -47,14 +47,14 @@ STEP_KEYS = {
 
 
 def block_of(turn: Turn) -> ThinkingBlock:
-    """The thinking block of a turn that surely has one."""
+    """Return the thinking block of a turn that has one."""
     block = thinking_block(turn)
     assert block is not None
     return block
 
 
 def test_gateway_answer_json_is_exact() -> None:
-    """R001, R004: content and reasoning apart, with what is known about it."""
+    """R001, R004: content and reasoning are separate, with the known facts."""
     turn = timed_turn(
         (0, TurnStarted()),
         (0, BlockStarted(0, Kind.REASONING)),
@@ -81,7 +81,7 @@ def test_gateway_answer_json_is_exact() -> None:
 
 
 def test_gateway_answer_unknown_values_are_null() -> None:
-    """R004, R005, R024, R025: no thought, no content of one, and no number invented."""
+    """R004, R005, R024, R025: no thought, no content and no number is invented."""
     for turn in (untimed_turn(), untimed_turn(*thought_events(0, " "), *answer_events(1, "Hi."), STOP)):
         built = msgspec.to_builtins(gateway_answer(turn))
         assert built["reasoning_content"] is None
@@ -90,7 +90,7 @@ def test_gateway_answer_unknown_values_are_null() -> None:
 
 
 def test_gateway_answer_joins_thoughts_with_a_blank_line() -> None:
-    """R004, R088: one string for those who want one, the blocks beside it."""
+    """R004, R088: one string, and the blocks as a list."""
     turn = untimed_turn(
         *thought_events(0, "One."),
         *sealed_thought_events(1, SealForm.REDACTED),
@@ -109,7 +109,7 @@ def test_gateway_answer_joins_thoughts_with_a_blank_line() -> None:
 
 
 def test_gateway_answer_lists_hidden_thoughts_without_content() -> None:
-    """R033: encrypted is not readable; it still happened."""
+    """R033: an encrypted thought has no text but is listed."""
     built = gateway_answer(
         untimed_turn(*sealed_thought_events(0, SealForm.ENCRYPTED), *answer_events(1, "Hi."), STOP)
     )
@@ -121,7 +121,7 @@ def test_gateway_answer_lists_hidden_thoughts_without_content() -> None:
 
 
 def test_gateway_answer_marks_approximate_durations() -> None:
-    """R004: a time that was not measured is marked."""
+    """R004: a duration that was not measured is marked."""
     turn = timed_turn(
         (0, TurnStarted()),
         *((4200, event) for event in [*thought_events(0, "Hm."), *answer_events(1, "Yes."), STOP]),
@@ -135,7 +135,7 @@ PIECES = st.lists(st.tuples(st.sampled_from([Kind.REASONING, Kind.TEXT]), st.tex
 
 @given(PIECES)
 def test_projections_hold_the_text_of_the_blocks(pieces: list[tuple[Kind, str]]) -> None:
-    """R001, R004: all shapes hold the same words, nothing more and nothing less."""
+    """R001, R004: all projections hold exactly the text of the blocks."""
     events: list[Event] = []
     for n, (kind, text) in enumerate(pieces):
         events += thought_events(n, text) if kind is Kind.REASONING else answer_events(n, text)
@@ -150,7 +150,7 @@ def test_projections_hold_the_text_of_the_blocks(pieces: list[tuple[Kind, str]])
 
 
 def test_thinking_block_json_is_exact() -> None:
-    """R120, R121, R122, R123, R124: exactly these keys, optional ones left out."""
+    """R120, R121, R122, R123, R124: exactly these keys; empty optional ones are left out."""
     turn = timed_turn(
         *((1000, event) for event in thought_events(0, "Look it **up**.")),
         *((2000, event) for event in tool_call_events(1, "web_search", '{"query": "rye"}', "Three results")),
@@ -193,7 +193,7 @@ def test_thinking_block_json_is_exact() -> None:
 
 
 def test_thinking_block_is_none_without_thinking() -> None:
-    """R005, R108: a turn without thinking has no component."""
+    """R005, R108: a turn without thinking has no thinking block."""
     assert thinking_block(untimed_turn(*answer_events(0, "Hi."), STOP)) is None
 
 
@@ -215,12 +215,12 @@ def test_thinking_block_status(ending: TurnEnded | TurnFailed | None, status: st
 
 
 def test_thinking_block_is_done_once_the_answer_starts() -> None:
-    """R104: thinking is over when the answer begins, not when the turn ends."""
+    """R104: thinking is done when the answer starts, not when the turn ends."""
     assert block_of(untimed_turn(*thought_events(0, "Hm."), *answer_events(1, "Yes")[:2])).status == "done"
 
 
 def test_thinking_block_tool_count_excludes_nested_calls() -> None:
-    """R098, R107, R125: tools and assistants at the top, not below."""
+    """R098, R107, R125: only top-level tools and assistants count."""
     turn = untimed_turn(
         *thought_events(0, "Hm."),
         *tool_call_events(1, "find", "{}", "ok"),
@@ -231,7 +231,7 @@ def test_thinking_block_tool_count_excludes_nested_calls() -> None:
 
 
 def test_thinking_steps_cut_long_texts_by_graphemes() -> None:
-    """R122, R123: by characters as people count them."""
+    """R122, R123: by grapheme clusters."""
     family = "👨‍👩‍👧‍👦"
     turn = untimed_turn(*tool_call_events(0, "find", family * 300, family * 300))
     (step,) = block_of(turn).steps
@@ -254,7 +254,7 @@ def test_thinking_steps_omit_empty_keys() -> None:
 
 
 def test_thinking_step_of_a_hidden_thought_has_no_text() -> None:
-    """R033: it happened, and nothing is invented for it."""
+    """R033: the step is listed, without invented text."""
     (step,) = block_of(untimed_turn(*sealed_thought_events(0, SealForm.REDACTED), STOP)).steps
     assert (step.type, step.content) == ("reasoning", "")
 
@@ -264,7 +264,7 @@ SHAPES = st.lists(st.sampled_from(["thought", "tool", "assistant", "text"]), max
 
 @given(SHAPES, st.data())
 def test_thinking_steps_have_only_the_keys_of_their_kind(shapes: list[str], data: st.DataObject) -> None:
-    """R099, R121, R122, R123, R124: steps in order of execution, nested where they belong."""
+    """R099, R121, R122, R123, R124: steps in order of execution, nested below their parents."""
     events: list[Event] = []
     assistants: list[int] = []
     for n, shape in enumerate(shapes):

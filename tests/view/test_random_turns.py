@@ -1,4 +1,4 @@
-"""Promises that hold for every turn that can be told, after each of its events."""
+"""Properties that hold for every legal turn, after each of its events."""
 
 import msgspec
 from hypothesis import given
@@ -46,7 +46,7 @@ ACTS = st.lists(st.sampled_from(["start", "grow", "grow", "seal", "end", "finish
 
 @st.composite
 def scripts(draw: st.DrawFn) -> list[tuple[int, Event]]:
-    """Events of a legal turn, each with its moment; perhaps not to its end."""
+    """Generate the events of a legal turn with their times; the end may be missing."""
     kinds: list[Kind] = []
     running: list[int] = []
     script: list[tuple[int, Event]] = []
@@ -80,7 +80,7 @@ def scripts(draw: st.DrawFn) -> list[tuple[int, Event]]:
 def test_view_exists_exactly_when_there_is_thinking(
     script: list[tuple[int, Event]], name: str, locale: str
 ) -> None:
-    """R005, R062, R108: a view exists exactly when there is thinking, and it says something."""
+    """R005, R062, R108: a view exists exactly when there is thinking, and has texts."""
     turn = Turn()
     for seq, (at_ms, event) in enumerate(script):
         apply(turn, Entry(seq, event, at_ms))
@@ -96,7 +96,7 @@ def test_view_exists_exactly_when_there_is_thinking(
 
 @given(scripts(), st.booleans(), st.sampled_from(sorted(PRESETS)))
 def test_user_choices_survive_every_event(script: list[tuple[int, Event]], opened: bool, name: str) -> None:
-    """R074, R087, T4, T5: the choice for one block is never changed and changes no other."""
+    """R074, R087, T4, T5: a choice for one block never changes and does not affect others."""
     turn = Turn()
     for seq, (at_ms, event) in enumerate(script):
         apply(turn, Entry(seq, event, at_ms))
@@ -115,7 +115,7 @@ def test_user_choices_survive_every_event(script: list[tuple[int, Event]], opene
 
 @given(scripts())
 def test_plain_renderer_keeps_the_whole_answer(script: list[tuple[int, Event]]) -> None:
-    """R003: the answer is told verbatim, and every line of thought is marked."""
+    """R003: the answer is verbatim, and every line of thought has its prefix."""
     turn, renderer = Turn(), PlainRenderer()
     pieces = []
     for seq, (at_ms, event) in enumerate(script):
@@ -131,7 +131,7 @@ def test_plain_renderer_keeps_the_whole_answer(script: list[tuple[int, Event]]) 
 
 
 def _content(turn: Turn) -> bytes:
-    """All of a turn; reading a text joins its pieces, which changes nothing that can be read."""
+    """Return all of a turn as JSON; reading a text joins its pieces, which does not change the content."""
     return msgspec.json.encode([[block.text for block in turn.blocks], turn])
 
 

@@ -1,4 +1,4 @@
-"""The reference names every public name, setting, preset and word, as they are."""
+"""docs/reference/view.md documents every public name, setting, preset and word."""
 
 from pathlib import Path
 
@@ -32,7 +32,7 @@ def test_presets_are_documented(name: str) -> None:
 
 @pytest.mark.parametrize("key", EN_US.words)
 def test_words_are_documented(key: str) -> None:
-    """R126, R127, R128, R129: every text has a key, and the reference has them all."""
+    """R126, R127, R128, R129: every text has a key, and all are documented."""
     assert f"| `{key}` | {_cell(EN_US.words[key])} | {_cell(PT_BR.words[key])} |" in PAGE
 
 

@@ -1,4 +1,4 @@
-"""The one line on what the thinking was about."""
+"""The one-line summary of the thinking."""
 
 import pytest
 from hypothesis import given
@@ -11,7 +11,7 @@ from thinkaloud.view.summary import READ_AHEAD, SUMMARY_COLUMNS
 
 
 def test_summary_prefers_the_line_of_an_event() -> None:
-    """R094, R095: whoever wrote a summary knew best."""
+    """R094, R095: a summary from an event wins."""
     turn = untimed_turn(
         *thought_events(0, "**A title**\n\nbody"), SummaryWritten("Weighed  three\nplans", "model")
     )
@@ -30,7 +30,7 @@ def test_summary_prefers_the_line_of_an_event() -> None:
     ],
 )
 def test_summary_then_uses_the_newest_provider_title(texts: list[str], line: str) -> None:
-    """R094: the bold or heading line that opens a thought."""
+    """R094: the bold or heading line at the start of a thought."""
     events = [event for n, text in enumerate(texts) for event in thought_events(n, text)]
     assert summary_line(untimed_turn(*events)) == (line, SummaryBy.PROVIDER)
 
@@ -68,7 +68,7 @@ def test_summary_is_empty_without_text(text: str) -> None:
 
 
 def test_summary_is_empty_for_hidden_thoughts() -> None:
-    """R033: never an invented word."""
+    """R033: no text is invented."""
     assert summary_line(untimed_turn(*sealed_thought_events(0, SealForm.ENCRYPTED), STOP)) == (
         "",
         SummaryBy.NOBODY,

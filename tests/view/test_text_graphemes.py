@@ -1,4 +1,4 @@
-"""Cutting by columns and by whole characters."""
+"""Cutting texts by columns and grapheme clusters."""
 
 import pytest
 from hypothesis import given
@@ -55,7 +55,7 @@ def test_columns_of_counts_terminal_columns(text: str, columns: int) -> None:
     ],
 )
 def test_first_columns_of_a_line(line: str, columns: int, expected: str) -> None:
-    """R069, R090: first words, cut between words where that does not cost half of them."""
+    """R069, R090: first words, cut between words unless that drops more than half."""
     assert first_columns(line, columns) == expected
 
 
@@ -83,7 +83,7 @@ def test_partial_lines_get_an_ellipsis_even_if_they_fit() -> None:
 
 @given(TEXTS, st.integers(-1, 50), st.booleans())
 def test_columns_are_not_exceeded_and_graphemes_not_split(text: str, columns: int, more: bool) -> None:
-    """R090: no cut splits an emoji, a flag, an accent or a wide character."""
+    """R090: no cut splits an emoji, a flag, an accented letter or a wide character."""
     line = " ".join(text.split())
     whole = list(iter_graphemes(line))
     for shortened in (first_columns(line, columns, partial=more), last_columns(line, columns, partial=more)):
@@ -116,7 +116,7 @@ def test_code_point_windows_hold_whole_graphemes(text: str, size: int) -> None:
 
 @given(TEXTS, st.integers(1, 30))
 def test_first_graphemes_counts_graphemes(text: str, limit: int) -> None:
-    """R122, R123: the first characters, whole, and “…” only when there is more."""
+    """R122, R123: the first grapheme clusters, and “…” only if the text continues."""
     whole = list(iter_graphemes(text))
     shortened = first_graphemes(text, limit)
     assert shortened == (text if len(whole) <= limit else "".join(whole[:limit]) + ELLIPSIS)

@@ -1,4 +1,4 @@
-"""Previews: first words, newest line, and how many words there are."""
+"""Previews: first words, newest line, and word counts."""
 
 from time import process_time
 
@@ -76,7 +76,7 @@ def test_preview_is_the_first_words_in_one_plain_line(text: str, expected: str) 
     ],
 )
 def test_tail_is_the_end_of_the_newest_line(text: str, expected: str) -> None:
-    """What is being thought right now."""
+    """The newest line shows what the model thinks now."""
     assert tail(text, 20) == expected
 
 
@@ -87,7 +87,7 @@ def test_tail_of_a_line_longer_than_the_window() -> None:
 
 @given(MARKED | ANY_TEXT, st.integers(0, 60))
 def test_preview_fits_and_is_idempotent(text: str, columns: int) -> None:
-    """R090: never wider than asked, and the preview of a preview is itself."""
+    """R090: never wider than requested, and the preview of a preview is itself."""
     for short in (preview, tail):
         line = short(text, columns)
         assert columns_of(line) <= columns
@@ -134,7 +134,7 @@ def test_preview_time_does_not_grow_with_the_text(short: object, piece: str) -> 
     ],
 )
 def test_count_words_of_texts(text: str, words: int) -> None:
-    """R080, R128: words; in scripts without spaces each character is one."""
+    """R080, R128: in scripts without spaces each character counts as one word."""
     assert count_words(text) == words
 
 

@@ -1,4 +1,4 @@
-"""The view as a whole: what stories do not tell."""
+"""The whole view: cases that the stories do not cover."""
 
 import msgspec
 import pytest
@@ -44,7 +44,7 @@ from thinkaloud.view import (
 
 
 def thinking_view(turn: Turn, policy: Policy | None = None, locale: str = "en-US") -> ThinkingView:
-    """The view of a turn that surely has one."""
+    """Return the view of a turn that has one."""
     thinking = view(turn, policy or Policy(), locale)
     assert thinking is not None
     return thinking
@@ -73,7 +73,7 @@ def test_view_is_none_for_nested_blocks_only() -> None:
 
 
 def test_view_does_not_change_the_turn() -> None:
-    """R062, R118: a view is only a view, whatever the policy hides."""
+    """R062, R118: no policy makes the view change the turn."""
     turn = untimed_turn(
         *thought_events(0, "One."), *tool_call_events(1, "find", "{}", "ok"), *answer_events(2, "Yes."), STOP
     )
@@ -181,7 +181,7 @@ def test_finished_call_stays_done_when_the_connection_is_lost() -> None:
     ],
 )
 def test_hidden_thought_placeholder_gives_the_reason(forms: list[SealForm], reason: HiddenReason) -> None:
-    """R033: encrypted, redacted and withheld are three things, and none gets invented words."""
+    """R033: encrypted, redacted and withheld have a text each, and nothing is invented."""
     (block,) = thinking_view(untimed_turn(*sealed_thought_events(0, *forms), STOP)).blocks
     assert block.unseen is reason
     assert block.placeholder
@@ -189,7 +189,7 @@ def test_hidden_thought_placeholder_gives_the_reason(forms: list[SealForm], reas
 
 
 def test_negative_durations_are_not_shown() -> None:
-    """R079: clocks may be wrong; a negative time is never shown."""
+    """R079: clocks may be wrong; a negative duration is never shown."""
     assert thinking_view(timed_thought(start_ms=5000, end_ms=1000)).label == "Thought"
 
 
@@ -199,7 +199,7 @@ def test_duration_of_one_burst_is_unknown() -> None:
 
 
 def test_approximate_duration_is_not_shared_by_several_thoughts() -> None:
-    """R078, R079: the approximate time of the turn is not the time of any one of its thoughts."""
+    """R078, R079: the approximate time of a turn is not the time of one of its thoughts."""
     turn = timed_turn(
         (0, TurnStarted()),
         *((3000, event) for event in [*thought_events(0, "One."), *thought_events(1, "Two.")]),
@@ -227,7 +227,7 @@ def test_duration_excludes_tool_time() -> None:
     [(Usage(), ""), (Usage(reasoning=0), ""), (Usage(reasoning=1), "1 token"), (Usage(output=9), "")],
 )
 def test_tokens_are_shown_only_if_reported(usage: Usage, text: str) -> None:
-    """R004: never estimated."""
+    """R004: tokens are never estimated."""
     assert (
         thinking_view(untimed_turn(*thought_events(0, "Hm."), UsageReported(usage), STOP)).tokens_text == text
     )
@@ -244,7 +244,7 @@ def test_provenance_of_thoughts() -> None:
 
 
 def test_unnamed_tools_and_assistants_get_a_generic_name() -> None:
-    """R102: an assistant without a name is still an assistant."""
+    """R102: an assistant without a name is called "Assistant"."""
     turn = untimed_turn(*tool_call_events(0, "", "{}", "ok"), *assistant_call_events(1, ""))
     assert [step.label for step in thinking_view(turn).steps] == ["Tool", "Assistant is working…"]
     assert [step.label for step in thinking_view(turn, locale="pt").steps] == [
@@ -263,7 +263,7 @@ def test_steps_below_a_hidden_block_move_up() -> None:
 
 
 def test_step_texts_and_results_are_cut() -> None:
-    """R101: a step shows enough to know what happened."""
+    """R101: a step shows the start of a long text."""
     (step,) = thinking_view(untimed_turn(*tool_call_events(0, "find", "x " * 5000, "y" * 5000))).steps
     assert step.text.endswith("…")
     assert step.result == "y" * 280 + "…"
@@ -285,7 +285,7 @@ def test_step_texts_and_results_are_cut() -> None:
     ],
 )
 def test_notice_of_endings_without_thinking(ending: TurnEnded | TurnFailed, text: str) -> None:
-    """R026, R103: each way to end has its own words."""
+    """R026, R103: each ending has its own notice."""
     assert notice(untimed_turn(*answer_events(0, "Yes."), ending)) == text
 
 
@@ -294,7 +294,7 @@ def test_live_turn_has_no_notice() -> None:
 
 
 def test_step_open_states_are_independent() -> None:
-    """R109, T5: nested steps open and close on their own."""
+    """R109, T5: nested steps open and close independently."""
     turn = untimed_turn(
         *assistant_call_events(0, "Helper"),
         *thought_events(1, "inner", parent=0),

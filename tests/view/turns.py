@@ -1,4 +1,4 @@
-"""Short ways to tell a turn in a test: events with or without the moment they came."""
+"""Builds turns for tests: events with or without times."""
 
 from thinkaloud.canon import (
     BlockEnded,
@@ -21,7 +21,7 @@ STOP = TurnEnded(Finish.STOP)
 
 
 def timed_turn(*script: tuple[int, Event]) -> Turn:
-    """A turn from events, each with its moment."""
+    """Return a turn from events with their times."""
     turn = Turn()
     for seq, (at_ms, event) in enumerate(script):
         apply(turn, Entry(seq, event, at_ms))
@@ -29,22 +29,22 @@ def timed_turn(*script: tuple[int, Event]) -> Turn:
 
 
 def untimed_turn(*events: Event) -> Turn:
-    """A turn whose events nobody stamped."""
+    """Return a turn from events without times."""
     return fold(events)
 
 
 def thought_events(block: int, text: str, parent: int | None = None) -> list[Event]:
-    """A whole thought."""
+    """Return the events of a complete thought."""
     return [BlockStarted(block, Kind.REASONING, parent=parent), BlockGrew(block, text), BlockEnded(block)]
 
 
 def answer_events(block: int, text: str, parent: int | None = None) -> list[Event]:
-    """A whole piece of answer."""
+    """Return the events of a complete text block."""
     return [BlockStarted(block, Kind.TEXT, parent=parent), BlockGrew(block, text), BlockEnded(block)]
 
 
 def sealed_thought_events(block: int, *forms: SealForm) -> list[Event]:
-    """A thought with seals and no text."""
+    """Return the events of a thought with seals and no text."""
     seals = [BlockSealed(block, Seal("anthropic_messages", form, "c2VhbA==")) for form in forms]
     return [BlockStarted(block, Kind.REASONING), *seals, BlockEnded(block)]
 
@@ -52,18 +52,18 @@ def sealed_thought_events(block: int, *forms: SealForm) -> list[Event]:
 def tool_call_events(
     block: int, name: str, text: str = "", result: str = "", parent: int | None = None
 ) -> list[Event]:
-    """A tool call that came back."""
+    """Return the events of a finished tool call."""
     started = BlockStarted(block, Kind.TOOL_CALL, name, parent=parent)
     return [started, BlockGrew(block, text), BlockEnded(block), ToolFinished(block, result)]
 
 
 def assistant_call_events(block: int, name: str, task: str = "", parent: int | None = None) -> list[Event]:
-    """A call of an assistant that is still at work."""
+    """Return the events of an assistant call that still runs."""
     return [BlockStarted(block, Kind.ASSISTANT_CALL, name, parent=parent), BlockGrew(block, task)]
 
 
 def timed_thought(text: str = "Let me see.", start_ms: int = 0, end_ms: int = 4200) -> Turn:
-    """A live turn that has thought once, from one moment to another."""
+    """Return a live turn with one thought between two times."""
     return timed_turn(
         (start_ms, TurnStarted()),
         (start_ms, BlockStarted(0, Kind.REASONING)),

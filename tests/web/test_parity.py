@@ -205,7 +205,7 @@ BLOCK_FIELDS = {
     "endedMs": "ended_ms",
     "text": "text",
     "blank": "blank",
-    "awaited": "awaited",
+    "awaitingResult": "awaiting_result",
 }
 """The facts of a block, by their names in TypeScript and in Python."""
 TURN_FIELDS = {

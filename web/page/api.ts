@@ -32,7 +32,7 @@ export interface Message {
   entries: Entry[];
 }
 
-export interface TurnBrief {
+export interface TurnSummary {
   id: string;
   session: string;
   state: State;
@@ -40,7 +40,7 @@ export interface TurnBrief {
   model: string;
 }
 
-export interface TurnBody extends TurnBrief {
+export interface TurnBody extends TurnSummary {
   usage: Usage;
   cost?: { turn?: { usd?: string | null }; priced_by?: string };
   waiting?: { block: number; name: string; arguments: string }[];

@@ -1,6 +1,6 @@
 /** What a conversation asks of the gateway. */
 
-import { type Message, type Paged, requestJson, type Session, type TurnBrief } from "./api.js";
+import { type Message, type Paged, requestJson, type Session, type TurnSummary } from "./api.js";
 import type { Choice } from "./preferences.js";
 import { retryTemporary } from "./retry.js";
 
@@ -38,9 +38,9 @@ export function loadMessages(
 }
 
 /** Starts a turn; tried again, it is still asked once. */
-export function startTurn(session: string, prompt: string, { agent, model, thinking }: Choice): Promise<TurnBrief> {
+export function startTurn(session: string, prompt: string, { agent, model, thinking }: Choice): Promise<TurnSummary> {
   // The same key for every try, so that the question is asked once.
   const headers = { "Idempotency-Key": crypto.randomUUID?.() ?? `${Date.now()}-${Math.random()}` };
   const body = { prompt, ...(agent ? { agent } : model ? { model } : {}), ...(thinking ? { thinking } : {}) };
-  return retryTemporary(() => requestJson<TurnBrief>(`/api/sessions/${session}/turns`, { body, headers }));
+  return retryTemporary(() => requestJson<TurnSummary>(`/api/sessions/${session}/turns`, { body, headers }));
 }

@@ -3,7 +3,7 @@
  * along only for a reader who is at the end.
  */
 
-import { ApiError, type Message, type Session, type TurnBrief } from "./api.js";
+import { ApiError, type Message, type Session, type TurnSummary } from "./api.js";
 import { createSession, deleteSession, loadMessages, loadSession, startTurn } from "./chat-requests.js";
 import { button, h, show } from "./dom.js";
 import { Exchange, type ExchangeHost, sendingNode } from "./exchange.js";
@@ -177,7 +177,7 @@ export class Chat {
     this.host.created(session.id);
   }
 
-  private showAsked(turn: TurnBrief, prompt: string, agent: string): void {
+  private showAsked(turn: TurnSummary, prompt: string, agent: string): void {
     if (this.list.classList.contains("empty")) this.list.replaceChildren();
     this.list.classList.remove("empty");
     const known = this.exchanges.get(turn.id); // another window, or a look at the gateway, may have told of it

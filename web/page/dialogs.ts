@@ -71,7 +71,7 @@ export function confirmed(text: string, yes: string): Promise<boolean> {
 /** Ask for one line; null when the person changed their mind. */
 export function asked(title: string, label: string, value: string, yes: string, about = ""): Promise<string | null> {
   return new Promise((resolve) => {
-    let said: string | null = null;
+    let answer: string | null = null;
     const input = h("input", { class: "input", maxlength: 200, autocomplete: "off", spellcheck: "false" });
     input.value = value;
     const form = h(
@@ -81,10 +81,12 @@ export function asked(title: string, label: string, value: string, yes: string, 
       h("label", { class: "field" }, h("span", null, label), input),
       h("footer", { class: "dialog-foot" }, h("button", { class: "primary" }, yes)),
     );
-    form.addEventListener("submit", () => (said = input.value.trim()));
+    form.addEventListener("submit", () => {
+      answer = input.value.trim();
+    });
     const { dialog } = open(title, "small", form);
     input.select();
-    dialog.addEventListener("close", () => resolve(said));
+    dialog.addEventListener("close", () => resolve(answer));
   });
 }
 

@@ -88,7 +88,7 @@ export class Exchange {
 
   /** The thoughts of the turn that can be read. */
   get thoughts(): Block[] {
-    return this.turn.top("reasoning").filter((block) => !block.blank);
+    return this.turn.ownBlocks("reasoning").filter((block) => !block.blank);
   }
 
   /** Shows what was asked. */

@@ -1,6 +1,6 @@
 /** A place in the conversations, and the addresses that name one. */
 
-import { ApiError, requestJson, type TurnBrief } from "./api.js";
+import { ApiError, requestJson, type TurnSummary } from "./api.js";
 
 /** A session, a turn in it and a step of that; empty is a new conversation. */
 export interface Place {
@@ -13,7 +13,7 @@ export interface Place {
 export async function placeOf(hash: string): Promise<Place | null> {
   const [, step, at] = /^think-(trn_[\w-]+)-(\d+)$/.exec(hash) ?? [];
   if (step) {
-    const found = await requestJson<TurnBrief>(`/api/turns/${step}`).catch((error: unknown) => {
+    const found = await requestJson<TurnSummary>(`/api/turns/${step}`).catch((error: unknown) => {
       if (error instanceof ApiError && error.status === 404) return null;
       throw error;
     });

@@ -92,8 +92,8 @@ export class ReplyFooter {
 
   /** What it cost is asked for when somebody sees the answer, and once. */
   private priceWhenSeen(): void {
-    const eye = new IntersectionObserver((seen) => {
-      if (!seen.some((one) => one.isIntersecting)) return;
+    const eye = new IntersectionObserver((changes) => {
+      if (!changes.some((change) => change.isIntersecting)) return;
       eye.disconnect();
       requestJson<TurnBody>(`/api/turns/${this.exchange.id}`).then(({ cost }) => {
         const usd = cost?.turn?.usd;

@@ -3,8 +3,8 @@
 import { readFileSync } from "node:fs";
 
 const NAMES = `
-  startedMs endedMs callId summaryBy pieces blank rewrites awaited seals outcome notices replies
-  since hasAnswer until calls live thoughts unfinished stateOf openOf timeOf choices
+  startedMs endedMs callId summaryBy pieces blank rewrites awaitingResult seals outcome notices replies
+  ownBlocks since hasAnswer until calls live thoughts unfinished stateOf openOf timeOf choices
   turn lastMessageAt emit startBlock manualBlock changes applyStatus atMs arrivedAt skew
   drawClosed waitText tokenBudget requestToggle templates drawSingle drawThought setOpen setTimer
   autoClose beforeClosing closes stateChanged pauseClosing

@@ -39,7 +39,7 @@ export type ThinkingView = PanelView & BodyView & { header: string };
 
 const ICONS: Record<ThinkingState, string> = { thinking: "⚙", done: "💭", error: "⚠", interrupted: "💭" };
 
-/** The turn's thinking as it is to be shown; `now` lets the clock of a live thought run. */
+/** The thinking of the turn as it is to be shown; `now` lets the clock of a live thought run. */
 export function view(
   turn: Turn,
   policy: Policy,

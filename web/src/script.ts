@@ -4,7 +4,7 @@ export { characters, collapse, ELLIPSIS, firstColumns, head, WINDOW } from "./co
 export { countText, stepLabel, thoughtLabel, timeText } from "./core/labels.js";
 export { PANEL } from "./core/open-rule.js";
 export { peek, preview, wordCount } from "./core/preview.js";
-export { hiddenReason, shown } from "./core/state.js";
+export { hiddenReason, visible } from "./core/state.js";
 export { disclosure } from "./element/disclosure.js";
 export { fireEvent, hide, make, mark, put, slot, spans, textNodes } from "./element/dom.js";
 export { styleSheet } from "./element/header-styles.js";

@@ -23,7 +23,7 @@ function foldScript({ entries, policy, locale, now, choices }) {
     ...block,
     text: block.text,
     blank: block.blank,
-    awaited: block.awaited,
+    awaitingResult: block.awaitingResult,
   }));
   return { turn: { ...turn, blocks, answer: turn.answer, live: turn.live }, view, refused };
 }

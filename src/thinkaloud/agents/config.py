@@ -1,7 +1,7 @@
 """Reads agents.toml: the included agents, with the fields of the user's file over them.
 
-An agent only names its tools. The owner of the file defines them there: a Python function in `[functions]`, an
-MCP server in `[mcp.NAME]`. An error names the file and the row.
+An agent only names its tools. The owner of the file defines them there: a Python function in `[functions]`,
+an MCP server in `[mcp.NAME]`. An error names the file and the row.
 """
 
 import importlib
@@ -298,8 +298,8 @@ def _check_agent(file: AgentFile, key: str, tools: Collection[str]) -> None:
         server, _, tool_name = tool.partition("/")
         if tool not in tools and not (tool_name and server in file.mcp):
             raise Refused(
-                f"{location}: there is no tool {tool!r}. Available: {', '.join(tools)}, and SERVER/TOOL for a "
-                "single tool of an MCP server. Add others in [functions] or [mcp.NAME]."
+                f"{location}: there is no tool {tool!r}. Available: {', '.join(tools)}, and SERVER/TOOL for "
+                "a single tool of an MCP server. Add others in [functions] or [mcp.NAME]."
             )
     if unknown := [assistant for assistant in row.assistants if assistant not in file.agents]:
         raise Refused(

@@ -48,7 +48,7 @@ class Consumption(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class ReplyCost(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The cost of one reply. `parent` is the call of the assistant that replied; None for the agent itself."""
+    """The cost of one reply. `parent` is the call of the assistant that replied; None for the agent."""
 
     spent: Consumption
     model: str = ""

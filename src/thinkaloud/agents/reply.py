@@ -1,8 +1,8 @@
 """Requests one reply of an agent's model and appends its events to the turn.
 
 `ReplyMapper` renumbers the blocks of the reply. A dialect knows only tools, so here a call of an assistant
-becomes an assistant call, with the task as its text. If a turn has only one reply, the reply ends the turn, as
-without an agent. Every other reply ends with `ReplyEnded`, also after a failure, so that its usage is counted.
+becomes an assistant call, with the task as its text. If a turn has only one reply, the reply ends the turn,
+as without an agent. Every other reply ends with `ReplyEnded`, also after a failure, to count its usage.
 """
 
 import asyncio
@@ -165,7 +165,7 @@ class ReplyRunner:
         self._last_ms: int | None = None
 
     async def run(self) -> None:
-        """Run the reply to its end. Raises `ReplyFailed`, or the original error if the turn has no entry yet."""
+        """Run the reply to its end. Raises `ReplyFailed`; the original error if the turn has no entry yet."""
         try:
             async with aclosing(self._sink.send(self._prepared)) as batches:
                 async for batch in batches:

@@ -46,7 +46,7 @@ from thinkaloud.transcript import (
     events_to_end_blocks,
     events_to_end_turn,
 )
-from thinkaloud.transcript.closing import STOPPED_ERROR
+from thinkaloud.transcript.end_events import STOPPED_ERROR
 
 ANSWER_NOW = NoticeGiven("answer_now", "The thinking was stopped, and the model was asked to answer now.")
 _TICK_S = 1.0
@@ -76,7 +76,7 @@ class Run:
         first_request: PreparedRequest | None = None,
         turn: Turn | None = None,
     ) -> None:
-        """Start a turn after `history`, or resume `turn`. `first_request` is a request prepared by the caller."""
+        """Start a turn after `history`, or resume `turn`. The caller may have prepared `first_request`."""
         self.turn = turn or Turn()
         self._context = context or RunContext()
         self._loop = AgentLoop(self, agent, history, first_request=first_request)
@@ -137,7 +137,9 @@ class Run:
     def decide(self, block: int, *, granted: bool, by: str = "") -> None:
         """Approve or deny a waiting call. Also possible before `execute` resumes a waiting turn."""
         if block not in _blocks_awaiting_approval(self.turn) or self._decision_future(block).done():
-            raise Refused(f"Block {block} does not wait for an approval (any more). Reload the turn.")
+            raise Refused(
+                f"Block {block} of this turn does not wait for an approval, or no longer. Reload the turn."
+            )
         self._decision_future(block).set_result(ApprovalDecision(granted, by))
 
     def answer_now(self) -> None:
@@ -265,8 +267,8 @@ def _blocks_awaiting_approval(turn: Turn) -> list[int]:
 def events_to_resume(turn: Turn, client_tools: Collection[str] = ()) -> list[Event]:
     """Return the events to append before a turn can be resumed whose process has stopped.
 
-    An incomplete reply is ended and requested again. A tool that was running may have had its effect, so it is
-    not run again: its call gets an error for the model. An assistant continues, a call that waits for an
+    An incomplete reply is ended and requested again. A tool that was running may have had its effect, so it
+    is not run again: its call gets an error for the model. An assistant continues, a call that waits for an
     approval keeps waiting, and calls of `client_tools` are left to the client.
     """
     if turn.seq < 0 or not turn.live:

@@ -1,12 +1,9 @@
-"""A tool: what the model is told of it, how it is run, and what a call of it came to.
+"""Tools: their definition, how a call is run, and Python functions as tools (`from_function`).
 
-Whatever goes wrong in a call is told to the model in a sentence that says what to do, so that it can go on.
-Only a cancellation, and what Python itself ends programs with, gets past `call`.
-
-A Python function as a tool: its signature is the JSON Schema, its docstring what the model is told.
-
-Functions that are not async run in a thread of their own. A schema has no references, since several
-providers refuse them; types that cannot be written without (recursive ones) are refused.
+Every failure of a call becomes an error text for the model that says what to do, so that the turn continues.
+Only cancellation and exits such as KeyboardInterrupt leave `call_tool`. The signature of a function becomes
+the JSON Schema, its docstring the description. A function that is not async runs in its own thread. A schema
+has no references, because several providers refuse them, so recursive types are refused.
 """
 
 import asyncio
@@ -29,24 +26,24 @@ from thinkaloud.canon import Refused, requests
 logger = logging.getLogger(__name__)
 
 MAX_RESULT_CHARS = 100_000
-"""About 25,000 tokens: more would crowd out the conversation that the result is for."""
+"""About 25,000 tokens: more would leave too little room for the conversation."""
 MAX_FAULT_CHARS = 500
-"""Of an exception's own text; the log has all of it."""
+"""The maximum length of an exception's text for the model. The log has all of it."""
 
 
 class ToolOutcome(msgspec.Struct, frozen=True):
-    """What a call came to. It failed where there is an error; a result beside it is what there was of one."""
+    """The outcome of a call. With an error, `result` is a partial result or empty."""
 
     result: str = ""
     error: str = ""
 
 
 class ToolFault(Exception):
-    """A failure whose text is meant for the model."""
+    """A failure whose text is written for the model."""
 
 
 class Tool(msgspec.Struct, frozen=True, kw_only=True):
-    """Something a model may call: `run` takes the arguments as JSON text and gives the result as text."""
+    """A tool. `run` takes the arguments as JSON text and returns the result as text."""
 
     definition: requests.ToolDefinition
     run: Callable[[str], Awaitable[str]]
@@ -55,7 +52,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def call_tool(tool: Tool, arguments: str) -> ToolOutcome:
-    """Run a tool once. No arguments at all count as `{}`."""
+    """Run a tool once. Empty arguments count as `{}`."""
     name, json_arguments = tool.definition.name, arguments.strip() or "{}"
     if problem := _arguments_problem(json_arguments):
         return ToolOutcome(error=f"{name} was not called: {problem} Write its arguments as one JSON object.")
@@ -64,17 +61,17 @@ async def call_tool(tool: Tool, arguments: str) -> ToolOutcome:
         async with limit:
             result = _encodable(await tool.run(json_arguments))
     except ToolFault as fault:
-        return ToolOutcome(
-            error=_error_text(fault)[:MAX_RESULT_CHARS] or f"{name} failed and did not say why."
-        )
+        return ToolOutcome(error=_error_text(fault)[:MAX_RESULT_CHARS] or f"{name} failed without a reason.")
     except Exception as error:
-        if isinstance(error, TimeoutError) and limit.expired():  # any other one is the tool's own
-            timeout_message = f"{name} did not finish within {tool.timeout_s:g} s and was given up."
-            return ToolOutcome(error=f"{timeout_message} Ask it for less, or go on without it.")
+        if isinstance(error, TimeoutError) and limit.expired():  # another TimeoutError is the tool's own
+            timeout_message = f"{name} did not finish within {tool.timeout_s:g} s and was stopped."
+            return ToolOutcome(error=f"{timeout_message} Ask it for less, or continue without it.")
         logger.exception("The tool %s failed", name)
         reason = f"{type(error).__name__}: {_error_text(error)}"
         excerpt = reason if len(reason) <= MAX_FAULT_CHARS else reason[: MAX_FAULT_CHARS - 1] + "…"
-        return ToolOutcome(error=f"{name} failed with {excerpt}\nTry other arguments, or go on without it.")
+        return ToolOutcome(
+            error=f"{name} failed with {excerpt}\nTry other arguments, or continue without it."
+        )
     if len(result) > MAX_RESULT_CHARS:
         cut_note = f"only the first {MAX_RESULT_CHARS:,} were kept"
         length_message = (
@@ -85,52 +82,52 @@ async def call_tool(tool: Tool, arguments: str) -> ToolOutcome:
 
 
 def _arguments_problem(arguments: str) -> str:
-    """What keeps a text from being a JSON object; empty where it is one."""
+    """Return why a text is not a JSON object; empty if it is one."""
     try:
         value = msgspec.json.decode(arguments)
     except (ValueError, RecursionError) as error:
         return f"its arguments are not JSON ({_error_text(error)[:MAX_FAULT_CHARS]})."
-    return "" if isinstance(value, dict) else "its arguments are JSON, but no object."
+    return "" if isinstance(value, dict) else "its arguments are JSON, but not an object."
 
 
 def _error_text(error: Exception) -> str:
     try:
         return _encodable(str(error))
-    except Exception:  # noqa: BLE001 an exception that cannot even tell its text must not end the run
+    except Exception:  # noqa: BLE001 an exception whose __str__ raises must not end the run
         return ""
 
 
 def _encodable(text: str) -> str:
-    """Half of a surrogate pair cannot be written as UTF-8, so neither be stored nor sent."""
+    """Replace lone surrogates, which cannot be encoded as UTF-8 and so neither stored nor sent."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
 TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
-"""What every provider takes as the name of a tool."""
+"""Tool names that every provider accepts."""
 MAX_SCHEMA_NODES = 5_000
-"""References to references can make a short schema grow without end."""
+"""A short schema of nested references can expand exponentially."""
 
 _ARGS_SECTION = re.compile(r"^(?:Args|Arguments|Parameters):\n((?:[ \t]+[^\n]*(?:\n|\Z)|\n)+)", re.M)
 _ARG_DESCRIPTION = re.compile(r"^(\w+)(?: *\([^\n]*\))? *: *([^\n]*(?:\n[ \t]+[^\n]*)*)", re.M)
 _REFERENCE_KEYWORDS = ("$ref", "$defs", "definitions")
 _VALUE_KEYWORDS = ("default", "const", "enum", "examples")
-"""Keywords of JSON Schema that hold values, which may look like schemas."""
+"""JSON Schema keywords that hold values, which may look like schemas."""
 _SCHEMA_MAP_KEYWORDS = ("properties", "patternProperties", "dependentSchemas")
-"""Keywords that hold schemas by names of any kind."""
+"""JSON Schema keywords that hold schemas by name; a name may equal a keyword."""
 
 
 def from_function(
     function: Callable[..., Any], *, name: str = "", approval: bool = False, timeout_s: float = 60.0
 ) -> Tool:
-    """A tool that calls a function with the arguments a model gives.
+    """Return a tool that calls a function with the model's arguments.
 
-    Every argument needs an annotation. What a `functools.partial` already fills in is not offered.
+    Every argument needs an annotation. Arguments that a `functools.partial` sets are not offered.
     """
     target, bound_names = _unwrap(function)
     name = name or getattr(target, "__name__", "")
     if not TOOL_NAME.fullmatch(name):
         raise Refused(
-            f"A tool cannot be called {name!r}. Give it a name= of 1 to 64 letters of ASCII, digits, _ and -."
+            f"{name!r} is not a valid tool name. Pass a name= of 1 to 64 ASCII letters, digits, _ and -."
         )
     arguments_type = _arguments_struct(function, target, bound_names, name)
     schema = _schema(arguments_type, name)
@@ -151,25 +148,25 @@ def from_function(
 
 
 def inline_references(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema with every reference replaced by what it refers to; `Refused` says what is in the way."""
+    """Return the schema with every reference replaced by its target, or raise `Refused`."""
     try:
         return dict(_ReferenceInliner(schema).inline(dict(schema), ("#",)))
     except RecursionError:
-        raise Refused("a schema that is nested too deeply. Make it simpler.") from None
+        raise Refused("a schema that is nested too deeply. Simplify it.") from None
 
 
 class _ReferenceInliner:
-    """A schema that is being written out in full."""
+    """Replaces the references of one schema."""
 
     def __init__(self, schema: Mapping[str, Any]) -> None:
         self._schema = schema
         self._nodes_left = MAX_SCHEMA_NODES
 
     def inline(self, node: Any, ancestors: tuple[str, ...]) -> Any:
-        """The node without references; `within` are those that led to it."""
+        """Return the node without references. `ancestors` are the references that led to it."""
         self._nodes_left -= 1
         if self._nodes_left < 0:
-            raise Refused(f"a schema of more than {MAX_SCHEMA_NODES:,} parts. Make it simpler.")
+            raise Refused(f"a schema of more than {MAX_SCHEMA_NODES:,} parts. Simplify it.")
         if isinstance(node, list):
             return [self.inline(item, ancestors) for item in node]
         if not isinstance(node, dict):
@@ -183,7 +180,7 @@ class _ReferenceInliner:
             return fields
         ref = str(node["$ref"])
         if ref in ancestors:
-            raise Refused("a type that contains itself. Write one that has an end, such as a list of names.")
+            raise Refused("a recursive type. Use one that is not, such as a list of names.")
         target = self.inline(self._resolve(ref), (*ancestors, ref))
         return {**target, **fields} if isinstance(target, dict) else target
 
@@ -197,12 +194,12 @@ class _ReferenceInliner:
         for step in ref.removeprefix("#/").split("/"):
             node = node.get(step.replace("~1", "/").replace("~0", "~")) if isinstance(node, dict) else None
         if node is None or not ref.startswith("#/"):
-            raise Refused(f"a reference to {ref[:100]!r}, which is not in it. Write it out.")
+            raise Refused(f"a reference to {ref[:100]!r}, which the schema does not contain. Inline it.")
         return node
 
 
 def _unwrap(function: Callable[..., Any]) -> tuple[Callable[..., Any], set[str]]:
-    """What has the annotations and the docstring, and which arguments it has been given by name."""
+    """Return the function inside `functools.partial`s, and the names of the arguments they set."""
     bound_names: set[str] = set()
     while isinstance(function, functools.partial):
         bound_names |= set(function.keywords)
@@ -213,7 +210,7 @@ def _unwrap(function: Callable[..., Any]) -> tuple[Callable[..., Any], set[str]]
 def _arguments_struct(
     function: Callable[..., Any], target: Callable[..., Any], bound_names: set[str], name: str
 ) -> type[msgspec.Struct]:
-    """A struct with one field for each argument."""
+    """Return a struct type with one field for each argument."""
     try:
         hints = get_type_hints(target, include_extras=True)
         arguments = inspect.signature(function).parameters.values()
@@ -227,7 +224,7 @@ def _arguments_struct(
             continue
         if argument.kind not in (argument.POSITIONAL_OR_KEYWORD, argument.KEYWORD_ONLY):
             raise Refused(
-                f"{name} cannot be a tool: a model gives arguments by name, but {argument} takes none."
+                f"{name} cannot be a tool: models pass arguments by name, which {argument} does not allow."
             )
         if argument.name not in hints:
             raise Refused(f"{name} cannot be a tool: {argument.name} has no type. Annotate it.")
@@ -245,13 +242,12 @@ def _default(value: object) -> Any:
 
 def _schema(arguments_type: type[msgspec.Struct], name: str) -> dict[str, Any]:
     try:
-        msgspec.json.Decoder(
-            arguments_type
-        )  # refuses unions that cannot be told apart, which a schema could still say
+        # Refuses ambiguous unions, for which a schema could still be written.
+        msgspec.json.Decoder(arguments_type)
         schema = inline_references(msgspec.json.schema(arguments_type))
     except TypeError as error:
         reason = str(error).splitlines()[-1]
-        raise Refused(f"{name} cannot be a tool: {reason}. Use types that JSON has.") from None
+        raise Refused(f"{name} cannot be a tool: {reason}. Use types that JSON supports.") from None
     except Refused as error:
         raise Refused(f"{name} cannot be a tool: its arguments need {error}") from None
     schema.pop("title", None)
@@ -259,7 +255,7 @@ def _schema(arguments_type: type[msgspec.Struct], name: str) -> dict[str, Any]:
 
 
 def _parse_docstring(doc: str) -> tuple[str, dict[str, str]]:
-    """The first paragraph in one line, and what an `Args:` section says of each argument."""
+    """Return the first paragraph as one line, and the argument descriptions of an `Args:` section."""
     section = _ARGS_SECTION.search(doc)
     descriptions = _ARG_DESCRIPTION.findall(textwrap.dedent(section[1])) if section else []
     summary = doc[: section.start() if section else None].partition("\n\n")[0]
@@ -271,13 +267,13 @@ def _decode_arguments(arguments: str, arguments_type: type[msgspec.Struct], name
         values = msgspec.convert(_decoder.decode(arguments), arguments_type, str_keys=True)
     except msgspec.ValidationError as error:
         argument_names = ", ".join(arguments_type.__struct_fields__) or "none"
-        message = f"The arguments do not fit {name}: {error}. Its arguments are: {argument_names}."
+        message = f"The arguments are not valid for {name}: {error}. Its arguments are: {argument_names}."
         raise ToolFault(f"{message} Correct them and call again.") from None
     return {field: getattr(values, field) for field in arguments_type.__struct_fields__}
 
 
 def _number(text: str) -> float | int:
-    """JSON Schema counts 2.0 as an integer, and some models write it so."""
+    """Return 2.0 as the integer 2: JSON Schema counts it as an integer, and some models write it."""
     value = float(text)
     return int(value) if value.is_integer() else value
 
@@ -292,10 +288,10 @@ def _result_text(result: object) -> str:
 
 
 async def _in_thread(work: Callable[[], Any]) -> Any:
-    """What a function gives, or raises, in a thread of its own.
+    """Run a function in its own thread; return its result or raise its exception.
 
-    A thread cannot be stopped, so a cancellation ends the waiting at once and abandons it. It is none of the
-    event loop's own threads: those are few, and one that is stuck would keep the program from ending.
+    A thread cannot be stopped, so a cancellation ends only the waiting and abandons the thread. The event
+    loop's thread pool is not used: it is small, and a stuck thread in it would keep the program from exiting.
     """
     future: concurrent.futures.Future[Any] = concurrent.futures.Future()
     future.set_running_or_notify_cancel()
@@ -304,8 +300,8 @@ async def _in_thread(work: Callable[[], Any]) -> Any:
         try:
             future.set_result(work())
         except StopIteration:
-            future.set_exception(RuntimeError("StopIteration"))  # no future can hold that one itself
-        except BaseException as error:  # noqa: BLE001 it is raised again where it is waited for
+            future.set_exception(RuntimeError("StopIteration"))  # a future refuses StopIteration itself
+        except BaseException as error:  # noqa: BLE001 it is raised again in the waiting task
             future.set_exception(error)
 
     context = contextvars.copy_context()

@@ -1,8 +1,8 @@
-"""Watchers of a running turn: the model goes round in circles, a budget is nearly used, nothing comes.
+"""Watchers of a running turn: they notice loops, a nearly used budget, and silence.
 
-A notice is a hint to a person and changes nothing. It is given once for each episode. Text is looked at in
-steps of a fixed number of characters, so how it was cut into deltas does not matter; times come in with the
-entries. docs/reference/watchers.md says what is noticed, what is not, and how often that was wrong.
+A notice informs a person and changes nothing. It is given once per episode. Text is checked in steps of a
+fixed number of characters, so the result does not depend on how it was split into deltas; times come with
+the entries. docs/reference/watchers.md says what is detected, what is not, and how often it was wrong.
 """
 
 import re
@@ -30,23 +30,23 @@ REPEATING = "repeating"
 BUDGET_NEARLY_USED = "budget_nearly_used"
 
 STEP_CHARS = 256
-"""Characters of a block between one look and the next."""
+"""Characters of a block between two checks."""
 LONGEST_UNIT = 3_000
-"""The longest passage that is recognised when it comes again and again."""
+"""The longest passage whose repetition is detected."""
 MIN_COPIES = 4
 PROSE_CHARS = 1_000
-"""How long words must go round before it is a loop: longer than any refrain, a few seconds of a stream."""
+"""The length from which repeated prose is a loop: longer than any refrain, a few seconds of a stream."""
 DATA_CHARS = 4_000
-"""The same for what tables, matrices and lists repeat with good reason: rulers, zeros, markup, single words,
-and a few sentences in any order."""
+"""The same for text that tables, matrices and lists repeat for a good reason: rulers, zeros, markup, single
+words, and a few sentences in any order."""
 FEW_SENTENCES = 4
 CALM_CHARS = 4_000
-"""How long a loop must have stopped before another is told of."""
+"""The length without a loop after which the next loop gets a new notice."""
 SAME_CALLS = 4
-"""Calls in a row with the same name, arguments and result."""
+"""Consecutive calls with the same name, arguments and result."""
 BUDGET_PERCENT = 90
 BYTES_PER_TOKEN = 4
-"""Only an estimate: UTF-8 makes it hold, roughly, for scripts with a token for every character too."""
+"""An estimate. Counting UTF-8 bytes makes it roughly right for scripts with one token per character too."""
 
 _TAIL_CHARS = MIN_COPIES * LONGEST_UNIT
 _SENTENCE_END = re.compile(r"[.!?…\n。！？]")
@@ -57,7 +57,7 @@ _LETTERS_IN_PROSE = 0.7
 
 
 class TurnWatcher:
-    """Watches one turn. Feed it every entry, once that is applied; ask now and then whether all is silent."""
+    """Watches one turn. Feed it every entry after it is applied, and call `silence_notice` regularly."""
 
     def __init__(self, *, silent_s: float = 30, budget_tokens: int | None = None) -> None:
         self._loops: dict[int, LoopWatcher] = {}
@@ -66,7 +66,7 @@ class TurnWatcher:
         self._silence = _SilenceWatcher(silent_s)
 
     def feed(self, turn: Turn, entry: Entry) -> list[NoticeGiven]:
-        """What there is to notice now that this entry is part of the turn."""
+        """Return the notices after this entry."""
         event = entry.event
         self._silence.feed(turn, event, entry.at_ms)
         notices = self._budget.feed(turn, event)
@@ -82,18 +82,18 @@ class TurnWatcher:
         return notices
 
     def silence_notice(self, now_ms: int) -> NoticeGiven | None:
-        """A notice when the model has sent nothing for too long, once for each silence.
+        """Return a notice if the model has sent nothing for too long, once per silence.
 
-        Before the first entry the silence is counted from the first time that this is asked.
+        Before the first entry, silence is counted from the first call of this method.
         """
         return self._silence.notice(now_ms)
 
 
 class LoopWatcher:
-    """A text as it grows, watched for passages that come again and again.
+    """Detects loops in a growing text.
 
-    Two ways to go round are recognised: the same passage over and over, with blanks as they may; and a few
-    sentences in any order. A number that changes makes a passage another one: that is how work looks.
+    Two kinds are detected: the same passage over and over, apart from blanks; and a few sentences in any
+    order. A passage in which a number changes is not the same: that is what real work looks like.
     """
 
     def __init__(self) -> None:
@@ -105,7 +105,7 @@ class LoopWatcher:
         self._calm_chars: int | None = None
 
     def feed(self, text: str) -> int:
-        """How many loops were found to have begun."""
+        """Return the number of loops that began with this text."""
         self._pending.append(text)
         self._pending_chars += len(text)
         if self._pending_chars < STEP_CHARS:
@@ -119,10 +119,10 @@ class LoopWatcher:
         )
 
     def _check_step(self, text: str) -> bool:
-        """Whether a loop began with this step."""
+        """Whether a loop begins with this step."""
         self._blanks = self._blanks + STEP_CHARS if text.isspace() else 0
         shuffled = self._sentences.feed(text)
-        text = " ".join(f"|{text}|".split())[1:-1]  # each run of blanks is one, at both ends too
+        text = " ".join(f"|{text}|".split())[1:-1]  # one blank for each run of blanks, at both ends too
         self._tail = (self._tail + (text[1:] if text[0] == self._tail[-1:] == " " else text))[-_TAIL_CHARS:]
         if shuffled or self._blanks >= DATA_CHARS or _ends_in_loop(self._tail):
             new_loop, self._calm_chars = self._calm_chars is None, 0
@@ -135,7 +135,7 @@ class LoopWatcher:
 
 
 class _SentenceWindow:
-    """The newest sentences of a text, as many as make `DATA_CHARS`."""
+    """The newest sentences of a text, about `DATA_CHARS` long."""
 
     def __init__(self) -> None:
         self._partial = ""
@@ -144,7 +144,7 @@ class _SentenceWindow:
         self._chars = 0
 
     def feed(self, text: str) -> bool:
-        """Whether they are few that come again and again."""
+        """Whether the window has only a few different sentences, each several times."""
         *ended, partial = _SENTENCE_END.split(text)
         for sentence in ended:
             if normalized := " ".join((self._partial + sentence).split()):
@@ -171,10 +171,10 @@ class _SentenceWindow:
 
 
 def _ends_in_loop(tail: str) -> bool:
-    """Whether a text ends with enough copies of one passage: what came since it ended like this before.
+    """Whether a text ends with enough copies of one passage.
 
-    That may be less than the passage, where it has long repetitions inside; then a later look, whose ending
-    has something in it that comes only once, sees the whole.
+    The period is the distance to the previous occurrence of the last `STEP_CHARS`. It can be too short if the
+    passage has long repetitions inside; a later check, whose ending occurs once per passage, finds it.
     """
     ending = tail[-STEP_CHARS:]
     previous_start = tail.rfind(ending, max(0, len(tail) - STEP_CHARS - LONGEST_UNIT), len(tail) - 1)
@@ -187,10 +187,10 @@ def _ends_in_loop(tail: str) -> bool:
 
 
 def _mostly_words(unit: str) -> bool:
-    """Whether a passage that comes again and again is made of several words, and mostly of words."""
+    """Whether a repeated passage has several different words and consists mostly of words."""
     if _MARKUP.search(unit):
         return False
-    if boundary := _BETWEEN_WORDS.search(unit):  # so that no word is cut in two by where the passage begins
+    if boundary := _BETWEEN_WORDS.search(unit):  # rotate to a word boundary, so that no word is split
         unit = unit[boundary.start() :] + unit[: boundary.start()]
     words = _WORD.findall(unit)
     letters = sum(map(len, words))
@@ -198,7 +198,7 @@ def _mostly_words(unit: str) -> bool:
 
 
 class _CallWatcher:
-    """The last call that came back, of the turn itself and of each assistant, and how often in a row."""
+    """Counts identical consecutive calls, for the agent itself and for each assistant."""
 
     def __init__(self) -> None:
         self._last: dict[int | None, tuple[tuple[str, ...], int]] = {}
@@ -216,7 +216,7 @@ class _CallWatcher:
 
 
 class _BudgetWatcher:
-    """Tokens that a reply of the turn itself thought: as reported, or about as many as the text has."""
+    """Counts the thinking tokens of the agent's current reply: as reported, or estimated from the text."""
 
     def __init__(self, tokens: int | None) -> None:
         self._budget = tokens
@@ -235,7 +235,7 @@ class _BudgetWatcher:
             self._reported, self._unreported = event.usage.reasoning, 0
             return self._check(self._budget)
         elif isinstance(event, ReplyEnded) and event.parent is None:
-            self._reported = self._unreported = 0  # the next reply has the same budget again
+            self._reported = self._unreported = 0  # each reply has the whole budget
         return []
 
     def _check(self, budget: int) -> list[NoticeGiven]:
@@ -251,7 +251,7 @@ class _BudgetWatcher:
 
 
 class _SilenceWatcher:
-    """When the last entry came, and whether the model is the one to be waited for."""
+    """Measures the time since the last entry, unless the turn waits for a tool and not for the model."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
@@ -263,7 +263,7 @@ class _SilenceWatcher:
     def feed(self, turn: Turn, event: Event, at_ms: int | None) -> None:
         if not isinstance(event, BlockGrew):
             if isinstance(event, NoticeGiven | SummaryWritten):
-                return  # ours, not the model's
+                return  # these do not come from the model
             self._track_tools(turn, event)
         self._notice_given = False
         if at_ms is not None:
@@ -273,14 +273,14 @@ class _SilenceWatcher:
         match event:
             case BlockEnded(number, False) if turn.blocks[number].kind is Kind.TOOL_CALL:
                 self._running_tools[number] = turn.blocks[number].parent
-            case ToolFinished(number):  # of a tool, or of an assistant with whatever it was still at
+            case ToolFinished(number):  # of a tool, or of an assistant with all its open calls
                 self._running_tools = {
                     call: parent
                     for call, parent in self._running_tools.items()
                     if number not in (call, parent)
                 }
             case BlockStarted(_, Kind.REASONING | Kind.TEXT):
-                # A model that speaks again waits for none of its tools, even where nobody told their results.
+                # A model that writes again no longer waits for its tools, even if no result was reported.
                 self._running_tools = {
                     call: parent for call, parent in self._running_tools.items() if parent != event.parent
                 }

@@ -104,7 +104,7 @@ def _choose_provider(
         if alternative.key and have_key(alternative):
             reasons.append(f"No key found for {first.name}, so {alternative.name} is used.")
             return alternative
-    reasons.append(f"No key found for {first.name} or any other provider of this model.")
+    reasons.append(f"No key found for {first.name}, and no alternative provider has one.")
     return first
 
 

@@ -2,81 +2,20 @@
 
 The model row says which controls the model has; the provider row says where they go in the body. A setting
 that cannot be honoured exactly becomes a note: what, why, and what was sent instead. Thinking that is not
-available at all is an error, or a note with `on_unavailable="warn"`. Budgets are kept within the model's
-limits, with room for the answer.
+available at all is an error, or a note with `on_unavailable="warn"`.
 """
 
 from typing import Literal
 
 from msgspec.structs import replace
 
-from thinkaloud.canon import BudgetTooSmall, ThinkingNotOffered
+from thinkaloud.canon import ThinkingNotOffered
 from thinkaloud.canon.requests import ThinkingLevel, ThinkingParameters, ThinkingSetting
+from thinkaloud.catalog.budgets import check_budget, clamp_budget, with_answer_room
 from thinkaloud.catalog.catalog import THINKING_SUFFIX
 from thinkaloud.catalog.levels import LEVEL_BUDGETS, level_for, nearest_word, weakest_word
 from thinkaloud.catalog.routing import ASSUMED_FACT
 from thinkaloud.catalog.rows import Model, Route, ThinkingControl, ThinkingSupport, ThinkingVisibility
-
-DEFAULT_ANSWER_TOKENS = 4096
-"""Tokens reserved for the answer, beside the thoughts, if the caller sets no limit."""
-
-
-def check_budget(route: Route, budget_tokens: int, *, sent_as_number: bool) -> tuple[int, str]:
-    """Return the budget within the model's bounds, and a note if it was reduced."""
-    model = route.model
-    minimum = (model.budget_min or 1) if sent_as_number else 1
-    if budget_tokens < minimum:
-        raise BudgetTooSmall(
-            f"A budget of {budget_tokens} tokens is too small: {route.model_id} needs at least {minimum}. "
-            f"Set {minimum} or more, or turn thinking off."
-        )
-    if sent_as_number and model.budget_max is not None and budget_tokens > model.budget_max:
-        maximum = model.budget_max
-        return (
-            maximum,
-            f"{route.model_id} accepts a budget of at most {maximum} tokens, so {maximum} was sent.",
-        )
-    return budget_tokens, ""
-
-
-def with_answer_room(
-    parameters: ThinkingParameters, route: Route, max_tokens: int | None
-) -> ThinkingParameters:
-    """Set max_tokens so that it exceeds the thinking budget."""
-    parameters = _within_output_limit(parameters, route)
-    budget, limit = parameters.budget_tokens or 0, route.model.max_output_tokens
-    requested = _requested_max_tokens(route, max_tokens)
-    if requested is None or requested > budget:
-        return replace(parameters, max_tokens=requested)
-    raised = budget + (max_tokens or DEFAULT_ANSWER_TOKENS)
-    raised = raised if limit is None else min(raised, limit)
-    if max_tokens is None:
-        return replace(parameters, max_tokens=raised)
-    note = (
-        f"max_tokens includes thinking, and {max_tokens} leaves no room beside a budget of {budget}. "
-        f"It was raised to {raised}."
-    )
-    return replace(parameters, max_tokens=raised, notes=(*parameters.notes, note))
-
-
-def _requested_max_tokens(route: Route, max_tokens: int | None) -> int | None:
-    provider_default, limit = route.provider.max_tokens, route.model.max_output_tokens
-    if max_tokens is not None or provider_default is None:
-        return max_tokens
-    return provider_default if limit is None else min(provider_default, limit)
-
-
-def _within_output_limit(parameters: ThinkingParameters, route: Route) -> ThinkingParameters:
-    budget, limit = parameters.budget_tokens, route.model.max_output_tokens
-    if budget is None or limit is None or budget <= limit - DEFAULT_ANSWER_TOKENS:
-        return parameters
-    maximum = limit - DEFAULT_ANSWER_TOKENS
-    note = (
-        f"{route.model_id} has an output limit of {limit} tokens, "
-        f"so the budget was reduced from {budget} to {maximum}."
-    )
-    return replace(parameters, budget_tokens=maximum, notes=(*parameters.notes, note))
-
 
 OnUnavailable = Literal["error", "warn"]
 
@@ -272,7 +211,7 @@ def _budget_parameters(route: Route, budget_tokens: int) -> ThinkingParameters:
 def _level_parameters(route: Route, level: ThinkingLevel) -> ThinkingParameters:
     effort_words = _effort_words(route) if _effort_field(route) else ()
     if _takes_budget(route) and (not effort_words or _prefers_budget(route.model)):
-        return _budget_request(route, _clamp_budget(route.model, LEVEL_BUDGETS[level]))
+        return _budget_request(route, clamp_budget(route.model, LEVEL_BUDGETS[level]))
     if not effort_words:
         return _add_note(
             ThinkingParameters(),
@@ -389,10 +328,6 @@ def _prefers_budget(model: Model) -> bool:
         next(control for control in model.control if control in (ThinkingControl.BUDGET, *_EFFORT_CONTROLS))
         is ThinkingControl.BUDGET
     )
-
-
-def _clamp_budget(model: Model, budget_tokens: int) -> int:
-    return min(max(budget_tokens, model.budget_min or 0), model.budget_max or budget_tokens)
 
 
 def _template_arguments(model: Model, *, on: bool) -> tuple[tuple[str, bool | str], ...]:

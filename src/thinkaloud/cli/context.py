@@ -34,8 +34,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         type=UnsupportedThoughts,
         choices=tuple(UnsupportedThoughts),
         default=UnsupportedThoughts.METADATA,
-        help="thoughts of another model: leave them out (strip), leave them out but list them in the report "
-        "(metadata, the default), or send them as a short note (note)",
+        help="thoughts of another model: keep them here without sending them (metadata, the default), leave "
+        "them out (strip), or send them as a short note (note)",
     )
     parser.set_defaults(run=run_context)
 

@@ -54,7 +54,7 @@ class Caller(msgspec.Struct, frozen=True):
 
     headers: RequestHeaders
     local: bool
-    """Whether the request came directly from this machine, by a loopback name, through no proxy."""
+    """Whether the request was sent directly from this machine, by a loopback name, through no proxy."""
 
 
 def new_start_token() -> str:

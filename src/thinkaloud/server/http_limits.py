@@ -86,7 +86,7 @@ class LimitedHttpProtocol(HttpToolsProtocol):
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
-        """The answer is sent; who was refused before all of a body came may not go on sending for ever."""
+        """Start a timeout for the rest of a body that was refused before it was read completely."""
         super().on_response_complete()
         if self.cycle.response_complete and self.cycle.more_body:
             self._cancel_timeout()

@@ -19,6 +19,7 @@ from thinkaloud.client.response import StallTimer
 from thinkaloud.server.endpoint import ClientGone, Grant
 from thinkaloud.server.errors import BadRequest, ServiceUnavailable, TooManyRequests
 from thinkaloud.server.metrics import Metrics
+from thinkaloud.server.replay import ReplayClock, sleep_until
 from thinkaloud.server.schemas import EventsQuery
 from thinkaloud.store import turns
 from thinkaloud.store.finish import INTERRUPTED
@@ -31,13 +32,9 @@ if TYPE_CHECKING:
 Receive = Callable[[], Awaitable[Mapping[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 
-MAX_GAP_MS = 5_000
-"""The longest gap in a replay. A tool that ran for an hour must not stall it."""
 CHUNK_BYTES = 32 * 1024
 """The size of one send. It bounds the unsent bytes that are held for a slow reader."""
 _CLOSE_TIMEOUT_S = 0.2
-_COALESCE_S = 0.002
-"""Replayed entries that are due within this time are sent together."""
 _MAX_ID_DIGITS = 15
 _DRAIN_TIMEOUT_S = 0.5
 """When the gateway stops, readers of ended turns get this long to receive the rest."""
@@ -203,7 +200,7 @@ class _TurnStream:
         self._turn = grant.turn
         self._send = send
         self._send_timer: StallTimer
-        self._replay_clock = None if speed is None else _ReplayClock(speed)
+        self._replay_clock = None if speed is None else ReplayClock(speed)
         self._saved = True
         self.stalled = False
         self.finished = False
@@ -254,7 +251,7 @@ class _TurnStream:
                 await self._send_body(frames)
             return
         for due_s, batch in self._replay_clock.batches(span):
-            await self._wait_with_heartbeats(partial(_sleep_until, due_s))
+            await self._wait_with_heartbeats(partial(sleep_until, due_s))
             for frames in _sse_chunks(batch):
                 await self._send_body(frames)
 
@@ -288,44 +285,6 @@ class _TurnStream:
         self._send_timer.pause()
 
 
-class _EntryTime(msgspec.Struct):
-    """The timestamp of an entry, the only field that a replay decodes."""
-
-    at_ms: int | None = None
-
-
-_time_decoder = msgspec.json.Decoder(_EntryTime)
-
-
-class _ReplayClock:
-    """Computes when each replayed entry is due, from the gaps between the timestamps."""
-
-    def __init__(self, speed: float) -> None:
-        self._speed = speed
-        self._last_at_ms: int | None = None
-        self._due_s = asyncio.get_running_loop().time()
-
-    def batches(self, span: LogSpan) -> Iterator[tuple[float, LogSpan]]:
-        """Split a span into batches of entries that are due together, each with its due time."""
-        first, due_s, batch = span.first, self._due_s, list[bytes]()
-        for line in span.lines:
-            self._due_s += self._gap_s(line)
-            if batch and self._due_s > due_s + _COALESCE_S:
-                yield due_s, LogSpan(first, tuple(batch))
-                first, batch = first + len(batch), []
-            due_s = due_s if batch else self._due_s
-            batch.append(line)
-        yield due_s, LogSpan(first, tuple(batch))
-
-    def _gap_s(self, line: bytes) -> float:
-        at_ms = _time_decoder.decode(line).at_ms
-        if at_ms is None:
-            return 0.0
-        previous_ms, self._last_at_ms = self._last_at_ms, at_ms
-        gap_ms = 0 if previous_ms is None else at_ms - previous_ms
-        return min(max(gap_ms, 0), MAX_GAP_MS) / 1000 / self._speed
-
-
 def _sse_chunks(span: LogSpan) -> Iterator[bytes]:
     """Encode the entries as events, in chunks of at most about CHUNK_BYTES. Usually there is one chunk."""
     pending: list[bytes] = []
@@ -348,10 +307,6 @@ def _sse_chunks(span: LogSpan) -> Iterator[bytes]:
 
 def _sse_event(name: str, data: dict[str, object]) -> bytes:
     return b"event: %b\ndata: %b\n\n" % (name.encode(), msgspec.json.encode(data))
-
-
-async def _sleep_until(due_s: float) -> None:
-    await asyncio.sleep(due_s - asyncio.get_running_loop().time())
 
 
 async def _wait_for_disconnect(receive: Receive, on_disconnect: Callable[[], None]) -> None:

@@ -169,7 +169,7 @@ class EventLog:
             live.notify()
 
     async def release(self, live: LiveLog) -> None:
-        """Let go of a turn that is not over, once all it said is on disk: somebody will go on with it."""
+        """Release a turn that another writer will continue, after all its entries are on disk."""
         try:
             await self.flush(live)
         finally:
@@ -181,9 +181,9 @@ class EventLog:
         while True:
             try:
                 await self._database.write(lambda conn: save_finished(conn, key, finished))
-            except Exception as error:  # nobody may wait for ever because of rows that were refused once
+            except Exception as error:  # any failure: readers must not wait forever
                 if not isinstance(error, NotSaved):
-                    logger.exception("what a turn came to could not be kept; it is tried again")
+                    logger.exception("a finished turn could not be saved; retrying")
                 await asyncio.sleep(self._config.retry_s)
             else:
                 return finished.turn
@@ -228,7 +228,7 @@ class EventLog:
         except Exception as error:  # any failure: readers get the entries anyway, marked as not saved
             first_failure = not self._unsaved
             if first_failure and not isinstance(error, NotSaved):
-                logger.exception("the log could not be written; it is tried again")
+                logger.exception("the log could not be written; retrying")
             self._unsaved = unsaved
             self.unsaved_bytes = sum(len(batch.entries) for batch in unsaved)
             if first_failure:

@@ -1,7 +1,7 @@
 """Folds entries into a turn, unfolds a turn into entries, and measures turns."""
 
 from thinkaloud.transcript.callbacks import Callbacks, Handler
-from thinkaloud.transcript.closing import events_to_end_blocks, events_to_end_turn
+from thinkaloud.transcript.end_events import events_to_end_blocks, events_to_end_turn
 from thinkaloud.transcript.reducer import apply, fold
 from thinkaloud.transcript.timing import ThinkingTime, thinking_time
 from thinkaloud.transcript.turn import (

@@ -1,8 +1,8 @@
 /** Everything that one view of a turn depends on, computed once and handed to whoever builds a part of the view. */
 
-import { type Choices, chosen, openState } from "./open-rule.js";
+import { blockChoice, type Choices, openState } from "./open-rule.js";
 import type { Open, Policy } from "./policy.js";
-import { endedWithoutAnswer, interruptedStep, shown, stepState, type ThinkingState, thinkingState } from "./state.js";
+import { endedWithoutAnswer, interruptedStep, stepState, type ThinkingState, thinkingState, visible } from "./state.js";
 import { BURST_MS, type ThinkingTime, thinkingTime } from "./timing.js";
 import type { Block, Turn } from "./turn.js";
 import type { Words } from "./words.js";
@@ -37,7 +37,7 @@ export function viewContext(
   now: number | null = null,
   choices: Choices = new Map(),
 ): ViewContext {
-  const top = turn.top().filter(shown);
+  const top = turn.ownBlocks().filter(visible);
   const thoughts = top.filter((block) => block.kind === "reasoning");
   const state = thinkingState(turn);
   const measured = thinkingTime(turn, now);
@@ -59,7 +59,7 @@ export function viewContext(
     unfinished,
     stateOf,
     openOf: (block) =>
-      openState(policy, stateOf(block) === "thinking", chosen(choices, block.number), block === unfinished),
+      openState(policy, stateOf(block) === "thinking", blockChoice(choices, block.number), block === unfinished),
     timeOf({ startedMs, endedMs }) {
       const until = endedMs ?? now;
       const ms = startedMs === null || until === null ? 0 : until - startedMs;

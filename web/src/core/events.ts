@@ -11,7 +11,11 @@ export type Provenance = "unknown" | "raw" | "summary";
 export type SealForm = "signature" | "redacted" | "encrypted" | "item" | "message";
 export type Finish = "stop" | "length" | "tool_calls" | "refusal" | "cancelled" | "unknown";
 
-/** Opaque data that goes back unread, byte for byte, and only to the dialect and model that issued it. */
+/**
+ * Opaque continuation data.
+ *
+ * It is sent back unread, byte for byte, and only to the dialect and model that issued it.
+ */
 export interface Seal {
   dialect: string;
   form: SealForm;
@@ -22,7 +26,7 @@ export interface Seal {
 /**
  * Token counts with one meaning for all providers; null is unknown, never zero.
  *
- * `input` includes what was read from and written to a cache; `output` includes `reasoning`.
+ * `input` includes tokens read from and written to a cache; `output` includes `reasoning`.
  */
 export interface Usage {
   input?: number | null;
@@ -32,14 +36,14 @@ export interface Usage {
   cache_write?: number | null;
 }
 
-/** The provider (or the agent) began to answer. */
+/** The provider, or the agent, started to respond. */
 export interface TurnStarted {
   type: "turn.started";
   dialect?: string;
   model?: string;
 }
 
-/** A thought, a text, a tool call or a call of an assistant began; `parent` is the call it belongs to. */
+/** A reasoning, text, tool call or assistant call block started; `parent` is the call it belongs to. */
 export interface BlockStarted {
   type: "block.started";
   block: number;
@@ -51,14 +55,14 @@ export interface BlockStarted {
   provenance?: Provenance;
 }
 
-/** More text of a block: thought, answer, arguments of a tool, task of an assistant. */
+/** A block got more text: reasoning, answer, tool arguments or the task of an assistant. */
 export interface BlockGrew {
   type: "block.grew";
   block: number;
   text: string;
 }
 
-/** A block got opaque continuation data; this may come after the block ended. */
+/** A block got opaque continuation data; this may happen after the block ended. */
 export interface BlockSealed {
   type: "block.sealed";
   block: number;
@@ -66,10 +70,10 @@ export interface BlockSealed {
 }
 
 /**
- * Text told under one kind turned out to be another.
+ * Text that was emitted as one kind turned out to be another.
  *
  * Without `tail` the whole block changes its kind. With `tail`, its last `tail` characters (Unicode code points)
- * leave it and become block `into`, which has not been seen before and has ended.
+ * move to a new block numbered `into`, which is already ended.
  */
 export interface BlockReclassified {
   type: "block.reclassified";
@@ -79,7 +83,7 @@ export interface BlockReclassified {
   into?: number | null;
 }
 
-/** A tool or an assistant came back, with a result or with an error. */
+/** A tool or an assistant returned a result or an error. */
 export interface ToolFinished {
   type: "tool.finished";
   block: number;
@@ -87,27 +91,27 @@ export interface ToolFinished {
   error?: string;
 }
 
-/** No more text will come; `interrupted` when the provider never said so itself. */
+/** A block got its last text; `interrupted` if the provider did not end the block itself. */
 export interface BlockEnded {
   type: "block.ended";
   block: number;
   interrupted?: boolean;
 }
 
-/** One line on what the thinking accomplished, and who wrote it. */
+/** A one-line summary of the thinking was written; `by` is its author. */
 export interface SummaryWritten {
   type: "summary.written";
   text: string;
   by?: "provider" | "extract" | "model";
 }
 
-/** Counts so far; a later report replaces what it names and leaves the rest. */
+/** The provider reported cumulative counts; a later report replaces only the counts it contains. */
 export interface UsageReported {
   type: "usage.reported";
   usage: Usage;
 }
 
-/** Something a person should know that changes nothing in the turn; `block` is what it is about. */
+/** The user should know something that does not change the turn; `block` is the block it is about. */
 export interface NoticeGiven {
   type: "notice.given";
   code: string;
@@ -115,13 +119,13 @@ export interface NoticeGiven {
   block?: number | null;
 }
 
-/** A call waits until a person lets it run. */
+/** A call waits until a person approves it. */
 export interface ApprovalAsked {
   type: "approval.asked";
   block: number;
 }
 
-/** A person let a call run, or not; `by` is who. */
+/** A person approved or denied a call; `by` is the person. */
 export interface ApprovalSettled {
   type: "approval.settled";
   block: number;
@@ -130,10 +134,11 @@ export interface ApprovalSettled {
 }
 
 /**
- * One of several replies that make up a turn came to its end.
+ * One reply ended in a turn of several replies.
  *
- * It holds what a turn of one reply keeps of itself: whose it was, to what request (`prefix`), and what it took.
- * `parent` is the call of the assistant that replied; null is the turn itself.
+ * It holds the data that a single-reply turn holds itself: the dialect, model and provider, the hash of the request
+ * (`prefix`), and the usage. `said` is the provider's own stop reason. `parent` is the call of the assistant that
+ * replied; null is the turn itself.
  */
 export interface ReplyEnded {
   type: "reply.ended";
@@ -148,7 +153,7 @@ export interface ReplyEnded {
   parent?: number | null;
 }
 
-/** The turn came to its end: `said` is the provider's word for it, `message` its assistant message. */
+/** The turn ended: `said` is the provider's own stop reason, `message` its assistant message. */
 export interface TurnEnded {
   type: "turn.ended";
   finish?: Finish;
@@ -156,7 +161,7 @@ export interface TurnEnded {
   message?: Seal | null;
 }
 
-/** The turn broke; everything told before stands. */
+/** The turn failed; all earlier events remain valid. */
 export interface TurnFailed {
   type: "turn.failed";
   code: string;
@@ -181,9 +186,9 @@ export type Event =
   | TurnFailed;
 
 /**
- * An event with its place and time. The shell stamps it; the core never reads a clock.
+ * An event with its sequence number and time. The caller stamps it; the core never reads a clock.
  *
- * `at_ms` counts milliseconds from any fixed moment; null where nobody knows.
+ * `at_ms` counts milliseconds from any fixed moment; null is unknown.
  */
 export interface Entry {
   seq: number;

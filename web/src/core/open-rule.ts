@@ -21,7 +21,7 @@ export function readPolicy(settings: Partial<Policy> = {}): Policy {
   return { ...DEFAULT_POLICY, ...start, ...settings, preset };
 }
 
-/** The policy after the `/thinking` command: hidden at rest becomes shown, shown becomes hidden. */
+/** The policy after the `/thinking` command: hidden at rest becomes visible, visible becomes hidden. */
 export function toggled(policy: Policy): Policy {
   const hides = policy.after_complete === "hidden";
   if (policy.show_thinking && !hides) return { ...policy, show_thinking: false };
@@ -40,12 +40,12 @@ export function openState(policy: Policy, live: boolean, choice: boolean | undef
 }
 
 /** What a person chose for a block: the choice for the block itself, else the one for the panel. */
-export function chosen(choices: Choices, number: number): boolean | undefined {
+export function blockChoice(choices: Choices, number: number): boolean | undefined {
   return choices.get(number) ?? choices.get(PANEL);
 }
 
 /** What a person chose for the panel; a block opened by hand keeps its panel open. */
-export function chosenPanel(choices: Choices, numbers: number[]): boolean | undefined {
+export function panelChoice(choices: Choices, numbers: number[]): boolean | undefined {
   if (choices.has(PANEL)) return choices.get(PANEL);
   const own = numbers.map((number) => choices.get(number));
   if (own.includes(true)) return true;

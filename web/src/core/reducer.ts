@@ -11,7 +11,7 @@ import { type Block, type Ending, type Outcome, runningBlocks, startBlock, type 
 export class OutOfOrder extends Error {}
 
 /** The provider is still at its own tools, and continues when it gets this reply back: its calls are not ours to run. */
-const PAUSED = "pause_turn";
+const PAUSE_TURN = "pause_turn";
 
 type EventOf<Type extends Event["type"]> = Extract<Event, { type: Type }>;
 type Change<Type extends Event["type"]> = (turn: Turn, event: EventOf<Type>, atMs: number | null) => void;
@@ -78,7 +78,7 @@ const CHANGES: { [Type in Event["type"]]: Change<Type> } = {
   },
   "approval.asked"(turn, event) {
     const block = blockOf(turn, event);
-    check(block.awaited && !block.approval, event);
+    check(block.awaitingResult && !block.approval, event);
     block.approval = "asked";
   },
   "approval.settled"(turn, event) {
@@ -126,7 +126,7 @@ function endReply(turn: Turn, event: ReplyEnded): void {
   const previous = turn.replies.findLast((reply) => (reply.parent ?? null) === parent);
   const own = turn.blocks.slice(previous?.until ?? 0).filter((block) => block.parent === parent);
   check((parent === null || turn.blocks[parent]) && own.every((block) => block.status !== "running"), event);
-  const calls = own.filter((block) => block.awaited && said !== PAUSED).map(({ number }) => number);
+  const calls = own.filter((block) => block.awaitingResult && said !== PAUSE_TURN).map(({ number }) => number);
   turn.usage = turn.replies[0] ? addUsage(turn.usage, usage) : usage;
   turn.replies.push({ ...event, until: turn.blocks.length, calls });
 }
@@ -141,7 +141,7 @@ const ENDINGS: Partial<Record<Finish, Ending>> = { cancelled: "cancelled", refus
 /** A provider's "stop" ends an answer, a thought without one, and nothing at all: the blocks tell which. */
 function endingOf(turn: Turn, finish: Finish): Ending {
   const { hasAnswer } = turn;
-  const thought = turn.top("reasoning").some((block) => block.seals[0] || !block.blank);
+  const thought = turn.ownBlocks("reasoning").some((block) => block.seals[0] || !block.blank);
   if (ENDINGS[finish]) return ENDINGS[finish];
   if ((finish === "tool_calls" || !hasAnswer) && callsAreLeft(turn)) return "called_tools";
   return hasAnswer ? "answered" : thought ? "reasoning_only" : "empty";
@@ -150,11 +150,11 @@ function endingOf(turn: Turn, finish: Finish): Ending {
 /** Whether somebody has calls to answer. In a turn of several replies, one that broke off leaves none. */
 function callsAreLeft({ blocks, replies }: Turn): boolean {
   if (!replies[0]) return blocks.some((block) => block.parent === null && block.call && block.result === null);
-  return replies.some(({ parent, calls }) => parent == null && calls.some((number) => blocks[number]?.awaited));
+  return replies.some(({ parent, calls }) => parent == null && calls.some((number) => blocks[number]?.awaitingResult));
 }
 
 /** The events that bring a live turn to this end: what was still open was interrupted. */
-export function closingEvents(turn: Turn, end: TurnEnded | TurnFailed): Event[] {
+export function eventsToEndTurn(turn: Turn, end: TurnEnded | TurnFailed): Event[] {
   if (turn.outcome) return [];
   const ended = runningBlocks(turn).map(
     ({ number }): Event => ({ type: "block.ended", block: number, interrupted: true }),

@@ -22,17 +22,17 @@ export type BlockStatus =
   | "disconnected";
 
 /** Whether a block is a step of the thinking that a person should know of. */
-export function shown(block: Block): boolean {
+export function visible(block: Block): boolean {
   return block.call || (block.kind === "reasoning" && (!!block.seals[0] || !block.blank));
 }
 
-/** Whether a block is a step with no other step above it; what belongs to a block that is not shown moves up. */
+/** Whether a block is a step with no other step above it; what belongs to a block that is not visible moves up. */
 export function rootStep(turn: Turn, block: Block): boolean {
-  if (!shown(block)) return false;
+  if (!visible(block)) return false;
   let { parent } = block;
   while (parent !== null) {
     const above = turn.blocks[parent] as Block;
-    if (shown(above)) return false;
+    if (visible(above)) return false;
     parent = above.parent;
   }
   return true;
@@ -48,9 +48,9 @@ export function hiddenReason({ seals, blank }: Block): HiddenReason | null {
 /** The state of the turn's thinking. An answer cut off after the thinking was done leaves it done. */
 export function thinkingState(turn: Turn): ThinkingState {
   const ending = turn.outcome?.ending;
-  if (!ending) return continues(turn) ? "thinking" : "done";
+  if (!ending) return inProgress(turn) ? "thinking" : "done";
   if (ending === "failed") return "error";
-  return (ending === "cut_off" || ending === "cancelled") && thinkingCut(turn) ? "interrupted" : "done";
+  return (ending === "cut_off" || ending === "cancelled") && interruptedWhileThinking(turn) ? "interrupted" : "done";
 }
 
 /** The state of one step; a step that the turn's end broke off has the state of the `whole` turn. */
@@ -73,20 +73,20 @@ export function endedWithoutAnswer(turn: Turn): boolean {
 
 /** The turn's last step, unless it is a call that came back: the step that was running when the turn was cut. */
 export function interruptedStep(turn: Turn): Block | null {
-  const last = turn.top().filter(shown).pop();
+  const last = turn.ownBlocks().filter(visible).pop();
   return last && last.result === null ? last : null;
 }
 
 /** Whether a step of a live turn is running, or the last thing that happened in it is a call. */
-function continues(turn: Turn): boolean {
-  const visible = turn.top().filter((block) => shown(block) || !block.blank);
-  return visible.some((block) => shown(block) && working(block)) || !!visible[visible.length - 1]?.call;
+function inProgress(turn: Turn): boolean {
+  const readable = turn.ownBlocks().filter((block) => visible(block) || !block.blank);
+  return readable.some((block) => visible(block) && working(block)) || !!readable[readable.length - 1]?.call;
 }
 
 function working(block: Block): boolean {
-  return block.status === "running" || block.awaited;
+  return block.status === "running" || block.awaitingResult;
 }
 
-function thinkingCut(turn: Turn): boolean {
-  return !turn.hasAnswer || turn.top().some((block) => shown(block) && block.status === "interrupted");
+function interruptedWhileThinking(turn: Turn): boolean {
+  return !turn.hasAnswer || turn.ownBlocks().some((block) => visible(block) && block.status === "interrupted");
 }

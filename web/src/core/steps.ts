@@ -6,13 +6,13 @@ import { firstCharacters, oneLine } from "./excerpts.js";
 import { countText, stepLabel, thoughtLabel, timeText } from "./labels.js";
 import type { Open } from "./policy.js";
 import { peek, preview, wordCount } from "./preview.js";
-import { type HiddenReason, hiddenReason, shown, type ThinkingState } from "./state.js";
+import { type HiddenReason, hiddenReason, type ThinkingState, visible } from "./state.js";
 import type { Block } from "./turn.js";
 
 /** Characters of a tool's result or of an assistant's response that a step holds. */
 const RESULT_LIMIT = 280;
 /** Columns of the one line that says what a tool or an assistant was asked. */
-const LINE_COLUMNS = 120;
+const CALL_COLUMNS = 120;
 
 /** One thought of the turn itself: its header in parts, and how much of it is open. */
 export interface BlockView {
@@ -86,7 +86,9 @@ function stepTree(context: ViewContext, thoughts: Map<number, BlockView>): StepV
   const below = new Map<number | null, StepView[]>();
   for (const block of [...context.turn.blocks].reverse()) {
     const children = below.get(block.number) ?? [];
-    const steps = shown(block) ? [stepView(context, block, children.reverse(), thoughts.get(block.number))] : children;
+    const steps = visible(block)
+      ? [stepView(context, block, children.reverse(), thoughts.get(block.number))]
+      : children;
     const siblings = below.get(block.parent);
     if (siblings) siblings.push(...steps);
     else below.set(block.parent, steps);
@@ -102,7 +104,7 @@ function stepView(context: ViewContext, block: Block, steps: StepView[], thought
     label: stepLabel(context, block),
     get text() {
       const hidden = hiddenReason(block);
-      if (block.call) return oneLine(block.first(LINE_COLUMNS * 16 + 1), LINE_COLUMNS);
+      if (block.call) return oneLine(block.first(CALL_COLUMNS * 16 + 1), CALL_COLUMNS);
       return hidden ? context.words.say(hidden) : block.text;
     },
     open: context.openOf(block),

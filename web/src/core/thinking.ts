@@ -8,7 +8,7 @@
 import type { ViewContext } from "./context.js";
 import { countText, stepLabel, timeText, turnLabel } from "./labels.js";
 import { notice } from "./notices.js";
-import { chosenPanel, openState } from "./open-rule.js";
+import { openState, panelChoice } from "./open-rule.js";
 import type { Open, Policy } from "./policy.js";
 import { peek, preview, wordCount } from "./preview.js";
 import { type BlockStatus, connectionLost, hiddenReason, rootStep, type ThinkingState } from "./state.js";
@@ -55,7 +55,7 @@ export function panelView(context: ViewContext, findSentence?: FindSentence): Pa
   const ownCalls = calls.filter((block) => block.parent === null).length;
   const firstWords = thoughts.map(preview).find(Boolean) ?? "";
   const numbers = top.map((block) => block.number);
-  const open = openState(policy, live, chosenPanel(context.choices, numbers), !!context.unfinished);
+  const open = openState(policy, live, panelChoice(context.choices, numbers), !!context.unfinished);
   const hidden = thoughts[0] && hiddenReason(thoughts[0]);
   const tokens = turn.usage.reasoning ?? null;
   return {

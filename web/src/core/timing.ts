@@ -19,7 +19,7 @@ export const BURST_MS = 50;
 
 /** The turn's own thinking time; null where the stamps do not say. `now` lets a live thought count. */
 export function thinkingTime(turn: Turn, now: number | null): ThinkingTime | null {
-  const thoughts = turn.top("reasoning");
+  const thoughts = turn.ownBlocks("reasoning");
   let ms = 0;
   for (const { startedMs, endedMs } of thoughts) {
     const until = endedMs ?? now;
@@ -27,13 +27,14 @@ export function thinkingTime(turn: Turn, now: number | null): ThinkingTime | nul
     ms += Math.max(0, until - startedMs);
   }
   if (!thoughts[0]) return null;
-  return ms >= BURST_MS || turn.live ? { ms, approximate: false } : waitingTime(turn);
+  return ms >= BURST_MS || turn.live ? { ms, approximate: false } : timeBeforeAnswer(turn);
 }
 
 /** How long it took until the first thing that is not a thought. */
-function waitingTime(turn: Turn): ThinkingTime | null {
+function timeBeforeAnswer(turn: Turn): ThinkingTime | null {
   const starts: number[] = [];
-  for (const { kind, startedMs } of turn.top()) if (kind !== "reasoning" && startedMs !== null) starts.push(startedMs);
+  for (const { kind, startedMs } of turn.ownBlocks())
+    if (kind !== "reasoning" && startedMs !== null) starts.push(startedMs);
   const firstMs = starts[0] === undefined ? turn.endedMs : Math.min(...starts);
   if (turn.startedMs === null || firstMs === null || firstMs <= turn.startedMs) return null;
   return { ms: firstMs - turn.startedMs, approximate: true };

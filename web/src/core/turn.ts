@@ -35,7 +35,7 @@ export interface Reply extends ReplyEnded {
   calls: number[];
 }
 
-const BETWEEN_REPLIES = "\n\n";
+const REPLY_SEPARATOR = "\n\n";
 
 /** One thought, text, tool call or assistant call, in the order it began. */
 export class Block {
@@ -83,7 +83,7 @@ export class Block {
   }
 
   /** Whether it is a call that was made and has not come back. */
-  get awaited(): boolean {
+  get awaitingResult(): boolean {
     return this.call && this.result === null && this.status === "done";
   }
 
@@ -142,20 +142,20 @@ export class Turn {
   get answer(): string {
     const ends = this.replies.filter(({ parent }) => parent == null).map(({ until }) => until);
     const texts: string[] = [];
-    for (const { number, text } of this.top("text")) {
+    for (const { number, text } of this.ownBlocks("text")) {
       const reply = ends.filter((end) => end <= number).length;
       texts[reply] = (texts[reply] ?? "") + text;
     }
-    return texts.filter(Boolean).join(BETWEEN_REPLIES);
+    return texts.filter(Boolean).join(REPLY_SEPARATOR);
   }
 
   /** Whether the turn itself said anything that can be read. */
   get hasAnswer(): boolean {
-    return this.top("text").some((block) => !block.blank);
+    return this.ownBlocks("text").some((block) => !block.blank);
   }
 
   /** The turn's own blocks, without those of its assistants; only of these kinds if any are named. */
-  top(...kinds: Kind[]): Block[] {
+  ownBlocks(...kinds: Kind[]): Block[] {
     return this.blocks.filter((block) => block.parent === null && (!kinds[0] || kinds.includes(block.kind)));
   }
 }

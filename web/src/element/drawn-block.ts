@@ -218,7 +218,7 @@ export abstract class DrawnBlock extends HTMLElement {
 
   /** All that can be read of the thinking; setting it shows one thought with this text. */
   get text(): string {
-    const thoughts = this.turnFeed.turn.top("reasoning").filter((block) => !block.blank);
+    const thoughts = this.turnFeed.turn.ownBlocks("reasoning").filter((block) => !block.blank);
     return thoughts.map((block) => block.text).join("\n\n");
   }
 
@@ -362,7 +362,7 @@ export abstract class DrawnBlock extends HTMLElement {
     clearTimeout(this.#secondTimer);
     if (view?.status === "thinking")
       this.#secondTimer = setTimeout(() => this.refresh(), 1000 - ((view.duration_ms ?? 0) % 1000));
-    else if (view && !this.#drawClosed) this.#idle ||= whenIdle(() => this.#drawAhead());
+    else if (view && !this.#drawClosed && !this.#idle) this.#idle = whenIdle(() => this.#drawAhead());
   }
 
   #drawAhead(): void {

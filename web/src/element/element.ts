@@ -256,7 +256,7 @@ export class ThinkingBlockElement extends DrawnBlock {
 
   /** Finds a text in the thoughts and opens those that have it. */
   find(query: string): { block: number; at: number }[] {
-    const matches = this.turn.top("reasoning").flatMap(({ number, text }) => {
+    const matches = this.turn.ownBlocks("reasoning").flatMap(({ number, text }) => {
       const at = query ? text.toLowerCase().indexOf(query.toLowerCase()) : -1;
       return at < 0 ? [] : { block: number, at };
     });

@@ -7,7 +7,7 @@
  */
 
 import type { Entry, Event, TurnEnded, TurnFailed } from "../core/events.js";
-import { apply, closingEvents } from "../core/reducer.js";
+import { apply, eventsToEndTurn } from "../core/reducer.js";
 import type { BlockStatus } from "../core/state.js";
 import { type Block, runningBlocks, startBlock, Turn } from "../core/turn.js";
 import type { OtherMessage } from "./other-formats.js";
@@ -88,7 +88,7 @@ export class TurnFeed implements FeedTarget {
     if (signal?.aborted) end = END_EVENTS.aborted as TurnEnded;
     const { turn } = this;
     if (turn.live) this.#lost = { running: runningBlocks(turn), seq: turn.seq };
-    for (const event of closingEvents(turn, end)) this.emit(event);
+    for (const event of eventsToEndTurn(turn, end)) this.emit(event);
     afterEach();
   }
 
@@ -124,7 +124,7 @@ export class TurnFeed implements FeedTarget {
     const end = END_EVENTS[status];
     if (status === "pending") turn.startedMs ??= startedAt ?? Date.now();
     if (status === "redacted") this.manualBlock(startedAt).seals.push({ dialect: "", form: "redacted", payload: "" });
-    if (end) for (const event of closingEvents(turn, end)) this.emit(event);
+    if (end) for (const event of eventsToEndTurn(turn, end)) this.emit(event);
     // The thinking is over; of an answer nothing is known, so the turn continues.
     else if (status === "done" || status === "redacted")
       for (const { number } of runningBlocks(turn)) this.emit({ type: "block.ended", block: number });

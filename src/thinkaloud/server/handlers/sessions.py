@@ -177,7 +177,7 @@ def _agent_names(conn: Connection, request: RouteRequest, agent_ids: set[str]) -
 def message_body(
     message: StoredMessage, row: TurnRow, agent_name: str, *, entries: bool = False
 ) -> MessageBody:
-    """A message as it is told; what was thought is in a field of its own (R053)."""
+    """Return the response body of a message, with thinking in a separate field (R053)."""
     return MessageBody(
         turn=row.id,
         state=row.state,

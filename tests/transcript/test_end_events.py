@@ -21,7 +21,7 @@ from thinkaloud.canon import (
     TurnStarted,
 )
 from thinkaloud.transcript import BlockStatus, Ending, events_to_end_blocks, events_to_end_turn, fold
-from thinkaloud.transcript.closing import STOPPED_ERROR
+from thinkaloud.transcript.end_events import STOPPED_ERROR
 
 CANCELLED = TurnEnded(Finish.CANCELLED)
 CONNECTION_LOST = TurnFailed("cut_off", "The gateway stopped.")

@@ -1,0 +1,34 @@
+"""Every guide for contributors works when it is followed to the letter."""
+
+from pathlib import Path
+
+import pytest
+from tests.guides.guide import PAGES, ROOT, Block, ScratchProject, blocks
+
+GUIDES = sorted(PAGES.glob("*.md"))
+
+
+@pytest.mark.parametrize("page", GUIDES, ids=lambda page: page.stem)
+def test_guide_works_when_followed(page: Path, tmp_path: Path) -> None:
+    commands = ScratchProject(tmp_path / "project").follow(page.read_text("utf-8"))
+    assert any(command.startswith("python -m pytest ") for command in commands), "the guide checks nothing"
+
+
+def test_contributing_links_every_guide() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    assert {page.stem for page in GUIDES} == {"provider", "dialect", "surface", "database", "language"}
+    assert [page.name for page in GUIDES if f"(docs/contributing/{page.name})" not in text] == []
+
+
+def test_blocks_are_files_edits_and_commands() -> None:
+    page = (
+        'Write it:\n\n```python title="src/a.py"\nA = 1\n```\n\n'
+        'Insert before the line that starts with `B = `:\n\n```python title="src/b.py"\nA = 1\n```\n\n'
+        "```console\n$ python -m pytest -q\n1 passed\n```\n"
+    )
+    assert list(blocks(page)) == [
+        Block("python", "src/a.py", "", "", "A = 1\n"),
+        Block("python", "src/b.py", "Insert before", "B = ", "A = 1\n"),
+        Block("console", "", "", "", "$ python -m pytest -q\n1 passed\n"),
+    ]
+    assert [command for block in blocks(page) for command in block.commands] == ["python -m pytest -q"]
