@@ -20,6 +20,7 @@ from benchmarks import (
     web_session,
 )
 from benchmarks.tag_splitters import PerCharacter
+from tests.patience import PATIENCE_S
 
 ROOT = Path(__file__).parents[1]
 TITLES = [
@@ -43,7 +44,7 @@ def test_a_quick_run_answers_every_question() -> None:
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=4 * PATIENCE_S,
         check=False,
     )
     assert completed.returncode == 0, completed.stderr

@@ -20,6 +20,7 @@ from tests.client.upstream import (
     serve_upstream,
     sse_event,
 )
+from tests.patience import PATIENCE_S
 
 from thinkaloud.agents.run import Run, RunContext
 from thinkaloud.agents.spec import Agent, RunLimits
@@ -33,8 +34,6 @@ from thinkaloud.client.retry import RetryPolicy
 from thinkaloud.context import Step
 
 PROMPT = "What is it like in Lima?"
-STORY_TIMEOUT_S = 20.0
-"""No story here takes longer."""
 T = TypeVar("T")
 
 
@@ -282,7 +281,7 @@ async def entries_until(run: Run, condition: Callable[[Event], bool]) -> list[En
 
 def run_story(story: Coroutine[Any, Any, T]) -> T:
     """Run a test's story."""
-    return asyncio.run(asyncio.wait_for(story, STORY_TIMEOUT_S))
+    return asyncio.run(asyncio.wait_for(story, PATIENCE_S))
 
 
 class _FakeClockLoop(asyncio.SelectorEventLoop):

@@ -27,6 +27,7 @@ from tests.agents.scripted_provider import (
     scripted_provider,
     tool,
 )
+from tests.patience import PATIENCE_S
 
 from thinkaloud.agents.run import Run, waits_for_approval
 from thinkaloud.agents.spec import Agent
@@ -35,9 +36,6 @@ from thinkaloud.canon import Entry, TurnEnded, TurnFailed, TurnStarted
 from thinkaloud.canon.requests import UserMessage
 from thinkaloud.transcript import Turn, apply, events_to_end_turn
 from thinkaloud.transcript.end_events import STOPPED_ERROR
-
-CANCEL_TIMEOUT_S = 1.0
-"""So soon all must be over."""
 
 
 @dataclass(frozen=True)
@@ -200,7 +198,7 @@ def own_tasks() -> set[asyncio.Task[Any]]:
 
 async def assert_nothing_running(provider: ScriptedProvider, tasks_before: set[asyncio.Task[Any]]) -> None:
     """No task is left, and every connection was closed by our side."""
-    async with asyncio.timeout(CANCEL_TIMEOUT_S):
+    async with asyncio.timeout(PATIENCE_S):
         while own_tasks() - tasks_before:
             await asyncio.sleep(0.005)
         for request in provider.requests:
@@ -333,7 +331,7 @@ def test_tool_that_ignores_its_cancellation_is_abandoned(
             listening = asyncio.create_task(listen())
             await started.wait()
             listening.cancel()
-            async with asyncio.timeout(2 * CANCEL_TIMEOUT_S):
+            async with asyncio.timeout(PATIENCE_S):
                 await asyncio.wait([listening])
             (remaining_task,) = own_tasks() - tasks_before
             assert not remaining_task.done()

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from tests.agents.run_checks import CANCELLED, assert_legal, assert_round_trip
 from tests.context.conversations import BEDROCK, CLAUDE, DEEPSEEK, GEMINI, GPT, KIMI, VLLM
 from tests.export.sessions import record_content
+from tests.patience import PATIENCE_S
 
 from thinkaloud.agents.run import Run, RunContext
 from thinkaloud.agents.spec import Agent, RunLimits
@@ -292,7 +293,7 @@ def _fold_entries(entries: list[Entry]) -> Turn:
 def run(plan: Plan, moments: list[Interruption]) -> list[Entry]:
     """Return the whole log; empty if the first request failed."""
     try:
-        return asyncio.run(asyncio.wait_for(_run_with_interruptions(plan, moments), 20))
+        return asyncio.run(asyncio.wait_for(_run_with_interruptions(plan, moments), PATIENCE_S))
     except ProviderUnreachable:
         assert plan.replies[0].end == "refused"
         return []

@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from tests.patience import PATIENCE_S
 
 from thinkaloud.catalog import Provider, builtin_catalog
 from thinkaloud.simulators import Simulator, run_simulator
@@ -29,13 +30,9 @@ CATALOG_ROWS = {
 """The catalog row for each simulator."""
 
 
-WAIT_S = 60
-"""How long a test waits for a process to start; a loaded machine needs more than ten seconds."""
-
-
 def wait_until(condition: Callable[[], bool]) -> None:
-    """Wait until a condition holds, or fail after `WAIT_S`."""
-    end = time.monotonic() + WAIT_S
+    """Wait until a condition holds, or fail after `PATIENCE_S`."""
+    end = time.monotonic() + PATIENCE_S
     while not condition():
         assert time.monotonic() < end
         time.sleep(0.01)
@@ -57,12 +54,12 @@ def running_simulator(
 
     thread = threading.Thread(target=lambda: asyncio.run(serve()), daemon=True)
     thread.start()
-    assert listening.wait(WAIT_S), f"{name} does not listen"
+    assert listening.wait(PATIENCE_S), f"{name} does not listen"
     try:
         yield servers[0]
     finally:
         stopped.set()
-        thread.join(10)
+        thread.join(PATIENCE_S)
 
 
 def _key_variable(provider: Provider) -> str:

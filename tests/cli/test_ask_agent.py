@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from tests.agents.mcp_servers import SERVER_COMMAND
 from tests.cli.environment import UserHome, running_simulator, wait_until
+from tests.patience import PATIENCE_S
 
 import thinkaloud.builtin
 from thinkaloud.cli import main
@@ -361,7 +362,7 @@ class PtyTerminal:
             self._run.stdin.close()
         self.screen_text = ""
 
-    def until(self, text: str, seconds: float = 20) -> None:
+    def until(self, text: str, seconds: float = PATIENCE_S) -> None:
         end = time.monotonic() + seconds
         while text not in self.screen_text:
             assert time.monotonic() < end, self.screen_text
@@ -374,7 +375,7 @@ class PtyTerminal:
         os.write(self._screen, text.encode())
 
     def code(self) -> int:
-        code = self._run.wait(20)
+        code = self._run.wait(PATIENCE_S)
         try:
             while more := os.read(self._screen, 4096):
                 self.screen_text += more.decode().replace("\r\n", "\n")
@@ -475,7 +476,7 @@ def test_ctrl_c_stops_running_tools(form: str, agents: UserHome) -> None:
         children = Path(f"/proc/{run.pid}/task/{run.pid}/children").read_text().split()
         time.sleep(0.5)
         run.send_signal(signal.SIGINT)
-        out, err = (body.decode() for body in run.communicate(timeout=60))
+        out, err = (body.decode() for body in run.communicate(timeout=PATIENCE_S))
     assert (run.returncode, "Traceback" in err) == (130, False)
     assert len(children) == 1
     assert not [pid for pid in children if Path(f"/proc/{pid}").exists()]

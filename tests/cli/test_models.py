@@ -7,6 +7,7 @@ import sys
 
 import pytest
 from tests.cli.environment import CATALOG_ROWS, KEY, UserHome, running_simulator
+from tests.patience import PATIENCE_S
 
 from thinkaloud.catalog import builtin_catalog
 from thinkaloud.cli import main
@@ -37,7 +38,9 @@ def test_models_thinking_option(home: UserHome, capsys: Output) -> None:
 
 def test_models_table_fits_a_hundred_columns(home: UserHome) -> None:
     controller, terminal = pty.openpty()
-    subprocess.run([sys.executable, "-m", "thinkaloud", "models"], stdout=terminal, check=True, timeout=30)
+    subprocess.run(
+        [sys.executable, "-m", "thinkaloud", "models"], stdout=terminal, check=True, timeout=PATIENCE_S
+    )
     os.close(terminal)
     output = b""
     try:

@@ -21,6 +21,7 @@ from platformdirs.api import PlatformDirsABC
 from platformdirs.macos import MacOS
 from platformdirs.unix import Unix
 from tests.cli.environment import UserHome, running_simulator
+from tests.patience import PATIENCE_S
 
 from thinkaloud.cli import main, settings
 
@@ -50,7 +51,7 @@ def serving(*words: str, **environment: str) -> Iterator[tuple[Run, str]]:
 
 def stopped(run: Run, number: int = signal.SIGINT) -> tuple[int, str, str]:
     run.send_signal(number)
-    out, err = run.communicate(timeout=60)
+    out, err = run.communicate(timeout=PATIENCE_S)
     return run.returncode, out, err
 
 
@@ -61,7 +62,7 @@ def run_command(*words: str, **environment: str) -> subprocess.CompletedProcess[
         capture_output=True,
         text=True,
         env={**os.environ, **environment},
-        timeout=20,
+        timeout=PATIENCE_S,
         check=False,
     )
 
@@ -71,7 +72,7 @@ def ask(url: str, body: Any = None, *, token: str = "", method: str = "") -> tup
     data = None if body is None else json.dumps(body).encode()
     request = urllib.request.Request(url, data, headers, method=method or None)
     try:
-        with urllib.request.urlopen(request, timeout=10) as response:
+        with urllib.request.urlopen(request, timeout=PATIENCE_S) as response:
             return response.status, json.loads(response.read() or b"null")
     except urllib.error.HTTPError as error:
         return error.code, json.loads(error.read())
@@ -190,11 +191,11 @@ def _slow_turn(home: UserHome, url: str) -> str:
 
 
 ENDLESS = [{"thinking": "again and " * 2000, "text": "never", "delay_ms": 20}]
-GRACE_S = 2.0
+GRACE_S = 5.0
 
 
 def _until_thinking(url: str, turn: str) -> None:
-    until = time.monotonic() + 60
+    until = time.monotonic() + PATIENCE_S
     while not ask(f"{url}/api/turns/{turn}")[1]["reasoning_content"]:
         assert time.monotonic() < until, "it does not begin"
         time.sleep(0.02)
@@ -214,13 +215,13 @@ def test_stop_interrupts_live_turns_after_the_grace_time(number: int, home: User
         with serving("--grace", str(GRACE_S)) as (run, url):
             turn = _slow_turn(home, url)
             _until_thinking(url, turn)
-            stream = urllib.request.urlopen(f"{url}/api/turns/{turn}/events", timeout=10)
+            stream = urllib.request.urlopen(f"{url}/api/turns/{turn}/events", timeout=PATIENCE_S)
             run.send_signal(number)
             started_turn = time.monotonic()
             _until_stopping(url)
             assert ask(f"{url}/healthz")[0] == 200
             stderr_text = stream.read().decode()
-            _, err = run.communicate(timeout=60)
+            _, err = run.communicate(timeout=PATIENCE_S)
             took = time.monotonic() - started_turn
     assert (run.returncode, "Traceback" in err) == (0, False), err
     assert took > 0.9 * GRACE_S
@@ -238,7 +239,7 @@ def test_second_signal_stops_immediately(home: UserHome) -> None:
             turn = _slow_turn(home, url)
             _until_thinking(url, turn)
             run.send_signal(signal.SIGINT)
-            time.sleep(0.5)
+            _until_stopping(url)
             assert run.poll() is None
             code, _, err = stopped(run)
     assert (code, "Traceback" in err) == (130, False), err
@@ -272,7 +273,7 @@ def test_serve_works_without_uvloop_and_httptools(home: UserHome, tmp_path: Path
     with serving(PYTHONPATH=str(tmp_path)) as (run, url):
         assert ask(f"{url}/api/sessions", {"title": "Slow"})[0] == 201
         port = int(url.rpartition(":")[2])
-        with socket.create_connection(("127.0.0.1", port), timeout=5) as connection:
+        with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S) as connection:
             connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: " + b"a" * 100_000)
             assert connection.recv(100).startswith(b"HTTP/1.1 400 ")
         assert stopped(run)[0] == 0

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.environment import UserHome
+from tests.patience import PATIENCE_S
 
 from thinkaloud.cli import main
 
@@ -31,7 +32,7 @@ def simulating(*words: str) -> Iterator[str]:
         finally:
             run.send_signal(signal.SIGINT)
             try:
-                out, err = run.communicate(timeout=60)
+                out, err = run.communicate(timeout=PATIENCE_S)
             finally:
                 run.kill()
     assert (run.returncode, out) == (0, "")
@@ -84,7 +85,7 @@ def test_simulate_guide_commands_work_without_a_key(home: UserHome) -> None:
         _points_at(home, url)
         shell = ask.replace("thinkaloud", " ".join(COMMAND), 1)
         completed = subprocess.run(
-            ["bash", "-c", shell], capture_output=True, text=True, check=True, timeout=30
+            ["bash", "-c", shell], capture_output=True, text=True, check=True, timeout=PATIENCE_S
         )
     at = lines.index(ask)
     output = lines[at + 1 : lines.index("```", at)]

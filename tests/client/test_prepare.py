@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
+from tests.patience import PATIENCE_S
 
 from thinkaloud.canon import (
     Entry,
@@ -172,7 +173,7 @@ def test_notices_follow_the_start_and_sequence_numbers_continue() -> None:
 @pytest.mark.usefixtures("key")
 def test_ask_returns_a_turn_with_the_times_of_arrival() -> None:
     async def read_turn() -> Any:
-        async with run_simulated([{"thinking": "a b c d e", "text": "51", "delay_ms": 60}]) as (_, options):
+        async with run_simulated([{"thinking": "a b c d e", "text": "51", "delay_ms": 200}]) as (_, options):
             return await ask(QUESTION, model=MODEL, options=options)
 
     begun = time.monotonic()
@@ -233,4 +234,4 @@ def test_leaving_the_loop_ends_the_request() -> None:
             await answer_events.aclose()
             return count
 
-    assert asyncio.run(asyncio.wait_for(leave_loop(), 9)) == 4
+    assert asyncio.run(asyncio.wait_for(leave_loop(), PATIENCE_S)) == 4

@@ -25,6 +25,7 @@ from tests.client.upstream import (
     serve_upstream,
     write_request,
 )
+from tests.patience import PATIENCE_S
 
 from thinkaloud.canon import BlockGrew, Event, TurnFailed
 from thinkaloud.client import Client, Options, SizeLimits, Timeouts, send, stream
@@ -71,7 +72,9 @@ def test_a_lost_connection_keeps_the_text_received(upto: int, how: str) -> None:
 
     async def breaks(request: UpstreamRequest) -> None:
         await request.send(CHUNKED, http_chunk(ENTIRE[:upto]))
-        await asyncio.wait_for(read.wait(), 20)  # a reset discards what the other side has not read yet
+        await asyncio.wait_for(
+            read.wait(), PATIENCE_S
+        )  # a reset discards what the other side has not read yet
         if how == "reset":
             request.reset()
         else:
@@ -125,20 +128,20 @@ def test_a_slow_reader_loses_nothing_when_the_connection_breaks() -> None:
 @pytest.mark.parametrize("head", [STREAM, CHUNKED + b"400\r\n"], ids=["until the end", "chunked"])
 def test_idle_timeout_ends_the_turn(head: bytes) -> None:
     async def stalls(request: UpstreamRequest) -> None:
-        await request.send(head, *STORY[:3], pause_s=0.1)
+        await request.send(head, *STORY[:3])
         await request.wait_closed()
 
     start = time.monotonic()
-    turn = read_turn(stalls, make_client(timeouts=Timeouts(5, 5, 0.5)))
-    assert time.monotonic() - start >= 0.5
+    turn = read_turn(stalls, make_client(timeouts=Timeouts(idle_s=1.0)))
+    assert time.monotonic() - start >= 1.0
     assert (turn.reasoning, turn.answer, failure_code(turn)) == ("Two and two → ?", "Fo", "stalled")
 
 
 def test_a_steady_stream_may_take_longer_than_the_idle_timeout() -> None:
     async def steady(request: UpstreamRequest) -> None:
-        await request.send(STREAM, *STORY, pause_s=0.1)
+        await request.send(STREAM, *STORY, pause_s=0.25)
 
-    assert read_turn(steady, make_client(timeouts=Timeouts(5, 5, 0.5))).answer == "Four."
+    assert read_turn(steady, make_client(timeouts=Timeouts(idle_s=1.0))).answer == "Four."
 
 
 def test_a_slow_reader_does_not_trigger_the_idle_timeout() -> None:
@@ -148,12 +151,12 @@ def test_a_slow_reader_does_not_trigger_the_idle_timeout() -> None:
     async def scenario() -> list[Event]:
         async with (
             serve_upstream(steady) as upstream,
-            make_client(timeouts=Timeouts(5, 5, 0.2)) as http_client,
+            make_client(timeouts=Timeouts(idle_s=1.0)) as http_client,
         ):
             events = []
             async for event in stream(prepared(upstream.route()), options=Options(client=http_client)):
                 events.append(event)
-                await asyncio.sleep(0.3 if len(events) == 2 else 0)
+                await asyncio.sleep(1.2 if len(events) == 2 else 0)
             return events
 
     assert fold(run(scenario())).answer == "Four."
@@ -289,7 +292,7 @@ def test_backpressure_reaches_the_sender() -> None:
 
 
 @pytest.mark.parametrize("when", ["before the head", "before the first byte", "in the stream"])
-def test_cancelling_drops_the_connection_within_a_second(when: str) -> None:
+def test_cancelling_drops_the_connection(when: str) -> None:
     reached = asyncio.Event()
     gone = asyncio.Event()
 
@@ -310,7 +313,7 @@ def test_cancelling_drops_the_connection_within_a_second(when: str) -> None:
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
-            await asyncio.wait_for(gone.wait(), 20)
+            await asyncio.wait_for(gone.wait(), PATIENCE_S)
 
     run(scenario())
 
@@ -343,7 +346,7 @@ def test_cancelling_drops_a_request_that_the_server_does_not_read() -> None:
             with pytest.raises(asyncio.CancelledError):
                 await task
             transport.resume_reading()
-            await asyncio.wait_for(lost, 20)
+            await asyncio.wait_for(lost, PATIENCE_S)
             server.close()
 
     run(scenario())

@@ -11,6 +11,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from tests.patience import PATIENCE_S
+
 from thinkaloud.canon.requests import Request, UserMessage
 from thinkaloud.catalog.rows import (
     AuthScheme,
@@ -211,10 +213,12 @@ def make_client(
         now_s=lambda: 1_700_000_000.0,
     )
     return Client(
-        timeouts=timeouts or Timeouts(5, 5, 5), retries=retries or RetryPolicy(), environment=environment
+        timeouts=timeouts or Timeouts(PATIENCE_S, PATIENCE_S, PATIENCE_S),
+        retries=retries or RetryPolicy(),
+        environment=environment,
     )
 
 
 def run(coroutine: Coroutine[Any, Any, ResultT]) -> ResultT:
     """Run a test's coroutine within the time limit."""
-    return asyncio.run(asyncio.wait_for(coroutine, 30))
+    return asyncio.run(asyncio.wait_for(coroutine, PATIENCE_S))

@@ -8,6 +8,7 @@ from typing import Any
 from tests.agents.run_checks import assert_legal
 from tests.gateway.gateway_process import Caller, GatewayProcess, start_caller
 from tests.gateway.stream_record import StreamRecord, follow
+from tests.patience import PATIENCE_S
 
 from thinkaloud.canon import Kind
 from thinkaloud.simulators import run_simulator
@@ -136,7 +137,7 @@ def test_kill_while_waiting_for_approval_resumes_after_approval(tmp_path: Path) 
 
 
 async def _waiting(caller: Caller, turn: str) -> int:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE_S):
         while True:
             body: dict[str, Any] = await caller.call("GET", f"/api/turns/{turn}")
             if body["waiting"]:

@@ -15,6 +15,7 @@ from sqlalchemy import Connection
 from tests.gateway.gateway_process import Caller, GatewayProcess, start_caller
 from tests.gateway.paced_provider import expected
 from tests.gateway.stream_record import StreamRecord, follow
+from tests.patience import PATIENCE_S
 
 from thinkaloud.canon import BlockGrew
 from thinkaloud.store import users
@@ -70,7 +71,7 @@ async def ask(caller: Caller, asked_turn: AskedTurn) -> None:
 
 async def until_all_read(asked_turns: list[AskedTurn]) -> None:
     """Wait until every reader has received an entry."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE_S):
         while not all(record.lines for asked_turn in asked_turns for record in asked_turn.records):
             await asyncio.sleep(0.01)
 
@@ -134,6 +135,7 @@ class Crashes:
         self.dice = dice
         self.copies = copies
         self.tails_ms: list[int] = []
+        self.usual_ms: list[float] = []
         self.worst_ms: list[int] = []
         self.starts_s: list[float] = []
         self.states: dict[str, int] = {}
@@ -171,6 +173,7 @@ class Crashes:
         self.starts_s.append(self.caller.gateway.start_duration_s)
         tails = [tail for whole in checks if (tail := tail_ms(whole, killed_ms)) is not None]
         self.tails_ms += tails
+        self.usual_ms += [statistics.median(tails)] if tails else []
         self.worst_ms += [max(tails)] if tails else []
         for whole in checks:
             self.states[whole.state] = self.states.get(whole.state, 0) + 1
@@ -210,8 +213,8 @@ def test_kill_at_any_moment_loses_no_received_entry(tmp_path: Path, provider: st
             "hardly anything was seen, so nothing was tried"
         )
         assert crashes.states.keys() == {"done", "interrupted"}
-        # Other tests share this machine: how long things usually take is only printed.
-        assert min(crashes.worst_ms) < TAIL_MS
+        # Other tests share this machine: how long things take at worst is only printed.
+        assert min(crashes.usual_ms) < TAIL_MS
         assert "Traceback" not in gateway.errors
 
     asyncio.run(story())

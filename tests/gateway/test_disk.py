@@ -12,6 +12,7 @@ import pytest
 from tests.gateway.gateway_process import Caller, GatewayProcess, start_caller
 from tests.gateway.paced_provider import CATALOG_ROW, expected
 from tests.gateway.stream_record import StreamRecord, follow, open_stream
+from tests.patience import PATIENCE_S
 from tests.server.caller import quick_settings
 from tests.server.caller import start_gateway as calling_in_process
 
@@ -29,7 +30,7 @@ LIMITS = pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="limits of 
 Ready = Callable[[], Awaitable[tuple[int, str]]]
 
 
-async def until(true: Callable[[], bool], seconds: float = 20) -> None:
+async def until(true: Callable[[], bool], seconds: float = PATIENCE_S) -> None:
     async with asyncio.timeout(seconds):
         while not true():
             await asyncio.sleep(0.01)
@@ -37,7 +38,7 @@ async def until(true: Callable[[], bool], seconds: float = 20) -> None:
 
 async def until_ready(read_readiness: Ready, expected: tuple[int, str]) -> None:
     """Wait until `/readyz` gives this response."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE_S):
         while await read_readiness() != expected:
             await asyncio.sleep(0.02)
 
@@ -228,7 +229,7 @@ def test_end_of_turn_is_saved_when_the_disk_recovers(tmp_path: Path, provider: s
             await until(lambda: "could not be kept" in gateway.errors)
             await alter(gateway, MENDED)
             await reading
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(PATIENCE_S):
                 while not record.state:
                     await follow(gateway.url, turn, record)
             assert (record.text, record.state) == (expected(BRIEF), "done")
@@ -239,7 +240,7 @@ def test_end_of_turn_is_saved_when_the_disk_recovers(tmp_path: Path, provider: s
 
 async def alter(gateway: GatewayProcess, statement: str) -> None:
     """Run a statement in the database while the gateway is running."""
-    with closing(sqlite3.connect(gateway.database, timeout=10)) as conn:
+    with closing(sqlite3.connect(gateway.database, timeout=PATIENCE_S)) as conn:
         conn.execute(statement)
         conn.commit()
 

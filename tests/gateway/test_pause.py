@@ -9,6 +9,7 @@ from pathlib import Path
 from tests.gateway.gateway_process import GatewayProcess, start_caller
 from tests.gateway.paced_provider import ROOT, expected
 from tests.gateway.stream_record import StreamRecord, follow
+from tests.patience import PATIENCE_S
 
 COUNT = 15
 MODEL = "r150-c150-ms10"
@@ -22,7 +23,7 @@ def second_gateway() -> subprocess.CompletedProcess[str]:
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=PATIENCE_S,
         check=False,
     )
 
@@ -47,7 +48,7 @@ def test_paused_gateway_continues_without_loss(tmp_path: Path, provider: str) ->
                 asyncio.create_task(follow(gateway.url, turn, record))
                 for turn, record in zip(turns, records, strict=True)
             ]
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(PATIENCE_S):
                 while not all(record.lines for record in records):
                     await asyncio.sleep(0.005)
             gateway.send(signal.SIGSTOP)

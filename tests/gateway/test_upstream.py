@@ -20,6 +20,7 @@ from tests.client.upstream import (
     serve_upstream,
 )
 from tests.gateway.stream_record import StreamRecord, follow
+from tests.patience import PATIENCE_S
 from tests.server.caller import Caller, quick_settings, start_gateway
 
 from thinkaloud.canon import TurnStarted
@@ -43,7 +44,7 @@ RETRIES = RetryPolicy(max_retries=2, first_wait_s=0.01)
 
 @asynccontextmanager
 async def asking(
-    folder: Path, *acts: RequestHandler, idle_s: float = 20, **settings: Any
+    folder: Path, *acts: RequestHandler, idle_s: float = PATIENCE_S, **settings: Any
 ) -> AsyncIterator[tuple[Caller, list[UpstreamRequest]]]:
     """Start a gateway in front of a provider with this behaviour."""
     client = Client(retries=RETRIES, timeouts=Timeouts(idle_s=idle_s))
@@ -67,7 +68,7 @@ async def read_turn(caller: Caller) -> StreamRecord:
 
 
 async def until(true: Callable[[], bool]) -> None:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE_S):
         while not true():
             await asyncio.sleep(0.002)
 
@@ -157,15 +158,15 @@ def test_silent_provider_times_out_with_heartbeats_meanwhile(tmp_path: Path) -> 
         disconnected.set()
 
     async def story() -> None:
-        async with asking(tmp_path, act, idle_s=1.0, heartbeat_s=0.1) as (caller, requests):
+        async with asking(tmp_path, act, idle_s=2.0, heartbeat_s=0.1) as (caller, requests):
             begun_s = time.monotonic()
             record = await read_turn(caller)
             took_s = time.monotonic() - begun_s
             check_end(record, "failed", "stalled")
             assert record.text == ("Two and two → ?", "")
             assert record.comments >= 3
-            assert took_s > 1.0
-            await asyncio.wait_for(disconnected.wait(), 30)
+            assert took_s > 2.0
+            await asyncio.wait_for(disconnected.wait(), PATIENCE_S)
             assert len(requests) == 1
 
     asyncio.run(story())
@@ -291,7 +292,7 @@ def test_endless_response_is_ended_by_a_limit(
         async with asking(tmp_path, act, **limits) as (caller, requests):
             record = await read_turn(caller)
             assert (record.state, record.end_count) == ("failed", 1)
-            await asyncio.wait_for(disconnected.wait(), 30)
+            await asyncio.wait_for(disconnected.wait(), PATIENCE_S)
             assert len(requests) == 1
             outcome = record.turn.outcome
             assert outcome is not None

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 from sqlalchemy import Connection, select
+from tests.patience import PATIENCE_S
 from tests.server.caller import catalog_with, client_without_retries, quick_settings
 
 from thinkaloud.server.endpoint import ApiRoute
@@ -37,8 +38,7 @@ NOW_MS = 1_700_000_000_000
 MODEL = "vllm/qwen3-8b"
 TOKEN_REQUIRED = ServeOptions(token_required=True)
 """Every caller needs a token, as on a shared server."""
-WAIT_S = 30
-"""Longer than anything takes, also on a busy machine."""
+WAIT_S = PATIENCE_S
 CREDENTIAL_HEADERS: Mapping[str, Callable[[str], tuple[str, str]]] = {
     "bearer": lambda secret: ("Authorization", f"Bearer {secret}"),
     "x-api-key": lambda secret: ("X-Api-Key", secret),

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+from tests.patience import PATIENCE_S
+
 ECHO_PROVIDERS = {
     "parrot-chat": ("openai_chat", "bearer"),
     "parrot-messages": ("anthropic_messages", "x-api-key"),
@@ -173,7 +175,7 @@ def run_key_echo() -> Iterator[str]:
         thread.start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
-        thread.join(10)
+        thread.join(PATIENCE_S)
 
 
 def catalog_rows(url: str, keys: dict[str, str]) -> str:

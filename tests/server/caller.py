@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import aiohttp
 import msgspec
 from tests.cli.environment import CATALOG_ROWS
+from tests.patience import PATIENCE_S
 
 from thinkaloud.agents.builtin_tools import builtin_tools
 from thinkaloud.agents.toolbox import Toolbox
@@ -37,6 +38,15 @@ SLOW_SCRIPT = [
     {"thinking": "one two three four five six seven eight nine ten", "text": "Done.", "delay_ms": 60}
 ]
 """A response of more than half a second, one word at a time."""
+ACME = """
+[providers.acme]
+dialect = "openai_chat"
+base_url = "{url}"
+replay = "none"
+local = true
+fact = {{ as_of = "2026-01-01", source = "a test" }}
+"""
+"""A catalog row for a provider that a test serves itself, as `acme/m-1`."""
 ENDLESS_SCRIPT = [{"thinking": "again and " * 2000, "text": "never", "delay_ms": 20}]
 
 _entry_decoder = msgspec.json.Decoder(Entry)
@@ -144,7 +154,7 @@ class Caller:
 
     async def wait_for_reasoning(self, turn: str, words: str) -> Any:
         """Poll a turn until its reasoning starts with these words, and return it."""
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE_S):
             while True:
                 body = await self.call("GET", f"/api/turns/{turn}")
                 if (body["reasoning_content"] or "").startswith(words):
@@ -237,7 +247,7 @@ def quick_settings(**values: Any) -> Settings:
     return Settings(limits=GatewayLimits(**limits), **({"grace_s": 0.2, "heartbeat_s": 5.0} | values))
 
 
-async def wait_until(condition: Any, seconds: float = 30.0) -> None:
+async def wait_until(condition: Any, seconds: float = PATIENCE_S) -> None:
     """Wait until a condition holds."""
     async with asyncio.timeout(seconds):
         while not condition():

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 from sqlalchemy import Connection
+from tests.patience import PATIENCE_S
 
 from thinkaloud.catalog import builtin_catalog
 from thinkaloud.server.endpoint import Access, ApiRoute, Resource, RouteRequest, RouteResponse
@@ -189,13 +190,13 @@ class GatewayThread:
 
     @contextmanager
     def connect(self) -> Iterator[socket.socket]:
-        with socket.create_connection(("127.0.0.1", self.port), timeout=30) as connection:
+        with socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE_S) as connection:
             yield connection
 
     def write(self, change: Callable[[Connection], T]) -> T:
         """Run a write in the database."""
         future = asyncio.run_coroutine_threadsafe(self.gateway.database.write(change), self._loop)
-        return future.result(30)
+        return future.result(PATIENCE_S)
 
 
 def read_response(connection: socket.socket, *, bodiless: bool = False) -> HttpResponse:
@@ -250,13 +251,13 @@ def run_gateway(
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
-    assert started.wait(20), "the gateway does not listen"
+    assert started.wait(PATIENCE_S), "the gateway does not listen"
     assert not errors, errors
     try:
         yield threads[0]
     finally:
         stop_event.set()
-        thread.join(20)
+        thread.join(PATIENCE_S)
     assert not thread.is_alive(), "the gateway does not stop"
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.patience import PATIENCE_S
 from tests.server.caller import Caller, StreamResult, start_gateway, wait_until
 
 from thinkaloud.agents.tools import from_function
@@ -43,7 +44,7 @@ async def agent(caller: Caller, **spec: Any) -> str:
 
 async def waiting(caller: Caller, turn: str) -> dict[str, Any]:
     """Wait until a turn waits for approval, and return the waiting call."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE_S):
         while not (calls := (await caller.call("GET", f"/api/turns/{turn}"))["waiting"]):
             await asyncio.sleep(0.01)
     return dict(calls[0])

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import Connection
+from tests.patience import PATIENCE_S
 from tests.server.gateway_thread import JSON, NOW_MS, GatewayThread, api_key, bearer, run_gateway
 
 from thinkaloud.canon import Refused
@@ -470,7 +471,7 @@ def test_on_all_interfaces_the_accepting_address_is_an_allowed_host(tmp_path: Pa
         assert gateway.request("/who", token, host="192.0.2.7").status == 421
         assert gateway.request("/who", token, host=f"0.0.0.0:{gateway.port}").status == 421
         assert gateway.request("/who", host=f"127.0.0.1:{gateway.port}").status == 401
-        with socket.create_connection(("127.0.0.2", gateway.port), timeout=5) as connection:
+        with socket.create_connection(("127.0.0.2", gateway.port), timeout=PATIENCE_S) as connection:
             head = (
                 f"GET /who HTTP/1.1\r\nHost: 127.0.0.2:{gateway.port}\r\n{token[0][0]}: {token[0][1]}\r\n\r\n"
             )

@@ -6,19 +6,11 @@ from pathlib import Path
 
 import pytest
 from tests.client.upstream import STREAM, UpstreamRequest, chat_delta, serve_upstream
-from tests.server.caller import ENDLESS_SCRIPT, SCRIPT, Caller, StreamResult, start_gateway, wait_until
+from tests.patience import PATIENCE_S
+from tests.server.caller import ACME, ENDLESS_SCRIPT, SCRIPT, Caller, StreamResult, start_gateway, wait_until
 
 from thinkaloud.canon import TurnEnded, TurnFailed, TurnStarted
 from thinkaloud.transcript import BlockStatus, Ending
-
-ACME = """
-[providers.acme]
-dialect = "openai_chat"
-base_url = "{url}"
-replay = "none"
-local = true
-fact = {{ as_of = "2026-01-01", source = "a test" }}
-"""
 
 
 async def cancelled(caller: Caller, turn: str, status: int = 202) -> str:
@@ -52,7 +44,7 @@ def test_cancel_during_reasoning(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("talks", [True, False], ids=["while it talks", "before its first word"])
-def test_cancel_closes_the_provider_connection_within_a_second(tmp_path: Path, talks: bool) -> None:
+def test_cancel_closes_the_provider_connection(tmp_path: Path, talks: bool) -> None:
     disconnected = asyncio.Event()
 
     async def act(request: UpstreamRequest) -> None:
@@ -70,7 +62,7 @@ def test_cancel_closes_the_provider_connection_within_a_second(tmp_path: Path, t
             await wait_until(lambda: upstream.requests)
             await asyncio.sleep(0.05)
             assert await cancelled(caller, turn) == "cancelled"
-            await asyncio.wait_for(disconnected.wait(), 30)
+            await asyncio.wait_for(disconnected.wait(), PATIENCE_S)
             result = await caller.read_stream(turn)
             assert result.turn.reasoning == ("Let me think" if talks else "")
 

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 import aiohttp
+from tests.patience import PATIENCE_S
 
 from thinkaloud.simulators import Simulator, run_simulator
 
@@ -37,7 +38,7 @@ async def post_json(
 ) -> HttpReply:
     sent = body if isinstance(body, bytes) else json.dumps(body).encode()
     async with (
-        aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=10)) as session,
+        aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=PATIENCE_S)) as session,
         session.post(
             server.url + path, data=sent, headers=KEY_HEADERS if headers is None else headers
         ) as response,

@@ -7,6 +7,8 @@ import sys
 import urllib.request
 from pathlib import Path
 
+from tests.patience import PATIENCE_S
+
 SERVE = """
 import sys
 from thinkaloud.simulators import serve_simulator
@@ -26,9 +28,9 @@ def test_serve_simulator_announces_its_url_and_stops_on_an_interrupt(tmp_path: P
         ).encode()
         headers = {"authorization": "Bearer k", "content-type": "application/json"}
         request = urllib.request.Request(f"{url}/chat/completions", body, headers)
-        with urllib.request.urlopen(request, timeout=10) as response:
+        with urllib.request.urlopen(request, timeout=PATIENCE_S) as response:
             message = json.load(response)["choices"][0]["message"]
         server.send_signal(signal.SIGINT)
-        _, complaint = server.communicate(timeout=60)
+        _, complaint = server.communicate(timeout=PATIENCE_S)
     assert (message["reasoning_content"], message["content"]) == ("Two and two.", "Four.")
     assert (server.returncode, complaint) == (0, "")

@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from sqlalchemy import update
+from tests.patience import PATIENCE_S
 from tests.store.log_fixtures import append_all, entries, new_turn, read_all, temporary_database, turn_events
 
 from thinkaloud.canon import BlockGrew, BlockStarted, Event, Kind, OutOfOrder, TurnStarted
@@ -28,7 +29,7 @@ START: list[Event] = [TurnStarted("openai_chat", "demo"), BlockStarted(0, Kind.R
 def run_scenario(scenario: Callable[[SqliteDatabase], Awaitable[None]], folder: Path) -> None:
     async def whole() -> None:
         async with temporary_database(folder) as database:
-            await asyncio.wait_for(scenario(database), 30)
+            await asyncio.wait_for(scenario(database), PATIENCE_S)
 
     asyncio.run(whole())
 

@@ -11,6 +11,7 @@ import socket
 import sqlite3
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -18,6 +19,7 @@ from typing import Any
 from urllib.request import Request, urlopen
 
 from playwright.sync_api import Browser, BrowserContext, Page, Route
+from tests.patience import PATIENCE_MS, PATIENCE_S
 
 from thinkaloud.server.static_files import FOLDER
 
@@ -56,7 +58,7 @@ window.__ran = 0;
 
 def require_built_page() -> None:
     """The page must be there before it can be visited."""
-    assert (FOLDER / "index.html").is_file(), "the page is not built: npm ci && npm run page in web/"
+    assert (FOLDER / "index.html").is_file(), "the page is not built: make page"
 
 
 class GatewayProcess:
@@ -88,7 +90,8 @@ class GatewayProcess:
 
     def stop(self, how: int = signal.SIGINT) -> None:
         """Stop it, whatever it is at; the second signal says that nothing need be waited for."""
-        for _ in range(50):
+        until = time.monotonic() + PATIENCE_S
+        while time.monotonic() < until:
             self._process.send_signal(how)
             with suppress(subprocess.TimeoutExpired):
                 self._process.communicate(timeout=0.4)
@@ -99,7 +102,8 @@ class GatewayProcess:
         data = None if body is None else json.dumps(body).encode()
         headers = {"Content-Type": "application/json"} if data else {}
         with urlopen(
-            Request(self.url + path, data, headers, method=method or ("POST" if data else "GET")), timeout=60
+            Request(self.url + path, data, headers, method=method or ("POST" if data else "GET")),
+            timeout=PATIENCE_S,
         ) as answer:
             text = answer.read()
         return json.loads(text) if text else None
@@ -213,7 +217,7 @@ class PageVisit:
 
     def open(self, hash_: str = "") -> Page:
         page = self.context.new_page()
-        page.set_default_timeout(15_000)
+        page.set_default_timeout(PATIENCE_MS)
         page.on("pageerror", lambda error: self.errors.append(str(error)))
         page.on("console", lambda message: self._record_console(message.type, message.text))
         page.goto(f"{self.url}/{hash_ and '#'}{hash_}")

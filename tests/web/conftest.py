@@ -6,6 +6,7 @@ from shutil import which
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.patience import PATIENCE_MS
 from tests.web.site import WEB, Site
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ collect_ignore_glob = [] if find_spec("playwright") else ["test_*.py"]
 @pytest.fixture(scope="session")
 def site() -> Iterator[Site]:
     if not (WEB / "dist" / "thinking-block.js").is_file():
-        pytest.skip("the element is not built: npm ci && npm run build in web/")
+        pytest.skip("the element is not built: make element")
     server = Site()
     yield server
     server.close()
@@ -32,8 +33,9 @@ def site() -> Iterator[Site]:
 def browser() -> Iterator["Browser"]:
     if not CHROMIUM:
         pytest.skip("there is no Chromium")
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    expect.set_options(timeout=PATIENCE_MS)
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield chromium
@@ -49,6 +51,7 @@ def options() -> dict[str, Any]:
 @pytest.fixture
 def page(browser: "Browser", site: Site, options: dict[str, Any]) -> Iterator["Page"]:
     context = browser.new_context(**{"viewport": {"width": 800, "height": 700}, **options})
+    context.set_default_timeout(PATIENCE_MS)
     page = context.new_page()
     faults: list[str] = []
     page.on("pageerror", lambda error: faults.append(str(error)))

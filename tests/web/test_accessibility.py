@@ -167,7 +167,7 @@ def test_few_words_are_announced_over_a_long_stream(page: Page) -> None:
         }"""
     )
     feed_more(page, answer_after_thought(9000))
-    page.wait_for_timeout(1500)
+    page.wait_for_function("() => said.some(text => text.startsWith('Thought'))")
     announcements = [text for text in page.evaluate("() => said") if text]
     assert announcements == ["Thinking...", "Thought for 9 seconds"]
     page.wait_for_timeout(5000)

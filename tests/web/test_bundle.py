@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
+from tests.patience import PATIENCE_S
 from tests.web.site import WEB, Site
 
 MODULE = "/dist/thinking-block.js"
@@ -170,6 +171,6 @@ def test_one_file_holds_it_all(plain: Page, loaded: list[str]) -> None:
 
 def test_nothing_is_larger_than_its_gate(site: Site) -> None:
     completed = subprocess.run(
-        ["node", "scripts/size.mjs"], cwd=WEB, capture_output=True, text=True, timeout=60, check=False
+        ["node", "scripts/size.mjs"], cwd=WEB, capture_output=True, text=True, timeout=PATIENCE_S, check=False
     )
     assert completed.returncode == 0, completed.stdout + completed.stderr

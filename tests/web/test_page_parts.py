@@ -128,7 +128,7 @@ def test_a_replay_has_a_slider_and_a_speed(visit: PageVisit, gateway: GatewayPro
     assert len(thinking_text(page)) < len(half)
     page.get_by_label("Speed").select_option("8")
     page.get_by_role("button", name="Play", exact=True).click()
-    expect(page.locator(".answer")).to_have_text("A fern grows there.", timeout=5_000)
+    expect(page.locator(".answer")).to_have_text("A fern grows there.")
     assert thinking_text(page) == whole
     page.get_by_role("button", name="End replay").click()
     assert page.locator(".replay").count() == 0

@@ -1,12 +1,14 @@
 """The chat page on a bad day: a slow network, hasty hands, two windows, and a browser that keeps nothing."""
 
 import json
+import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, Route
+from tests.patience import PATIENCE_S
 from tests.web.chat_page import (
     PUZZLE,
     QUICK_QUESTION,
@@ -59,11 +61,10 @@ class DelayedRequests:
 
 def wait_for(page: Page, so: Callable[[], bool]) -> None:
     """Let the browser work until something is so."""
-    for _ in range(600):
-        if so():
-            return
+    until = time.monotonic() + PATIENCE_S
+    while not so():
+        assert time.monotonic() < until, "it did not come to be so"
         page.wait_for_timeout(25)
-    raise AssertionError("it did not come to be so")
 
 
 def over(gateway: GatewayProcess, turn: str) -> bool:
