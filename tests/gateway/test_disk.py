@@ -226,7 +226,7 @@ def test_end_of_turn_is_saved_when_the_disk_recovers(tmp_path: Path, provider: s
             await alter(gateway, BROKEN.format(table="messages", when="NEW.role = 'assistant'"))
             turn = await caller.start_turn(BRIEF, session)
             reading = asyncio.create_task(follow(gateway.url, turn, record))
-            await until(lambda: "could not be kept" in gateway.errors)
+            await until(lambda: "could not be saved" in gateway.errors)
             await alter(gateway, MENDED)
             await reading
             async with asyncio.timeout(PATIENCE_S):
