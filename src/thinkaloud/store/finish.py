@@ -7,7 +7,7 @@ so a reader of one never sees the other.
 from collections.abc import Iterable
 
 import msgspec
-from sqlalchemy import Connection, bindparam, exists, select, update
+from sqlalchemy import Connection, bindparam, select, update
 
 from thinkaloud.canon import Entry, Event, Finish, TurnEnded, TurnFailed
 from thinkaloud.store import search, sessions, turns
@@ -21,7 +21,6 @@ from thinkaloud.store.archive import (
 )
 from thinkaloud.store.messages import write_message
 from thinkaloud.store.rows import Session, TurnRow, TurnState
-from thinkaloud.store.schema import messages, search_rows
 from thinkaloud.store.schema import turns as turn_rows
 from thinkaloud.store.search_normalize import normalize_text
 from thinkaloud.store.turns import TurnRequest
@@ -34,9 +33,6 @@ INTERRUPTED = "interrupted"
 
 _SELECT_STATE = select(turn_rows.c.state, turn_rows.c.session).where(turn_rows.c.key == bindparam("of"))
 # Earlier versions indexed a prompt when its turn began: such a turn must not be indexed twice.
-_SELECT_UNINDEXED = select(messages.c.key).where(
-    messages.c.turn == bindparam("of"), ~exists().where(search_rows.c.message == messages.c.key)
-)
 _UPDATE_END = update(turn_rows).where(turn_rows.c.key == bindparam("of"))
 
 
@@ -85,10 +81,7 @@ def save_finished(conn: Connection, key: int, finished: FinishedTurn) -> None:
     if row is None or row.state != TurnState.RUNNING:
         return
     turn = finished.turn
-    write_message(conn, key, turn)
-    # The prompt is indexed here too: indexing it at the start would delay the first thought.
-    keys = conn.execute(_SELECT_UNINDEXED, {"of": key}).scalars().all()
-    search.index_messages(conn, keys, finished.normalized_texts)
+    search.index_messages(conn, [write_message(conn, key, turn)], finished.normalized_texts)
     replace_log(conn, key, finished.chunks)
     values = {"of": key, "state": finished.state, "ended_ms": turn.ended_ms, "lease_until_ms": None}
     conn.execute(_UPDATE_END, values)

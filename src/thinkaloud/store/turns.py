@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Row, bindparam, func, insert, select, update
 
 from thinkaloud.canon import Refused
 from thinkaloud.canon.requests import Image, ToolMessage, UserMessage
-from thinkaloud.store import ids
+from thinkaloud.store import ids, search
 from thinkaloud.store.pages import SortKey, make_page, rows_to_fetch, sort_key_after
 from thinkaloud.store.rows import Owner, Page, Role, Session, TurnRow, TurnState
 from thinkaloud.store.schema import messages, sessions, turns
@@ -31,7 +31,7 @@ _NEXT_POSITION = select(func.coalesce(func.max(turns.c.position), -1) + 1).where
     turns.c.session == bindparam("of")
 )
 _INSERT_TURN = insert(turns).returning(turns)
-_INSERT_MESSAGE = insert(messages)
+_INSERT_MESSAGE = insert(messages).returning(messages.c.key)
 _TOUCH_SESSION = (
     update(sessions).where(sessions.c.key == bindparam("of")).values(updated_ms=bindparam("now_ms"))
 )
@@ -94,9 +94,10 @@ def start_turn(
         "lease_until_ms": lease_until_ms,
     }
     turn = _turn_from_row(conn.execute(_INSERT_TURN, values).one())
-    if request.messages:
-        rows = enumerate(map(_message_values, request.messages))
-        conn.execute(_INSERT_MESSAGE, [{"turn": turn.key, "position": at, **row} for at, row in rows])
+    for position, message in enumerate(request.messages):
+        fields = _message_values(message)
+        row = {"turn": turn.key, "position": position, **fields}
+        search.index_request(conn, session.owner, conn.execute(_INSERT_MESSAGE, row).scalar_one(), fields)
     conn.execute(_TOUCH_SESSION, {"of": session.key, "now_ms": now_ms})
     return StartedTurn(turn, new=True)
 
