@@ -2,12 +2,18 @@
 
 from thinkaloud.agents.spec import Agent
 from thinkaloud.catalog import Catalog
+from thinkaloud.catalog.thinking import OnUnavailable
 from thinkaloud.client.prepare import Options, PreparedRequest, prepare, require_key
 from thinkaloud.context import Conversation, Step
 
 
 def prepare_reply(
-    agent: Agent, steps: tuple[Step, ...], *, catalog: Catalog | None = None, tool_choice: str = ""
+    agent: Agent,
+    steps: tuple[Step, ...],
+    *,
+    catalog: Catalog | None = None,
+    tool_choice: str = "",
+    on_thinking_unavailable: OnUnavailable = "error",
 ) -> PreparedRequest:
     """Build the request. A missing key is refused here, before anything is sent."""
     options = Options(
@@ -15,6 +21,7 @@ def prepare_reply(
         tool_choice=tool_choice if agent.tool_definitions else "",
         max_tokens=agent.max_tokens,
         context_mode=agent.context_mode,
+        on_thinking_unavailable=on_thinking_unavailable,
         catalog=catalog,
     )
     conversation = Conversation(steps, agent.system, agent.tool_definitions)

@@ -9,6 +9,7 @@ from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanage
 
 import msgspec
 
+from thinkaloud.agents.prepare import prepare_reply
 from thinkaloud.agents.prices import cost_of
 from thinkaloud.agents.run import Run, RunContext
 from thinkaloud.agents.spec import Agent, agent_tree, bare_model
@@ -36,8 +37,7 @@ from thinkaloud.cli.settings import (
     with_builtin_model,
 )
 from thinkaloud.client import monotonic_clock
-from thinkaloud.client.prepare import Options, PreparedRequest, prepare, require_key
-from thinkaloud.context import Conversation
+from thinkaloud.client.prepare import PreparedRequest
 from thinkaloud.surfaces.plain import ShowThinking
 from thinkaloud.surfaces.terminal import clean_json
 from thinkaloud.transcript import Ending, Turn, apply, events_to_end_turn
@@ -250,18 +250,13 @@ def _prepare_first(
     agent: Agent, message: UserMessage, on_thinking_unavailable: str, catalog: Catalog
 ) -> tuple[Agent, PreparedRequest]:
     """Return the first request and the agent; its later requests omit thinking that the model cannot do."""
-    conversation = Conversation((message,), agent.system, agent.tool_definitions)
-    options = Options(tools=agent.tool_definitions, max_tokens=agent.max_tokens, catalog=catalog)
     try:
-        request = prepare(conversation, model=agent.model, thinking=agent.thinking, options=options)
+        return agent, prepare_reply(agent, (message,), catalog=catalog)
     except ThinkingNotOffered:
         if on_thinking_unavailable == "error":
             raise
-        options = msgspec.structs.replace(options, on_thinking_unavailable="warn")
-        request = prepare(conversation, model=agent.model, thinking=agent.thinking, options=options)
-        agent = msgspec.structs.replace(agent, thinking=None)
-    require_key(request.route)
-    return agent, request
+    request = prepare_reply(agent, (message,), catalog=catalog, on_thinking_unavailable="warn")
+    return msgspec.structs.replace(agent, thinking=None), request
 
 
 def _open_catalog(agent: Agent) -> AbstractAsyncContextManager[Catalog]:
