@@ -74,7 +74,7 @@ def test_call_waits_for_approval(granted: bool) -> None:
                     assert waits_for_approval(run.turn)
                     assert done == []
                     run.decide(entry.event.block, granted=granted, by="Bo")
-                    with pytest.raises(Refused, match="does not wait for an approval, or no longer"):
+                    with pytest.raises(Refused, match="is not waiting for an approval, or no longer"):
                         run.decide(entry.event.block, granted=not granted)
 
             turn = assert_legal(await run_with_callback(run, steer))

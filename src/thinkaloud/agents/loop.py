@@ -25,8 +25,7 @@ from thinkaloud.canon import (
     ToolFinished,
     TurnFailed,
 )
-from thinkaloud.canon.requests import ThinkingLevel as Effort
-from thinkaloud.canon.requests import UserMessage
+from thinkaloud.canon.requests import ThinkingLevel, UserMessage
 from thinkaloud.catalog import Catalog
 from thinkaloud.client.prepare import PreparedRequest
 from thinkaloud.context import Step, replies_of
@@ -186,13 +185,13 @@ class AgentLoop:
         Some models cannot forbid tools. They get the tools anyway, and the calls are not run.
         """
         try:
-            prepared = self._build_request(Effort.OFF, "none")
+            prepared = self._build_request(ThinkingLevel.OFF, "none")
             build_request(prepared.route, prepared.request)
         except Refused:
-            prepared = self._build_request(Effort.OFF)
+            prepared = self._build_request(ThinkingLevel.OFF)
         return prepared
 
-    def _build_request(self, thinking: Effort | None = None, tool_choice: str = "") -> PreparedRequest:
+    def _build_request(self, thinking: ThinkingLevel | None = None, tool_choice: str = "") -> PreparedRequest:
         steps = (*self._history, *replies_of(self._port.turn, self._parent))
         agent = self._agent if thinking is None else msgspec.structs.replace(self._agent, thinking=thinking)
         return prepare_reply(agent, steps, catalog=self._port.catalog, tool_choice=tool_choice)

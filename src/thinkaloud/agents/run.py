@@ -30,7 +30,7 @@ from thinkaloud.canon import (
     TurnStarted,
     Usage,
 )
-from thinkaloud.canon.requests import ThinkingLevel as Effort
+from thinkaloud.canon.requests import ThinkingLevel
 from thinkaloud.catalog import Catalog
 from thinkaloud.client import monotonic_clock
 from thinkaloud.client.api import Clock, EventBatch, ask, send
@@ -81,7 +81,7 @@ class Run:
         self._context = context or RunContext()
         self._loop = AgentLoop(self, agent, history, first_request=first_request)
         self._client_tool_names = [tool.name for tool in agent.client_tools]
-        self._sink: Callable[[Entry], None] = _nowhere
+        self._sink: Callable[[Entry], None] = _discard_entry
         self._summaries = Summaries(write=self._summary if agent.summary_model else None)
         self._summary_model = agent.summary_model
         self._watcher = TurnWatcher(
@@ -138,7 +138,7 @@ class Run:
         """Approve or deny a waiting call. Also possible before `execute` resumes a waiting turn."""
         if block not in _blocks_awaiting_approval(self.turn) or self._decision_future(block).done():
             raise Refused(
-                f"Block {block} of this turn does not wait for an approval, or no longer. Reload the turn."
+                f"Block {block} is not waiting for an approval, or no longer is. Reload the turn."
             )
         self._decision_future(block).set_result(ApprovalDecision(granted, by))
 
@@ -161,7 +161,7 @@ class Run:
         return self._context.clock()
 
     def emit(self, event: Event, at_ms: int | None = None) -> None:
-        """Append an event, before an end also the last summary, and then the notices of the watchers."""
+        """Append an event; before an end, the last summary; afterwards, the notices of the watchers."""
         if type(event) in _ENDS and (line := self._summaries.last(self.turn)):
             self.emit(line)
         entry = self.append(event, at_ms)
@@ -250,7 +250,9 @@ class Run:
             max_tokens=_SUMMARY_TOKENS, catalog=self._context.catalog, client=self._context.client
         )
         model = self._summary_model
-        return (await ask(prompt_for(thinking), model=model, thinking=Effort.OFF, options=options)).answer
+        return (
+            await ask(prompt_for(thinking), model=model, thinking=ThinkingLevel.OFF, options=options)
+        ).answer
 
 
 def waits_for_approval(turn: Turn) -> bool:
@@ -265,7 +267,7 @@ def _blocks_awaiting_approval(turn: Turn) -> list[int]:
 
 
 def events_to_resume(turn: Turn, client_tools: Collection[str] = ()) -> list[Event]:
-    """Return the events to append before a turn can be resumed whose process has stopped.
+    """Return the events to append before a turn whose process stopped can be resumed.
 
     An incomplete reply is ended and requested again. A tool that was running may have had its effect, so it
     is not run again: its call gets an error for the model. An assistant continues, a call that waits for an
@@ -300,7 +302,7 @@ def _can_wait(call: Block, client_tools: Collection[str]) -> bool:
     return call.kind is Kind.ASSISTANT_CALL or call.approval is Approval.ASKED or to_client
 
 
-def _nowhere(entry: Entry) -> None:
+def _discard_entry(entry: Entry) -> None:
     """Ignore an entry: the sink of a run that is not executed yet."""
 
 

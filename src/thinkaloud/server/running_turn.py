@@ -29,18 +29,17 @@ from thinkaloud.client import monotonic_clock
 from thinkaloud.client.prepare import PreparedRequest
 from thinkaloud.context import Step
 from thinkaloud.server.tracing import turn_span
+from thinkaloud.store.archive import decode_entry
 from thinkaloud.store.database import NotSaved
 from thinkaloud.store.finish import state_of
 from thinkaloud.store.log import EventLog
 from thinkaloud.store.rows import TurnRow, TurnState
-from thinkaloud.transcript import Turn, apply, events_to_end_turn
+from thinkaloud.transcript import Turn, events_to_end_turn, fold_entries
 
 if TYPE_CHECKING:
     from thinkaloud.server.gateway import Gateway
 
 logger = logging.getLogger(__name__)
-
-_entry_decoder = msgspec.json.Decoder(Entry)
 
 
 class TurnPlan(msgspec.Struct, frozen=True):
@@ -69,7 +68,7 @@ class RunningTurn:
             plan.steps,
             context=context,
             first_request=None if plan.entries else plan.first_request,
-            turn=_fold_entries(plan.entries),
+            turn=fold_entries(plan.entries),
         )
         self._chars_left = self._limits.said_chars_per_turn
         self._reasoning_chars: dict[int, int] = {}
@@ -201,19 +200,12 @@ async def entries_so_far(log: EventLog, turn: int) -> tuple[Entry, ...]:
 
 
 def _decode_entries(lines: list[bytes]) -> tuple[Entry, ...]:
-    return tuple(_entry_decoder.decode(line) for line in lines)
+    return tuple(map(decode_entry, lines))
 
 
 async def visible_turn(log: EventLog, turn: int) -> Turn:
     """Return a turn folded from the entries that readers can see."""
-    return await asyncio.to_thread(_fold_entries, await entries_so_far(log, turn))
-
-
-def _fold_entries(entries: tuple[Entry, ...]) -> Turn:
-    turn = Turn()
-    for entry in entries:
-        apply(turn, entry)
-    return turn
+    return await asyncio.to_thread(fold_entries, await entries_so_far(log, turn))
 
 
 def _length_exceeded(subject: str, limit_name: str, max_chars: int) -> LimitExceeded:

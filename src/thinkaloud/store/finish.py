@@ -24,7 +24,7 @@ from thinkaloud.store.rows import Session, TurnRow, TurnState
 from thinkaloud.store.schema import turns as turn_rows
 from thinkaloud.store.search_normalize import normalize_text
 from thinkaloud.store.turns import TurnRequest
-from thinkaloud.transcript import Turn, apply, unfold
+from thinkaloud.transcript import Turn, fold_entries, unfold
 from thinkaloud.view.projections import title_text
 
 INTERRUPTED = "interrupted"
@@ -32,7 +32,6 @@ INTERRUPTED = "interrupted"
 
 
 _SELECT_STATE = select(turn_rows.c.state, turn_rows.c.session).where(turn_rows.c.key == bindparam("of"))
-# Earlier versions indexed a prompt when its turn began: such a turn must not be indexed twice.
 _UPDATE_END = update(turn_rows).where(turn_rows.c.key == bindparam("of"))
 
 
@@ -53,20 +52,13 @@ def finished_from_log(conn: Connection, key: int, turn: Turn | None = None) -> F
     """
     lines = list(log_lines(conn, key))
     if turn is None:
-        turn = _fold(map(decode_entry, lines))
+        turn = fold_entries(map(decode_entry, lines))
     return _finished(turn, decode_entry(lines[-1]), tuple(compress_lines(lines)))
 
 
 def finished_from_entries(entries: list[Entry]) -> FinishedTurn:
     """Prepare a turn with these entries for saving."""
-    return _finished(_fold(entries), entries[-1], tuple(compress_entries(entries)))
-
-
-def _fold(entries: Iterable[Entry]) -> Turn:
-    turn = Turn()
-    for entry in entries:
-        apply(turn, entry)
-    return turn
+    return _finished(fold_entries(entries), entries[-1], tuple(compress_entries(entries)))
 
 
 def _finished(turn: Turn, last: Entry, chunks: tuple[LogChunk, ...]) -> FinishedTurn:

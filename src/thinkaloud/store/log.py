@@ -138,7 +138,7 @@ class EventLog:
         if (
             self.unsaved_bytes > self._config.max_unsaved_bytes and type(entry.event) is BlockGrew
         ):  # ends are always taken
-            raise NotSaved("The disk takes nothing and the memory for what waits is full.")
+            raise NotSaved("The disk accepts no writes and the buffer for unsaved entries is full.")
         size = live.add(_encode(entry), ended=isinstance(entry.event, TurnEnded | TurnFailed))
         self._pending[live.turn] = live
         event = entry.event

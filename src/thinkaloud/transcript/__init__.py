@@ -2,7 +2,7 @@
 
 from thinkaloud.transcript.callbacks import Callbacks, Handler
 from thinkaloud.transcript.end_events import events_to_end_blocks, events_to_end_turn
-from thinkaloud.transcript.reducer import apply, fold
+from thinkaloud.transcript.reducer import apply, fold, fold_entries
 from thinkaloud.transcript.timing import ThinkingTime, thinking_time
 from thinkaloud.transcript.turn import (
     CALL_KINDS,
@@ -34,6 +34,7 @@ __all__ = [
     "events_to_end_blocks",
     "events_to_end_turn",
     "fold",
+    "fold_entries",
     "has_timestamps",
     "thinking_time",
     "unfold",

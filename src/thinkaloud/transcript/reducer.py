@@ -58,6 +58,14 @@ def fold(events: Iterable[Event], turn: Turn | None = None) -> Turn:
     return target
 
 
+def fold_entries(entries: Iterable[Entry]) -> Turn:
+    """Fold entries into a new turn and return it."""
+    turn = Turn()
+    for entry in entries:
+        apply(turn, entry)
+    return turn
+
+
 def apply(turn: Turn, entry: Entry) -> Turn:
     """Fold one entry into the turn, in place, and return it."""
     if entry.seq <= turn.seq:

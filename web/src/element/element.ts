@@ -25,8 +25,8 @@ import type { Renderer } from "./markdown.js";
  * @tagname thinking-block
  *
  * @attr {string} block-id - A stable name; what a person opened or closed is kept under it over a reload.
- * @attr {"pending"|"streaming"|"done"|"error"|"aborted"|"truncated"|"redacted"|"disconnected"} status - Where it stands; reflected. Set it to drive a block that is fed by `append`.
- * @attr {"koder"|"preview"|"toggle"|"agent"|"trace"|"default"} preset - One of the well-known ways to show thinking.
+ * @attr {"pending"|"streaming"|"done"|"error"|"aborted"|"truncated"|"redacted"|"disconnected"} status - The status; reflected. Set it for a block that is fed by `append`.
+ * @attr {"koder"|"preview"|"toggle"|"agent"|"trace"|"default"} preset - A named set of display settings.
  * @attr {"closed"|"preview"|"open"|"hidden"} live - How it is shown while it streams; `preview` is a header and the newest line.
  * @attr {"closed"|"open"|"hidden"} rest - How it is shown once it is complete.
  * @attr {"label"|"preview"|"summary"|"auto"} header - What the header says.
@@ -37,10 +37,10 @@ import type { Renderer } from "./markdown.js";
  * @attr {number} tokens - How many tokens it took.
  * @attr {number} token-budget - How many it was allowed; shown beside those it took.
  * @attr {string} summary - One line on what it was about.
- * @attr {"raw"|"summary"|"generated"} provenance - Whose words they are.
+ * @attr {"raw"|"summary"|"generated"} provenance - Source of the text: raw, a summary by the provider, or generated.
  * @attr {"markdown"|"plain"} render - How the text is drawn.
  * @attr {number} max-lines - How many lines the body shows before it scrolls.
- * @attr {string} name - Of the elements with the same name in a document, a person has one open at a time.
+ * @attr {string} name - At most one element with this name is open at a time.
  * @attr {boolean} headless - Draws nothing of its own: the page shows its children instead, by `state` and the events.
  * @attr {string} actions - Buttons to offer besides copy and close: `retry` beside the sentence on what went wrong, `answer-now` while it thinks.
  * @attr {boolean} no-copy - Offers no copy.
@@ -58,7 +58,7 @@ import type { Renderer } from "./markdown.js";
  * @slot step-assistant_call - The same for every call of an assistant.
  * @slot actions - More buttons in the footer.
  *
- * @fires {CustomEvent<{open: boolean, by: "user"|"find"|"policy"}>} thinking-toggle - It is about to open or close, which can be cancelled; what the policy does is told when it is done.
+ * @fires {CustomEvent<{open: boolean, by: "user"|"find"|"policy"}>} thinking-toggle - It is about to open or close; can be cancelled. Changes by the policy fire afterwards and cannot.
  * @fires {CustomEvent<{open: boolean, by: "user"|"find"|"policy", block: number}>} thinking-step-toggle - A person opens or closes one step; can be cancelled.
  * @fires {CustomEvent<{from: string, to: string}>} thinking-status - The status changed.
  * @fires {CustomEvent<{text: string}>} thinking-copy - The text is about to be copied; can be cancelled.
@@ -85,7 +85,7 @@ import type { Renderer } from "./markdown.js";
  * @csspart code - A block of code.
  * @csspart image - What stands for an image that is not loaded.
  * @csspart placeholder - What stands for a thought that cannot be read.
- * @csspart provenance - Whose words they are.
+ * @csspart provenance - Source of the text: raw, a summary by the provider, or generated.
  * @csspart footer - Status, counts and buttons.
  * @csspart status - Where it stands, in a word.
  * @csspart budget - How much of the token budget was used.
@@ -196,7 +196,7 @@ export class ThinkingBlockElement extends DrawnBlock {
     this.turnFeed.clock = clock;
   }
 
-  /** Takes everything that a stream brings; one that just stops has lost its connection. */
+  /** Reads a stream; if it stops without an end, the status becomes disconnected. */
   consume(source: Source, { signal }: { signal?: AbortSignal } = {}): Promise<void> {
     return this.turnFeed.consume(source, signal, () => this.drawSoon());
   }
