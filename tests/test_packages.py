@@ -146,7 +146,7 @@ def test_a_gateway_without_the_page_says_so_at_start(installed: Installed, tmp_p
             _, messages = gateway.run.communicate(timeout=PATIENCE_S)
     finally:
         (tmp_path / "static").rename(static)
-    assert [line for line in messages.splitlines() if "was not built" in line and "`make page`" in line]
+    assert [line for line in messages.splitlines() if "is not built" in line and "`make page`" in line]
 
 
 def test_there_is_one_version() -> None:

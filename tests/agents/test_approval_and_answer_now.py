@@ -161,7 +161,7 @@ def test_decision_without_waiting_approval_is_refused(block: int) -> None:
             run = run_of(provider, top_agent)
             async for entry in run.entries():
                 if entry.event == BlockStarted(2, Kind.REASONING):
-                    with pytest.raises(Refused, match=f"Block {block} of this turn does not wait"):
+                    with pytest.raises(Refused, match=f"Block {block} is not waiting"):
                         run.decide(block, granted=True)
                     break
 

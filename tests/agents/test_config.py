@@ -266,7 +266,7 @@ REFUSED = [
         '[functions]\nx = "m:f"\n[mcp.x]\nurl = "https://x"',
         ": [mcp.x]: there is another tool called x. Choose another name.",
     ),
-    ('[functions]\n"a b" = "m:f"', ": [functions.a b]: not a valid tool name. Use 1 to 64 letters"),
+    ('[functions]\n"a b" = "m:f"', ": [functions.a b]: not a valid tool name. Use 1 to 64 ASCII letters"),
     ('[mcp."a/b"]\nurl = "https://x"', ": [mcp.a/b]: not a valid tool name."),
     (
         '[mcp.x]\ncommand = ["a"]\nurl = "https://x"',

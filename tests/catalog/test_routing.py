@@ -274,9 +274,9 @@ def test_thinking_suffix_turns_thinking_on() -> None:
 
 
 def test_a_new_provider_is_a_row() -> None:
-    """A provider that uses a known dialect needs one TOML table, the one shown in CONTRIBUTING."""
-    guide = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text("utf-8")
-    row = guide.partition("## Add a provider")[2].partition("```toml")[2].partition("```")[0]
+    """A provider that uses a known dialect needs one TOML table, the one shown in the guide."""
+    guide = (Path(__file__).parents[2] / "docs/contributing/provider.md").read_text("utf-8")
+    row = guide.partition('```toml title="src/thinkaloud/catalog/providers.toml"')[2].partition("```")[0]
     user_catalog = parse_catalog(*builtin_texts(), row)
     chosen = route(user_catalog, "acme/anvil-1", thinking=True, have_key=any_key)
     assert (chosen.provider.base_url, chosen.model_id) == ("https://api.acme.test/v1", "anvil-1")

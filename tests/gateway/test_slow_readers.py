@@ -120,7 +120,7 @@ async def read_to_the_end(caller: Caller, model: str) -> str:
 async def live_readers(caller: Caller) -> int:
     async with caller.http.get(f"{caller.gateway.url}/metrics") as response:
         metrics = dict(line.rsplit(" ", 1) for line in (await response.text()).splitlines() if line[0] != "#")
-    return int(metrics["thinkaloud_readers_live"])
+    return int(float(metrics["thinkaloud_readers_live"]))
 
 
 class Memory:

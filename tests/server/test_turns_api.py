@@ -149,7 +149,7 @@ def test_tool_results_without_a_call_are_refused(tmp_path: Path) -> None:
             session = await caller.create_session(agent=agent)
             path = f"/api/sessions/{session}/turns"
             early = {"tool_results": [{"call_id": "call_1", "result": "x"}]}
-            assert "No call before it" in await caller.refusal_message("POST", path, early, status=422)
+            assert "No earlier call matches" in await caller.refusal_message("POST", path, early, status=422)
             called = await caller.run_turn(session)
             ids = [block.call_id for block in called.turn.own_blocks(Kind.TOOL_CALL)]
             one_result = {"tool_results": [{"call_id": ids[0], "result": "18 °C"}]}
@@ -167,10 +167,10 @@ def test_tool_results_without_a_call_are_refused(tmp_path: Path) -> None:
 REFUSED = {
     "an unknown model": ({"prompt": "x", "model": "no-such-model"}, "not in the catalog"),
     "no key": ({"prompt": "x", "model": "openai/gpt-5"}, "OPENAI_API_KEY"),
-    "no thinking": ({"prompt": "x", "model": "gpt-4o", "thinking": "high"}, "does not think"),
+    "no thinking": ({"prompt": "x", "model": "gpt-4o", "thinking": "high"}, "does not support thinking"),
     "a small budget": (
         {"prompt": "x", "model": "anthropic/claude-opus-4-5", "thinking": 100},
-        "takes 1024 or more",
+        "is too small",
     ),
     "nothing": ({}, "neither a prompt nor"),
     "blanks": ({"prompt": " \n"}, "neither a prompt nor"),
@@ -244,7 +244,7 @@ def test_idempotency_key_starts_one_turn(tmp_path: Path, monkeypatch: pytest.Mon
             await caller.call("POST", path, body, status=422, headers={"Idempotency-Key": "a key"})
             monkeypatch.delenv("DEEPSEEK_API_KEY")
             assert (await caller.call("POST", path, body, headers=key))["id"] in ids, "nothing is asked anew"
-            assert "no key for deepseek" in await caller.refusal_message(
+            assert "No API key found for deepseek" in await caller.refusal_message(
                 "POST", path, {"prompt": "z"}, status=422
             )
 

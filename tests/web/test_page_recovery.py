@@ -42,7 +42,7 @@ def test_thinking_without_an_answer_can_be_retried_or_taken_as_a_draft(
 
 
 @pytest.mark.parametrize(
-    ("events", "asked"),
+    ("events", "prompt"),
     [((), QUICK_QUESTION), (block_events(1, "text", "17 times"), "Please go on where you stopped.")],
     ids=["no word", "some words"],
 )

@@ -184,7 +184,7 @@ def test_numbers_and_times_are_written_alike(page: Page, locale: str) -> None:
     words = Words(locale)
     assert page.evaluate(
         "([name, times, counts]) => { const words = new core.Words(core.findLocale(name));"
-        " return [times.map(ms => words.duration(ms)), counts.map(n => words.text('words', {n}))]; }",
+        " return [times.map(ms => words.duration(ms)), counts.map(n => words.say('words', {n}))]; }",
         [locale, times, counts],
     ) == [[words.duration(ms) for ms in times], [words.text("ai.thinking.words", n=n) for n in counts]]
 

@@ -137,9 +137,7 @@ class Run:
     def decide(self, block: int, *, granted: bool, by: str = "") -> None:
         """Approve or deny a waiting call. Also possible before `execute` resumes a waiting turn."""
         if block not in _blocks_awaiting_approval(self.turn) or self._decision_future(block).done():
-            raise Refused(
-                f"Block {block} is not waiting for an approval, or no longer is. Reload the turn."
-            )
+            raise Refused(f"Block {block} is not waiting for an approval, or no longer is. Reload the turn.")
         self._decision_future(block).set_result(ApprovalDecision(granted, by))
 
     def answer_now(self) -> None:
