@@ -220,7 +220,7 @@ def test_unsaved_entries_in_memory_are_bounded(tmp_path: Path) -> None:
             for seq in range(2, 4):
                 append_all(writer, entries([BlockGrew(0, "x" * 5000)], seq))
                 await wait_until_published(log, row.key, seq)
-            with pytest.raises(NotSaved, match="memory for what waits is full"):
+            with pytest.raises(NotSaved, match="buffer for unsaved entries is full"):
                 append_all(writer, entries([BlockGrew(0, "x")], 4))
             await set_pragma(database, READ_ONLY[1])
 
