@@ -1,0 +1,147 @@
+"""What a chat surface needs from a gateway: sessions, turns, agents, models and preferences.
+
+`thinkaloud.cli` hands a surface an implementation; `cli/gateway.py` talks HTTP to a gateway on this machine
+or elsewhere. Methods raise `Refused` with a message for the person if the gateway refuses, and
+`BackendUnreachable` if there is no connection. A stream of a turn survives lost connections: it continues
+after the last entry, so that a surface sees every entry once and in order.
+"""
+
+from collections.abc import AsyncIterator
+from typing import Any, Protocol
+
+import msgspec
+
+from thinkaloud.canon import Entry
+from thinkaloud.canon.requests import Image
+
+
+class BackendUnreachable(Exception):
+    """There is no connection to the gateway. The message says which address, why, and what to do."""
+
+
+class SessionInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """A row of the list of sessions."""
+
+    id: str
+    title: str
+    agent: str = ""
+    model: str = ""
+    created_ms: int = 0
+    updated_ms: int = 0
+
+
+class Question(msgspec.Struct, frozen=True, kw_only=True):
+    """A question to a session. What is empty is taken from the session, then from the settings."""
+
+    prompt: str
+    images: tuple[Image, ...] = ()
+    model: str = ""
+    agent: str = ""
+    thinking: str = ""
+    replaces: str = ""
+    """An earlier turn of the session whose question this one replaces: it is asked from before that turn."""
+
+
+class PastTurn(msgspec.Struct, frozen=True, kw_only=True):
+    """A turn of a session: the question, and the entries of the reply that are stored so far."""
+
+    id: str
+    prompt: str
+    images: tuple[Image, ...] = ()
+    state: str = "done"
+    """`running`, `done`, `failed`, `cancelled` or `interrupted`."""
+    model: str = ""
+    agent_name: str = ""
+    entries: tuple[Entry, ...] = ()
+
+
+class FoundText(msgspec.Struct, frozen=True, kw_only=True):
+    """A place where the words were found. `marks` are the positions of the words in the snippet."""
+
+    session: str
+    turn: str
+    kind: str
+    snippet: str
+    marks: tuple[tuple[int, int], ...] = ()
+
+
+class Choice(msgspec.Struct, frozen=True, kw_only=True):
+    """A model or an agent that can be chosen. `reason` says why it cannot be used now, if it cannot."""
+
+    id: str
+    name: str
+    description: str = ""
+    ready: bool = True
+    reason: str = ""
+
+
+class DisplayPreferences(msgspec.Struct, kw_only=True):
+    """The user's preferences in a workspace. `display` holds a preset and the settings that override it."""
+
+    display: dict[str, Any]
+    language: str = ""
+
+
+class Reconnecting(msgspec.Struct, frozen=True):
+    """The stream of a turn was cut and is being resumed."""
+
+    attempt: int
+    reason: str
+
+
+class Backend(Protocol):
+    """A gateway, as a chat surface uses it."""
+
+    address: str
+    """The address of the gateway, or the words for one inside this process."""
+
+    async def sessions(self, *, after: str = "", limit: int = 50) -> tuple[list[SessionInfo], str]:
+        """Return a page of sessions, the most recently used first, and the cursor of the next page."""
+
+    async def create_session(self, *, model: str = "", agent: str = "", title: str = "") -> SessionInfo:
+        """Create a session."""
+
+    async def rename_session(self, session: str, title: str) -> None:
+        """Change the title of a session."""
+
+    async def delete_session(self, session: str) -> None:
+        """Delete a session and everything in it."""
+
+    async def turns(self, session: str) -> list[PastTurn]:
+        """Return all turns of a session, the oldest first."""
+
+    async def ask(self, session: str, question: Question) -> str:
+        """Start a turn and return its id."""
+
+    def stream(self, turn: str, *, after: int = -1) -> AsyncIterator[Entry | Reconnecting]:
+        """Yield the entries of a turn after one of them, live, until the turn has ended and is saved."""
+
+    def replay(self, turn: str, *, speed: float = 1.0) -> AsyncIterator[Entry]:
+        """Yield the entries of an ended turn with their pauses."""
+
+    async def cancel(self, turn: str) -> None:
+        """Stop a running turn."""
+
+    async def answer_now(self, turn: str) -> None:
+        """Stop the thinking of a turn and make the model answer."""
+
+    async def approve(self, turn: str, block: int, granted: bool) -> None:
+        """Approve or deny a tool call that waits for approval."""
+
+    async def search(self, words: str, *, thoughts: bool = False) -> list[FoundText]:
+        """Find words in prompts, answers and tools, and in thoughts if asked for."""
+
+    async def export(self, session: str, form: str, *, thinking: str = "details") -> str:
+        """Return a session as `text`, `markdown` or `json`."""
+
+    async def models(self) -> list[Choice]:
+        """Return the models that can be chosen."""
+
+    async def agents(self) -> list[Choice]:
+        """Return the agents that can be chosen."""
+
+    async def preferences(self) -> DisplayPreferences:
+        """Return the user's preferences in the workspace."""
+
+    async def save_preferences(self, preferences: DisplayPreferences) -> None:
+        """Save the user's preferences in the workspace."""
