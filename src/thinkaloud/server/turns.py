@@ -14,7 +14,7 @@ import msgspec
 from sqlalchemy import Connection
 
 from thinkaloud.canon import Finish, ThinkaloudError, TurnEnded, TurnFailed
-from thinkaloud.canon.requests import ThinkingLevel
+from thinkaloud.canon.requests import ThinkingLevel, ToolMessage, UserMessage
 from thinkaloud.context import ContextMode
 from thinkaloud.server.errors import Conflict, ServiceUnavailable, TooManyRequests
 from thinkaloud.server.prepare import load_context, prepare_request, request_messages, resolve_agent
@@ -40,6 +40,7 @@ STOPPED = TurnFailed(
     INTERRUPTED,
     "The gateway was stopped before this turn ended. The text so far is kept. Ask again.",
 )
+_SHORT_CHARS = 10_000
 _SAVE_TIMEOUT_S = 5.0
 """How long to wait until an ended turn is saved. If the disk accepts no writes, the next start saves it."""
 
@@ -99,6 +100,7 @@ class TurnRegistry:
                 idempotency_key=idempotency_key,
                 request_hash=digest,
                 wishes=_encode_json(TurnOptions(body.thinking, body.max_tokens, body.context_mode)).decode(),
+                normalized_texts=await _normalize(messages),
             )
             started = await gateway.database.write(
                 lambda conn: self._save_new_turn(conn, session, turn_request)
@@ -215,3 +217,9 @@ class TurnRegistry:
     def _start_running(self, row: TurnRow, plan: TurnPlan) -> None:
         running_turn = self._running_turns[row.key] = RunningTurn(self._gateway, row, plan)
         running_turn.task.add_done_callback(lambda _: self._running_turns.pop(row.key))
+
+
+async def _normalize(messages: tuple[UserMessage | ToolMessage, ...]) -> dict[str, str]:
+    """Normalize long messages for search before the write. Short ones take less time than the thread."""
+    size = sum(len(m.text if isinstance(m, UserMessage) else m.result) for m in messages)
+    return await asyncio.to_thread(turns.normalized_texts, messages) if size > _SHORT_CHARS else {}

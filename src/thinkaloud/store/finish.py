@@ -4,8 +4,6 @@ The parts hold the whole turn, so it can be rebuilt from them. `content` and `th
 so a reader of one never sees the other.
 """
 
-from collections.abc import Iterable
-
 import msgspec
 from sqlalchemy import Connection, bindparam, select, update
 
@@ -22,7 +20,7 @@ from thinkaloud.store.archive import (
 from thinkaloud.store.messages import write_message
 from thinkaloud.store.rows import Session, TurnRow, TurnState
 from thinkaloud.store.schema import turns as turn_rows
-from thinkaloud.store.search_normalize import normalize_text
+from thinkaloud.store.search_normalize import normalize_texts
 from thinkaloud.store.turns import TurnRequest
 from thinkaloud.transcript import Turn, fold_entries, unfold
 from thinkaloud.view.projections import title_text
@@ -62,9 +60,10 @@ def finished_from_entries(entries: list[Entry]) -> FinishedTurn:
 
 
 def _finished(turn: Turn, last: Entry, chunks: tuple[LogChunk, ...]) -> FinishedTurn:
-    texts = (text for block in turn.blocks for text in (block.text, block.result, block.error) if text)
-    normalized_texts = {text: normalize_text(text) for text in texts}
-    return FinishedTurn(turn, state_of(last.event), chunks, normalized_texts)
+    texts = (
+        text for block in turn.blocks for text in (block.name, block.text, block.result, block.error) if text
+    )
+    return FinishedTurn(turn, state_of(last.event), chunks, normalize_texts(texts))
 
 
 def save_finished(conn: Connection, key: int, finished: FinishedTurn) -> None:
@@ -82,13 +81,13 @@ def save_finished(conn: Connection, key: int, finished: FinishedTurn) -> None:
 
 
 def save_imported(
-    conn: Connection, session: Session, request: TurnRequest, entries: Iterable[Entry], *, created_ms: int
+    conn: Connection, session: Session, request: TurnRequest, finished: FinishedTurn, *, created_ms: int
 ) -> TurnRow:
     """Save an imported turn, which has ended already."""
     started = turns.start_turn(
         conn, session, request, now_ms=created_ms, writer="", lease_until_ms=created_ms
     )
-    save_finished(conn, started.turn.key, finished_from_entries(list(entries)))
+    save_finished(conn, started.turn.key, finished)
     return started.turn
 
 
