@@ -102,7 +102,7 @@ def test_recovery_respects_leases_of_other_writers(tmp_path: Path) -> None:
             row, stale = await abandoned_turn(database, WHOLE[:3]), await abandoned_turn(database, WHOLE[:3])
             other = update(turns).where(turns.c.key == stale.key).values(writer="another")
             await database.write(lambda conn: conn.execute(other).rowcount)
-            await database.write(lambda conn: renew_leases(conn, "w", LATER_MS))
+            await database.write(lambda conn: renew_leases(conn, [row.key], LATER_MS))
             shared = SharedDatabase(database.path)
             assert await recover(shared, now_ms=LATER_MS + LEASE_MS) == RecoveredTurns((stale.id,))
             assert await recover(shared, now_ms=LATER_MS + LEASE_MS + 1) == RecoveredTurns((row.id,))

@@ -30,7 +30,7 @@ from thinkaloud.client import monotonic_clock
 from thinkaloud.client.prepare import PreparedRequest
 from thinkaloud.context import Step
 from thinkaloud.server.tracing import turn_span
-from thinkaloud.store.archive import decode_entry
+from thinkaloud.store.archive import decode_entries
 from thinkaloud.store.database import NotSaved
 from thinkaloud.store.finish import state_of
 from thinkaloud.store.log import EventLog
@@ -203,7 +203,7 @@ async def entries_so_far(log: EventLog, turn: int) -> tuple[Entry, ...]:
 
 
 def _decode_entries(lines: list[bytes]) -> tuple[Entry, ...]:
-    return tuple(map(decode_entry, lines))
+    return tuple(decode_entries(lines))
 
 
 async def visible_turn(log: EventLog, turn: int) -> Turn:

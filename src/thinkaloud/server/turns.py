@@ -13,6 +13,7 @@ from weakref import WeakValueDictionary
 import msgspec
 from sqlalchemy import Connection
 
+from thinkaloud.agents.run import waits_for_approval
 from thinkaloud.canon import Finish, ThinkaloudError, TurnEnded, TurnFailed
 from thinkaloud.canon.requests import ThinkingLevel, ToolMessage, UserMessage
 from thinkaloud.context import ContextMode
@@ -23,7 +24,7 @@ from thinkaloud.server.schemas import NewTurn
 from thinkaloud.store import ids, turns
 from thinkaloud.store.database import NotSaved
 from thinkaloud.store.finish import INTERRUPTED
-from thinkaloud.store.recovery import LEASE_MS, end_waiting, renew_leases, take_over
+from thinkaloud.store.recovery import LEASE_MS, end_abandoned, end_waiting, renew_leases, take_over
 from thinkaloud.store.rows import Session, TurnRow
 from thinkaloud.store.turns import StartedTurn, TurnRequest
 
@@ -84,6 +85,8 @@ class TurnRegistry:
             )
             if isinstance(context, TurnRow):
                 return StartedTurn(context, new=False)
+            if gateway.log.hangs:
+                raise NotSaved("The disk does not respond. Try again when it does; see /readyz.")
             if not gateway.ready:
                 raise ServiceUnavailable(
                     "The gateway is stopping and starts no new turns. Try again in a moment."
@@ -186,15 +189,28 @@ class TurnRegistry:
             running_turn.task.cancel()
 
     async def keep_leases(self) -> None:
-        """Renew the leases on running turns until cancelled. Without a lease another process takes over."""
+        """Renew the leases on running turns until cancelled, and end turns that nobody runs any more."""
         while True:
-            await asyncio.sleep(LEASE_MS / 3000)
-            if self._running_turns:
-                try:
-                    renew_lease = partial(renew_leases, writer=self._writer_id, now_ms=self._gateway.now_ms())
-                    await self._gateway.database.write(renew_lease)
-                except NotSaved as error:
-                    logger.warning("the leases on running turns could not be renewed: %s", error)
+            await asyncio.sleep(self._gateway.settings.sweep_s)
+            try:
+                if self._running_turns:
+                    running, now_ms = tuple(self._running_turns), self._gateway.now_ms()
+                    await self._gateway.database.write(partial(renew_leases, running=running, now_ms=now_ms))
+                await self._end_abandoned()
+            except NotSaved as error:
+                logger.warning("the leases on running turns could not be renewed: %s", error)
+            except Exception:
+                logger.exception("turns without a writer could not be ended; retrying")
+
+    async def _end_abandoned(self) -> None:
+        gateway = self._gateway
+        recovery = await end_abandoned(
+            gateway.database, now_ms=gateway.now_ms(), running=self._running_turns, waits=waits_for_approval
+        )
+        for turn_id in recovery.ended:
+            logger.warning("turn %s had no writer any more and was ended", turn_id)
+        for turn_id in recovery.waiting:
+            await self.resume(turn_id)
 
     def _save_new_turn(self, conn: Connection, session: Session, turn_request: TurnRequest) -> StartedTurn:
         now_ms = self._gateway.now_ms()

@@ -11,7 +11,7 @@ from functools import partial
 import msgspec
 from sqlalchemy import Connection
 
-from thinkaloud.canon import BlockStarted, Refused, UsageReported
+from thinkaloud.canon import BlockStarted, Entry, Refused, UsageReported
 from thinkaloud.export.markdown import ThinkingStyle, write_markdown
 from thinkaloud.export.markdown_reader import read_markdown
 from thinkaloud.export.record import Exchange, SessionRecord, read_json, write_json
@@ -21,7 +21,7 @@ from thinkaloud.server.handlers.sessions import request_session, session_body
 from thinkaloud.server.prepare import turns_with_messages
 from thinkaloud.server.schemas import ExportQuery, SessionBody
 from thinkaloud.store import finish, preferences, sessions, turns
-from thinkaloud.store.archive import log_entries
+from thinkaloud.store.archive import decode_entries, log_lines
 from thinkaloud.store.database import Query
 from thinkaloud.store.delete import delete_hidden
 from thinkaloud.store.rows import Owner, Role, Session, StoredMessage, TurnRow, TurnState
@@ -131,7 +131,7 @@ def _session_record(conn: Connection, session: Session, turn_messages: _TurnMess
     exchanges = (
         Exchange(
             asked=turns.request_messages(conn, session.owner, row),
-            entries=tuple(log_entries(conn, row.key)),
+            entries=_known_entries(conn, row.key),
             model=row.model,
             provider=row.provider,
             prefix=row.prefix,
@@ -141,6 +141,12 @@ def _session_record(conn: Connection, session: Session, turn_messages: _TurnMess
         if row.state is not TurnState.RUNNING
     )
     return SessionRecord(session.title, session.created_ms, tuple(exchanges))
+
+
+def _known_entries(conn: Connection, turn: int) -> tuple[Entry, ...]:
+    """Return the entries of a turn, numbered anew if events of a newer version were left out."""
+    entries = decode_entries(log_lines(conn, turn))
+    return tuple(msgspec.structs.replace(entry, seq=seq) for seq, entry in enumerate(entries))
 
 
 def _parse_record(content_type: str, raw_body: bytes, max_blocks: int) -> SessionRecord:
