@@ -14,7 +14,7 @@ import msgspec
 from sqlalchemy import Connection
 
 from thinkaloud.agents.run import waits_for_approval
-from thinkaloud.canon import Finish, ThinkaloudError, TurnEnded, TurnFailed
+from thinkaloud.canon import Finish, Refused, ThinkaloudError, TurnEnded, TurnFailed
 from thinkaloud.canon.requests import ThinkingLevel, ToolMessage, UserMessage
 from thinkaloud.context import ContextMode
 from thinkaloud.server.errors import Conflict, ServiceUnavailable, TooManyRequests
@@ -22,6 +22,7 @@ from thinkaloud.server.prepare import load_context, prepare_request, request_mes
 from thinkaloud.server.running_turn import RunningTurn, TurnPlan, entries_so_far
 from thinkaloud.server.schemas import NewTurn
 from thinkaloud.store import ids, turns
+from thinkaloud.store.archive import last_seq
 from thinkaloud.store.database import NotSaved
 from thinkaloud.store.finish import INTERRUPTED
 from thinkaloud.store.recovery import LEASE_MS, end_abandoned, end_waiting, renew_leases, take_over
@@ -141,7 +142,13 @@ class TurnRegistry:
         messages = await gateway.database.read(lambda conn: turns.request_messages(conn, session.owner, row))
         agent, steps = await resolve_agent(gateway, body, context), (*context.steps, *messages)
         prepared_request = await prepare_request(agent, steps, len(steps), gateway.catalog)
-        return TurnPlan(agent, steps, prepared_request, await entries_so_far(gateway.log, row.key))
+        entries = await entries_so_far(gateway.log, row.key)
+        if len(entries) != 1 + await gateway.database.read(lambda conn: last_seq(conn, row.key)):
+            raise Refused(
+                "A newer version of Thinkaloud wrote events of this turn, which this version cannot continue. "
+                "Upgrade, or ask again."
+            )
+        return TurnPlan(agent, steps, prepared_request, entries)
 
     async def cancel(self, turn: TurnRow) -> bool:
         """Cancel a turn. Return False if it does not run in this process."""

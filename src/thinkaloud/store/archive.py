@@ -95,6 +95,12 @@ def log_lines(conn: Connection, turn: int) -> Iterator[bytes]:
         yield from _decompressed_lines(entries, packed)
 
 
+def last_seq(conn: Connection, turn: int) -> int:
+    """Return the number of the last entry on disk, or -1."""
+    last = conn.scalar(select(func.max(log.c.last_seq)).where(log.c.turn == turn))
+    return -1 if last is None else last
+
+
 def replace_log(conn: Connection, turn: int, chunks: Iterable[LogChunk]) -> None:
     """Replace the log of a turn that has ended."""
     conn.execute(_DELETE_LOG, {"of": turn})
