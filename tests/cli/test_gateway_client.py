@@ -19,6 +19,7 @@ from tests.server.caller import (
 from thinkaloud.canon import Entry, Refused
 from thinkaloud.canon.requests import Image
 from thinkaloud.cli.gateway import GatewayClient, GatewayRefusal
+from thinkaloud.cli.gateway.connection import GatewayAddress
 from thinkaloud.surfaces.backend import (
     Backend,
     BackendUnreachable,
@@ -31,6 +32,18 @@ from thinkaloud.transcript import Ending, Turn, apply
 from thinkaloud.view import copy_text, gateway_answer
 
 PICTURE = Image("image/png", "aGVsbG8=")
+
+
+class LastAddress:
+    """Finds a gateway at the last of some addresses."""
+
+    moving = False
+
+    def __init__(self, addresses: list[str]) -> None:
+        self._addresses = addresses
+
+    async def find(self) -> GatewayAddress:
+        return GatewayAddress(self._addresses[-1])
 
 
 def fold(items: list[StreamItem]) -> Turn:
@@ -48,7 +61,7 @@ async def read_turn(client: Backend, turn: str) -> list[StreamItem]:
 
 @in_event_loop
 async def test_client_asks_and_streams_a_turn_to_its_end(tmp_path: Path) -> None:
-    async with start_gateway(tmp_path) as caller, GatewayClient(caller.url) as client:
+    async with start_gateway(tmp_path) as caller, GatewayClient.at(caller.url) as client:
         backend: Backend = client
         session = await backend.create_session(model=caller.model)
         turn = await backend.ask(session.id, Question(prompt="How much?", thinking="high", images=(PICTURE,)))
@@ -63,7 +76,7 @@ async def test_client_asks_and_streams_a_turn_to_its_end(tmp_path: Path) -> None
 
 @in_event_loop
 async def test_client_lists_renames_searches_exports_and_deletes_sessions(tmp_path: Path) -> None:
-    async with start_gateway(tmp_path, script=SCRIPT * 2) as caller, GatewayClient(caller.url) as client:
+    async with start_gateway(tmp_path, script=SCRIPT * 2) as caller, GatewayClient.at(caller.url) as client:
         sessions = [await client.create_session(model=caller.model) for _ in range(3)]
         await read_turn(client, await client.ask(sessions[0].id, Question(prompt="prompt-word")))
         await client.rename_session(sessions[0].id, "First")
@@ -86,7 +99,7 @@ async def test_client_lists_renames_searches_exports_and_deletes_sessions(tmp_pa
 
 @in_event_loop
 async def test_client_lists_models_and_agents_and_keeps_other_preferences(tmp_path: Path) -> None:
-    async with start_gateway(tmp_path) as caller, GatewayClient(caller.url) as client:
+    async with start_gateway(tmp_path) as caller, GatewayClient.at(caller.url) as client:
         models = {choice.id: choice for choice in await client.models()}
         assert any(choice.ready for choice in models.values())
         unready = next(choice for choice in models.values() if not choice.ready)
@@ -103,7 +116,10 @@ async def test_client_lists_models_and_agents_and_keeps_other_preferences(tmp_pa
 
 @in_event_loop
 async def test_client_cancels_and_answers_now(tmp_path: Path) -> None:
-    async with start_gateway(tmp_path, script=ENDLESS_SCRIPT) as caller, GatewayClient(caller.url) as client:
+    async with (
+        start_gateway(tmp_path, script=ENDLESS_SCRIPT) as caller,
+        GatewayClient.at(caller.url) as client,
+    ):
         session = await client.create_session(model=caller.model)
         turn = await client.ask(session.id, Question(prompt="go"))
         await client.cancel(turn)
@@ -123,7 +139,7 @@ async def test_stream_resumes_after_cuts_and_yields_each_entry_once(tmp_path: Pa
     async with start_gateway(tmp_path, script=script) as caller:
         session = await caller.create_session()
         turn = await caller.start_turn(session)
-        async with cutting_proxy(caller.url, cut_after) as proxy, GatewayClient(proxy.url) as client:
+        async with cutting_proxy(caller.url, cut_after) as proxy, GatewayClient.at(proxy.url) as client:
             items = await read_turn(client, turn)
         expected = await caller.read_stream(turn)
     assert proxy.cuts > 2
@@ -137,7 +153,7 @@ async def test_stream_follows_a_gateway_that_was_restarted_on_another_port(tmp_p
     items: list[StreamItem] = []
 
     async def follow(turn: str) -> None:
-        async with GatewayClient(lambda: addresses[-1]) as client:
+        async with GatewayClient(LastAddress(addresses), address="") as client:
             async for item in client.stream(turn):
                 items.append(item)
 
@@ -158,12 +174,12 @@ async def test_stream_follows_a_gateway_that_was_restarted_on_another_port(tmp_p
 
 @in_event_loop
 async def test_unreachable_gateway_says_address_and_what_to_do() -> None:
-    async with GatewayClient("http://127.0.0.1:9") as client:
+    async with GatewayClient.at("http://127.0.0.1:9") as client:
         with pytest.raises(BackendUnreachable, match=r"127\.0\.0\.1:9.*thinkaloud serve"):
             await client.sessions()
         with pytest.raises(BackendUnreachable):
             await client.ask("ses_x", Question(prompt="x"))
-    async with GatewayClient("nonsense") as client:
+    async with GatewayClient.at("nonsense") as client:
         with pytest.raises(Refused, match="not an address"):
             await client.sessions()
 
@@ -177,19 +193,19 @@ async def test_another_server_is_not_taken_for_a_gateway() -> None:
         writer.close()
 
     server = await asyncio.start_server(answer, "127.0.0.1", 0)
-    async with server, GatewayClient(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}") as client:
+    async with server, GatewayClient.at(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}") as client:
         with pytest.raises(Refused, match="not a Thinkaloud gateway"):
             await client.sessions()
 
 
 @in_event_loop
 async def test_refused_question_has_the_gateways_own_words(tmp_path: Path) -> None:
-    async with start_gateway(tmp_path) as caller, GatewayClient(caller.url) as client:
+    async with start_gateway(tmp_path) as caller, GatewayClient.at(caller.url) as client:
         session = await client.create_session(model=caller.model)
         with pytest.raises(Refused, match="neither a prompt"):
             await client.ask(session.id, Question(prompt=" "))
         with pytest.raises(Refused, match="Invalid thinking setting: 'lots'"):
             await client.ask(session.id, Question(prompt="x", thinking="lots"))
         with pytest.raises(GatewayRefusal, match="malformed"):
-            async with GatewayClient(caller.url, token="wrong") as other:
+            async with GatewayClient.at(caller.url, token="wrong") as other:
                 await other.sessions()

@@ -1,7 +1,7 @@
 """The client of a gateway: the `Backend` that chat surfaces and commands use, over HTTP."""
 
 import secrets
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import aclosing
 from types import TracebackType
 from typing import Any, Self
@@ -10,7 +10,7 @@ import msgspec
 
 from thinkaloud.canon import Entry, Refused
 from thinkaloud.canon.requests import Image, ThinkingLevel
-from thinkaloud.cli.gateway.connection import GatewayConnection
+from thinkaloud.cli.gateway.connection import FixedLocator, GatewayAddress, GatewayConnection, GatewayLocator
 from thinkaloud.cli.gateway.turn_stream import follow_turn
 from thinkaloud.surfaces.backend import (
     BackendUnreachable,
@@ -88,13 +88,15 @@ class _AgentPage(msgspec.Struct):
 class GatewayClient:
     """A gateway as a `Backend`. Open it with `async with`."""
 
-    def __init__(
-        self, address: str | Callable[[], str], *, token: str = "", workspace: str = "", name: str = ""
-    ) -> None:
-        fixed_address = address.rstrip("/") if isinstance(address, str) else ""
-        locate = address if callable(address) else lambda: fixed_address
-        self.address = name or locate()
-        self.connection = GatewayConnection(locate, token=token, workspace=workspace)
+    def __init__(self, locator: GatewayLocator, *, address: str, workspace: str = "") -> None:
+        self.address = address
+        self.connection = GatewayConnection(locator, workspace=workspace)
+
+    @classmethod
+    def at(cls, url: str, *, token: str = "", workspace: str = "") -> Self:
+        """Return the client of a gateway with a fixed address."""
+        address = GatewayAddress(url.rstrip("/"), token)
+        return cls(FixedLocator(address), address=address.url, workspace=workspace)
 
     async def __aenter__(self) -> Self:
         await self.connection.__aenter__()

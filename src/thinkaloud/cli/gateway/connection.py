@@ -3,10 +3,11 @@
 The address is looked up before each request, because a gateway that was restarted may have a new port.
 """
 
-from collections.abc import AsyncIterator, Callable, Mapping
+import asyncio
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 import aiohttp
 import msgspec
@@ -19,6 +20,9 @@ T = TypeVar("T")
 _CONNECT_TIMEOUT_S = 10.0
 _RESPONSE_TIMEOUT_S = 120.0
 """The longest time without a byte. Importing a large session takes half a minute."""
+_MOVE_ATTEMPTS = 100
+_MOVE_S = 0.1
+"""How often and how long a request waits for a gateway that moves to another process."""
 _UNAVAILABLE = frozenset({502, 503, 504})
 """Statuses of a gateway that is starting or stopping, and of a proxy before it."""
 _UNAUTHORISED = 401
@@ -33,6 +37,40 @@ class GatewayRefusal(Refused):
         self.code = code
 
 
+class GatewayAddress(msgspec.Struct, frozen=True):
+    """Where a gateway is, and the token that it accepts. The token may be empty."""
+
+    url: str
+    token: str = ""
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """The headers that authenticate a request."""
+        return {"Authorization": f"Bearer {self.token}"} if self.token else {}
+
+
+class GatewayLocator(Protocol):
+    """Finds a gateway."""
+
+    async def find(self) -> GatewayAddress:
+        """Return the present address."""
+
+    @property
+    def moving(self) -> bool:
+        """Whether the gateway ends with the command that started it, so that another takes its place."""
+
+
+class FixedLocator(msgspec.Struct, frozen=True):
+    """A gateway that has always the same address."""
+
+    address: GatewayAddress
+    moving: bool = False
+
+    async def find(self) -> GatewayAddress:
+        """Return the address."""
+        return self.address
+
+
 class _ErrorDetail(msgspec.Struct):
     code: str = ""
     message: str = ""
@@ -45,11 +83,9 @@ class _ErrorBody(msgspec.Struct):
 class GatewayConnection:
     """Sends requests to a gateway. Open it with `async with`."""
 
-    def __init__(self, locate: Callable[[], str], *, token: str = "", workspace: str = "") -> None:
-        self._locate = locate
-        self._headers = {"Authorization": f"Bearer {token}"} if token else {}
-        if workspace:
-            self._headers["Thinkaloud-Workspace"] = workspace
+    def __init__(self, locator: GatewayLocator, *, workspace: str = "") -> None:
+        self._locator = locator
+        self._headers = {"Thinkaloud-Workspace": workspace} if workspace else {}
         self._http: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> Self:
@@ -88,7 +124,7 @@ class GatewayConnection:
         try:
             return msgspec.json.decode(content or b"null", type=kind)
         except msgspec.MsgspecError as error:
-            raise self._not_a_gateway(str(error)) from None
+            raise _not_a_gateway((await self._locator.find()).url, str(error)) from None
 
     async def send(
         self,
@@ -115,54 +151,80 @@ class GatewayConnection:
         stall_s: float = _RESPONSE_TIMEOUT_S,
     ) -> AsyncIterator[aiohttp.ClientResponse]:
         """Send a request and yield the response while its body arrives."""
-        assert self._http is not None, "open the connection with `async with`"
-        address = self._locate()
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_TIMEOUT_S, sock_read=stall_s)
-        try:
-            async with self._http.request(
-                method,
-                address + path,
-                data=data,
-                params=query,
-                headers=headers,
-                timeout=timeout,
-                allow_redirects=False,  # a redirect could send the token to another server
-            ) as response:
-                if response.status >= _FIRST_ERROR:
-                    raise self._refusal(response.status, await response.read())
-                yield response
-        except aiohttp.InvalidURL:
-            raise Refused(f"{address!r} is not an address. Use one such as http://127.0.0.1:8321.") from None
-        except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            raise _unreachable(address, error) from None
-
-    def _refusal(self, status: int, content: bytes) -> Exception:
-        try:
-            detail = msgspec.json.decode(content, type=_ErrorBody).error
-        except msgspec.MsgspecError:
-            detail = _ErrorDetail()
-        if status in _UNAVAILABLE:
-            reason = detail.message or f"It answered with status {status}. Try again in a moment."
-            return BackendUnreachable(f"The gateway at {self._locate()} is not available. {reason}")
-        if not detail.message:
-            return self._not_a_gateway(f"it answered with status {status}")
-        if status == _UNAUTHORISED:
-            return GatewayRefusal(
-                f"{detail.message} Pass it in THINKALOUD_TOKEN, or in a file with --token-file.", detail.code
-            )
-        return GatewayRefusal(detail.message, detail.code)
-
-    def _not_a_gateway(self, reason: str) -> Refused:
-        return Refused(
-            f"The server at {self._locate()} is not a Thinkaloud gateway, or has another version: {reason}. "
-            "Check the address and the versions."
+        response, url = await self._connect(
+            method, path, {"data": data, "params": query, "headers": headers or {}, "timeout": timeout}
         )
+        try:
+            async with response:
+                if response.status >= _FIRST_ERROR:
+                    raise _refusal(url, response.status, await response.read())
+                yield response
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            raise _unreachable(url, error) from None
+
+    async def _connect(
+        self, method: str, path: str, fields: dict[str, Any]
+    ) -> tuple[aiohttp.ClientResponse, str]:
+        """Send a request, again if nothing was received because the gateway moved to another process."""
+        assert self._http is not None, "open the connection with `async with`"
+        headers = fields.pop("headers")
+        for attempts_left in reversed(range(_MOVE_ATTEMPTS)):
+            address = await self._locator.find()
+            try:
+                # A redirect could send the token to another server.
+                response = await self._http.request(
+                    method,
+                    address.url + path,
+                    headers={**address.headers, **headers},
+                    allow_redirects=False,
+                    **fields,
+                )
+            except aiohttp.InvalidURL:
+                raise Refused(
+                    f"{address.url!r} is not an address. Use one such as http://127.0.0.1:8321."
+                ) from None
+            except aiohttp.ClientConnectorError as error:
+                if not attempts_left or not self._locator.moving:
+                    raise _unreachable(address.url, error) from None
+            except (aiohttp.ClientError, TimeoutError, OSError) as error:
+                raise _unreachable(address.url, error) from None
+            else:
+                if response.status not in _UNAVAILABLE or not attempts_left or not self._locator.moving:
+                    return response, address.url
+                response.close()
+            await asyncio.sleep(_MOVE_S)
+        raise AssertionError("unreachable")
 
 
-def _unreachable(address: str, error: Exception) -> BackendUnreachable:
+def _refusal(url: str, status: int, content: bytes) -> Exception:
+    try:
+        detail = msgspec.json.decode(content, type=_ErrorBody).error
+    except msgspec.MsgspecError:
+        detail = _ErrorDetail()
+    if status in _UNAVAILABLE:
+        reason = detail.message or f"It answered with status {status}. Try again in a moment."
+        return BackendUnreachable(f"The gateway at {url} is not available. {reason}")
+    if not detail.message:
+        return _not_a_gateway(url, f"it answered with status {status}")
+    if status == _UNAUTHORISED:
+        return GatewayRefusal(
+            f"{detail.message} Pass it in THINKALOUD_TOKEN, or in a file with --token-file.", detail.code
+        )
+    return GatewayRefusal(detail.message, detail.code)
+
+
+def _not_a_gateway(url: str, reason: str) -> Refused:
+    return Refused(
+        f"The server at {url} is not a Thinkaloud gateway, or has another version: {reason}. "
+        "Check the address and the versions."
+    )
+
+
+def _unreachable(url: str, error: Exception) -> BackendUnreachable:
     os_error = getattr(error, "os_error", error)
     reason = getattr(os_error, "strerror", "") or str(error) or type(error).__name__
     return BackendUnreachable(
-        f"No connection to the gateway at {address}: {reason}. Check the address, and that the gateway runs "
+        f"No connection to the gateway at {url}: {reason}. Check the address, and that the gateway runs "
         "(`thinkaloud serve`)."
     )
