@@ -134,9 +134,13 @@ def test_hiding_reaches_thoughts_opened_by_hand(visit: PageVisit, gateway: Gatew
     page.locator("thinking-block [part=summary]").first.click()
     assert page.evaluate(states) == ["expanded", "collapsed"]
     eye = page.get_by_role("button", name="Show or hide thinking")
-    acts = [eye.click, lambda: page.keyboard.press("Alt+t"), lambda: ask(page, "/thinking")]
-    for n, act in enumerate(acts):
-        act()
+    for n in range(3):
+        if n == 0:
+            eye.click()
+        elif n == 1:
+            page.keyboard.press("Alt+t")
+        else:
+            ask(page, "/thinking")
         page.wait_for_selector("text=Thinking blocks: hidden")
         assert page.evaluate(states) == ["hidden", "hidden"], n
         ask(page, "/thinking hide")

@@ -65,13 +65,11 @@ export abstract class DrawnBlock extends HTMLElement {
   #secondTimer = 0;
   #idle = 0;
   #drawClosed = false;
-  /** Whether thinking was hidden since the last drawing. */
-  #hides = false;
+  #hides = false; // thinking was hidden since the last drawing
   #requested = new Set<string>();
   #schedule = new DrawSchedule(() => this.#drawFrame());
   #announcer = new StatusAnnouncer();
 
-  /** What a person opened and closed, as far as it holds now. */
   protected get choices(): Choices {
     return this.#userChoices.current(this.currentPolicy);
   }
@@ -169,8 +167,7 @@ export abstract class DrawnBlock extends HTMLElement {
       this.choices.set(key, open);
     else return false;
     if (block === null) this.#body?.autoClose.allowClosing();
-    const id = this.getAttribute("block-id");
-    if (id) saveChoices(id, this.#userChoices.whileShown, this.currentPolicy.remember);
+    saveChoices(this.getAttribute("block-id"), this.#userChoices.whileShown, this.currentPolicy.remember);
     this.refresh();
     return true;
   }
@@ -257,8 +254,7 @@ export abstract class DrawnBlock extends HTMLElement {
   }
 
   #loadChoices(): void {
-    const stored = loadChoices(this.getAttribute("block-id"), this.currentPolicy.remember);
-    if (this.isConnected && stored.size) this.#userChoices.whileShown = stored;
+    if (this.isConnected) loadChoices(this.getAttribute("block-id"), this.#userChoices, this.currentPolicy.remember);
   }
 
   #words(): Words {
