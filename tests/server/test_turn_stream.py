@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, select, update
 from tests.client.upstream import STORY, STREAM, UpstreamRequest, serve_upstream
 from tests.patience import PATIENCE_S
 from tests.server.caller import (
@@ -31,6 +31,8 @@ from thinkaloud.canon.requests import UserMessage
 from thinkaloud.store import schema, sessions, turns
 from thinkaloud.store.finish import drop_timing
 from thinkaloud.store.log import LogConfig
+from thinkaloud.store.recovery import recover
+from thinkaloud.store.schema import turns as turn_rows
 from thinkaloud.store.turns import TurnRequest
 from thinkaloud.transcript import BlockStatus, Ending
 
@@ -176,6 +178,29 @@ def test_silent_stream_sends_heartbeats(tmp_path: Path) -> None:
                     break
             assert result.data.count(b": alive\n\n") == result.comments
             await caller.call("POST", f"/api/turns/{turn}/cancel", status=202)
+
+    asyncio.run(story())
+
+
+def test_event_source_stops_after_the_end_of_an_interrupted_turn(tmp_path: Path) -> None:
+    """A crashed gateway may have sent other entries under these ids, so the first resume starts again."""
+
+    async def story() -> None:
+        async with start_gateway(tmp_path, script=ENDLESS_SCRIPT) as caller:
+            turn = await caller.start_turn(await caller.create_session())
+            await first_entries(caller, turn, 4)
+            claim = update(turn_rows).values(epoch=turn_rows.c.epoch + 1)
+            await caller.database.write(lambda conn: conn.execute(claim).rowcount)
+            await wait_until(lambda: caller.gateway.turns.running_count == 0)
+            await recover(caller.database, now_ms=caller.gateway.now_ms())
+            result = await caller.read_stream(turn, Last_Event_ID="0")
+            assert result.state == "interrupted"
+            last = max(result.entries)
+            again = await caller.read_stream(turn, Last_Event_ID=str(last))
+            assert again.events[0] == ("reset", {"reason": "unknown_id", "last": last})
+            assert again.last_id == result.last_id != str(last)
+            finished = await caller.read_stream(turn, Last_Event_ID=again.last_id)
+            assert (finished.status, finished.data) == (204, b"")
 
     asyncio.run(story())
 
