@@ -164,8 +164,12 @@ class Authenticator:
 
         def decide(conn: Connection | None) -> Grant:
             user = trusted_user if not secret else authenticate(conn, self._config, secret, local_user)
-            return authorize(conn, route, user, self._owner(conn, user, workspace), path_params)
+            grant = authorize(conn, route, user, self._owner(conn, user, workspace), path_params)
+            return msgspec.structs.replace(grant, token_hash=token_hash)
 
+        token_hash = hash_token(secret) if secret else b""
+        if token_hash == self._config.start_token_hash:
+            token_hash = b""
         if secret or workspace is not None:
             return await self._gateway.database.read(decide)
         if route.handler is None and (

@@ -48,6 +48,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Interval between heartbeats of a silent stream. Proxies close connections that are silent for 30 s."""
     send_timeout_s: float = 20.0
     """A reader that accepts no bytes for this long is disconnected."""
+    revoked_s: float = 2.0
+    """How often the tokens of open streams are checked."""
     sweep_s: float = LEASE_MS / 3000
     """How often leases are renewed and turns without a writer are ended."""
     grace_s: float = 10.0
@@ -111,6 +113,7 @@ class Gateway:
             await stack.enter_async_context(self.toolbox)
             await stack.enter_async_context(self.log)
             self._run_in_background(stack, self.turns.keep_leases())
+            self._run_in_background(stack, self._disconnect_revoked())
             if self.settings.forget_timing_after_days is not None:
                 self._run_in_background(
                     stack, self._forget_timing_daily(self.settings.forget_timing_after_days)
@@ -144,6 +147,19 @@ class Gateway:
         if not await self.database.read(search.index_current):
             logger.warning("the search index has another version and is being rebuilt")
             await self.database.write(search.rebuild_index)
+
+    async def _disconnect_revoked(self) -> None:
+        """Disconnect the readers whose token was revoked, in this or another process."""
+        while True:
+            await asyncio.sleep(self.settings.revoked_s)
+            if not (token_hashes := self.reader_slots.token_hashes):
+                continue
+            try:
+                valid = await self.database.read(partial(users.valid_tokens, hashes=token_hashes))
+            except Exception:  # the next round asks again; without a database no stream reads anything new
+                logger.exception("the tokens of open streams could not be checked; retrying")
+            else:
+                self.reader_slots.disconnect(token_hashes - valid)
 
     async def _forget_timing_daily(self, days: int) -> None:
         while True:

@@ -59,12 +59,12 @@ class ReaderSlots:
         self._max_per_turn = max_per_turn
         self._metrics = metrics
         self._reader_counts: Counter[int] = Counter()
-        self._scopes: set[asyncio.Timeout] = set()
+        self._scopes: dict[asyncio.Timeout, bytes] = {}
         self._all_left = asyncio.Event()
         self.closed = False
 
     @asynccontextmanager
-    async def acquire(self, turn_key: int) -> AsyncIterator[asyncio.Timeout]:
+    async def acquire(self, turn_key: int, token_hash: bytes = b"") -> AsyncIterator[asyncio.Timeout]:
         """Reserve a slot for one reader. The yielded scope is expired to disconnect the reader."""
         if self.closed:
             raise ServiceUnavailable(
@@ -80,11 +80,11 @@ class ReaderSlots:
         scope = asyncio.timeout(None)
         try:
             async with scope:
-                self._scopes.add(scope)
+                self._scopes[scope] = token_hash
                 try:
                     yield scope
                 finally:
-                    self._scopes.discard(scope)
+                    del self._scopes[scope]
         except TimeoutError:
             if not scope.expired():
                 raise
@@ -95,6 +95,17 @@ class ReaderSlots:
                 del self._reader_counts[turn_key]
             if not self._reader_counts:
                 self._all_left.set()
+
+    @property
+    def token_hashes(self) -> frozenset[bytes]:
+        """The hashes of the tokens that readers sent."""
+        return frozenset(filter(None, self._scopes.values()))
+
+    def disconnect(self, token_hashes: frozenset[bytes]) -> None:
+        """Disconnect the readers that sent one of these tokens."""
+        for scope, token_hash in tuple(self._scopes.items()):
+            if token_hash in token_hashes:
+                expire_scope(scope)
 
     async def close(self) -> None:
         """Refuse new readers, give the others a moment to finish, then disconnect them."""
@@ -125,7 +136,7 @@ async def stream_events(
     assert grant.turn is not None
     after = _last_seen_id(query, headers)
     stream = _TurnStream(gateway, grant, send, query.speed)
-    async with gateway.reader_slots.acquire(grant.turn.key) as scope:
+    async with gateway.reader_slots.acquire(grant.turn.key, grant.token_hash) as scope:
         span, reset = await _read_after(gateway, grant.turn, after)
         if after >= 0 and span.ended and not span.lines and not reset:
             # 204 is the only status that makes an EventSource stop reconnecting.
@@ -135,8 +146,11 @@ async def stream_events(
         await stream.run(scope, receive, span, reset)
     if stream.stalled:
         raise ClientGone
-    if gateway.reader_slots.closed and not stream.finished:
-        await _end_response(send)
+    if stream.finished:
+        return
+    if not gateway.reader_slots.closed:
+        raise ClientGone  # the token was revoked
+    await _end_response(send)
 
 
 async def _end_response(send: Send) -> None:
