@@ -21,7 +21,7 @@ from thinkaloud.agents.config import AgentFile, builtin_agents
 from thinkaloud.agents.run import waits_for_approval
 from thinkaloud.agents.toolbox import Toolbox
 from thinkaloud.catalog import Catalog
-from thinkaloud.client import Client
+from thinkaloud.client import TIMEOUTS, Client, Timeouts
 from thinkaloud.server.limits import GatewayLimits
 from thinkaloud.server.metrics import Metrics
 from thinkaloud.server.turn_stream import ReaderSlots
@@ -52,6 +52,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """How often the tokens of open streams are checked."""
     sweep_s: float = LEASE_MS / 3000
     """How often leases are renewed and turns without a writer are ended."""
+    timeouts: Timeouts = TIMEOUTS
+    """How long to wait for providers."""
+    full_sync: bool = False
+    """Whether each commit waits for the disk itself. Then a power cut loses nothing that was committed."""
     grace_s: float = 10.0
     """How long running turns may continue after the gateway was asked to stop."""
     forget_timing_after_days: int | None = None
@@ -78,7 +82,7 @@ class Gateway:
         self.catalog = catalog
         self.settings = settings
         self.metrics = Metrics()
-        self.client = client or Client()
+        self.client = client or Client(timeouts=settings.timeouts)
         self.toolbox = toolbox or Toolbox(builtin_tools())
         self.gateway_agents = gateway_agents or builtin_agents()
         """The agents that the operator configured, by name. All users may use them."""
