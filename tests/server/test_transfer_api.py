@@ -2,12 +2,14 @@
 
 import asyncio
 import copy
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+from tests.patience import PATIENCE_S
 from tests.server.caller import ENDLESS_SCRIPT, Caller, quick_settings, start_gateway
 
 SCRIPT: list[dict[str, Any]] = [
@@ -188,7 +190,9 @@ def breakages(exported: Any) -> list[Any]:
 
 def test_import_with_too_many_blocks_is_refused(tmp_path: Path) -> None:
     async def story() -> None:
-        async with start_gateway(tmp_path, "anthropic", SCRIPT, settings=quick_settings(blocks_per_turn=1)) as caller:
+        async with start_gateway(
+            tmp_path, "anthropic", SCRIPT, settings=quick_settings(blocks_per_turn=1)
+        ) as caller:
             session = await caller.create_session()
             blocks = [
                 {"type": kind, "block": block, **({"kind": "text"} if kind == "block.started" else {})}
@@ -209,11 +213,34 @@ def test_import_with_too_many_blocks_is_refused(tmp_path: Path) -> None:
 def test_provider_that_alternates_without_end_is_stopped_at_the_block_limit(tmp_path: Path) -> None:
     async def story() -> None:
         script = [{"thinking": "one", "text": "two"}]
-        async with start_gateway(tmp_path, script=script, settings=quick_settings(blocks_per_turn=1)) as caller:
+        async with start_gateway(
+            tmp_path, script=script, settings=quick_settings(blocks_per_turn=1)
+        ) as caller:
             result = await caller.run_turn(await caller.create_session())
             assert result.state == "failed"
             assert result.turn.reasoning == "one"
             assert result.turn.outcome is not None
             assert "limit blocks_per_turn" in result.turn.outcome.message
+
+    asyncio.run(story())
+
+
+def test_exports_do_not_keep_other_reads_waiting(tmp_path: Path) -> None:
+    """Exports run in threads of their own."""
+
+    async def story() -> None:
+        async with start_gateway(tmp_path) as caller:
+            session = await caller.create_session()
+            await caller.run_turn(session)
+            gate = threading.Event()
+            for _ in range(20):
+                caller.database._long_reader_pool.submit(gate.wait, PATIENCE_S)
+            exports = [asyncio.create_task(exported(caller, session)) for _ in range(8)]
+            try:
+                await caller.call("GET", f"/api/sessions/{session}/messages")
+                assert not any(export.done() for export in exports)
+            finally:
+                gate.set()
+            assert len({text for text, _ in await asyncio.gather(*exports)}) == 1
 
     asyncio.run(story())

@@ -108,9 +108,7 @@ def test_turn_without_a_writer_is_ended_when_its_lease_expires(tmp_path: Path, e
         async with EventLog(database) as log:
             append_all(log.writer(row.key, row.epoch), WHOLE[:entry_count])
         for now_ms, ended in ((NOW_MS, ()), (NOW_MS + LEASE_MS, (row.id,)), (NOW_MS + LEASE_MS, ())):
-            swept = await end_abandoned(
-                database, now_ms=now_ms, running=[running.key], waits=lambda _: False
-            )
+            swept = await end_abandoned(database, now_ms=now_ms, running=[running.key], waits=lambda _: False)
             assert swept.ended == ended
         stored = await database.read(lambda conn: turn_queries.get(conn, Owner(1, 1), row.id))
         assert stored is not None
@@ -192,7 +190,11 @@ def test_events_of_a_newer_version_are_kept_and_folded_around(tmp_path: Path, en
 def test_broken_line_is_not_taken_for_a_newer_event() -> None:
     assert decode_entry(NEWER % 7) is None
     assert list(decode_entries([NEWER % 0, msgspec.json.encode(WHOLE[0])])) == [WHOLE[0]]
-    for line in (b'{"seq":1', b'{"seq":1,"event":{"type":"block.grew"}}', b'{"seq":"x","event":{"type":"new"}}'):
+    for line in (
+        b'{"seq":1',
+        b'{"seq":1,"event":{"type":"block.grew"}}',
+        b'{"seq":"x","event":{"type":"new"}}',
+    ):
         with pytest.raises(msgspec.MsgspecError):
             decode_entry(line)
 

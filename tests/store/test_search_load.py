@@ -95,7 +95,9 @@ def test_texts_are_normalized_before_the_write(conn: Connection, monkeypatch: py
     """The writer serves all turns, so it must not normalize a long text of one."""
     session = new_session(conn, new_owner(conn, "ana"))
     events = [*block_events(0, Kind.TEXT, "答え 42"), *block_events(1, Kind.TOOL_CALL, "{}", "look")]
-    finished = finished_from_entries(entries([TurnStarted("openai_chat", "demo"), *events, TurnEnded(Finish.STOP)]))
+    finished = finished_from_entries(
+        entries([TurnStarted("openai_chat", "demo"), *events, TurnEnded(Finish.STOP)])
+    )
     normalized = turns.normalized_texts(TURN_REQUEST.messages)
 
     def refuse(text: str) -> str:

@@ -1,6 +1,7 @@
 """Normalization, query parsing and snippets."""
 
 import unicodedata
+from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
 
@@ -39,13 +40,19 @@ def test_normalized_text_is_the_words_joined(text: str) -> None:
 def test_every_code_point_is_normalized_like_its_words() -> None:
     for first in range(0, 0x20000, 64):
         for text in (chr(code) for code in range(first, first + 64)):
-            assert normalize_text(f"a{text}é") == " ".join(word.text for word in words(f"a{text}é")), ascii(text)
+            assert normalize_text(f"a{text}é") == " ".join(word.text for word in words(f"a{text}é")), ascii(
+                text
+            )
 
 
 def test_text_without_spaces_is_normalized_in_linear_time() -> None:
     """Also with marks at every other character."""
     for letters in ("中文字漢", "กิข้", "a\u0301b\u0302"):
-        assert_linear(lambda size, letters=letters: partial(normalize_text, letters * size), 10_000)
+        assert_linear(partial(_normalize_repeated, letters), 10_000)
+
+
+def _normalize_repeated(letters: str, size: int) -> Callable[[], str]:
+    return partial(normalize_text, letters * size)
 
 
 @pytest.mark.parametrize(

@@ -69,8 +69,8 @@ COMMANDS = {
     "backup": (
         "backup:add_options",
         "copy the database into a file",
-        "Copy all sessions, users and settings into a new SQLite file, as they are at one moment. The gateway "
-        "may be running. To restore, stop it and put the copy in place of thinkaloud.db.",
+        "Copy all sessions, users and settings into a new SQLite file, as they are at one moment. The "
+        "gateway may be running. To restore, stop it and put the copy in place of thinkaloud.db.",
     ),
     "simulate": (
         "simulate:add_options",

@@ -275,8 +275,8 @@ class ResponseStream:
     def _no_progress_error(self) -> ProviderFault:
         return Stalled(
             f"{self._provider_name} kept the connection open for {self._timeouts.progress_s:g} s without an "
-            "event, so it was closed. The text received so far is kept; retry, or raise progress_s in Timeouts "
-            "(`thinkaloud serve --progress-timeout`) if the model needs longer."
+            "event, so it was closed. The text received so far is kept; retry, or raise progress_s in "
+            "Timeouts (`thinkaloud serve --progress-timeout`) if the model needs longer."
         )
 
     def _mark_stalled(self) -> None:

@@ -45,12 +45,12 @@ PROXY_HEADERS = (
     b"cf-",
     b"fly-",
 )
-"""Headers that a proxy adds, or how they begin. A request with one is not a direct request from this machine."""
+"""Headers that a proxy adds, or how they begin. A request with one did not come directly."""
 
 PROXIED = (
     "The request came through a proxy or from another user of this machine, so it needs a token. Start the "
-    "gateway with --auth token and --allow-host NAME, create a token with `thinkaloud tokens create`, and send "
-    "it as `Authorization: Bearer TOKEN`."
+    "gateway with --auth token and --allow-host NAME, create a token with `thinkaloud tokens create`, and "
+    "send it as `Authorization: Bearer TOKEN`."
 )
 
 _TOKEN_PATTERN = re.compile(r"tka_[A-Za-z0-9_-]{43}")
@@ -134,16 +134,15 @@ class Authenticator:
             return Caller(headers, local=False)
         # nginx sends HTTP/1.0 to its upstreams by default; no browser or current client does.
         proxied = http_version == "1.0" or any(name.startswith(PROXY_HEADERS) for name in headers)
-        proxied = proxied or not self._token_sent(headers) and self._from_other_user(peer, server_address)
+        if not proxied and not self._token_sent(headers):
+            proxied = self._from_other_user(peer, server_address)
         return Caller(headers, local=not proxied, proxied=proxied)
 
     @staticmethod
     def _token_sent(headers: RequestHeaders) -> bool:
         return b"authorization" in headers or b"x-api-key" in headers
 
-    def _from_other_user(
-        self, peer: tuple[str, int], server_address: tuple[str, int | None] | None
-    ) -> bool:
+    def _from_other_user(self, peer: tuple[str, int], server_address: tuple[str, int | None] | None) -> bool:
         """Return whether another user's process sent the request: a proxy, or somebody on this machine."""
         if self._config.token_required or server_address is None or not hasattr(os, "getuid"):
             return False

@@ -50,8 +50,8 @@ _DEAD_PEER_OPTIONS = {
     "TCP_KEEPINTVL": 5,
     "TCP_KEEPCNT": 4,
 }
-"""A reader that vanished without a word is noticed 25 s after the first byte that it does not acknowledge. With a
-heartbeat every 15 s that is within 45 s; without one, keepalive probes do the same."""
+"""A reader that vanished without a word is noticed 25 s after the first byte that it does not acknowledge.
+With a heartbeat every 15 s that is within 45 s; without one, keepalive probes do the same."""
 
 OpenGateway = Callable[[], AbstractAsyncContextManager["Gateway"]]
 

@@ -153,7 +153,9 @@ class RunningTurn:
             )
             if reasoning_chars > limits.reasoning_chars_per_block:
                 raise _limit_exceeded(
-                    "One block of reasoning is longer", "reasoning_chars_per_block", limits.reasoning_chars_per_block
+                    "One block of reasoning is longer",
+                    "reasoning_chars_per_block",
+                    limits.reasoning_chars_per_block,
                 )
         self._chars_left -= size
         if self._chars_left < 0:

@@ -28,6 +28,8 @@ from thinkaloud.store.migrate import migrate
 logger = logging.getLogger(__name__)
 
 READER_THREADS = 4
+LONG_READER_THREADS = 2
+"""For exports. More would only share the same processor."""
 BUSY_TIMEOUT_MS = 5_000
 WAL_LIMIT_BYTES = 64 * 1024 * 1024
 """The WAL grows while a long read runs. The next checkpoint truncates it to this size."""
@@ -56,12 +58,17 @@ class SqliteDatabase:
         self._wal_warning_bytes = WAL_LIMIT_BYTES
         self._writer_pool = ThreadPoolExecutor(1, "thinkaloud-writer")
         self._reader_pool = ThreadPoolExecutor(READER_THREADS, "thinkaloud-reader")
+        self._long_reader_pool = ThreadPoolExecutor(LONG_READER_THREADS, "thinkaloud-long-reader")
         self._writer_engine = _engine(path, writes=True, full_sync=full_sync)
         self._reader_engine = _engine(path, writes=False)
 
     async def read(self, query: Query[T]) -> T:
         """Run a query on one snapshot, in a reader thread."""
         return await _run_in_pool(self._reader_pool, lambda: self._run_query(self._reader_engine, query))
+
+    async def read_long(self, query: Query[T]) -> T:
+        """Run a query that may take seconds, such as an export. Other reads do not wait for it."""
+        return await _run_in_pool(self._long_reader_pool, lambda: self._run_query(self._reader_engine, query))
 
     async def write(self, change: Query[T]) -> T:
         """Run a change in one transaction, in the writer thread."""
@@ -94,7 +101,7 @@ class SqliteDatabase:
 
     def close(self) -> None:
         """Wait for all threads to finish, and close the connections."""
-        for pool in (self._writer_pool, self._reader_pool):
+        for pool in (self._writer_pool, self._reader_pool, self._long_reader_pool):
             pool.shutdown()
         self._reader_engine.dispose()
         self._writer_engine.dispose()
@@ -129,8 +136,8 @@ class SqliteDatabase:
         elif size > self._wal_warning_bytes:
             self._wal_warning_bytes = 2 * size
             logger.warning(
-                "The write-ahead log has %d MB and cannot be emptied, because another program has been reading "
-                "%s for long. Stop that program; copy a database with `thinkaloud backup`.",
+                "The write-ahead log has %d MB and cannot be emptied, because another program has been "
+                "reading %s for long. Stop that program; copy a database with `thinkaloud backup`.",
                 size // 2**20,
                 self.path,
             )
@@ -226,7 +233,11 @@ def _engine(path: Path, *, writes: bool, full_sync: bool = False) -> Engine:
             check_same_thread=False,
         )
 
-    pool = StaticPool(connect) if writes else QueuePool(connect, pool_size=READER_THREADS, max_overflow=0)
+    pool = (
+        StaticPool(connect)
+        if writes
+        else QueuePool(connect, pool_size=READER_THREADS + LONG_READER_THREADS, max_overflow=0)
+    )
     engine = create_engine(
         "sqlite://", pool=pool, hide_parameters=True
     )  # parameters are users' texts: not for error messages

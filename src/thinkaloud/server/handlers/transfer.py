@@ -45,7 +45,7 @@ async def export_session(request: RouteRequest) -> RouteResponse:
     """Export a session. A running turn is left out, and the header Thinkaloud-Left-Out says so."""
     query: ExportQuery = request.query
     session = request_session(request)
-    turn_messages, content = await request.gateway.database.read(
+    turn_messages, content = await request.gateway.database.read_long(
         partial(_render, session=session, query=query)
     )
     name = _UNSAFE_IN_NAME.sub("-", session.title)[:_MAX_NAME_CHARS].strip("-").lower() or "session"
