@@ -229,9 +229,18 @@ class _Endpoint:
         context.grant = await self._authenticator.grant_access(
             self._route, context.caller, scope["path_params"]
         )
-        raw_body = (
-            await read_body(receive, context.headers, self._gateway.settings.limits) if media_type else b""
-        )
+        if not media_type:
+            await self._respond(scope, receive, send, b"", media_type)
+            return
+        with self._gateway.body_memory.reservation() as reservation:
+            limits = self._gateway.settings.limits
+            raw_body = await read_body(receive, context.headers, limits, reservation)
+            await self._respond(scope, receive, send, raw_body, media_type)
+
+    async def _respond(
+        self, scope: Scope, receive: Receive, send: Send, raw_body: bytes, media_type: str
+    ) -> None:
+        context: RequestContext = scope[_CONTEXT_KEY]
         query = self._query(scope["query_string"])
         body = self._body(media_type, raw_body)
         headers = Headers(scope=scope)

@@ -24,6 +24,7 @@ from thinkaloud.catalog import Catalog
 from thinkaloud.client import TIMEOUTS, Client, Timeouts
 from thinkaloud.server.limits import GatewayLimits
 from thinkaloud.server.metrics import Metrics
+from thinkaloud.server.request_parts import BodyMemory
 from thinkaloud.server.turn_stream import ReaderSlots
 from thinkaloud.server.turns import TurnRegistry
 from thinkaloud.store import finish, search, users
@@ -35,6 +36,8 @@ from thinkaloud.store.rows import Owner
 logger = logging.getLogger(__name__)
 
 DAY_S = 24 * 60 * 60
+SIMULTANEOUS_IMPORTS = 2
+"""A file takes ten times its size in memory while it is imported. Further imports wait."""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,6 +91,8 @@ class Gateway:
         """The agents that the operator configured, by name. All users may use them."""
         self.log = EventLog(database, settings.log_config, on_commit=self.metrics.committed)
         self.turns = TurnRegistry(self)
+        self.body_memory = BodyMemory(settings.limits.bodies_bytes)
+        self.import_slots = asyncio.Semaphore(SIMULTANEOUS_IMPORTS)
         self.reader_slots = ReaderSlots(settings.limits.readers_per_turn, self.metrics)
         self.ready = False
         self.stopping = False

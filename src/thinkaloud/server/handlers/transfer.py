@@ -57,6 +57,11 @@ async def export_session(request: RouteRequest) -> RouteResponse:
 
 async def import_session(request: RouteRequest) -> SessionBody:
     """Create a session from an exported markdown or JSON file."""
+    async with request.gateway.import_slots:
+        return await _import_record(request)
+
+
+async def _import_record(request: RouteRequest) -> SessionBody:
     max_blocks = request.gateway.settings.limits.blocks_per_turn
     record = await asyncio.to_thread(
         _parse_record, request.headers.get("content-type", ""), request.raw_body, max_blocks
