@@ -96,7 +96,12 @@ class ScreenStory:
             return
         if expect.header is not UNSET and _plain_header(rows[0]) != _plain_words(expect.header):
             yield f"header: expected {expect.header!r}, got {rows[0]!r}"
-        if expect.peek is not UNSET and expect.peek and expect.open == "peek" and rows[1] != f"│ {expect.peek}":
+        if (
+            expect.peek is not UNSET
+            and expect.peek
+            and expect.open == "peek"
+            and rows[1] != f"│ {expect.peek}"
+        ):
             yield f"peek: expected {expect.peek!r}, got {rows}"
         if expect.tokens is not UNSET and expect.open == "expanded" and expect.tokens not in rows[-1]:
             yield f"tokens: expected {expect.tokens!r}, got {rows[-1]!r}"
@@ -176,7 +181,7 @@ def _drawn_open(rows: list[str], expected: str) -> str:
 
 def _plain_header(row: str) -> str:
     """Return a drawn header without what only a terminal draws: chevron, quotes, hint and badge."""
-    text = row.split("  🔧")[0].removesuffix("›").removesuffix("⌄").rstrip()
+    text = row.split("  🔧", maxsplit=1)[0].removesuffix("›").removesuffix("⌄").rstrip()
     text = text.lstrip("▶▼ ").removesuffix(" (click to expand)")
     return _plain_words(text.strip('"'))
 

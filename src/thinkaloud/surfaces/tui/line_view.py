@@ -66,6 +66,11 @@ class LineView(ScrollView):
         """The number of rows of all sections."""
         return self._starts[-1]
 
+    @property
+    def laid_out(self) -> bool:
+        """Whether all rows have the width of the view; long text takes several frames."""
+        return not self._layouts
+
     def replace_sections(self, sections: Iterable[Section], *, first: int = 0) -> None:
         """Replace the sections from the first one given; those that are new are laid out now."""
         known = {id(section) for section in self._sections[first:]}
