@@ -87,7 +87,6 @@ class ScreenStory:
             yield from self._block_problems(expect.blocks, rows)
 
     def _panel_problems(self, expect: Expected, rows: list[str]) -> Iterator[str]:
-        screen = "\n".join(rows)
         if expect.open is not UNSET and (drawn := _drawn_open(rows, expect.open)) != expect.open:
             yield f"open: expected {expect.open}, got {drawn}: {rows}"
         if expect.marker is not UNSET and (rows == [expect.marker]) != bool(expect.marker):
