@@ -1,5 +1,8 @@
 """Soft wrap: the same rows however the text arrives, nothing lost, nothing over the edge."""
 
+from collections import deque
+from collections.abc import Generator
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
@@ -8,22 +11,8 @@ from tests.chunks import SPLIT_POINTS, split_at
 from thinkaloud.surfaces.tui import wrap
 from thinkaloud.surfaces.tui.wrap import WrappedText, wrap_rows
 
-GRAPHEMES = [
-    "a",
-    "b",
-    "word",
-    " ",
-    "  ",
-    "\n",
-    "漢",
-    "é",
-    "e\u0301",
-    "❤\ufe0f",
-    "👨\u200d👩\u200d👧",
-    "—",
-    "🇧🇷",
-    "\t",
-]
+FAMILY = "👨\u200d👩\u200d👧"
+GRAPHEMES = ["a", "b", "word", " ", "  ", "\n", "漢", "é", "e\u0301", "❤\ufe0f", FAMILY, "—", "🇧🇷", "\t"]
 texts = st.lists(st.sampled_from(GRAPHEMES), max_size=60).map("".join)
 columns = st.integers(2, 14)
 
@@ -43,7 +32,7 @@ def test_wrap_breaks_between_words_and_cuts_long_ones() -> None:
 
 def test_wrap_breaks_beside_wide_characters_and_splits_none() -> None:
     assert wrap_rows("漢字漢字a", 5) == ["漢字", "漢字a"]
-    assert wrap_rows("ab👨\u200d👩\u200d👧cd", 4) == ["ab👨\u200d👩\u200d👧", "cd"]
+    assert wrap_rows(f"ab{FAMILY}cd", 4) == [f"ab{FAMILY}", "cd"]
 
 
 @settings(max_examples=200, deadline=None)
@@ -83,12 +72,13 @@ def test_rewrap_is_wrap_even_if_text_arrives_meanwhile(text: str, old: int, new:
     steps = rows.rewrap(new)
     next(steps)
     rows.append(more)
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            assert end.value.rows == wrapped(text + more, new).rows
-            return
+    finished: list[WrappedText] = []
+
+    def finish() -> Generator[None, None, None]:
+        finished.append((yield from steps))
+
+    deque(finish(), maxlen=0)
+    assert finished[0].rows == wrapped(text + more, new).rows
 
 
 def test_append_changes_only_the_last_row() -> None:
