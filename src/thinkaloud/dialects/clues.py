@@ -2,6 +2,7 @@
 
 import msgspec
 
+from thinkaloud.dialects.lenient import LenientDecoder, OddFields
 from thinkaloud.dialects.message import ABSENT, present
 
 
@@ -37,7 +38,7 @@ class Clues(msgspec.Struct):
     def has_google_status(self) -> bool:
         """Whether the error has a `status` string, as Google's errors do."""
         try:
-            return _google_error_decoder.decode(self.error).status is not None
+            return _google_error_decoder.decode(self.error, OddFields()).status is not None
         except (msgspec.MsgspecError, RecursionError):
             return False
 
@@ -48,13 +49,13 @@ class GoogleError(msgspec.Struct):
     status: str | None = None
 
 
-_clues_decoder = msgspec.json.Decoder(Clues)
-_google_error_decoder = msgspec.json.Decoder(GoogleError)
+_clues_decoder = LenientDecoder(Clues)
+_google_error_decoder = LenientDecoder(GoogleError)
 
 
 def read_clues(data: bytes) -> Clues | None:
     """Read the clues of a JSON frame; None if the frame cannot be decoded."""
     try:
-        return _clues_decoder.decode(data)
+        return _clues_decoder.decode(data, OddFields())
     except (msgspec.MsgspecError, RecursionError):
         return None

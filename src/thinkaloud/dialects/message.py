@@ -120,6 +120,10 @@ class ChatMessage:
         else:
             append_text(self._message, field, text)
 
+    def set_field(self, field: str, value: str) -> None:
+        """Set a field that arrives complete."""
+        self._message[field] = value
+
     def add_parts(self, field: str, parts: list[JsonObject]) -> None:
         """Append parts to a list field; an empty list is kept, because some providers require it back."""
         existing_parts = self._message.get(field)

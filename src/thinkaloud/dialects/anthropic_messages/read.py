@@ -4,13 +4,12 @@ Reasoning may be empty and still have a signature; redacted reasoning has only d
 the provider runs itself are blocks of their own, matched to the call by its id.
 """
 
-from typing import Any
-
 import msgspec
 
 from thinkaloud.canon import Finish, Kind, Provenance, SealForm, Usage
 from thinkaloud.canon.events import reported_fields
 from thinkaloud.dialects.emitter import TurnEmitter
+from thinkaloud.dialects.lenient import LenientDecoder, OddFields, Text, decode_object
 from thinkaloud.dialects.message import (
     ABSENT,
     JsonObject,
@@ -59,8 +58,8 @@ class Content(msgspec.Struct):
     """A content block, at its start or complete."""
 
     type: str = ""
-    text: str | None = None
-    thinking: str | None = None
+    text: Text | None = None
+    thinking: Text | None = None
     signature: str | None = None
     data: str | None = None
     id: str | None = None
@@ -74,10 +73,10 @@ class Content(msgspec.Struct):
 class Delta(msgspec.Struct):
     """More of a content block, or the stop reason."""
 
-    text: str | None = None
-    thinking: str | None = None
+    text: Text | None = None
+    thinking: Text | None = None
     signature: str | None = None
-    partial_json: str | None = None
+    partial_json: Text | None = None
     citation: msgspec.Raw = ABSENT
     stop_reason: str | None = None
 
@@ -110,10 +109,9 @@ class ToolFailure(msgspec.Struct):
     error_code: str = ""
 
 
-_update_decoder = msgspec.json.Decoder(Update)
-_content_decoder = msgspec.json.Decoder(Content)
-_object_decoder = msgspec.json.Decoder(dict[str, Any])
-_failure_decoder = msgspec.json.Decoder(ToolFailure)
+_update_decoder = LenientDecoder(Update)
+_content_decoder = LenientDecoder(Content, "content[]")
+_failure_decoder = LenientDecoder(ToolFailure, "content")
 
 
 class Reader:
@@ -128,13 +126,13 @@ class Reader:
 
     def feed(self, frame: Frame) -> None:
         """Read one stream event, or the whole message."""
-        update = _update_decoder.decode(frame.data)
+        update = _update_decoder.decode(frame.data, self._emitter.odd_fields)
         match update.type:
             case "content_block_delta" if update.delta is not None:
                 self._apply_delta(update.index, update.delta)
             case "content_block_start" if present(update.content_block):
-                self._content_by_index[update.index] = _object_decoder.decode(update.content_block)
-                self._start_block(update.index, _content_decoder.decode(update.content_block))
+                self._content_by_index[update.index] = decode_object(update.content_block)
+                self._start_block(update.index, _content_decoder.decode(update.content_block, self._emitter.odd_fields))
             case "content_block_stop":
                 self._end_block(update.index)
             case "message_start" if update.message is not None:
@@ -160,7 +158,7 @@ class Reader:
         self._emitter.start_turn(message.model)
         contents = message.content or []
         for index, raw in enumerate(contents):
-            content = _content_decoder.decode(raw)
+            content = _content_decoder.decode(raw, self._emitter.odd_fields)
             self._start_block(index, content)
             self._emitter.seal(index, SealForm.SIGNATURE, content.signature or "")
             self._emitter.end_block(index)
@@ -247,4 +245,7 @@ def _error_code(result: str) -> str:
     """Return the error code of a server tool's result, which is an object only if the tool failed."""
     if not result.startswith("{"):
         return ""
-    return _failure_decoder.decode(result).error_code
+    try:
+        return _failure_decoder.decode(result.encode(), OddFields()).error_code
+    except msgspec.DecodeError:
+        return ""  # text that only looks like an object

@@ -8,6 +8,7 @@ import msgspec
 
 from thinkaloud.canon import Finish, Kind, SealForm, Usage
 from thinkaloud.dialects.emitter import TurnEmitter
+from thinkaloud.dialects.lenient import LenientDecoder, Text
 from thinkaloud.dialects.message import (
     ABSENT,
     JsonObject,
@@ -48,7 +49,7 @@ class Counts(msgspec.Struct, rename="camel"):
 class ReasoningText(msgspec.Struct):
     """The text of a whole reasoning block."""
 
-    text: str | None = None
+    text: Text | None = None
     signature: str | None = None
 
 
@@ -56,7 +57,7 @@ class Reasoning(msgspec.Struct, rename="camel"):
     """A reasoning block, or more of it."""
 
     reasoning_text: ReasoningText | None = None
-    text: str | None = None
+    text: Text | None = None
     signature: str | None = None
     redacted_content: str | None = None
 
@@ -72,7 +73,7 @@ class ToolUse(msgspec.Struct, rename="camel"):
 class ContentBlock(msgspec.Struct, rename="camel"):
     """A content block, its start, or more of it."""
 
-    text: str | None = None
+    text: Text | None = None
     reasoning_content: Reasoning | None = None
     tool_use: ToolUse | None = None
 
@@ -101,9 +102,9 @@ class Update(msgspec.Struct, rename="camel"):
     message: str | None = None
 
 
-_update_decoder = msgspec.json.Decoder(Update)
-_message_decoder = msgspec.json.Decoder(Message)
-_block_decoder = msgspec.json.Decoder(ContentBlock)
+_update_decoder = LenientDecoder(Update)
+_message_decoder = LenientDecoder(Message, "output.message")
+_block_decoder = LenientDecoder(ContentBlock, "output.message.content[]")
 
 
 class Reader:
@@ -121,13 +122,13 @@ class Reader:
             code, message = parse_error(frame.data)
             self._emitter.fail(frame.event, message or code)
             return
-        update = _update_decoder.decode(frame.data)
+        update = _update_decoder.decode(frame.data, self._emitter.odd_fields)
         if update.message:
             self._emitter.fail("provider_error", update.message)
         elif update.output is not None and present(update.output.message):
             self._whole_message = raw_json(update.output.message)
-            for index, raw in enumerate(_message_decoder.decode(update.output.message).content or ()):
-                self._read_block(index, _block_decoder.decode(raw))
+            for index, raw in enumerate(_message_decoder.decode(update.output.message, self._emitter.odd_fields).content or ()):
+                self._read_block(index, _block_decoder.decode(raw, self._emitter.odd_fields))
         elif update.start is not None and update.start.tool_use is not None:
             self._start_call(update.content_block_index, update.start.tool_use)
         elif update.delta is not None:

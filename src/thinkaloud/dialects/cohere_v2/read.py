@@ -7,6 +7,7 @@ import msgspec
 
 from thinkaloud.canon import Finish, Kind, Provenance, Usage
 from thinkaloud.dialects.emitter import TurnEmitter
+from thinkaloud.dialects.lenient import LenientDecoder, Text
 from thinkaloud.dialects.message import (
     ABSENT,
     JsonObject,
@@ -50,7 +51,7 @@ class Function(msgspec.Struct):
     """The function of a call."""
 
     name: str | None = None
-    arguments: str | None = None
+    arguments: Text | None = None
 
 
 class ToolCall(msgspec.Struct):
@@ -64,15 +65,15 @@ class Content(msgspec.Struct):
     """A content block, or more of it."""
 
     type: str | None = None
-    thinking: str | None = None
-    text: str | None = None
+    thinking: Text | None = None
+    text: Text | None = None
 
 
 class Message(msgspec.Struct):
     """A message; a whole one holds lists, a delta holds single values."""
 
     content: list[Content] | Content | None = None
-    tool_plan: str | None = None
+    tool_plan: Text | None = None
     tool_calls: list[ToolCall] | ToolCall | None = None
 
 
@@ -97,8 +98,8 @@ class Update(msgspec.Struct):
     error: msgspec.Raw = ABSENT
 
 
-_update_decoder = msgspec.json.Decoder(Update)
-_message_decoder = msgspec.json.Decoder(Message)
+_update_decoder = LenientDecoder(Update)
+_message_decoder = LenientDecoder(Message, "message")
 
 
 class Reader:
@@ -114,7 +115,7 @@ class Reader:
         """Read one stream event, or the whole response."""
         if frame.data == b"[DONE]":
             return
-        update = _update_decoder.decode(frame.data)
+        update = _update_decoder.decode(frame.data, self._emitter.odd_fields)
         delta = update.delta or Delta()
         if has_error(update.error):
             self._emitter.fail(*parse_error(update.error))
@@ -125,7 +126,7 @@ class Reader:
         elif update.delta is not None:
             self._read_delta(update, delta.message or Message())
         elif update.finish_reason is not None and present(update.message):
-            self._read_whole_message(_message_decoder.decode(update.message))
+            self._read_whole_message(_message_decoder.decode(update.message, self._emitter.odd_fields))
             self._finish(update.finish_reason, update.usage, raw_json(update.message))
         elif update.message and bytes(update.message)[:1] == b'"':
             self._emitter.fail("provider_error", string_or_json(update.message))

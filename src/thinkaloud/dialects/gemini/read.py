@@ -9,6 +9,7 @@ import msgspec
 
 from thinkaloud.canon import Finish, Kind, Provenance, SealForm, Usage
 from thinkaloud.dialects.emitter import TurnEmitter
+from thinkaloud.dialects.lenient import LenientDecoder, Text
 from thinkaloud.dialects.message import ABSENT, raw_json, raw_json_array
 from thinkaloud.dialects.payload import add_counts, has_error, parse_error
 from thinkaloud.wire import Frame
@@ -43,20 +44,20 @@ class FunctionCall(msgspec.Struct):
 class Code(msgspec.Struct):
     """Code that the provider runs."""
 
-    code: str | None = None
+    code: Text | None = None
 
 
 class CodeResult(msgspec.Struct):
     """The result of code that the provider ran."""
 
     outcome: str | None = None
-    output: str | None = None
+    output: Text | None = None
 
 
 class Part(msgspec.Struct, rename="camel"):
     """A text, reasoning or call part, or only a signature."""
 
-    text: str | None = None
+    text: Text | None = None
     thought: bool | None = None
     thought_signature: str | None = None
     function_call: FunctionCall | None = None
@@ -104,8 +105,8 @@ class ResponseChunk(msgspec.Struct, rename="camel"):
     error: msgspec.Raw = ABSENT
 
 
-_chunk_decoder = msgspec.json.Decoder(ResponseChunk)
-_part_decoder = msgspec.json.Decoder(Part)
+_chunk_decoder = LenientDecoder(ResponseChunk)
+_part_decoder = LenientDecoder(Part, "parts[]")
 
 
 class Reader:
@@ -124,7 +125,7 @@ class Reader:
         """Read one chunk."""
         if frame.data == b"[DONE]":
             return
-        chunk = _chunk_decoder.decode(frame.data)
+        chunk = _chunk_decoder.decode(frame.data, self._emitter.odd_fields)
         self._emitter.start_turn(chunk.model_version)
         if has_error(chunk.error):
             self._emitter.fail(*parse_error(chunk.error))
@@ -151,7 +152,7 @@ class Reader:
     def _read_candidate(self, candidate: Candidate) -> None:
         for raw in (candidate.content and candidate.content.parts) or ():
             self._parts.append(raw)
-            self._read_part(_part_decoder.decode(raw))
+            self._read_part(_part_decoder.decode(raw, self._emitter.odd_fields))
         if candidate.finish_reason:
             self._finish = _FINISH_BY_REASON.get(candidate.finish_reason, Finish.UNKNOWN)
             self._finish_reason = str(candidate.finish_reason)

@@ -3,12 +3,11 @@
 A thought step has a signature and sometimes a summary. The output token count excludes reasoning.
 """
 
-from typing import Any
-
 import msgspec
 
 from thinkaloud.canon import Finish, Kind, Provenance, SealForm, Usage
 from thinkaloud.dialects.emitter import TurnEmitter
+from thinkaloud.dialects.lenient import LenientDecoder, Text, decode_object
 from thinkaloud.dialects.message import (
     ABSENT,
     JsonObject,
@@ -47,7 +46,7 @@ class Counts(msgspec.Struct):
 class TextContent(msgspec.Struct):
     """Text in a summary or an output."""
 
-    text: str | None = None
+    text: Text | None = None
 
 
 class Step(msgspec.Struct):
@@ -69,7 +68,7 @@ class Delta(msgspec.Struct):
     """More of a step."""
 
     type: str = ""
-    text: str | None = None
+    text: Text | None = None
     content: TextContent | None = None
     signature: str | None = None
     arguments: msgspec.Raw = ABSENT
@@ -97,10 +96,9 @@ class Update(msgspec.Struct):
     error: msgspec.Raw = ABSENT
 
 
-_update_decoder = msgspec.json.Decoder(Update)
-_interaction_decoder = msgspec.json.Decoder(Interaction)
-_step_decoder = msgspec.json.Decoder(Step)
-_object_decoder = msgspec.json.Decoder(dict[str, Any])
+_update_decoder = LenientDecoder(Update)
+_interaction_decoder = LenientDecoder(Interaction)
+_step_decoder = LenientDecoder(Step, "steps[]")
 
 
 class Reader:
@@ -115,14 +113,14 @@ class Reader:
         """Read one stream event, or the whole interaction."""
         if frame.data == b"[DONE]":
             return
-        update = _update_decoder.decode(frame.data)
+        update = _update_decoder.decode(frame.data, self._emitter.odd_fields)
         if update.object == "interaction":
-            self._read_whole_interaction(_interaction_decoder.decode(frame.data))
+            self._read_whole_interaction(_interaction_decoder.decode(frame.data, self._emitter.odd_fields))
             return
         match update.event_type:
             case "step.start" if present(update.step):
-                self._steps_by_index[update.index] = _object_decoder.decode(update.step)
-                self._start_step(update.index, _step_decoder.decode(update.step))
+                self._steps_by_index[update.index] = decode_object(update.step)
+                self._start_step(update.index, _step_decoder.decode(update.step, self._emitter.odd_fields))
             case "step.delta" if update.delta is not None:
                 self._apply_delta(update.index, update.delta)
             case "step.stop":
@@ -145,7 +143,7 @@ class Reader:
         self._emitter.start_turn(interaction.model)
         steps = interaction.steps or []
         for index, raw in enumerate(steps):
-            step = _step_decoder.decode(raw)
+            step = _step_decoder.decode(raw, self._emitter.odd_fields)
             self._start_step(index, step)
             if step.type.endswith("_call"):
                 self._emitter.append(index, string_or_json(step.arguments))

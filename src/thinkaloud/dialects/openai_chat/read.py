@@ -1,9 +1,9 @@
 """Reads OpenAI Chat Completions, also of OpenRouter, DeepSeek, Kimi, Qwen, GLM, vLLM and Groq.
 
-Reasoning arrives in one of four places, in this order of trust: `reasoning_details`, `reasoning_content`,
-`reasoning`, and tags inside `content`. The first place with text is used for the rest of the turn, so that
-text sent in two fields is emitted once. Mistral sends `content` as a list of parts. Only the first choice is
-read.
+Reasoning arrives in one of several places, in this order of trust: `reasoning_details`, `reasoning_content`,
+`reasoning`, `reasoning_text` (Copilot), `reasoning_steps` (Perplexity), and tags inside `content`. The first
+place with text is used for the rest of the turn, so that text sent in two fields is emitted once. Mistral and
+Databricks send `content` as a list of parts. Only the first choice is read.
 """
 
 from typing import Any
@@ -12,6 +12,7 @@ import msgspec
 
 from thinkaloud.canon import Finish, Kind, Provenance, SealForm, Usage
 from thinkaloud.dialects.emitter import TurnEmitter
+from thinkaloud.dialects.lenient import LenientDecoder, Text
 from thinkaloud.dialects.message import ABSENT, ChatMessage, present, raw_json, string_or_json, text_of
 from thinkaloud.dialects.payload import add_counts, has_error, parse_error
 from thinkaloud.dialects.tags.profiles import PROFILES, TagProfile
@@ -20,6 +21,8 @@ from thinkaloud.wire import Frame
 
 NAME = "openai_chat"
 
+_ERROR_REASON = "error"
+_TAGS_SOURCE = "tags"
 _FINISH_BY_REASON = {
     "stop": Finish.STOP,
     "eos": Finish.STOP,
@@ -96,9 +99,12 @@ class ToolCall(msgspec.Struct):
 class Message(msgspec.Struct):
     """A delta, or the whole message; every field is optional."""
 
-    content: str | list[dict[str, Any]] | None = None
-    reasoning: str | None = None
-    reasoning_content: str | None = None
+    content: Text | list[dict[str, Any]] | None = None
+    reasoning: Text | None = None
+    reasoning_content: Text | None = None
+    reasoning_text: Text | None = None
+    reasoning_opaque: str | None = None
+    reasoning_steps: list[dict[str, Any]] | None = None
     reasoning_details: list[dict[str, Any]] | None = None
     thinking_blocks: list[dict[str, Any]] | None = None
     reasoning_items: list[dict[str, Any]] | None = None
@@ -114,8 +120,9 @@ class Choice(msgspec.Struct):
     index: int = 0
     delta: Message | None = None
     message: msgspec.Raw = ABSENT
-    text: str | None = None
+    text: Text | None = None
     finish_reason: str | None = None
+    error: msgspec.Raw = ABSENT
 
 
 class GroqExtra(msgspec.Struct):
@@ -135,9 +142,9 @@ class Chunk(msgspec.Struct):
     x_groq: GroqExtra | None = None
 
 
-_chunk_decoder = msgspec.json.Decoder(Chunk)
-_message_decoder = msgspec.json.Decoder(Message)
-_extra_decoder = msgspec.json.Decoder(ExtraContent)
+_chunk_decoder = LenientDecoder(Chunk)
+_message_decoder = LenientDecoder(Message, "message")
+_extra_decoder = LenientDecoder(ExtraContent, "extra_content")
 _EMPTY_MESSAGE = Message()
 
 
@@ -162,12 +169,10 @@ class Reader:
         if frame.data == b"[DONE]":
             self._finish()
             return
-        chunk = _chunk_decoder.decode(frame.data)
+        chunk = _chunk_decoder.decode(frame.data, self._emitter.odd_fields)
         self._emitter.start_turn(chunk.model)
-        if chunk.error and has_error(chunk.error):
-            self._read_error(chunk.error)
-        elif chunk.object == "error":
-            self._read_error(frame.data)
+        error = self._error_of(chunk, frame)
+        finished_before = self._finish_reason not in ("", _ERROR_REASON)
         for choice in chunk.choices or ():
             if choice.index == 0:
                 self._read_choice(choice)
@@ -175,20 +180,31 @@ class Reader:
             self._report_usage(chunk.usage)
         elif chunk.x_groq is not None and chunk.x_groq.usage is not None:
             self._report_usage(chunk.x_groq.usage)
+        if error is not None:
+            self._read_error(error, finished_before=finished_before)
 
     def close(self) -> None:
-        """End the turn if a finish reason arrived, else fail it as cut off."""
-        if self._finish_reason:
+        """End the turn if a finish reason or a whole message arrived, else fail it as cut off."""
+        if self._finish_reason or (self._whole_message and self._emitter.block_count):
             self._finish()
         else:
             self._tagged_text.close()
             self._emitter.fail_cut_off("finish_reason")
 
+    def _error_of(self, chunk: Chunk, frame: Frame) -> msgspec.Raw | bytes | None:
+        """Return the error of a chunk or of its choice, where gateways put a failure amid the output."""
+        if chunk.error and has_error(chunk.error):
+            return chunk.error
+        if chunk.object == "error":
+            return frame.data
+        choice = chunk.choices[0] if chunk.choices else None
+        return choice.error if choice is not None and choice.error and has_error(choice.error) else None
+
     def _read_choice(self, choice: Choice) -> None:
         # Some servers send an empty delta beside the whole message.
         if choice.message and present(choice.message) and choice.delta in (None, _EMPTY_MESSAGE):
             self._whole_message = choice.message
-            self._read_message(_message_decoder.decode(choice.message))
+            self._read_message(_message_decoder.decode(choice.message, self._emitter.odd_fields))
         elif choice.delta is not None:
             self._read_message(choice.delta)
         elif choice.text:
@@ -226,6 +242,16 @@ class Reader:
         if message.reasoning is not None:
             self._chat_message.append_text("reasoning", message.reasoning)
             self._append_reasoning("reasoning", message.reasoning)
+        if message.reasoning_text is not None:
+            self._chat_message.append_text("reasoning_text", message.reasoning_text)
+            self._append_reasoning("reasoning_text", message.reasoning_text)
+        if message.reasoning_opaque:
+            self._seal_reasoning(SealForm.ENCRYPTED, message.reasoning_opaque)
+            self._chat_message.set_field("reasoning_opaque", message.reasoning_opaque)
+        for step in message.reasoning_steps or ():
+            self._emitter.end_block(REASONING_KEY)
+            self._append_reasoning("reasoning_steps", text_of(step.get("thought")))
+            self._chat_message.add_parts("reasoning_steps", [step])
         for item in message.reasoning_items or ():
             self._seal_reasoning(SealForm.ENCRYPTED, text_of(item.get("encrypted_content")))
             self._chat_message.add_parts("reasoning_items", [item])
@@ -246,6 +272,8 @@ class Reader:
 
     def _append_reasoning(self, source: str, text: str, provenance: Provenance = Provenance.UNKNOWN) -> None:
         """Emit reasoning text if it is from the place that this turn's reasoning is read from."""
+        if self._tagged_text.thought_seen and not self._reasoning_source:
+            self._reasoning_source = _TAGS_SOURCE
         if not text or (self._reasoning_source and self._reasoning_source != source):
             return
         if not self._reasoning_source:
@@ -279,23 +307,34 @@ class Reader:
             if part.get("type") == "thinking":
                 self._append_reasoning("content", _part_text(part.get("thinking")))
                 self._seal_reasoning(SealForm.SIGNATURE, text_of(part.get("signature")))
+            elif part.get("type") == "reasoning":
+                self._read_summary(part.get("summary"))
             elif text := _part_text(part.get("text")):
                 self._tagged_text.feed(text)
         self._chat_message.add_parts("content", parts)
 
+    def _read_summary(self, summary: object) -> None:
+        """Read the summary of a reasoning part, as Databricks sends it: texts with their signatures."""
+        for part in summary if isinstance(summary, list) else ():
+            if isinstance(part, dict):
+                self._append_reasoning("content", text_of(part.get("text")), Provenance.SUMMARY)
+                self._seal_reasoning(SealForm.SIGNATURE, text_of(part.get("signature")))
+
     def _read_call(self, call: ToolCall) -> None:
-        serial = self._call_serial(call)
         function = call.function or Function()
+        arguments = string_or_json(function.arguments)
+        if not (call.id or function.name or arguments.strip("{}") or self._call_count):
+            return  # an empty placeholder, which some servers send with every message
+        serial = self._call_serial(call)
         key = ("tool", serial)
         if not self._emitter.has_open(key):
             self._tagged_text.close()
             self._emitter.end_block(REASONING_KEY)
             self._emitter.end_block(TEXT_KEY)
             self._emitter.start_block(key, Kind.TOOL_CALL, name=function.name or "", call_id=call.id or "")
-        arguments = string_or_json(function.arguments)
         self._emitter.append(key, arguments)
         if present(call.extra_content):
-            extra = _extra_decoder.decode(call.extra_content)
+            extra = _extra_decoder.decode(call.extra_content, self._emitter.odd_fields)
             for google in (extra.google, extra.vertex):
                 if google is not None and google.thought_signature:
                     self._emitter.seal(key, SealForm.SIGNATURE, google.thought_signature)
@@ -335,17 +374,17 @@ class Reader:
             )
         )
 
-    def _read_error(self, error: msgspec.Raw | bytes) -> None:
+    def _read_error(self, error: msgspec.Raw | bytes, *, finished_before: bool) -> None:
         self._tagged_text.close()
         code, message = parse_error(error)
-        if self._finish_reason:
+        if finished_before:
             self._emitter.add_notice(code, message)  # the provider already sent the end of the turn
         else:
             self._emitter.fail(code, message)
 
     def _finish(self) -> None:
         self._tagged_text.close()
-        if self._finish_reason == "error":
+        if self._finish_reason == _ERROR_REASON:
             self._emitter.fail("provider_error", f"{NAME} ended with the finish reason 'error'.")
             return
         finish = (

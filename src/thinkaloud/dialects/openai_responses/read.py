@@ -9,6 +9,7 @@ import msgspec
 
 from thinkaloud.canon import Finish, Kind, Provenance, SealForm, Usage
 from thinkaloud.dialects.emitter import TurnEmitter
+from thinkaloud.dialects.lenient import LenientDecoder, Text
 from thinkaloud.dialects.message import ABSENT, present, raw_json, raw_json_array, string_or_json
 from thinkaloud.dialects.payload import has_error, parse_error
 from thinkaloud.wire import Frame
@@ -60,7 +61,7 @@ class Part(msgspec.Struct):
     """A part of a summary, of raw reasoning or of a message."""
 
     type: str = ""
-    text: str | None = None
+    text: Text | None = None
     refusal: str | None = None
 
 
@@ -72,7 +73,7 @@ class Item(msgspec.Struct):
     name: str | None = None
     arguments: msgspec.Raw = ABSENT
     input: msgspec.Raw = ABSENT
-    code: str | None = None
+    code: Text | None = None
     encrypted_content: str | None = None
     summary: list[Part] | None = None
     content: list[Part] | None = None
@@ -115,9 +116,9 @@ class Update(msgspec.Struct):
     error: msgspec.Raw = ABSENT
 
 
-_update_decoder = msgspec.json.Decoder(Update)
-_response_decoder = msgspec.json.Decoder(Response)
-_item_decoder = msgspec.json.Decoder(Item)
+_update_decoder = LenientDecoder(Update)
+_response_decoder = LenientDecoder(Response)
+_item_decoder = LenientDecoder(Item, "item")
 
 
 class Reader:
@@ -135,9 +136,9 @@ class Reader:
         """Read one stream event, or the whole response."""
         if frame.data == b"[DONE]":
             return
-        update = _update_decoder.decode(frame.data)
+        update = _update_decoder.decode(frame.data, self._emitter.odd_fields)
         if update.object == "response":
-            self._finish(_response_decoder.decode(frame.data))
+            self._finish(_response_decoder.decode(frame.data, self._emitter.odd_fields))
             return
         event_type = update.type.removeprefix("response.")
         if event_type in _TEXT_EVENTS:
@@ -155,7 +156,7 @@ class Reader:
     def _read_item_event(self, event_type: str, update: Update, frame: Frame) -> None:
         match event_type:
             case "output_item.added" if present(update.item):
-                self._start_item(update.output_index, _item_decoder.decode(update.item))
+                self._start_item(update.output_index, _item_decoder.decode(update.item, self._emitter.odd_fields))
             case "output_item.done" if present(update.item):
                 self._finish_item(update.output_index, update.item)
             case "completed" | "incomplete" | "failed" if update.response is not None:
@@ -203,7 +204,7 @@ class Reader:
         )
 
     def _finish_item(self, index: int, raw: msgspec.Raw) -> None:
-        item = _item_decoder.decode(raw)
+        item = _item_decoder.decode(raw, self._emitter.odd_fields)
         self._finished_items[index] = raw
         if not self._emitter.has_block(index):
             self._start_item(index, item)
