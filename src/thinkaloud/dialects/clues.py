@@ -21,7 +21,12 @@ class Clues(msgspec.Struct):
     message: msgspec.Raw = ABSENT
     response: msgspec.Raw = ABSENT
     finish_reason: msgspec.Raw = ABSENT
-    done: bool | None = None
+    done: msgspec.Raw = ABSENT
+    created_at: msgspec.Raw = ABSENT
+    content: msgspec.Raw = ABSENT
+    snake_stop_reason: msgspec.Raw = msgspec.field(default=ABSENT, name="stop_reason")
+    steps: msgspec.Raw = ABSENT
+    usage: msgspec.Raw = ABSENT
     text: msgspec.Raw = ABSENT
     token: msgspec.Raw = ABSENT
     generation_tokens: msgspec.Raw = ABSENT
@@ -33,6 +38,13 @@ class Clues(msgspec.Struct):
     def has_token(self) -> bool:
         """Whether the frame is one token printed by a local runner."""
         return present(self.text) and (present(self.token) or present(self.generation_tokens))
+
+    @property
+    def has_candidates(self) -> bool:
+        """Whether the frame is a response of Gemini, as it is or wrapped in `response`."""
+        wrapped = read_clues(bytes(self.response)) if bytes(self.response)[:1] == b"{" else None
+        fields = (self.candidates, self.usage_metadata, self.prompt_feedback)
+        return any(map(present, fields)) or (wrapped is not None and wrapped.has_candidates)
 
     @property
     def has_google_status(self) -> bool:

@@ -66,6 +66,10 @@ class TurnEmitter:
         """Return whether a block with this key is open."""
         return key in self._open_keys
 
+    def open_kind(self, key: Hashable) -> Kind | None:
+        """Return the kind of the open block with this key; None if there is none."""
+        return self._open_keys.get(key)
+
     def has_block(self, key: Hashable) -> bool:
         """Return whether a block with this key was ever started."""
         return key in self._numbers_by_key

@@ -16,10 +16,13 @@ from thinkaloud.wire import replace_non_json_numbers
 
 _MAX_FIELDS = 20
 """The number of odd fields that are listed; more of them add nothing to the picture."""
-_MAX_VALUE_CHARACTERS = 40
+_MAX_VALUE_CHARACTERS = 60
 
 T = TypeVar("T", bound=msgspec.Struct)
 
+Count = Annotated[int, msgspec.Meta(extra={"count": True})]
+"""A number of tokens, which some servers send as a float or a string. A plain `int` is an index, and one that
+is no integer says nothing."""
 Text = Annotated[str, msgspec.Meta(extra={"text": True})]
 """Text of the model. A number, object or list in its place is read as its JSON text, so that no word is lost;
 a `str` is a name, an id or a reason, of which only a number can be read as text."""
@@ -39,7 +42,11 @@ class OddFields:
             return
         self._count_by_message[key] = self._count_by_message.get(key, 0) + 1
         if key not in self._example_by_message:
-            example = value if isinstance(value, str) else value[: 4 * _MAX_VALUE_CHARACTERS].decode(errors="replace")
+            example = (
+                value
+                if isinstance(value, str)
+                else value[: 4 * _MAX_VALUE_CHARACTERS].decode(errors="replace")
+            )
             self._example_by_message[key] = example[:_MAX_VALUE_CHARACTERS]
 
     def messages(self) -> list[str]:
@@ -97,10 +104,22 @@ def _kind(data: bytes) -> str:
     return _KIND_BY_FIRST_BYTE.get(data[:1], "number")
 
 
-_KIND_BY_FIRST_BYTE = {b"{": "object", b"[": "array", b'"': "string", b"t": "bool", b"f": "bool", b"n": "null"}
+_KIND_BY_FIRST_BYTE = {
+    b"{": "object",
+    b"[": "array",
+    b'"': "string",
+    b"t": "bool",
+    b"f": "bool",
+    b"n": "null",
+}
 _raw_fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _raw_items = msgspec.json.Decoder(list[msgspec.Raw]).decode
 _decode_string = msgspec.json.Decoder(str).decode
+
+
+def type_name(value: str | None) -> str:
+    """Return the name of a type; "" if the field holds something else, which is then told by other fields."""
+    return value if value and value[0].isalpha() else ""
 
 
 def decode_object(raw: msgspec.Raw) -> dict[str, Any]:
@@ -119,6 +138,8 @@ def _converter(node: inspect.Type) -> _Convert:
             return _list_converter(node)
         case inspect.Metadata(extra={"text": True}):
             return _convert_text
+        case inspect.Metadata(extra={"count": True}):
+            return _convert_count
         case _:
             return _CONVERTERS[type(node)]
 
@@ -156,9 +177,7 @@ def _list_converter(node: inspect.ListType) -> _Convert:
 
 
 def _union_converter(node: inspect.UnionType) -> _Convert:
-    converters = {
-        kind: _converter(option) for option in node.types for kind in _KINDS_BY_TYPE[type(option)]
-    }
+    converters = {kind: _converter(option) for option in node.types for kind in _KINDS_BY_TYPE[type(option)]}
     values = [_converter(option) for option in node.types if not isinstance(option, inspect.NoneType)]
     # Text can hold the JSON of anything; without it, the first type is what the field is meant to be.
     fallback = _convert_text if _convert_text in values else values[0]
@@ -198,7 +217,13 @@ def _convert_integer(data: bytes, path: str, odd_fields: OddFields) -> object:
     try:
         return msgspec.json.decode(data, type=int)
     except msgspec.ValidationError:
-        _reject(data, path, "an integer", odd_fields)
+        return _reject(data, path, "an integer", odd_fields)
+
+
+def _convert_count(data: bytes, path: str, odd_fields: OddFields) -> object:
+    integer = _convert_integer(data, path, odd_fields)
+    if integer is not _UNREADABLE:
+        return integer
     try:
         number = float(data.strip(b'"'))
     except ValueError:
@@ -239,7 +264,7 @@ _CONVERTERS: dict[type[Any], _Convert] = {
 }
 _KINDS_BY_TYPE: dict[type[Any], tuple[str, ...]] = {
     inspect.StrType: ("string",),
-    inspect.Metadata: ("string",),
+    inspect.Metadata: ("string", "number"),
     inspect.IntType: ("number",),
     inspect.BoolType: ("bool",),
     inspect.DictType: ("object",),

@@ -30,8 +30,8 @@ _string_decoder = msgspec.json.Decoder(str)
 
 
 def has_error(raw: msgspec.Raw | bytes) -> bool:
-    """Return whether an `error` field contains an error."""
-    return bytes(raw) not in (b"", b"null", b"{}", b'""', b"false")
+    """Return whether an `error` field contains an error: an object, a list or a string that is not empty."""
+    return bytes(raw)[:1] in (b"{", b"[", b'"') and bytes(raw) not in (b"{}", b"[]", b'""')
 
 
 def parse_error(raw: msgspec.Raw | bytes) -> tuple[str, str]:

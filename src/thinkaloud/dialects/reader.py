@@ -2,7 +2,7 @@
 
 A whole response is read like a stream of one chunk. Bytes that match no dialect raise `NotAResponse`. Once
 the dialect is known, the result is the same as if it had been named: frames that came before are read again.
-A frame that cannot be read makes the turn end with `TurnFailed`; all that was read before and after it is kept.
+A frame that cannot be read makes the turn end with `TurnFailed`; what was read before and after it is kept.
 """
 
 import re
@@ -111,7 +111,9 @@ class Reader:
         if self._waiting_for_line and b"\n" not in data and not (final or too_large):
             return b""
         head = bytes(self._head)
-        framing = JsonDecoder if too_large else sniff_framing(head, final=final)
+        framing = sniff_framing(head, final=final)
+        if framing is None and too_large:
+            framing = JsonDecoder  # which refuses a body of this size and names the limit
         if framing is None or (framing is TextDecoder and not final and self._may_start_marker(head)):
             # Only the end of the first line shows whether an object is the whole body (JSON or NDJSON).
             self._waiting_for_line = head.lstrip()[:1] == b"{"

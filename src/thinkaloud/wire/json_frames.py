@@ -29,16 +29,12 @@ def replace_non_json_numbers(data: bytes) -> bytes:
     """Replace NaN and Infinity, which some servers write and JSON does not have, by null."""
     if b"NaN" not in data and b"Infinity" not in data:
         return data
-    return _STRING_OR_NON_JSON_NUMBER.sub(
-        lambda token: token[0] if token[0][:1] == b'"' else b"null", data
-    )
+    return _STRING_OR_NON_JSON_NUMBER.sub(lambda token: token[0] if token[0][:1] == b'"' else b"null", data)
 
 
 def complete_json(data: bytes) -> bool:
     """Return whether the bytes are one complete value, be it with numbers that JSON does not have."""
-    return valid_json(data) or (
-        (repaired := replace_non_json_numbers(data)) != data and valid_json(repaired)
-    )
+    return valid_json(data) or ((repaired := replace_non_json_numbers(data)) != data and valid_json(repaired))
 
 
 class JsonDecoder:

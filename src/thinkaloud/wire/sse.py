@@ -1,8 +1,8 @@
 """Server-sent events, decoded by the WHATWG rules.
 
 A byte-order mark, comments, unknown fields, several `data:` lines and all three line ends are handled. Unlike
-a browser, the decoder returns the last event also without its closing blank line, if its data is complete: not
-every server sends that line.
+a browser, the decoder returns the last event also without its closing blank line, if its data is complete,
+because not every server sends that line.
 """
 
 from thinkaloud.wire.frames import DEFAULT_LIMITS, Frame, WireLimitExceeded, WireLimits

@@ -8,7 +8,7 @@ import msgspec
 
 from thinkaloud.canon import Finish, Kind, SealForm, Usage
 from thinkaloud.dialects.emitter import TurnEmitter
-from thinkaloud.dialects.lenient import LenientDecoder, Text
+from thinkaloud.dialects.lenient import Count, LenientDecoder, Text
 from thinkaloud.dialects.message import (
     ABSENT,
     JsonObject,
@@ -22,6 +22,8 @@ from thinkaloud.dialects.message import (
     text_of,
 )
 from thinkaloud.dialects.payload import add_counts, parse_error
+from thinkaloud.dialects.tags.profiles import TagProfile
+from thinkaloud.dialects.tags.tagged_text import TaggedBlocks
 from thinkaloud.wire import Frame
 
 NAME = "bedrock_converse"
@@ -40,10 +42,10 @@ _FINISH_BY_REASON = {
 class Counts(msgspec.Struct, rename="camel"):
     """Usage; `input_tokens` excludes the cache."""
 
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cache_read_input_tokens: int | None = None
-    cache_write_input_tokens: int | None = None
+    input_tokens: Count | None = None
+    output_tokens: Count | None = None
+    cache_read_input_tokens: Count | None = None
+    cache_write_input_tokens: Count | None = None
 
 
 class ReasoningText(msgspec.Struct):
@@ -93,13 +95,13 @@ class Output(msgspec.Struct):
 class Update(msgspec.Struct, rename="camel"):
     """One stream event, or the whole response."""
 
-    content_block_index: int = 0
+    content_block_index: int | None = None
     start: ContentBlock | None = None
     delta: ContentBlock | None = None
     stop_reason: str | None = None
     usage: Counts | None = None
     output: Output | None = None
-    message: str | None = None
+    message: msgspec.Raw = ABSENT
 
 
 _update_decoder = LenientDecoder(Update)
@@ -110,8 +112,10 @@ _block_decoder = LenientDecoder(ContentBlock, "output.message.content[]")
 class Reader:
     """Reads one response."""
 
-    def __init__(self, emitter: TurnEmitter) -> None:
+    def __init__(self, emitter: TurnEmitter, tags: TagProfile | None = None) -> None:
         self._emitter = emitter
+        self._texts = TaggedBlocks(emitter, tags)
+        self._latest_index = -1
         self._content_by_index: dict[int, JsonObject] = {}
         self._whole_message = ""
         self._stop_reason = ""
@@ -119,29 +123,34 @@ class Reader:
     def feed(self, frame: Frame) -> None:
         """Read one stream event, or the whole response."""
         if frame.event.endswith(("Exception", "Error")):
+            self._texts.close()
             code, message = parse_error(frame.data)
             self._emitter.fail(frame.event, message or code)
             return
         update = _update_decoder.decode(frame.data, self._emitter.odd_fields)
-        if update.message:
-            self._emitter.fail("provider_error", update.message)
+        index = self._index_of(update)
+        if bytes(update.message)[:1] == b'"':
+            self._texts.close()
+            self._emitter.fail("provider_error", string_or_json(update.message))
         elif update.output is not None and present(update.output.message):
             self._whole_message = raw_json(update.output.message)
-            for index, raw in enumerate(_message_decoder.decode(update.output.message, self._emitter.odd_fields).content or ()):
-                self._read_block(index, _block_decoder.decode(raw, self._emitter.odd_fields))
+            message = _message_decoder.decode(update.output.message, self._emitter.odd_fields)
+            for position, raw in enumerate(message.content or ()):
+                self._read_block(position, _block_decoder.decode(raw, self._emitter.odd_fields))
         elif update.start is not None and update.start.tool_use is not None:
-            self._start_call(update.content_block_index, update.start.tool_use)
+            self._start_call(index, update.start.tool_use)
         elif update.delta is not None:
-            self._apply_delta(update.content_block_index, update.delta)
+            self._apply_delta(index, update.delta)
         elif frame.event == "contentBlockStop":
-            self._end_block(update.content_block_index)
+            self._end_block(index)
         self._stop_reason = update.stop_reason or self._stop_reason
         if update.usage is not None:
             self._report_usage(update.usage)
 
     def close(self) -> None:
         """End the turn if a stop reason arrived, else fail it as cut off."""
-        if not self._stop_reason:
+        self._texts.close()
+        if not (self._stop_reason or (self._whole_message and self._emitter.block_count)):
             self._emitter.fail_cut_off("messageStop")
             return
         content = encode_json([self._content_by_index[index] for index in sorted(self._content_by_index)])
@@ -150,20 +159,28 @@ class Reader:
             _FINISH_BY_REASON.get(self._stop_reason, Finish.UNKNOWN), self._stop_reason, message
         )
 
+    def _index_of(self, update: Update) -> int:
+        """Return the index of the event's block; without an index, a start is a new block, else the latest."""
+        if update.content_block_index is not None:
+            self._latest_index = update.content_block_index
+        elif update.start is not None:
+            self._latest_index += 1
+        return max(self._latest_index, 0)
+
     def _read_block(self, index: int, block: ContentBlock) -> None:
         if block.tool_use is not None:
             self._start_call(index, block.tool_use)
             self._emitter.append(index, raw_json(block.tool_use.input))
         elif block.reasoning_content is not None:
             reasoning_text = block.reasoning_content.reasoning_text or ReasoningText()
+            self._texts.disable_tags()
             self._emitter.start_block(index, Kind.REASONING)
             self._emitter.append(index, reasoning_text.text or "")
             self._emitter.seal(index, SealForm.SIGNATURE, reasoning_text.signature or "")
             self._emitter.seal(index, SealForm.REDACTED, block.reasoning_content.redacted_content or "")
         elif block.text is not None:
-            self._emitter.start_block(index, Kind.TEXT)
-            self._emitter.append(index, block.text)
-        self._emitter.end_block(index)
+            self._texts.append(index, block.text)
+        self._texts.end(index)
 
     def _start_call(self, index: int, call: ToolUse) -> None:
         call_id = call.tool_use_id or ""
@@ -173,8 +190,7 @@ class Reader:
     def _apply_delta(self, index: int, delta: ContentBlock) -> None:
         block = self._content_by_index.setdefault(index, {})
         if delta.text is not None:
-            self._emitter.start_block(index, Kind.TEXT)
-            self._emitter.append(index, delta.text)
+            self._texts.append(index, delta.text)
             append_text(block, "text", delta.text)
         elif delta.tool_use is not None:
             text = string_or_json(delta.tool_use.input)
@@ -184,6 +200,7 @@ class Reader:
             self._apply_reasoning(index, block.setdefault("reasoningContent", {}), delta.reasoning_content)
 
     def _apply_reasoning(self, index: int, block: JsonObject, delta: Reasoning) -> None:
+        self._texts.disable_tags()
         self._emitter.start_block(index, Kind.REASONING)
         if delta.redacted_content:
             append_text(block, "redactedContent", delta.redacted_content)
@@ -204,7 +221,7 @@ class Reader:
             index, SealForm.SIGNATURE, text_of(reasoning.get("reasoningText", {}).get("signature"))
         )
         self._emitter.seal(index, SealForm.REDACTED, text_of(reasoning.get("redactedContent")))
-        self._emitter.end_block(index)
+        self._texts.end(index)
 
     def _report_usage(self, counts: Counts) -> None:
         self._emitter.report_usage(

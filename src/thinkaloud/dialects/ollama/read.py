@@ -8,7 +8,7 @@ import msgspec
 
 from thinkaloud.canon import Finish, Kind, Provenance, Usage
 from thinkaloud.dialects.emitter import TurnEmitter
-from thinkaloud.dialects.lenient import LenientDecoder, Text
+from thinkaloud.dialects.lenient import Count, LenientDecoder, Text
 from thinkaloud.dialects.message import ABSENT, JsonObject, append_text, encode_json, raw_json
 from thinkaloud.dialects.payload import has_error, parse_error
 from thinkaloud.dialects.tags.profiles import TagProfile
@@ -51,8 +51,8 @@ class ResponseLine(msgspec.Struct):
     thinking: Text | None = None
     done: bool = False
     done_reason: str | None = None
-    prompt_eval_count: int | None = None
-    eval_count: int | None = None
+    prompt_eval_count: Count | None = None
+    eval_count: Count | None = None
     error: msgspec.Raw = ABSENT
 
 
@@ -100,10 +100,12 @@ class Reader:
             self._add_call(raw)
 
     def _add_call(self, raw: msgspec.Raw) -> None:
+        call = _tool_call_decoder.decode(raw, self._emitter.odd_fields)
+        function = call.function
+        if function is None:
+            return
         self._tagged_text.close()
         self._emitter.end_all_blocks()
-        call = _tool_call_decoder.decode(raw, self._emitter.odd_fields)
-        function = call.function or Function()
         self._call_count += 1
         key = ("tool", self._call_count)
         self._emitter.start_block(key, Kind.TOOL_CALL, name=function.name or "", call_id=call.id or "")

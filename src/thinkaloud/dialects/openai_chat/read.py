@@ -12,7 +12,7 @@ import msgspec
 
 from thinkaloud.canon import Finish, Kind, Provenance, SealForm, Usage
 from thinkaloud.dialects.emitter import TurnEmitter
-from thinkaloud.dialects.lenient import LenientDecoder, Text
+from thinkaloud.dialects.lenient import Count, LenientDecoder, Text
 from thinkaloud.dialects.message import ABSENT, ChatMessage, present, raw_json, string_or_json, text_of
 from thinkaloud.dialects.payload import add_counts, has_error, parse_error
 from thinkaloud.dialects.tags.profiles import PROFILES, TagProfile
@@ -44,26 +44,26 @@ _SEAL_FORM_BY_FIELD = {"reasoning_details": SealForm.ENCRYPTED, "thinking_blocks
 class CompletionDetails(msgspec.Struct):
     """The reasoning tokens, which most providers include in the completion tokens."""
 
-    reasoning_tokens: int | None = None
+    reasoning_tokens: Count | None = None
 
 
 class PromptDetails(msgspec.Struct):
     """The parts of the prompt tokens."""
 
-    cached_tokens: int | None = None
-    cache_write_tokens: int | None = None
+    cached_tokens: Count | None = None
+    cache_write_tokens: Count | None = None
 
 
 class Counts(msgspec.Struct):
     """Usage; SGLang has the reasoning tokens at the top level, DeepSeek the cached tokens."""
 
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    total_tokens: int | None = None
-    reasoning_tokens: int | None = None
+    prompt_tokens: Count | None = None
+    completion_tokens: Count | None = None
+    total_tokens: Count | None = None
+    reasoning_tokens: Count | None = None
     completion_tokens_details: CompletionDetails | None = None
     prompt_tokens_details: PromptDetails | None = None
-    prompt_cache_hit_tokens: int | None = None
+    prompt_cache_hit_tokens: Count | None = None
 
 
 class GoogleExtra(msgspec.Struct):
@@ -195,7 +195,8 @@ class Reader:
         """Return the error of a chunk or of its choice, where gateways put a failure amid the output."""
         if chunk.error and has_error(chunk.error):
             return chunk.error
-        if chunk.object == "error":
+        flagged = present(chunk.error) and bytes(chunk.error) not in (b"false", b"{}", b'""')
+        if chunk.object == "error" or (flagged and not chunk.choices):
             return frame.data
         choice = chunk.choices[0] if chunk.choices else None
         return choice.error if choice is not None and choice.error and has_error(choice.error) else None
@@ -304,10 +305,11 @@ class Reader:
     def _read_parts(self, parts: list[dict[str, Any]]) -> None:
         """Read Mistral's list of parts, in which the text of a thinking part is itself a list of parts."""
         for part in parts:
-            if part.get("type") == "thinking":
+            part_type = part.get("type") if isinstance(part.get("type"), str) else None
+            if part_type == "thinking" or (part_type is None and "thinking" in part):
                 self._append_reasoning("content", _part_text(part.get("thinking")))
                 self._seal_reasoning(SealForm.SIGNATURE, text_of(part.get("signature")))
-            elif part.get("type") == "reasoning":
+            elif part_type == "reasoning" or (part_type is None and "summary" in part):
                 self._read_summary(part.get("summary"))
             elif text := _part_text(part.get("text")):
                 self._tagged_text.feed(text)
