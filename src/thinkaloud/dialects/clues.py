@@ -24,6 +24,8 @@ class Clues(msgspec.Struct):
     done: msgspec.Raw = ABSENT
     created_at: msgspec.Raw = ABSENT
     content: msgspec.Raw = ABSENT
+    message_start: msgspec.Raw = msgspec.field(default=ABSENT, name="messageStart")
+    block_delta: msgspec.Raw = msgspec.field(default=ABSENT, name="contentBlockDelta")
     snake_stop_reason: msgspec.Raw = msgspec.field(default=ABSENT, name="stop_reason")
     steps: msgspec.Raw = ABSENT
     usage: msgspec.Raw = ABSENT

@@ -136,7 +136,9 @@ _ROWS = (
         bedrock_converse.NAME,
         bedrock_converse.Reader,
         bedrock_converse.build_request,
-        lambda clues: bytes(clues.output)[:1] == b"{",
+        lambda clues: (
+            bytes(clues.output)[:1] == b"{" or present(clues.message_start) or present(clues.block_delta)
+        ),
     ),
     Dialect(
         cohere_v2.NAME,

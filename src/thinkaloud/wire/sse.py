@@ -31,7 +31,7 @@ class SseDecoder:
 
     def close(self) -> list[Frame]:
         """Return the last event if its data is one complete JSON value or `[DONE]`; else it was cut off."""
-        complete_lines, event = self._data_lines, self._event
+        complete_lines, event = self._data_lines.copy(), self._event
         self._parse([self._lines.take_unfinished()])
         for data_lines in (self._data_lines, complete_lines):
             data = b"\n".join(data_lines)

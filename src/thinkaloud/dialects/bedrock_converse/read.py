@@ -1,7 +1,8 @@
 """Reads Bedrock Converse responses: an AWS event stream or one JSON object.
 
 A reasoning block has no start event, so it starts with its first delta. The stop reason arrives before the
-usage, so the turn ends only with the bytes. Reasoning tokens are not counted separately.
+usage, so the turn ends only with the bytes. Reasoning tokens are not counted separately. Nova's invoke stream
+has the same events, each in an object with its name.
 """
 
 import msgspec
@@ -27,6 +28,14 @@ from thinkaloud.dialects.tags.tagged_text import TaggedBlocks
 from thinkaloud.wire import Frame
 
 NAME = "bedrock_converse"
+EVENT_NAMES = (
+    "messageStart",
+    "contentBlockStart",
+    "contentBlockDelta",
+    "contentBlockStop",
+    "messageStop",
+    "metadata",
+)
 
 _FINISH_BY_REASON = {
     "end_turn": Finish.STOP,
@@ -104,6 +113,7 @@ class Update(msgspec.Struct, rename="camel"):
     message: msgspec.Raw = ABSENT
 
 
+_fields_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _update_decoder = LenientDecoder(Update)
 _message_decoder = LenientDecoder(Message, "output.message")
 _block_decoder = LenientDecoder(ContentBlock, "output.message.content[]")
@@ -127,6 +137,8 @@ class Reader:
             code, message = parse_error(frame.data)
             self._emitter.fail(frame.event, message or code)
             return
+        if not frame.event:
+            frame = _named_event(frame)
         update = _update_decoder.decode(frame.data, self._emitter.odd_fields)
         index = self._index_of(update)
         if bytes(update.message)[:1] == b'"':
@@ -134,8 +146,8 @@ class Reader:
             self._emitter.fail("provider_error", string_or_json(update.message))
         elif update.output is not None and present(update.output.message):
             self._whole_message = raw_json(update.output.message)
-            message = _message_decoder.decode(update.output.message, self._emitter.odd_fields)
-            for position, raw in enumerate(message.content or ()):
+            whole_message = _message_decoder.decode(update.output.message, self._emitter.odd_fields)
+            for position, raw in enumerate(whole_message.content or ()):
                 self._read_block(position, _block_decoder.decode(raw, self._emitter.odd_fields))
         elif update.start is not None and update.start.tool_use is not None:
             self._start_call(index, update.start.tool_use)
@@ -160,7 +172,7 @@ class Reader:
         )
 
     def _index_of(self, update: Update) -> int:
-        """Return the index of the event's block; without an index, a start is a new block, else the latest."""
+        """Return the index of the event's block; without one, a start is a new block, else the latest."""
         if update.content_block_index is not None:
             self._latest_index = update.content_block_index
         elif update.start is not None:
@@ -234,3 +246,10 @@ class Reader:
                 cache_write=counts.cache_write_input_tokens,
             )
         )
+
+
+def _named_event(frame: Frame) -> Frame:
+    """Return the event in an object such as `{"contentBlockDelta": {...}}`; any other frame is unchanged."""
+    fields = _fields_decoder.decode(frame.data)
+    name = next((name for name in EVENT_NAMES if bytes(fields.get(name, b""))[:1] == b"{"), "")
+    return Frame(bytes(fields[name]), name) if name else frame

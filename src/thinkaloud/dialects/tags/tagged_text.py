@@ -147,6 +147,8 @@ class TaggedBlocks:
 
     def disable_tags(self) -> None:
         """Treat tags as plain text from now on, because reasoning arrives in blocks of its own."""
+        if self._disabled:
+            return
         self._disabled = True
         for tagged_text in self._texts.values():
             tagged_text.disable_tags()
