@@ -188,6 +188,13 @@ class TestResponsesItems:
         )
         assert [(block.name, block.text) for block in turn.blocks] == [("f", '{"x":1}'), ("g", "{}")]
 
+    def test_repeated_ids_are_items_of_their_own(self) -> None:
+        output = [REASONING, MESSAGE, REASONING]
+        for frames in ([], [event("output_item.done", item=REASONING, output_index=0)]):
+            body = sse(*frames, event("completed", response={"status": "completed", "output": output}))
+            assert blocks(read(body)) == [("reasoning", "a"), ("text", "b"), ("reasoning", "a")]
+            assert message(read(body)) == output
+
     def test_reasoning_delta_event(self) -> None:
         for delta in ("a", {"text": "a"}):
             turn = read(

@@ -172,21 +172,14 @@ class Reader:
                 frame = _repaired_frame(frame)
             if self._reader is None:
                 self._find_reader(frame)
-            else:
-                self._read_frame(self._reader, frame)
-
-    def _read_frame(self, reader: DialectReader, frame: Frame) -> None:
-        if self._from_aws and frame.event and self._dialect != bedrock_converse.NAME:
-            # In a stream of unwrapped frames, a message of AWS itself is an exception.
-            self._emitter.fail(frame.event, parse_error(frame.data)[1])
-            return
-        try:
-            reader.feed(frame)
-        except (msgspec.MsgspecError, RecursionError) as error:
-            start = frame.data[:80].decode(errors="replace")
-            self._emitter.add_fault(
-                "bad_frame", f"{self._dialect} sent a frame that cannot be decoded ({error}): {start}"
-            )
+                continue
+            try:
+                self._reader.feed(frame)
+            except (msgspec.MsgspecError, RecursionError) as error:
+                start = frame.data[:80].decode(errors="replace")
+                self._emitter.add_fault(
+                    "bad_frame", f"{self._dialect} sent a frame that cannot be decoded ({error}): {start}"
+                )
 
     def _find_reader(self, frame: Frame) -> None:
         """Create the reader once a frame shows the dialect, and read the frames so far."""
@@ -199,10 +192,10 @@ class Reader:
                 return
             self._set_dialect(name)
         self._reader = DIALECTS[self._dialect].make_reader(self._emitter, self._tag_profile)
+        if self._from_aws and self._dialect != bedrock_converse.NAME:
+            self._reader = InvokeReader(self._emitter, self._reader)
         frames, self._undetected_frames = self._undetected_frames, []
-        for undetected_frame in frames:
-            if not self._emitter.ended:
-                self._read_frame(self._reader, undetected_frame)
+        self._read_frames(frames)
 
     def _set_dialect(self, name: str) -> None:
         self._dialect = self._emitter.dialect = name
@@ -213,6 +206,25 @@ class Reader:
         if self._dialect == AUTO:
             raise NotAResponse(_not_a_response_message(self._first_bytes))
         self._emitter.fail_cut_off("any content")
+
+
+class InvokeReader:
+    """Reads an AWS event stream of frames in another dialect; a message of AWS itself is an exception."""
+
+    def __init__(self, emitter: TurnEmitter, reader: DialectReader) -> None:
+        self._emitter = emitter
+        self._reader = reader
+
+    def feed(self, frame: Frame) -> None:
+        """Read one unwrapped frame, or fail the turn with the exception."""
+        if frame.event:
+            self._emitter.fail(frame.event, parse_error(frame.data)[1])
+        else:
+            self._reader.feed(frame)
+
+    def close(self) -> None:
+        """Finish the turn after the last frame."""
+        self._reader.close()
 
 
 def _repaired_frame(frame: Frame) -> Frame:

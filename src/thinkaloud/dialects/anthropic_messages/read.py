@@ -135,16 +135,19 @@ class Reader:
     def feed(self, frame: Frame) -> None:
         """Read one stream event, or the whole message."""
         update = _update_decoder.decode(frame.data, self._emitter.odd_fields)
-        match type_name(update.type) or _infer_type(update) or frame.event:
+        event_type = update.type if update.type[:1].isalpha() else _infer_type(update) or frame.event
+        match event_type:
             case "content_block_delta" if update.delta is not None:
-                self._apply_delta(self._index_of(update), update.delta)
+                index = self._latest_index if update.index is None else update.index
+                self._apply_delta(max(index, 0), update.delta)
             case "content_block_start" if present(update.content_block):
                 index = self._latest_index = self._latest_index + 1 if update.index is None else update.index
                 self._content_by_index[index] = decode_object(update.content_block)
                 content = _content_decoder.decode(update.content_block, self._emitter.odd_fields)
                 self._start_block(index, content)
             case "content_block_stop":
-                self._end_block(self._index_of(update))
+                index = self._latest_index if update.index is None else update.index
+                self._end_block(max(index, 0))
             case "message_start" if update.message is not None:
                 self._emitter.start_turn(update.message.model)
                 self._report_usage(update.message.usage)
@@ -165,9 +168,6 @@ class Reader:
         """Fail the turn: `message_stop` did not arrive."""
         self._texts.close()
         self._emitter.fail_cut_off("message_stop")
-
-    def _index_of(self, update: Update) -> int:
-        return max(self._latest_index, 0) if update.index is None else update.index
 
     def _read_whole_message(self, message: Update) -> None:
         self._emitter.start_turn(message.model)
@@ -211,7 +211,8 @@ class Reader:
     def _apply_delta(self, index: int, delta: Delta) -> None:
         block = self._content_by_index.setdefault(index, {})
         if delta.thinking:
-            self._texts.disable_tags()
+            if self._texts.enabled:
+                self._texts.disable_tags()
             self._emitter.append_or_start(index, Kind.REASONING, delta.thinking, Provenance.SUMMARY)
             append_text(block, "thinking", delta.thinking)
         elif delta.text:

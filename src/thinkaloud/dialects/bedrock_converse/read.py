@@ -212,7 +212,8 @@ class Reader:
             self._apply_reasoning(index, block.setdefault("reasoningContent", {}), delta.reasoning_content)
 
     def _apply_reasoning(self, index: int, block: JsonObject, delta: Reasoning) -> None:
-        self._texts.disable_tags()
+        if self._texts.enabled:
+            self._texts.disable_tags()
         self._emitter.start_block(index, Kind.REASONING)
         if delta.redacted_content:
             append_text(block, "redactedContent", delta.redacted_content)

@@ -22,6 +22,7 @@ from thinkaloud.wire import Frame
 NAME = "openai_chat"
 
 _ERROR_REASON = "error"
+_ERROR_FLAGS = (b"true", b"1")
 _TAGS_SOURCE = "tags"
 _FINISH_BY_REASON = {
     "stop": Finish.STOP,
@@ -171,8 +172,7 @@ class Reader:
             return
         chunk = _chunk_decoder.decode(frame.data, self._emitter.odd_fields)
         self._emitter.start_turn(chunk.model)
-        error = self._error_of(chunk, frame)
-        finished_before = self._finish_reason not in ("", _ERROR_REASON)
+        reason_before = self._finish_reason
         for choice in chunk.choices or ():
             if choice.index == 0:
                 self._read_choice(choice)
@@ -180,8 +180,8 @@ class Reader:
             self._report_usage(chunk.usage)
         elif chunk.x_groq is not None and chunk.x_groq.usage is not None:
             self._report_usage(chunk.x_groq.usage)
-        if error is not None:
-            self._read_error(error, finished_before=finished_before)
+        if chunk.error or chunk.object == "error":
+            self._read_chunk_error(chunk, frame, reason_before)
 
     def close(self) -> None:
         """End the turn if a finish reason or a whole message arrived, else fail it as cut off."""
@@ -190,16 +190,6 @@ class Reader:
         else:
             self._tagged_text.close()
             self._emitter.fail_cut_off("finish_reason")
-
-    def _error_of(self, chunk: Chunk, frame: Frame) -> msgspec.Raw | bytes | None:
-        """Return the error of a chunk or of its choice, where gateways put a failure amid the output."""
-        if chunk.error and has_error(chunk.error):
-            return chunk.error
-        flagged = present(chunk.error) and bytes(chunk.error) not in (b"false", b"{}", b'""')
-        if chunk.object == "error" or (flagged and not chunk.choices):
-            return frame.data
-        choice = chunk.choices[0] if chunk.choices else None
-        return choice.error if choice is not None and choice.error and has_error(choice.error) else None
 
     def _read_choice(self, choice: Choice) -> None:
         # Some servers send an empty delta beside the whole message.
@@ -213,6 +203,8 @@ class Reader:
             self._chat_message.append_text("content", choice.text)
         if choice.finish_reason:
             self._finish_reason = choice.finish_reason
+        if choice.error and has_error(choice.error):
+            self._read_error(choice.error)
 
     def _read_message(self, message: Message) -> None:
         self._read_reasoning(message)
@@ -376,13 +368,22 @@ class Reader:
             )
         )
 
-    def _read_error(self, error: msgspec.Raw | bytes, *, finished_before: bool) -> None:
-        self._tagged_text.close()
-        code, message = parse_error(error)
-        if finished_before:
-            self._emitter.add_notice(code, message)  # the provider already sent the end of the turn
+    def _read_chunk_error(self, chunk: Chunk, frame: Frame, reason_before: str) -> None:
+        """Read the error of a chunk, which counts less if the provider sent the end of the turn before it."""
+        if has_error(chunk.error):
+            error: msgspec.Raw | bytes = chunk.error
+        elif chunk.object == "error" or (bytes(chunk.error) in _ERROR_FLAGS and not chunk.choices):
+            error = frame.data
         else:
-            self._emitter.fail(code, message)
+            return
+        if reason_before in ("", _ERROR_REASON):
+            self._read_error(error)
+        else:
+            self._emitter.add_notice(*parse_error(error))
+
+    def _read_error(self, error: msgspec.Raw | bytes) -> None:
+        self._tagged_text.close()
+        self._emitter.fail(*parse_error(error))
 
     def _finish(self) -> None:
         self._tagged_text.close()

@@ -6,12 +6,22 @@ server does not stream is read from the finished item or from the final response
 index of an item, and not every server keeps its id, so an item is found by either.
 """
 
+from typing import Any
+
 import msgspec
 
 from thinkaloud.canon import Finish, Kind, Provenance, SealForm, Usage
 from thinkaloud.dialects.emitter import TurnEmitter
 from thinkaloud.dialects.lenient import Count, LenientDecoder, Text, type_name
-from thinkaloud.dialects.message import ABSENT, present, raw_json, raw_json_array, string_or_json
+from thinkaloud.dialects.message import (
+    ABSENT,
+    encode_json,
+    present,
+    raw_json,
+    raw_json_array,
+    string_or_json,
+    text_of,
+)
 from thinkaloud.dialects.payload import has_error, parse_error
 from thinkaloud.dialects.tags.profiles import TagProfile
 from thinkaloud.dialects.tags.tagged_text import TaggedBlocks
@@ -124,23 +134,16 @@ class Update(msgspec.Struct):
     summary_index: int | None = None
     content_index: int | None = None
     output: list[msgspec.Raw] | None = None
-    delta: msgspec.Raw = ABSENT
-    text: msgspec.Raw = ABSENT
+    delta: Text | dict[str, Any] | None = None
+    text: Text | None = None
     item: msgspec.Raw = ABSENT
     response: Response | None = None
     error: msgspec.Raw = ABSENT
 
 
-class TextDelta(msgspec.Struct):
-    """The delta of a server that sends an object instead of a string."""
-
-    text: Text | None = None
-
-
 _update_decoder = LenientDecoder(Update)
 _response_decoder = LenientDecoder(Response)
 _item_decoder = LenientDecoder(Item, "item")
-_delta_decoder = LenientDecoder(TextDelta, "delta")
 
 
 class ItemKeys:
@@ -150,6 +153,8 @@ class ItemKeys:
         self._key_by_id: dict[str, int] = {}
         self._key_by_index: dict[int, int] = {}
         self._finished_keys: set[int] = set()
+        self._id_by_key: dict[int, str | None] = {}
+        self._matched_keys: set[int] = set()
         self._count = 0
 
     def start(self, item_id: str | None, index: int | None) -> int:
@@ -176,15 +181,27 @@ class ItemKeys:
         """Mark an item as finished."""
         self._finished_keys.add(key)
 
-    def finished(self, item_id: str | None, position: int) -> bool:
-        """Return whether the item at this position of the final response was finished before."""
-        keys = (self._key_by_id.get(item_id or ""), self._key_by_index.get(position))
-        return not self._finished_keys.isdisjoint(keys)
+    def match(self, item_id: str | None, position: int) -> int:
+        """Return the key of an item of the final response, by its position and id; each key matches once.
+
+        Ids may repeat within a response, and positions may differ from the order of arrival.
+        """
+        at_position = self._key_by_index.get(position)
+        same_id = at_position is not None and self._id_by_key.get(at_position) == item_id
+        by_id = self._key_by_id.get(item_id or "")
+        for key in (at_position, by_id) if same_id else (by_id, at_position):
+            if key is not None and key not in self._matched_keys:
+                break
+        else:
+            key = self._add(item_id, position)
+        self._matched_keys.add(key)
+        return key
 
     def _add(self, item_id: str | None, index: int | None) -> int:
         key = self._count
         self._count += 1
         self._key_by_index[key if index is None else index] = key
+        self._id_by_key[key] = item_id
         if item_id:
             self._key_by_id[item_id] = key
         return key
@@ -197,6 +214,8 @@ class Reader:
         self._emitter = emitter
         self._texts = TaggedBlocks(emitter, tags)
         self._keys = ItemKeys()
+        self._latest_id: str | None = None
+        self._latest_key = 0
         self._open_parts: dict[int, tuple[str, int]] = {}
         self._streamed_parts: dict[tuple[int, str], set[int]] = {}
         self._finished_items: dict[int, msgspec.Raw] = {}
@@ -209,7 +228,7 @@ class Reader:
             return
         update = _update_decoder.decode(frame.data, self._emitter.odd_fields)
         event_type = update.type.removeprefix("response.")
-        if not type_name(event_type):
+        if not event_type[:1].isalpha():
             event_type = type_name(frame.event).removeprefix("response.") or self._infer_event_type(update)
         if event_type in _TEXT_EVENTS:
             self._read_text(_TEXT_EVENTS[event_type], update)
@@ -218,7 +237,7 @@ class Reader:
         elif event_type.endswith(("_call_arguments.delta", "_call_input.delta", "_call_code.delta")):
             key = self._keys.find(update.item_id, update.output_index)
             self._streamed_parts.setdefault((key, "call"), set()).add(0)
-            self._emitter.append(key, string_or_json(update.delta))
+            self._emitter.append(key, _delta_text(update.delta))
         else:
             self._read_item_event(event_type, update, frame)
 
@@ -228,7 +247,7 @@ class Reader:
             return update.response.status or "created"
         if present(update.item):
             return "output_item.done"
-        if not present(update.delta):
+        if update.delta is None:
             return ""
         kind = self._emitter.open_kind(self._keys.find(update.item_id, update.output_index))
         return _DELTA_TYPE_BY_KIND[kind or Kind.TEXT]
@@ -271,18 +290,16 @@ class Reader:
     def _read_text(self, text_event: tuple[Kind, str], update: Update) -> None:
         """Emit the text of a part: its delta, or the whole text if the server did not stream it."""
         kind, source = text_event
-        key = self._keys.find(update.item_id, update.output_index)
+        if update.item_id != self._latest_id or not self._latest_id:
+            self._latest_key = self._keys.find(update.item_id, update.output_index)
+            self._latest_id = update.item_id
+        key = self._latest_key
         self._refused = self._refused or update.type == "response.refusal.delta"
         part = (update.summary_index if source == "summary" else update.content_index) or 0
-        if present(update.delta):
-            self._append_part(key, (source, part), kind, self._delta_text(update.delta))
+        if update.delta is not None:
+            self._append_part(key, (source, part), kind, _delta_text(update.delta))
         elif part not in self._streamed_parts.get((key, source), ()):
-            self._append_part(key, (source, part), kind, self._delta_text(update.text))
-
-    def _delta_text(self, raw: msgspec.Raw) -> str:
-        if bytes(raw)[:1] != b"{":
-            return string_or_json(raw)
-        return _delta_decoder.decode(raw, self._emitter.odd_fields).text or ""
+            self._append_part(key, (source, part), kind, update.text or "")
 
     def _append_part(self, key: int, part: tuple[str, int], kind: Kind, text: str) -> None:
         """Emit text of a part; each part of an item is a block of its own."""
@@ -295,12 +312,14 @@ class Reader:
         if kind is Kind.TEXT:
             self._texts.append(key, text)
         else:
-            self._texts.disable_tags()
+            if self._texts.enabled:
+                self._texts.disable_tags()
             self._emitter.append_or_start(key, kind, text, _PROVENANCE_BY_SOURCE[part[0]])
 
     def _finish_item(self, key: int, item: Item, raw: msgspec.Raw) -> None:
         self._finished_items[key] = raw
         self._keys.finish(key)
+        self._latest_id = None
         if not self._emitter.has_block(key):
             self._start_item(key, item)
         match _item_type(item):
@@ -341,8 +360,9 @@ class Reader:
         self._emitter.start_turn(response.model)
         for position, raw in enumerate(response.output or ()):
             item = _item_decoder.decode(raw, self._emitter.odd_fields)
-            if not self._keys.finished(item.id, position):
-                self._finish_item(self._keys.find(item.id, position), item, raw)
+            key = self._keys.match(item.id, position)
+            if key not in self._finished_items:
+                self._finish_item(key, item, raw)
         self._texts.close()
         self._report_usage(response.usage)
         if has_error(response.error) or response.status == "failed":
@@ -379,6 +399,13 @@ class Reader:
                 cache_write=input_details.cache_write_tokens if input_details else None,
             )
         )
+
+
+def _delta_text(delta: str | dict[str, Any] | None) -> str:
+    """Return the text of a delta, which some servers send as an object with a text."""
+    if isinstance(delta, dict):
+        return text_of(delta["text"]) if "text" in delta else encode_json(delta)
+    return delta or ""
 
 
 def _item_type(item: Item) -> str:

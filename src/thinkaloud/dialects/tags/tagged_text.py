@@ -120,7 +120,7 @@ class TaggedBlocks:
         self._profile = profile
         self._texts: dict[Hashable, TaggedText] = {}
         self._plain_key: Hashable = None
-        self._disabled = False
+        self.enabled = True
 
     def append(self, key: Hashable, text: str) -> None:
         """Emit more text of a block, which starts with its first text."""
@@ -130,7 +130,7 @@ class TaggedBlocks:
         tagged_text = self._texts.get(key)
         if tagged_text is None:
             tagged_text = self._texts[key] = TaggedText(self._emitter, self._profile, key=key)
-            if self._disabled:
+            if not self.enabled:
                 tagged_text.disable_tags()
         tagged_text.feed(text)
         self._plain_key = key if tagged_text.plain else None
@@ -147,9 +147,9 @@ class TaggedBlocks:
 
     def disable_tags(self) -> None:
         """Treat tags as plain text from now on, because reasoning arrives in blocks of its own."""
-        if self._disabled:
+        if not self.enabled:
             return
-        self._disabled = True
+        self.enabled = False
         for tagged_text in self._texts.values():
             tagged_text.disable_tags()
 
