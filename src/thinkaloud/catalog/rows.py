@@ -147,6 +147,7 @@ class Model(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Replay rules by provider, where they differ from the provider's own."""
     template: dict[str, bool | str] = msgspec.field(default_factory=dict)
     tags: str = ""
+    """The tag profile of its text; empty to let the model's name select one."""
     forced_tools: bool = True
     """Whether a forced tool choice is allowed while thinking."""
     tools_or_thinking_at: tuple[str, ...] = ()
