@@ -126,9 +126,19 @@ class Authenticator:
             user = trusted_user if not secret else authenticate(conn, self._config, secret, local_user)
             return authorize(conn, route, user, self._owner(conn, user, workspace), path_params)
 
-        if secret or workspace is not None or route.resource:
+        if secret or workspace is not None:
             return await self._gateway.database.read(decide)
-        return decide(None)
+        if route.handler is None and (
+            grant := self._grant_running(trusted_user, path_params.get("turn", ""))
+        ):
+            return grant
+        return await self._gateway.database.read(decide) if route.resource else decide(None)
+
+    def _grant_running(self, trusted_user: User | None, turn_id: str) -> Grant | None:
+        """Grant the local user the stream of a turn that runs here. The database need not be asked."""
+        owner = self._gateway.local_owner
+        row = self._gateway.turns.find_running(owner, turn_id) if trusted_user is not None else None
+        return None if row is None else Grant(user=trusted_user, owner=owner, turn=row)
 
     def _owner(self, conn: Connection | None, user: User | None, workspace: bytes | None) -> Owner | None:
         """Return the user in the workspace that the header names, or in the user's first workspace."""

@@ -33,7 +33,7 @@ from thinkaloud.store.archive import decode_entry
 from thinkaloud.store.database import NotSaved
 from thinkaloud.store.finish import state_of
 from thinkaloud.store.log import EventLog
-from thinkaloud.store.rows import TurnRow, TurnState
+from thinkaloud.store.rows import Owner, TurnRow, TurnState
 from thinkaloud.transcript import Turn, events_to_end_turn, fold_entries
 
 if TYPE_CHECKING:
@@ -54,8 +54,11 @@ class TurnPlan(msgspec.Struct, frozen=True):
 class RunningTurn:
     """One turn, from its first request until its rows are saved."""
 
-    def __init__(self, gateway: "Gateway", row: TurnRow, plan: TurnPlan) -> None:
+    def __init__(self, gateway: "Gateway", row: TurnRow, owner: Owner, plan: TurnPlan) -> None:
         self.row = row
+        self.owner = owner
+        self.saved_state: TurnState | None = None
+        """The final state, once the turn is saved."""
         self._gateway = gateway
         self._limits = gateway.settings.limits
         self._route = plan.first_request.route
@@ -113,7 +116,10 @@ class RunningTurn:
                 else:
                     await self._write_end()
                 span.record_end(self._run.turn)
-            await (self._writer.release() if self._suspended else self._writer.close(self._run.turn))
+            if self._suspended:
+                await self._writer.release()
+            elif await self._writer.close(self._run.turn) is not None:
+                self.saved_state = self._state
         except Exception:
             logger.exception("the end of turn %s could not be saved", self.row.id)
         finally:

@@ -24,7 +24,7 @@ from thinkaloud.store import ids, turns
 from thinkaloud.store.database import NotSaved
 from thinkaloud.store.finish import INTERRUPTED
 from thinkaloud.store.recovery import LEASE_MS, end_waiting, renew_leases, take_over
-from thinkaloud.store.rows import Session, TurnRow
+from thinkaloud.store.rows import Owner, Session, TurnRow, TurnState
 from thinkaloud.store.turns import StartedTurn, TurnRequest
 
 if TYPE_CHECKING:
@@ -59,12 +59,18 @@ class TurnRegistry:
         self._gateway = gateway
         self._writer_id = ids.new("gtw")
         self._running_turns: dict[int, RunningTurn] = {}
+        self._keys_by_id: dict[str, int] = {}
         self._session_locks: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
 
     @property
     def running_count(self) -> int:
         """The number of running turns."""
         return len(self._running_turns)
+
+    @property
+    def busy_count(self) -> int:
+        """The number of running turns that do not wait for approval."""
+        return sum(not running_turn.awaits_approval for running_turn in self._running_turns.values())
 
     async def start(self, session: Session, body: NewTurn, idempotency_key: str = "") -> StartedTurn:
         """Start a turn, or return the one that the same request started before.
@@ -104,7 +110,7 @@ class TurnRegistry:
                 lambda conn: self._save_new_turn(conn, session, turn_request)
             )
             if started.new:
-                self._start_running(started.turn, TurnPlan(agent, steps, prepared_request))
+                self._start_running(started.turn, session.owner, TurnPlan(agent, steps, prepared_request))
         return started
 
     async def resume(self, turn_id: str) -> None:
@@ -120,7 +126,7 @@ class TurnRegistry:
             logger.warning("turn %s waits for approval and cannot be resumed: %s", turn_id, error)
             await end_waiting(gateway.database, row.key, now_ms=now_ms, reason=str(error))
         else:
-            self._start_running(row, plan)
+            self._start_running(row, session.owner, plan)
 
     async def _resume_plan(self, row: TurnRow, session: Session) -> TurnPlan:
         gateway = self._gateway
@@ -156,10 +162,18 @@ class TurnRegistry:
             )
         return live_turn
 
-    async def wait_until_saved(self, turn_key: int) -> None:
-        """Wait until an ended turn is saved. Returns at once if it did not run in this process."""
-        if (running_turn := self._running_turns.get(turn_key)) is not None:
-            await asyncio.wait((running_turn.task,))
+    def find_running(self, owner: Owner, turn_id: str) -> TurnRow | None:
+        """Return the row of this owner's turn if it runs in this process. Readers of it need no database."""
+        running_turn = self._running_turns.get(self._keys_by_id.get(turn_id, -1))
+        return None if running_turn is None or running_turn.owner != owner else running_turn.row
+
+    async def wait_until_saved(self, turn_key: int) -> TurnState | None:
+        """Wait until an ended turn is saved; return its state. None if it does not run in this process."""
+        running_turn = self._running_turns.get(turn_key)
+        if running_turn is None:
+            return None
+        await asyncio.wait((running_turn.task,))
+        return running_turn.saved_state
 
     async def stop(self, grace_s: float) -> None:
         """Wait for running turns to end, then end the rest. Turns that wait for approval are suspended."""
@@ -212,6 +226,10 @@ class TurnRegistry:
             )
         return started
 
-    def _start_running(self, row: TurnRow, plan: TurnPlan) -> None:
-        running_turn = self._running_turns[row.key] = RunningTurn(self._gateway, row, plan)
-        running_turn.task.add_done_callback(lambda _: self._running_turns.pop(row.key))
+    def _start_running(self, row: TurnRow, owner: Owner, plan: TurnPlan) -> None:
+        def forget(_: object) -> None:
+            del self._running_turns[row.key], self._keys_by_id[row.id]
+
+        self._keys_by_id[row.id] = row.key
+        running_turn = self._running_turns[row.key] = RunningTurn(self._gateway, row, owner, plan)
+        running_turn.task.add_done_callback(forget)

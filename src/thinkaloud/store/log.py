@@ -33,6 +33,8 @@ class LogConfig(msgspec.Struct, frozen=True, kw_only=True):
 
     commit_interval_s: float = 0.05
     """How long an ordinary delta waits. Twenty commits a second; the delay is not noticeable."""
+    commit_spacing_s: float = 0.01
+    """The time from one commit to the next. Under load, what is due at once shares commits too."""
     commit_bytes: int = 4 * KIB
     """More waiting bytes of one turn are committed immediately."""
     cached_bytes: int = 256 * KIB
@@ -123,13 +125,17 @@ class EventLog:
             self._spans[position] = span
         return span
 
-    async def wait_for_change(self, turn: int, after: int) -> None:
-        """Wait until a running turn has entries after this number, or writes begin or cease to fail."""
+    async def wait_for_change(self, turn: int, after: int, timeout_s: float | None = None) -> bool:
+        """Wait until a running turn has entries after this number, or writes begin or cease to fail.
+
+        Return False if nothing changed in this time.
+        """
         live = self._live_logs.get(turn)
         if live is None:
             await asyncio.sleep(self._config.poll_interval_s)
         elif live.published <= after:
-            await live.change_event.wait()
+            return await live.wait(timeout_s)
+        return True
 
     def append(self, live: LiveLog, entry: Entry) -> None:
         """Append an entry. Readers see it after its commit."""
@@ -153,7 +159,7 @@ class EventLog:
         """Wait until all entries of a turn are on disk, or another writer has taken the turn over."""
         self._commit_due.set()
         while not live.taken_over and live.saved < live.last:
-            await live.change_event.wait()
+            await live.wait()
 
     async def close(self, live: LiveLog, turn: Turn | None = None) -> Turn | None:
         """Save a turn that is over and stop tracking it; readers go on in the database.
@@ -196,7 +202,9 @@ class EventLog:
                         await self._commit_due.wait()
             else:
                 await self._commit_due.wait()
+            started_s = time.monotonic()
             await self._commit()
+            await asyncio.sleep(self._config.commit_spacing_s - (time.monotonic() - started_s))
 
     async def _commit(self) -> None:
         """Commit all waiting entries of all turns in one transaction, then publish them."""

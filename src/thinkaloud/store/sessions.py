@@ -14,15 +14,14 @@ from thinkaloud.store.texts import bounded_text, storable
 
 MAX_TITLE_CHARACTERS = 200
 
-_LOCK_SESSION = (
-    select(sessions.c.key)
-    .where(
-        sessions.c.user == bindparam("owner"),
-        sessions.c.workspace == bindparam("place"),
-        sessions.c.key == bindparam("of"),
-    )
-    .with_for_update()
+# Statements of every turn are built once: building one costs more than running it.
+BOUND_OWNER = (sessions.c.user == bindparam("owner")) & (sessions.c.workspace == bindparam("place"))
+"""`owned_by` for such a statement; the owner's keys are bound as `owner` and `place`."""
+_SELECT_SESSION = select(sessions).where(
+    BOUND_OWNER, sessions.c.whole, sessions.c.id == bindparam("public_id")
 )
+_INSERT_SESSION = insert(sessions).returning(sessions)
+_LOCK_SESSION = select(sessions.c.key).where(BOUND_OWNER, sessions.c.key == bindparam("of")).with_for_update()
 _RUNNING_TURN = select(turns.c.id).where(
     turns.c.session == bindparam("of"), turns.c.state == TurnState.RUNNING
 )
@@ -51,14 +50,15 @@ def create(
         "created_ms": now_ms,
         "updated_ms": now_ms,
     }
-    return _session_from_row(conn.execute(insert(sessions).values(values).returning(sessions)).one())
+    return _session_from_row(conn.execute(_INSERT_SESSION, values).one())
 
 
 def get(conn: Connection, owner: Owner, session_id: str) -> Session | None:
     """Return a session of this owner; None if not found or not the owner's."""
     if not ids.matches("ses", session_id):
         return None
-    row = conn.execute(select(sessions).where(visible_to(owner), sessions.c.id == session_id)).one_or_none()
+    values = {"owner": owner.user, "place": owner.workspace, "public_id": session_id}
+    row = conn.execute(_SELECT_SESSION, values).one_or_none()
     return None if row is None else _session_from_row(row)
 
 

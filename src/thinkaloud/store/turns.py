@@ -4,10 +4,11 @@ A session has at most one running turn. A request that is repeated with its idem
 """
 
 import re
+from functools import cache
 from typing import Any
 
 import msgspec
-from sqlalchemy import Connection, Row, bindparam, func, insert, select, update
+from sqlalchemy import Connection, Integer, Row, Select, bindparam, func, insert, select, update
 
 from thinkaloud.canon import Refused
 from thinkaloud.canon.requests import Image, ToolMessage, UserMessage
@@ -16,12 +17,12 @@ from thinkaloud.store.pages import SortKey, make_page, rows_to_fetch, sort_key_a
 from thinkaloud.store.rows import Owner, Page, Role, Session, TurnRow, TurnState
 from thinkaloud.store.schema import messages, sessions, turns
 from thinkaloud.store.sessions import (
+    BOUND_OWNER,
     SessionGone,
     lock_session,
     owned_by,
     refuse_while_running,
     session_of_turn,
-    visible_to,
 )
 from thinkaloud.store.texts import json_text, storable
 
@@ -29,6 +30,9 @@ _IDEMPOTENCY_KEY = re.compile(r"[!-~]{1,255}")
 # Statements that run before the first thought are built once: building one costs more than running it.
 _NEXT_POSITION = select(func.coalesce(func.max(turns.c.position), -1) + 1).where(
     turns.c.session == bindparam("of")
+)
+_SELECT_TURN = (
+    select(turns).join(sessions).where(BOUND_OWNER, sessions.c.whole, turns.c.id == bindparam("public_id"))
 )
 _INSERT_TURN = insert(turns).returning(turns)
 _INSERT_MESSAGE = insert(messages).returning(messages.c.key)
@@ -126,9 +130,8 @@ def get(conn: Connection, owner: Owner, turn_id: str) -> TurnRow | None:
     """Return a turn of this owner's sessions; None if not found or not the owner's."""
     if not ids.matches("trn", turn_id):
         return None
-    row = conn.execute(
-        select(turns).join(sessions).where(visible_to(owner), turns.c.id == turn_id)
-    ).one_or_none()
+    values = {"owner": owner.user, "place": owner.workspace, "public_id": turn_id}
+    row = conn.execute(_SELECT_TURN, values).one_or_none()
     return None if row is None else _turn_from_row(row)
 
 
@@ -161,14 +164,25 @@ def page_from(conn: Connection, session: Session, first: TurnRow, *, limit: int)
 def _turn_page(
     conn: Connection, session: Session, *, limit: int, sort_key: SortKey | None, newest: bool
 ) -> Page[TurnRow]:
-    position = turns.c.position
-    query = select(turns).join(sessions).where(owned_by(session.owner), turns.c.session == session.key)
+    values = {
+        "owner": session.owner.user,
+        "place": session.owner.workspace,
+        "of": session.key,
+        "rows": rows_to_fetch(limit),
+    }
     if sort_key:
-        query = query.where(position < sort_key[0] if newest else position > sort_key[0])
-    rows = conn.execute(
-        query.order_by(position.desc() if newest else position).limit(rows_to_fetch(limit))
-    ).all()
+        values["position_bound"] = sort_key[0]
+    rows = conn.execute(_turn_page_query(newest=newest, bounded=bool(sort_key)), values).all()
     return make_page(rows, limit, _turn_from_row, lambda row: (row.position,))
+
+
+@cache
+def _turn_page_query(*, newest: bool, bounded: bool) -> Select[Any]:
+    position, bound = turns.c.position, bindparam("position_bound", type_=Integer)
+    query = select(turns).join(sessions).where(BOUND_OWNER, turns.c.session == bindparam("of"))
+    if bounded:
+        query = query.where(position < bound if newest else position > bound)
+    return query.order_by(position.desc() if newest else position).limit(bindparam("rows", type_=Integer))
 
 
 def running_of(conn: Connection, user: int) -> int:
