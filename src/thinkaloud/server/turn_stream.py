@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from thinkaloud.canon import BlockEnded, Entry, TurnFailed
+from thinkaloud.canon import BlockEnded, TurnFailed
 from thinkaloud.client.response import StallTimer
 from thinkaloud.server.endpoint import ClientGone, Grant
 from thinkaloud.server.errors import BadRequest, ServiceUnavailable, TooManyRequests
@@ -22,6 +22,7 @@ from thinkaloud.server.metrics import Metrics
 from thinkaloud.server.replay import ReplayClock, sleep_until
 from thinkaloud.server.schemas import EventsQuery
 from thinkaloud.store import turns
+from thinkaloud.store.archive import decode_entry
 from thinkaloud.store.finish import INTERRUPTED
 from thinkaloud.store.live_log import LogSpan
 from thinkaloud.store.rows import TurnRow, TurnState
@@ -45,7 +46,6 @@ _HEADERS = [
     (b"cache-control", b"no-store"),
     (b"x-accel-buffering", b"no"),
 ]
-_entry_decoder = msgspec.json.Decoder(Entry)
 _RETRY = b"retry: 1000\n\n"
 _HEARTBEAT = b": alive\n\n"
 
@@ -184,7 +184,8 @@ async def _read_after(gateway: "Gateway", turn: TurnRow, after: int) -> tuple[Lo
 
 def _written_by_recovery(line: bytes) -> bool:
     """Return whether recovery wrote this entry to end an unfinished turn."""
-    event = _entry_decoder.decode(line).event
+    entry = decode_entry(line)
+    event = None if entry is None else entry.event
     if isinstance(event, BlockEnded):
         return event.interrupted
     return isinstance(event, TurnFailed) and event.code == INTERRUPTED

@@ -33,6 +33,7 @@ class LiveLog:
         self.turn = turn
         self.epoch = epoch
         self.taken_over = False
+        """Whether another writer has the turn. Then this log takes and publishes nothing more."""
         self.last = self.published = self.saved = after
         self._waiters: set[asyncio.Future[bool]] = set()
         self.first_cached = after + 1
@@ -90,13 +91,8 @@ class LiveLog:
                 break
             chunks.append(lines)
         lines_after = tuple(line for lines in reversed(chunks) for line in lines)
-        ended = self.taken_over or (self.ended and self.published == self.last)
+        ended = self.ended and self.published == self.last
         return LogSpan(after + 1, lines_after, ended and after + len(lines_after) >= self.published, saved)
-
-    def mark_taken_over(self) -> None:
-        """Note that another writer has taken the turn over: waiting lines must not be published."""
-        self.taken_over = True
-        self.notify()
 
     async def wait(self, timeout_s: float | None = None) -> bool:
         """Wait for a change; return False if there is none in this time.

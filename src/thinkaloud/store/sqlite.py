@@ -115,6 +115,7 @@ class SqliteDatabase:
 @asynccontextmanager
 async def open_database(path: Path, *, guest: bool = False) -> AsyncIterator[SqliteDatabase]:
     """Open the database, or create it. A guest does not write turns and takes no lock."""
+    path = path.resolve()  # a link leads to the same database, so to the same lock and write-ahead log
     _create_file(path)
     with FileLock(lock_path(path), enabled=not guest) as lock:
         if not guest and not lock.held:

@@ -4,6 +4,7 @@ A session has at most one running turn. A request that is repeated with its idem
 """
 
 import re
+from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
@@ -16,6 +17,7 @@ from thinkaloud.store import ids, search
 from thinkaloud.store.pages import SortKey, make_page, rows_to_fetch, sort_key_after
 from thinkaloud.store.rows import Owner, Page, Role, Session, TurnRow, TurnState
 from thinkaloud.store.schema import messages, sessions, turns
+from thinkaloud.store.search_normalize import normalize_texts
 from thinkaloud.store.sessions import (
     BOUND_OWNER,
     SessionGone,
@@ -63,6 +65,10 @@ class TurnRequest(msgspec.Struct, frozen=True, kw_only=True):
     """Chosen by the client, so that a retry does not start a second turn; may be empty."""
     request_hash: bytes = b""
     wishes: str = ""
+    imported: bool = False
+    """Whether the turn comes from a file, into a session that is hidden until it is complete."""
+    normalized_texts: dict[str, str] = {}
+    """Texts of the messages as search indexes them, normalized before the write."""
 
 
 class StartedTurn(msgspec.Struct, frozen=True):
@@ -76,7 +82,7 @@ def start_turn(
     conn: Connection, session: Session, request: TurnRequest, *, now_ms: int, writer: str, lease_until_ms: int
 ) -> StartedTurn:
     """Insert a turn and its messages. The caller's transaction makes it all or nothing."""
-    if not lock_session(conn, session):
+    if not lock_session(conn, session, hidden=request.imported):
         raise SessionGone(f"Session {session.id} is gone. Start a new one.")
     if (existing := find_repeated(conn, session, request.idempotency_key, request.request_hash)) is not None:
         return StartedTurn(existing, new=False)
@@ -101,9 +107,16 @@ def start_turn(
     for position, message in enumerate(request.messages):
         fields = _message_values(message)
         row = {"turn": turn.key, "position": position, **fields}
-        search.index_request(conn, session.owner, conn.execute(_INSERT_MESSAGE, row).scalar_one(), fields)
+        message_key = conn.execute(_INSERT_MESSAGE, row).scalar_one()
+        search.index_request(conn, session.owner, message_key, fields, request.normalized_texts)
     conn.execute(_TOUCH_SESSION, {"of": session.key, "now_ms": now_ms})
     return StartedTurn(turn, new=True)
+
+
+def normalized_texts(messages: Iterable[UserMessage | ToolMessage]) -> dict[str, str]:
+    """Return the searchable texts of messages as search indexes them. Takes time, so not within a write."""
+    values = map(_message_values, messages)
+    return normalize_texts(str(value[name]) for value in values for name in ("name", "content"))
 
 
 def find_repeated(
