@@ -20,6 +20,7 @@ from thinkaloud.agents.builtin_tools import builtin_tools
 from thinkaloud.agents.config import AgentFile, builtin_agents
 from thinkaloud.agents.run import waits_for_approval
 from thinkaloud.agents.toolbox import Toolbox
+from thinkaloud.canon import Refused
 from thinkaloud.catalog import Catalog
 from thinkaloud.client import TIMEOUTS, Client, Timeouts
 from thinkaloud.server.limits import GatewayLimits
@@ -29,6 +30,7 @@ from thinkaloud.server.turn_stream import ReaderSlots
 from thinkaloud.server.turns import TurnRegistry
 from thinkaloud.store import finish, search, users
 from thinkaloud.store.database import Database, NotSaved
+from thinkaloud.store.facts import store_fact
 from thinkaloud.store.log import EventLog, LogConfig
 from thinkaloud.store.recovery import LEASE_MS, recover
 from thinkaloud.store.rows import Owner
@@ -112,6 +114,7 @@ class Gateway:
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as stack:
             now_ms = self.now_ms()
+            await self._check_writable()
             self.local_owner = await self.database.write(lambda conn: users.ensure_local(conn, now_ms))
             recovery = await recover(self.database, now_ms=now_ms, waits=waits_for_approval)
             if recovery.ended:
@@ -156,6 +159,16 @@ class Gateway:
         if not await self.database.read(search.index_current):
             logger.warning("the search index has another version and is being rebuilt")
             await self.database.write(search.rebuild_index)
+
+    async def _check_writable(self) -> None:
+        """Refuse to start on a full disk: the gateway would report that it is ready, and save nothing."""
+        try:
+            await self.database.write(partial(store_fact, name="started_ms", value=str(self.now_ms())))
+        except NotSaved as error:
+            raise Refused(
+                f"{error} The gateway does not start, because it could save nothing. Free some disk space, "
+                "or make the file writable."
+            ) from None
 
     async def _disconnect_revoked(self) -> None:
         """Disconnect the readers whose token was revoked, in this or another process."""
