@@ -3,7 +3,11 @@
 from typing import Any, TypeVar
 
 import msgspec
+<<<<<<< HEAD
 from sqlalchemy import ColumnElement, Connection, delete, insert, select, update
+=======
+from sqlalchemy import ColumnElement, Connection, bindparam, insert, select, update
+>>>>>>> main
 
 from thinkaloud.store.rows import Owner, Preferences
 from thinkaloud.store.schema import preferences, users
@@ -11,9 +15,14 @@ from thinkaloud.store.texts import json_text
 from thinkaloud.view import Policy, RememberScope
 
 SettingsT = TypeVar("SettingsT", bound=msgspec.Struct)
+_SELECT_PREFERENCES = select(preferences.c.wishes).where(
+    preferences.c.user == bindparam("owner"), preferences.c.workspace == bindparam("place")
+)
+"""Built once: every turn reads the preferences first."""
 
 
 def read(conn: Connection, owner: Owner) -> Preferences:
+<<<<<<< HEAD
     """Return the owner's preferences, or the defaults if none are stored.
 
     The display settings are the newest ones among those of this workspace and those that the user wants to
@@ -40,6 +49,11 @@ def take(conn: Connection, owner: Owner) -> Preferences | None:
         return None
     conn.execute(delete(preferences).where(_owned_by(owner)))
     return _decode_known(msgspec.json.decode(stored), Preferences)
+=======
+    """Return the owner's preferences, or the defaults if none are stored."""
+    stored = conn.scalar(_SELECT_PREFERENCES, {"owner": owner.user, "place": owner.workspace})
+    return Preferences() if stored is None else _decode_known(msgspec.json.decode(stored), Preferences)
+>>>>>>> main
 
 
 def write(conn: Connection, owner: Owner, settings: Preferences, now_ms: int) -> None:
