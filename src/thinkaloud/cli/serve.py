@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from thinkaloud.canon import Refused
 from thinkaloud.cli.console import EXIT_OK, EXIT_STOPPED, port, positive
-<<<<<<< HEAD
 from thinkaloud.cli.settings import (
     BUILTIN_MODEL,
     database_path,
@@ -20,10 +19,7 @@ from thinkaloud.cli.settings import (
     with_builtin_model,
 )
 from thinkaloud.client.config import ConfigFile
-=======
-from thinkaloud.cli.settings import database_path, model_name, user_agents, user_catalog, with_builtin_model
 from thinkaloud.store.file_lock import lock_path, publish_address
->>>>>>> main
 
 if TYPE_CHECKING:
     from thinkaloud.server.gateway import Gateway, Settings

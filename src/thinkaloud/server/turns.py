@@ -13,25 +13,20 @@ from weakref import WeakValueDictionary
 import msgspec
 from sqlalchemy import Connection
 
-<<<<<<< HEAD
+from thinkaloud.agents.run import waits_for_approval
 from thinkaloud.agents.spec import Agent
 from thinkaloud.canon import (
     BudgetTooSmall,
     Finish,
+    Refused,
     ThinkaloudError,
     ThinkingNotOffered,
     TurnEnded,
     TurnFailed,
 )
-from thinkaloud.canon.requests import ThinkingLevel
+from thinkaloud.canon.requests import ThinkingLevel, ToolMessage, UserMessage
 from thinkaloud.client.prepare import PreparedRequest
 from thinkaloud.context import ContextMode, Step
-=======
-from thinkaloud.agents.run import waits_for_approval
-from thinkaloud.canon import Finish, Refused, ThinkaloudError, TurnEnded, TurnFailed
-from thinkaloud.canon.requests import ThinkingLevel, ToolMessage, UserMessage
-from thinkaloud.context import ContextMode
->>>>>>> main
 from thinkaloud.server.errors import Conflict, ServiceUnavailable, TooManyRequests
 from thinkaloud.server.prepare import (
     SessionContext,

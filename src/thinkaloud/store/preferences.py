@@ -3,11 +3,7 @@
 from typing import Any, TypeVar
 
 import msgspec
-<<<<<<< HEAD
-from sqlalchemy import ColumnElement, Connection, delete, insert, select, update
-=======
-from sqlalchemy import ColumnElement, Connection, bindparam, insert, select, update
->>>>>>> main
+from sqlalchemy import ColumnElement, Connection, bindparam, delete, insert, select, update
 
 from thinkaloud.store.rows import Owner, Preferences
 from thinkaloud.store.schema import preferences, users
@@ -15,14 +11,15 @@ from thinkaloud.store.texts import json_text
 from thinkaloud.view import Policy, RememberScope
 
 SettingsT = TypeVar("SettingsT", bound=msgspec.Struct)
-_SELECT_PREFERENCES = select(preferences.c.wishes).where(
-    preferences.c.user == bindparam("owner"), preferences.c.workspace == bindparam("place")
+_SELECT_PREFERENCES = (
+    select(preferences.c.workspace, preferences.c.wishes)
+    .where(preferences.c.user == bindparam("owner"))
+    .order_by(preferences.c.updated_ms.desc())
 )
 """Built once: every turn reads the preferences first."""
 
 
 def read(conn: Connection, owner: Owner) -> Preferences:
-<<<<<<< HEAD
     """Return the owner's preferences, or the defaults if none are stored.
 
     The display settings are the newest ones among those of this workspace and those that the user wants to
@@ -30,8 +27,7 @@ def read(conn: Connection, owner: Owner) -> Preferences:
     """
     own = Preferences()
     display: Policy | None = None
-    of_user = select(preferences.c.workspace, preferences.c.wishes).where(preferences.c.user == owner.user)
-    for workspace, stored in conn.execute(of_user.order_by(preferences.c.updated_ms.desc())):
+    for workspace, stored in conn.execute(_SELECT_PREFERENCES, {"owner": owner.user}):
         settings = _decode_known(msgspec.json.decode(stored), Preferences)
         if workspace == owner.workspace:
             own = settings
@@ -49,11 +45,6 @@ def take(conn: Connection, owner: Owner) -> Preferences | None:
         return None
     conn.execute(delete(preferences).where(_owned_by(owner)))
     return _decode_known(msgspec.json.decode(stored), Preferences)
-=======
-    """Return the owner's preferences, or the defaults if none are stored."""
-    stored = conn.scalar(_SELECT_PREFERENCES, {"owner": owner.user, "place": owner.workspace})
-    return Preferences() if stored is None else _decode_known(msgspec.json.decode(stored), Preferences)
->>>>>>> main
 
 
 def write(conn: Connection, owner: Owner, settings: Preferences, now_ms: int) -> None:

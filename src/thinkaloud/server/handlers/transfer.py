@@ -21,15 +21,10 @@ from thinkaloud.server.handlers.sessions import request_session, session_body
 from thinkaloud.server.preferences import PreferenceStore
 from thinkaloud.server.prepare import turns_with_messages
 from thinkaloud.server.schemas import ExportQuery, SessionBody
-<<<<<<< HEAD
 from thinkaloud.store import finish, sessions, turns
-from thinkaloud.store.archive import log_entries
-=======
-from thinkaloud.store import finish, preferences, sessions, turns
 from thinkaloud.store.archive import decode_entries, log_lines
 from thinkaloud.store.database import Query
 from thinkaloud.store.delete import delete_hidden
->>>>>>> main
 from thinkaloud.store.rows import Owner, Role, Session, StoredMessage, TurnRow, TurnState
 from thinkaloud.store.turns import TurnRequest
 from thinkaloud.view import Words
