@@ -12,7 +12,7 @@ NPM := $(shell command -v npm)
 NPM_CI = npm ci --silent --no-audit --no-fund
 
 .DEFAULT_GOAL := help
-.PHONY: help run page element test lint format core docs bench behaviour lock release clean
+.PHONY: help run page element test lint format core manual docs bench behaviour lock release clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -46,6 +46,9 @@ format: .venv/.dev web/node_modules/.all ## format the code
 core: .venv/.dev ## write the parts of web/src/core that repeat what Python defines
 	$(BIN)/python -m tests.web.generate_core
 
+manual: .venv/.dev ## write the manual page from the parser
+	$(BIN)/python scripts/manual.py
+
 bench: .venv-bench/.bench $(if $(NPM),element page benchmarks/web/dist/.ready) ## measure speed, beside peers
 	.venv-bench/bin/python -m benchmarks
 
@@ -61,9 +64,9 @@ release: .venv/.dev element page ## build both packages in dist/ and check them
 # The larger locks are constrained by the one for running, so that each package has one version everywhere.
 lock: ## pin all dependencies with hashes (UPGRADE=--upgrade takes the newest)
 	$(call pin,install,--group install)
-	$(call pin,run,pyproject.toml --group build --extra server --extra agents)
-	$(call pin,dev,pyproject.toml --group dev --extra server --extra agents --extra telemetry --constraint requirements/run.lock)
-	$(call pin,bench,pyproject.toml --group bench --extra server --extra agents --extra telemetry --constraint requirements/run.lock)
+	$(call pin,run,pyproject.toml --group build --extra server --extra agents --extra tui)
+	$(call pin,dev,pyproject.toml --group dev --extra server --extra agents --extra tui --extra telemetry --constraint requirements/run.lock)
+	$(call pin,bench,pyproject.toml --group bench --extra server --extra agents --extra tui --extra telemetry --constraint requirements/run.lock)
 
 clean: ## remove all that these targets made
 	rm -rf .venv .venv-bench .venv-uv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,16 +1,18 @@
 """The catalog: rows read from TOML, and lookup of a model by the name a user types.
 
 Built-in rows come first, then the user's; a later row overrides single fields. `like` in a model row copies
-the fields of another row, except its names and where it is served.
-A model name may start with a provider (`openrouter/qwen/qwen3-8b`), with a vendor as OpenRouter spells it
-(`google/gemini-3-pro`), or with neither (`gpt-5`). If several patterns match, the longest wins.
+the fields of another row, except its names, where it is served and when it retires.
+A model name may start with a provider (`openrouter/qwen/qwen3-8b`, `openai:gpt-5`), with its vendor as one of
+its providers spells it (`google/gemini-3-pro`), or with neither (`gpt-5`). If several patterns match, the
+longest wins.
 """
 
 from collections.abc import Sequence
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
-from functools import cache
+from functools import cache, cached_property
 from importlib import resources
+from itertools import islice
 from typing import Any, TypeVar
 
 import msgspec
@@ -18,6 +20,7 @@ import msgspec
 from thinkaloud.canon import BadCatalog
 from thinkaloud.catalog.levels import EFFORT_WORDS
 from thinkaloud.catalog.rows import (
+    InputKind,
     Model,
     Provider,
     ReplayRow,
@@ -29,13 +32,13 @@ from thinkaloud.catalog.rows import (
 FILES = ("replays.toml", "providers.toml", "models.toml")
 OFF_SETTINGS = ("", "disabled", "between_tools", "none", "budget_0", "toggle", "template")
 _SECTIONS = ("providers", "models", "replays")
-_NOT_INHERITED = ("names", "at", "thinking_id")
+_NOT_INHERITED = ("names", "at", "thinking_id", "retires", "successor")
 
 _Row = TypeVar("_Row", Provider, Model, ReplayRow)
 _RowFields = dict[str, dict[str, Any]]
 
 
-class Catalog(msgspec.Struct, frozen=True):
+class Catalog(msgspec.Struct, frozen=True, dict=True):
     """All rows, by name."""
 
     providers: dict[str, Provider]
@@ -46,6 +49,21 @@ class Catalog(msgspec.Struct, frozen=True):
         """Return a copy of the catalog in which this provider has another base URL."""
         provider_row = msgspec.structs.replace(self.providers[provider], base_url=base_url)
         return msgspec.structs.replace(self, providers={**self.providers, provider: provider_row})
+
+    @cached_property
+    def exact_names(self) -> dict[str, int]:
+        """The position of the first row with each exact name, in lower case."""
+        positions: dict[str, int] = {}
+        for position, model in enumerate(self.models.values()):
+            for name in _exact_names(model):
+                positions.setdefault(name, position)
+        return positions
+
+    @cached_property
+    def name_patterns(self) -> list[tuple[str, Model]]:
+        """The patterns of all rows in lower case, the longest first."""
+        patterns = [(name.lower(), model) for model in self.models.values() for name in model.names]
+        return sorted(patterns, key=lambda row: -len(row[0]))
 
 
 class _CatalogMerger:
@@ -155,6 +173,9 @@ def _check_references(catalog: Catalog, merger: _CatalogMerger) -> None:
         _check_all_known(model.replay.values(), catalog.replays, f"{location}: replay")
         _check_all_known(model.efforts, EFFORT_WORDS, f"{location}: efforts")
         _check_known(model.off, OFF_SETTINGS, f"{location}: off")
+        _check_all_known(model.retires, catalog.providers, f"{location}: retires")
+        if model.successor:
+            _check_known(model.successor, catalog.models, f"{location}: successor")
 
 
 def _check_all_known(words: Any, known: Any, location: str) -> None:
@@ -182,22 +203,32 @@ def split_provider(catalog: Catalog, name: str) -> tuple[Provider | None, str]:
     provider_name, slash, model_name = name.partition("/")
     if slash and model_name and provider_name in catalog.providers:
         return catalog.providers[provider_name], model_name
+    # `mistral:7b` is a model of Ollama, so a colon counts only before a model that has a row.
+    provider_name, colon, model_name = name.partition(":")
+    if colon and provider_name in catalog.providers and find_model(catalog, model_name) is not None:
+        return catalog.providers[provider_name], model_name
     return None, name
+
+
+def vendors(model: Model) -> set[str]:
+    """Return what stands before the model's name in its ids at providers, in lower case."""
+    return {spelling.rpartition("/")[0].lower() for spelling in model.at.values()} - {""}
 
 
 def find_model(catalog: Catalog, name: str) -> Model | None:
     """Return the row for this name: an exact match, else the longest matching pattern."""
     spellings = {name.lower(), without_vendor(name).lower()}
-    for model in catalog.models.values():
-        if spellings & _exact_names(model):
-            return model
-    matches = [
-        (len(pattern), model)
-        for model in catalog.models.values()
-        for pattern in model.names
-        if any(fnmatchcase(spelling, pattern.lower()) for spelling in spellings)
-    ]
-    return max(matches, key=lambda match: match[0])[1] if matches else None
+    exact_names = catalog.exact_names
+    if positions := [exact_names[spelling] for spelling in spellings if spelling in exact_names]:
+        return next(islice(catalog.models.values(), min(positions), None))
+    return next(
+        (
+            model
+            for pattern, model in catalog.name_patterns
+            if any(fnmatchcase(spelling, pattern) for spelling in spellings)
+        ),
+        None,
+    )
 
 
 def provider_model_id(model: Model, provider: Provider, name: str) -> str:
@@ -241,6 +272,9 @@ class ModelListing(msgspec.Struct, frozen=True):
     efforts: tuple[str, ...]
     can_be_off: bool
     visible: ThinkingVisibility
+    inputs: tuple[InputKind, ...] | None
+    retires: dict[str, str]
+    successor: str
     as_of: str
     source: str
 
@@ -265,6 +299,9 @@ def _model_listing(model: Model) -> ModelListing:
         efforts=model.efforts,
         can_be_off=model.thinking is not ThinkingSupport.ALWAYS,
         visible=model.visible,
+        inputs=model.inputs,
+        retires=model.retires,
+        successor=model.successor,
         as_of=model.fact.as_of,
         source=model.fact.source,
     )

@@ -1,10 +1,12 @@
 """Chooses the provider for a model and records why. No I/O: the caller passes a check for keys.
 
-A provider in the name is final. Otherwise the row gives the order of preference. With thinking on, only the
-providers that show thinking count: if their key is missing, the request fails instead of using another one.
+A provider in the name is final, and one that the catalog does not have is an error. Otherwise the row gives
+the order of preference. With thinking on, only the providers that show thinking count: if their key is
+missing, the request fails instead of using another one.
 """
 
 from collections.abc import Callable
+from difflib import get_close_matches
 
 from thinkaloud.canon import KeyMissing, UnknownModel
 from thinkaloud.catalog.catalog import (
@@ -14,6 +16,7 @@ from thinkaloud.catalog.catalog import (
     provider_model_id,
     similar_names,
     split_provider,
+    vendors,
     without_vendor,
 )
 from thinkaloud.catalog.rows import Model, Provider, ReplayRow, Route, RowSource, ThinkingSupport
@@ -39,6 +42,7 @@ def route(catalog: Catalog, name: str, *, thinking: bool, have_key: HaveKey) -> 
     if provider is None:
         if model is None or not model.at:
             raise _unknown_model_error(catalog, name)
+        _check_vendor(catalog, model, base_name)
         provider = _choose_provider(catalog, model, thinking or suffixed, have_key, reasons)
         model_id = provider_model_id(model, provider, base_name)
         reasons += _rename_reasons(base_name, model_id, provider)
@@ -52,25 +56,46 @@ def route(catalog: Catalog, name: str, *, thinking: bool, have_key: HaveKey) -> 
         model_id=model_id,
         replay=_replay_row(catalog, model, provider),
         why=tuple(reasons),
+        thinking=thinking or suffixed,
     )
 
 
-def key_missing_error(route: Route) -> KeyMissing:
-    """Build the error for a route whose provider has no key."""
+def retirement_note(route: Route) -> str:
+    """Return when the provider stops serving the model and what to use instead; empty if it goes on."""
+    model, provider = route.model, route.provider.name
+    date = model.retires.get(provider)
+    if date is None:
+        return ""
+    verb = "retired" if date <= model.fact.as_of else "retires"
+    instead = f" Use {model.successor} instead." if model.successor else ""
+    return f"{provider} {verb} {model.id} on {date}.{instead}"
+
+
+def key_missing_error(route: Route, *, fault: str = "") -> KeyMissing:
+    """Build the error for a route whose provider has no key. `fault` says why a stored key cannot be used."""
     provider, model = route.provider, route.model
-    only_provider = model.at_with_thinking == (provider.name,)
-    reason = f" With thinking on, {model.id} is sent only to {provider.name}." if only_provider else ""
+    thinking_providers = model.at_with_thinking if route.thinking else ()
+    bound = provider.name in thinking_providers
+    reason = (
+        f" With thinking on, {model.id} is sent only to {' or '.join(thinking_providers)}." if bound else ""
+    )
     short_name = without_vendor(route.model_id)
+    # A provider that would break the rule of the route is no advice.
     alternatives = [
         f"{name}/{spelling.replace('*', short_name)}"
         for name, spelling in model.at.items()
-        if name != provider.name
+        if name != provider.name and (not bound or name in thinking_providers)
     ]
-    remedy = f", or use another provider, such as {alternatives[0]}" if alternatives else ""
-    places = " or ".join(map(_key_place, provider.key.split(" | ")))
-    return KeyMissing(
-        f"No API key found for {provider.name}.{reason} Set {places}{remedy}. Nothing was sent."
-    )
+    remedies = [
+        f"set {' or '.join(map(_key_place, provider.key.split(' | ')))}",
+        f"run `thinkaloud keys set {provider.name}`",
+        *([f"use another provider, such as {alternatives[0]}"] if alternatives else []),
+    ]
+    found = fault or f"No API key found for {provider.name}."
+    remedy = f"{', '.join(remedies[:-1])}, or {remedies[-1]}"
+    if not fault:
+        remedy = remedy[0].upper() + remedy[1:]
+    return KeyMissing(f"{found}{reason} {'Or ' if fault else ''}{remedy}. Nothing was sent.", fault=fault)
 
 
 def _key_place(reference: str) -> str:
@@ -83,6 +108,19 @@ def _key_place(reference: str) -> str:
         case "keyring":
             return f"the keyring entry {name}"
     return name
+
+
+def _check_vendor(catalog: Catalog, model: Model, name: str) -> None:
+    """Refuse a name that starts with neither a provider nor the model's vendor."""
+    prefix = name.rpartition("/")[0]
+    if not prefix or prefix.lower() in vendors(model):
+        return
+    providers = _similar_providers(catalog, prefix) or tuple(model.at)[:3]
+    choices = ", ".join(f"{provider}/{model.id}" for provider in providers)
+    raise UnknownModel(
+        f"Unknown provider {prefix!r} in {name!r}. Use {choices}, or add a row for the provider to your own "
+        "catalog file. Nothing was sent."
+    )
 
 
 def _choose_provider(
@@ -163,9 +201,15 @@ def _assumed_model(name: str, provider: Provider) -> Model:
 
 
 def _unknown_model_error(catalog: Catalog, name: str) -> UnknownModel:
-    similar = similar_names(catalog, name)
+    prefix, slash, model_name = name.partition("/")
+    similar = [f"{provider}/{model_name}" for provider in _similar_providers(catalog, prefix) if slash]
+    similar = similar or similar_names(catalog, name)
     hint = f"Did you mean {', '.join(similar)}? " if similar else ""
     return UnknownModel(
         f"Unknown model {name!r}: it is not in the catalog and does not start with a provider. {hint}"
         f"Add the provider, such as openrouter/{name}, or add a row for the model to your own catalog file."
     )
+
+
+def _similar_providers(catalog: Catalog, name: str) -> list[str]:
+    return get_close_matches(name.lower(), catalog.providers, n=1)

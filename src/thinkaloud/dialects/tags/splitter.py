@@ -50,6 +50,7 @@ class ThinkTagSplitter:
         self._profile = profile
         self._pending = ""
         self._depth = 1 if profile.starts_inside else 0
+        self._mentions = 0
         self._at_start = bool(profile.pairs)
         self._seen_thought = profile.starts_inside
         self._ended_early = False
@@ -170,6 +171,12 @@ class ThinkTagSplitter:
                 self._state = self._reasoning_state(self._pairs_for(marker))
             case "close" if self._depth:
                 self._close_thought(marker)
+            case "mention":
+                self._mentions += 1
+                self._emit(marker)
+            case "close" if self._mentions:
+                self._mentions -= 1
+                self._emit(marker)
             case "close":
                 self._handle_lone_close()
             case "ends":
@@ -188,9 +195,8 @@ class ThinkTagSplitter:
             self._characters_since_inner_close = 0
 
     def _handle_lone_close(self) -> None:
-        """Handle a closing marker in the answer: the text before it was reasoning after all."""
-        if self._ended_early or not self._seen_thought:
-            self._pieces.append(Reclassified(Kind.REASONING))
+        """Handle a closing marker that no marker in the answer opened: the text before it was reasoning."""
+        self._pieces.append(Reclassified(Kind.REASONING))
         self._ended_early = False
         self._seen_thought = True
         self._state = self._answer_state()
@@ -220,8 +226,17 @@ class ThinkTagSplitter:
 
     def _answer_state(self) -> _State:
         profile = self._profile
-        opens = tuple(pair[0] for pair in profile.pairs) if profile.anywhere else ()
+        opens = tuple(dict.fromkeys(pair[0] for pair in profile.pairs))
+        may_be_reasoning = profile.lone_close == "reclassify" and not self._seen_thought
         closes: tuple[str, ...] = ()
-        if self._ended_early or profile.lone_close == "reclassify":
+        if self._ended_early or may_be_reasoning:
             closes = tuple(dict.fromkeys(pair[1] for pair in profile.pairs))
-        return _State(Kind.TEXT, compile_markers(open=opens, close=closes, drop=profile.dropped_markers))
+        return _State(
+            Kind.TEXT,
+            compile_markers(
+                open=opens if profile.anywhere else (),
+                mention=opens if may_be_reasoning and not profile.anywhere else (),
+                close=closes,
+                drop=profile.dropped_markers,
+            ),
+        )

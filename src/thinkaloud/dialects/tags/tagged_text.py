@@ -7,8 +7,9 @@ from collections.abc import Hashable
 
 from thinkaloud.canon import Kind, Provenance
 from thinkaloud.dialects.emitter import TurnEmitter
+from thinkaloud.dialects.tags.families import profile_for_model
 from thinkaloud.dialects.tags.markers import CallStarted, Piece, Reclassified
-from thinkaloud.dialects.tags.profiles import TagProfile, profile_for_model
+from thinkaloud.dialects.tags.profiles import TagProfile
 from thinkaloud.dialects.tags.splitter import Splitter, make_splitter
 
 REASONING_KEY = "reasoning"
@@ -78,15 +79,20 @@ class TaggedText:
     def _emit(self, pieces: list[Piece]) -> None:
         for piece in pieces:
             if isinstance(piece, Reclassified):
-                key = self._reasoning_key if piece.kind is Kind.TEXT else self._text_key
-                self._emitter.reclassify(key, piece.kind, piece.tail)
-                self._emitter.end_block(key)
+                self._reclassify(piece)
             elif isinstance(piece, CallStarted):
                 self._start_call(piece.name)
             elif piece[0] is Kind.TOOL_CALL:
                 self._emitter.append(("call", self._call_count), piece[1])
             else:
                 self._append(*piece)
+
+    def _reclassify(self, piece: Reclassified) -> None:
+        key = self._reasoning_key if piece.kind is Kind.TEXT else self._text_key
+        if piece.kind is Kind.REASONING and not self._emitter.has_open(key):
+            return  # there is no text before the marker; an earlier text block stays what it is
+        self._emitter.reclassify(key, piece.kind, piece.tail)
+        self._emitter.end_block(key)
 
     def _append(self, kind: Kind, text: str) -> None:
         key = self._text_key
