@@ -32,14 +32,14 @@ def test_readyz_reports_a_disk_that_hangs(tmp_path: Path) -> None:
     """Streams go on, marked as not saved; no new turn starts; all is saved when the disk responds."""
 
     async def story() -> None:
-        settings = quick_settings(log_config=LogConfig(slow_commit_s=0.05))
+        settings = quick_settings(log_config=LogConfig(slow_commit_s=0.05), max_waiting_s=0.5)
         async with start_gateway(tmp_path, script=SLOW_SCRIPT, settings=settings) as caller:
             session, other = await caller.create_session(), await caller.create_session()
             turn = await caller.start_turn(session)
             disk = threading.Event()
             caller.database._writer_pool.submit(disk.wait, PATIENCE_S)
             result = asyncio.create_task(caller.read_stream(turn))
-            await wait_until(lambda: caller.gateway.log.hangs)
+            await wait_until(lambda: caller.gateway.log.waiting_s > 0.5)
             health = await caller.call("GET", "/readyz", status=503)
             assert health["status"] == "not_saved"
             assert "does not respond" in health["why"]

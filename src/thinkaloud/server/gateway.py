@@ -56,6 +56,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Interval between heartbeats of a silent stream. Proxies close connections that are silent for 30 s."""
     send_timeout_s: float = 20.0
     """A reader that accepts no bytes for this long is disconnected."""
+    max_waiting_s: float = 5.0
+    """If an entry waits longer for the disk, the gateway is not ready and starts no turn."""
     revoked_s: float = 2.0
     """How often the tokens of open streams are checked."""
     sweep_s: float = LEASE_MS / 3000
