@@ -75,7 +75,7 @@ def _goals(costs: dict[str, dict[int, FrameCost]]) -> tuple[Goal, ...]:
     ratio = costs[PEER][compared].median_ms / thoughts[compared].median_ms
     return (
         Goal(
-            f"a thought in a terminal is flat: a frame at {largest} KB costs at most 2 × one at {smallest} KB",
+            f"a thought in a terminal is flat: a frame of {largest} KB costs at most 2 × one of {smallest}",
             f"{growth:.1f} ×",
             growth <= 2,
         ),
