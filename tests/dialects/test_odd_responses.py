@@ -113,6 +113,7 @@ class TestWrongTypes:
         assert read(chat({"content": "["}, {"content": 1}, {"content": "]"})).answer == "[1]"
 
     def test_malformed_reasoning_details_keep_the_answer(self) -> None:
+        """R014: a list of another kind does no harm."""
         for details in ("bad", {"text": "bad"}, [5, "bad", None], 7):
             turn = read(chat({"content": "a", "reasoning_details": details}))
             assert (turn.answer, ending(turn), len(turn.notices)) == ("a", ("answered", "stop"), 1)
@@ -306,6 +307,7 @@ class TestTags:
         assert read(sse(delta)).answer == "<thi"
 
     def test_tags_before_details_are_closed(self) -> None:
+        """R023: a thought that a tag opened before the details is ended by its closing tag."""
         details = [{"type": "reasoning.text", "text": "a", "signature": "s"}]
         turn = read(chat({"content": "<think>a"}, {"reasoning_details": details}, {"content": "</think>b"}))
         assert (blocks(turn), turn.blocks[0].seals[0].payload) == ([("reasoning", "a"), ("text", "b")], "s")
