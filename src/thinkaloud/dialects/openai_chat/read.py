@@ -77,7 +77,7 @@ class Reader:
     def feed(self, frame: Frame) -> None:
         """Read one chunk, the whole completion, or `[DONE]`."""
         if frame.data == b"[DONE]":
-            self._finish()
+            self.close()
             return
         chunk = _chunk_decoder.decode(frame.data, self._odd_fields)
         self._emitter.start_turn(chunk.model)
