@@ -189,6 +189,16 @@ class TestResponsesItems:
         )
         assert [(block.name, block.text) for block in turn.blocks] == [("f", '{"x":1}'), ("g", "{}")]
 
+    def test_text_without_index_of_its_part_is_emitted_once(self) -> None:
+        turn = read(
+            sse(
+                event("output_text.delta", item_id="msg", content_index=1, delta="b"),
+                event("output_text.done", item_id="msg", content_index=None, text="b"),
+                event("completed", response={"status": "completed", "output": []}),
+            )
+        )
+        assert turn.answer == "b"
+
     def test_repeated_ids_are_items_of_their_own(self) -> None:
         output = [REASONING, MESSAGE, REASONING]
         for frames in ([], [event("output_item.done", item=REASONING, output_index=0)]):
@@ -457,6 +467,12 @@ class TestFieldsOfServers:
     def test_whole_body_without_finish_reason_is_complete(self, finish: dict[str, Any]) -> None:
         turn = read(json.dumps({"choices": [{"message": {"content": "a"}, **finish}]}).encode())
         assert (turn.answer, ending(turn)) == ("a", ("answered", "unknown"))
+
+    def test_stream_with_final_usage_is_complete_without_finish_reason(self) -> None:
+        first = {"choices": [{"delta": {"content": "a"}}], "usage": {"completion_tokens": 1}}
+        last = {"choices": [], "usage": {"completion_tokens": 2}}
+        assert ending(read(sse(first, last) + DONE)) == ("answered", "unknown")
+        assert ending(read(sse(last, first) + DONE)) == ("cut_off", "cut_off")
 
     def test_stream_without_finish_reason_is_cut_off(self) -> None:
         assert ending(read(sse({"choices": [{"delta": {"content": "a"}}]}))) == ("cut_off", "cut_off")
