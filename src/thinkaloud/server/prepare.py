@@ -18,14 +18,15 @@ from thinkaloud.agents.prepare import prepare_reply
 from thinkaloud.agents.spec import Agent, agent_from_spec, assemble, bare_model
 from thinkaloud.agents.tools import Tool
 from thinkaloud.canon import Refused
-from thinkaloud.canon.requests import Image, ToolMessage, UserMessage
+from thinkaloud.canon.requests import Image, ThinkingLevel, ToolMessage, UserMessage
 from thinkaloud.catalog import Catalog
 from thinkaloud.client.prepare import PreparedRequest
 from thinkaloud.context import REASONS, AnsweredTurn, ContextMode, SendStatus, Step, steps_of
 from thinkaloud.server.errors import PayloadTooLarge
 from thinkaloud.server.limits import GatewayLimits
+from thinkaloud.server.preferences import PreferenceStore
 from thinkaloud.server.schemas import NewTurn
-from thinkaloud.store import agents, preferences, search, turns
+from thinkaloud.store import agents, search, turns
 from thinkaloud.store.messages import messages_of, turn_of
 from thinkaloud.store.rows import (
     AgentSpec,
@@ -131,7 +132,11 @@ class SessionContext(msgspec.Struct, frozen=True):
 
 
 def load_context(
-    conn: Connection, session: Session, agent_id: str, until: TurnRow | None = None
+    conn: Connection,
+    session: Session,
+    agent_id: str,
+    stored_preferences: PreferenceStore,
+    until: TurnRow | None = None,
 ) -> SessionContext:
     """Load the conversation, the agents and the preferences in one snapshot of the database.
 
@@ -150,7 +155,8 @@ def load_context(
         for step in _message_steps(message, row)
     )
     agent_specs = agents.with_assistants(conn, session.owner, answering_agent) if answering_agent else {}
-    return SessionContext(session, steps, answering_agent, agent_specs, preferences.read(conn, session.owner))
+    owner_preferences = stored_preferences.read(conn, session.owner)
+    return SessionContext(session, steps, answering_agent, agent_specs, owner_preferences)
 
 
 def turns_with_messages(conn: Connection, session: Session) -> list[tuple[TurnRow, list[StoredMessage]]]:
@@ -209,6 +215,15 @@ def request_messages(body: NewTurn, limits: GatewayLimits) -> tuple[UserMessage 
     return (*results, *prompt)
 
 
+def with_preferred_thinking(body: NewTurn, context: SessionContext) -> NewTurn:
+    """Return the request with the user's preferred thinking, if nothing else says how much to think."""
+    preferred = context.preferences.thinking
+    if body.thinking is not None or context.agent or not preferred:
+        return body
+    thinking = int(preferred) if preferred.isdecimal() else ThinkingLevel(preferred)
+    return msgspec.structs.replace(body, thinking=thinking)
+
+
 async def resolve_agent(gateway: "Gateway", body: NewTurn, context: SessionContext) -> Agent:
     """Return the agent for a turn, with the settings of the request applied."""
     requested_thinking = body.thinking
@@ -221,7 +236,11 @@ async def resolve_agent(gateway: "Gateway", body: NewTurn, context: SessionConte
             agent, model=model, thinking=thinking, context_mode=mode, max_tokens=body.max_tokens
         )
     return msgspec.structs.replace(
-        bare_model(_require_model(body.model or context.session.model or gateway.settings.model)),
+        bare_model(
+            _require_model(
+                body.model or context.session.model or context.preferences.model or gateway.settings.model
+            )
+        ),
         thinking=requested_thinking,
         max_tokens=body.max_tokens,
         context_mode=_context_mode(body, ContextMode.PROVIDER_DEFAULT, context),

@@ -14,11 +14,28 @@ import msgspec
 from sqlalchemy import Connection
 
 from thinkaloud.agents.run import waits_for_approval
-from thinkaloud.canon import Finish, Refused, ThinkaloudError, TurnEnded, TurnFailed
+from thinkaloud.agents.spec import Agent
+from thinkaloud.canon import (
+    BudgetTooSmall,
+    Finish,
+    Refused,
+    ThinkaloudError,
+    ThinkingNotOffered,
+    TurnEnded,
+    TurnFailed,
+)
 from thinkaloud.canon.requests import ThinkingLevel, ToolMessage, UserMessage
-from thinkaloud.context import ContextMode
+from thinkaloud.client.prepare import PreparedRequest
+from thinkaloud.context import ContextMode, Step
 from thinkaloud.server.errors import Conflict, ServiceUnavailable, TooManyRequests
-from thinkaloud.server.prepare import load_context, prepare_request, request_messages, resolve_agent
+from thinkaloud.server.prepare import (
+    SessionContext,
+    load_context,
+    prepare_request,
+    request_messages,
+    resolve_agent,
+    with_preferred_thinking,
+)
 from thinkaloud.server.running_turn import RunningTurn, TurnPlan, entries_so_far
 from thinkaloud.server.schemas import NewTurn
 from thinkaloud.store import ids, turns
@@ -87,7 +104,7 @@ class TurnRegistry:
             context = await gateway.database.read(
                 lambda conn: (
                     turns.find_repeated(conn, session, idempotency_key, digest)
-                    or load_context(conn, session, body.agent)
+                    or load_context(conn, session, body.agent, gateway.preferences)
                 )
             )
             if isinstance(context, TurnRow):
@@ -98,9 +115,8 @@ class TurnRegistry:
                 raise ServiceUnavailable(
                     "The gateway is stopping and starts no new turns. Try again in a moment."
                 )
-            agent = await resolve_agent(gateway, body, context)
             steps = (*context.steps, *messages)
-            prepared_request = await prepare_request(agent, steps, len(context.steps), gateway.catalog)
+            body, agent, prepared_request = await self._prepare(body, context, steps)
             turn_request = TurnRequest(
                 messages=messages,
                 model=agent.model,
@@ -118,6 +134,25 @@ class TurnRegistry:
             if started.new:
                 self._start_running(started.turn, session.owner, TurnPlan(agent, steps, prepared_request))
         return started
+
+    async def _prepare(
+        self, body: NewTurn, context: SessionContext, steps: tuple[Step, ...]
+    ) -> tuple[NewTurn, Agent, PreparedRequest]:
+        """Return the request to the model, and what of the preferences it follows.
+
+        Preferred thinking is for all models, so one that cannot think that way is asked without it.
+        """
+        gateway, first_new_step = self._gateway, len(context.steps)
+        preferred = with_preferred_thinking(body, context)
+        agent = await resolve_agent(gateway, preferred, context)
+        try:
+            request = await prepare_request(agent, steps, first_new_step, gateway.catalog)
+        except (ThinkingNotOffered, BudgetTooSmall):
+            if preferred == body:
+                raise
+            agent = await resolve_agent(gateway, body, context)
+            return body, agent, await prepare_request(agent, steps, first_new_step, gateway.catalog)
+        return preferred, agent, request
 
     async def resume(self, turn_id: str) -> None:
         """Resume a turn that waits for approval. If it cannot be resumed, end it with the reason."""
@@ -144,15 +179,17 @@ class TurnRegistry:
             max_tokens=turn_options.max_tokens,
             context_mode=turn_options.context_mode,
         )
-        context = await gateway.database.read(lambda conn: load_context(conn, session, row.agent, until=row))
+        context = await gateway.database.read(
+            lambda conn: load_context(conn, session, row.agent, gateway.preferences, until=row)
+        )
         messages = await gateway.database.read(lambda conn: turns.request_messages(conn, session.owner, row))
         agent, steps = await resolve_agent(gateway, body, context), (*context.steps, *messages)
         prepared_request = await prepare_request(agent, steps, len(steps), gateway.catalog)
         entries = await entries_so_far(gateway.log, row.key)
         if len(entries) != 1 + await gateway.database.read(lambda conn: last_seq(conn, row.key)):
             raise Refused(
-                "A newer version of Thinkaloud wrote events of this turn, which this version cannot continue. "
-                "Upgrade, or ask again."
+                "A newer version of Thinkaloud wrote events of this turn, which this version cannot continue."
+                " Upgrade, or ask again."
             )
         return TurnPlan(agent, steps, prepared_request, entries)
 

@@ -22,6 +22,14 @@ class Splitter(Protocol):
     def close(self) -> list[Piece]:
         """Return the pieces that the end of the text completes."""
 
+    @property
+    def inside(self) -> bool:
+        """Whether the text opened a thought and did not close it yet."""
+
+    @property
+    def inert(self) -> bool:
+        """Whether all further text is answer, whatever it contains."""
+
 
 def make_splitter(profile: TagProfile) -> Splitter:
     """Create the splitter for a profile."""
@@ -87,6 +95,21 @@ class ThinkTagSplitter:
         elif self._profile.answer_from_thought and not self._seen_answer:
             self._pieces.append(Reclassified(Kind.TEXT))
         return self._pieces
+
+    @property
+    def inside(self) -> bool:
+        """Whether the text opened a thought and did not close it yet."""
+        return self._depth > 0 and not self._profile.starts_inside
+
+    @property
+    def inert(self) -> bool:
+        """Whether all further text is answer: no marker counts any more, and nothing is held back."""
+        return (
+            self._only_markers_matter
+            and not self._pending
+            and self._kind is Kind.TEXT
+            and not self._first_characters
+        )
 
     def _finish_pending(self, pending: str) -> None:
         """Read the pending text; a marker that is a prefix of a longer marker counts now."""

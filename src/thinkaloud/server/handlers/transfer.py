@@ -18,9 +18,10 @@ from thinkaloud.export.record import Exchange, SessionRecord, read_json, write_j
 from thinkaloud.server.endpoint import RouteRequest, RouteResponse
 from thinkaloud.server.errors import BadRequest, PayloadTooLarge
 from thinkaloud.server.handlers.sessions import request_session, session_body
+from thinkaloud.server.preferences import PreferenceStore
 from thinkaloud.server.prepare import turns_with_messages
 from thinkaloud.server.schemas import ExportQuery, SessionBody
-from thinkaloud.store import finish, preferences, sessions, turns
+from thinkaloud.store import finish, sessions, turns
 from thinkaloud.store.archive import decode_entries, log_lines
 from thinkaloud.store.database import Query
 from thinkaloud.store.delete import delete_hidden
@@ -45,8 +46,8 @@ async def export_session(request: RouteRequest) -> RouteResponse:
     """Export a session. A running turn is left out, and the header Thinkaloud-Left-Out says so."""
     query: ExportQuery = request.query
     session = request_session(request)
-    turn_messages, content = await request.gateway.database.read(
-        partial(_render, session=session, query=query)
+    turn_messages, content = await request.gateway.database.read_long(
+        partial(_render, session=session, query=query, stored_preferences=request.gateway.preferences)
     )
     name = _UNSAFE_IN_NAME.sub("-", session.title)[:_MAX_NAME_CHARS].strip("-").lower() or "session"
     headers = [("Content-Disposition", f'attachment; filename="{name}.{_EXTENSIONS[query.format]}"')]
@@ -57,6 +58,11 @@ async def export_session(request: RouteRequest) -> RouteResponse:
 
 async def import_session(request: RouteRequest) -> SessionBody:
     """Create a session from an exported markdown or JSON file."""
+    async with request.gateway.import_slots:
+        return await _import_record(request)
+
+
+async def _import_record(request: RouteRequest) -> SessionBody:
     max_blocks = request.gateway.settings.limits.blocks_per_turn
     record = await asyncio.to_thread(
         _parse_record, request.headers.get("content-type", ""), request.raw_body, max_blocks
@@ -101,9 +107,11 @@ def _prepare_save(session: Session, exchange: Exchange, now_ms: int) -> Query[Tu
     )
 
 
-def _render(conn: Connection, session: Session, query: ExportQuery) -> tuple[_TurnMessages, bytes]:
+def _render(
+    conn: Connection, session: Session, query: ExportQuery, stored_preferences: PreferenceStore
+) -> tuple[_TurnMessages, bytes]:
     turn_messages = turns_with_messages(conn, session)
-    language = query.lang or preferences.read(conn, session.owner).language
+    language = query.lang or stored_preferences.read(conn, session.owner).language
     match query.format:
         case "text":
             return turn_messages, _render_text(session, turn_messages, Words(language)).encode()

@@ -25,9 +25,9 @@ from thinkaloud.surfaces.tui.markdown_blocks import (
 from thinkaloud.surfaces.tui.markdown_rows import markdown_rows
 from thinkaloud.surfaces.tui.sections import Row, Section
 
-LONG_BLOCK = 4_000
+LONG_BLOCK = 2_000
 """Characters of a last block that is drawn with every frame."""
-GROWTH_SHARE = 50
+GROWTH_SHARE = 10
 """A longer one is drawn again after it has grown by this part of its length."""
 
 
@@ -50,8 +50,10 @@ class MarkdownSection:
 
     def lay_out(self, columns: int) -> Iterator[None]:
         """Draw the piece for so many columns."""
-        rows = markdown_rows(PARSER.parse(self._piece.source), columns)
-        self._rows = [Row(()), *rows] if self._piece.gap and rows else rows
+        source, gap, tokens = self._piece
+        rows = markdown_rows(PARSER.parse(source) if tokens is None else tokens, columns)
+        self._piece = MarkdownPiece(source, gap)  # tokens need much memory, and another width is rare
+        self._rows = [Row(()), *rows] if gap and rows else rows
         yield
 
 
@@ -72,13 +74,18 @@ class AnswerView(LineView):
 
     def __init__(self, text: str = "") -> None:
         super().__init__()
-        self.text = ""
-        """The source of the answer."""
+        self._source: list[str] = []
         self.replace(text)
+
+    @property
+    def text(self) -> str:
+        """The source of the answer."""
+        self._source = ["".join(self._source)]
+        return self._source[0]
 
     def replace(self, text: str) -> None:
         """Replace the whole answer."""
-        self.text = ""
+        self._source = []
         self._blocks = MarkdownBlocks()
         self._cleaner = TerminalCleaner()
         self._complete = 0  # the number of sections that are complete
@@ -91,7 +98,7 @@ class AnswerView(LineView):
         """Append text to the answer."""
         if not text:
             return
-        self.text += text
+        self._source.append(text)
         self._pending += self._cleaner.feed(text)
         last_block = len(self._blocks.rest)
         if last_block < LONG_BLOCK or len(self._pending) * GROWTH_SHARE >= last_block:
@@ -127,8 +134,8 @@ class AnswerView(LineView):
                 case FenceLines() | FenceEnded():
                     self._take_code(part, sections)
         self._complete += len(sections)
-        if not self._blocks.in_fence and self._blocks.rest.strip():
-            sections.append(MarkdownSection(MarkdownPiece(self._blocks.rest, self._blocks.rest_gap)))
+        if (last_piece := self._blocks.last_piece) is not None:
+            sections.append(MarkdownSection(last_piece))
         if sections or first < len(self.sections):
             self.replace_sections(sections, first=first)
         self.display = bool(self.sections)
