@@ -1,0 +1,215 @@
+"""`thinkaloud ask` in a gateway, which keeps the turn in a session.
+
+The gateway runs the turn, so that nothing that was shown is lost when this command is killed.
+"""
+
+import argparse
+import asyncio
+import re
+import signal
+import sys
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import aclosing, contextmanager, suppress
+from typing import TYPE_CHECKING
+
+from thinkaloud.canon import ApprovalAsked, Refused
+from thinkaloud.cli.approvals import ApprovalPrompter
+from thinkaloud.cli.follow import follow_printed
+from thinkaloud.cli.gateway import (
+    GatewayClient,
+    GatewayRefusal,
+    add_server_options,
+    open_backend,
+    server_choice,
+    store_installed,
+)
+from thinkaloud.cli.gateway.attach import INSIDE
+from thinkaloud.cli.gateway.client import TurnInfo
+from thinkaloud.cli.gateway.find import LATEST, find_session
+from thinkaloud.cli.settings import database_path, model_name, user_agents
+from thinkaloud.store.file_lock import lock_holder, lock_path
+from thinkaloud.surfaces.backend import Question
+from thinkaloud.surfaces.terminal import clean
+from thinkaloud.transcript import Block
+
+if TYPE_CHECKING:
+    from thinkaloud.cli.ask import AskOutput
+
+ALL_TOOLS = "all"
+_NOTE_FILE = "not-kept.noted"
+
+
+def add_stored_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that choose where the turn is kept."""
+    sessions = parser.add_mutually_exclusive_group()
+    sessions.add_argument(
+        "-c",
+        "--continue",
+        dest="session",
+        action="store_const",
+        const=LATEST,
+        default="",
+        help="continue the session that was used last",
+    )
+    sessions.add_argument(
+        "-s",
+        "--session",
+        dest="session",
+        default="",
+        metavar="SESSION",
+        help="continue this session: its id, or the beginning of one",
+    )
+    sessions.add_argument(
+        "--no-save", action="store_true", help="do not keep the turn: no gateway, no session"
+    )
+    add_server_options(parser)
+
+
+def keeps_turns(options: argparse.Namespace) -> bool:
+    """Return whether the turn is kept. Say once per home why it is not, if it could have been."""
+    if options.no_save:
+        return False
+    if options.server or store_installed() or lock_holder(lock_path(database_path())) is not None:
+        return True
+    install = "Run: pip install 'thinkaloud[server]'"
+    if options.session:
+        raise Refused(f"Sessions need packages that are not installed. {install}")
+    note = database_path().with_name(_NOTE_FILE)
+    if not note.exists():
+        with suppress(OSError):  # a home that cannot be written gets the note each time
+            note.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            note.touch()
+        print(
+            f"thinkaloud: Turns are not kept, because packages are missing. {install} "
+            "This is said only once.",
+            file=sys.stderr,
+        )
+    return False
+
+
+async def ask_stored(prompt: str, options: argparse.Namespace, output: "AskOutput") -> None:
+    """Ask in a session and show the turn while it runs. Ctrl-C cancels it."""
+    async with open_backend(server_choice(options)) as client:
+        approved = await _approved_tools(client, options)
+        try:
+            info = await _start(client, prompt, options)
+        except GatewayRefusal as error:
+            raise _with_place(error, client) from None
+        output.provider = info.provider
+        output.ids = {"session": info.session, "turn": info.id}
+        approvals = ApprovalPrompter(approved, options.lang)
+        await _show(client, info.id, output, approvals, options.lang)
+
+
+async def _start(client: GatewayClient, prompt: str, options: argparse.Namespace) -> TurnInfo:
+    question = Question(
+        prompt=prompt,
+        model=options.model,
+        agent=options.agent,
+        thinking=options.thinking,
+        system=options.system,
+        max_tokens=options.max_tokens or 0,
+        thinking_optional=options.on_thinking_unavailable == "warn",
+    )
+    if options.session:
+        session = await find_session(client, options.session)
+        return await client.start(session.id, question)
+    model = options.model or ("" if options.agent or options.server else model_name())
+    session = await client.create_session(model=model, agent=options.agent)
+    try:
+        return await client.start(session.id, question)
+    except Refused:
+        await client.delete_session(session.id)  # nothing was asked in it
+        raise
+
+
+async def _show(
+    client: GatewayClient, turn: str, output: "AskOutput", approvals: ApprovalPrompter, locale: str
+) -> None:
+    from thinkaloud.cli.ask import answer_now_key, print_hint
+
+    tasks: set[asyncio.Task[None]] = set()
+
+    def send(request: Callable[[str], Coroutine[None, None, None]]) -> None:
+        task = asyncio.create_task(_send(request(turn)))
+        tasks.add(task)
+        task.add_done_callback(tasks.discard)
+
+    async with answer_now_key(lambda: send(client.answer_now)):
+        with _interrupts(lambda: send(client.cancel)):
+            async with aclosing(follow_printed(client, turn)) as entries:
+                async for entry in entries:
+                    output.feed(entry)
+                    print_hint(entry, locale)
+                    if isinstance(entry.event, ApprovalAsked):
+                        await _decide(client, turn, output.turn.blocks[entry.event.block], approvals)
+
+
+async def _send(request: Coroutine[None, None, None]) -> None:
+    with suppress(Refused):  # the turn has ended meanwhile
+        await request
+
+
+async def _decide(client: GatewayClient, turn: str, block: Block, approvals: ApprovalPrompter) -> None:
+    decision = await approvals.decide(block)
+    if decision.reason:
+        print(clean(decision.reason), file=sys.stderr, flush=True)
+    with suppress(Refused):  # the turn has ended, or somebody else has decided
+        await client.approve(turn, block.number, granted=decision.granted)
+
+
+@contextmanager
+def _interrupts(on_interrupt: Callable[[], None]) -> Iterator[None]:
+    """Make the first Ctrl-C cancel the turn; the next one ends the command."""
+    loop = asyncio.get_running_loop()
+    task = asyncio.current_task()
+    assert task is not None
+    pressed = False
+
+    def press() -> None:
+        nonlocal pressed
+        if pressed:
+            task.cancel()
+        pressed = True
+        on_interrupt()
+
+    loop.add_signal_handler(signal.SIGINT, press)
+    try:
+        yield
+    finally:
+        loop.remove_signal_handler(signal.SIGINT)
+
+
+async def _approved_tools(client: GatewayClient, options: argparse.Namespace) -> Callable[[str], bool]:
+    """Return whether a tool may run without asking, by the name that models see."""
+    if options.approve and not options.agent:
+        raise Refused("--approve needs an agent, because only agents have tools. Add --agent NAME.")
+    references = user_agents().tool_names(options.agent) if options.agent and not options.server else ()
+    patterns = [_tool_pattern(name, references, options) for name in options.approve]
+    return lambda tool: any(pattern.fullmatch(tool) for pattern in patterns)
+
+
+def _tool_pattern(name: str, references: tuple[str, ...], options: argparse.Namespace) -> re.Pattern[str]:
+    """Return the pattern of the tools that a value of --approve names: a tool, an MCP server, or all."""
+    if name == ALL_TOOLS:
+        return re.compile(".*", re.DOTALL)
+    servers = {reference.partition("/")[0] for reference in references}
+    seen_name = re.sub("[^A-Za-z0-9_-]", "_", name)[:64]
+    seen_references = {re.sub("[^A-Za-z0-9_-]", "_", reference) for reference in references}
+    of_server = any(seen_name.startswith(f"{server}_") for server in servers)
+    if references and name not in servers and seen_name not in seen_references and not of_server:
+        raise Refused(
+            f"Invalid value for --approve: {options.agent} has no tool {name!r}. Its tools: "
+            f"{', '.join(references)}. Use one of them, or {ALL_TOOLS}."
+        )
+    return re.compile(f"{re.escape(seen_name)}(_.*)?")
+
+
+def _with_place(error: GatewayRefusal, client: GatewayClient) -> Refused:
+    """Return the refusal, with the place whose keys were looked for if that is another process."""
+    if error.code != "key_missing" or client.address == INSIDE:
+        return error
+    return Refused(
+        f"{error} The gateway at {client.address} answers, and it has its own environment: set the key there, "
+        "or add --no-save to ask from here."
+    )
