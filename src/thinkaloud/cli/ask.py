@@ -43,7 +43,7 @@ from thinkaloud.transcript import Block, Ending, Turn, apply, events_to_end_turn
 from thinkaloud.view import Words
 from thinkaloud.view.labels import needs_attention
 
-_EXIT_CODES = {Ending.FAILED: EXIT_FAILED, Ending.CUT_OFF: EXIT_FAILED, Ending.CANCELLED: EXIT_STOPPED}
+EXIT_CODES = {Ending.FAILED: EXIT_FAILED, Ending.CUT_OFF: EXIT_FAILED, Ending.CANCELLED: EXIT_STOPPED}
 _ALL_TOOLS = "all"
 
 
@@ -149,7 +149,7 @@ class AskOutput:
                     msgspec.json.encode({**self.ids, **turn_as_json(self.turn), "cost": cost}).decode()
                 )
             )
-        return EXIT_STOPPED if outcome is None else _EXIT_CODES.get(outcome.ending, EXIT_OK)
+        return EXIT_STOPPED if outcome is None else EXIT_CODES.get(outcome.ending, EXIT_OK)
 
 
 async def _ask(prompt: str, options: argparse.Namespace, output: AskOutput) -> None:

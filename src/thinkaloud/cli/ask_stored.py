@@ -28,7 +28,7 @@ from thinkaloud.cli.gateway.client import TurnInfo
 from thinkaloud.cli.gateway.find import LATEST, find_session
 from thinkaloud.cli.settings import database_path, model_name, user_agents
 from thinkaloud.store.file_lock import lock_holder, lock_path
-from thinkaloud.surfaces.backend import Question
+from thinkaloud.surfaces.backend import BackendUnreachable, Question
 from thinkaloud.surfaces.terminal import clean
 from thinkaloud.transcript import Block
 
@@ -89,8 +89,8 @@ def keeps_turns(options: argparse.Namespace) -> bool:
 
 async def ask_stored(prompt: str, options: argparse.Namespace, output: "AskOutput") -> None:
     """Ask in a session and show the turn while it runs. Ctrl-C cancels it."""
+    approved = _approved_tools(options)
     async with open_backend(server_choice(options)) as client:
-        approved = await _approved_tools(client, options)
         try:
             info = await _start(client, prompt, options)
         except GatewayRefusal as error:
@@ -98,7 +98,7 @@ async def ask_stored(prompt: str, options: argparse.Namespace, output: "AskOutpu
         output.provider = info.provider
         output.ids = {"session": info.session, "turn": info.id}
         approvals = ApprovalPrompter(approved, options.lang)
-        await _show(client, info.id, output, approvals, options.lang)
+        await _ShownTurn(client, info.id, output, approvals).show(options.lang)
 
 
 async def _start(client: GatewayClient, prompt: str, options: argparse.Namespace) -> TurnInfo:
@@ -123,39 +123,55 @@ async def _start(client: GatewayClient, prompt: str, options: argparse.Namespace
         raise
 
 
-async def _show(
-    client: GatewayClient, turn: str, output: "AskOutput", approvals: ApprovalPrompter, locale: str
-) -> None:
-    from thinkaloud.cli.ask import answer_now_key, print_hint
+class _ShownTurn:
+    """A turn on the terminal: its entries, and what the user does while they arrive."""
 
-    tasks: set[asyncio.Task[None]] = set()
+    def __init__(
+        self, client: GatewayClient, turn: str, output: "AskOutput", approvals: ApprovalPrompter
+    ) -> None:
+        self._client = client
+        self._turn = turn
+        self._output = output
+        self._approvals = approvals
+        self._asking = asyncio.Lock()
+        self._requests: set[asyncio.Task[None]] = set()
 
-    def send(request: Callable[[str], Coroutine[None, None, None]]) -> None:
-        task = asyncio.create_task(_send(request(turn)))
-        tasks.add(task)
-        task.add_done_callback(tasks.discard)
+    async def show(self, locale: str) -> None:
+        """Show the turn until it has ended."""
+        from thinkaloud.cli.ask import answer_now_key, print_hint
 
-    async with answer_now_key(lambda: send(client.answer_now)):
-        with _interrupts(lambda: send(client.cancel)):
-            async with aclosing(follow_printed(client, turn)) as entries:
-                async for entry in entries:
-                    output.feed(entry)
-                    print_hint(entry, locale)
-                    if isinstance(entry.event, ApprovalAsked):
-                        await _decide(client, turn, output.turn.blocks[entry.event.block], approvals)
+        client, turn = self._client, self._turn
+        async with answer_now_key(lambda: self._send(client.answer_now(turn))):
+            with _interrupts(lambda: self._send(client.cancel(turn))):
+                async with aclosing(follow_printed(client, turn)) as entries:
+                    async for entry in entries:
+                        self._output.feed(entry)
+                        print_hint(entry, locale)
+                        if isinstance(entry.event, ApprovalAsked):
+                            self._send(self._decide(self._output.turn.blocks[entry.event.block]))
+        for request in self._requests:
+            request.cancel()
+        await asyncio.gather(*self._requests, return_exceptions=True)
 
+    def _send(self, request: Coroutine[None, None, None]) -> None:
+        """Send a request while entries arrive. It fails if the turn ended first or the connection broke."""
 
-async def _send(request: Coroutine[None, None, None]) -> None:
-    with suppress(Refused):  # the turn has ended meanwhile
-        await request
+        async def send() -> None:
+            with suppress(Refused, BackendUnreachable):
+                await request
 
+        task = asyncio.create_task(send())
+        self._requests.add(task)
+        task.add_done_callback(self._requests.discard)
 
-async def _decide(client: GatewayClient, turn: str, block: Block, approvals: ApprovalPrompter) -> None:
-    decision = await approvals.decide(block)
-    if decision.reason:
-        print(clean(decision.reason), file=sys.stderr, flush=True)
-    with suppress(Refused):  # the turn has ended, or somebody else has decided
-        await client.approve(turn, block.number, granted=decision.granted)
+    async def _decide(self, block: Block) -> None:
+        async with self._asking:
+            if not block.awaiting_result:
+                return  # the turn was stopped before the question
+            decision = await self._approvals.decide(block)
+        if decision.reason:
+            print(clean(decision.reason), file=sys.stderr, flush=True)
+        await self._client.approve(self._turn, block.number, granted=decision.granted)
 
 
 @contextmanager
@@ -180,7 +196,7 @@ def _interrupts(on_interrupt: Callable[[], None]) -> Iterator[None]:
         loop.remove_signal_handler(signal.SIGINT)
 
 
-async def _approved_tools(client: GatewayClient, options: argparse.Namespace) -> Callable[[str], bool]:
+def _approved_tools(options: argparse.Namespace) -> Callable[[str], bool]:
     """Return whether a tool may run without asking, by the name that models see."""
     if options.approve and not options.agent:
         raise Refused("--approve needs an agent, because only agents have tools. Add --agent NAME.")
@@ -210,6 +226,6 @@ def _with_place(error: GatewayRefusal, client: GatewayClient) -> Refused:
     if error.code != "key_missing" or client.address == INSIDE:
         return error
     return Refused(
-        f"{error} The gateway at {client.address} answers, and it has its own environment: set the key there, "
+        f"{error} The gateway at {client.address} answers, with an environment of its own: set the key there, "
         "or add --no-save to ask from here."
     )

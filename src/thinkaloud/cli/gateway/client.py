@@ -9,9 +9,10 @@ from typing import Any, Self
 import msgspec
 
 from thinkaloud.canon import Entry, Refused
-from thinkaloud.canon.requests import Image, ThinkingLevel
+from thinkaloud.canon.requests import Image
 from thinkaloud.cli.gateway.connection import FixedLocator, GatewayAddress, GatewayConnection, GatewayLocator
 from thinkaloud.cli.gateway.turn_stream import follow_turn
+from thinkaloud.client.prepare import parse_thinking
 from thinkaloud.surfaces.backend import (
     BackendUnreachable,
     Choice,
@@ -204,6 +205,13 @@ class GatewayClient:
         content = await self.connection.send("GET", f"/api/sessions/{session}/export", query=query)
         return content.decode()
 
+    async def import_session(self, content: bytes) -> SessionInfo:
+        """Create a session from an exported JSON or markdown file."""
+        as_json = content.lstrip()[:1] == b"{"
+        headers = {"Content-Type": "application/json" if as_json else "text/markdown"}
+        created = await self.connection.send("POST", "/api/import", content, headers=headers)
+        return msgspec.json.decode(created, type=SessionInfo)
+
     async def models(self) -> list[Choice]:
         """Return the models that can be chosen."""
         listed = await self.connection.fetch("/api/models", _ModelList)
@@ -261,12 +269,8 @@ def _new_turn(question: Question) -> dict[str, object]:
 
 
 def _thinking(setting: str) -> str | int:
-    if setting.isdecimal():
-        return int(setting)
-    if setting and setting not in tuple(ThinkingLevel):
-        levels = ", ".join(ThinkingLevel)
-        raise Refused(f"Invalid thinking setting: {setting!r}. Use {levels} or a number of tokens.")
-    return setting
+    parsed = parse_thinking(setting)
+    return parsed.level or parsed.budget_tokens or ""
 
 
 def _model_choice(model: _Model) -> Choice:
