@@ -12,7 +12,7 @@ from collections.abc import Callable, Coroutine, Iterator
 from contextlib import aclosing, contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from thinkaloud.canon import ApprovalAsked, Refused
+from thinkaloud.canon import ApprovalAsked, ApprovalSettled, Event, Refused
 from thinkaloud.cli.approvals import ApprovalPrompter
 from thinkaloud.cli.follow import follow_printed
 from thinkaloud.cli.gateway import (
@@ -135,6 +135,8 @@ class _ShownTurn:
         self._approvals = approvals
         self._asking = asyncio.Lock()
         self._requests: set[asyncio.Task[None]] = set()
+        self._questions: dict[int, asyncio.Task[None]] = {}
+        """The questions to the user, by the block of the call."""
 
     async def show(self, locale: str) -> None:
         """Show the turn until it has ended."""
@@ -142,18 +144,30 @@ class _ShownTurn:
 
         client, turn = self._client, self._turn
         async with answer_now_key(lambda: self._send(client.answer_now(turn))):
-            with _interrupts(lambda: self._send(client.cancel(turn))):
+            with _interrupts(self._cancel):
                 async with aclosing(follow_printed(client, turn)) as entries:
                     async for entry in entries:
                         self._output.feed(entry)
                         print_hint(entry, locale)
-                        if isinstance(entry.event, ApprovalAsked):
-                            self._send(self._decide(self._output.turn.blocks[entry.event.block]))
+                        self._ask_approval(entry.event)
         for request in self._requests:
             request.cancel()
         await asyncio.gather(*self._requests, return_exceptions=True)
 
-    def _send(self, request: Coroutine[None, None, None]) -> None:
+    def _ask_approval(self, event: Event) -> None:
+        """Ask the user, or withdraw the question because it was answered elsewhere."""
+        if isinstance(event, ApprovalAsked):
+            question = self._decide(self._output.turn.blocks[event.block])
+            self._questions[event.block] = self._send(question)
+        elif isinstance(event, ApprovalSettled) and event.block in self._questions:
+            self._questions.pop(event.block).cancel()
+
+    def _cancel(self) -> None:
+        for question in self._questions.values():
+            question.cancel()
+        self._send(self._client.cancel(self._turn))
+
+    def _send(self, request: Coroutine[None, None, None]) -> asyncio.Task[None]:
         """Send a request while entries arrive. It fails if the turn ended first or the connection broke."""
 
         async def send() -> None:
@@ -163,6 +177,7 @@ class _ShownTurn:
         task = asyncio.create_task(send())
         self._requests.add(task)
         task.add_done_callback(self._requests.discard)
+        return task
 
     async def _decide(self, block: Block) -> None:
         async with self._asking:
@@ -226,6 +241,6 @@ def _with_place(error: GatewayRefusal, client: GatewayClient) -> Refused:
     if error.code != "key_missing" or client.address == INSIDE:
         return error
     return Refused(
-        f"{error} The gateway at {client.address} answers, with an environment of its own: set the key there, "
+        f"{error} The gateway at {client.address} answers, with its own environment: set the key there, "
         "or add --no-save to ask from here."
     )
