@@ -1,0 +1,1 @@
+"""The terminal user interface: widgets for Textual that draw turns. Needs the extra `tui`."""

@@ -1,0 +1,110 @@
+"""The looks of text in the terminal user interface, by role.
+
+Quiet text is mixed from the colours of the theme and keeps a contrast of 4.5:1, whatever the theme is. A
+theme of ANSI colours leaves the colours to the terminal, so there quiet text is dim.
+"""
+
+from collections.abc import Mapping
+
+from textual.color import Color
+from textual.markup import parse_style
+from textual.style import Style
+
+TEXT_CONTRAST = 4.5
+"""The least contrast of text, after WCAG 2.2 AA."""
+LINE_CONTRAST = 3.0
+"""The least contrast of lines and signs."""
+_MIX_STEPS = 50
+
+ROLES: Mapping[str, str] = {
+    "text": "",
+    "quiet": "$quiet",
+    "gutter": "$gutter",
+    "header": "$quiet",
+    "header.current": "bold reverse",
+    "warning": "$readable-warning",
+    "error": "$readable-error",
+    "heading": "bold $readable-primary",
+    "strong": "bold",
+    "emphasis": "italic",
+    "strong.emphasis": "bold italic",
+    "strike": "strike",
+    "link": "underline $readable-primary",
+    "code": "$readable-accent on $code",
+    "fence": "on $code",
+    "fence.comment": "italic $quiet-code on $code",
+    "fence.keyword": "bold $readable-primary on $code",
+    "fence.string": "$readable-success on $code",
+    "fence.number": "$readable-warning on $code",
+    "fence.name": "$readable-accent on $code",
+}
+"""A style for every role. `$quiet`, `$gutter`, `$code` and `$readable-…` are computed from the theme."""
+
+_ANSI_ROLES = {
+    "text": "",
+    "quiet": "dim",
+    "gutter": "dim",
+    "header": "dim",
+    "header.current": "bold reverse",
+    "warning": "ansi_yellow",
+    "error": "ansi_red",
+    "heading": "bold ansi_blue",
+    "link": "underline ansi_blue",
+    "code": "ansi_cyan",
+    "fence": "",
+    "fence.comment": "dim italic",
+    "fence.keyword": "bold ansi_magenta",
+    "fence.string": "ansi_green",
+    "fence.number": "ansi_yellow",
+    "fence.name": "ansi_cyan",
+}
+_READABLE = ("primary", "accent", "success", "warning", "error")
+
+
+def role_styles(theme_variables: Mapping[str, str], background: Color, foreground: Color) -> dict[str, Style]:
+    """Return the style of every role on this background."""
+    if background.ansi is not None or foreground.ansi is not None:
+        return {role: parse_style(_ANSI_ROLES.get(role, style)) for role, style in ROLES.items()}
+    code = background.blend(foreground, 0.07)
+    colours = {
+        "quiet": mix(foreground, background, TEXT_CONTRAST),
+        "gutter": mix(foreground, background, LINE_CONTRAST),
+        "code": code,
+        "quiet-code": mix(foreground, code, TEXT_CONTRAST),
+    }
+    for name in _READABLE:
+        colours[f"readable-{name}"] = readable(Color.parse(theme_variables[name]), code, foreground)
+    variables = {name: colour.hex6 for name, colour in colours.items()}
+    return {role: parse_style(style, variables) for role, style in ROLES.items()}
+
+
+def contrast(one: Color, other: Color) -> float:
+    """Return the contrast of two colours, from 1 to 21, as WCAG 2.2 defines it."""
+    light, dark = sorted((_luminance(one), _luminance(other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def mix(foreground: Color, background: Color, least_contrast: float) -> Color:
+    """Return the colour nearest to the background that keeps the contrast to it; else the foreground."""
+    for step in range(1, _MIX_STEPS + 1):
+        colour = background.blend(foreground, step / _MIX_STEPS)
+        if contrast(colour, background) >= least_contrast:
+            return colour
+    return foreground
+
+
+def readable(colour: Color, background: Color, foreground: Color) -> Color:
+    """Return the colour, mixed with as much foreground as text on this background needs."""
+    for step in range(_MIX_STEPS + 1):
+        mixed = colour.blend(foreground, step / _MIX_STEPS)
+        if contrast(mixed, background) >= TEXT_CONTRAST:
+            return mixed
+    return foreground
+
+
+def _luminance(colour: Color) -> float:
+    red, green, blue = (
+        channel / 12.92 if channel <= 0.04045 else ((channel + 0.055) / 1.055) ** 2.4
+        for channel in colour.normalized
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue

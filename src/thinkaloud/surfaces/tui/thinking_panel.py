@@ -1,0 +1,236 @@
+"""The thinking of one turn: a header line, and below it as much of the thoughts and steps as is open.
+
+The panel draws a turn and changes nothing in it. The view decides words and states; a person's choices are
+kept here. Text that streams is appended to what is drawn; everything else is drawn from a new view.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import ClassVar
+
+from textual import events
+from textual.actions import SkipAction
+from textual.binding import Binding, BindingType
+from textual.message import Message
+
+from thinkaloud.surfaces.tui.line_view import LineView
+from thinkaloud.surfaces.tui.panel_sections import panel_sections
+from thinkaloud.surfaces.tui.sections import HeaderLine, NewestLine, Section, TextSection
+from thinkaloud.transcript import Turn
+from thinkaloud.view import PANEL, OpenState, Policy, StepView, ThinkingView, Words, tail, view
+from thinkaloud.view.state import hidden_reason
+
+Clock = Callable[[], int | None]
+"""Returns the present time in milliseconds, on the clock of the entries; None if it is unknown."""
+
+
+class ThinkingPanel(LineView, can_focus=True):
+    """Draws the thinking of a turn. Headers are opened and closed by a click, Enter or Space."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter,space", "toggle_current", "Open or close"),
+        Binding("up", "move(-1)", "Previous step", show=False),
+        Binding("down", "move(1)", "Next step", show=False),
+    ]
+
+    class Toggled(Message):
+        """A person opened or closed a block. `number` is a block, or `PANEL` for all of the panel."""
+
+        def __init__(self, panel: "ThinkingPanel", number: int, open: bool) -> None:
+            super().__init__()
+            self.panel, self.number, self.open = panel, number, open
+
+        @property
+        def control(self) -> "ThinkingPanel":
+            """The panel."""
+            return self.panel
+
+    def __init__(
+        self,
+        turn: Turn,
+        *,
+        policy: Policy,
+        locale: str,
+        clock: Clock,
+        choices: Mapping[int, bool] | None = None,
+    ) -> None:
+        super().__init__()
+        self.turn, self.policy, self.locale = turn, policy, locale
+        self.view: ThinkingView | None = None
+        """What is drawn; None if the turn has no thinking."""
+        self.choices: dict[int, bool] = dict(choices or {})
+        """What a person opened (True) or closed (False), by block number or `PANEL`."""
+        self._clock = clock
+        self._current_key = PANEL
+        self._source = _TurnText(turn)
+        self.redraw()
+
+    def redraw(self) -> None:
+        """Draw the turn as it is now."""
+        self.view = view(self.turn, self.policy, self.locale, now_ms=self._clock(), choices=self.choices)
+        sections: list[Section] = []
+        if self.view is not None:
+            sections = panel_sections(self.view, self.policy, Words(self.locale), self._source)
+        self._source.forget_unused(sections)
+        self.display = bool(sections)
+        self.replace_sections(sections)
+        self._mark_current()
+
+    def grow(self) -> None:
+        """Draw the text that was appended to thoughts; nothing else has changed."""
+        for index, first_row in self._source.grow(self.sections):
+            self.section_changed(index, first_row)
+
+    def show_turn(self, turn: Turn) -> None:
+        """Draw another turn, or the same one after its text was changed and not only appended to."""
+        self.turn, self._source = turn, _TurnText(turn)
+        self.redraw()
+
+    def choose(self, number: int, open: bool | None) -> None:
+        """Open or close a block, or the panel; None lets the policy decide again."""
+        if open is None:
+            self.choices.pop(number, None)
+        else:
+            self.choices[number] = open
+        self.redraw()
+
+    def replace_choices(self, choices: Mapping[int, bool]) -> None:
+        """Replace all choices."""
+        self.choices = dict(choices)
+        self.redraw()
+
+    def open_states(self) -> list[OpenState]:
+        """Return how much is shown of the panel and of each thought; empty without thinking."""
+        return [] if self.view is None else [self.view.open, *(block.open for block in self.view.blocks)]
+
+    # Acts of a person
+
+    def action_toggle_current(self) -> None:
+        """Open or close what the current header belongs to."""
+        self._toggle(self._current_key)
+
+    def action_move(self, step: int) -> None:
+        """Make the next or previous header the current one; at the ends the parent scrolls."""
+        keys = self._keys()
+        index = keys.index(self._current_key) + step if self._current_key in keys else 0
+        if not 0 <= index < len(keys):
+            raise SkipAction
+        self._current_key = keys[index]
+        self._mark_current()
+
+    def on_click(self, event: events.Click) -> None:
+        """Open or close a header that was clicked; a click on text selects."""
+        offset = event.get_content_offset(self)
+        selection = self.text_selection
+        dragged = selection is not None and selection.start != selection.end
+        place = None if offset is None or dragged else self.section_at(offset.y + self.scroll_offset.y)
+        if place is not None and place[0].key is not None:
+            self._current_key = place[0].key
+            self._toggle(place[0].key)
+
+    def on_focus(self) -> None:
+        """Show which header the keys act on."""
+        self._mark_current()
+
+    def on_blur(self) -> None:
+        """Show no current header."""
+        self._mark_current()
+
+    def _toggle(self, key: int) -> None:
+        if key not in self._keys():
+            return
+        open = not self._expanded(key)
+        if key == PANEL and self.view is not None and len(self.view.steps) == 1:
+            # The panel of a single step is that step: an older choice for the step must not stand against it.
+            self.choices.pop(self.view.steps[0].block, None)
+        self.choose(key, open)
+        self.post_message(self.Toggled(self, key, open))
+
+    def _expanded(self, key: int) -> bool:
+        if self.view is None:
+            return False
+        if key == PANEL:
+            return self.view.open is OpenState.EXPANDED
+        waiting = list(self.view.steps)
+        while waiting:
+            step = waiting.pop()
+            if step.block == key:
+                return step.open is OpenState.EXPANDED
+            waiting += step.steps
+        return False
+
+    def _keys(self) -> list[int]:
+        return [section.key for section in self.sections if section.key is not None]
+
+    def _mark_current(self) -> None:
+        keys = self._keys()
+        if self._current_key not in keys and keys:
+            self._current_key = keys[0]
+        for section in self.sections:
+            if isinstance(section, HeaderLine):
+                section.current = self.has_focus and section.key == self._current_key
+        self.refresh()
+
+
+class _TurnText:
+    """The sections with text of one turn, kept so that text is not wrapped twice."""
+
+    def __init__(self, turn: Turn) -> None:
+        self._turn = turn
+        self._sections: dict[tuple[object, ...], Section] = {}
+        self._thoughts: dict[int, int] = {}  # the block of each section that grows, by the id of the section
+
+    def thought(self, step: StepView, prefix: str) -> Section:
+        """Return the section with the whole text of a thought, or the line for one that cannot be read."""
+        if hidden_reason(self._turn.blocks[step.block]):
+            return self.passage(step.text, prefix, prefix)
+        key = (step.block, prefix)
+        section = self._sections.get(key)
+        if not isinstance(section, TextSection):
+            section = self._sections[key] = TextSection(prefix, "quiet")
+            self._thoughts[id(section)] = step.block
+        self._append(section, step.block)
+        return section
+
+    def newest_line(self, number: int | None, text: str, prefix: str) -> Section:
+        """Return the newest line of a thought that streams, or another line if no thought does."""
+        section = NewestLine(prefix, text)
+        if number is not None:
+            self._thoughts[id(section)] = number
+        return section
+
+    def passage(self, text: str, prefix: str, first_prefix: str) -> Section:
+        """Return a section with a text that does not grow."""
+        key = (text, prefix, first_prefix)
+        section = self._sections.get(key)
+        if section is None:
+            passage = TextSection(prefix, "quiet", first_prefix=first_prefix)
+            passage.append(text)
+            section = self._sections[key] = passage
+        return section
+
+    def grow(self, sections: Sequence[Section]) -> list[tuple[int, int]]:
+        """Append the new text of thoughts, and return the sections that changed and their first new rows."""
+        changes: list[tuple[int, int]] = []
+        for index, section in enumerate(sections):
+            number = self._thoughts.get(id(section))
+            if number is None:
+                continue
+            if isinstance(section, TextSection):
+                if (first_row := self._append(section, number)) is not None:
+                    changes.append((index, first_row))
+            elif isinstance(section, NewestLine):
+                section.replace(tail(self._turn.blocks[number].text))
+                changes.append((index, 0))
+        return changes
+
+    def forget_unused(self, sections: list[Section]) -> None:
+        """Drop the sections that are not drawn."""
+        drawn = {id(section) for section in sections}
+        self._sections = {key: section for key, section in self._sections.items() if id(section) in drawn}
+        self._thoughts = {key: number for key, number in self._thoughts.items() if key in drawn}
+
+    def _append(self, section: TextSection, number: int) -> int | None:
+        text = self._turn.blocks[number].text
+        if section.source_length == len(text):
+            return None
+        return section.append(text[section.source_length :])

@@ -1,0 +1,153 @@
+"""One turn on the screen: its thinking, its answer, and the notices about it.
+
+The view takes entries at any rate and draws at most 30 times a second. Text that streams is appended to what
+is drawn. While the turn runs, the header with the clock is drawn once a second.
+"""
+
+from collections.abc import Mapping
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.timer import Timer
+
+from thinkaloud.canon import BlockGrew, BlockReclassified, Entry
+from thinkaloud.surfaces.tui.answer import AnswerView
+from thinkaloud.surfaces.tui.line_view import FRAME_S, LineView
+from thinkaloud.surfaces.tui.sections import TextSection
+from thinkaloud.surfaces.tui.thinking_panel import Clock, ThinkingPanel
+from thinkaloud.transcript import CALL_KINDS, Turn, apply
+from thinkaloud.view import Policy, notice
+from thinkaloud.view.labels import notice_text
+
+CLOCK_S = 1.0
+
+
+class TurnView(Vertical):
+    """Draws one turn, live or complete."""
+
+    DEFAULT_CSS = """
+    TurnView {
+        height: auto;
+    }
+    """
+
+    def __init__(
+        self,
+        turn: Turn | None = None,
+        *,
+        policy: Policy,
+        locale: str = "en-US",
+        clock: Clock,
+        choices: Mapping[int, bool] | None = None,
+        id: str | None = None,
+    ) -> None:
+        super().__init__(id=id)
+        self.turn = Turn() if turn is None else turn
+        self.policy, self.locale = policy, locale
+        self.thinking = ThinkingPanel(self.turn, policy=policy, locale=locale, clock=clock, choices=choices)
+        self.answer = AnswerView(self.turn.answer)
+        self.notices = _Notices()
+        self._text_grew = self._turn_changed = False
+        self._filled_blocks: set[int] = set()
+        self._frame: Timer | None = None
+        if not self.turn.live:
+            self.answer.finish()
+        self._draw_notices()
+        self._note_filled()
+
+    def compose(self) -> ComposeResult:
+        """Yield the parts from top to bottom."""
+        yield self.thinking
+        yield self.answer
+        yield self.notices
+
+    def on_mount(self) -> None:
+        """Start the clock."""
+        self.set_interval(CLOCK_S, self._tick)
+        self._draw_soon()
+
+    def feed(self, entry: Entry) -> None:
+        """Apply an entry to the turn and draw it with the next frame."""
+        apply(self.turn, entry)
+        if isinstance(entry.event, BlockGrew) and entry.event.block in self._filled_blocks:
+            self._text_grew = True
+        else:
+            self._turn_changed = True
+        if isinstance(entry.event, BlockReclassified):
+            self.show(self.turn)
+        self._draw_soon()
+
+    def show(self, turn: Turn) -> None:
+        """Draw another turn, or this one after its text was changed and not only appended to."""
+        self.turn = turn
+        self.thinking.show_turn(turn)
+        self.answer.replace(turn.answer)
+        if not turn.live:
+            self.answer.finish()
+        self._draw_notices()
+        self._note_filled()
+
+    def apply_policy(self, policy: Policy, locale: str | None = None) -> None:
+        """Draw the turn with other settings, or in another language."""
+        self.policy, self.locale = policy, locale or self.locale
+        self.thinking.policy, self.thinking.locale = self.policy, self.locale
+        self.thinking.redraw()
+        self._draw_notices()
+
+    def flush(self) -> None:
+        """Draw what has changed, without waiting for the next frame."""
+        if self._frame is not None:
+            self._frame.stop()
+            self._frame = None
+        if self._turn_changed:
+            self.thinking.redraw()
+            self._draw_notices()
+            self._note_filled()
+        elif self._text_grew:
+            self.thinking.grow()
+        if self._turn_changed or self._text_grew:
+            self._draw_answer()
+        self._turn_changed = self._text_grew = False
+
+    def _note_filled(self) -> None:
+        """Remember the thoughts and texts that have words: from now on they only grow."""
+        blocks = (block for block in self.turn.blocks if block.kind not in CALL_KINDS)
+        self._filled_blocks = {block.number for block in blocks if not block.blank}
+
+    def _draw_soon(self) -> None:
+        if self._frame is None and self.is_mounted:
+            self._frame = self.set_timer(FRAME_S, self.flush)
+
+    def _tick(self) -> None:
+        if self.turn.live:
+            self.answer.draw_pending()
+        if self.turn.live and self.thinking.view is not None:
+            self.thinking.redraw()
+
+    def _draw_answer(self) -> None:
+        answer, drawn = self.turn.answer, self.answer.text
+        if answer.startswith(drawn):
+            self.answer.append(answer[len(drawn) :])
+        else:
+            self.answer.replace(answer)
+        if not self.turn.live:
+            self.answer.finish()
+
+    def _draw_notices(self) -> None:
+        texts = [notice_text(event, self.locale) or event.code for event in self.turn.notices]
+        self.notices.show([*texts, notice(self.turn, self.locale)])
+
+
+class _Notices(LineView):
+    """The notices about a turn, one below the other."""
+
+    def show(self, notices: list[str]) -> None:
+        """Draw these notices; empty ones are left out."""
+        sections = []
+        for text in notices:
+            if text:
+                section = TextSection(role="warning")
+                section.append(text)
+                sections.append(section)
+        self.display = bool(sections)
+        self.replace_sections(sections)
