@@ -18,7 +18,7 @@ from textual.pilot import Pilot
 
 from thinkaloud.surfaces.tui.thinking_panel import ThinkingPanel
 from thinkaloud.surfaces.tui.turn_view import TurnView
-from thinkaloud.view import PANEL, OpenState, read_policy, toggle_all, toggle_thinking
+from thinkaloud.view import PANEL, OpenState, read_policy, show_thinking, toggle_all, toggle_thinking
 
 FILES = sorted(path for path in FOLDER.glob("*.json") if path.name != "schema.json")
 
@@ -47,6 +47,9 @@ class ScreenStory:
             panel.replace_choices(toggle_all(panel.open_states()))
         elif user.toggle_thinking is not UNSET:
             self.policy = toggle_thinking(self.policy)
+            self.turn.apply_policy(self.policy)
+        elif user.show_thinking is not UNSET:
+            self.policy = show_thinking(self.policy, user.show_thinking)
             self.turn.apply_policy(self.policy)
         elif user.give_back is not UNSET:
             lone = panel.view is not None and len(panel.view.steps) == 1
@@ -87,7 +90,6 @@ class ScreenStory:
             yield from self._block_problems(expect.blocks, rows)
 
     def _panel_problems(self, expect: Expected, rows: list[str]) -> Iterator[str]:
-        screen = "\n".join(rows)
         if expect.open is not UNSET and (drawn := _drawn_open(rows, expect.open)) != expect.open:
             yield f"open: expected {expect.open}, got {drawn}: {rows}"
         if expect.marker is not UNSET and (rows == [expect.marker]) != bool(expect.marker):
@@ -181,7 +183,7 @@ def _drawn_open(rows: list[str], expected: str) -> str:
 
 def _plain_header(row: str) -> str:
     """Return a drawn header without what only a terminal draws: chevron, quotes, hint and badge."""
-    text = row.split("  🔧")[0].removesuffix("›").removesuffix("⌄").rstrip()
+    text = row.split("  🔧", maxsplit=1)[0].removesuffix("›").removesuffix("⌄").rstrip()
     text = text.lstrip("▶▼ ").removesuffix(" (click to expand)")
     return _plain_words(text.strip('"'))
 

@@ -15,8 +15,8 @@ from textual.message import Message
 from thinkaloud.surfaces.tui.line_view import LineView
 from thinkaloud.surfaces.tui.panel_sections import panel_sections
 from thinkaloud.surfaces.tui.sections import HeaderLine, NewestLine, Section, TextSection
-from thinkaloud.transcript import Turn
-from thinkaloud.view import PANEL, OpenState, Policy, StepView, ThinkingView, Words, tail, view
+from thinkaloud.transcript import Block, Turn
+from thinkaloud.view import PANEL, OpenState, Policy, StepView, ThinkingView, UserChoices, Words, tail, view
 from thinkaloud.view.state import hidden_reason
 
 Clock = Callable[[], int | None]
@@ -57,12 +57,16 @@ class ThinkingPanel(LineView, can_focus=True):
         self.turn, self.policy, self.locale = turn, policy, locale
         self.view: ThinkingView | None = None
         """What is drawn; None if the turn has no thinking."""
-        self.choices: dict[int, bool] = dict(choices or {})
-        """What a person opened (True) or closed (False), by block number or `PANEL`."""
+        self._user_choices = UserChoices(choices)
         self._clock = clock
         self._current_key = PANEL
         self._source = _TurnText(turn)
         self.redraw()
+
+    @property
+    def choices(self) -> dict[int, bool]:
+        """What a person opened (True) or closed (False) under this policy, by block number or `PANEL`."""
+        return self._user_choices.current(self.policy)
 
     def redraw(self) -> None:
         """Draw the turn as it is now."""
@@ -95,7 +99,8 @@ class ThinkingPanel(LineView, can_focus=True):
 
     def replace_choices(self, choices: Mapping[int, bool]) -> None:
         """Replace all choices."""
-        self.choices = dict(choices)
+        self.choices.clear()
+        self.choices.update(choices)
         self.redraw()
 
     def open_states(self) -> list[OpenState]:
@@ -230,7 +235,17 @@ class _TurnText:
         self._thoughts = {key: number for key, number in self._thoughts.items() if key in drawn}
 
     def _append(self, section: TextSection, number: int) -> int | None:
-        text = self._turn.blocks[number].text
-        if section.source_length == len(text):
-            return None
-        return section.append(text[section.source_length :])
+        text = text_after(self._turn.blocks[number], section.source_length)
+        return section.append(text) if text else None
+
+
+def text_after(block: Block, length: int) -> str:
+    """Return the text of a block behind its first characters, without joining all of it."""
+    missing = sum(map(len, block.pieces)) - length
+    parts: list[str] = []
+    for piece in reversed(block.pieces):
+        if missing <= 0:
+            break
+        parts.append(piece[-missing:])
+        missing -= len(piece)
+    return "".join(reversed(parts))
