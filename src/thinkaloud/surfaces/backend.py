@@ -1,6 +1,6 @@
 """What a chat surface needs from a gateway: sessions, turns, agents, models and preferences.
 
-`thinkaloud.cli` hands a surface an implementation; `cli/gateway.py` talks HTTP to a gateway on this machine
+`thinkaloud.cli` hands a surface an implementation; `cli/gateway` talks HTTP to a gateway on this machine
 or elsewhere. Methods raise `Refused` with a message for the person if the gateway refuses, and
 `BackendUnreachable` if there is no connection. A stream of a turn survives lost connections: it continues
 after the last entry, so that a surface sees every entry once and in order.
@@ -11,11 +11,11 @@ from typing import Any, Protocol
 
 import msgspec
 
-from thinkaloud.canon import Entry
+from thinkaloud.canon import Entry, ThinkaloudError
 from thinkaloud.canon.requests import Image
 
 
-class BackendUnreachable(Exception):
+class BackendUnreachable(ThinkaloudError):
     """There is no connection to the gateway. The message says which address, why, and what to do."""
 
 
@@ -53,6 +53,7 @@ class PastTurn(msgspec.Struct, frozen=True, kw_only=True):
     model: str = ""
     agent_name: str = ""
     entries: tuple[Entry, ...] = ()
+    """Entries that fold to the turn. Empty while it runs: `stream` then yields them from the first one."""
 
 
 class FoundText(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,8 +62,11 @@ class FoundText(msgspec.Struct, frozen=True, kw_only=True):
     session: str
     turn: str
     kind: str
+    """`prompt`, `answer`, `tool` or `thought`."""
     snippet: str
     marks: tuple[tuple[int, int], ...] = ()
+    session_title: str = ""
+    created_ms: int = 0
 
 
 class Choice(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,6 +93,22 @@ class Reconnecting(msgspec.Struct, frozen=True):
     reason: str
 
 
+class Restarted(msgspec.Struct, frozen=True):
+    """The stream begins again at the first entry, because the earlier ones were changed. Forget those."""
+
+    reason: str
+
+
+class StorageChanged(msgspec.Struct, frozen=True):
+    """Whether the entries of the turn reach the disk of the gateway. Unsaved ones are kept in memory."""
+
+    saved: bool
+
+
+StreamItem = Entry | Reconnecting | Restarted | StorageChanged
+"""What the stream of a turn yields."""
+
+
 class Backend(Protocol):
     """A gateway, as a chat surface uses it."""
 
@@ -113,7 +133,7 @@ class Backend(Protocol):
     async def ask(self, session: str, question: Question) -> str:
         """Start a turn and return its id."""
 
-    def stream(self, turn: str, *, after: int = -1) -> AsyncIterator[Entry | Reconnecting]:
+    def stream(self, turn: str, *, after: int = -1) -> AsyncIterator[StreamItem]:
         """Yield the entries of a turn after one of them, live, until the turn has ended and is saved."""
 
     def replay(self, turn: str, *, speed: float = 1.0) -> AsyncIterator[Entry]:
