@@ -73,7 +73,9 @@ def run_chat(
         app = ChatApp(memory, options or ChatOptions(gateway_check_s=0.05))
         async with app.run_test(size=size, notifications=True) as pilot:
             chat_pilot = ChatPilot(app, pilot, memory)
-            await chat_pilot.until(lambda: app.screen is app.chat_screen and app.chat_screen.is_mounted, "started")
+            await chat_pilot.until(
+                lambda: app.screen is app.chat_screen and app.chat_screen.is_mounted, "started"
+            )
             await act(chat_pilot)
         return app
 

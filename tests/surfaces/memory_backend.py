@@ -229,4 +229,3 @@ class MemoryBackend:
     async def save_preferences(self, preferences: DisplayPreferences) -> None:
         self._called("save_preferences", preferences)
         self.saved = preferences
-

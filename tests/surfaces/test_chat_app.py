@@ -92,7 +92,9 @@ def test_two_turns_of_two_sessions_stream_at_once() -> None:
             await chat.type(prompt)
             await chat.until(lambda: len(chat.called("ask")) == (1 if prompt == "First" else 2))
         first, second = chat.backend.turns_by_id.values()
-        for one, other in zip(thought_and_answer("a", "Answer A"), thought_and_answer("b", "Answer B"), strict=True):
+        for one, other in zip(
+            thought_and_answer("a", "Answer A"), thought_and_answer("b", "Answer B"), strict=True
+        ):
             first.say(one)
             second.say(other)
         first.end()
@@ -132,7 +134,9 @@ def test_search_leaves_thoughts_out_unless_asked_and_opens_the_place() -> None:
     backend = MemoryBackend()
     info = backend.add_session("Deep", [(f"Question {n}", "t", f"Answer {n}") for n in range(40)])
     turn = backend.turns_by_session[info.id][3].id
-    backend.places = [FoundText(session=info.id, turn=turn, kind="thought", snippet="the owl", marks=((4, 7),))]
+    backend.places = [
+        FoundText(session=info.id, turn=turn, kind="thought", snippet="the owl", marks=((4, 7),))
+    ]
 
     async def act(chat: ChatPilot) -> None:
         await chat.press("ctrl+s")

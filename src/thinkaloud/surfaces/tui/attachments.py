@@ -44,7 +44,9 @@ def read_attachment(text: str) -> Attachment:
             )
         content = path.read_bytes()
     except OSError as error:
-        raise Refused(f"Cannot attach {path}: {error.strerror or error}. Give the path of an image.") from None
+        raise Refused(
+            f"Cannot attach {path}: {error.strerror or error}. Give the path of an image."
+        ) from None
     media_type = _media_type(content)
     if not media_type:
         raise Refused(f"Cannot attach {path.name}: it is not a PNG, JPEG, GIF or WebP image.")

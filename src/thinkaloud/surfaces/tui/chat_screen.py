@@ -168,7 +168,9 @@ class ChatScreen(Screen[None]):
         self.query_one(SessionList).show(self.state.sessions.values(), shown, words)
         title = words.text("untitled") if self.chat is None else clean(self.chat.info.title)
         answerer = self.state.answerer
-        who = answerer.agent or answerer.model or (self.chat and (self.chat.info.agent or self.chat.info.model))
+        who = (
+            answerer.agent or answerer.model or (self.chat and (self.chat.info.agent or self.chat.info.model))
+        )
         parts = [title or words.text("untitled"), clean(who or ""), answerer.thinking]
         self.query_one("#title", Static).update(Content(" · ".join(part for part in parts if part)))
 
@@ -215,7 +217,9 @@ class ChatScreen(Screen[None]):
         if chat is not None:
             chat.unread = False
             composer.fill(chat.draft)
-        self.conversation.show([] if chat is None else chat.turns, self.display_settings.words.text("welcome"))
+        self.conversation.show(
+            [] if chat is None else chat.turns, self.display_settings.words.text("welcome")
+        )
         if self.has_class("-narrow"):
             self.remove_class("-listed")
         self.sessions_changed()

@@ -35,7 +35,9 @@ COMMANDS: Mapping[str, str] = {
 """The arguments of every command."""
 
 _ALIASES = {"?": "help", "h": "help", "q": "quit", "exit": "quit", "cancel": "stop", "answer": "now"}
-_COMMAND = re.compile(r"/(?P<slash>\S*)\s*(?P<rest>.*)|:(?P<colon>[a-z]+)(?: +(?P<colon_rest>[^\n]*))?", re.S | re.I)
+_COMMAND = re.compile(
+    r"/(?P<slash>\S*)\s*(?P<rest>.*)|:(?P<colon>[a-z]+)(?: +(?P<colon_rest>[^\n]*))?", re.S | re.I
+)
 
 
 class Command(msgspec.Struct, frozen=True):

@@ -146,5 +146,7 @@ class PickerScreen(ModalScreen[str | None]):
         if row.note:
             parts.append((f"  {clean(row.note)}", "$text-muted"))
         if not row.ready:
-            parts.append((f"\n    {clean(row.reason) or self._words.text('picker.not_ready')}", "$text-warning"))
+            parts.append(
+                (f"\n    {clean(row.reason) or self._words.text('picker.not_ready')}", "$text-warning")
+            )
         return Content.assemble(*parts)

@@ -88,7 +88,9 @@ async def new_session(screen: "ChatScreen", session: str = "") -> None:
 async def rename(screen: "ChatScreen", session: str, title: str = "") -> None:
     """Give a session another title; without one, ask for it."""
     words, info = screen.display_settings.words, _existing(screen, session)
-    title = title or await screen.chat_app.push_screen_wait(TextScreen(words.text("rename.title"), info.title, words))
+    title = title or await screen.chat_app.push_screen_wait(
+        TextScreen(words.text("rename.title"), info.title, words)
+    )
     if title:
         await screen.state.rename(session, title)
 
@@ -110,7 +112,9 @@ async def export(screen: "ChatScreen", session: str, form: str = "", file: str =
         raise Refused(words.text("export.forms", name=form))
     if not form:
         rows = [PickerRow(value=name, title=name, note=words.text(f"export.{name}")) for name in EXPORT_FORMS]
-        chosen = await screen.chat_app.push_screen_wait(PickerScreen(words.text("export.title"), rows, "", words))
+        chosen = await screen.chat_app.push_screen_wait(
+            PickerScreen(words.text("export.title"), rows, "", words)
+        )
         if chosen is None:
             return
         form = chosen
@@ -124,7 +128,9 @@ async def export(screen: "ChatScreen", session: str, form: str = "", file: str =
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise Refused(words.text("export.failed", name=str(path), reason=error.strerror or str(error))) from None
+        raise Refused(
+            words.text("export.failed", name=str(path), reason=error.strerror or str(error))
+        ) from None
     screen.chat_app.tell(words.text("export.done", name=str(path)))
 
 
@@ -212,8 +218,14 @@ async def settings(screen: "ChatScreen") -> None:
     display, app = screen.display_settings, screen.chat_app
     words = display.words
     theme = "light" if app.theme.endswith("light") else "dark"
-    values = {"preset": display.policy.preset, "language": display.locale, "theme": words.text(f"theme.{theme}")}
-    rows = [PickerRow(value=name, title=words.text(f"settings.{name}"), note=now) for name, now in values.items()]
+    values = {
+        "preset": display.policy.preset,
+        "language": display.locale,
+        "theme": words.text(f"theme.{theme}"),
+    }
+    rows = [
+        PickerRow(value=name, title=words.text(f"settings.{name}"), note=now) for name, now in values.items()
+    ]
     setting = await app.push_screen_wait(PickerScreen(words.text("settings.title"), rows, "", words))
     if setting == "theme":
         app.use_theme("light" if theme == "dark" else "dark")

@@ -40,10 +40,16 @@ def help_text(words: ScreenWords) -> Content:
     keys = [(shown_keys(key.keys), words.text(key.words)) for key in CHAT_KEYS]
     places = [(shown_keys(name), words.text(text)) for name, text in PLACE_KEYS]
     commands = [
-        (f"/{name} {arguments}".strip(), words.text(f"command.{name}")) for name, arguments in COMMANDS.items()
+        (f"/{name} {arguments}".strip(), words.text(f"command.{name}"))
+        for name, arguments in COMMANDS.items()
     ]
     marks = [(mark, words.text(f"mark.{name}")) for mark, name in _MARKS]
-    sections = (("help.places", places), ("help.everywhere", keys), ("help.commands", commands), ("help.marks", marks))
+    sections = (
+        ("help.places", places),
+        ("help.everywhere", keys),
+        ("help.commands", commands),
+        ("help.marks", marks),
+    )
     parts: list[tuple[str, str]] = []
     for title, rows in sections:
         parts.append((f"{words.text(title)}\n", "bold"))

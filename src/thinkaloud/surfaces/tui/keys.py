@@ -64,4 +64,6 @@ def bindings() -> list[BindingType]:
 
 def shown_keys(keys: str) -> str:
     """Return keys as people write them: `Ctrl+T`."""
-    return ", ".join("+".join(part.capitalize() for part in key.strip().split("+")) for key in keys.split(","))
+    return ", ".join(
+        "+".join(part.capitalize() for part in key.strip().split("+")) for key in keys.split(",")
+    )

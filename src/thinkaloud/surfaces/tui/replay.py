@@ -123,9 +123,7 @@ class ReplayScreen(Screen[None]):
         display = self._display_settings
         yield Static(Content(clean(self._question)), id="replay-question", markup=False)
         with VerticalScroll():
-            yield TurnView(
-                Turn(), policy=display.policy, locale=display.locale, clock=self.player.now_ms
-            )
+            yield TurnView(Turn(), policy=display.policy, locale=display.locale, clock=self.player.now_ms)
         yield Static("", id="replay-line", markup=False)
 
     def on_mount(self) -> None:
