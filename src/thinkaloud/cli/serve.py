@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from thinkaloud.canon import Refused
 from thinkaloud.cli.console import EXIT_OK, EXIT_STOPPED, port, positive
 from thinkaloud.cli.settings import database_path, model_name, user_agents, user_catalog, with_builtin_model
+from thinkaloud.store.file_lock import lock_path, publish_address
 
 if TYPE_CHECKING:
     from thinkaloud.server.gateway import Gateway, Settings
-    from thinkaloud.server.logs import LogFormat
     from thinkaloud.server.run import RunningServer, ServeOptions
 
 DEFAULT_PORT = 8321
@@ -94,21 +94,21 @@ def run_serve(options: argparse.Namespace) -> int:
         forget_timing_after_days=options.forget_timing_after,
     )
     form = None if options.log_format is None else logs.LogFormat(options.log_format)
+    logs.set_up(form)
     stopped_cleanly = run.serve(
-        lambda: _open_gateway(settings, form), address, lambda listening: _announce(listening, address)
+        lambda: open_gateway(settings), address, lambda listening: _announce(listening, address)
     )
     return EXIT_OK if stopped_cleanly else EXIT_STOPPED
 
 
 @asynccontextmanager
-async def _open_gateway(settings: "Settings", form: "LogFormat | None") -> AsyncIterator["Gateway"]:
+async def open_gateway(settings: "Settings") -> AsyncIterator["Gateway"]:
+    """Open the gateway of this home: its database, its catalog and its agents."""
     from thinkaloud.agents.config import local_tools
     from thinkaloud.agents.toolbox import Toolbox
-    from thinkaloud.server import logs
     from thinkaloud.server.gateway import Gateway
     from thinkaloud.store import sqlite
 
-    logs.set_up(form)
     agents = user_agents()
     toolbox = Toolbox(local_tools(agents), tuple(agents.mcp.values()))
     async with (
@@ -122,6 +122,7 @@ async def _open_gateway(settings: "Settings", form: "LogFormat | None") -> Async
 def _announce(listening: "RunningServer", address: "ServeOptions") -> None:
     from thinkaloud.server.static_files import NOT_BUILT, page_is_built
 
+    publish_address(lock_path(database_path()), listening.url, listening.token)
     print(listening.url, flush=True)
     token_note = (
         "Every request needs a token: `Authorization: Bearer TOKEN`. Token until the gateway stops:"

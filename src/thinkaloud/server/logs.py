@@ -8,7 +8,10 @@ import logging
 import re
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import StrEnum
+from pathlib import Path
 from typing import TextIO
 
 import msgspec
@@ -53,6 +56,20 @@ def set_up(log_format: LogFormat | None = None, stream: TextIO | None = None) ->
     # Client errors are in the request line already; uvicorn would log them a second time.
     logging.getLogger("uvicorn").setLevel(logging.ERROR)
     logging.captureWarnings(True)
+
+
+@contextmanager
+def log_to_file(path: Path) -> Iterator[None]:
+    """Write warnings to a file until the block ends, for a gateway in a process that uses the terminal."""
+    handler = logging.FileHandler(path, encoding="utf-8", delay=True)
+    handler.setFormatter(_JsonFormatter())
+    root = logging.getLogger()
+    root.addHandler(handler)
+    try:
+        yield
+    finally:
+        root.removeHandler(handler)
+        handler.close()
 
 
 def redact(text: str) -> str:

@@ -56,7 +56,7 @@ LOCAL_ONLY = ServeOptions()
 
 
 class RunningServer(msgspec.Struct, frozen=True):
-    """The address of a gateway that is serving. `token` is valid until it stops and is shown once."""
+    """The address of a gateway that is serving. `token` authenticates the local user until it stops."""
 
     url: str
     port: int

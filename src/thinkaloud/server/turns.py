@@ -66,6 +66,11 @@ class TurnRegistry:
         """The number of running turns."""
         return len(self._running_turns)
 
+    @property
+    def busy_count(self) -> int:
+        """The number of running turns that do not wait for approval."""
+        return sum(not running_turn.awaits_approval for running_turn in self._running_turns.values())
+
     async def start(self, session: Session, body: NewTurn, idempotency_key: str = "") -> StartedTurn:
         """Start a turn, or return the one that the same request started before.
 

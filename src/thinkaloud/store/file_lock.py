@@ -1,14 +1,35 @@
-"""A file lock that its process holds until it exits. The operating system releases it, also after a crash."""
+"""The lock of a database: held by the process that writes turns, with the address at which it serves.
+
+The operating system releases the lock when the process ends, also after a crash. So a file that nobody holds
+is stale, whatever is written in it.
+"""
 
 import os
 import sys
+import time
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+import msgspec
+
+_RETRIES = 20
+_RETRY_S = 0.01
+"""Readers hold the lock for some microseconds to learn whether it is free, so the first try may fail."""
+
+
+class LockHolder(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The process that holds a lock. `url` is empty until it serves; `token` authenticates the local user."""
+
+    pid: int
+    url: str = ""
+    token: str = ""
+    inside: bool = False
+    """Whether the gateway is inside another command and ends with it."""
+
 
 class FileLock:
-    """Tries once to take the lock. `held` says whether it succeeded, `holder` which process has it."""
+    """Takes the lock if it is free. `held` says whether it succeeded."""
 
     def __init__(self, path: Path, *, enabled: bool = True) -> None:
         self._path = path
@@ -19,10 +40,12 @@ class FileLock:
     def __enter__(self) -> Self:
         if self._enabled:
             self._file = os.open(self._path, os.O_CREAT | os.O_RDWR, 0o600)
-            self.held = _try_lock(self._file)
-            if self.held:
-                os.ftruncate(self._file, 0)
-                os.write(self._file, f"process {os.getpid()}".encode())
+            for _ in range(_RETRIES):
+                self.held = _try_lock(self._file, shared=False)
+                if self.held:
+                    _write(self._file, LockHolder(os.getpid()))
+                    break
+                time.sleep(_RETRY_S)
         return self
 
     def __exit__(
@@ -31,18 +54,58 @@ class FileLock:
         if self._file >= 0:
             os.close(self._file)
 
-    @property
-    def holder(self) -> str:
-        """The process that wrote its id into the file."""
-        os.lseek(self._file, 0, os.SEEK_SET)
-        return os.read(self._file, 64).decode(errors="replace") or "unknown"
+
+def lock_path(database: Path) -> Path:
+    """Return the path of the lock of a database."""
+    return database.with_name(database.name + ".lock")
+
+
+def publish_address(path: Path, url: str = "", token: str = "", *, inside: bool = False) -> None:
+    """Write the address of this process into the lock that it holds. Only the file's owner can read it."""
+    file = os.open(path, os.O_RDWR)
+    try:
+        os.chmod(path, 0o600)  # the file may have been made by an earlier version
+        _write(file, LockHolder(os.getpid(), url, token, inside))
+    finally:
+        os.close(file)
+
+
+def lock_holder(path: Path) -> LockHolder | None:
+    """Return the process that holds the lock; None if nobody does."""
+    try:
+        file = os.open(path, os.O_RDWR)
+    except OSError:  # it does not exist, or nobody may open the folder: `open_database` then says which
+        return None
+    try:
+        if _try_lock(file, shared=True):
+            return None
+        return _read(file)
+    finally:
+        os.close(file)
+
+
+def _write(file: int, holder: LockHolder) -> None:
+    content = msgspec.json.encode(holder)
+    os.lseek(file, 0, os.SEEK_SET)
+    os.write(file, content)
+    os.ftruncate(file, len(content))
+
+
+def _read(file: int) -> LockHolder:
+    """Return the holder. A file that is being written has none yet: process 0 without an address."""
+    os.lseek(file, 0, os.SEEK_SET)
+    try:
+        return msgspec.json.decode(os.read(file, 4096), type=LockHolder)
+    except msgspec.MsgspecError:
+        return LockHolder(0)
 
 
 if sys.platform == "win32":
     import msvcrt
 
-    def _try_lock(file: int) -> bool:
-        # Locks a byte far behind the holder's name: Windows lets no other process read a locked range.
+    def _try_lock(file: int, *, shared: bool) -> bool:
+        # Locks a byte far behind the content: Windows lets no other process read a locked range. It has no
+        # shared locks here, so two readers may see each other.
         os.lseek(file, 1 << 20, os.SEEK_SET)
         try:
             msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
@@ -54,9 +117,9 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-    def _try_lock(file: int) -> bool:
+    def _try_lock(file: int, *, shared: bool) -> bool:
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
         except BlockingIOError:
             return False
         return True

@@ -20,7 +20,7 @@ from sqlalchemy.pool import QueuePool, StaticPool
 
 from thinkaloud.canon import Refused
 from thinkaloud.store.database import Batch, DatabaseInUse, NotSaved, Query, T
-from thinkaloud.store.file_lock import FileLock
+from thinkaloud.store.file_lock import FileLock, lock_holder, lock_path
 from thinkaloud.store.migrate import migrate
 
 READER_THREADS = 4
@@ -118,12 +118,9 @@ class SqliteDatabase:
 async def open_database(path: Path, *, guest: bool = False) -> AsyncIterator[SqliteDatabase]:
     """Open the database, or create it. A guest does not write turns and takes no lock."""
     _create_file(path)
-    with FileLock(path.with_name(path.name + ".lock"), enabled=not guest) as lock:
+    with FileLock(lock_path(path), enabled=not guest) as lock:
         if not guest and not lock.held:
-            raise DatabaseInUse(
-                f"{path} is in use by another gateway ({lock.holder}). Stop that gateway, or set "
-                "THINKALOUD_HOME to another folder."
-            )
+            raise _in_use(path)
         database = SqliteDatabase(path, exclusive=not guest)
         try:
             await database.prepare()
@@ -131,6 +128,16 @@ async def open_database(path: Path, *, guest: bool = False) -> AsyncIterator[Sql
             await database.checkpoint()
         finally:
             database.close()
+
+
+def _in_use(path: Path) -> DatabaseInUse:
+    holder = lock_holder(lock_path(path))
+    name = f"process {holder.pid}" if holder is not None and holder.pid else "an unknown process"
+    address = f" at {holder.url}" if holder is not None and holder.url else ""
+    return DatabaseInUse(
+        f"{path} is in use by another gateway ({name}){address}. Stop that gateway, or set THINKALOUD_HOME "
+        "to another folder."
+    )
 
 
 def _create_file(path: Path) -> None:

@@ -1,0 +1,23 @@
+"""The client of a gateway, and how a command finds one, or starts one inside its own process."""
+
+from thinkaloud.cli.gateway.attach import (
+    THIS_HOME,
+    ServerChoice,
+    add_server_options,
+    open_backend,
+    server_choice,
+    store_installed,
+)
+from thinkaloud.cli.gateway.client import GatewayClient
+from thinkaloud.cli.gateway.connection import GatewayRefusal
+
+__all__ = [
+    "THIS_HOME",
+    "GatewayClient",
+    "GatewayRefusal",
+    "ServerChoice",
+    "add_server_options",
+    "open_backend",
+    "server_choice",
+    "store_installed",
+]

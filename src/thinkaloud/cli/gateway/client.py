@@ -1,0 +1,260 @@
+"""The client of a gateway: the `Backend` that chat surfaces and commands use, over HTTP."""
+
+import secrets
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from types import TracebackType
+from typing import Any, Self
+
+import msgspec
+
+from thinkaloud.canon import Entry, Refused
+from thinkaloud.canon.requests import Image, ThinkingLevel
+from thinkaloud.cli.gateway.connection import FixedLocator, GatewayAddress, GatewayConnection, GatewayLocator
+from thinkaloud.cli.gateway.turn_stream import follow_turn
+from thinkaloud.surfaces.backend import (
+    BackendUnreachable,
+    Choice,
+    DisplayPreferences,
+    FoundText,
+    PastTurn,
+    Question,
+    Reconnecting,
+    Restarted,
+    SessionInfo,
+    StreamItem,
+)
+
+_PER_PAGE = 200
+_START_ATTEMPTS = 3
+"""A turn is started with an idempotency key, so that a request whose response was lost may be repeated."""
+_REPLAY_ATTEMPTS = 5
+_SCOPES = {False: "prompts,answers,tools", True: "prompts,answers,tools,thoughts"}
+
+
+class _SessionPage(msgspec.Struct):
+    items: list[SessionInfo]
+    next: str = ""
+
+
+class _Message(msgspec.Struct):
+    turn: str
+    state: str
+    role: str
+    content: str
+    model: str = ""
+    agent_name: str = ""
+    images: tuple[Image, ...] = ()
+    entries: tuple[Entry, ...] = ()
+
+
+class _MessagePage(msgspec.Struct):
+    items: list[_Message]
+    next: str = ""
+
+
+class _Started(msgspec.Struct):
+    id: str
+
+
+class _HitPage(msgspec.Struct):
+    items: list[FoundText]
+    next: str = ""
+
+
+class _Model(msgspec.Struct):
+    id: str
+    has_key: bool
+    providers: tuple[str, ...] = ()
+    reason: str = ""
+
+
+class _ModelList(msgspec.Struct):
+    models: list[_Model]
+
+
+class _Agent(msgspec.Struct):
+    id: str
+    name: str
+    description: str = ""
+
+
+class _AgentPage(msgspec.Struct):
+    items: list[_Agent]
+    own: list[_Agent] = []
+    next: str = ""
+
+
+class GatewayClient:
+    """A gateway as a `Backend`. Open it with `async with`."""
+
+    def __init__(self, locator: GatewayLocator, *, address: str, workspace: str = "") -> None:
+        self.address = address
+        self.connection = GatewayConnection(locator, workspace=workspace)
+
+    @classmethod
+    def at(cls, url: str, *, token: str = "", workspace: str = "") -> Self:
+        """Return the client of a gateway with a fixed address."""
+        address = GatewayAddress(url.rstrip("/"), token)
+        return cls(FixedLocator(address), address=address.url, workspace=workspace)
+
+    async def __aenter__(self) -> Self:
+        await self.connection.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.connection.__aexit__(kind, error, trace)
+
+    async def sessions(self, *, after: str = "", limit: int = 50) -> tuple[list[SessionInfo], str]:
+        """Return a page of sessions, the most recently used first, and the cursor of the next page."""
+        page = await self.connection.fetch("/api/sessions", _SessionPage, after=after, limit=limit)
+        return page.items, page.next
+
+    async def create_session(self, *, model: str = "", agent: str = "", title: str = "") -> SessionInfo:
+        """Create a session."""
+        body = {"model": model, "agent": agent, "title": title}
+        return await self.connection.call("POST", "/api/sessions", SessionInfo, body)
+
+    async def rename_session(self, session: str, title: str) -> None:
+        """Change the title of a session."""
+        await self.connection.call("PATCH", f"/api/sessions/{session}", SessionInfo, {"title": title})
+
+    async def delete_session(self, session: str) -> None:
+        """Delete a session and everything in it."""
+        await self.connection.send("DELETE", f"/api/sessions/{session}")
+
+    async def turns(self, session: str) -> list[PastTurn]:
+        """Return all turns of a session, the oldest first."""
+        messages: dict[str, list[_Message]] = {}
+        path, after = f"/api/sessions/{session}/messages", ""
+        while True:
+            page = await self.connection.fetch(
+                path, _MessagePage, entries="true", limit=_PER_PAGE, after=after
+            )
+            for message in page.items:
+                messages.setdefault(message.turn, []).append(message)
+            if not page.next:
+                return [_past_turn(turn_messages) for turn_messages in messages.values()]
+            after = page.next
+
+    async def ask(self, session: str, question: Question) -> str:
+        """Start a turn and return its id."""
+        body = _new_turn(question)
+        path, headers = f"/api/sessions/{session}/turns", {"Idempotency-Key": secrets.token_urlsafe(16)}
+        for attempts_left in reversed(range(_START_ATTEMPTS)):
+            try:
+                return (await self.connection.call("POST", path, _Started, body, headers=headers)).id
+            except BackendUnreachable:
+                if not attempts_left:
+                    raise
+        raise AssertionError("unreachable")
+
+    def stream(self, turn: str, *, after: int = -1) -> AsyncIterator[StreamItem]:
+        """Yield the entries of a turn after one of them, live, until the turn has ended and is saved."""
+        return follow_turn(self.connection, turn, after=after)
+
+    async def replay(self, turn: str, *, speed: float = 1.0) -> AsyncIterator[Entry]:
+        """Yield the entries of an ended turn with their pauses."""
+        async with aclosing(follow_turn(self.connection, turn, speed=speed)) as items:
+            async for item in items:
+                match item:
+                    case Entry():
+                        yield item
+                    case Restarted():
+                        raise Refused("The turn was changed while it was replayed. Start the replay again.")
+                    case Reconnecting(attempt=attempt, reason=reason) if attempt > _REPLAY_ATTEMPTS:
+                        raise BackendUnreachable(reason)
+
+    async def cancel(self, turn: str) -> None:
+        """Stop a running turn."""
+        await self.connection.send("POST", f"/api/turns/{turn}/cancel")
+
+    async def answer_now(self, turn: str) -> None:
+        """Stop the thinking of a turn and make the model answer."""
+        await self.connection.send("POST", f"/api/turns/{turn}/answer-now")
+
+    async def approve(self, turn: str, block: int, granted: bool) -> None:
+        """Approve or deny a tool call that waits for approval."""
+        body = {"block": block, "granted": granted}
+        await self.connection.call("POST", f"/api/turns/{turn}/approvals", _Started, body)
+
+    async def search(self, words: str, *, thoughts: bool = False) -> list[FoundText]:
+        """Find words in prompts, answers and tools, and in thoughts if asked for."""
+        page = await self.connection.fetch(
+            "/api/search", _HitPage, q=words, scope=_SCOPES[thoughts], limit=_PER_PAGE
+        )
+        return page.items
+
+    async def export(self, session: str, form: str, *, thinking: str = "details") -> str:
+        """Return a session as `text`, `markdown` or `json`."""
+        query = {"format": form, "thinking": thinking}
+        content = await self.connection.send("GET", f"/api/sessions/{session}/export", query=query)
+        return content.decode()
+
+    async def models(self) -> list[Choice]:
+        """Return the models that can be chosen."""
+        listed = await self.connection.fetch("/api/models", _ModelList)
+        return [_model_choice(model) for model in listed.models]
+
+    async def agents(self) -> list[Choice]:
+        """Return the agents that can be chosen: the gateway's own first."""
+        agents: list[_Agent] = []
+        after = ""
+        while True:
+            page = await self.connection.fetch("/api/agents", _AgentPage, limit=_PER_PAGE, after=after)
+            agents += [*page.own, *page.items]
+            if not page.next:
+                return [Choice(id=row.id, name=row.name, description=row.description) for row in agents]
+            after = page.next
+
+    async def preferences(self) -> DisplayPreferences:
+        """Return the user's preferences in the workspace."""
+        return await self.connection.fetch("/api/preferences", DisplayPreferences)
+
+    async def save_preferences(self, preferences: DisplayPreferences) -> None:
+        """Save the user's preferences in the workspace. Those that a terminal does not have are kept."""
+        saved = await self.connection.fetch("/api/preferences", dict[str, Any])
+        body = {**saved, "display": preferences.display, "language": preferences.language}
+        await self.connection.call("PUT", "/api/preferences", dict[str, Any], body)
+
+
+def _past_turn(messages: list[_Message]) -> PastTurn:
+    question = next((message for message in messages if message.role == "user"), messages[0])
+    reply = next((message for message in messages if message.role == "assistant"), None)
+    return PastTurn(
+        id=question.turn,
+        prompt=question.content,
+        images=question.images,
+        state=question.state,
+        model="" if reply is None else reply.model,
+        agent_name=question.agent_name,
+        entries=() if reply is None else reply.entries,
+    )
+
+
+def _new_turn(question: Question) -> dict[str, object]:
+    """Return the body of a request for a turn, without what is empty."""
+    body: dict[str, object] = {
+        "prompt": question.prompt,
+        "images": question.images,
+        "model": question.model,
+        "agent": question.agent,
+        "thinking": _thinking(question.thinking),
+    }
+    return {name: value for name, value in body.items() if value}
+
+
+def _thinking(setting: str) -> str | int:
+    if setting.isdecimal():
+        return int(setting)
+    if setting and setting not in tuple(ThinkingLevel):
+        levels = ", ".join(ThinkingLevel)
+        raise Refused(f"Invalid thinking setting: {setting!r}. Use {levels} or a number of tokens.")
+    return setting
+
+
+def _model_choice(model: _Model) -> Choice:
+    reason = "" if model.has_key else f"No API key was found for {' or '.join(model.providers)}."
+    return Choice(id=model.id, name=model.id, description=model.reason, ready=model.has_key, reason=reason)
