@@ -1,14 +1,15 @@
 """A view of many wrapped rows whose cost per frame does not grow with its text.
 
 Rows are drawn only where they are seen, once, and are kept in a cache; a delta draws only the rows that it
-changes. After a change of the width, long text is wrapped again in steps of a few milliseconds. The view is as
-high as its rows inside a parent that scrolls. With a `max-height` it scrolls itself: it follows the end until
-the person scrolls away from it.
+changes. After a change of the width, long text is wrapped again in steps of a few milliseconds. The view is
+as high as its rows inside a parent that scrolls. With a `max-height` it scrolls itself: it follows the end
+until the person scrolls away from it.
 """
 
 from bisect import bisect_right
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import accumulate, chain
+from itertools import accumulate, pairwise
 from time import monotonic
 
 from rich.cells import cell_len
@@ -50,7 +51,7 @@ class LineView(ScrollView):
         self._sections: list[Section] = []
         self._starts: list[int] = [0]  # the first row of each section, and the number of all rows
         self._columns = 0
-        self._layout_steps: Iterator[None] = iter(())
+        self._layouts: deque[Iterator[None]] = deque()  # the sections that are being laid out
         self._layout_timer: Timer | None = None
         self._strips: LRUCache[tuple[Row, int], Strip] = LRUCache(_CACHED_ROWS)
         self._styles_by_role: dict[str, Style] = {}
@@ -67,18 +68,19 @@ class LineView(ScrollView):
 
     def replace_sections(self, sections: Iterable[Section], *, first: int = 0) -> None:
         """Replace the sections from the first one given; those that are new are laid out now."""
-        known = {id(section) for section in self._sections}
+        known = {id(section) for section in self._sections[first:]}
         self._sections[first:] = sections
         added = [section for section in self._sections[first:] if id(section) not in known]
         if self._columns:
-            self._layout_steps = chain(self._layout_steps, self._steps(added))
+            self._layouts.extend(section.lay_out(self._columns) for section in added)
             self._run_layout()
         self.section_changed(first)
 
     def finish_layout(self) -> None:
         """Lay out everything now, however long it takes."""
-        for _ in self._layout_steps:
-            pass
+        while self._layouts:
+            for _ in self._layouts.popleft():
+                pass
         self.section_changed(0)
 
     def section_changed(self, index: int, first_row: int = 0) -> None:
@@ -135,25 +137,23 @@ class LineView(ScrollView):
         top = self._top_of_view()
         self._columns = columns
         self._strips.clear()
-        self._layout_steps = self._steps(list(self._sections))
+        self._layouts = deque(section.lay_out(columns) for section in self._sections)
         self._run_layout()
         self._starts = [0, *accumulate(section.height for section in self._sections)]
         # Without its watcher, which would ask for another layout in the middle of this one.
         self.set_reactive(Widget.virtual_size, Size(columns, self.row_count))
         self._keep_in_view(top)
 
-    def _steps(self, sections: list[Section]) -> Iterator[None]:
-        for section in sections:
-            yield from section.lay_out(self._columns)
-
     def _run_layout(self) -> None:
         """Wrap for some milliseconds; the next frame continues."""
-        started_s = monotonic()
-        for _ in self._layout_steps:
-            if monotonic() - started_s > LAYOUT_BUDGET_S:
-                if self._layout_timer is None:
-                    self._layout_timer = self.set_timer(FRAME_S, self._continue_layout)
-                return
+        end_s = monotonic() + LAYOUT_BUDGET_S
+        while self._layouts:
+            for _ in self._layouts[0]:
+                if monotonic() > end_s:
+                    if self._layout_timer is None:
+                        self._layout_timer = self.set_timer(FRAME_S, self._continue_layout)
+                    return
+            self._layouts.popleft()
 
     def _continue_layout(self) -> None:
         self._layout_timer = None
@@ -163,7 +163,7 @@ class LineView(ScrollView):
         self._keep_in_view(top)
 
     def _top_of_view(self) -> tuple[Section, float] | None:
-        """Return which section is at the top of the view, and how far into it; None if the end is followed."""
+        """Return the section at the top of the view and how far into it that is; None at the end."""
         place = self.section_at(self.scroll_offset.y)
         if place is None or self.scroll_offset.y >= self.max_scroll_y:
             return None
@@ -256,7 +256,7 @@ def _select(row: Row, start: int, end: int) -> Row:
         cuts = sorted(
             {0, len(span.text), *(min(max(0, cut - position), len(span.text)) for cut in (start, end))}
         )
-        for left, right in zip(cuts, cuts[1:], strict=False):
+        for left, right in pairwise(cuts):
             selected = start <= position + left < end
             spans.append(span._replace(text=span.text[left:right], role=_SELECTED if selected else span.role))
         position += len(span.text)

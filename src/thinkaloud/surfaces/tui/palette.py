@@ -1,7 +1,7 @@
 """The looks of text in the terminal user interface, by role.
 
-Quiet text is mixed from the colours of the theme and keeps a contrast of 4.5:1, whatever the theme is. A theme
-of ANSI colours leaves the colours to the terminal, so there quiet text is dim.
+Quiet text is mixed from the colours of the theme and keeps a contrast of 4.5:1, whatever the theme is. A
+theme of ANSI colours leaves the colours to the terminal, so there quiet text is dim.
 """
 
 from collections.abc import Mapping

@@ -14,7 +14,6 @@ from thinkaloud.surfaces.terminal import TerminalCleaner, clean
 from thinkaloud.surfaces.tui.wrap import WrappedText
 from thinkaloud.view.text import first_columns, last_columns
 
-
 _PIECE_SIZE = 16_384
 """Characters that are wrapped in one step."""
 
@@ -67,7 +66,7 @@ def clean_line(text: str) -> str:
 
 
 class HeaderLine:
-    """A line that is never wrapped: parts from the left, one at the right edge, and a hint if there is room."""
+    """A line that is never wrapped: parts from the left, one at the right edge, a hint if there is room."""
 
     def __init__(
         self, *left: Span, right: Span | None = None, hint: str = "", key: int | None = None

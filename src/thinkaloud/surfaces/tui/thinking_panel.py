@@ -5,10 +5,11 @@ kept here. Text that streams is appended to what is drawn; everything else is dr
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import ClassVar
 
 from textual import events
 from textual.actions import SkipAction
-from textual.binding import Binding
+from textual.binding import Binding, BindingType
 from textual.message import Message
 
 from thinkaloud.surfaces.tui.line_view import LineView
@@ -25,8 +26,8 @@ Clock = Callable[[], int | None]
 class ThinkingPanel(LineView, can_focus=True):
     """Draws the thinking of a turn. Headers are opened and closed by a click, Enter or Space."""
 
-    BINDINGS = [
-        Binding("enter,space", "toggle", "Open or close"),
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter,space", "toggle_current", "Open or close"),
         Binding("up", "move(-1)", "Previous step", show=False),
         Binding("down", "move(1)", "Next step", show=False),
     ]
@@ -103,7 +104,7 @@ class ThinkingPanel(LineView, can_focus=True):
 
     # Acts of a person
 
-    def action_toggle(self) -> None:
+    def action_toggle_current(self) -> None:
         """Open or close what the current header belongs to."""
         self._toggle(self._current_key)
 

@@ -50,6 +50,8 @@ class TurnView(Vertical):
         self._text_grew = self._turn_changed = False
         self._filled_blocks: set[int] = set()
         self._frame: Timer | None = None
+        if not self.turn.live:
+            self.answer.finish()
         self._draw_notices()
         self._note_filled()
 
@@ -80,6 +82,8 @@ class TurnView(Vertical):
         self.turn = turn
         self.thinking.show_turn(turn)
         self.answer.replace(turn.answer)
+        if not turn.live:
+            self.answer.finish()
         self._draw_notices()
         self._note_filled()
 
@@ -115,6 +119,8 @@ class TurnView(Vertical):
             self._frame = self.set_timer(FRAME_S, self.flush)
 
     def _tick(self) -> None:
+        if self.turn.live:
+            self.answer.draw_pending()
         if self.turn.live and self.thinking.view is not None:
             self.thinking.redraw()
 

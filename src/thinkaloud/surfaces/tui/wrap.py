@@ -14,7 +14,10 @@ from rich.cells import get_character_cell_size, split_graphemes
 
 TAB = "    "
 
-_SINGLE_COLUMN = "\n -~\u00a0-\u00ac\u00ae-\u02ff\u0370-\u0482\u2010-\u2027\u2030-\u205e\u2190-\u21ff\u2200-\u22ff\u2500-\u25fc"
+_SINGLE_COLUMN = (
+    "\n -~\u00a0-\u00ac\u00ae-\u02ff\u0370-\u0482\u2010-\u2027\u2030-\u205e"
+    "\u2190-\u21ff\u2200-\u22ff\u2500-\u25fc"
+)
 _SINGLE_COLUMN_TEXT = re.compile(f"[{_SINGLE_COLUMN}]*")
 """Text in which every character takes one column; such text is wrapped by one regular expression."""
 _LINES = re.compile("[^\\n]*\\n|[^\\n]+")
@@ -39,7 +42,7 @@ class WrappedText:
         return first_changed
 
     def rewrap(self, columns: int) -> Generator[None, None, "WrappedText"]:
-        """Return the same text in other columns. The work is done in steps, and text may be appended between."""
+        """Return the same text in other columns; text may be appended between the steps of the work."""
         other, index = WrappedText(columns), 0
         while index < len(self.rows) - 1:
             end = min(index + _SLICE_ROWS, len(self.rows) - 1)
