@@ -12,7 +12,7 @@ NPM := $(shell command -v npm)
 NPM_CI = npm ci --silent --no-audit --no-fund
 
 .DEFAULT_GOAL := help
-.PHONY: help run page element test lint format core docs bench behaviour lock release clean
+.PHONY: help run page element test lint format core manual docs bench behaviour lock release clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -45,6 +45,9 @@ format: .venv/.dev web/node_modules/.all ## format the code
 
 core: .venv/.dev ## write the parts of web/src/core that repeat what Python defines
 	$(BIN)/python -m tests.web.generate_core
+
+manual: .venv/.dev ## write the manual page from the parser
+	$(BIN)/python scripts/manual.py
 
 bench: .venv-bench/.bench $(if $(NPM),element page benchmarks/web/dist/.ready) ## measure speed, beside peers
 	.venv-bench/bin/python -m benchmarks

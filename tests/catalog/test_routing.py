@@ -180,7 +180,15 @@ def test_with_thinking_a_missing_key_keeps_the_route() -> None:
     assert str(key_missing_error(chosen)) == (
         "No API key found for anthropic. With thinking on, claude-opus-4.5 is sent only to anthropic. "
         "Set ANTHROPIC_API_KEY or ai.claude.api_token in credentials.toml (mode 600), "
-        "or use another provider, such as openrouter/anthropic/claude-opus-4.5. Nothing was sent."
+        "or run `thinkaloud keys set anthropic`. Nothing was sent."
+    )
+    fault = "/home/me/credentials.toml is readable by other users. Run: chmod 600 /home/me/credentials.toml"
+    assert str(key_missing_error(chosen, fault=fault)).startswith(f"{fault} With thinking on, ")
+    without = find_route("claude-opus-4.5", thinking=False, have_key=with_keys())
+    assert str(key_missing_error(without)) == (
+        "No API key found for anthropic. Set ANTHROPIC_API_KEY or ai.claude.api_token in credentials.toml "
+        "(mode 600), run `thinkaloud keys set anthropic`, or use another provider, such as "
+        "openrouter/anthropic/claude-opus-4.5. Nothing was sent."
     )
 
 
@@ -198,15 +206,16 @@ def test_a_local_server_is_never_a_fallback() -> None:
     chosen = find_route("qwen3-8b", thinking=False, have_key=with_keys())
     assert chosen.provider.name == "dashscope"
     assert str(key_missing_error(chosen)) == (
-        "No API key found for dashscope. Set DASHSCOPE_API_KEY, or use another provider, "
-        "such as openrouter/qwen/qwen3-8b. Nothing was sent."
+        "No API key found for dashscope. Set DASHSCOPE_API_KEY, run `thinkaloud keys set dashscope`, or use "
+        "another provider, such as openrouter/qwen/qwen3-8b. Nothing was sent."
     )
 
 
 def test_missing_key_error_without_another_provider() -> None:
     chosen = find_route("command-a-reasoning", have_key=with_keys())
     assert str(key_missing_error(chosen)) == (
-        "No API key found for cohere. Set COHERE_API_KEY. Nothing was sent."
+        "No API key found for cohere. Set COHERE_API_KEY, or run `thinkaloud keys set cohere`. Nothing was "
+        "sent."
     )
 
 

@@ -317,7 +317,7 @@ def test_agents_json_contains_no_keys(home: UserHome, capsys: Output) -> None:
         f'[mcp.b]\nurl = "https://me:{canary}@tools.example/mcp?key={canary}"\n',
         "utf-8",
     )
-    assert main(["agents"]) == main(["agents", "--format", "json"]) == 0
+    assert main(["agents"]) == main(["agents", "--json"]) == 0
     out, err = capsys.readouterr()
     assert canary not in out + err
     body = json.loads(out.splitlines()[-1])

@@ -16,18 +16,19 @@ Output = pytest.CaptureFixture[str]
 REFUSED = [
     (
         ["ask", "--model", MODEL, " "],
-        "The prompt is empty, so nothing was sent. Give it in quotes, or use - to read standard input.",
+        "The prompt is empty, so nothing was sent. Write it after the command, or pipe it in: "
+        "thinkaloud ask what is 2+2",
     ),
     (
         ["ask", "--model", MODEL, "Hi"],
-        "No API key found for deepseek. Set DEEPSEEK_API_KEY, or use another provider, such as "
-        "openrouter/deepseek/deepseek-v4-pro. Nothing was sent.",
+        "No API key found for deepseek. Set DEEPSEEK_API_KEY, run `thinkaloud keys set deepseek`, or use "
+        "another provider, such as openrouter/deepseek/deepseek-v4-pro. Nothing was sent.",
     ),
     (
         ["ask", "--model", "claude-opus-4.5", "--thinking", "high", "Hi"],
         "No API key found for anthropic. With thinking on, claude-opus-4.5 is sent only to anthropic. "
         "Set ANTHROPIC_API_KEY or ai.claude.api_token in credentials.toml (mode 600), "
-        "or use another provider, such as openrouter/anthropic/claude-opus-4.5. Nothing was sent.",
+        "or run `thinkaloud keys set anthropic`. Nothing was sent.",
     ),
     (
         ["ask", "--model", MODEL, "--thinking", "lots", "Hi"],
@@ -79,7 +80,8 @@ REFUSED = [
     ),
     (
         ["ask", "--model", "bedrock/some-model", "Hi"],
-        "No API key found for bedrock. Set AWS_BEARER_TOKEN_BEDROCK. Nothing was sent.",
+        "No API key found for bedrock. Set AWS_BEARER_TOKEN_BEDROCK, or run `thinkaloud keys set bedrock`. "
+        "Nothing was sent.",
     ),
 ]
 

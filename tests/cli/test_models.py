@@ -39,7 +39,11 @@ def test_models_thinking_option(home: UserHome, capsys: Output) -> None:
 def test_models_table_fits_a_hundred_columns(home: UserHome) -> None:
     controller, terminal = pty.openpty()
     subprocess.run(
-        [sys.executable, "-m", "thinkaloud", "models"], stdout=terminal, check=True, timeout=PATIENCE_S
+        [sys.executable, "-m", "thinkaloud", "models"],
+        stdout=terminal,
+        check=True,
+        timeout=PATIENCE_S,
+        env={**os.environ, "PAGER": "cat"},
     )
     os.close(terminal)
     output = b""

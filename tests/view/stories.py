@@ -12,7 +12,17 @@ from msgspec import UNSET, UnsetType
 
 from thinkaloud.canon import Entry, Event
 from thinkaloud.transcript import Turn, apply
-from thinkaloud.view import PANEL, ThinkingView, notice, read_policy, toggle_all, toggle_thinking, view
+from thinkaloud.view import (
+    PANEL,
+    ThinkingView,
+    UserChoices,
+    notice,
+    read_policy,
+    show_thinking,
+    toggle_all,
+    toggle_thinking,
+    view,
+)
 
 FOLDER = Path(__file__).parents[2] / "stories"
 
@@ -29,6 +39,7 @@ class UserAct(_Strict, frozen=True):
     give_back: int | Literal["panel"] | UnsetType = UNSET
     toggle_all: Literal[True] | UnsetType = UNSET
     toggle_thinking: Literal[True] | UnsetType = UNSET
+    show_thinking: bool | UnsetType = UNSET
 
 
 class ExpectedStep(_Strict, frozen=True):
@@ -116,7 +127,7 @@ class StoryRun:
     def __init__(self, story: Story) -> None:
         self._locale = story.locale
         self._policy = read_policy(story.policy)
-        self._choices: dict[int, bool] = {}
+        self._user_choices = UserChoices()
         self._turn = Turn()
 
     def step(self, step: Step) -> list[str]:
@@ -126,6 +137,10 @@ class StoryRun:
         if step.user is not UNSET:
             self._act(step.user, self._view(step.at_ms))
         return list(self._differences(step.expect, self._view(step.at_ms)))
+
+    @property
+    def _choices(self) -> dict[int, bool]:
+        return self._user_choices.current(self._policy)
 
     def _view(self, now_ms: int | None) -> ThinkingView | None:
         return view(self._turn, self._policy, self._locale, now_ms=now_ms, choices=self._choices)
@@ -138,9 +153,13 @@ class StoryRun:
         if user.give_back is not UNSET:
             del self._choices[_choice_key(user.give_back)]
         if user.toggle_all is not UNSET and thinking is not None:
-            self._choices = toggle_all([thinking.open, *(block.open for block in thinking.blocks)])
+            choices = toggle_all([thinking.open, *(block.open for block in thinking.blocks)])
+            self._choices.clear()
+            self._choices.update(choices)
         if user.toggle_thinking is not UNSET:
             self._policy = toggle_thinking(self._policy)
+        if user.show_thinking is not UNSET:
+            self._policy = show_thinking(self._policy, user.show_thinking)
 
     def _differences(self, expect: Expected, thinking: ThinkingView | None) -> Iterator[str]:
         facts = {

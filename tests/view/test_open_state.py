@@ -6,7 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thinkaloud.view import PANEL, PRESETS, AfterComplete, OpenState, Policy, open_state, preset, toggle_all
+from thinkaloud.view import (
+    PANEL,
+    PRESETS,
+    AfterComplete,
+    OpenState,
+    Policy,
+    UserChoices,
+    open_state,
+    preset,
+    show_thinking,
+    toggle_all,
+)
 from thinkaloud.view.policy import block_choice, panel_choice
 
 # `-` is "whatever it is"; `a/b` is "a or b". Every combination is met by exactly one row.
@@ -116,6 +127,18 @@ def test_toggle_all_opens_all_then_closes_all() -> None:
     assert toggle_all([OpenState.EXPANDED, OpenState.COLLAPSED]) == {PANEL: True}
     assert toggle_all([OpenState.HIDDEN]) == {PANEL: True}
     assert toggle_all([OpenState.EXPANDED, OpenState.EXPANDED]) == {PANEL: False}
+
+
+def test_hide_sets_choices_aside_and_show_brings_them_back() -> None:
+    """R055, R118: an explicit hide reaches blocks opened by hand; showing gives each its state back."""
+    choices, shown = UserChoices({3: True}), Policy()
+    hidden = show_thinking(shown, False)
+    choices.current(shown)[4] = False
+    assert choices.current(hidden) == {}
+    choices.current(hidden)[3] = False
+    assert choices.current(hidden) == {3: False}
+    assert choices.current(shown) == {3: True, 4: False}
+    assert choices.current(hidden) == {}, "choices made while hidden last until thinking is shown"
 
 
 def _meets(row: list[str], combination: tuple[str, ...]) -> bool:

@@ -93,6 +93,8 @@ class PageStory:
             self._page.evaluate("() => story.toggleAll()")
         elif act == "toggle_thinking":
             self._page.evaluate("() => story.toggleThinking()")
+        elif act == "show_thinking":
+            self._page.evaluate("shown => story.showThinking(shown)", which)
         else:
             self._choose(act, None if which == "panel" else which)
         self._page.evaluate("() => story.refresh()")

@@ -125,6 +125,79 @@ def test_thinking_is_hidden_and_shown_by_key_and_by_command(
     assert page.locator(".exchange").count() == 1, "the command was sent as a question"
 
 
+def test_hiding_reaches_thoughts_opened_by_hand(visit: PageVisit, gateway: GatewayProcess) -> None:
+    """R055, R118: the eye, the key and the command hide every thought; showing gives each its state back."""
+    session = gateway.import_exchanges("Hide", ("one", THOUGHT, "A fern."), ("two", "Again.", "Still."))
+    page = visit.open(session)
+    wait_for_answers(page, 2)
+    states = "() => [...document.querySelectorAll('thinking-block')].map(one => one.state.view.open)"
+    page.locator("thinking-block [part=summary]").first.click()
+    assert page.evaluate(states) == ["expanded", "collapsed"]
+    eye = page.get_by_role("button", name="Show or hide thinking")
+    for n in range(3):
+        if n == 0:
+            eye.click()
+        elif n == 1:
+            page.keyboard.press("Alt+t")
+        else:
+            ask(page, "/thinking")
+        page.wait_for_selector("text=Thinking blocks: hidden")
+        assert page.evaluate(states) == ["hidden", "hidden"], n
+        ask(page, "/thinking hide")
+        assert page.evaluate(states) == ["hidden", "hidden"], n
+        ask(page, "/thinking show")
+        page.wait_for_selector("text=Thinking blocks: shown")
+        assert page.evaluate(states) == ["expanded", "collapsed"], n
+    _wait_for_preferences(page, show_thinking=True)
+    page.keyboard.press("Alt+t")
+    _wait_for_preferences(page, show_thinking=False)
+    page.reload()
+    wait_for_answers(page, 2)
+    assert page.evaluate(states) == ["hidden", "hidden"], "a choice of before the hide is back after a reload"
+    assert page.locator(".exchange").count() == 2, "a command was sent as a question"
+
+
+def test_an_unknown_command_is_not_sent_without_asking(visit: PageVisit) -> None:
+    page = visit.open()
+    ask(page, "/thinkin hide")
+    dialog = page.locator("dialog[open]")
+    dialog.get_by_text("There is no command /thinkin.").wait_for()
+    dialog.get_by_role("button", name="Cancel").click()
+    dialog.wait_for(state="detached")
+    assert page.locator("#message").input_value() == "/thinkin hide"
+    assert page.locator(".exchange").count() == 0
+    page.locator("#message").press("Enter")
+    dialog.get_by_role("button", name="Send as a message").click()
+    expect(page.locator(".exchange")).to_have_count(1)
+    expect(page.locator("#message")).to_have_value("")
+
+
+@pytest.mark.parametrize("remember", ["none", "session"])
+def test_hiding_is_remembered_only_where_remember_says_so(
+    visit: PageVisit, gateway: GatewayProcess, remember: str
+) -> None:
+    """R055, R056: `none` lasts until the page is loaded again, `session` until the window is closed."""
+    session = gateway.import_exchanges("Remember", ("one", THOUGHT, "A fern."))
+    page = visit.open(session)
+    wait_for_answers(page)
+    change = (
+        "async remember => { const got = await (await fetch('/api/preferences')).json(); "
+        "got.display.remember = remember; await fetch('/api/preferences', {method: 'PUT', "
+        "headers: {'Content-Type': 'application/json'}, body: JSON.stringify(got)}); }"
+    )
+    page.evaluate(change, remember)
+    page.reload()
+    wait_for_answers(page)
+    state = "() => document.querySelector('thinking-block').state.view.open"
+    page.keyboard.press("Alt+t")
+    page.wait_for_selector("text=Thinking blocks: hidden")
+    assert page.evaluate(state) == "hidden"
+    page.reload()
+    wait_for_answers(page)
+    assert page.evaluate(state) == {"none": "collapsed", "session": "hidden"}[remember]
+    _wait_for_preferences(page, show_thinking=True)
+
+
 def test_expand_all_and_collapse_all(visit: PageVisit, gateway: GatewayProcess) -> None:
     session = gateway.import_exchanges("All", ("one", THOUGHT, "A fern."), ("two", "Again.", "Still."))
     page = visit.open(session)

@@ -1,9 +1,11 @@
 /** Where one writes: grows with its text, keeps a draft over a reload, and says who answers and how hard they think. */
 
+import { runThinkingCommand, unknownCommand } from "../src/core/commands.js";
+import type { Policy } from "../src/core/policy.js";
 import type { Session } from "./api.js";
 import { findModel, levelsOf, modelTitle } from "./catalog.js";
 import { button, composing, h, icon, say, show } from "./dom.js";
-import { type Choice, DEFAULT_CHOICE, localSettings, saveLocalSettings } from "./preferences.js";
+import { type Choice, currentPreferences, DEFAULT_CHOICE, localSettings, saveLocalSettings } from "./preferences.js";
 import { readStored, writeStored } from "./storage.js";
 import { showError } from "./toasts.js";
 import { t } from "./words.js";
@@ -13,14 +15,12 @@ export interface ComposerHost {
   ask(prompt: string, choice: Choice): Promise<void>;
   stop(): void;
   answerNow(): void;
-  toggleThinking(): void;
+  showThinking(display: Policy): void;
   pickAnswerer(): void;
 }
 
 const SMALL = matchMedia("(max-width: 30rem)");
 const DRAFT = "thinkaloud-draft";
-/** `/thinking`, `:thinking` or `/toggle thinking`: shows or hides thinking instead of asking. */
-const THINKING_COMMAND = /^[/:](?:toggle )?thinking$/i;
 
 export class Composer {
   readonly node: HTMLElement;
@@ -143,12 +143,16 @@ export class Composer {
 
   async submit(): Promise<void> {
     const prompt = this.area.value.trim();
-    if (THINKING_COMMAND.test(prompt)) {
+    const display = runThinkingCommand(prompt, currentPreferences().display);
+    if (display) {
       this.put("");
-      return this.host.toggleThinking();
+      return this.host.showThinking(display);
     }
     if (!prompt || this.busy || !this.stop.hidden) return;
     const { sessionId } = this;
+    const command = unknownCommand(prompt);
+    if (command && !(await sendAnyway(command))) return this.area.focus();
+    if (sessionId !== this.sessionId || this.area.value.trim() !== prompt) return;
     this.put("");
     await this.ask(prompt).catch((error: unknown) => {
       showError(error);
@@ -216,6 +220,12 @@ export class Composer {
   refresh(): void {
     this.draw();
   }
+}
+
+/** Asks whether a line that looks like a command is meant for the model. */
+async function sendAnyway(command: string): Promise<boolean> {
+  const { confirmed } = await import("./dialogs.js");
+  return confirmed(t("command.unknown", { command }), t("command.send"));
 }
 
 /** What was written for a conversation and not sent. */

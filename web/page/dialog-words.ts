@@ -124,6 +124,8 @@ const MORE: Table = {
   "context.provider_default": ["As each provider wants it", "Como cada provedor quer"],
   "context.keep": ["As many as possible", "O máximo possível"],
   "context.strip": ["As few as possible", "O mínimo possível"],
+  "command.unknown": ["There is no command {command}. There are /thinking, /thinking show and /thinking hide. Send this to the model as a message?", "O comando {command} não existe. Existem /thinking, /thinking show e /thinking hide. Enviar isto ao modelo como mensagem?"],
+  "command.send": ["Send as a message", "Enviar como mensagem"],
   "settings.keys": ["Keys", "Teclas"],
   "keys.thinking": ["Show or hide thinking", "Mostrar ou ocultar o pensamento"],
   "keys.search": ["Search", "Buscar"],

@@ -30,6 +30,7 @@ export interface Choice {
 
 const COLOURS = "thinkaloud";
 const KEY = workspace ? `${COLOURS}:${workspace}` : COLOURS;
+const SHOWN_HERE = `${KEY}:shown`;
 export const DEFAULT_CHOICE: Choice = { model: "", agent: "", name: "", thinking: "" };
 
 /** The settings that this browser keeps. */
@@ -54,8 +55,29 @@ let preferences: Preferences = {
   expand_key: "Alt+KeyE",
 };
 
+type ThinkingShown = Pick<Policy, "show_thinking" | "after_complete">;
+
+/** Whether thinking is shown in this window, where `remember` says that the gateway must not keep it. */
+let shownHere: ThinkingShown | null = readShownHere();
+
 export function currentPreferences(): Preferences {
-  return preferences;
+  return shownHere ? { ...preferences, display: { ...preferences.display, ...shownHere } } : preferences;
+}
+
+/** Remembers whether thinking is shown: at the gateway, until this window is closed, or until it is loaded again. */
+export async function rememberThinkingShown(display: Policy): Promise<void> {
+  const { remember, show_thinking, after_complete } = display;
+  if (remember !== "none" && remember !== "session") return changePreferences({ display });
+  shownHere = { show_thinking, after_complete };
+  if (remember === "session") writeStored(SHOWN_HERE, JSON.stringify(shownHere), "sessionStorage");
+}
+
+function readShownHere(): ThinkingShown | null {
+  try {
+    return JSON.parse(readStored(SHOWN_HERE, "sessionStorage") ?? "null") as ThinkingShown | null;
+  } catch {
+    return null;
+  }
 }
 
 /** Takes what the last visit left, before anything is asked of the gateway. */
@@ -83,6 +105,10 @@ export async function loadPreferences(): Promise<boolean> {
 /** Changes some of them, here at once and on the gateway; what is changed again meanwhile stays as it is here. */
 export async function changePreferences(changes: Partial<Preferences>): Promise<void> {
   const wanted = { ...preferences, ...changes };
+  if (changes.display) {
+    shownHere = null;
+    writeStored(SHOWN_HERE, "", "sessionStorage");
+  }
   preferences = wanted;
   applyPreferences();
   const saved = await requestJson<Preferences>("/api/preferences", { method: "PUT", body: wanted });
@@ -98,7 +124,7 @@ function applyPreferences(): void {
 
 /** How a block shows thinking. The page tells a screen reader what it is about, because it knows when it last spoke. */
 export function blockPolicy(): Policy {
-  const { display } = preferences;
+  const { display } = currentPreferences();
   return display.live_region === "content" ? { ...display, live_region: "status" } : display;
 }
 

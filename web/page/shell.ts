@@ -3,14 +3,15 @@
  * when they are first opened.
  */
 
-import { toggled } from "../src/core/open-rule.js";
+import { thinkingShown, toggled } from "../src/core/open-rule.js";
+import type { Policy } from "../src/core/policy.js";
 import { requestJson, type Session } from "./api.js";
 import { Chat } from "./chat.js";
 import { Composer } from "./composer.js";
 import { button, h, icon, say, show } from "./dom.js";
 import type { PageContext } from "./page-context.js";
 import { type Place, placeOf } from "./place.js";
-import { type Choice, changePreferences, currentPreferences } from "./preferences.js";
+import { type Choice, currentPreferences, rememberThinkingShown } from "./preferences.js";
 import { Sessions } from "./sessions.js";
 import { tellOtherTabs } from "./tabs.js";
 import { notify, showError } from "./toasts.js";
@@ -48,7 +49,7 @@ export class Shell implements PageContext {
       ask: (prompt, choice) => this.chat.ask(prompt, choice),
       stop: () => void this.chat.running?.stop(),
       answerNow: () => void this.chat.running?.answerNow(),
-      toggleThinking: () => void this.toggleThinking().catch(showError),
+      showThinking: (display) => void this.showThinking(display).catch(showError),
       pickAnswerer: () => void import("./picker.js").then(({ pickAnswerer }) => pickAnswerer(this)).catch(showError),
     });
     this.opener = button(t("menu"), "menu", () => this.slide(true), {
@@ -169,9 +170,13 @@ export class Shell implements PageContext {
     show(this.offline, !navigator.onLine);
   }
 
-  async toggleThinking(): Promise<void> {
-    const display = toggled(currentPreferences().display);
-    const changed = changePreferences({ display });
+  toggleThinking(): Promise<void> {
+    return this.showThinking(toggled(currentPreferences().display));
+  }
+
+  /** Shows or hides thinking everywhere, and remembers it where `remember` says so. */
+  async showThinking(display: Policy): Promise<void> {
+    const changed = rememberThinkingShown(display);
     this.restyle(false);
     notify(t(display.show_thinking ? "shown" : "hidden"));
     await changed;
@@ -214,8 +219,7 @@ export class Shell implements PageContext {
     for (const node of this.bar.querySelectorAll<HTMLElement>("[data-needs=session]")) show(node, !!this.chat.session);
     this.composer.showSession(id, session, !id || !!this.chat.session, [...this.chat.exchanges.values()].pop()?.agent);
     this.composer.running(!!running);
-    const hidden =
-      !currentPreferences().display.show_thinking || currentPreferences().display.after_complete === "hidden";
+    const hidden = !thinkingShown(currentPreferences().display);
     this.eye.replaceChildren(icon(hidden ? "eyeOff" : "eye"));
     this.eye.setAttribute("aria-pressed", String(!hidden));
   }

@@ -54,7 +54,11 @@ class BudgetTooSmall(Refused):
 
 
 class KeyMissing(Refused):
-    """The provider requires an API key and none was found."""
+    """The provider requires an API key and none was found. `fault` says why a stored one was not used."""
+
+    def __init__(self, message: str, *, fault: str = "") -> None:
+        super().__init__(message)
+        self.fault = fault
 
 
 class ProviderFault(ThinkaloudError):

@@ -52,25 +52,35 @@ def route(catalog: Catalog, name: str, *, thinking: bool, have_key: HaveKey) -> 
         model_id=model_id,
         replay=_replay_row(catalog, model, provider),
         why=tuple(reasons),
+        thinking=thinking or suffixed,
     )
 
 
-def key_missing_error(route: Route) -> KeyMissing:
-    """Build the error for a route whose provider has no key."""
+def key_missing_error(route: Route, *, fault: str = "") -> KeyMissing:
+    """Build the error for a route whose provider has no key. `fault` says why a stored key cannot be used."""
     provider, model = route.provider, route.model
-    only_provider = model.at_with_thinking == (provider.name,)
-    reason = f" With thinking on, {model.id} is sent only to {provider.name}." if only_provider else ""
+    thinking_providers = model.at_with_thinking if route.thinking else ()
+    bound = provider.name in thinking_providers
+    reason = (
+        f" With thinking on, {model.id} is sent only to {' or '.join(thinking_providers)}." if bound else ""
+    )
     short_name = without_vendor(route.model_id)
+    # A provider that would break the rule of the route is no advice.
     alternatives = [
         f"{name}/{spelling.replace('*', short_name)}"
         for name, spelling in model.at.items()
-        if name != provider.name
+        if name != provider.name and (not bound or name in thinking_providers)
     ]
-    remedy = f", or use another provider, such as {alternatives[0]}" if alternatives else ""
-    places = " or ".join(map(_key_place, provider.key.split(" | ")))
-    return KeyMissing(
-        f"No API key found for {provider.name}.{reason} Set {places}{remedy}. Nothing was sent."
-    )
+    remedies = [
+        f"set {' or '.join(map(_key_place, provider.key.split(' | ')))}",
+        f"run `thinkaloud keys set {provider.name}`",
+        *([f"use another provider, such as {alternatives[0]}"] if alternatives else []),
+    ]
+    found = fault or f"No API key found for {provider.name}."
+    remedy = f"{', '.join(remedies[:-1])}, or {remedies[-1]}"
+    if not fault:
+        remedy = remedy[0].upper() + remedy[1:]
+    return KeyMissing(f"{found}{reason} {'Or ' if fault else ''}{remedy}. Nothing was sent.", fault=fault)
 
 
 def _key_place(reference: str) -> str:

@@ -162,3 +162,5 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     model_id: str
     replay: ReplayRow
     why: tuple[str, ...] = ()
+    thinking: bool = False
+    """Whether thinking was requested."""

@@ -5,20 +5,17 @@ file is invalid, 130 stopped by Ctrl-C. Only the options of the given command ar
 at the top of this module, so that `--version` and `--help` start fast.
 """
 
-import argparse
-import importlib
-import os
 import sys
-from collections.abc import Sequence
 
 from thinkaloud import __version__
 
 TYPE_CHECKING = False  # not from `typing`, which is slow to import
 if TYPE_CHECKING:
-    from typing import NoReturn
+    from argparse import Namespace
+    from collections.abc import Sequence
 
 _VERSION = f"thinkaloud {__version__}"
-_COMMANDS = {
+COMMANDS = {
     "read": (
         "read:add_read",
         "read saved or piped responses",
@@ -80,17 +77,59 @@ _COMMANDS = {
         "replay a recorded turn with its timing",
         "Show a recorded turn with its original timing. No model is asked.",
     ),
+    "keys": (
+        "keys:add_options",
+        "set, list, test and remove API keys",
+        "Manage the API keys of providers: in the keyring of your system if there is one, else in a file "
+        "that only you can read. A key is never printed.",
+    ),
+    "config": (
+        "config:add_options",
+        "show and change your settings",
+        "Show and change your settings: default model, language, thinking and display. The page and the "
+        "gateway use the same settings.",
+    ),
+    "doctor": (
+        "doctor:add_options",
+        "check keys, settings, database and local servers",
+        "Check what asking needs: settings, keys, permissions, the database, the gateway and local servers. "
+        "Each problem comes with what to do.",
+    ),
+    "completion": (
+        "completion:add_options",
+        "print a completion script for a shell",
+        "Print a script that makes a shell complete commands and options. To use it, run in bash: "
+        "source <(thinkaloud completion bash)",
+    ),
+    "help": ("", "show help on a command", "Show help on a command."),
 }
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(arguments: "Sequence[str] | None" = None) -> int:
     """Run the command and return its exit code."""
-    argv = sys.argv[1:] if arguments is None else arguments
-    if list(argv) == ["--version"]:
+    argv = list(sys.argv[1:] if arguments is None else arguments)
+    if argv == ["--version"]:
         print(_VERSION)  # without the parser, which takes longer to build than Python to start
         return 0
+    if argv[:1] in ([], ["help"]):
+        argv = [*argv[1:], "--help"]
     command = next((argument for argument in argv if not argument.startswith("-")), "")
-    options = _parser(command).parse_args(argv)
+
+    from thinkaloud.cli.parser import build_parser, did_you_mean
+
+    if command and command not in COMMANDS:
+        suggestion = did_you_mean(command, list(COMMANDS)) or "."
+        print(
+            f"thinkaloud: There is no command {command!r}{suggestion} "
+            "Run `thinkaloud help` for all commands.",
+            file=sys.stderr,
+        )
+        return 2
+    return _run(build_parser(COMMANDS, command, _VERSION).parse_args(argv))
+
+
+def _run(options: "Namespace") -> int:
+    import os
 
     from thinkaloud.canon import ProviderFault, Refused
     from thinkaloud.cli.console import EXIT_FAILED, EXIT_OK, EXIT_STOPPED, print_error
@@ -98,6 +137,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]
     try:
+        if "lang" in options and options.lang is None:
+            from thinkaloud.cli.settings import user_config
+
+            options.lang = user_config().language
         return int(options.run(options))
     except Refused as error:
         return print_error(str(error))
@@ -109,27 +152,3 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # The reader of the pipe has closed it. Without this the interpreter reports an error at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_OK
-
-
-class _Parser(argparse.ArgumentParser):
-    """A parser, also of each command, whose errors say where to find help."""
-
-    def error(self, message: str) -> "NoReturn":
-        self.print_usage(sys.stderr)
-        self.exit(2, f"{self.prog}: error: {message}. Run `{self.prog} --help` for help.\n")
-
-
-def _parser(command: str) -> argparse.ArgumentParser:
-    """Return the parser with all commands by name, and the options of the given command only."""
-    parser = _Parser(
-        prog="thinkaloud",
-        description="Ask any model, and show its thoughts, tool calls and answer separately.",
-    )
-    parser.add_argument("--version", action="version", version=_VERSION)
-    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    for name, (options, summary, description) in _COMMANDS.items():
-        subparser = commands.add_parser(name, help=summary, description=description)
-        if name == command:
-            module, _, function = options.partition(":")
-            getattr(importlib.import_module(f"thinkaloud.cli.{module}"), function)(subparser)
-    return parser

@@ -10,9 +10,10 @@ import msgspec
 
 from thinkaloud.agents.builtin_tools import builtin_tools
 from thinkaloud.agents.config import SEARCH_SESSIONS, AgentFile, McpConfig, agent_from_config
-from thinkaloud.cli.console import EXIT_OK, print_columns
+from thinkaloud.cli.console import EXIT_OK, add_json_option, print_columns, print_json
+from thinkaloud.cli.pager import paged
 from thinkaloud.cli.settings import user_agents
-from thinkaloud.surfaces.terminal import clean, clean_json
+from thinkaloud.surfaces.terminal import clean
 
 
 class ToolListing(msgspec.Struct, frozen=True, rename={"source": "from"}):
@@ -25,9 +26,7 @@ class ToolListing(msgspec.Struct, frozen=True, rename={"source": "from"}):
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `agents`."""
-    parser.add_argument(
-        "--format", choices=("plain", "json"), default="plain", help="plain: two tables; json: one object"
-    )
+    add_json_option(parser, "one object with agents and tools")
     parser.set_defaults(run=run_agents)
 
 
@@ -35,20 +34,21 @@ def run_agents(options: argparse.Namespace) -> int:
     """List agents and tools."""
     file = user_agents()
     tools = list(_list_tools(file))
-    if options.format == "json":
+    if options.json:
         agents = [
             {"id": key, **msgspec.structs.asdict(row), "name": agent_from_config(key, row).name}
             for key, row in file.agents.items()
         ]
-        print(clean_json(msgspec.json.encode({"agents": agents, "tools": tools}).decode()))
+        print_json({"agents": agents, "tools": tools})
         return EXIT_OK
     agent_rows = [("agent", "model", "tools", "assistants")]
     for key, row in file.agents.items():
         agent_rows.append((key, row.model, " ".join(row.tools) or "-", " ".join(row.assistants) or "-"))
-    print_columns(agent_rows)
-    print()
     tool_rows = [(tool.name, tool.source, "yes" if tool.approval else "-") for tool in tools]
-    print_columns([("tool", "from", "asks first"), *tool_rows])
+    with paged():
+        print_columns(agent_rows)
+        print()
+        print_columns([("tool", "from", "asks first"), *tool_rows])
     print(clean(f"Add your own agents and tools to {file.path}"), file=sys.stderr)
     return EXIT_OK
 

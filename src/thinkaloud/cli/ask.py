@@ -22,12 +22,11 @@ from thinkaloud.cli.console import (
     EXIT_FAILED,
     EXIT_OK,
     EXIT_STOPPED,
-    STDIN,
     add_language_option,
     plain_writer,
     positive,
-    read_chunks,
 )
+from thinkaloud.cli.prompt import read_prompt
 from thinkaloud.cli.read import turn_as_json
 from thinkaloud.cli.settings import (
     model_name,
@@ -51,16 +50,22 @@ _ALL_TOOLS = "all"
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `ask`."""
     add_option = parser.add_argument
-    add_option("prompt", metavar="PROMPT", help="the prompt; - reads it from standard input")
+    add_option(
+        "prompt",
+        nargs="*",
+        metavar="PROMPT",
+        help="the prompt, quoted or not; text from standard input is put before it",
+    )
     add_option(
         "--agent", default="", metavar="A", help="the agent that answers; `thinkaloud agents` lists them"
     )
     add_option(
+        "-m",
         "--model",
         default="",
         metavar="M",
-        help="a model, or provider/model (default: the agent's model, else THINKALOUD_MODEL, else "
-        "builtin/solver)",
+        help="a model, or provider/model (default: the agent's model, else THINKALOUD_MODEL, else your "
+        "setting, else builtin/solver)",
     )
     add_option(
         "--thinking", default="", metavar="T", help="off, low, medium, high, max, or a number of tokens"
@@ -97,6 +102,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="plain: thoughts on stderr, answer on stdout; json: one object at the end; ndjson: one event "
         "with its time per line",
     )
+    add_option("--json", dest="format", action="store_const", const="json", help="short for --format json")
     add_language_option(parser)
     parser.set_defaults(run=run_ask)
 
@@ -105,7 +111,7 @@ def run_ask(options: argparse.Namespace) -> int:
     """Ask and show the answer. Ctrl-C ends the turn as cancelled and keeps what arrived."""
     output = _AskOutput(options)
     try:
-        asyncio.run(_ask(_read_prompt(options.prompt), options, output))
+        asyncio.run(_ask(read_prompt(options.prompt), options, output))
     except KeyboardInterrupt:
         for entry in _cancelled_entries(output.turn):
             output.feed(entry)
@@ -136,15 +142,6 @@ class _AskOutput:
             cost = cost_of(self.turn, provider=self.provider, at_ms=self.turn.started_ms)
             print(clean_json(msgspec.json.encode({**turn_as_json(self.turn), "cost": cost}).decode()))
         return EXIT_STOPPED if outcome is None else _EXIT_CODES.get(outcome.ending, EXIT_OK)
-
-
-def _read_prompt(argument: str) -> str:
-    prompt = b"".join(read_chunks(STDIN)).decode(errors="replace") if argument == STDIN else argument
-    if prompt.strip():
-        return prompt
-    raise Refused(
-        "The prompt is empty, so nothing was sent. Give it in quotes, or use - to read standard input."
-    )
 
 
 async def _ask(prompt: str, options: argparse.Namespace, output: _AskOutput) -> None:

@@ -4,10 +4,14 @@ import argparse
 import os
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TextIO
+
+import msgspec
 
 from thinkaloud.canon import Refused
 from thinkaloud.surfaces.plain import PlainWriter, ShowThinking, TerminalOptions
-from thinkaloud.surfaces.terminal import clean
+from thinkaloud.surfaces.terminal import clean, clean_json
 from thinkaloud.view import LOCALES
 
 STDIN = "-"
@@ -39,15 +43,47 @@ def plain_writer(locale: str, show: ShowThinking = ShowThinking.SHOW) -> PlainWr
 
 
 def terminal_options() -> TerminalOptions:
-    """Return what the terminal can do, if there is one, and what its user allows (NO_COLOR)."""
+    """Return what the terminal can do, if there is one, and what its user allows."""
+    dim = colours_wanted(sys.stderr)
     if not sys.stderr.isatty():
-        return TerminalOptions()
-    colours = "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+        return TerminalOptions(dim=dim)
     try:
         columns = os.get_terminal_size(sys.stderr.fileno()).columns
     except OSError:
         columns = 0
-    return TerminalOptions(dim=colours, columns=columns or None, shared_screen=sys.stdout.isatty())
+    return TerminalOptions(dim=dim, columns=columns or None, shared_screen=sys.stdout.isatty())
+
+
+def colours_wanted(stream: TextIO) -> bool:
+    """Return whether colours and dimmed text are written: NO_COLOR forbids them, FORCE_COLOR asks for them.
+
+    A variable counts if it is set and not empty (no-color.org). NO_COLOR wins over FORCE_COLOR.
+    """
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return stream.isatty() and not static_terminal()
+
+
+def static_terminal() -> bool:
+    """Return whether nothing may be redrawn: ACCESSIBLE is set, or the terminal is dumb."""
+    return bool(os.environ.get("ACCESSIBLE")) or os.environ.get("TERM") == "dumb"
+
+
+@contextmanager
+def progress(text: str) -> Iterator[None]:
+    """Show a line on stderr while something takes long, on a terminal only; it is erased at the end."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    static = static_terminal()
+    print(text, end="\n" if static else "", file=sys.stderr, flush=True)
+    try:
+        yield
+    finally:
+        if not static:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
 def positive(text: str) -> int:
@@ -78,8 +114,20 @@ def print_columns(rows: Sequence[tuple[str, ...]]) -> None:
         print(clean("  ".join([*cells, row[-1]])).rstrip())
 
 
+def print_json(value: object) -> None:
+    """Print a value as one line of JSON, with characters that a terminal could act on escaped."""
+    print(clean_json(msgspec.json.encode(value).decode()))
+
+
+def add_json_option(parser: argparse.ArgumentParser, shape: str) -> None:
+    """Add `--json`, which every list has."""
+    parser.add_argument("--json", action="store_true", help=f"print JSON: {shape}")
+
+
 def add_language_option(parser: argparse.ArgumentParser) -> None:
     """Add `--lang`, which every command with localized output has."""
     parser.add_argument(
-        "--lang", default="en-US", metavar="L", help=f"language: {' or '.join(LOCALES)} (default: en-US)"
+        "--lang",
+        metavar="L",
+        help=f"language: {' or '.join(LOCALES)} (default: your setting, else LC_ALL, LC_MESSAGES or LANG)",
     )

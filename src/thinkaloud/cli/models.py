@@ -22,7 +22,8 @@ from thinkaloud.catalog import (
 )
 from thinkaloud.catalog.levels import effort_rank
 from thinkaloud.catalog.routing import ASSUMED_FACT
-from thinkaloud.cli.console import EXIT_OK, print_columns
+from thinkaloud.cli.console import EXIT_OK, add_json_option, print_columns, print_json, progress
+from thinkaloud.cli.pager import paged
 from thinkaloud.cli.settings import user_catalog
 from thinkaloud.client.http import Client
 from thinkaloud.client.prepare import Options, has_key, prepare
@@ -41,6 +42,7 @@ _REPLAYED_TURNS = {
 def add_models(parser: argparse.ArgumentParser) -> None:
     """Add the options of `models`."""
     parser.add_argument("--thinking", action="store_true", help="list only models that can think")
+    add_json_option(parser, "a list of models with all fields of the catalog")
     parser.add_argument(
         "action", nargs="?", choices=("refresh",), help="compare the catalog with PROVIDER's list"
     )
@@ -62,12 +64,17 @@ def run_models(options: argparse.Namespace) -> int:
     catalog = user_catalog()
     if options.action == "refresh":
         return _refresh(catalog, options.provider or "")
+    models = list_models(catalog, thinking=options.thinking)
+    if options.json:
+        print_json(models)
+        return EXIT_OK
     rows = [("model", "thinks", "asked by", "shows", "at")]
-    for row in list_models(catalog, thinking=options.thinking):
+    for row in models:
         controls = " ".join(filter(None, ("+".join(row.control), _effort_ranges(row.efforts))))
         shows = row.visible.value if row.thinking != "none" else "-"
         rows.append((row.id, row.thinking.value, controls or "-", shows, _provider_names(row.providers)))
-    print_columns(rows)
+    with paged():
+        print_columns(rows)
     return EXIT_OK
 
 
@@ -156,7 +163,9 @@ def _refresh(catalog: Catalog, name: str) -> int:
         problem = f"{name!r} has no list of models" if name else "`models refresh` needs a provider"
         raise Refused(f"{problem}. Use one of: {', '.join(provider_names)}.")
     provider = catalog.providers[name]
-    changes = compare_models(catalog, name, read_reported_models(asyncio.run(_fetch_models(provider))))
+    with progress(f"Reading the list of {name}..."):
+        reported = read_reported_models(asyncio.run(_fetch_models(provider)))
+    changes = compare_models(catalog, name, reported)
     for title, names in (("new", changes.new), ("gone", changes.gone)):
         print(f"{title} at {name}: {', '.join(map(clean, names)) or 'none'}")
     for change in changes.changed:

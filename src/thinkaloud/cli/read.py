@@ -48,6 +48,7 @@ def add_read(parser: argparse.ArgumentParser) -> None:
         help="plain: thoughts on stderr, answer on stdout; json: one object per file; "
         "ndjson: one event per line",
     )
+    add_option("--json", dest="format", action="store_const", const="json", help="short for --format json")
     add_option("--chunk-bytes", type=positive, metavar="N", help="read the file in chunks of N bytes")
     add_language_option(parser)
     parser.set_defaults(run=_run_read)

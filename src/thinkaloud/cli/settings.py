@@ -1,4 +1,4 @@
-"""The user's settings: paths, the default model, the catalog and the agents; and the built-in model.
+"""The user's settings, paths, default model, catalog and agents; and the built-in model.
 
 The built-in model runs as a server on this machine, only while `with_builtin_model` is open.
 """
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from thinkaloud.canon import BadCatalog
 from thinkaloud.catalog import Catalog, builtin_catalog, builtin_texts, parse_catalog
 from thinkaloud.catalog.catalog import FILES
+from thinkaloud.client.config import Config, ConfigFile
 from thinkaloud.client.home import home_folder
 
 if TYPE_CHECKING:
@@ -61,6 +62,11 @@ def user_agents() -> "AgentFile":
     return read_agents(home_folder() / FILE_NAME)
 
 
+def user_config() -> Config:
+    """Return the user's settings from `config.toml`."""
+    return ConfigFile().read()
+
+
 def model_name(name: str = "") -> str:
-    """Return the model to ask: the given name, else `THINKALOUD_MODEL`, else the built-in model."""
-    return name or os.environ.get("THINKALOUD_MODEL") or BUILTIN_MODEL
+    """Return the model to ask: the given name, else `THINKALOUD_MODEL`, the settings, the built-in model."""
+    return name or os.environ.get("THINKALOUD_MODEL") or user_config().text("model") or BUILTIN_MODEL

@@ -7,8 +7,11 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
+import msgspec
+
 from thinkaloud.canon import Refused
-from thinkaloud.cli.console import EXIT_OK
+from thinkaloud.cli.console import EXIT_OK, add_json_option, print_json
+from thinkaloud.cli.pager import paged
 from thinkaloud.cli.serve import require_server_packages
 from thinkaloud.cli.settings import database_path
 
@@ -23,8 +26,11 @@ class CommandOutput(NamedTuple):
 
     lines: tuple[str, ...] = ()
     note: str = ""
+    rows: tuple[msgspec.Struct, ...] = ()
+    """The values of a list, for `--json`."""
 
 
+_DATABASE_KEYS = ("key", "user")
 DatabaseCommand = Callable[["Connection", argparse.Namespace], CommandOutput]
 
 
@@ -48,6 +54,7 @@ def add_users(parser: argparse.ArgumentParser) -> None:
     list_parser = actions.add_parser(
         "list", help="list all users", description="List all users, one per line."
     )
+    add_json_option(list_parser, "a list of users")
     list_parser.set_defaults(run=_command(_list_users))
     remove_parser = actions.add_parser(
         "remove",
@@ -74,6 +81,7 @@ def add_tokens(parser: argparse.ArgumentParser) -> None:
         "list", help="list a user's tokens", description="List the tokens of a user, without their secrets."
     )
     list_parser.add_argument("user", metavar="USER", help="the user")
+    add_json_option(list_parser, "a list of tokens, without their secrets")
     list_parser.set_defaults(run=_command(_list_tokens))
     revoke_parser = actions.add_parser(
         "revoke", help="revoke a token", description="Revoke a token immediately. This cannot be undone."
@@ -101,9 +109,9 @@ def _join_workspace(conn: "Connection", options: argparse.Namespace) -> CommandO
 def _list_users(conn: "Connection", options: argparse.Namespace) -> CommandOutput:
     from thinkaloud.store import users
 
-    return CommandOutput(
-        tuple(f"{user.id}  {_date(user.created_ms)}  {user.name}" for user in users.list_users(conn))
-    )
+    listed = users.list_users(conn)
+    lines = tuple(f"{user.id}  {_date(user.created_ms)}  {user.name}" for user in listed)
+    return CommandOutput(lines, rows=listed)
 
 
 def _remove_user(conn: "Connection", options: argparse.Namespace) -> CommandOutput:
@@ -140,7 +148,8 @@ def _list_tokens(conn: "Connection", options: argparse.Namespace) -> CommandOutp
     from thinkaloud.store import users
 
     user = users.user_named(conn, options.user)
-    return CommandOutput(tuple(map(_token_line, users.tokens_of(conn, user.key))))
+    tokens = users.tokens_of(conn, user.key)
+    return CommandOutput(tuple(map(_token_line, tokens)), rows=tokens)
 
 
 def _revoke_token(conn: "Connection", options: argparse.Namespace) -> CommandOutput:
@@ -159,8 +168,12 @@ def _command(command: DatabaseCommand) -> Callable[[argparse.Namespace], int]:
     def run(options: argparse.Namespace) -> int:
         with require_server_packages():
             output = asyncio.run(_run_in_database(command, options))
-        for line in output.lines:
-            print(line)
+        if getattr(options, "json", False):
+            print_json([_public_fields(row) for row in output.rows])
+            return EXIT_OK
+        with paged():
+            for line in output.lines:
+                print(line)
         if output.note:
             print(output.note, file=sys.stderr)
         return EXIT_OK
@@ -177,6 +190,11 @@ async def _run_in_database(command: DatabaseCommand, options: argparse.Namespace
 
     async with sqlite.open_database(database_path(), guest=True) as database:
         return await database.write(transaction)
+
+
+def _public_fields(row: msgspec.Struct) -> dict[str, object]:
+    """Return the fields of a row without the keys of the database."""
+    return {name: value for name, value in msgspec.structs.asdict(row).items() if name not in _DATABASE_KEYS}
 
 
 def _token_line(token: "ApiToken") -> str:

@@ -257,7 +257,8 @@ class Client:
 
     async def _key(self, provider: Provider) -> keys.Secret | None:
         reference = provider.key if provider.auth is not AuthScheme.NONE else ""
-        if reference.startswith("env:") or not reference:
+        variable = reference.partition(" ")[0].removeprefix("env:")
+        if not reference or self._environment.environ.get(variable):
             return self._resolve_key(reference)
         if reference not in self._keys:
             self._keys[reference] = await asyncio.to_thread(self._resolve_key, reference)

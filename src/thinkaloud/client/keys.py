@@ -2,7 +2,8 @@
 
 A key never appears in a row, a log, an error or a repr. Rows hold a reference (`env:NAME`, `file:PATH`,
 `keyring:SERVICE/USER`, `credentials:NAME.IN.THE.FILE`, or several separated by ` | `), which resolves to a
-`Secret`.
+`Secret`. If the variable of `env:NAME` is not set, the key that `thinkaloud keys set` stored under the same
+name is used: from the keyring of the system, or from `[keys]` in the credentials file.
 """
 
 import importlib
@@ -12,13 +13,16 @@ import stat
 import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Never
+from typing import NamedTuple, Never
 
 from thinkaloud.canon.errors import KeyMissing
 from thinkaloud.client.home import home_folder
 
 MASK = "***"
 CREDENTIALS_FILE = "credentials.toml"
+STORED_KEYS = "keys"
+"""The table of the credentials file with the keys that `thinkaloud keys set` stored."""
+KEYRING_SERVICE = "thinkaloud"
 MIN_KEY_CHARACTERS = 4
 """A shorter key would mask ordinary words; no provider issues one."""
 
@@ -100,44 +104,78 @@ def resolve_key(
     """
     if not reference:
         return None
-    problems: list[str] = []
+    problems: list[KeyProblem] = []
     for candidate in reference.split(REFERENCE_SEPARATOR):
         key_or_problem = _look_up(candidate, environ, read_file)
         if isinstance(key_or_problem, Secret):
             return key_or_problem
         problems.append(key_or_problem)
     del environ  # the environment holds keys, and tools that print a traceback may print local variables
-    raise KeyMissing(" Or: ".join(problems))
+    texts = list(dict.fromkeys(problem.text for problem in problems))
+    faults = list(dict.fromkeys(problem.text for problem in problems if problem.fault))
+    raise KeyMissing(" Or: ".join(texts), fault=" ".join(faults))
 
 
-def _look_up(reference: str, environ: Mapping[str, str], read_file: Callable[[str], str]) -> Secret | str:
-    """Return the key, or a message that says what is wrong and what to do."""
+class KeyProblem(NamedTuple):
+    """Why a place gives no key, and what to do. A fault is more than an empty place: a key may be there."""
+
+    text: str
+    fault: bool = False
+
+
+def _look_up(
+    reference: str, environ: Mapping[str, str], read_file: Callable[[str], str]
+) -> Secret | KeyProblem:
+    """Return the key, or what is wrong and what to do."""
     kind, _, name = reference.partition(":")
     match kind:
         case "env" if name:
-            return _checked_key(environ.get(name, ""), name, f"Set it: export {name}=...")
+            return _from_environment(name, environ)
         case "file" if name:
             return _from_file(name, read_file)
         case "keyring" if all(name.partition("/")):
             return _from_keyring(name)
         case "credentials" if all(name.split(".")):
             return _from_credentials(name, home_folder(environ) / CREDENTIALS_FILE)
-    return (
+    return KeyProblem(
         f"Unknown kind of key reference {kind!r}, so no key was sent. Use env:NAME, file:PATH, "
-        "keyring:SERVICE/USER or credentials:NAME in the provider's row; never write the key itself there."
+        "keyring:SERVICE/USER or credentials:NAME in the provider's row; never write the key itself there.",
+        fault=True,
     )
 
 
-def _from_file(path: str, read_file: Callable[[str], str]) -> Secret | str:
+def _from_environment(name: str, environ: Mapping[str, str]) -> Secret | KeyProblem:
+    """Return the key of a variable, else the one that is stored under the same name."""
+    value = environ.get(name, "")
+    if not value.strip():
+        credentials = home_folder(environ) / CREDENTIALS_FILE
+        stored = _from_credentials(f"{STORED_KEYS}.{name}", credentials)
+        if isinstance(stored, Secret) or stored.fault:
+            return stored
+        if (ringed := keyring_password(KEYRING_SERVICE, name)) is not None:
+            return _checked_key(ringed, f"The keyring entry {KEYRING_SERVICE}/{name}", "Set it again.")
+    return _checked_key(value, name, f"Set it: export {name}=...")
+
+
+def keyring_password(service: str, user: str) -> str | None:
+    """Return a password of the system's keyring; None if it has none or there is no keyring to ask."""
+    try:
+        value = importlib.import_module("keyring").get_password(service, user)
+    except Exception:  # noqa: BLE001 without the package, or with a keyring that cannot be opened, there is none
+        return None
+    return value if isinstance(value, str) else None
+
+
+def _from_file(path: str, read_file: Callable[[str], str]) -> Secret | KeyProblem:
     remedy = "Put the key there, alone on one line, with file mode 600."
     try:
         return _checked_key(read_file(path), f"The key file {path}", remedy)
     except (OSError, UnicodeDecodeError) as error:
         reason = (isinstance(error, OSError) and error.strerror) or "it is not text"
-        return f"The key file {path} cannot be read: {reason}. {remedy}"
+        return KeyProblem(f"The key file {path} cannot be read: {reason}. {remedy}", fault=True)
 
 
-def _from_credentials(name: str, path: Path) -> Secret | str:
+def _from_credentials(name: str, path: Path) -> Secret | KeyProblem:
     """Read a key from the user's credentials file: `ai.claude.api_token` is `api_token` in `[ai.claude]`."""
     table, _, field = name.rpartition(".")
     remedy = f'Add it to {path} (mode 600): [{table}] {field} = "..."'
@@ -145,43 +183,56 @@ def _from_credentials(name: str, path: Path) -> Secret | str:
         value: object = tomllib.loads(path.read_text("utf-8"))
         shared_mode = path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO) if os.name == "posix" else 0
     except FileNotFoundError:
-        return f"No credentials file found, so there is no key {name}. {remedy}"
+        return KeyProblem(f"No credentials file found, so there is no key {name}. {remedy}")
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         reason = (isinstance(error, OSError) and error.strerror) or "it is not valid TOML"
-        return f"The credentials file {path} cannot be read: {reason}. {remedy}"
+        return KeyProblem(f"The credentials file {path} cannot be read: {reason}. Correct it.", fault=True)
     if shared_mode:
-        return f"{path} is readable by other users, so no key was read from it. Run: chmod 600 {path}"
+        return KeyProblem(
+            f"{path} is readable by other users, so no key was read from it. Run: chmod 600 {path}",
+            fault=True,
+        )
     for word in name.split("."):
         value = value.get(word) if isinstance(value, dict) else None
     return _checked_key(value if isinstance(value, str) else "", f"{name} in {path}", remedy)
 
 
-def _from_keyring(name: str) -> Secret | str:
+def _from_keyring(name: str) -> Secret | KeyProblem:
     service, _, user = name.partition("/")
     try:
         keyring = importlib.import_module("keyring")
     except ImportError:
-        return (
+        return KeyProblem(
             f"The key keyring:{name} cannot be read, because the package keyring is not installed. "
-            "Install it, or use an env: or file: reference."
+            "Install it, or use an env: or file: reference.",
+            fault=True,
         )
     try:
         value = keyring.get_password(service, user)
     except Exception as error:  # noqa: BLE001 the keyring backend's exception types are unknown here
-        return (
+        return KeyProblem(
             f"The keyring could not be opened ({type(error).__name__}), so there is no key keyring:{name}. "
-            "Unlock it, or use an env: or file: reference."
+            "Unlock it, or use an env: or file: reference.",
+            fault=True,
         )
     return _checked_key(value or "", f"The keyring entry {name}", f"Set it: keyring set {service} {user}")
 
 
-def _checked_key(value: str, source: str, remedy: str) -> Secret | str:
+def _checked_key(value: str, source: str, remedy: str) -> Secret | KeyProblem:
     key = value.strip()
     if not key:
-        return f"{source} is {'empty' if value else 'not set'}, so there is no key to send. {remedy}"
-    if not (key.isascii() and key.isprintable() and " " not in key):
-        return (
+        return KeyProblem(
+            f"{source} is {'empty' if value else 'not set'}, so there is no key to send. {remedy}"
+        )
+    if not valid_key(key):
+        return KeyProblem(
             f"{source} is not a valid key: it contains spaces, line breaks or non-ASCII characters. "
-            f"It was not sent. {remedy}"
+            f"It was not sent. {remedy}",
+            fault=True,
         )
     return Secret(key)
+
+
+def valid_key(key: str) -> bool:
+    """Return whether a text can be sent as a key."""
+    return key.isascii() and key.isprintable() and " " not in key

@@ -90,8 +90,10 @@ def has_key(provider: Provider) -> bool:
 
 def require_key(route: Route) -> None:
     """Raise `KeyMissing` if the route's provider needs a key that is not available."""
-    if not has_key(route.provider):
-        raise key_missing_error(route)
+    try:
+        resolve_key(route.provider.key, environ=os.environ)
+    except KeyMissing as error:
+        raise key_missing_error(route, fault=error.fault) from None
 
 
 def prepare(

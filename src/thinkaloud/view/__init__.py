@@ -1,5 +1,6 @@
 """Converts turns into what a surface shows: display policy, open state, localized words and projections."""
 
+from thinkaloud.view.commands import run_thinking_command, unknown_command
 from thinkaloud.view.labels import notice
 from thinkaloud.view.plain import Channel, PlainRenderer, plain_lines
 from thinkaloud.view.policy import (
@@ -11,9 +12,12 @@ from thinkaloud.view.policy import (
     OpenState,
     Policy,
     RememberScope,
+    UserChoices,
     open_state,
     preset,
     read_policy,
+    show_thinking,
+    thinking_shown,
     toggle_all,
     toggle_thinking,
 )
@@ -60,6 +64,7 @@ __all__ = [
     "ThinkingState",
     "ThinkingStep",
     "ThinkingView",
+    "UserChoices",
     "Words",
     "columns_of",
     "copy_text",
@@ -71,12 +76,16 @@ __all__ = [
     "preset",
     "preview",
     "read_policy",
+    "run_thinking_command",
+    "show_thinking",
     "speech_text",
     "summary_line",
     "tail",
     "thinking_block",
+    "thinking_shown",
     "title_text",
     "toggle_all",
     "toggle_thinking",
+    "unknown_command",
     "view",
 ]

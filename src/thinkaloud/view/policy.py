@@ -2,7 +2,8 @@
 
 A policy holds settings and no state; `open_state` decides for one block. The user's choice always wins;
 without one the policy decides, by whether the block is live. Only the user makes a choice: it survives the
-end of the stream and every change of status, and is undone by removing it.
+end of the stream and every change of status, and is undone by removing it. Hiding all thinking is a choice
+too, and a later one: it sets the earlier choices aside until thinking is shown again (`UserChoices`).
 """
 
 from collections.abc import Iterable, Mapping
@@ -123,9 +124,14 @@ def read_policy(settings: Mapping[str, object]) -> Policy:
         ) from None
 
 
-def toggle_thinking(policy: Policy) -> Policy:
-    """Return the policy after the `/thinking` command: completed thoughts are hidden, or shown again."""
-    if policy.show_thinking and policy.after_complete is not AfterComplete.HIDDEN:
+def thinking_shown(policy: Policy) -> bool:
+    """Return whether completed thoughts are shown, open or closed."""
+    return policy.show_thinking and policy.after_complete is not AfterComplete.HIDDEN
+
+
+def show_thinking(policy: Policy, shown: bool) -> Policy:
+    """Return the policy after `/thinking show` or `/thinking hide`."""
+    if not shown:
         return msgspec.structs.replace(policy, show_thinking=False)
     after_complete = (
         AfterComplete.EXPANDED if policy.after_complete is AfterComplete.HIDDEN else policy.after_complete
@@ -133,8 +139,33 @@ def toggle_thinking(policy: Policy) -> Policy:
     return msgspec.structs.replace(policy, show_thinking=True, after_complete=after_complete)
 
 
+def toggle_thinking(policy: Policy) -> Policy:
+    """Return the policy after the `/thinking` command: completed thoughts are hidden, or shown again."""
+    return show_thinking(policy, not thinking_shown(policy))
+
+
 PANEL = -1
 """The key of the whole panel in a mapping of choices; a block's key is its number."""
+
+
+class UserChoices:
+    """What the user opened (true) and closed (false), by block number or `PANEL`.
+
+    An explicit hide reaches every block, also those opened by hand: choices made while thinking was shown
+    are set aside while it is hidden, and hold again when it is shown. Choices made while it is hidden last
+    until it is shown.
+    """
+
+    def __init__(self, remembered: Mapping[int, bool] | None = None) -> None:
+        self._while_shown = dict(remembered or {})
+        self._while_hidden: dict[int, bool] = {}
+
+    def current(self, policy: Policy) -> dict[int, bool]:
+        """Return the choices that hold under the policy; new choices are put there too."""
+        if not policy.show_thinking:
+            return self._while_hidden
+        self._while_hidden.clear()
+        return self._while_shown
 
 
 def open_state(

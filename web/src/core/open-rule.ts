@@ -1,7 +1,8 @@
 /**
  * The open rule: a person's choice always wins, else the policy decides by whether the block is live.
  *
- * A choice is made only by a person's act, survives the end of the stream, and is given back by removing it.
+ * A choice is made only by a person's act, survives the end of the stream, and is given back by removing it. Hiding all
+ * thinking is a choice too, and a later one: it sets the earlier choices aside until thinking is shown again.
  */
 
 import { DEFAULT_POLICY, type Open, type Policy, PRESETS } from "./policy.js";
@@ -21,11 +22,37 @@ export function readPolicy(settings: Partial<Policy> = {}): Policy {
   return { ...DEFAULT_POLICY, ...start, ...settings, preset };
 }
 
+/** Whether completed thoughts are shown, open or closed. */
+export function thinkingShown(policy: Policy): boolean {
+  return policy.show_thinking && policy.after_complete !== "hidden";
+}
+
+/** The policy after `/thinking show` or `/thinking hide`. */
+export function showThinking(policy: Policy, shown: boolean): Policy {
+  if (!shown) return { ...policy, show_thinking: false };
+  const { after_complete } = policy;
+  return { ...policy, show_thinking: true, after_complete: after_complete === "hidden" ? "expanded" : after_complete };
+}
+
 /** The policy after the `/thinking` command: hidden at rest becomes visible, visible becomes hidden. */
 export function toggled(policy: Policy): Policy {
-  const hides = policy.after_complete === "hidden";
-  if (policy.show_thinking && !hides) return { ...policy, show_thinking: false };
-  return { ...policy, show_thinking: true, after_complete: hides ? "expanded" : policy.after_complete };
+  return showThinking(policy, !thinkingShown(policy));
+}
+
+/**
+ * What a person opened and closed. Choices made while thinking was shown are set aside while it is hidden, so that a hide
+ * reaches every block, and hold again when it is shown. Choices made while it is hidden last until it is shown.
+ */
+export class UserChoices {
+  whileShown: Choices = new Map();
+  #whileHidden: Choices = new Map();
+
+  /** The choices that hold under the policy; new ones are put there too. */
+  current(policy: Policy): Choices {
+    if (!policy.show_thinking) return this.#whileHidden;
+    this.#whileHidden.clear();
+    return this.whileShown;
+  }
 }
 
 /** How much of a block is shown. `unfinished`: its turn is over and the thoughts led to no answer. */

@@ -4,7 +4,7 @@
  * Only booleans and ids are stored, never text. Where storage is refused nothing is remembered, and nothing breaks.
  */
 
-import type { Choices } from "../core/open-rule.js";
+import type { Choices, UserChoices } from "../core/open-rule.js";
 import type { Policy } from "../core/policy.js";
 
 const KEY = "thinking-block";
@@ -12,13 +12,15 @@ const MOST_BLOCKS = 500;
 
 type Stored = [id: string, choices: [number, boolean][]][];
 
-/** The choices for a block, as far as the policy lets them be remembered. */
-export function loadChoices(id: string | null, remember: Policy["remember"]): Choices {
-  return new Map(read(remember).find(([known]) => known === id)?.[1]);
+/** Takes the choices for a block that were stored, as far as the policy lets them be remembered. */
+export function loadChoices(id: string | null, choices: UserChoices, remember: Policy["remember"]): void {
+  const stored = new Map(read(remember).find(([known]) => known === id)?.[1]);
+  if (stored.size) choices.whileShown = stored;
 }
 
-/** Stores the choices for a block; an empty map forgets it. */
-export function saveChoices(id: string, choices: Choices, remember: Policy["remember"]): void {
+/** Stores the choices for a block that has an id; an empty map forgets it. */
+export function saveChoices(id: string | null, choices: Choices, remember: Policy["remember"]): void {
+  if (!id) return;
   const stored = read(remember).filter(([known]) => known !== id);
   if (choices.size) stored.push([id, [...choices]]);
   try {

@@ -9,7 +9,7 @@
 import { type ViewContext, viewContext } from "../core/context.js";
 import type { Locale } from "../core/locales.js";
 import { notice } from "../core/notices.js";
-import { type Choices, PANEL, readPolicy } from "../core/open-rule.js";
+import { type Choices, PANEL, readPolicy, UserChoices } from "../core/open-rule.js";
 import type { Policy } from "../core/policy.js";
 import type { BlockStatus } from "../core/state.js";
 import type { BodyView } from "../core/steps.js";
@@ -47,9 +47,9 @@ export abstract class DrawnBlock extends HTMLElement {
   ready: Promise<unknown> = Promise.resolve();
 
   protected turnFeed = new TurnFeed();
-  protected choices: Choices = new Map();
   protected currentPolicy = readPolicy();
   protected customRenderer: ((root: HTMLElement) => Renderer) | null = null;
+  #userChoices = new UserChoices();
   #language = new Language(this);
   #internals = this.attachInternals();
   #panel: Panel | undefined;
@@ -65,9 +65,14 @@ export abstract class DrawnBlock extends HTMLElement {
   #secondTimer = 0;
   #idle = 0;
   #drawClosed = false;
+  #hides = false; // thinking was hidden since the last drawing
   #requested = new Set<string>();
   #schedule = new DrawSchedule(() => this.#drawFrame());
   #announcer = new StatusAnnouncer();
+
+  protected get choices(): Choices {
+    return this.#userChoices.current(this.currentPolicy);
+  }
 
   /** Opens or closes a block, or all of it (null), in the person's name; null gives the choice back. */
   abstract choose(block: number | null, open: boolean | null, by?: ToggledBy): void;
@@ -109,12 +114,16 @@ export abstract class DrawnBlock extends HTMLElement {
     // This may throw, and a preset that does not exist is no reason to ignore the rest.
     this.#readPolicy();
     if (name !== "block-id") return;
-    this.choices.clear();
+    this.#userChoices = new UserChoices();
     this.#loadChoices();
   }
 
   protected setPolicy(settings: Partial<Policy>): void {
+    const wasShown = this.currentPolicy.show_thinking;
     this.#readPolicy(settings);
+    // An explicit hide is a later choice than a reader's place inside the block.
+    this.#hides ||= wasShown && !this.currentPolicy.show_thinking;
+    if (this.#hides) this.#body?.autoClose.allowClosing();
     this.#loadChoices();
     this.markChanged();
   }
@@ -158,8 +167,7 @@ export abstract class DrawnBlock extends HTMLElement {
       this.choices.set(key, open);
     else return false;
     if (block === null) this.#body?.autoClose.allowClosing();
-    const id = this.getAttribute("block-id");
-    if (id) saveChoices(id, this.choices, this.currentPolicy.remember);
+    saveChoices(this.getAttribute("block-id"), this.#userChoices.whileShown, this.currentPolicy.remember);
     this.refresh();
     return true;
   }
@@ -246,8 +254,7 @@ export abstract class DrawnBlock extends HTMLElement {
   }
 
   #loadChoices(): void {
-    const stored = loadChoices(this.getAttribute("block-id"), this.currentPolicy.remember);
-    if (this.isConnected && stored.size) this.choices = stored;
+    if (this.isConnected) loadChoices(this.getAttribute("block-id"), this.#userChoices, this.currentPolicy.remember);
   }
 
   #words(): Words {
@@ -285,7 +292,8 @@ export abstract class DrawnBlock extends HTMLElement {
     const panel = this.#panel as Panel;
     this.#schedule.clear();
     this.#drawnChanges = this.turnFeed.changes;
-    const restoreScroll = this.#beforeClosing();
+    const restoreScroll = !this.#hides && this.#beforeClosing();
+    this.#hides = false;
     const [context, view] = this.look();
     const first = !this.#view;
     const wasOpen = this.open;

@@ -7,7 +7,7 @@
  */
 
 import type { Locale, Table } from "../core/locales.js";
-import { toggled } from "../core/open-rule.js";
+import { showThinking, thinkingShown } from "../core/open-rule.js";
 import type { Policy } from "../core/policy.js";
 import type { Turn } from "../core/turn.js";
 import type { Formatters } from "../core/words.js";
@@ -250,7 +250,12 @@ export class ThinkingBlockElement extends DrawnBlock {
 
   /** What the `/thinking` command does: hidden at rest becomes shown, shown becomes hidden. */
   toggleThinking(): void {
-    this.policy = toggled(this.currentPolicy);
+    this.showThinking(!thinkingShown(this.currentPolicy));
+  }
+
+  /** What `/thinking show` and `/thinking hide` do: hiding reaches every block, and showing gives each its state back. */
+  showThinking(shown: boolean): void {
+    this.policy = showThinking(this.currentPolicy, shown);
     this.refresh();
   }
 

@@ -1,0 +1,153 @@
+"""`thinkaloud keys`: stores, lists, tests and removes API keys. A key is never printed."""
+
+import argparse
+import asyncio
+import getpass
+import sys
+
+from thinkaloud.canon import Refused, ThinkaloudError
+from thinkaloud.catalog import Catalog, Provider, read_reported_models
+from thinkaloud.cli.console import (
+    EXIT_FAILED,
+    EXIT_OK,
+    STDIN,
+    add_json_option,
+    print_columns,
+    print_json,
+    progress,
+    read_chunks,
+)
+from thinkaloud.cli.pager import paged
+from thinkaloud.cli.parser import did_you_mean
+from thinkaloud.cli.settings import user_catalog
+from thinkaloud.client.http import Client
+from thinkaloud.client.key_store import key_name, key_source, remove_key, store_key
+from thinkaloud.surfaces.terminal import clean
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `keys`."""
+    actions = parser.add_subparsers(title="actions", required=True, metavar="ACTION")
+    set_parser = actions.add_parser(
+        "set",
+        help="store the key of a provider",
+        description="Store the key of a provider. It is asked for without being shown, or read from a pipe: "
+        "pass show openai | thinkaloud keys set openai",
+    )
+    set_parser.add_argument(
+        "provider", metavar="PROVIDER", help="the provider, as `thinkaloud keys list` shows it"
+    )
+    set_parser.set_defaults(run=run_set)
+    list_parser = actions.add_parser(
+        "list",
+        help="list providers and where their keys come from",
+        description="List the providers that need a key, and where each key comes from, but no key.",
+    )
+    add_json_option(list_parser, "a list of providers")
+    list_parser.set_defaults(run=run_list)
+    test_parser = actions.add_parser(
+        "test",
+        help="check that keys work",
+        description="Ask providers for their lists of models, which costs nothing, to check that keys work.",
+    )
+    test_parser.add_argument(
+        "providers", nargs="*", metavar="PROVIDER", help="the providers (default: all that have a key)"
+    )
+    test_parser.set_defaults(run=run_test)
+    remove_parser = actions.add_parser(
+        "remove",
+        help="remove a stored key",
+        description="Remove the stored key of a provider. An environment variable is not changed.",
+    )
+    remove_parser.add_argument("provider", metavar="PROVIDER", help="the provider")
+    remove_parser.set_defaults(run=run_remove)
+
+
+def run_set(options: argparse.Namespace) -> int:
+    """Store the key that is typed or piped in."""
+    provider = _provider(user_catalog(), options.provider)
+    name = key_name(provider)
+    if sys.stdin.isatty():
+        key = getpass.getpass(f"Key of {provider.name}, not shown while you type: ")
+    else:
+        key = b"".join(read_chunks(STDIN)).decode(errors="replace")
+    place = store_key(name, key)
+    print(f"Stored {name} in {place}. Check it: thinkaloud keys test {provider.name}", file=sys.stderr)
+    return EXIT_OK
+
+
+def run_list(options: argparse.Namespace) -> int:
+    """List the providers that need a key."""
+    rows = [
+        {"provider": provider.name, "key": bool(source), "source": source, "reference": provider.key}
+        for provider in user_catalog().providers.values()
+        if provider.key
+        for source in [key_source(provider)]
+    ]
+    if options.json:
+        print_json(rows)
+        return EXIT_OK
+    rows.sort(key=lambda row: not row["key"])
+    with paged():
+        print_columns(
+            [
+                ("provider", "key", "looked for in"),
+                *((str(row["provider"]), str(row["source"]) or "-", str(row["reference"])) for row in rows),
+            ]
+        )
+    return EXIT_OK
+
+
+def run_test(options: argparse.Namespace) -> int:
+    """Ask each provider for its list of models."""
+    catalog = user_catalog()
+    if options.providers:
+        providers = [_provider(catalog, name) for name in options.providers]
+    else:
+        providers = [
+            row for row in catalog.providers.values() if row.key and row.models_path and key_source(row)
+        ]
+    if not providers:
+        raise Refused("No provider has a key. Store one: thinkaloud keys set PROVIDER")
+    with progress(f"Asking {', '.join(provider.name for provider in providers)}..."):
+        results = asyncio.run(_test_all(providers))
+    for provider, (_, text) in zip(providers, results, strict=True):
+        print(clean(f"{provider.name}: {text}"))
+    return EXIT_OK if all(works for works, _ in results) else EXIT_FAILED
+
+
+async def _test_all(providers: list[Provider]) -> list[tuple[bool, str]]:
+    async with Client() as client:
+        return await asyncio.gather(*(_test(client, provider) for provider in providers))
+
+
+async def _test(client: Client, provider: Provider) -> tuple[bool, str]:
+    if not provider.models_path:
+        return False, "has no list of models, so the key cannot be tested without asking a model."
+    try:
+        models = read_reported_models(await client.fetch(provider, provider.models_path))
+    except ThinkaloudError as error:
+        return False, str(error)
+    return True, f"works, {len(models)} models"
+
+
+def run_remove(options: argparse.Namespace) -> int:
+    """Remove a stored key."""
+    provider = _provider(user_catalog(), options.provider)
+    name = key_name(provider)
+    places = remove_key(name)
+    if not places:
+        raise Refused(
+            f"No key is stored for {provider.name}. `thinkaloud keys list` shows where keys come from."
+        )
+    print(f"Removed {name} from {' and '.join(places)}.", file=sys.stderr)
+    return EXIT_OK
+
+
+def _provider(catalog: Catalog, name: str) -> Provider:
+    if name in catalog.providers:
+        return catalog.providers[name]
+    suggestion = did_you_mean(name, list(catalog.providers)) or "."
+    raise Refused(
+        f"There is no provider {name!r}{suggestion} `thinkaloud keys list` lists the providers with keys."
+    )

@@ -1,0 +1,123 @@
+"""The grammar of the command line: one parser for all commands, with suggestions for typing errors.
+
+Options and words may stand in any order, and options are not abbreviated: an abbreviation would get another
+meaning when an option is added. Completion scripts and the manual page are made from the same parser.
+"""
+
+import argparse
+import difflib
+import importlib
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NoReturn
+
+Commands = Mapping[str, tuple[str, str, str]]
+"""For each command: `module:function` that adds its options, a summary for lists, and a description."""
+
+DESCRIPTION = "Ask any model, and show its thoughts, tool calls and answer separately."
+_MANY = (argparse.ZERO_OR_MORE, argparse.ONE_OR_MORE)
+
+
+class CommandParser(argparse.ArgumentParser):
+    """A parser, also of each command, whose errors suggest what was meant and where to find help."""
+
+    def __init__(self, **keywords: Any) -> None:
+        super().__init__(**{"allow_abbrev": False, **keywords})
+        self._intermixed = False
+
+    def error(self, message: str) -> NoReturn:
+        self.print_usage(sys.stderr)
+        end = "" if message.endswith("?") else "."
+        self.exit(2, f"{self.prog}: error: {message}{end} Run `{self.prog} --help` for help.\n")
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse the arguments; the parser of a command refuses options that it does not know."""
+        if self._intermixed or self.has_commands:
+            return super().parse_known_args(args, namespace)
+        if any(action.nargs in _MANY for action in self._get_positional_actions()):
+            self._intermixed = True
+            try:
+                options, unknown = self.parse_known_intermixed_args(args, namespace)
+            finally:
+                self._intermixed = False
+        else:
+            options, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(self._unknown_text(unknown))
+        return options, unknown
+
+    @property
+    def has_commands(self) -> bool:
+        """Whether this parser only chooses between commands."""
+        return any(isinstance(action, argparse._SubParsersAction) for action in self._actions)
+
+    def _unknown_text(self, unknown: Sequence[str]) -> str:
+        option = next((word for word in unknown if word.startswith("-")), "")
+        if not option:
+            return f"unexpected argument: {' '.join(unknown)}"
+        name = option.partition("=")[0]
+        suggestion = did_you_mean(name, [word for word in self._option_string_actions if len(word) > 2])
+        return f"unknown option {name}{suggestion}"
+
+
+def did_you_mean(word: str, known: Sequence[str]) -> str:
+    """Return a suggestion to append to an error, such as `. Did you mean --model?`, or an empty text."""
+    similar = difflib.get_close_matches(word, known, n=3)
+    return f". Did you mean {' or '.join(similar)}?" if similar else ""
+
+
+def build_parser(commands: Commands, chosen: str | None, version: str) -> CommandParser:
+    """Return the parser with all commands by name, and the options of the chosen one, or of all if None."""
+    parser = CommandParser(prog="thinkaloud", description=DESCRIPTION)
+    parser.add_argument("--version", action="version", version=version)
+    subparsers = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    for name, (options, summary, description) in commands.items():
+        subparser = subparsers.add_parser(name, help=summary, description=description)
+        if options and chosen in (name, None):
+            module, _, function = options.partition(":")
+            getattr(importlib.import_module(f"thinkaloud.cli.{module}"), function)(subparser)
+    return parser
+
+
+class CommandNode:
+    """A command as the completion scripts and the manual page need it."""
+
+    def __init__(self, path: tuple[str, ...], summary: str, parser: argparse.ArgumentParser) -> None:
+        self.path = path
+        self.summary = summary
+        self.parser = parser
+        self.options = [action for action in parser._actions if action.option_strings]
+        self.words = [action for action in parser._actions if not action.option_strings]
+
+    @property
+    def children(self) -> dict[str, str]:
+        """The commands below this one, with their summaries."""
+        return {
+            choice.dest: choice.help or ""
+            for action in self.words
+            if isinstance(action, argparse._SubParsersAction)
+            for choice in action._choices_actions
+        }
+
+    @property
+    def word_choices(self) -> list[str]:
+        """The values that words of this command may have, if they are limited."""
+        return [
+            str(choice)
+            for action in self.words
+            if not isinstance(action, argparse._SubParsersAction)
+            for choice in action.choices or ()
+        ]
+
+
+def command_nodes(
+    parser: argparse.ArgumentParser, path: tuple[str, ...] = (), summary: str = ""
+) -> Iterator[CommandNode]:
+    """Yield the parser and all commands below it, each before its own commands."""
+    node = CommandNode(path, summary, parser)
+    yield node
+    for action in node.words:
+        if isinstance(action, argparse._SubParsersAction):
+            summaries = node.children
+            for name, child in action.choices.items():
+                yield from command_nodes(child, (*path, name), summaries.get(name, ""))

@@ -1,0 +1,36 @@
+"""The prompt of `ask`: the words of the command line, joined with what standard input holds."""
+
+import os
+import stat
+
+from thinkaloud.canon import Refused
+from thinkaloud.cli.console import STDIN, read_chunks
+
+_MISSING = (
+    "The prompt is empty, so nothing was sent. Write it after the command, or pipe it in: "
+    "thinkaloud ask what is 2+2"
+)
+
+
+def read_prompt(words: list[str]) -> str:
+    """Return the prompt: text from standard input first, then the words, as one would paste and ask.
+
+    A `-` among the words reads standard input even if it is a terminal.
+    """
+    question = " ".join(word for word in words if word != STDIN)
+    text = ""
+    if STDIN in words or _stdin_holds_text():
+        text = b"".join(read_chunks(STDIN)).decode(errors="replace")
+    parts = [part for part in (text.strip("\n") if question.strip() else text, question) if part.strip()]
+    if not parts:
+        raise Refused(_MISSING)
+    return "\n\n".join(parts)
+
+
+def _stdin_holds_text() -> bool:
+    """Return whether something was piped or redirected into this command."""
+    try:
+        mode = os.fstat(0).st_mode
+    except OSError:  # it was closed
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISREG(mode)

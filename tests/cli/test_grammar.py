@@ -1,0 +1,152 @@
+"""The grammar of the command line: help, prompts of several words, standard input, suggestions, colours."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.cli.environment import UserHome
+from tests.patience import PATIENCE_S
+
+from thinkaloud.cli import COMMANDS, main
+from thinkaloud.cli.console import colours_wanted, terminal_options
+from thinkaloud.cli.parser import build_parser, command_nodes
+from thinkaloud.cli.prompt import read_prompt
+
+Output = pytest.CaptureFixture[str]
+ASK = [sys.executable, "-m", "thinkaloud", "ask", "--show-thinking", "hide"]
+
+
+def exit_code(*words: str) -> int:
+    try:
+        return main(words)
+    except SystemExit as stop:
+        return int(stop.code or 0)
+
+
+def run_ask(*words: str, stdin: str | None) -> str:
+    """Ask the built-in model in a process of its own, with this text in a pipe, or without a pipe."""
+    result = subprocess.run(
+        [*ASK, *words],
+        input=stdin,
+        stdin=subprocess.DEVNULL if stdin is None else None,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=PATIENCE_S,
+    )
+    return result.stdout.strip()
+
+
+@pytest.mark.parametrize("words", [[], ["help"], ["--help"]])
+def test_bare_command_and_help_show_all_commands(words: list[str], capsys: Output) -> None:
+    assert exit_code(*words) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert [name for name in COMMANDS if name not in out] == []
+
+
+@pytest.mark.parametrize("words", [["ask"], ["keys", "set"], ["config"]])
+def test_help_shows_the_help_of_a_command(words: list[str], capsys: Output) -> None:
+    assert exit_code("help", *words) == 0
+    out, _ = capsys.readouterr()
+    assert out.startswith(f"usage: thinkaloud {' '.join(words)} ")
+
+
+def test_every_command_has_help_a_description_and_a_function_to_run(capsys: Output) -> None:
+    for node in command_nodes(build_parser(COMMANDS, None, "")):
+        assert node.parser.description, node.path
+        assert node.children or node.path == ("help",) or node.parser.get_default("run"), node.path
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["aks", "hi"], "There is no command 'aks'. Did you mean ask?"),
+        (["zzzz"], "There is no command 'zzzz'. Run `thinkaloud help`"),
+        (["ask", "--modle", "x", "hi"], "unknown option --modle. Did you mean --model?"),
+        (["keys", "list", "--jsn"], "unknown option --jsn. Did you mean --json?"),
+        (["models", "--zzzz"], "unknown option --zzzz. Run"),
+        (["ask", "--mod", "x", "hi"], "unknown option --mod. Did you mean --model"),
+        (["config", "set", "langage", "x"], "There is no setting 'langage'. Did you mean language?"),
+        (["keys", "set", "opnai"], "There is no provider 'opnai'. Did you mean openai"),
+        (["route", "claude-opus-45"], "Did you mean claude-opus-4.5"),
+    ],
+)
+def test_typing_errors_get_a_suggestion(
+    words: list[str], message: str, home: UserHome, capsys: Output
+) -> None:
+    assert exit_code(*words) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_words_without_quotes_are_one_prompt_and_options_may_stand_between(home: UserHome) -> None:
+    assert run_ask("how", "much", "is", "17", "*", "3", stdin=None) == "17 × 3 = 51"
+    assert run_ask("how", "much", "--max-tokens", "500", "is", "17 * 3", stdin=None) == "17 × 3 = 51"
+    assert run_ask("--", "how", "much", "is", "17 * 3", stdin=None) == "17 × 3 = 51"
+
+
+def test_standard_input_is_the_prompt_or_joined_with_it(home: UserHome) -> None:
+    assert run_ask(stdin="how much is 17 * 3\n") == "17 × 3 = 51"
+    assert run_ask("-", stdin="how much is 17 * 3\n") == "17 × 3 = 51"
+    assert run_ask("how much is 17 * 3", stdin="") == "17 × 3 = 51"
+
+
+def test_text_of_standard_input_stands_before_the_question(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "text"
+    path.write_text("one\ntwo\n")
+    saved = os.dup(0)
+    try:
+        with path.open("rb") as file:
+            os.dup2(file.fileno(), 0)
+        assert read_prompt(["sum", "it", "up"]) == "one\ntwo\n\nsum it up"
+    finally:
+        os.dup2(saved, 0)
+        os.close(saved)
+
+
+@pytest.mark.parametrize(
+    ("environ", "wanted"),
+    [
+        ({}, False),
+        ({"NO_COLOR": ""}, False),
+        ({"FORCE_COLOR": "1"}, True),
+        ({"FORCE_COLOR": ""}, False),
+        ({"FORCE_COLOR": "1", "NO_COLOR": "0"}, False),
+        ({"FORCE_COLOR": "1", "NO_COLOR": ""}, True),
+    ],
+)
+def test_no_color_counts_if_it_is_not_empty(
+    environ: dict[str, str], wanted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+    assert colours_wanted(sys.stderr) is wanted
+    assert terminal_options().dim is wanted
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["models"],
+        ["agents"],
+        ["keys", "list"],
+        ["config", "show"],
+        ["users", "list"],
+        ["tokens", "list", "local"],
+    ],
+)
+def test_every_list_can_be_json(words: list[str], home: UserHome, capsys: Output) -> None:
+    assert exit_code(*words, "--json") == 0
+    assert isinstance(json.loads(capsys.readouterr().out), list | dict)
+
+
+def test_json_is_short_for_format_json(home: UserHome, capsys: Output) -> None:
+    assert main(["ask", "--json", "how much is 17 * 3"]) == 0
+    assert json.loads(capsys.readouterr().out)["content"] == [{"type": "text", "text": "17 × 3 = 51"}]
