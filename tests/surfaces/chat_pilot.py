@@ -4,10 +4,10 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 
-from textual.pilot import Pilot
-
 from tests.patience import PATIENCE_S
 from tests.surfaces.memory_backend import MemoryBackend
+from textual.pilot import Pilot
+
 from thinkaloud.surfaces.tui.app import ChatApp, ChatOptions
 from thinkaloud.surfaces.tui.chat_screen import ChatScreen
 

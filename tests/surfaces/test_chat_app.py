@@ -4,10 +4,10 @@ import base64
 from pathlib import Path
 
 import pytest
-from textual import events
-
 from tests.surfaces.chat_pilot import ChatPilot, run_chat
 from tests.surfaces.memory_backend import MemoryBackend, thought_and_answer
+from textual import events
+
 from thinkaloud.canon import (
     ApprovalAsked,
     ApprovalSettled,
@@ -33,7 +33,7 @@ def test_question_is_asked_and_answer_is_drawn_below_its_thinking() -> None:
     async def act(chat: ChatPilot) -> None:
         await chat.type("What is 2+2?")
         await chat.until(lambda: chat.called("ask"))
-        session, question = chat.called("ask")[0]
+        question = chat.called("ask")[0][1]
         assert question == Question(prompt="What is 2+2?", model="qwen", thinking="high")
         assert chat.called("create_session") == [("qwen", "")]
         turn = chat.backend.last_turn()
@@ -87,10 +87,11 @@ def test_turn_goes_on_while_another_session_is_shown_and_is_marked_in_the_list()
 
 def test_two_turns_of_two_sessions_stream_at_once() -> None:
     async def act(chat: ChatPilot) -> None:
-        for prompt in ("First", "Second"):
-            await chat.press("ctrl+n")
-            await chat.type(prompt)
-            await chat.until(lambda: len(chat.called("ask")) == (1 if prompt == "First" else 2))
+        await chat.type("First")
+        await chat.until(lambda: len(chat.called("ask")) == 1)
+        await chat.press("ctrl+n")
+        await chat.type("Second")
+        await chat.until(lambda: len(chat.called("ask")) == 2)
         first, second = chat.backend.turns_by_id.values()
         for one, other in zip(
             thought_and_answer("a", "Answer A"), thought_and_answer("b", "Answer B"), strict=True
@@ -209,17 +210,17 @@ def test_key_opens_and_closes_all_blocks() -> None:
 
 def test_unknown_slash_command_is_not_sent_without_asking() -> None:
     async def act(chat: ChatPilot) -> None:
-        await chat.type("/etc/passwd, what is in it?")
-        await chat.sees("There is no command /etc/passwd,")
+        await chat.type("/etcetera and so on")
+        await chat.sees("There is no command /etcetera.")
         await chat.press("n")
         await chat.until(lambda: chat.app.screen is chat.chat)
         assert not chat.called("ask")
-        assert chat.chat.composer.area.text == "/etc/passwd, what is in it?"
+        assert chat.chat.composer.area.text == "/etcetera and so on"
         await chat.press("enter")
         await chat.until(lambda: isinstance(chat.app.screen, ConfirmScreen))
         await chat.press("y")
         await chat.until(lambda: chat.called("ask"))
-        assert chat.called("ask")[0][1].prompt == "/etc/passwd, what is in it?"  # type: ignore[attr-defined]
+        assert chat.called("ask")[0][1].prompt == "/etcetera and so on"  # type: ignore[attr-defined]
 
     run_chat(act)
 
@@ -476,7 +477,7 @@ def test_export_writes_a_file_and_asks_before_replacing_one(tmp_path: Path) -> N
     async def act(chat: ChatPilot) -> None:
         await chat.sees("Thought")
         await chat.type(f"/export markdown {target}")
-        await chat.until(lambda: target.exists())
+        await chat.until(target.exists)
         assert target.read_text() == f"markdown of {info.id}\n"
         target.write_text("mine")
         await chat.type(f"/export json {target}")

@@ -96,7 +96,12 @@ class ScreenStory:
             return
         if expect.header is not UNSET and _plain_header(rows[0]) != _plain_words(expect.header):
             yield f"header: expected {expect.header!r}, got {rows[0]!r}"
-        if expect.peek is not UNSET and expect.peek and expect.open == "peek" and rows[1] != f"│ {expect.peek}":
+        if (
+            expect.peek is not UNSET
+            and expect.peek
+            and expect.open == "peek"
+            and rows[1] != f"│ {expect.peek}"
+        ):
             yield f"peek: expected {expect.peek!r}, got {rows}"
         if expect.tokens is not UNSET and expect.open == "expanded" and expect.tokens not in rows[-1]:
             yield f"tokens: expected {expect.tokens!r}, got {rows[-1]!r}"

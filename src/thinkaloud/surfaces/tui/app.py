@@ -1,6 +1,6 @@
-"""The chat in a terminal: `ChatApp` holds the gateway, the preferences and the theme; the screens do the rest."""
+"""The chat in a terminal. `ChatApp` holds the gateway, the preferences and the theme."""
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import ClassVar
 
 import msgspec
@@ -24,6 +24,9 @@ THEMES = {"dark": "textual-dark", "light": "textual-light"}
 GATEWAY_CHECK_S = 5.0
 """How often the list of sessions is read. It shows that the gateway is gone, and when it is back."""
 
+_WIDTHS = [(0, "-narrow"), (70, "-normal"), (110, "-wide")]
+_HEIGHTS = [(0, "-short"), (20, "-tall")]
+
 
 class ChatOptions(msgspec.Struct, frozen=True, kw_only=True):
     """What the person chose on the command line. Empty is what the preferences say."""
@@ -41,12 +44,8 @@ class ChatApp(App[str]):
     CSS = WINDOW_CSS
     TITLE = "Thinkaloud"
     ENABLE_COMMAND_PALETTE = True
-    HORIZONTAL_BREAKPOINTS: ClassVar[list[tuple[int, str]]] = [
-        (0, "-narrow"),
-        (70, "-normal"),
-        (110, "-wide"),
-    ]
-    VERTICAL_BREAKPOINTS: ClassVar[list[tuple[int, str]]] = [(0, "-short"), (20, "-tall")]
+    HORIZONTAL_BREAKPOINTS = _WIDTHS
+    VERTICAL_BREAKPOINTS = _HEIGHTS
     BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+q", "quit", show=False, priority=True)]
 
     def __init__(self, backend: Backend, options: ChatOptions | None = None) -> None:
@@ -67,6 +66,11 @@ class ChatApp(App[str]):
         self.chat_screen.use_display(self.display_settings)
         await self.push_screen(self.chat_screen)
         self.chat_screen.start(self.chat_options.session, self.chat_options.gateway_check_s)
+
+    @property
+    def shown_session(self) -> str:
+        """The id of the session that is shown; empty for one without a question."""
+        return self.chat_screen.chat.info.id if self.chat_screen.chat else ""
 
     def tell(self, text: str) -> None:
         """Show a short notice."""
@@ -91,14 +95,14 @@ class ChatApp(App[str]):
         self.theme = THEMES[name]
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        """Return what the command palette offers: every key that makes sense there, in the person's language."""
+        """Return what the command palette offers, in the person's language."""
         words = self.display_settings.words
         for key in CHAT_KEYS:
             if key.in_palette:
                 yield SystemCommand(words.text(key.words), shown_keys(key.keys), self._run_key(key.action))
         yield SystemCommand(words.text("key.quit"), "Ctrl+Q", self.action_quit)
 
-    def _run_key(self, action: str):  # type: ignore[no-untyped-def]
+    def _run_key(self, action: str) -> Callable[[], Awaitable[None]]:
         async def run() -> None:
             await self.chat_screen.run_action(action)
 
@@ -106,7 +110,7 @@ class ChatApp(App[str]):
 
     def action_command_palette(self) -> None:
         """Show the command palette with words of the person's language."""
-        if not CommandPalette.is_open(self):
+        if not isinstance(self.screen, CommandPalette):
             placeholder = self.display_settings.words.text("palette")
             self.push_screen(CommandPalette(placeholder=placeholder))
 

@@ -25,7 +25,8 @@ class ApprovalBar(Vertical, can_focus=True):
     """One call that waits for approval."""
 
     DEFAULT_CSS = """
-    ApprovalBar { height: auto; max-height: 50%; border: round $warning; padding: 0 1; margin: 0 1; display: none; }
+    ApprovalBar { height: auto; max-height: 50%; border: round $warning; padding: 0 1; margin: 0 1;
+                  display: none; }
     ApprovalBar.-asked { display: block; }
     ApprovalBar:focus { border: heavy $warning; }
     ApprovalBar #approval-name { text-style: bold; height: auto; }

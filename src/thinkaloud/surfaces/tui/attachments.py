@@ -40,7 +40,8 @@ def read_attachment(text: str) -> Attachment:
     try:
         if path.stat().st_size > MAX_BYTES:
             raise Refused(
-                f"Cannot attach {path.name}: it is larger than {MAX_BYTES // 1024 // 1024} MB. Make it smaller."
+                f"Cannot attach {path.name}: it is larger than {MAX_BYTES // 1024 // 1024} MB. "
+                "Make it smaller."
             )
         content = path.read_bytes()
     except OSError as error:

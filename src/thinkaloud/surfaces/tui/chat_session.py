@@ -1,4 +1,4 @@
-"""The sessions that are open in the chat, and their turns. Widgets draw these; nothing here knows a widget."""
+"""The sessions that are open in the chat, and their turns. Nothing here knows a widget."""
 
 import time
 from collections.abc import Iterable
@@ -7,6 +7,7 @@ from thinkaloud.canon import Entry
 from thinkaloud.canon.requests import Image
 from thinkaloud.surfaces.backend import PastTurn, Reconnecting, SessionInfo
 from thinkaloud.transcript import Approval, Block, Turn, apply, fold_entries
+from thinkaloud.view import UserChoices
 
 
 class ChatTurn:
@@ -18,8 +19,8 @@ class ChatTurn:
         self.images = images
         self.turn = Turn()
         self.running = True
-        self.choices: dict[int, bool] = {}
-        """What the person opened and closed by hand, by the number of the block."""
+        self.choices = UserChoices()
+        """What the person opened and closed by hand."""
         self.reconnecting: Reconnecting | None = None
         self.saved = True
         """Whether the entries reach the disk of the gateway."""

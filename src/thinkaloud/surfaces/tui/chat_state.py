@@ -1,7 +1,7 @@
 """What the chat knows: the sessions, which one is shown, who answers, and the streams of the running turns.
 
 It talks to the gateway and calls `Listener` methods when something changed. A turn is followed until it has
-ended, whichever session is shown. `unfollowed` names the turns whose stream was lost for good, to follow again.
+ended, whichever session is shown. `unfollowed` names the turns whose stream was lost.
 """
 
 from typing import Protocol
@@ -129,7 +129,7 @@ class ChatState:
     async def ask(
         self, chat: ChatSession, prompt: str, attachments: list[Attachment], replaces: str = ""
     ) -> ChatTurn:
-        """Ask a question. The turn it returns has an id, and nothing is shown for a question that is refused."""
+        """Ask a question and return its turn."""
         images = tuple(attachment.image for attachment in attachments)
         question = Question(
             prompt=prompt,

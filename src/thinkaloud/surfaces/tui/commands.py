@@ -1,13 +1,14 @@
-"""Reads the commands that a person types instead of a question: `/thinking hide`, `:toggle thinking`.
+"""Reads the commands that a person types instead of a question: `/thinking hide`, `:quit`.
 
-A text that starts with `/` is never a question by itself: either its first word is a command, or the person is
-asked whether to send it. `:` starts a command only if a word follows at once, so that ":)" stays a question.
+What looks like a command and is none is not sent without asking; `view.unknown_command` decides that.
 """
 
 import re
 from collections.abc import Mapping
 
 import msgspec
+
+from thinkaloud.view import unknown_command
 
 COMMANDS: Mapping[str, str] = {
     "thinking": "[show|hide]",
@@ -35,9 +36,7 @@ COMMANDS: Mapping[str, str] = {
 """The arguments of every command."""
 
 _ALIASES = {"?": "help", "h": "help", "q": "quit", "exit": "quit", "cancel": "stop", "answer": "now"}
-_COMMAND = re.compile(
-    r"/(?P<slash>\S*)\s*(?P<rest>.*)|:(?P<colon>[a-z]+)(?: +(?P<colon_rest>[^\n]*))?", re.S | re.I
-)
+_COMMAND = re.compile(r"[/:](?P<name>[a-z]+|\?)(?:\s+(?P<argument>.*))?", re.DOTALL | re.IGNORECASE)
 
 
 class Command(msgspec.Struct, frozen=True):
@@ -50,20 +49,15 @@ class Command(msgspec.Struct, frozen=True):
 
 def read_command(text: str) -> Command | None:
     """Return the command in a text; None if the text is a question."""
-    match = _COMMAND.fullmatch(text.strip())
-    if match is None:
-        return None
-    slash = match["slash"] is not None
-    word = (match["slash"] if slash else match["colon"]).lower()
-    argument = ((match["rest"] if slash else match["colon_rest"]) or "").strip()
-    if word == "toggle" and argument.lower() == "thinking":
-        return Command("thinking")
-    name = _ALIASES.get(word, word)
-    if name in COMMANDS:
-        return Command(name, argument)
-    if not slash and argument:
-        return None
-    return Command(word, argument, known=False)
+    if match := _COMMAND.fullmatch(text.strip()):
+        name, argument = match["name"].lower(), (match["argument"] or "").strip()
+        if (name, argument.lower()) == ("toggle", "thinking"):
+            return Command("thinking")
+        name = _ALIASES.get(name, name)
+        if name in COMMANDS:
+            return Command(name, argument)
+    unknown = unknown_command(text)
+    return Command(unknown, known=False) if unknown else None
 
 
 def completions(text: str) -> list[str]:

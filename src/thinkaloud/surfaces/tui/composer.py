@@ -88,10 +88,6 @@ class PromptArea(TextArea):
         else:
             super().action_cursor_down(select)
 
-    async def action_cursor_page_up(self) -> None:  # type: ignore[override]
-        """Scroll the conversation, not the prompt."""
-        await self.run_action("screen.scroll_conversation(-1)")
-
 
 class Composer(Vertical):
     """The prompt with a line above it for attachments, the question that is edited, and commands."""

@@ -24,7 +24,8 @@ class QuestionView(Static, can_focus=True):
     """The question. Its keys edit it, copy the answer and replay the turn."""
 
     DEFAULT_CSS = """
-    QuestionView { height: auto; padding: 0 1; margin: 1 0 0 0; background: $boost; border-left: thick $primary; }
+    QuestionView { height: auto; padding: 0 1; margin: 1 0 0 0; background: $boost;
+                   border-left: thick $primary; }
     QuestionView:focus { border-left: thick $accent; background: $surface-lighten-1; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -71,7 +72,7 @@ class ExchangeView(Vertical):
             policy=display.policy,
             locale=display.locale,
             clock=self.chat_turn.now_ms,
-            choices=self.chat_turn.choices,
+            choices=self.chat_turn.choices.current(display.policy),
         )
         yield Static("", classes="stream-state", markup=False)
 
@@ -101,16 +102,20 @@ class ExchangeView(Vertical):
         """Draw with another policy or in another language."""
         self._display_settings = display
         self.query_one(QuestionView).update(Content(question_text(self.chat_turn, display)))
+        self.replace_choices()
         self.turn_view.apply_policy(display.policy, display.locale)
         self.show_state()
 
     def replace_choices(self) -> None:
         """Draw with the choices that the turn has now."""
-        self.turn_view.thinking.replace_choices(self.chat_turn.choices)
+        choices = self.chat_turn.choices.current(self._display_settings.policy)
+        self.turn_view.thinking.replace_choices(choices)
 
     def on_thinking_panel_toggled(self, event: ThinkingPanel.Toggled) -> None:
         """Remember what the person opened and closed, for when this exchange is drawn again."""
-        self.chat_turn.choices = dict(self.turn_view.thinking.choices)
+        choices = self.chat_turn.choices.current(self._display_settings.policy)
+        choices.clear()
+        choices.update(event.panel.choices)
 
 
 def question_text(chat_turn: ChatTurn, display: Display) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from thinkaloud.canon import Entry, Refused
-from thinkaloud.surfaces.backend import Choice
+from thinkaloud.surfaces.backend import Choice, SessionInfo
 from thinkaloud.surfaces.tui.attachments import read_attachment
 from thinkaloud.surfaces.tui.chat_session import ChatTurn
 from thinkaloud.surfaces.tui.chat_state import Answerer
@@ -21,7 +21,17 @@ from thinkaloud.surfaces.tui.display import Display
 from thinkaloud.surfaces.tui.help import HelpScreen
 from thinkaloud.surfaces.tui.replay import ReplayScreen
 from thinkaloud.surfaces.tui.search import SearchScreen
-from thinkaloud.view import LOCALES, PRESETS, OpenState, Words, read_policy, toggle_all, toggle_thinking, view
+from thinkaloud.view import (
+    LOCALES,
+    PRESETS,
+    OpenState,
+    Words,
+    read_policy,
+    run_thinking_command,
+    thinking_shown,
+    toggle_all,
+    view,
+)
 
 if TYPE_CHECKING:
     from thinkaloud.surfaces.tui.chat_screen import ChatScreen
@@ -34,20 +44,12 @@ EFFORTS = ("off", "low", "medium", "high", "max")
 async def set_thinking(screen: "ChatScreen", argument: str = "") -> None:
     """Show or hide every block of thinking: `show`, `hide`, or the other one of what is now."""
     display = screen.display_settings
-    shown = thinking_shown(display)
-    if argument not in ("", "show", "hide"):
+    policy = run_thinking_command(f"/thinking {argument}", display.policy)
+    if policy is None:
         raise Refused(display.words.text("thinking.usage", name=argument))
-    if not argument or (argument == "show") is not shown:
-        display = Display(toggle_thinking(display.policy), display.locale)
-        await screen.chat_app.save_display(display)
-    key = "ai.thinking.blocks_shown" if thinking_shown(display) else "ai.thinking.blocks_hidden"
+    await screen.chat_app.save_display(Display(policy, display.locale))
+    key = "ai.thinking.blocks_shown" if thinking_shown(policy) else "ai.thinking.blocks_hidden"
     screen.chat_app.tell(Words(display.locale).text(key))
-
-
-def thinking_shown(display: Display) -> bool:
-    """Return whether completed thoughts are shown."""
-    policy = display.policy
-    return policy.show_thinking and policy.after_complete != "hidden"
 
 
 async def toggle_blocks(screen: "ChatScreen") -> None:
@@ -56,12 +58,13 @@ async def toggle_blocks(screen: "ChatScreen") -> None:
     policy = screen.display_settings.policy
     states: list[OpenState] = []
     for chat_turn in turns:
-        thinking = view(chat_turn.turn, policy=policy, choices=chat_turn.choices)
+        thinking = view(chat_turn.turn, policy, choices=chat_turn.choices.current(policy))
         if thinking is not None:
             states += [thinking.open, *(block.open for block in thinking.blocks)]
     choices = toggle_all(states)
     for chat_turn in turns:
-        chat_turn.choices = dict(choices)
+        chat_turn.choices.current(policy).clear()
+        chat_turn.choices.current(policy).update(choices)
     screen.conversation.replace_choices()
 
 
@@ -123,7 +126,7 @@ async def export(screen: "ChatScreen", session: str, form: str = "", file: str =
         ConfirmScreen(words.text("export.replace", name=str(path)), words)
     ):
         return
-    thinking = "details" if thinking_shown(screen.display_settings) else "none"
+    thinking = "details" if thinking_shown(screen.display_settings.policy) else "none"
     text = await screen.state.backend.export(session, form, thinking=thinking)
     try:
         path.write_text(text, encoding="utf-8")
@@ -134,7 +137,7 @@ async def export(screen: "ChatScreen", session: str, form: str = "", file: str =
     screen.chat_app.tell(words.text("export.done", name=str(path)))
 
 
-def _existing(screen: "ChatScreen", session: str):  # type: ignore[no-untyped-def]
+def _existing(screen: "ChatScreen", session: str) -> SessionInfo:
     chat = screen.state.sessions.get(session)
     if chat is None:
         raise Refused(screen.display_settings.words.text("no_session"))

@@ -106,8 +106,8 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "Indique o caminho de uma imagem: /attach CAMINHO",
     ),
     "unknown_command": (
-        "There is no command /{name}. Send the text to the model?",
-        "Não há comando /{name}. Enviar o texto ao modelo?",
+        "There is no command {name}. Send the text to the model?",
+        "Não há comando {name}. Enviar o texto ao modelo?",
     ),
     "settings.title": ("Settings", "Configurações"),
     "settings.preset": ("Display of thinking", "Exibição do pensamento"),
