@@ -43,6 +43,13 @@ class ChatPilot:
         """Wait until a text is not on the screen."""
         await self.until(lambda: text not in self.text, f"gone from the screen: {text}")
 
+    async def settles(self) -> None:
+        """Wait until the screen has not changed for a while."""
+        before = ""
+        while before != self.text:
+            before = self.text
+            await self.pilot.pause(0.1)
+
     async def press(self, *keys: str) -> None:
         await self.pilot.press(*keys)
 

@@ -387,12 +387,8 @@ class ChatScreen(Screen[None]):
 
     def action_scroll_start(self) -> None:
         """Go to the start of the conversation."""
-        self.conversation.release_anchor()
-        self.conversation.scroll_home(animate=False)
+        self.conversation.scroll_home(animate=False, immediate=True)
 
     def action_scroll_conversation(self, pages: int) -> None:
         """Scroll the conversation by a page."""
-        if pages < 0:
-            self.conversation.scroll_page_up(animate=False)
-        else:
-            self.conversation.scroll_page_down(animate=False)
+        self.conversation.scroll_pages(pages)

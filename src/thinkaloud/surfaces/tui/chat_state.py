@@ -157,6 +157,7 @@ class ChatState:
             async for item in self.backend.stream(chat_turn.id, after=chat_turn.turn.seq):
                 self._take(chat, chat_turn, item)
             chat_turn.running, chat_turn.reconnecting = False, None
+            await self.refresh_sessions()  # the first answer gives a session its title
         except BackendUnreachable as error:  # see `unfollowed`
             chat_turn.reconnecting = Reconnecting(0, str(error))
         except Refused as error:

@@ -42,6 +42,9 @@ class Conversation(VerticalScroll):
         """The widgets by the index of their turn; the indexes have no gaps."""
         self._heights: dict[int, int] = {}
         self._update_pending = False
+        self._reading: tuple[ExchangeView, int] | None = None
+        """The first visible exchange and its offset from the top, as the person scrolled to it."""
+        self._restoring = False
 
     def compose(self) -> ComposeResult:
         yield Static("", id="empty", markup=False)
@@ -82,6 +85,11 @@ class Conversation(VerticalScroll):
         """Scroll to the end and follow it again."""
         self.anchor()
         self.scroll_end(animate=False)
+
+    def scroll_pages(self, pages: int) -> None:
+        """Scroll by pages. Two lines of the page before stay on the screen, so that the eye finds its place."""
+        step = pages * max(1, self.size.height - 2)
+        self.scroll_relative(y=step, animate=False, immediate=True)
 
     @property
     def exchanges(self) -> list[ExchangeView]:
@@ -137,7 +145,14 @@ class Conversation(VerticalScroll):
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Draw what comes near the visible part."""
         super().watch_scroll_y(old_value, new_value)
+        if not self._restoring:
+            self._reading = self._place()
         self._update_soon()
+
+    def on_exchange_view_height_changed(self, event: ExchangeView.HeightChanged) -> None:
+        """Keep the place of the person when something above it becomes higher or lower."""
+        event.stop()
+        self.call_after_refresh(self._keep_place)
 
     def on_resize(self, event: events.Resize) -> None:
         """Estimate heights for the new width."""
@@ -158,7 +173,6 @@ class Conversation(VerticalScroll):
                 self._heights[index] = exchange.outer_size.height
         wanted = self._indexes_within(MARGIN_SCREENS)
         kept = self._indexes_within(KEEP_SCREENS)
-        place = self._place()
         leaving = [index for index in self._mounted if index not in kept]
         indexes = range(min(wanted), max(wanted) + 1) if wanted else range(0)
         entering = [index for index in indexes if index not in self._mounted]
@@ -170,8 +184,7 @@ class Conversation(VerticalScroll):
                 await self._mounted.pop(index).remove()
             await self._mount_exchanges(entering)
             self._set_spacers()
-        if place is not None and self._anchor_let_go:
-            self.call_after_refresh(self._keep_place, *place)
+        self.call_after_refresh(self._keep_place)
         self._update_soon()
 
     async def _mount_exchanges(self, indexes: list[int]) -> None:
@@ -201,13 +214,17 @@ class Conversation(VerticalScroll):
                 return exchange, offset
         return None
 
-    def _keep_place(self, exchange: ExchangeView, offset: int) -> None:
-        """Scroll so that an exchange is where it was before others were drawn above it."""
-        if not exchange.is_mounted or not self._anchor_let_go:
+    def _keep_place(self) -> None:
+        """Scroll so that the exchange that the person reads is where it was."""
+        if self._reading is None or not self._anchor_let_go:
             return
-        moved = exchange.virtual_region.y - round(self.scroll_y) - offset
-        if moved:
-            self.scroll_to(y=self.scroll_y + moved, animate=False, immediate=True)
+        exchange, offset = self._reading
+        if exchange.is_mounted and exchange.size.height:
+            moved = exchange.virtual_region.y - round(self.scroll_y) - offset
+            if moved:
+                self._restoring = True
+                self.scroll_to(y=self.scroll_y + moved, animate=False, immediate=True)
+                self._restoring = False
 
     def _indexes_within(self, screens: int) -> list[int]:
         """Return the turns within so many screens of the visible part; always at least one."""

@@ -22,6 +22,7 @@ WINDOW_CSS = """
               border: round $primary; }
     .window .window-title { text-style: bold; height: auto; margin-bottom: 1; }
     .window .window-keys { color: $text-muted; height: auto; margin-top: 1; }
+    .window Input { background: $boost; margin-bottom: 1; }
     .window OptionList { height: auto; max-height: 100%; border: none; padding: 0; background: $surface; }
     .window .window-list { height: auto; max-height: 60vh; }
     .-narrow .window { padding: 0 1; max-width: 100%; }
@@ -60,7 +61,7 @@ class TextScreen(ModalScreen[str]):
     def compose(self) -> ComposeResult:
         with Vertical(classes="window"):
             yield Static(Content(self._title), classes="window-title", markup=False)
-            yield Input(clean(self._text))
+            yield Input(clean(self._text), compact=True)
             yield Static(Content(self._words.text("text.keys")), classes="window-keys", markup=False)
 
     @on(Input.Submitted)
@@ -95,7 +96,7 @@ class PickerScreen(ModalScreen[str | None]):
     def compose(self) -> ComposeResult:
         with Vertical(classes="window"):
             yield Static(Content(self._title), classes="window-title", markup=False)
-            yield Input(placeholder=self._words.text("picker.filter"))
+            yield Input(placeholder=self._words.text("picker.filter"), compact=True)
             with Vertical(classes="window-list"):
                 yield OptionList()
             yield Static(Content(self._words.text("picker.keys")), classes="window-keys", markup=False)

@@ -59,6 +59,9 @@ class ExchangeView(Vertical):
     ExchangeView .stream-state.-filled { display: block; }
     """
 
+    class HeightChanged(Message):
+        """The exchange became higher or lower."""
+
     def __init__(self, chat_turn: ChatTurn, display: Display) -> None:
         super().__init__()
         self.chat_turn = chat_turn
@@ -79,6 +82,10 @@ class ExchangeView(Vertical):
     def on_mount(self) -> None:
         """Show the state of the stream."""
         self.show_state()
+
+    def on_resize(self) -> None:
+        """Tell the conversation."""
+        self.post_message(self.HeightChanged())
 
     @property
     def turn_view(self) -> TurnView:

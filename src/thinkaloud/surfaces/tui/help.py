@@ -15,6 +15,8 @@ from thinkaloud.surfaces.tui.session_list import RUNNING, UNREAD, WAITING
 from thinkaloud.surfaces.tui.words import ScreenWords
 
 _KEY_COLUMNS = 15
+_LEAST_COLUMNS = 60
+"""In narrower windows the texts are not put below each other."""
 
 
 class HelpScreen(ModalScreen[None]):
@@ -31,12 +33,14 @@ class HelpScreen(ModalScreen[None]):
     def compose(self) -> ComposeResult:
         with Vertical(classes="window"):
             with VerticalScroll(classes="window-list"):
-                yield Static(help_text(self._words), markup=False)
+                yield Static(
+                    help_text(self._words, aligned=self.app.size.width >= _LEAST_COLUMNS), markup=False
+                )
             yield Static(Content(self._words.text("help.keys")), classes="window-keys", markup=False)
 
 
-def help_text(words: ScreenWords) -> Content:
-    """Return the whole help."""
+def help_text(words: ScreenWords, *, aligned: bool = True) -> Content:
+    """Return the whole help; `aligned` puts the texts below each other."""
     keys = [(shown_keys(key.keys), words.text(key.words)) for key in CHAT_KEYS]
     places = [(shown_keys(name), words.text(text)) for name, text in PLACE_KEYS]
     commands = [
@@ -53,7 +57,7 @@ def help_text(words: ScreenWords) -> Content:
     parts: list[tuple[str, str]] = []
     for title, rows in sections:
         parts.append((f"{words.text(title)}\n", "bold"))
-        parts += [part for name, text in rows for part in _row(name, text)]
+        parts += [part for name, text in rows for part in _row(name, text, _KEY_COLUMNS if aligned else 0)]
         parts.append(("\n", ""))
     return Content.assemble(*parts).rstrip()
 
@@ -61,6 +65,6 @@ def help_text(words: ScreenWords) -> Content:
 _MARKS = ((RUNNING, "running"), (WAITING, "waiting"), (UNREAD, "unread"))
 
 
-def _row(name: str, text: str) -> list[tuple[str, str]]:
-    gap = " " * max(2, _KEY_COLUMNS - len(name))
+def _row(name: str, text: str, columns: int) -> list[tuple[str, str]]:
+    gap = " " * max(2, columns - len(name))
     return [(f"  {name}", "$text-accent"), (f"{gap}{text}\n", "")]

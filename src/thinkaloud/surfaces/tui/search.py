@@ -37,7 +37,7 @@ class SearchScreen(ModalScreen[FoundText | None]):
     def compose(self) -> ComposeResult:
         with Vertical(classes="window"):
             yield Static(Content(self._words.text("search.title")), classes="window-title", markup=False)
-            yield Input(self._text, placeholder=self._words.text("search.words"))
+            yield Input(self._text, placeholder=self._words.text("search.words"), compact=True)
             yield Static("", id="search-state", markup=False)
             with Vertical(classes="window-list"):
                 yield OptionList()

@@ -20,7 +20,7 @@ class SessionList(OptionList):
     """The sessions, the most recently used first."""
 
     DEFAULT_CSS = """
-    SessionList { height: 1fr; border: none; padding: 0; scrollbar-size-vertical: 1; }
+    SessionList, SessionList:focus { height: 1fr; border: none; padding: 0; scrollbar-size-vertical: 1; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("n", "act('new')", show=False),

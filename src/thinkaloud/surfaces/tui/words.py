@@ -45,8 +45,8 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     ),
     "approval.title": ("Run {name}?", "Executar {name}?"),
     "approval.keys": (
-        "y runs it · n denies it (Tab comes here)",
-        "y ou s executa · n nega (Tab vem até aqui)",
+        "y runs it · n denies it",
+        "s executa · n nega",
     ),
     "approval.more": ("{n} more waits|{n} more wait", "mais {n} aguarda|mais {n} aguardam"),
     "confirm.keys": ("y yes · n no", "s sim · n não"),
@@ -179,7 +179,10 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "key.open_block": ("Open or close (thinking)", "Abrir ou fechar (pensamento)"),
     "key.on_question": ("Edit, copy, replay (question)", "Editar, copiar, reproduzir (pergunta)"),
     "key.on_session": ("New, rename, delete, export (list)", "Nova, renomear, excluir, exportar (lista)"),
-    "key.on_approval": ("Run or deny (approval)", "Executar ou negar (aprovação)"),
+    "key.on_approval": (
+        "Run or deny (approval; Tab goes there)",
+        "Executar ou negar (aprovação; Tab vai até lá)",
+    ),
     "key.copy_selection": ("Copy the selected text", "Copiar o texto selecionado"),
     "key.palette": ("Command palette", "Paleta de comandos"),
     "key.quit": ("Quit; running turns go on", "Sair; os turnos continuam"),
