@@ -64,9 +64,9 @@ release: .venv/.dev element page ## build both packages in dist/ and check them
 # The larger locks are constrained by the one for running, so that each package has one version everywhere.
 lock: ## pin all dependencies with hashes (UPGRADE=--upgrade takes the newest)
 	$(call pin,install,--group install)
-	$(call pin,run,pyproject.toml --group build --extra server --extra agents)
-	$(call pin,dev,pyproject.toml --group dev --extra server --extra agents --extra telemetry --constraint requirements/run.lock)
-	$(call pin,bench,pyproject.toml --group bench --extra server --extra agents --extra telemetry --constraint requirements/run.lock)
+	$(call pin,run,pyproject.toml --group build --extra server --extra agents --extra tui)
+	$(call pin,dev,pyproject.toml --group dev --extra server --extra agents --extra tui --extra telemetry --constraint requirements/run.lock)
+	$(call pin,bench,pyproject.toml --group bench --extra server --extra agents --extra tui --extra telemetry --constraint requirements/run.lock)
 
 clean: ## remove all that these targets made
 	rm -rf .venv .venv-bench .venv-uv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -75,6 +75,7 @@ class StalledReader:
             return False
         except ConnectionResetError:
             return True
+        assert status_line in (b"HTTP/1.1 200 OK"[: len(status_line)], b""), status_line
         return status_line in (b"HTTP/1.1 200 OK", b"")  # nothing more comes after a reset that was seen
 
     def had_all(self) -> bool:

@@ -1,6 +1,7 @@
 """Authentication and authorization: Host, Origin, tokens, workspaces and ownership."""
 
 import asyncio
+import os
 import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -23,6 +24,7 @@ from thinkaloud.server.gateway import Gateway
 from thinkaloud.server.run import ServeOptions, bind_socket, start_server
 from thinkaloud.store import agents, ids, sessions, turns, users
 from thinkaloud.store.rows import AgentSpec, Owner, Session, User
+from thinkaloud.server.peer_process import peer_uid
 from thinkaloud.store.sqlite import open_database
 from thinkaloud.store.turns import TurnRequest
 
@@ -115,11 +117,52 @@ def test_allowed_host_needs_a_token(host: str, local_gateway: GatewayThread) -> 
         ("X-Real-IP", "127.0.0.1"),
         ("Forwarded", "for=127.0.0.1"),
         ("Via", "1.1 proxy"),
+        ("X-Forwarded-Proto", "https"),
+        ("X-Client-IP", "192.0.2.1"),
+        ("CF-Connecting-IP", "192.0.2.1"),
+        ("X-Envoy-External-Address", "192.0.2.1"),
     ],
 )
 def test_proxied_request_needs_a_token(header: tuple[str, str], local_gateway: GatewayThread) -> None:
-    assert local_gateway.request("/who", [header]).status == 401
+    refusal = local_gateway.request("/who", [header])
+    assert refusal.status == 401
+    assert "--auth token" in refusal.json["error"]["message"]
     assert local_gateway.request("/who", [header, bearer(local_gateway.token)]).status == 200
+
+
+def test_http_1_0_needs_a_token(local_gateway: GatewayThread) -> None:
+    """nginx speaks HTTP/1.0 to an upstream, with its loopback address as Host and no other trace."""
+    head = f"GET /who HTTP/1.0\r\nHost: 127.0.0.1:{local_gateway.port}\r\nConnection: close\r\n"
+    for headers, status in (("", b"401"), (f"Authorization: Bearer {local_gateway.token}\r\n", b"200")):
+        with socket.create_connection(("127.0.0.1", local_gateway.port), timeout=PATIENCE_S) as connection:
+            connection.sendall(f"{head}{headers}\r\n".encode())
+            assert connection.recv(65536).split()[1] == status
+
+
+@pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="only Linux lists the owners of sockets")
+def test_other_user_of_this_machine_needs_a_token(
+    local_gateway: GatewayThread, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A proxy on this machine usually runs as a user of its own."""
+    assert local_gateway.request("/who").status == 200
+    other_uid = os.getuid() + 1
+    monkeypatch.setattr(os, "getuid", lambda: other_uid)
+    refusal = local_gateway.request("/who")
+    assert refusal.status == 401
+    assert "another user of this machine" in refusal.json["error"]["message"]
+    assert local_gateway.request("/who", [bearer(local_gateway.token)]).status == 200
+    assert local_gateway.request("/open").status == 200
+
+
+@pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="only Linux lists the owners of sockets")
+@pytest.mark.parametrize("address", ["127.0.0.1", "::1"])
+def test_peer_uid_is_the_owner_of_the_connection(address: str) -> None:
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    with socket.create_server((address, 0), family=family) as server:
+        server_address = server.getsockname()[:2]
+        with socket.create_connection(server_address) as client:
+            assert peer_uid(client.getsockname()[:2], server_address) == os.getuid()
+            assert peer_uid((address, 1), server_address) is None
 
 
 ORIGINS = [

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
-from tests.server.caller import ENDLESS_SCRIPT, Caller, start_gateway
+from tests.server.caller import ENDLESS_SCRIPT, Caller, quick_settings, start_gateway
 
 SCRIPT: list[dict[str, Any]] = [
     {
@@ -183,3 +184,40 @@ def breakages(exported: Any) -> list[Any]:
         broken(lambda last, file: file.update(thinkaloud=99)),
         broken(lambda last, file: last.update(entries=[])),
     ]
+
+
+def test_import_with_too_many_blocks_is_refused(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with start_gateway(
+            tmp_path, "anthropic", SCRIPT, settings=quick_settings(blocks_per_turn=1)
+        ) as caller:
+            session = await caller.create_session()
+            blocks = [
+                {"type": kind, "block": block, **({"kind": "text"} if kind == "block.started" else {})}
+                for block in range(2)
+                for kind in ("block.started", "block.ended")
+            ]
+            events = [{"type": "turn.started"}, *blocks, {"type": "turn.ended"}]
+            entries = [{"seq": seq, "event": event} for seq, event in enumerate(events)]
+            exchange = {"asked": [], "entries": entries}
+            text, _ = await exported(caller, session, "?format=json")
+            record = {**msgspec.json.decode(text), "exchanges": [exchange]}
+            body = await imported(caller, msgspec.json.encode(record).decode(), "application/json", 413)
+            assert "limit blocks_per_turn" in body["error"]["message"]
+
+    asyncio.run(story())
+
+
+def test_provider_that_alternates_without_end_is_stopped_at_the_block_limit(tmp_path: Path) -> None:
+    async def story() -> None:
+        script = [{"thinking": "one", "text": "two"}]
+        async with start_gateway(
+            tmp_path, script=script, settings=quick_settings(blocks_per_turn=1)
+        ) as caller:
+            result = await caller.run_turn(await caller.create_session())
+            assert result.state == "failed"
+            assert result.turn.reasoning == "one"
+            assert result.turn.outcome is not None
+            assert "limit blocks_per_turn" in result.turn.outcome.message
+
+    asyncio.run(story())

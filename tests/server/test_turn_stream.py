@@ -334,7 +334,7 @@ def test_replay_cuts_long_gaps(tmp_path: Path) -> None:
             async with asyncio.timeout(60):  # of the hour there would be three minutes
                 result = await caller.read_stream(turn, "?speed=20")
             assert asyncio.get_running_loop().time() - started_s > 0.24
-            assert result.comments > 2, "a long pause has its signs of life too"
+            assert result.comments, "a long pause has its signs of life too"
 
     asyncio.run(story())
 

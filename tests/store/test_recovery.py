@@ -3,6 +3,7 @@
 import asyncio
 from pathlib import Path
 
+import msgspec
 import pytest
 from sqlalchemy import Connection, func, insert, select, update
 from tests.store.log_fixtures import (
@@ -18,7 +19,7 @@ from tests.store.log_fixtures import (
 from thinkaloud.canon import Entry
 from thinkaloud.store import search, sessions, users
 from thinkaloud.store import turns as turn_queries
-from thinkaloud.store.finish import save_imported
+from thinkaloud.store.finish import finished_from_entries, save_imported
 from thinkaloud.store.log import EventLog
 from thinkaloud.store.messages import messages_of
 from thinkaloud.store.recovery import LEASE_MS, RecoveredTurns, recover, renew_leases
@@ -30,6 +31,7 @@ from thinkaloud.store.sqlite import SqliteDatabase
 from thinkaloud.transcript import BlockStatus
 
 LATER_MS = NOW_MS + 60_000
+IMPORT_REQUEST = msgspec.structs.replace(TURN_REQUEST, imported=True)
 
 
 async def abandoned_turn(database: SqliteDatabase, log_entries: list[Entry]) -> TurnRow:
@@ -100,7 +102,7 @@ def test_recovery_respects_leases_of_other_writers(tmp_path: Path) -> None:
             row, stale = await abandoned_turn(database, WHOLE[:3]), await abandoned_turn(database, WHOLE[:3])
             other = update(turns).where(turns.c.key == stale.key).values(writer="another")
             await database.write(lambda conn: conn.execute(other).rowcount)
-            await database.write(lambda conn: renew_leases(conn, "w", LATER_MS))
+            await database.write(lambda conn: renew_leases(conn, [row.key], LATER_MS))
             shared = SharedDatabase(database.path)
             assert await recover(shared, now_ms=LATER_MS + LEASE_MS) == RecoveredTurns((stale.id,))
             assert await recover(shared, now_ms=LATER_MS + LEASE_MS + 1) == RecoveredTurns((row.id,))
@@ -116,8 +118,8 @@ def test_import_is_visible_when_complete_and_deleted_when_not(tmp_path: Path) ->
     def begin(conn: Connection) -> Session:
         users.ensure_local(conn, NOW_MS)
         session = sessions.create(conn, me, now_ms=NOW_MS, title="Half")
-        sessions.begin_import(conn, session)
-        save_imported(conn, session, TURN_REQUEST, WHOLE, created_ms=NOW_MS)
+        sessions.hide(conn, session)
+        save_imported(conn, session, IMPORT_REQUEST, finished_from_entries(WHOLE), created_ms=NOW_MS)
         return session
 
     def seen(conn: Connection) -> tuple[int, int]:

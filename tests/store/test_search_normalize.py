@@ -1,11 +1,13 @@
 """Normalization, query parsing and snippets."""
 
 import unicodedata
+from functools import partial
 from itertools import pairwise
 
 import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
+from tests.linear_time import assert_linear
 from wcwidth import iter_graphemes
 
 from thinkaloud.canon import Refused
@@ -24,6 +26,28 @@ MIXED = st.text(
     ),
     max_size=60,
 )
+
+
+@given(MIXED)
+@example("\u0301a")
+@example("a \u200d👍🏽")
+def test_normalized_text_is_the_words_joined(text: str) -> None:
+    """`normalize_text` translates whole stretches; `words` looks at each character."""
+    assert normalize_text(text) == " ".join(word.text for word in words(text))
+
+
+def test_every_code_point_is_normalized_like_its_words() -> None:
+    for first in range(0, 0x20000, 64):
+        for text in (chr(code) for code in range(first, first + 64)):
+            assert normalize_text(f"a{text}é") == " ".join(word.text for word in words(f"a{text}é")), ascii(
+                text
+            )
+
+
+def test_text_without_spaces_is_normalized_in_linear_time() -> None:
+    """Also with marks at every other character."""
+    for letters in ("中文字漢", "กิข้", "a\u0301b\u0302"):
+        assert_linear(lambda size, letters=letters: partial(normalize_text, letters * size), 10_000)
 
 
 @pytest.mark.parametrize(

@@ -65,6 +65,9 @@ class ReplyMapper:
 
     def feed(self, event: Event, next_block: int) -> list[Event]:
         """Map one event. `next_block` is the number of a new block in the turn."""
+        if type(event) is BlockGrew and not self._tasks:  # nearly every event is this one
+            number = self._numbers[event.block]
+            return [event if number == event.block else BlockGrew(number, event.text)]
         match event:
             case BlockStarted():
                 return [self._start_block(event, next_block)]

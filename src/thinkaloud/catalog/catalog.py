@@ -9,8 +9,9 @@ A model name may start with a provider (`openrouter/qwen/qwen3-8b`), with a vend
 from collections.abc import Sequence
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
-from functools import cache
+from functools import cache, cached_property
 from importlib import resources
+from itertools import islice
 from typing import Any, TypeVar
 
 import msgspec
@@ -35,7 +36,7 @@ _Row = TypeVar("_Row", Provider, Model, ReplayRow)
 _RowFields = dict[str, dict[str, Any]]
 
 
-class Catalog(msgspec.Struct, frozen=True):
+class Catalog(msgspec.Struct, frozen=True, dict=True):
     """All rows, by name."""
 
     providers: dict[str, Provider]
@@ -46,6 +47,21 @@ class Catalog(msgspec.Struct, frozen=True):
         """Return a copy of the catalog in which this provider has another base URL."""
         provider_row = msgspec.structs.replace(self.providers[provider], base_url=base_url)
         return msgspec.structs.replace(self, providers={**self.providers, provider: provider_row})
+
+    @cached_property
+    def exact_names(self) -> dict[str, int]:
+        """The position of the first row with each exact name, in lower case."""
+        positions: dict[str, int] = {}
+        for position, model in enumerate(self.models.values()):
+            for name in _exact_names(model):
+                positions.setdefault(name, position)
+        return positions
+
+    @cached_property
+    def name_patterns(self) -> list[tuple[str, Model]]:
+        """The patterns of all rows in lower case, the longest first."""
+        patterns = [(name.lower(), model) for model in self.models.values() for name in model.names]
+        return sorted(patterns, key=lambda row: -len(row[0]))
 
 
 class _CatalogMerger:
@@ -188,16 +204,17 @@ def split_provider(catalog: Catalog, name: str) -> tuple[Provider | None, str]:
 def find_model(catalog: Catalog, name: str) -> Model | None:
     """Return the row for this name: an exact match, else the longest matching pattern."""
     spellings = {name.lower(), without_vendor(name).lower()}
-    for model in catalog.models.values():
-        if spellings & _exact_names(model):
-            return model
-    matches = [
-        (len(pattern), model)
-        for model in catalog.models.values()
-        for pattern in model.names
-        if any(fnmatchcase(spelling, pattern.lower()) for spelling in spellings)
-    ]
-    return max(matches, key=lambda match: match[0])[1] if matches else None
+    exact_names = catalog.exact_names
+    if positions := [exact_names[spelling] for spelling in spellings if spelling in exact_names]:
+        return next(islice(catalog.models.values(), min(positions), None))
+    return next(
+        (
+            model
+            for pattern, model in catalog.name_patterns
+            if any(fnmatchcase(spelling, pattern) for spelling in spellings)
+        ),
+        None,
+    )
 
 
 def provider_model_id(model: Model, provider: Provider, name: str) -> str:

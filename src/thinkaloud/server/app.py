@@ -154,7 +154,7 @@ class GatewayApp:
             context.headers = read_headers(scope, self._limits)
             checked_headers = static_files.headers_to_check(scope["method"], scope["path"], context.headers)
             context.caller = self._authenticator.check_caller(
-                checked_headers, scope.get("client"), scope.get("server")
+                checked_headers, scope.get("client"), scope.get("server"), scope["http_version"]
             )
             await self._router(scope, receive, send_secured)
         except ClientGone:

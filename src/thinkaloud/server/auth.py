@@ -8,6 +8,7 @@ revoked token stops working at once.
 import hashlib
 import hmac
 import ipaddress
+import os
 import re
 import secrets
 from collections.abc import Mapping
@@ -18,6 +19,7 @@ from sqlalchemy import Connection
 
 from thinkaloud.server.endpoint import Access, ApiRoute, Grant, Resource
 from thinkaloud.server.errors import BadRequest, Forbidden, MisdirectedRequest, NotFound, Unauthorised
+from thinkaloud.server.peer_process import peer_uid
 from thinkaloud.store import agents, sessions, turns, users
 from thinkaloud.store.rows import Owner, User
 
@@ -29,8 +31,27 @@ RequestHeaders = Mapping[bytes, bytes]
 
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
 ALL_INTERFACES = ("0.0.0.0", "::")
-PROXY_HEADERS = (b"forwarded", b"via", b"x-forwarded-for", b"x-forwarded-host", b"x-real-ip")
-"""Headers that a proxy adds. A request with one of them is not a direct request from this machine."""
+PROXY_HEADERS = (
+    b"forwarded",
+    b"via",
+    b"x-real-ip",
+    b"x-client-ip",
+    b"true-client-ip",
+    b"cdn-loop",
+    b"x-forwarded",
+    b"x-original-",
+    b"x-envoy-",
+    b"x-amzn-",
+    b"cf-",
+    b"fly-",
+)
+"""Headers that a proxy adds, or how they begin. A request with one is not a direct request from this machine."""
+
+PROXIED = (
+    "The request came through a proxy or from another user of this machine, so it needs a token. Start the "
+    "gateway with --auth token and --allow-host NAME, create a token with `thinkaloud tokens create`, and send "
+    "it as `Authorization: Bearer TOKEN`."
+)
 
 _TOKEN_PATTERN = re.compile(r"tka_[A-Za-z0-9_-]{43}")
 _PORT_SUFFIX = re.compile(r":\d+$")
@@ -55,6 +76,8 @@ class Caller(msgspec.Struct, frozen=True):
     headers: RequestHeaders
     local: bool
     """Whether the request was sent directly from this machine, by a loopback name, through no proxy."""
+    proxied: bool = False
+    """Whether the request came through a proxy on this machine, or from another user of it."""
 
 
 def new_start_token() -> str:
@@ -98,6 +121,7 @@ class Authenticator:
         headers: RequestHeaders,
         peer: tuple[str, int] | None,
         server_address: tuple[str, int | None] | None,
+        http_version: str = "1.1",
     ) -> Caller:
         """Refuse a request with a foreign Host, or from a page of another site.
 
@@ -106,12 +130,23 @@ class Authenticator:
         host = self._check_host(headers, server_address)
         by_local_name = host in self._local_hosts
         self._check_origin(headers, host, by_local_name=by_local_name)
-        direct = (
-            peer is not None
-            and loopback_address(peer[0])
-            and not any(name in headers for name in PROXY_HEADERS)
-        )
-        return Caller(headers, by_local_name and direct)
+        if not (by_local_name and peer is not None and loopback_address(peer[0])):
+            return Caller(headers, local=False)
+        # nginx sends HTTP/1.0 to its upstreams by default; no browser or current client does.
+        proxied = http_version == "1.0" or any(name.startswith(PROXY_HEADERS) for name in headers)
+        proxied = proxied or (not self._token_sent(headers) and self._from_other_user(peer, server_address))
+        return Caller(headers, local=not proxied, proxied=proxied)
+
+    @staticmethod
+    def _token_sent(headers: RequestHeaders) -> bool:
+        return b"authorization" in headers or b"x-api-key" in headers
+
+    def _from_other_user(self, peer: tuple[str, int], server_address: tuple[str, int | None] | None) -> bool:
+        """Return whether another user's process sent the request: a proxy, or somebody on this machine."""
+        if self._config.token_required or server_address is None or not hasattr(os, "getuid"):
+            return False
+        uid = peer_uid(peer, server_address)
+        return uid is not None and uid != os.getuid()
 
     async def grant_access(self, route: ApiRoute, caller: Caller, path_params: Mapping[str, str]) -> Grant:
         """Authenticate and authorize the caller, with at most one database read."""
@@ -122,13 +157,26 @@ class Authenticator:
         local_user = self._local_user or await self._load_local_user()
         trusted_user = local_user if caller.local and not self._config.token_required else None
 
+        if caller.proxied and not secret and route.access is not Access.PUBLIC:
+            raise Unauthorised(PROXIED)
+
         def decide(conn: Connection | None) -> Grant:
             user = trusted_user if not secret else authenticate(conn, self._config, secret, local_user)
             return authorize(conn, route, user, self._owner(conn, user, workspace), path_params)
 
-        if secret or workspace is not None or route.resource:
+        if secret or workspace is not None:
             return await self._gateway.database.read(decide)
-        return decide(None)
+        if route.handler is None and (
+            grant := self._grant_running(trusted_user, path_params.get("turn", ""))
+        ):
+            return grant
+        return await self._gateway.database.read(decide) if route.resource else decide(None)
+
+    def _grant_running(self, trusted_user: User | None, turn_id: str) -> Grant | None:
+        """Grant the local user the stream of a turn that runs here. The database need not be asked."""
+        owner = self._gateway.local_owner
+        row = self._gateway.turns.find_running(owner, turn_id) if trusted_user is not None else None
+        return None if row is None else Grant(user=trusted_user, owner=owner, turn=row)
 
     def _owner(self, conn: Connection | None, user: User | None, workspace: bytes | None) -> Owner | None:
         """Return the user in the workspace that the header names, or in the user's first workspace."""

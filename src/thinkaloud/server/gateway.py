@@ -29,7 +29,7 @@ from thinkaloud.server.turns import TurnRegistry
 from thinkaloud.store import finish, search, users
 from thinkaloud.store.database import Database, NotSaved
 from thinkaloud.store.log import EventLog, LogConfig
-from thinkaloud.store.recovery import recover
+from thinkaloud.store.recovery import LEASE_MS, recover
 from thinkaloud.store.rows import Owner
 
 logger = logging.getLogger(__name__)
@@ -48,6 +48,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Interval between heartbeats of a silent stream. Proxies close connections that are silent for 30 s."""
     send_timeout_s: float = 20.0
     """A reader that accepts no bytes for this long is disconnected."""
+    sweep_s: float = LEASE_MS / 3000
+    """How often leases are renewed and turns without a writer are ended."""
     grace_s: float = 10.0
     """How long running turns may continue after the gateway was asked to stop."""
     forget_timing_after_days: int | None = None

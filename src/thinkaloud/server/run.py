@@ -8,6 +8,7 @@ import asyncio
 import os
 import signal
 import socket
+import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from types import FrameType
@@ -39,6 +40,10 @@ KEEP_ALIVE_S = 30
 SHUTDOWN_TIMEOUT_S = 1
 """How long responses in progress may continue after the port is closed."""
 
+SWITCH_INTERVAL_S = 0.001
+"""How soon a waiting thread gets the interpreter. A database thread waits for it at every statement: with the
+default of 5 ms, a transaction of ten statements would wait 50 ms under load."""
+
 OpenGateway = Callable[[], AbstractAsyncContextManager["Gateway"]]
 
 
@@ -69,6 +74,7 @@ def serve(
     open_gateway: OpenGateway, options: ServeOptions, announce: Callable[[RunningServer], None]
 ) -> bool:
     """Serve until a stop signal. Return False if a second signal cut the grace period short."""
+    sys.setswitchinterval(SWITCH_INTERVAL_S)
     with bind_socket(options) as sock, asyncio.Runner(loop_factory=_loop_factory()) as runner:
         return runner.run(_serve_until_signal(open_gateway, options, sock, announce))
 

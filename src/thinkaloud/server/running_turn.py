@@ -15,6 +15,7 @@ from thinkaloud.agents.run import Run, RunContext, waits_for_approval
 from thinkaloud.agents.spec import Agent
 from thinkaloud.canon import (
     BlockGrew,
+    BlockStarted,
     Entry,
     Kind,
     LimitExceeded,
@@ -29,11 +30,11 @@ from thinkaloud.client import monotonic_clock
 from thinkaloud.client.prepare import PreparedRequest
 from thinkaloud.context import Step
 from thinkaloud.server.tracing import turn_span
-from thinkaloud.store.archive import decode_entry
+from thinkaloud.store.archive import decode_entries
 from thinkaloud.store.database import NotSaved
 from thinkaloud.store.finish import state_of
 from thinkaloud.store.log import EventLog
-from thinkaloud.store.rows import TurnRow, TurnState
+from thinkaloud.store.rows import Owner, TurnRow, TurnState
 from thinkaloud.transcript import Turn, events_to_end_turn, fold_entries
 
 if TYPE_CHECKING:
@@ -54,8 +55,11 @@ class TurnPlan(msgspec.Struct, frozen=True):
 class RunningTurn:
     """One turn, from its first request until its rows are saved."""
 
-    def __init__(self, gateway: "Gateway", row: TurnRow, plan: TurnPlan) -> None:
+    def __init__(self, gateway: "Gateway", row: TurnRow, owner: Owner, plan: TurnPlan) -> None:
         self.row = row
+        self.owner = owner
+        self.saved_state: TurnState | None = None
+        """The final state, once the turn is saved."""
         self._gateway = gateway
         self._limits = gateway.settings.limits
         self._route = plan.first_request.route
@@ -113,7 +117,10 @@ class RunningTurn:
                 else:
                     await self._write_end()
                 span.record_end(self._run.turn)
-            await (self._writer.release() if self._suspended else self._writer.close(self._run.turn))
+            if self._suspended:
+                await self._writer.release()
+            elif await self._writer.close(self._run.turn) is not None:
+                self.saved_state = self._state
         except Exception:
             logger.exception("the end of turn %s could not be saved", self.row.id)
         finally:
@@ -128,6 +135,8 @@ class RunningTurn:
             self._writer.append(entry)
             if type(event) is BlockGrew or type(event) is ToolFinished:
                 self._check_length(event)
+            elif type(event) is BlockStarted and event.block >= self._limits.blocks_per_turn:
+                raise _limit_exceeded("The turn has more", "blocks_per_turn", self._limits.blocks_per_turn)
         except (NotSaved, LimitExceeded) as error:
             self._error = error
         if not self._run.turn.live:
@@ -143,12 +152,14 @@ class RunningTurn:
                 self._reasoning_chars.get(event.block, 0) + size
             )
             if reasoning_chars > limits.reasoning_chars_per_block:
-                raise _length_exceeded(
-                    "One block of reasoning", "reasoning_chars_per_block", limits.reasoning_chars_per_block
+                raise _limit_exceeded(
+                    "One block of reasoning is longer",
+                    "reasoning_chars_per_block",
+                    limits.reasoning_chars_per_block,
                 )
         self._chars_left -= size
         if self._chars_left < 0:
-            raise _length_exceeded("The turn", "said_chars_per_turn", limits.said_chars_per_turn)
+            raise _limit_exceeded("The turn is longer", "said_chars_per_turn", limits.said_chars_per_turn)
 
     async def _write_end(self) -> None:
         """Write the final event, unless the run has written one."""
@@ -200,7 +211,7 @@ async def entries_so_far(log: EventLog, turn: int) -> tuple[Entry, ...]:
 
 
 def _decode_entries(lines: list[bytes]) -> tuple[Entry, ...]:
-    return tuple(map(decode_entry, lines))
+    return tuple(decode_entries(lines))
 
 
 async def visible_turn(log: EventLog, turn: int) -> Turn:
@@ -208,8 +219,9 @@ async def visible_turn(log: EventLog, turn: int) -> Turn:
     return await asyncio.to_thread(fold_entries, await entries_so_far(log, turn))
 
 
-def _length_exceeded(subject: str, limit_name: str, max_chars: int) -> LimitExceeded:
+def _limit_exceeded(excess: str, limit_name: str, limit: int) -> LimitExceeded:
+    unit = "blocks" if limit_name == "blocks_per_turn" else "characters"
     return LimitExceeded(
-        f"{subject} is longer than {max_chars:,} characters (limit {limit_name}), so the connection to the "
-        "provider was closed. The text so far is kept."
+        f"{excess} than {limit:,} {unit} (limit {limit_name}), so the connection to the provider was closed. "
+        "The text so far is kept."
     )

@@ -10,11 +10,11 @@ from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from thinkaloud.canon import BlockEnded, Entry, TurnFailed
+from thinkaloud.canon import BlockEnded, TurnFailed
 from thinkaloud.client.response import StallTimer
 from thinkaloud.server.endpoint import ClientGone, Grant
 from thinkaloud.server.errors import BadRequest, ServiceUnavailable, TooManyRequests
@@ -22,6 +22,7 @@ from thinkaloud.server.metrics import Metrics
 from thinkaloud.server.replay import ReplayClock, sleep_until
 from thinkaloud.server.schemas import EventsQuery
 from thinkaloud.store import turns
+from thinkaloud.store.archive import decode_entry
 from thinkaloud.store.finish import INTERRUPTED
 from thinkaloud.store.live_log import LogSpan
 from thinkaloud.store.rows import TurnRow, TurnState
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 Receive = Callable[[], Awaitable[Mapping[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
+T = TypeVar("T")
 
 CHUNK_BYTES = 32 * 1024
 """The size of one send. It bounds the unsent bytes that are held for a slow reader."""
@@ -44,7 +46,6 @@ _HEADERS = [
     (b"cache-control", b"no-store"),
     (b"x-accel-buffering", b"no"),
 ]
-_entry_decoder = msgspec.json.Decoder(Entry)
 _RETRY = b"retry: 1000\n\n"
 _HEARTBEAT = b": alive\n\n"
 
@@ -183,7 +184,8 @@ async def _read_after(gateway: "Gateway", turn: TurnRow, after: int) -> tuple[Lo
 
 def _written_by_recovery(line: bytes) -> bool:
     """Return whether recovery wrote this entry to end an unfinished turn."""
-    event = _entry_decoder.decode(line).event
+    entry = decode_entry(line)
+    event = None if entry is None else entry.event
     if isinstance(event, BlockEnded):
         return event.interrupted
     return isinstance(event, TurnFailed) and event.code == INTERRUPTED
@@ -232,7 +234,7 @@ class _TurnStream:
             self._send_timer.stop()
 
     async def _follow(self, span: LogSpan) -> None:
-        log, key = self._gateway.log, self._turn.key
+        log, key, heartbeat_s = self._gateway.log, self._turn.key, self._gateway.settings.heartbeat_s
         while True:
             if span.saved is not self._saved:
                 self._saved = span.saved
@@ -242,7 +244,8 @@ class _TurnStream:
             if span.ended:
                 return
             if not span.lines:
-                await self._wait_with_heartbeats(partial(log.wait_for_change, key, span.last))
+                while not await log.wait_for_change(key, span.last, heartbeat_s):
+                    await self._send_body(_HEARTBEAT)
             span = await log.read(key, span.last)
 
     async def _send_lines(self, span: LogSpan) -> None:
@@ -261,13 +264,15 @@ class _TurnStream:
         It is sent only after the turn is saved, so that a client may start the next turn as soon as it
         arrives.
         """
-        await self._wait_with_heartbeats(partial(self._gateway.turns.wait_until_saved, self._turn.key))
-        row = await self._gateway.database.read(lambda conn: turns.get(conn, self._owner, self._turn.id))
-        return (
-            b"" if row is None or row.state is TurnState.RUNNING else _sse_event("end", {"state": row.state})
+        state = await self._wait_with_heartbeats(
+            partial(self._gateway.turns.wait_until_saved, self._turn.key)
         )
+        if state is None:
+            row = await self._gateway.database.read(lambda conn: turns.get(conn, self._owner, self._turn.id))
+            state = None if row is None or row.state is TurnState.RUNNING else row.state
+        return b"" if state is None else _sse_event("end", {"state": state})
 
-    async def _wait_with_heartbeats(self, wait: Callable[[], Awaitable[None]]) -> None:
+    async def _wait_with_heartbeats(self, wait: Callable[[], Awaitable[T]]) -> T:
         """Wait, and send a heartbeat whenever the wait is long."""
         while True:
             try:

@@ -13,18 +13,20 @@ from weakref import WeakValueDictionary
 import msgspec
 from sqlalchemy import Connection
 
-from thinkaloud.canon import Finish, ThinkaloudError, TurnEnded, TurnFailed
-from thinkaloud.canon.requests import ThinkingLevel
+from thinkaloud.agents.run import waits_for_approval
+from thinkaloud.canon import Finish, Refused, ThinkaloudError, TurnEnded, TurnFailed
+from thinkaloud.canon.requests import ThinkingLevel, ToolMessage, UserMessage
 from thinkaloud.context import ContextMode
 from thinkaloud.server.errors import Conflict, ServiceUnavailable, TooManyRequests
 from thinkaloud.server.prepare import load_context, prepare_request, request_messages, resolve_agent
 from thinkaloud.server.running_turn import RunningTurn, TurnPlan, entries_so_far
 from thinkaloud.server.schemas import NewTurn
 from thinkaloud.store import ids, turns
+from thinkaloud.store.archive import last_seq
 from thinkaloud.store.database import NotSaved
 from thinkaloud.store.finish import INTERRUPTED
-from thinkaloud.store.recovery import LEASE_MS, end_waiting, renew_leases, take_over
-from thinkaloud.store.rows import Session, TurnRow
+from thinkaloud.store.recovery import LEASE_MS, end_abandoned, end_waiting, renew_leases, take_over
+from thinkaloud.store.rows import Owner, Session, TurnRow, TurnState
 from thinkaloud.store.turns import StartedTurn, TurnRequest
 
 if TYPE_CHECKING:
@@ -40,6 +42,7 @@ STOPPED = TurnFailed(
     INTERRUPTED,
     "The gateway was stopped before this turn ended. The text so far is kept. Ask again.",
 )
+_SHORT_CHARS = 10_000
 _SAVE_TIMEOUT_S = 5.0
 """How long to wait until an ended turn is saved. If the disk accepts no writes, the next start saves it."""
 
@@ -59,6 +62,7 @@ class TurnRegistry:
         self._gateway = gateway
         self._writer_id = ids.new("gtw")
         self._running_turns: dict[int, RunningTurn] = {}
+        self._keys_by_id: dict[str, int] = {}
         self._session_locks: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
 
     @property
@@ -88,6 +92,8 @@ class TurnRegistry:
             )
             if isinstance(context, TurnRow):
                 return StartedTurn(context, new=False)
+            if gateway.log.hangs:
+                raise NotSaved("The disk does not respond. Try again when it does; see /readyz.")
             if not gateway.ready:
                 raise ServiceUnavailable(
                     "The gateway is stopping and starts no new turns. Try again in a moment."
@@ -104,12 +110,13 @@ class TurnRegistry:
                 idempotency_key=idempotency_key,
                 request_hash=digest,
                 wishes=_encode_json(TurnOptions(body.thinking, body.max_tokens, body.context_mode)).decode(),
+                normalized_texts=await _normalize(messages),
             )
             started = await gateway.database.write(
                 lambda conn: self._save_new_turn(conn, session, turn_request)
             )
             if started.new:
-                self._start_running(started.turn, TurnPlan(agent, steps, prepared_request))
+                self._start_running(started.turn, session.owner, TurnPlan(agent, steps, prepared_request))
         return started
 
     async def resume(self, turn_id: str) -> None:
@@ -125,7 +132,7 @@ class TurnRegistry:
             logger.warning("turn %s waits for approval and cannot be resumed: %s", turn_id, error)
             await end_waiting(gateway.database, row.key, now_ms=now_ms, reason=str(error))
         else:
-            self._start_running(row, plan)
+            self._start_running(row, session.owner, plan)
 
     async def _resume_plan(self, row: TurnRow, session: Session) -> TurnPlan:
         gateway = self._gateway
@@ -141,7 +148,13 @@ class TurnRegistry:
         messages = await gateway.database.read(lambda conn: turns.request_messages(conn, session.owner, row))
         agent, steps = await resolve_agent(gateway, body, context), (*context.steps, *messages)
         prepared_request = await prepare_request(agent, steps, len(steps), gateway.catalog)
-        return TurnPlan(agent, steps, prepared_request, await entries_so_far(gateway.log, row.key))
+        entries = await entries_so_far(gateway.log, row.key)
+        if len(entries) != 1 + await gateway.database.read(lambda conn: last_seq(conn, row.key)):
+            raise Refused(
+                "A newer version of Thinkaloud wrote events of this turn, which this version cannot continue. "
+                "Upgrade, or ask again."
+            )
+        return TurnPlan(agent, steps, prepared_request, entries)
 
     async def cancel(self, turn: TurnRow) -> bool:
         """Cancel a turn. Return False if it does not run in this process."""
@@ -161,10 +174,18 @@ class TurnRegistry:
             )
         return live_turn
 
-    async def wait_until_saved(self, turn_key: int) -> None:
-        """Wait until an ended turn is saved. Returns at once if it did not run in this process."""
-        if (running_turn := self._running_turns.get(turn_key)) is not None:
-            await asyncio.wait((running_turn.task,))
+    def find_running(self, owner: Owner, turn_id: str) -> TurnRow | None:
+        """Return the row of this owner's turn if it runs in this process. Readers of it need no database."""
+        running_turn = self._running_turns.get(self._keys_by_id.get(turn_id, -1))
+        return None if running_turn is None or running_turn.owner != owner else running_turn.row
+
+    async def wait_until_saved(self, turn_key: int) -> TurnState | None:
+        """Wait until an ended turn is saved; return its state. None if it does not run in this process."""
+        running_turn = self._running_turns.get(turn_key)
+        if running_turn is None:
+            return None
+        await asyncio.wait((running_turn.task,))
+        return running_turn.saved_state
 
     async def stop(self, grace_s: float) -> None:
         """Wait for running turns to end, then end the rest. Turns that wait for approval are suspended."""
@@ -189,15 +210,28 @@ class TurnRegistry:
             running_turn.task.cancel()
 
     async def keep_leases(self) -> None:
-        """Renew the leases on running turns until cancelled. Without a lease another process takes over."""
+        """Renew the leases on running turns until cancelled, and end turns that nobody runs any more."""
         while True:
-            await asyncio.sleep(LEASE_MS / 3000)
-            if self._running_turns:
-                try:
-                    renew_lease = partial(renew_leases, writer=self._writer_id, now_ms=self._gateway.now_ms())
-                    await self._gateway.database.write(renew_lease)
-                except NotSaved as error:
-                    logger.warning("the leases on running turns could not be renewed: %s", error)
+            await asyncio.sleep(self._gateway.settings.sweep_s)
+            try:
+                if self._running_turns:
+                    running, now_ms = tuple(self._running_turns), self._gateway.now_ms()
+                    await self._gateway.database.write(partial(renew_leases, running=running, now_ms=now_ms))
+                await self._end_abandoned()
+            except NotSaved as error:
+                logger.warning("the leases on running turns could not be renewed: %s", error)
+            except Exception:
+                logger.exception("turns without a writer could not be ended; retrying")
+
+    async def _end_abandoned(self) -> None:
+        gateway = self._gateway
+        recovery = await end_abandoned(
+            gateway.database, now_ms=gateway.now_ms(), running=self._running_turns, waits=waits_for_approval
+        )
+        for turn_id in recovery.ended:
+            logger.warning("turn %s had no writer any more and was ended", turn_id)
+        for turn_id in recovery.waiting:
+            await self.resume(turn_id)
 
     def _save_new_turn(self, conn: Connection, session: Session, turn_request: TurnRequest) -> StartedTurn:
         now_ms = self._gateway.now_ms()
@@ -217,6 +251,16 @@ class TurnRegistry:
             )
         return started
 
-    def _start_running(self, row: TurnRow, plan: TurnPlan) -> None:
-        running_turn = self._running_turns[row.key] = RunningTurn(self._gateway, row, plan)
-        running_turn.task.add_done_callback(lambda _: self._running_turns.pop(row.key))
+    def _start_running(self, row: TurnRow, owner: Owner, plan: TurnPlan) -> None:
+        def forget(_: object) -> None:
+            del self._running_turns[row.key], self._keys_by_id[row.id]
+
+        self._keys_by_id[row.id] = row.key
+        running_turn = self._running_turns[row.key] = RunningTurn(self._gateway, row, owner, plan)
+        running_turn.task.add_done_callback(forget)
+
+
+async def _normalize(messages: tuple[UserMessage | ToolMessage, ...]) -> dict[str, str]:
+    """Normalize long messages for search before the write. Short ones take less time than the thread."""
+    size = sum(len(m.text if isinstance(m, UserMessage) else m.result) for m in messages)
+    return await asyncio.to_thread(turns.normalized_texts, messages) if size > _SHORT_CHARS else {}

@@ -2,11 +2,12 @@
 
 import zlib
 from collections.abc import Iterable, Iterator
+from typing import get_args
 
 import msgspec
 from sqlalchemy import Connection, bindparam, delete, func, insert, select
 
-from thinkaloud.canon import Entry
+from thinkaloud.canon import Entry, Event
 from thinkaloud.store.live_log import LogSpan
 from thinkaloud.store.rows import TurnState
 from thinkaloud.store.schema import log, turns
@@ -20,8 +21,25 @@ _INSERT_LOG = insert(log)
 _SELECT_LOG = (
     select(log.c.packed, log.c.entries).where(log.c.turn == bindparam("of")).order_by(log.c.first_seq)
 )
-decode_entry = msgspec.json.Decoder(Entry).decode
-_encode = msgspec.json.Encoder().encode
+_decode_entry = msgspec.json.Decoder(Entry).decode
+encode_entry = msgspec.json.Encoder().encode
+_KNOWN_TYPES = frozenset(event.__struct_config__.tag for event in get_args(Event))
+
+
+class _EventType(msgspec.Struct, frozen=True):
+    """The only field that every version's events have."""
+
+    type: str
+
+
+class _AnyEntry(msgspec.Struct, frozen=True):
+    """An entry of any version of Thinkaloud."""
+
+    seq: int
+    event: _EventType
+
+
+_decode_any_entry = msgspec.json.Decoder(_AnyEntry).decode
 
 
 class LogChunk(msgspec.Struct, frozen=True):
@@ -56,15 +74,31 @@ def read_log(conn: Connection, turn: int, after: int = -1) -> LogSpan:
     return LogSpan(after + 1, tuple(lines), ended, truncated=truncated)
 
 
-def log_entries(conn: Connection, turn: int) -> Iterator[Entry]:
-    """Yield all entries of a turn."""
-    return map(decode_entry, log_lines(conn, turn))
+def decode_entries(lines: Iterable[bytes]) -> Iterator[Entry]:
+    """Yield the entries of these lines. Events of a newer version are left out: a turn is folded around them."""
+    return (entry for entry in map(decode_entry, lines) if entry is not None)
+
+
+def decode_entry(line: bytes) -> Entry | None:
+    """Decode one line. None for an event of a type that only a newer version knows."""
+    try:
+        return _decode_entry(line)
+    except msgspec.ValidationError:
+        if _decode_any_entry(line).event.type in _KNOWN_TYPES:
+            raise
+        return None
 
 
 def log_lines(conn: Connection, turn: int) -> Iterator[bytes]:
     """Yield all entries of a turn as lines of JSON, the first with number 0."""
     for packed, entries in conn.execute(_SELECT_LOG, {"of": turn}):
         yield from _decompressed_lines(entries, packed)
+
+
+def last_seq(conn: Connection, turn: int) -> int:
+    """Return the number of the last entry on disk, or -1."""
+    last = conn.scalar(select(func.max(log.c.last_seq)).where(log.c.turn == turn))
+    return -1 if last is None else last
 
 
 def replace_log(conn: Connection, turn: int, chunks: Iterable[LogChunk]) -> None:
@@ -76,7 +110,7 @@ def replace_log(conn: Connection, turn: int, chunks: Iterable[LogChunk]) -> None
 
 def compress_entries(entries: Iterable[Entry]) -> Iterator[LogChunk]:
     """Compress entries, which begin with number 0, into rows."""
-    return compress_lines(map(_encode, entries))
+    return compress_lines(map(encode_entry, entries))
 
 
 def compress_lines(lines: Iterable[bytes]) -> Iterator[LogChunk]:

@@ -15,14 +15,15 @@ from thinkaloud.store.archive import (
     LogChunk,
     compress_entries,
     compress_lines,
-    decode_entry,
+    decode_entries,
+    encode_entry,
     log_lines,
     replace_log,
 )
 from thinkaloud.store.messages import write_message
 from thinkaloud.store.rows import Session, TurnRow, TurnState
 from thinkaloud.store.schema import turns as turn_rows
-from thinkaloud.store.search_normalize import normalize_text
+from thinkaloud.store.search_normalize import normalize_texts
 from thinkaloud.store.turns import TurnRequest
 from thinkaloud.transcript import Turn, fold_entries, unfold
 from thinkaloud.view.projections import title_text
@@ -52,19 +53,22 @@ def finished_from_log(conn: Connection, key: int, turn: Turn | None = None) -> F
     """
     lines = list(log_lines(conn, key))
     if turn is None:
-        turn = fold_entries(map(decode_entry, lines))
-    return _finished(turn, decode_entry(lines[-1]), tuple(compress_lines(lines)))
+        turn = fold_entries(decode_entries(lines))
+    (last,) = decode_entries(lines[-1:])
+    return finished_from_lines(turn, last.event, lines)
 
 
 def finished_from_entries(entries: list[Entry]) -> FinishedTurn:
     """Prepare a turn with these entries for saving."""
-    return _finished(fold_entries(entries), entries[-1], tuple(compress_entries(entries)))
+    return finished_from_lines(fold_entries(entries), entries[-1].event, map(encode_entry, entries))
 
 
-def _finished(turn: Turn, last: Entry, chunks: tuple[LogChunk, ...]) -> FinishedTurn:
-    texts = (text for block in turn.blocks for text in (block.text, block.result, block.error) if text)
-    normalized_texts = {text: normalize_text(text) for text in texts}
-    return FinishedTurn(turn, state_of(last.event), chunks, normalized_texts)
+def finished_from_lines(turn: Turn, end: Event, lines: Iterable[bytes]) -> FinishedTurn:
+    """Prepare a turn for saving that was folded from these lines and ended with this event."""
+    texts = (
+        text for block in turn.blocks for text in (block.name, block.text, block.result, block.error) if text
+    )
+    return FinishedTurn(turn, state_of(end), tuple(compress_lines(lines)), normalize_texts(texts))
 
 
 def save_finished(conn: Connection, key: int, finished: FinishedTurn) -> None:
@@ -82,13 +86,13 @@ def save_finished(conn: Connection, key: int, finished: FinishedTurn) -> None:
 
 
 def save_imported(
-    conn: Connection, session: Session, request: TurnRequest, entries: Iterable[Entry], *, created_ms: int
+    conn: Connection, session: Session, request: TurnRequest, finished: FinishedTurn, *, created_ms: int
 ) -> TurnRow:
     """Save an imported turn, which has ended already."""
     started = turns.start_turn(
         conn, session, request, now_ms=created_ms, writer="", lease_until_ms=created_ms
     )
-    save_finished(conn, started.turn.key, finished_from_entries(list(entries)))
+    save_finished(conn, started.turn.key, finished)
     return started.turn
 
 
@@ -99,8 +103,10 @@ def drop_timing(conn: Connection, before_ms: int, limit: int = 50) -> int:
     )
     keys = conn.scalars(query.limit(limit)).all()
     for key in keys:
-        turn = finished_from_log(conn, key).turn
-        replace_log(conn, key, tuple(compress_entries(unfold(turn))))
+        lines = list(log_lines(conn, key))
+        entries = list(decode_entries(lines))
+        if len(entries) == len(lines):  # a log with events of a newer version stays as it is
+            replace_log(conn, key, tuple(compress_entries(unfold(fold_entries(entries)))))
         conn.execute(update(turn_rows).where(turn_rows.c.key == key).values(timing_kept=False))
     return len(keys)
 

@@ -33,8 +33,9 @@ class LiveLog:
         self.turn = turn
         self.epoch = epoch
         self.taken_over = False
+        """Whether another writer has the turn. Then this log takes and publishes nothing more."""
         self.last = self.published = self.saved = after
-        self.change_event = asyncio.Event()
+        self._waiters: set[asyncio.Future[bool]] = set()
         self.first_cached = after + 1
         self.ended = False
         self._pending: list[bytes] = []
@@ -90,15 +91,32 @@ class LiveLog:
                 break
             chunks.append(lines)
         lines_after = tuple(line for lines in reversed(chunks) for line in lines)
-        ended = self.taken_over or (self.ended and self.published == self.last)
+        ended = self.ended and self.published == self.last
         return LogSpan(after + 1, lines_after, ended and after + len(lines_after) >= self.published, saved)
 
-    def mark_taken_over(self) -> None:
-        """Note that another writer has taken the turn over: waiting lines must not be published."""
-        self.taken_over = True
-        self.notify()
+    async def wait(self, timeout_s: float | None = None) -> bool:
+        """Wait for a change; return False if there is none in this time.
+
+        Readers wait here for every entry. A future and a timer cost a fraction of an event and a time-out.
+        """
+        loop = asyncio.get_running_loop()
+        waiter: asyncio.Future[bool] = loop.create_future()
+        timer = None if timeout_s is None else loop.call_later(timeout_s, _wake, waiter, False)
+        self._waiters.add(waiter)
+        try:
+            return await waiter
+        finally:
+            self._waiters.discard(waiter)
+            if timer is not None:
+                timer.cancel()
 
     def notify(self) -> None:
         """Wake all readers that wait for a change."""
-        previous, self.change_event = self.change_event, asyncio.Event()
-        previous.set()
+        waiters, self._waiters = self._waiters, set()
+        for waiter in waiters:
+            _wake(waiter, True)
+
+
+def _wake(waiter: asyncio.Future[bool], changed: bool) -> None:
+    if not waiter.done():
+        waiter.set_result(changed)

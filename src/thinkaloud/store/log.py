@@ -10,13 +10,14 @@ import logging
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from types import TracebackType
 from typing import Self
 from weakref import WeakValueDictionary
 
 import msgspec
 
-from thinkaloud.canon import BlockGrew, Entry, TurnEnded, TurnFailed
+from thinkaloud.canon import BlockGrew, Entry, OutOfOrder, TurnEnded, TurnFailed
 from thinkaloud.store.archive import read_log
 from thinkaloud.store.database import Batch, Database, NotSaved
 from thinkaloud.store.finish import finished_from_log, save_finished
@@ -33,12 +34,16 @@ class LogConfig(msgspec.Struct, frozen=True, kw_only=True):
 
     commit_interval_s: float = 0.05
     """How long an ordinary delta waits. Twenty commits a second; the delay is not noticeable."""
+    commit_spacing_s: float = 0.01
+    """The time from one commit to the next. Under load, what is due at once shares commits too."""
     commit_bytes: int = 4 * KIB
     """More waiting bytes of one turn are committed immediately."""
     cached_bytes: int = 256 * KIB
     """Cached for the readers of each running turn. A reader that is further behind reads the database."""
     max_unsaved_bytes: int = 64 * KIB * KIB
     """Of all turns together while writes fail. Beyond it further text is refused."""
+    slow_commit_s: float = 1.0
+    """A commit that takes longer counts as failed: readers get the entries, marked as not saved."""
     retry_s: float = 1.0
     """The time between retries of failed writes."""
     poll_interval_s: float = 0.25
@@ -75,9 +80,15 @@ class EventLog:
         self._reads: dict[tuple[int, int], asyncio.Future[LogSpan]] = {}
         self._commit_due = asyncio.Event()
         self._timer: asyncio.TimerHandle | None = None
-        self._unsaved: list[Batch] = []
-        self.unsaved_bytes = 0
-        """Bytes that are only in memory because writes fail."""
+        self._queue: list[Batch] = []
+        self._queue_bytes = 0
+        self._queued_since_s: float | None = None
+        self._pending_bytes = 0
+        self._pending_since_s: float | None = None
+        self._append: asyncio.Future[tuple[int, ...]] | None = None
+        self._appended_count = 0
+        self.saved = True
+        """Whether all published entries are on disk."""
         self._commit_task: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
@@ -92,11 +103,25 @@ class EventLog:
         with suppress(asyncio.CancelledError):
             await self._commit_task
         await self._commit()
+        if self._append is not None:  # a slow disk: wait for it, then save what came meanwhile
+            await asyncio.wait((self._append,))
+            await self._commit()
 
     @property
-    def saved(self) -> bool:
-        """Whether all published entries are on disk."""
-        return not self._unsaved
+    def unsaved_bytes(self) -> int:
+        """Bytes that are only in memory because writes fail."""
+        return 0 if self.saved else self._queue_bytes
+
+    @property
+    def hangs(self) -> bool:
+        """Whether the disk neither takes a commit nor refuses it."""
+        return not self.saved and self._append is not None
+
+    @property
+    def waiting_s(self) -> float:
+        """The age of the oldest entry that is not on disk; 0 if all are."""
+        since_s = self._queued_since_s or self._pending_since_s
+        return 0.0 if since_s is None else time.monotonic() - since_s
 
     def writer(self, turn: int, epoch: int, after: int = -1) -> "LogWriter":
         """Return the writer of a turn that was just started, or taken over with entries up to `after`."""
@@ -123,24 +148,33 @@ class EventLog:
             self._spans[position] = span
         return span
 
-    async def wait_for_change(self, turn: int, after: int) -> None:
-        """Wait until a running turn has entries after this number, or writes begin or cease to fail."""
+    async def wait_for_change(self, turn: int, after: int, timeout_s: float | None = None) -> bool:
+        """Wait until a running turn has entries after this number, or writes begin or cease to fail.
+
+        Return False if nothing changed in this time.
+        """
         live = self._live_logs.get(turn)
         if live is None:
             await asyncio.sleep(self._config.poll_interval_s)
         elif live.published <= after:
-            await live.change_event.wait()
+            return await live.wait(timeout_s)
+        return True
 
     def append(self, live: LiveLog, entry: Entry) -> None:
         """Append an entry. Readers see it after its commit."""
         if live.taken_over:
             return
         if (
-            self.unsaved_bytes > self._config.max_unsaved_bytes and type(entry.event) is BlockGrew
+            self._queue_bytes + self._pending_bytes > self._config.max_unsaved_bytes
+            and type(entry.event) is BlockGrew
         ):  # ends are always taken
             raise NotSaved("The disk accepts no writes and the buffer for unsaved entries is full.")
-        size = live.add(_encode(entry), ended=isinstance(entry.event, TurnEnded | TurnFailed))
+        line = _encode(entry)
+        size = live.add(line, ended=isinstance(entry.event, TurnEnded | TurnFailed))
         self._pending[live.turn] = live
+        self._pending_bytes += len(line)
+        if self._pending_since_s is None:
+            self._pending_since_s = time.monotonic()
         event = entry.event
         if type(event) is not BlockGrew or live.first_delta(event.block) or size >= self._config.commit_bytes:
             self._commit_due.set()
@@ -153,35 +187,42 @@ class EventLog:
         """Wait until all entries of a turn are on disk, or another writer has taken the turn over."""
         self._commit_due.set()
         while not live.taken_over and live.saved < live.last:
-            await live.change_event.wait()
+            await live.wait()
 
     async def close(self, live: LiveLog, turn: Turn | None = None) -> Turn | None:
         """Save a turn that is over and stop tracking it; readers go on in the database.
 
         `turn` is what the log folds to; without it the log is folded here.
         """
-        assert live.ended, "a turn is closed by its last entry"
+        assert live.ended or live.taken_over, "a turn is closed by its last entry"
         try:
             await self.flush(live)
             return None if live.taken_over else await self._save_finished(live.turn, turn)
         finally:
-            del self._live_logs[live.turn]
-            live.notify()
+            self._forget(live)
 
     async def release(self, live: LiveLog) -> None:
         """Release a turn that another writer will continue, after all its entries are on disk."""
         try:
             await self.flush(live)
         finally:
+            self._forget(live)
+
+    def _forget(self, live: LiveLog) -> None:
+        """Stop tracking a turn. Its readers go on in the database."""
+        if self._live_logs.get(live.turn) is live:
             del self._live_logs[live.turn]
-            live.notify()
+        live.notify()
 
     async def _save_finished(self, key: int, turn: Turn | None) -> Turn:
-        finished = await self._database.read(lambda conn: finished_from_log(conn, key, turn))
+        """Save a turn that has ended. A failed read or write is repeated: readers must not wait forever."""
         while True:
             try:
-                await self._database.write(lambda conn: save_finished(conn, key, finished))
-            except Exception as error:  # any failure: readers must not wait forever
+                finished = await self._database.read(lambda conn: finished_from_log(conn, key, turn))
+                await self._database.write(partial(save_finished, key=key, finished=finished))
+            except (msgspec.MsgspecError, OutOfOrder):  # no retry can read such a log; recovery ends the turn
+                raise
+            except Exception as error:  # any other failure may pass
                 if not isinstance(error, NotSaved):
                     logger.exception("a finished turn could not be saved; retrying")
                 await asyncio.sleep(self._config.retry_s)
@@ -190,13 +231,15 @@ class EventLog:
 
     async def _commit_loop(self) -> None:
         while True:
-            if self._unsaved:
+            if not self.saved:
                 with suppress(TimeoutError):
                     async with asyncio.timeout(self._config.retry_s):
                         await self._commit_due.wait()
             else:
                 await self._commit_due.wait()
+            started_s = time.monotonic()
             await self._commit()
+            await asyncio.sleep(self._config.commit_spacing_s - (time.monotonic() - started_s))
 
     async def _commit(self) -> None:
         """Commit all waiting entries of all turns in one transaction, then publish them."""
@@ -210,47 +253,72 @@ class EventLog:
             Batch(live.turn, live.epoch, first, first + len(lines) - 1, b"\n".join(lines))
             for live, (first, lines) in drained
         ]
-        if not batches and not self._unsaved:
-            return
-        stale = await self._save(batches)
+        self._queue += batches
+        self._queue_bytes += sum(len(batch.entries) for batch in batches)
+        self._queued_since_s = self._queued_since_s or self._pending_since_s
+        self._pending_bytes, self._pending_since_s = 0, None
+        while self._queue and await self._save():
+            pass
         for live, (first, lines) in drained:
-            if live.turn in stale:
-                live.mark_taken_over()
-            else:
+            if not live.taken_over:
                 live.publish(first, lines, self._config.cached_bytes)
 
-    async def _save(self, batches: list[Batch]) -> frozenset[int]:
-        """Append the batches and earlier unsaved ones. If the write fails, keep them in memory."""
-        started_s = time.perf_counter()
-        unsaved = [*self._unsaved, *batches]
-        try:
-            stale = frozenset(await self._database.append(unsaved))
-        except Exception as error:  # any failure: readers get the entries anyway, marked as not saved
-            first_failure = not self._unsaved
-            if first_failure and not isinstance(error, NotSaved):
-                logger.exception("the log could not be written; retrying")
-            self._unsaved = unsaved
-            self.unsaved_bytes = sum(len(batch.entries) for batch in unsaved)
-            if first_failure:
+    async def _save(self) -> bool:
+        """Append the queue. If that fails or hangs, it stays in memory, and the result is False."""
+        started_s, timeout_s = time.perf_counter(), self._config.slow_commit_s
+        if self._append is None:
+            self._appended_count = len(self._queue)
+            self._append = asyncio.ensure_future(self._database.append(tuple(self._queue)))
+        elif not self.saved:
+            timeout_s = 0.0  # the disk hangs: readers get new entries at once
+        await asyncio.wait((self._append,), timeout=timeout_s)
+        if not self._append.done():
+            if self.saved:
+                self._append.add_done_callback(lambda _: self._commit_due.set())
+            self._note_failure(NotSaved(f"A commit takes longer than {self._config.slow_commit_s:g} s."))
+            return False
+        append, self._append = self._append, None
+        if error := append.exception():  # any failure: readers get the entries anyway, marked as not saved
+            self._note_failure(error)
+            return False
+        self._take_saved(append.result(), time.perf_counter() - started_s)
+        return True
+
+    def _note_failure(self, error: BaseException) -> None:
+        if not self.saved:
+            return
+        self.saved = False
+        logger.error(
+            "the log cannot be written: %s Retrying; readers see the entries marked as not saved.",
+            error,
+            exc_info=None if isinstance(error, NotSaved) else error,
+        )
+        self._notify_all()
+
+    def _take_saved(self, stale: tuple[int, ...], seconds: float) -> None:
+        """Remove the appended batches from the queue."""
+        batches, self._queue = self._queue[: self._appended_count], self._queue[self._appended_count :]
+        size = sum(len(batch.entries) for batch in batches)
+        self._queue_bytes -= size
+        self._mark_saved(batches, frozenset(stale))
+        if not self._queue:
+            self._queued_since_s = None
+            if not self.saved:
+                self.saved = True
+                logger.warning("the log is written again")
                 self._notify_all()
-            return frozenset()
-        self._mark_saved(unsaved, stale)
-        if self._unsaved:
-            self._unsaved, self.unsaved_bytes = [], 0
-            self._notify_all()
         if self._on_commit is not None:
-            count = sum(batch.last_seq - batch.first_seq + 1 for batch in unsaved)
-            size = sum(len(batch.entries) for batch in unsaved)
-            self._on_commit(CommitStats(count, size, time.perf_counter() - started_s))
-        return stale
+            count = sum(batch.last_seq - batch.first_seq + 1 for batch in batches)
+            self._on_commit(CommitStats(count, size, seconds))
 
     def _mark_saved(self, batches: list[Batch], stale: frozenset[int]) -> None:
         for batch in batches:
             live = self._live_logs.get(batch.turn)
-            if live is None:
+            if live is None or live.epoch != batch.epoch:
                 continue
             if batch.turn in stale:
-                live.mark_taken_over()
+                live.taken_over = True
+                self._forget(live)
             else:
                 live.saved = batch.last_seq
 

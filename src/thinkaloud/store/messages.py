@@ -25,6 +25,16 @@ _replies_decoder = msgspec.json.Decoder(tuple[Reply, ...])
 _LAST_POSITION = select(func.max(messages.c.position)).where(messages.c.turn == bindparam("of"))
 _INSERT_MESSAGE = insert(messages).returning(messages.c.key)
 _INSERT_PARTS = insert(parts)
+_SELECT_MESSAGES = (
+    select(messages)
+    .where(messages.c.turn.in_(bindparam("turns", expanding=True)))
+    .order_by(messages.c.turn, messages.c.position)
+)
+_SELECT_PARTS = (
+    select(parts)
+    .where(parts.c.message.in_(bindparam("messages", expanding=True)))
+    .order_by(parts.c.message, parts.c.position)
+)
 
 
 def write_message(conn: Connection, turn_key: int, turn: Turn) -> int:
@@ -61,11 +71,9 @@ def write_message(conn: Connection, turn_key: int, turn: Turn) -> int:
 
 def messages_of(conn: Connection, turn_keys: Sequence[int]) -> dict[int, list[StoredMessage]]:
     """Return all messages of some turns in order, by turn key."""
-    columns = list(messages.c)
-    query = (
-        select(*columns).where(messages.c.turn.in_(turn_keys)).order_by(messages.c.turn, messages.c.position)
-    )
-    rows = conn.execute(query).all()
+    if not turn_keys:
+        return {}
+    rows = conn.execute(_SELECT_MESSAGES, {"turns": turn_keys}).all()
     blocks = _blocks_by_message(conn, [row.key for row in rows if row.role == Role.ASSISTANT])
     decoded = (_message_from_row(row, blocks.get(row.key, ())) for row in rows)
     return {turn: list(group) for turn, group in groupby(decoded, lambda message: message.turn)}
@@ -149,8 +157,9 @@ def _part_values(block: Block) -> dict[str, object]:
 
 
 def _blocks_by_message(conn: Connection, keys: Sequence[int]) -> dict[int, list[Block]]:
-    query = select(*parts.c).where(parts.c.message.in_(keys)).order_by(parts.c.message, parts.c.position)
-    rows = conn.execute(query)
+    if not keys:
+        return {}
+    rows = conn.execute(_SELECT_PARTS, {"messages": keys})
     return {
         key: [_block_from_row(row) for row in group] for key, group in groupby(rows, lambda row: row.message)
     }

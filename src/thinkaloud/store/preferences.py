@@ -3,18 +3,22 @@
 from typing import Any, TypeVar
 
 import msgspec
-from sqlalchemy import ColumnElement, Connection, insert, select, update
+from sqlalchemy import ColumnElement, Connection, bindparam, insert, select, update
 
 from thinkaloud.store.rows import Owner, Preferences
 from thinkaloud.store.schema import preferences, users
 from thinkaloud.store.texts import json_text
 
 SettingsT = TypeVar("SettingsT", bound=msgspec.Struct)
+_SELECT_PREFERENCES = select(preferences.c.wishes).where(
+    preferences.c.user == bindparam("owner"), preferences.c.workspace == bindparam("place")
+)
+"""Built once: every turn reads the preferences first."""
 
 
 def read(conn: Connection, owner: Owner) -> Preferences:
     """Return the owner's preferences, or the defaults if none are stored."""
-    stored = conn.scalar(select(preferences.c.wishes).where(_owned_by(owner)))
+    stored = conn.scalar(_SELECT_PREFERENCES, {"owner": owner.user, "place": owner.workspace})
     return Preferences() if stored is None else _decode_known(msgspec.json.decode(stored), Preferences)
 
 

@@ -4,16 +4,16 @@ Their events are kept. A turn whose last event was written is saved as usual, a 
 approval can continue, and every other turn ends as interrupted, so that no reader waits for it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 
 import msgspec
 from sqlalchemy import Connection, or_, select, update
 
 from thinkaloud.canon import Entry, OutOfOrder, TurnFailed
-from thinkaloud.store.archive import log_entries
+from thinkaloud.store.archive import decode_entry, encode_entry, log_lines
 from thinkaloud.store.database import Database
-from thinkaloud.store.finish import INTERRUPTED, FinishedTurn, finished_from_entries, save_finished
+from thinkaloud.store.finish import INTERRUPTED, FinishedTurn, finished_from_lines, save_finished
 from thinkaloud.store.rows import Session, TurnRow, TurnState
 from thinkaloud.store.schema import turns
 from thinkaloud.store.sessions import drop_partial_imports
@@ -29,9 +29,9 @@ LEASE_MS = 30_000
 """A writer that has not renewed its lease for this long counts as stopped."""
 
 
-def renew_leases(conn: Connection, writer: str, now_ms: int) -> None:
-    """Renew the leases of all turns of a writer."""
-    condition = (turns.c.writer == writer, turns.c.state == TurnState.RUNNING)
+def renew_leases(conn: Connection, running: Collection[int], now_ms: int) -> None:
+    """Renew the leases of turns that run. The lease of a turn that nobody runs any more expires."""
+    condition = (turns.c.key.in_(running), turns.c.state == TurnState.RUNNING)
     conn.execute(update(turns).where(*condition).values(lease_until_ms=now_ms + LEASE_MS))
 
 
@@ -49,6 +49,26 @@ async def recover(
     if database.exclusive:
         await database.write(drop_partial_imports)
     claimed = await database.write(lambda conn: _claim(conn, now_ms, include_leased=database.exclusive))
+    return await _end_claimed(database, claimed, now_ms, waits)
+
+
+async def end_abandoned(
+    database: Database, *, now_ms: int, running: Collection[int], waits: Callable[[Turn], bool]
+) -> RecoveredTurns:
+    """End turns whose lease has expired and that do not run here, as `recover` does at the start.
+
+    Without this, a turn whose end could not be saved would stay running until the next start.
+    """
+    abandoned = await database.read(lambda conn: _abandoned(conn, now_ms, running))
+    if not abandoned:
+        return RecoveredTurns()
+    claimed = await database.write(lambda conn: _claim(conn, now_ms, running=running))
+    return await _end_claimed(database, claimed, now_ms, waits)
+
+
+async def _end_claimed(
+    database: Database, claimed: list[tuple[int, str]], now_ms: int, waits: Callable[[Turn], bool]
+) -> RecoveredTurns:
     ended, waiting = [], []
     for key, turn_id in claimed:
         finished = await database.read(partial(_finished_turn, key=key, now_ms=now_ms, waits=waits))
@@ -60,14 +80,23 @@ async def recover(
     return RecoveredTurns(tuple(ended), tuple(waiting))
 
 
-def _claim(conn: Connection, now_ms: int, *, include_leased: bool) -> list[tuple[int, str]]:
-    """Raise the epoch of abandoned turns, so that a writer that is still alive cannot append any more."""
+def _abandoned(
+    conn: Connection, now_ms: int, running: Collection[int], *, include_leased: bool = False
+) -> list[tuple[int, str]]:
     expired = or_(turns.c.lease_until_ms.is_(None), turns.c.lease_until_ms < now_ms)
     query = select(turns.c.key, turns.c.id).where(turns.c.state == TurnState.RUNNING)
     rows = conn.execute(query if include_leased else query.where(expired)).all()
-    keys = [row.key for row in rows]
+    return [(row.key, row.id) for row in rows if row.key not in running]
+
+
+def _claim(
+    conn: Connection, now_ms: int, *, running: Collection[int] = (), include_leased: bool = False
+) -> list[tuple[int, str]]:
+    """Raise the epoch of abandoned turns, so that a writer that is still alive cannot append any more."""
+    claimed = _abandoned(conn, now_ms, running, include_leased=include_leased)
+    keys = [key for key, _ in claimed]
     conn.execute(update(turns).where(turns.c.key.in_(keys)).values(epoch=turns.c.epoch + 1))
-    return [(row.key, row.id) for row in rows]
+    return claimed
 
 
 async def end_waiting(database: Database, key: int, *, now_ms: int, reason: str) -> None:
@@ -91,17 +120,26 @@ def _finished_turn(
     waits: Callable[[Turn], bool] = lambda _: False,
     reason: str = INTERRUPTED_MESSAGE,
 ) -> FinishedTurn | None:
-    entries, turn = [], Turn()
-    try:
-        for entry in log_entries(conn, key):
-            apply(turn, entry)
-            entries.append(entry)
+    lines, turn = list(log_lines(conn, key)), Turn()
+    known: list[Entry] = []
+    end = TurnFailed(INTERRUPTED, reason)
+    for number, line in enumerate(lines):
+        try:
+            entry = decode_entry(line)
+            if entry is not None:  # an event of a newer version stays in the log as it is
+                apply(turn, entry)
+                known.append(entry)
+        except (msgspec.MsgspecError, OutOfOrder) as error:
+            del lines[number:]
+            end = TurnFailed("unreadable", f"The rest of this turn's log cannot be read: {error}. Ask again.")
+            break
+    else:
         if waits(turn):
             return None
-        end = TurnFailed(INTERRUPTED, reason)
-    except (msgspec.MsgspecError, OutOfOrder) as error:
-        end = TurnFailed("unreadable", f"The rest of this turn's log cannot be read: {error}. Ask again.")
-    at_ms = max(now_ms, entries[-1].at_ms or 0) if entries else now_ms
-    ends = events_to_end_turn(turn, end)
-    entries += [Entry(seq, event, at_ms) for seq, event in enumerate(ends, turn.seq + 1)]
-    return finished_from_entries(entries)
+    # The time of the last entry: nobody thought while the gateway was down.
+    at_ms = next((entry.at_ms for entry in reversed(known) if entry.at_ms is not None), now_ms)
+    for event in events_to_end_turn(turn, end):
+        known.append(Entry(len(lines), event, at_ms))
+        apply(turn, known[-1])
+        lines.append(encode_entry(known[-1]))
+    return finished_from_lines(turn, known[-1].event, lines)

@@ -4,7 +4,7 @@ The index stores no text: adding and removing a message both read its rows. So i
 are written, and remove it before they change or are deleted. Thoughts are searched only on request.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from sqlalchemy import (
@@ -33,6 +33,7 @@ from thinkaloud.store.schema import facts, messages, parts, search_rows, session
 from thinkaloud.store.search_normalize import FOLD_VERSION, normalize_text
 from thinkaloud.store.search_query import Phrase, parse_query
 from thinkaloud.store.search_snippets import make_snippet
+from thinkaloud.store.search_sqlite import IndexEntry
 
 FOLD_VERSION_FACT = "search_fold_version"
 BATCH_SIZE = 200
@@ -45,10 +46,10 @@ class SearchBackend(Protocol):
     def create(self, conn: Connection) -> None:
         """Create an empty index."""
 
-    def add(self, conn: Connection, entries: Sequence[search_sqlite.IndexEntry]) -> None:
+    def add(self, conn: Connection, entries: Sequence[IndexEntry]) -> None:
         """Add rows to the index."""
 
-    def remove(self, conn: Connection, entries: Sequence[search_sqlite.IndexEntry]) -> None:
+    def remove(self, conn: Connection, entries: Sequence[IndexEntry]) -> None:
         """Remove rows. Each must be exactly as it was added."""
 
     def clear(self, conn: Connection) -> None:
@@ -71,7 +72,7 @@ _PROMPT_TEXTS = select(
 _PART_TEXTS = (
     select(
         parts.c.message,
-        parts.c.number,
+        parts.c.position,
         case(
             (parts.c.kind == Kind.REASONING, literal(SearchKind.THOUGHT)),
             # The text of an assistant is the result of a call, not an answer to the user.
@@ -102,7 +103,9 @@ _SEARCH_ROWS: Select[Any] = (
         turns.c.created_ms,
     )
     .select_from(search_rows.join(messages).join(turns).join(sessions))
-    .outerjoin(parts, and_(parts.c.message == search_rows.c.message, parts.c.number == search_rows.c.block))
+    # A block's number is its position in the turn. The join uses `position`, which is in the primary key: by
+    # `number` every row would scan all parts of its message.
+    .outerjoin(parts, and_(parts.c.message == search_rows.c.message, parts.c.position == search_rows.c.block))
 )
 
 
@@ -150,7 +153,13 @@ def index_messages(
             _backend(conn).add(conn, [_index_entry(row, normalized or {}) for row in rows])
 
 
-def index_request(conn: Connection, owner: Owner, message_key: int, fields: Mapping[str, str | bool]) -> None:
+def index_request(
+    conn: Connection,
+    owner: Owner,
+    message_key: int,
+    fields: Mapping[str, str | bool],
+    normalized: Mapping[str, str],
+) -> None:
     """Add a prompt or a tool result to the index: as `index_messages`, with fewer statements."""
     name, text = str(fields["name"]), str(fields["content"])
     if not text:
@@ -158,21 +167,38 @@ def index_request(conn: Connection, owner: Owner, message_key: int, fields: Mapp
     kind = SearchKind.PROMPT if fields["role"] == Role.USER else SearchKind.TOOL
     row = {"message": message_key, "block": None, "kind": kind}
     texts = filter(None, (name, text) if kind is SearchKind.TOOL else (text,))
-    entry: search_sqlite.IndexEntry = {
+    entry: IndexEntry = {
         "key": conn.execute(_INSERT_SEARCH_ROW, row).scalar_one(),
-        "norm": " ".join(filter(None, map(normalize_text, texts))),
+        "norm": _join_normalized(texts, normalized),
         "tags": _tag(owner.user, owner.workspace, kind),
     }
     _backend(conn).add(conn, [entry])
 
 
+def index_entries(conn: Connection, message_keys: Collection[int]) -> list[IndexEntry]:
+    """Return what the index holds of these messages. It reads only, so it needs no writer."""
+    return [
+        _index_entry(row, {})
+        for batch in _batches(message_keys)
+        for row in conn.execute(_SEARCH_ROWS.where(search_rows.c.message.in_(batch)))
+    ]
+
+
 def remove_messages(conn: Connection, message_keys: Collection[int]) -> None:
     """Remove messages from the index. Their rows must still exist unchanged."""
-    for batch in _batches(message_keys):
-        rows = conn.execute(_SEARCH_ROWS.where(search_rows.c.message.in_(batch))).all()
-        if rows:
-            _backend(conn).remove(conn, [_index_entry(row, {}) for row in rows])
-            conn.execute(delete(search_rows).where(search_rows.c.message.in_(batch)))
+    remove_entries(conn, index_entries(conn, message_keys))
+
+
+def remove_entries(conn: Connection, entries: Sequence[IndexEntry]) -> None:
+    """Remove entries from the index. The rows of their messages must still exist unchanged."""
+    for start in range(0, len(entries), BATCH_SIZE):
+        batch = entries[start : start + BATCH_SIZE]
+        keys = [entry["key"] for entry in batch]
+        # Entries that are gone already must not be removed again: the index would lose other words.
+        present = set(conn.scalars(select(search_rows.c.key).where(search_rows.c.key.in_(keys))))
+        if removed := [entry for entry in batch if entry["key"] in present]:
+            _backend(conn).remove(conn, removed)
+            conn.execute(delete(search_rows).where(search_rows.c.key.in_(keys)))
 
 
 def find(
@@ -224,11 +250,14 @@ def _tag(user: int, workspace: int, kind: str) -> str:
     return f"u{user}w{workspace}{kind}"
 
 
-def _index_entry(row: Row[Any], normalized: Mapping[str, str]) -> search_sqlite.IndexEntry:
-    norm = " ".join(
-        filter(None, (normalized.get(text) or normalize_text(text) for text in _searchable_texts(row)))
-    )
+def _index_entry(row: Row[Any], normalized: Mapping[str, str]) -> IndexEntry:
+    norm = _join_normalized(_searchable_texts(row), normalized)
     return {"key": row.key, "norm": norm, "tags": _tag(row.user, row.workspace, row.kind)}
+
+
+def _join_normalized(texts: Iterable[str], normalized: Mapping[str, str]) -> str:
+    words = (normalized[text] if text in normalized else normalize_text(text) for text in texts)
+    return " ".join(filter(None, words))
 
 
 def _searchable_texts(row: Row[Any]) -> list[str]:

@@ -7,7 +7,7 @@ Engines split the normalized text at its spaces and do nothing else. If you chan
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import groupby
 from typing import NamedTuple
@@ -54,8 +54,68 @@ def words(text: str) -> Iterator[Word]:
 
 
 def normalize_text(text: str) -> str:
-    """Return the words of a text joined by spaces. Normalizing the result again changes nothing."""
-    return " ".join(word.text for word in words(text))
+    """Return the words of a text joined by spaces. Normalizing the result again changes nothing.
+
+    These are the words of `words`. Their ranges are not needed here, so a table translates whole stretches
+    of text. Only characters of several code points are looked up one by one.
+    """
+    if text.isascii():
+        return " ".join(_ASCII_WORD.findall(text.lower()))
+    marks = "".join(sorted(filter(_may_continue_character, set(text))))
+    if not marks:
+        return " ".join(text.translate(_TRANSLATIONS).split())
+    spaced: list[str] = []
+    end = 0
+    for match in _marks_pattern(marks).finditer(text):
+        start = match.start()
+        if start > end and _CHUNK.match(text[start - 1]):
+            start -= 1  # the character that the marks belong to
+        spaced += text[end:start].translate(_TRANSLATIONS), _spaced_characters(text[start : match.end()])
+        end = match.end()
+    spaced.append(text[end:].translate(_TRANSLATIONS))
+    return " ".join("".join(spaced).split())
+
+
+def normalize_texts(texts: Iterable[str]) -> dict[str, str]:
+    """Return each text with its normalized form."""
+    return {text: normalize_text(text) for text in texts}
+
+
+@lru_cache(maxsize=16_384)
+def _spaced_letters(character: str) -> str:
+    """Return the normalized letters of a character, with a space wherever a word begins or ends."""
+    forms = {"alone": " {} ", "joined": "{}", "": " "}
+    return "".join(forms[_word_kind(letter)].format(letter) for letter in _normalize_character(character))
+
+
+def _spaced_characters(chunk: str) -> str:
+    return "".join(_spaced_letters(chunk[slice(*span)]) for span in _characters(chunk))
+
+
+class _Translations(dict[int, str]):
+    """The result of `_spaced_letters` by code point. Filled on use."""
+
+    def __missing__(self, code: int) -> str:
+        character = chr(code)
+        self[code] = spaced = _spaced_letters(character) if _CHUNK.match(character) else " "
+        return spaced
+
+
+_TRANSLATIONS = _Translations()
+
+
+@lru_cache(maxsize=64)
+def _marks_pattern(marks: str) -> re.Pattern[str]:
+    """Match marks, and the character that a zero-width joiner joins to the one before."""
+    mark = f"[{re.escape(marks)}]"
+    return re.compile(f"{mark}(?:{mark}|(?<=\u200d)[^\\s\u200b])*")
+
+
+@lru_cache(maxsize=16_384)
+def _may_continue_character(letter: str) -> bool:
+    """Whether `_continues_character` can be true for this letter after some other one."""
+    in_chunk = _CHUNK.match(letter) is not None
+    return in_chunk and any(_continues_character(before + letter) for before in ("a", "\u1100"))
 
 
 @lru_cache(maxsize=16_384)

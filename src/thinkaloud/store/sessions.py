@@ -14,13 +14,16 @@ from thinkaloud.store.texts import bounded_text, storable
 
 MAX_TITLE_CHARACTERS = 200
 
+# Statements of every turn are built once: building one costs more than running it.
+BOUND_OWNER = (sessions.c.user == bindparam("owner")) & (sessions.c.workspace == bindparam("place"))
+"""`owned_by` for such a statement; the owner's keys are bound as `owner` and `place`."""
+_SELECT_SESSION = select(sessions).where(
+    BOUND_OWNER, sessions.c.whole, sessions.c.id == bindparam("public_id")
+)
+_INSERT_SESSION = insert(sessions).returning(sessions)
 _LOCK_SESSION = (
     select(sessions.c.key)
-    .where(
-        sessions.c.user == bindparam("owner"),
-        sessions.c.workspace == bindparam("place"),
-        sessions.c.key == bindparam("of"),
-    )
+    .where(BOUND_OWNER, sessions.c.key == bindparam("of"), sessions.c.whole != bindparam("hidden"))
     .with_for_update()
 )
 _RUNNING_TURN = select(turns.c.id).where(
@@ -51,14 +54,15 @@ def create(
         "created_ms": now_ms,
         "updated_ms": now_ms,
     }
-    return _session_from_row(conn.execute(insert(sessions).values(values).returning(sessions)).one())
+    return _session_from_row(conn.execute(_INSERT_SESSION, values).one())
 
 
 def get(conn: Connection, owner: Owner, session_id: str) -> Session | None:
     """Return a session of this owner; None if not found or not the owner's."""
     if not ids.matches("ses", session_id):
         return None
-    row = conn.execute(select(sessions).where(visible_to(owner), sessions.c.id == session_id)).one_or_none()
+    values = {"owner": owner.user, "place": owner.workspace, "public_id": session_id}
+    row = conn.execute(_SELECT_SESSION, values).one_or_none()
     return None if row is None else _session_from_row(row)
 
 
@@ -126,8 +130,8 @@ def delete(conn: Connection, owner: Owner, session_id: str) -> bool:
     return True
 
 
-def begin_import(conn: Connection, session: Session) -> None:
-    """Hide a new session until its import is complete."""
+def hide(conn: Connection, session: Session) -> None:
+    """Hide a session while it is imported or deleted. What is still hidden at the next start is deleted."""
     conn.execute(update(sessions).where(sessions.c.key == session.key).values(whole=False))
 
 
@@ -135,6 +139,16 @@ def end_import(conn: Connection, session: Session, now_ms: int) -> Session:
     """Make an imported session visible."""
     statement = update(sessions).where(sessions.c.key == session.key).values(whole=True, updated_ms=now_ms)
     return _session_from_row(conn.execute(statement.returning(sessions)).one())
+
+
+def hide_for_deletion(conn: Connection, owner: Owner, session_id: str) -> Session | None:
+    """Hide a session that will be deleted. Refused while a turn runs; None if not found."""
+    session = get(conn, owner, session_id)
+    if session is None or not lock_session(conn, session):
+        return None
+    refuse_while_running(conn, session)
+    hide(conn, session)
+    return session
 
 
 def drop_partial_imports(conn: Connection, session: Session | None = None) -> int:
@@ -158,13 +172,13 @@ def visible_to(owner: Owner) -> ColumnElement[bool]:
     return owned_by(owner) & sessions.c.whole
 
 
-def lock_session(conn: Connection, session: Session) -> bool:
-    """Lock a session until the end of the transaction; False if it no longer exists.
+def lock_session(conn: Connection, session: Session, *, hidden: bool = False) -> bool:
+    """Lock a session until the end of the transaction; False if it no longer exists, or is being deleted.
 
     SQLite has one writer at a time and needs no lock: there this only reads.
     """
     owner = session.owner
-    values = {"of": session.key, "owner": owner.user, "place": owner.workspace}
+    values = {"of": session.key, "owner": owner.user, "place": owner.workspace, "hidden": hidden}
     return conn.execute(_LOCK_SESSION, values).scalar() is not None
 
 

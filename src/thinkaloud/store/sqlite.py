@@ -10,6 +10,7 @@ import sqlite3
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -28,11 +29,9 @@ BUSY_TIMEOUT_MS = 5_000
 WAL_LIMIT_BYTES = 64 * 1024 * 1024
 """The WAL grows while a long read runs. The next checkpoint truncates it to this size."""
 
-APPEND_SQL = """
-    INSERT INTO log (turn, first_seq, last_seq, entries)
-    SELECT ?1, ?3, ?4, ?5 FROM turns WHERE key = ?1 AND epoch = ?2
-"""
-"""The hot path. Inserts no row if the turn has a newer epoch, so an old writer cannot append."""
+APPEND_ROWS = 128
+"""The most rows of one INSERT. The driver gives up the interpreter lock for every statement that it runs, and
+waits for the event loop to get it back: a statement per row would make a commit wait for each of its rows."""
 
 _NOT_SAVED_REASONS = {
     sqlite3.SQLITE_FULL: "the disk is full",
@@ -95,14 +94,13 @@ class SqliteDatabase:
             return query(conn)
 
     def _append(self, batches: Sequence[Batch]) -> tuple[int, ...]:
-        rows = [(b.turn, b.epoch, b.first_seq, b.last_seq, b.entries) for b in batches]
         with (
             _translate_disk_errors(self.path),
             self._writer_engine.connect() as conn,
             _transaction(_raw(conn)) as raw,
         ):
-            added = raw.executemany(APPEND_SQL, rows).rowcount
-            return () if added == len(rows) else _stale_turns(raw, batches)
+            added = sum(_insert_batches(raw, group) for group in _insert_groups(batches))
+            return () if added == len(batches) else _stale_turns(raw, batches)
 
     def _checkpoint(self) -> None:
         with self._writer_engine.connect() as conn:
@@ -117,6 +115,7 @@ class SqliteDatabase:
 @asynccontextmanager
 async def open_database(path: Path, *, guest: bool = False) -> AsyncIterator[SqliteDatabase]:
     """Open the database, or create it. A guest does not write turns and takes no lock."""
+    path = path.resolve()  # a link leads to the same database, so to the same lock and write-ahead log
     _create_file(path)
     with FileLock(lock_path(path), enabled=not guest) as lock:
         if not guest and not lock.held:
@@ -226,6 +225,33 @@ def _translate_disk_errors(path: Path) -> Iterator[None]:
 def _disk_problem(error: BaseException | None) -> str:
     code = getattr(error, "sqlite_errorcode", None)
     return "" if code is None else _NOT_SAVED_REASONS.get(code & _PRIMARY_CODE_MASK, "")
+
+
+def _insert_groups(batches: Sequence[Batch]) -> Iterator[Sequence[Batch]]:
+    """Split batches into groups whose sizes are powers of two, so that only a few statements are prepared."""
+    start = 0
+    while left := len(batches) - start:
+        size = min(APPEND_ROWS, 1 << (left.bit_length() - 1))
+        yield batches[start : start + size]
+        start += size
+
+
+def _insert_batches(raw: sqlite3.Connection, batches: Sequence[Batch]) -> int:
+    """Insert a row for each batch whose turn still has the batch's epoch; return the number of rows."""
+    values = [value for b in batches for value in (b.turn, b.epoch, b.first_seq, b.last_seq, b.entries)]
+    return raw.execute(append_sql(len(batches)), values).rowcount
+
+
+@cache
+def append_sql(rows: int) -> str:
+    """Return the statement that appends this many rows. A turn with a newer epoch gets none: its old writer
+    cannot append."""
+    return (
+        "INSERT INTO log (turn, first_seq, last_seq, entries) "
+        "SELECT batch.column1, batch.column3, batch.column4, batch.column5 "
+        f"FROM (VALUES {', '.join(['(?, ?, ?, ?, ?)'] * rows)}) AS batch "
+        "CROSS JOIN turns ON turns.key = batch.column1 AND turns.epoch = batch.column2"
+    )
 
 
 def _stale_turns(raw: sqlite3.Connection, batches: Sequence[Batch]) -> tuple[int, ...]:

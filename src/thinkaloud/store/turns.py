@@ -4,10 +4,12 @@ A session has at most one running turn. A request that is repeated with its idem
 """
 
 import re
+from collections.abc import Iterable
+from functools import cache
 from typing import Any
 
 import msgspec
-from sqlalchemy import Connection, Row, bindparam, func, insert, select, update
+from sqlalchemy import Connection, Integer, Row, Select, bindparam, func, insert, select, update
 
 from thinkaloud.canon import Refused
 from thinkaloud.canon.requests import Image, ToolMessage, UserMessage
@@ -15,13 +17,14 @@ from thinkaloud.store import ids, search
 from thinkaloud.store.pages import SortKey, make_page, rows_to_fetch, sort_key_after
 from thinkaloud.store.rows import Owner, Page, Role, Session, TurnRow, TurnState
 from thinkaloud.store.schema import messages, sessions, turns
+from thinkaloud.store.search_normalize import normalize_texts
 from thinkaloud.store.sessions import (
+    BOUND_OWNER,
     SessionGone,
     lock_session,
     owned_by,
     refuse_while_running,
     session_of_turn,
-    visible_to,
 )
 from thinkaloud.store.texts import json_text, storable
 
@@ -29,6 +32,9 @@ _IDEMPOTENCY_KEY = re.compile(r"[!-~]{1,255}")
 # Statements that run before the first thought are built once: building one costs more than running it.
 _NEXT_POSITION = select(func.coalesce(func.max(turns.c.position), -1) + 1).where(
     turns.c.session == bindparam("of")
+)
+_SELECT_TURN = (
+    select(turns).join(sessions).where(BOUND_OWNER, sessions.c.whole, turns.c.id == bindparam("public_id"))
 )
 _INSERT_TURN = insert(turns).returning(turns)
 _INSERT_MESSAGE = insert(messages).returning(messages.c.key)
@@ -59,6 +65,10 @@ class TurnRequest(msgspec.Struct, frozen=True, kw_only=True):
     """Chosen by the client, so that a retry does not start a second turn; may be empty."""
     request_hash: bytes = b""
     wishes: str = ""
+    imported: bool = False
+    """Whether the turn comes from a file, into a session that is hidden until it is complete."""
+    normalized_texts: dict[str, str] = {}
+    """Texts of the messages as search indexes them, normalized before the write."""
 
 
 class StartedTurn(msgspec.Struct, frozen=True):
@@ -72,7 +82,7 @@ def start_turn(
     conn: Connection, session: Session, request: TurnRequest, *, now_ms: int, writer: str, lease_until_ms: int
 ) -> StartedTurn:
     """Insert a turn and its messages. The caller's transaction makes it all or nothing."""
-    if not lock_session(conn, session):
+    if not lock_session(conn, session, hidden=request.imported):
         raise SessionGone(f"Session {session.id} is gone. Start a new one.")
     if (existing := find_repeated(conn, session, request.idempotency_key, request.request_hash)) is not None:
         return StartedTurn(existing, new=False)
@@ -97,9 +107,16 @@ def start_turn(
     for position, message in enumerate(request.messages):
         fields = _message_values(message)
         row = {"turn": turn.key, "position": position, **fields}
-        search.index_request(conn, session.owner, conn.execute(_INSERT_MESSAGE, row).scalar_one(), fields)
+        message_key = conn.execute(_INSERT_MESSAGE, row).scalar_one()
+        search.index_request(conn, session.owner, message_key, fields, request.normalized_texts)
     conn.execute(_TOUCH_SESSION, {"of": session.key, "now_ms": now_ms})
     return StartedTurn(turn, new=True)
+
+
+def normalized_texts(messages: Iterable[UserMessage | ToolMessage]) -> dict[str, str]:
+    """Return the searchable texts of messages as search indexes them. Takes time, so not within a write."""
+    values = map(_message_values, messages)
+    return normalize_texts(str(value[name]) for value in values for name in ("name", "content"))
 
 
 def find_repeated(
@@ -126,9 +143,8 @@ def get(conn: Connection, owner: Owner, turn_id: str) -> TurnRow | None:
     """Return a turn of this owner's sessions; None if not found or not the owner's."""
     if not ids.matches("trn", turn_id):
         return None
-    row = conn.execute(
-        select(turns).join(sessions).where(visible_to(owner), turns.c.id == turn_id)
-    ).one_or_none()
+    values = {"owner": owner.user, "place": owner.workspace, "public_id": turn_id}
+    row = conn.execute(_SELECT_TURN, values).one_or_none()
     return None if row is None else _turn_from_row(row)
 
 
@@ -161,14 +177,25 @@ def page_from(conn: Connection, session: Session, first: TurnRow, *, limit: int)
 def _turn_page(
     conn: Connection, session: Session, *, limit: int, sort_key: SortKey | None, newest: bool
 ) -> Page[TurnRow]:
-    position = turns.c.position
-    query = select(turns).join(sessions).where(owned_by(session.owner), turns.c.session == session.key)
+    values = {
+        "owner": session.owner.user,
+        "place": session.owner.workspace,
+        "of": session.key,
+        "rows": rows_to_fetch(limit),
+    }
     if sort_key:
-        query = query.where(position < sort_key[0] if newest else position > sort_key[0])
-    rows = conn.execute(
-        query.order_by(position.desc() if newest else position).limit(rows_to_fetch(limit))
-    ).all()
+        values["position_bound"] = sort_key[0]
+    rows = conn.execute(_turn_page_query(newest=newest, bounded=bool(sort_key)), values).all()
     return make_page(rows, limit, _turn_from_row, lambda row: (row.position,))
+
+
+@cache
+def _turn_page_query(*, newest: bool, bounded: bool) -> Select[Any]:
+    position, bound = turns.c.position, bindparam("position_bound", type_=Integer)
+    query = select(turns).join(sessions).where(BOUND_OWNER, turns.c.session == bindparam("of"))
+    if bounded:
+        query = query.where(position < bound if newest else position > bound)
+    return query.order_by(position.desc() if newest else position).limit(bindparam("rows", type_=Integer))
 
 
 def running_of(conn: Connection, user: int) -> int:

@@ -23,6 +23,7 @@ from thinkaloud.server.schemas import (
     TurnSummary,
 )
 from thinkaloud.store import agents, sessions, turns
+from thinkaloud.store.delete import delete_session
 from thinkaloud.store.messages import messages_of
 from thinkaloud.store.rows import Page, Session, StoredMessage, TurnRow
 from thinkaloud.transcript import Block
@@ -124,9 +125,7 @@ async def change(request: RouteRequest) -> SessionBody:
 async def delete(request: RouteRequest) -> RouteResponse:
     """Delete a session and everything in it. Refused while a turn runs."""
     session = request_session(request)
-    if not await request.gateway.database.write(
-        lambda conn: sessions.delete(conn, request.owner, session.id)
-    ):
+    if not await delete_session(request.gateway.database, request.owner, session.id):
         raise NotFound()
     return RouteResponse(status=204)
 

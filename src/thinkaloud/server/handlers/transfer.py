@@ -11,7 +11,7 @@ from functools import partial
 import msgspec
 from sqlalchemy import Connection
 
-from thinkaloud.canon import Refused, UsageReported
+from thinkaloud.canon import BlockStarted, Entry, Refused, UsageReported
 from thinkaloud.export.markdown import ThinkingStyle, write_markdown
 from thinkaloud.export.markdown_reader import read_markdown
 from thinkaloud.export.record import Exchange, SessionRecord, read_json, write_json
@@ -21,15 +21,15 @@ from thinkaloud.server.handlers.sessions import request_session, session_body
 from thinkaloud.server.prepare import turns_with_messages
 from thinkaloud.server.schemas import ExportQuery, SessionBody
 from thinkaloud.store import finish, preferences, sessions, turns
-from thinkaloud.store.archive import log_entries
+from thinkaloud.store.archive import decode_entries, log_lines
+from thinkaloud.store.database import Query
+from thinkaloud.store.delete import delete_hidden
 from thinkaloud.store.rows import Owner, Role, Session, StoredMessage, TurnRow, TurnState
 from thinkaloud.store.turns import TurnRequest
 from thinkaloud.view import Words
 
 MAX_TURNS = 2_000
 """Turns in one imported file. Saving this many takes half a minute."""
-_EXCHANGES_PER_WRITE = 10
-"""Exchanges per transaction. Small transactions let running turns save in between."""
 MAX_NUMBER = 2**53
 """The largest integer that every JSON reader keeps exactly. No valid time or count comes near it."""
 
@@ -57,15 +57,19 @@ async def export_session(request: RouteRequest) -> RouteResponse:
 
 async def import_session(request: RouteRequest) -> SessionBody:
     """Create a session from an exported markdown or JSON file."""
-    record = await asyncio.to_thread(_parse_record, request.headers.get("content-type", ""), request.raw_body)
+    max_blocks = request.gateway.settings.limits.blocks_per_turn
+    record = await asyncio.to_thread(
+        _parse_record, request.headers.get("content-type", ""), request.raw_body, max_blocks
+    )
     now_ms, database = request.gateway.now_ms(), request.gateway.database
     session = await database.write(partial(_start_import, owner=request.owner, record=record, now_ms=now_ms))
     try:
-        for first in range(0, len(record.exchanges), _EXCHANGES_PER_WRITE):
-            batch = record.exchanges[first : first + _EXCHANGES_PER_WRITE]
-            await database.write(partial(_save_exchanges, session=session, exchanges=batch, now_ms=now_ms))
+        for exchange in record.exchanges:
+            # One short write for each turn, so that running turns are saved in between.
+            save = await asyncio.to_thread(_prepare_save, session, exchange, now_ms)
+            await database.write(save)
     except BaseException:
-        await asyncio.shield(database.write(partial(sessions.drop_partial_imports, session=session)))
+        await asyncio.shield(delete_hidden(database, session))
         raise
     return session_body(await database.write(partial(sessions.end_import, session=session, now_ms=now_ms)))
 
@@ -74,17 +78,27 @@ def _start_import(conn: Connection, owner: Owner, record: SessionRecord, now_ms:
     model = record.exchanges[-1].model if record.exchanges else ""
     created_ms = now_ms if record.created_ms is None else record.created_ms
     session = sessions.create(conn, owner, now_ms=created_ms, title=record.title, model=model)
-    sessions.begin_import(conn, session)
+    sessions.hide(conn, session)
     return session
 
 
-def _save_exchanges(conn: Connection, session: Session, exchanges: tuple[Exchange, ...], now_ms: int) -> None:
-    for exchange in exchanges:
-        turn_request = TurnRequest(
-            messages=exchange.asked, model=exchange.model, provider=exchange.provider, prefix=exchange.prefix
-        )
-        created_ms = now_ms if exchange.created_ms is None else exchange.created_ms
-        finish.save_imported(conn, session, turn_request, exchange.entries, created_ms=created_ms)
+def _prepare_save(session: Session, exchange: Exchange, now_ms: int) -> Query[TurnRow]:
+    """Return the write that saves an exchange. All work that needs no database is done here."""
+    turn_request = TurnRequest(
+        messages=exchange.asked,
+        model=exchange.model,
+        provider=exchange.provider,
+        prefix=exchange.prefix,
+        imported=True,
+        normalized_texts=turns.normalized_texts(exchange.asked),
+    )
+    return partial(
+        finish.save_imported,
+        session=session,
+        request=turn_request,
+        finished=finish.finished_from_entries(list(exchange.entries)),
+        created_ms=now_ms if exchange.created_ms is None else exchange.created_ms,
+    )
 
 
 def _render(conn: Connection, session: Session, query: ExportQuery) -> tuple[_TurnMessages, bytes]:
@@ -117,7 +131,7 @@ def _session_record(conn: Connection, session: Session, turn_messages: _TurnMess
     exchanges = (
         Exchange(
             asked=turns.request_messages(conn, session.owner, row),
-            entries=tuple(log_entries(conn, row.key)),
+            entries=_known_entries(conn, row.key),
             model=row.model,
             provider=row.provider,
             prefix=row.prefix,
@@ -129,17 +143,23 @@ def _session_record(conn: Connection, session: Session, turn_messages: _TurnMess
     return SessionRecord(session.title, session.created_ms, tuple(exchanges))
 
 
-def _parse_record(content_type: str, raw_body: bytes) -> SessionRecord:
+def _known_entries(conn: Connection, turn: int) -> tuple[Entry, ...]:
+    """Return the entries of a turn, numbered anew if events of a newer version were left out."""
+    entries = decode_entries(log_lines(conn, turn))
+    return tuple(msgspec.structs.replace(entry, seq=seq) for seq, entry in enumerate(entries))
+
+
+def _parse_record(content_type: str, raw_body: bytes, max_blocks: int) -> SessionRecord:
     try:
         as_json = content_type.partition(";")[0].strip().lower() == "application/json"
         record = read_json(raw_body) if as_json else read_markdown(raw_body.decode())
     except UnicodeDecodeError:
         raise BadRequest("The file is not UTF-8 text. Export it again, or convert it to UTF-8.") from None
-    _check_record(record)
+    _check_record(record, max_blocks)
     return record
 
 
-def _check_record(record: SessionRecord) -> None:
+def _check_record(record: SessionRecord, max_blocks: int) -> None:
     if len(record.exchanges) > MAX_TURNS:
         raise PayloadTooLarge(f"The file has more than {MAX_TURNS:,} turns. Split it and import the parts.")
     _check_numbers(record.created_ms)
@@ -150,6 +170,11 @@ def _check_record(record: SessionRecord) -> None:
                 "Export the session again."
             )
         _check_numbers(exchange.created_ms, *(entry.at_ms for entry in exchange.entries))
+        if sum(isinstance(entry.event, BlockStarted) for entry in exchange.entries) > max_blocks:
+            raise PayloadTooLarge(
+                f"Exchange {number} has more than {max_blocks:,} blocks (limit blocks_per_turn). "
+                "Split the file and import the parts."
+            )
         for entry in exchange.entries:
             if isinstance(entry.event, UsageReported):
                 _check_numbers(*msgspec.structs.astuple(entry.event.usage))

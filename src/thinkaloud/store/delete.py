@@ -1,0 +1,59 @@
+"""Deletes a session in slices, so that a long one does not keep running turns from being saved.
+
+The session is hidden first. If the process stops in between, the next start deletes the rest.
+"""
+
+from functools import partial
+
+from sqlalchemy import Connection, delete, func, select
+
+from thinkaloud.store import search, sessions
+from thinkaloud.store.database import Database
+from thinkaloud.store.rows import Owner, Session
+from thinkaloud.store.schema import log, messages, turns
+from thinkaloud.store.search_sqlite import IndexEntry
+
+TURNS_PER_WRITE = 50
+BYTES_PER_WRITE = 64 * 1024
+"""Of compressed logs, about 300,000 characters. Removing them from the index takes a few dozen milliseconds."""
+
+
+async def delete_session(database: Database, owner: Owner, session_id: str) -> bool:
+    """Delete a session with all its turns. Refused while a turn runs; False if not found."""
+    hide = partial(sessions.hide_for_deletion, owner=owner, session_id=session_id)
+    session = await database.write(hide)
+    if session is not None:
+        await delete_hidden(database, session)
+    return session is not None
+
+
+async def delete_hidden(database: Database, session: Session) -> None:
+    """Delete a hidden session."""
+    while turn_keys := await database.read(partial(_some_turns, session=session)):
+        entries = await database.read(partial(_index_entries, turn_keys=turn_keys))
+        await database.write(partial(_delete_turns, turn_keys=turn_keys, entries=entries))
+    await database.write(partial(sessions.drop_partial_imports, session=session))
+
+
+def _some_turns(conn: Connection, session: Session) -> list[int]:
+    size = func.coalesce(func.sum(func.length(log.c.entries)), 0)
+    query = select(turns.c.key, size).outerjoin(log).where(turns.c.session == session.key)
+    keys: list[int] = []
+    bytes_left = BYTES_PER_WRITE
+    for key, size_bytes in conn.execute(query.group_by(turns.c.key).limit(TURNS_PER_WRITE)):
+        bytes_left -= size_bytes
+        if keys and bytes_left < 0:
+            break
+        keys.append(key)
+    return keys
+
+
+def _index_entries(conn: Connection, turn_keys: list[int]) -> list[IndexEntry]:
+    """Return what the index holds of these turns. It is normalized here, in a reader thread."""
+    message_keys = conn.scalars(select(messages.c.key).where(messages.c.turn.in_(turn_keys))).all()
+    return search.index_entries(conn, message_keys)
+
+
+def _delete_turns(conn: Connection, turn_keys: list[int], entries: list[IndexEntry]) -> None:
+    search.remove_entries(conn, entries)
+    conn.execute(delete(turns).where(turns.c.key.in_(turn_keys)))

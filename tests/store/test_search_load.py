@@ -1,0 +1,110 @@
+"""One long turn does not keep others waiting: indexing and deleting take linear time, in short writes."""
+
+import asyncio
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Connection, func, select
+from tests.linear_time import assert_linear
+from tests.store.log_fixtures import NOW_MS, TURN_REQUEST, entries, temporary_database
+from tests.store.query_fixtures import ask, block_events, finish, new_owner, new_session
+
+from thinkaloud.canon import Event, Finish, Kind, TurnEnded, TurnStarted
+from thinkaloud.store import search, sessions, turns, users
+from thinkaloud.store.delete import delete_session
+from thinkaloud.store.finish import finished_from_entries, save_finished
+from thinkaloud.store.rows import Session
+from thinkaloud.store.schema import messages, parts, search_rows
+from thinkaloud.store.sessions import SessionGone, TurnRunning
+
+
+def alternating_blocks(count: int) -> list[Event]:
+    """The events of a provider that alternates thought and answer."""
+    kinds = Kind.REASONING, Kind.TEXT
+    return [event for n in range(count) for event in block_events(n, kinds[n % 2], f"word{n}")]
+
+
+def test_indexing_and_deleting_take_linear_time_in_the_number_of_blocks(conn: Connection) -> None:
+    session_of = partial(new_session, conn, new_owner(conn, "ana"))
+
+    def save_and_remove(count: int) -> Callable[[], object]:
+        turn, events = ask(conn, session_of(), "go").turn, alternating_blocks(count)
+
+        def run() -> None:
+            finish(conn, turn, *events)
+            message_keys = conn.scalars(select(messages.c.key).where(messages.c.turn == turn.key)).all()
+            search.remove_messages(conn, message_keys)
+
+        return run
+
+    assert_linear(save_and_remove, 1_000)
+
+
+def test_search_joins_parts_by_their_primary_key(conn: Connection) -> None:
+    """The number of a block is its position; a join by another column would scan the whole message."""
+    session = new_session(conn, new_owner(conn, "ana"))
+    finish(conn, ask(conn, session, "go").turn, *alternating_blocks(20))
+    assert conn.scalar(select(func.count()).where(parts.c.position != parts.c.number)) == 0
+    plan = "\n".join(row[-1] for row in conn.exec_driver_sql(f"EXPLAIN QUERY PLAN {search._SEARCH_ROWS}"))
+    assert "SEARCH parts USING PRIMARY KEY" in plan or "SEARCH parts USING INDEX" in plan
+    assert "position=?" in plan
+
+
+def test_session_is_deleted_in_slices_and_leaves_no_word_in_the_index(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with temporary_database(tmp_path) as database:
+
+            def fill(conn: Connection) -> Session:
+                owner = users.ensure_local(conn, NOW_MS)
+                session = sessions.create(conn, owner, now_ms=NOW_MS)
+                for number in range(120):  # more than one slice
+                    turn = ask(conn, session, f"prompt{number}").turn
+                    finish(conn, turn, *block_events(0, Kind.TEXT, f"answer{number}"))
+                return session
+
+            session = await database.write(fill)
+            assert await delete_session(database, session.owner, session.id)
+            assert not await delete_session(database, session.owner, session.id)
+            counts = await database.read(
+                lambda conn: [
+                    conn.scalar(select(func.count()).select_from(table)) for table in (messages, search_rows)
+                ]
+            )
+            assert counts == [0, 0]
+            words = "SELECT count(*) FROM search_text WHERE search_text MATCH 'answer7 OR prompt99'"
+            assert await database.read(lambda conn: conn.exec_driver_sql(words).scalar()) == 0
+
+    asyncio.run(scenario())
+
+
+def test_session_that_is_being_deleted_starts_no_turn(conn: Connection) -> None:
+    ana = new_owner(conn, "ana")
+    running, idle = new_session(conn, ana), new_session(conn, ana)
+    ask(conn, running, "go")
+    with pytest.raises(TurnRunning):
+        sessions.hide_for_deletion(conn, ana, running.id)
+    assert sessions.hide_for_deletion(conn, ana, idle.id) == idle
+    assert sessions.get(conn, ana, idle.id) is None
+    with pytest.raises(SessionGone):
+        ask(conn, idle, "go")
+
+
+def test_texts_are_normalized_before_the_write(conn: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The writer serves all turns, so it must not normalize a long text of one."""
+    session = new_session(conn, new_owner(conn, "ana"))
+    events = [*block_events(0, Kind.TEXT, "答え 42"), *block_events(1, Kind.TOOL_CALL, "{}", "look")]
+    finished = finished_from_entries(
+        entries([TurnStarted("openai_chat", "demo"), *events, TurnEnded(Finish.STOP)])
+    )
+    normalized = turns.normalized_texts(TURN_REQUEST.messages)
+
+    def refuse(text: str) -> str:
+        raise AssertionError(f"{text!r} was normalized within the write")
+
+    monkeypatch.setattr(search, "normalize_text", refuse)
+    request = turns.TurnRequest(messages=TURN_REQUEST.messages, model="m", normalized_texts=normalized)
+    turn = turns.start_turn(conn, session, request, now_ms=1, writer="w", lease_until_ms=1).turn
+    save_finished(conn, turn.key, finished)
+    assert conn.scalar(select(func.count()).select_from(search_rows)) == 3
