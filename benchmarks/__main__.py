@@ -14,6 +14,7 @@ from benchmarks import (
     serve,
     split_tags,
     startup,
+    tui,
     watchers,
     web_element,
     web_session,
@@ -35,6 +36,7 @@ QUICK: Plan = {
     watchers.TITLE: partial(watchers.measure, files=20, deltas=(1_000, 2_000), rounds=1),
     web_element.TITLE: partial(web_element.measure, sizes=(1, 4), rounds=1, deltas=8, seconds=0.2, blocks=10),
     web_session.TITLE: partial(web_session.measure, turns=30, rounds=1),
+    tui.TITLE: partial(tui.measure, sizes=(1, 2), peer_sizes=(1, 2), frames=3),
 }
 """Small sizes that only check that everything runs and is correct."""
 
@@ -52,6 +54,7 @@ FULL: Plan = {
         web_element.measure, sizes=(1, 32, 500), rounds=3, deltas=40, seconds=3, blocks=1_000
     ),
     web_session.TITLE: partial(web_session.measure, turns=5_000, rounds=5),
+    tui.TITLE: partial(tui.measure, sizes=(1, 200, 1_000), peer_sizes=(1, 200), frames=100),
 }
 """All benchmarks; takes about ten minutes."""
 

@@ -15,6 +15,7 @@ from benchmarks import (
     serve,
     split_tags,
     startup,
+    tui,
     watchers,
     web_element,
     web_session,
@@ -35,6 +36,7 @@ TITLES = [
     watchers.TITLE,
     web_element.TITLE,
     web_session.TITLE,
+    tui.TITLE,
 ]
 
 

@@ -87,7 +87,6 @@ class ScreenStory:
             yield from self._block_problems(expect.blocks, rows)
 
     def _panel_problems(self, expect: Expected, rows: list[str]) -> Iterator[str]:
-        screen = "\n".join(rows)
         if expect.open is not UNSET and (drawn := _drawn_open(rows, expect.open)) != expect.open:
             yield f"open: expected {expect.open}, got {drawn}: {rows}"
         if expect.marker is not UNSET and (rows == [expect.marker]) != bool(expect.marker):
@@ -181,7 +180,7 @@ def _drawn_open(rows: list[str], expected: str) -> str:
 
 def _plain_header(row: str) -> str:
     """Return a drawn header without what only a terminal draws: chevron, quotes, hint and badge."""
-    text = row.split("  🔧")[0].removesuffix("›").removesuffix("⌄").rstrip()
+    text = row.split("  🔧", maxsplit=1)[0].removesuffix("›").removesuffix("⌄").rstrip()
     text = text.lstrip("▶▼ ").removesuffix(" (click to expand)")
     return _plain_words(text.strip('"'))
 

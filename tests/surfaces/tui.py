@@ -46,6 +46,5 @@ def feed(view: TurnView, events: Iterable[Event], at_ms: int | None = None) -> N
 
 def screen_rows(app: App[None]) -> list[str]:
     """Return the rows of the whole screen as text."""
-    width, height = app.size
     strips = app.screen._compositor.render_strips()
-    return ["".join(segment.text for segment in strip).rstrip() for strip in strips[:height]]
+    return ["".join(segment.text for segment in strip).rstrip() for strip in strips]

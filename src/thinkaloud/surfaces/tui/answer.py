@@ -72,13 +72,17 @@ class AnswerView(LineView):
 
     def __init__(self, text: str = "") -> None:
         super().__init__()
-        self.text = ""
-        """The source of the answer."""
         self.replace(text)
+
+    @property
+    def text(self) -> str:
+        """The source of the answer."""
+        self._source = ["".join(self._source)]
+        return self._source[0]
 
     def replace(self, text: str) -> None:
         """Replace the whole answer."""
-        self.text = ""
+        self._source: list[str] = []
         self._blocks = MarkdownBlocks()
         self._cleaner = TerminalCleaner()
         self._complete = 0  # the number of sections that are complete
@@ -91,7 +95,7 @@ class AnswerView(LineView):
         """Append text to the answer."""
         if not text:
             return
-        self.text += text
+        self._source.append(text)
         self._pending += self._cleaner.feed(text)
         last_block = len(self._blocks.rest)
         if last_block < LONG_BLOCK or len(self._pending) * GROWTH_SHARE >= last_block:

@@ -57,13 +57,14 @@ class CodeBlock:
     def __init__(self, language: str, *, gap: bool) -> None:
         self.key: int | None = None
         self._language = language
-        self._gap = gap
+        self._gap = [Row(())] if gap else []
         self._lines: list[str] = []
         self._partial_line = ""
-        self._checkpoint = 0  # lines before it are not highlighted again
-        self._rows: list[Row] = []
-        self._checkpoint_rows = 0
+        self._complete = False
         self._columns = 0
+        self._rows: list[Row] = []
+        self._checkpoint = 0  # lines before it are not highlighted again
+        self._checkpoint_rows = 0
 
     @property
     def height(self) -> int:
@@ -79,42 +80,45 @@ class CodeBlock:
         first_row = self._checkpoint_rows
         self._lines += lines
         self._partial_line = partial_line
-        while len(self._lines) - self._checkpoint >= CHECKPOINT_LINES:
-            end = self._checkpoint + CHECKPOINT_LINES
-            self._draw(self._lines[self._checkpoint : end])
-            self._checkpoint, self._checkpoint_rows = end, len(self._rows)
-        partial = [partial_line] if partial_line else []
-        self._draw(self._lines[self._checkpoint :] + partial)
+        self._draw_end()
         return first_row
 
     def finish(self) -> None:
-        """Highlight the complete block."""
-        self._partial_line = ""
-        if sum(map(len, self._lines)) <= WHOLE_BLOCK_SIZE:
-            self._checkpoint = self._checkpoint_rows = 0
-            self._draw(self._lines)
+        """Highlight the complete block as a whole, unless it is very long."""
+        self._complete = sum(map(len, self._lines)) <= WHOLE_BLOCK_SIZE
+        if self._complete and self._columns:
+            self._rows = self._gap + self._line_rows(self._lines, self._columns)
 
     def lay_out(self, columns: int) -> Iterator[None]:
-        """Wrap the lines again."""
-        self._columns = columns
-        self._rows = []
-        self._checkpoint = self._checkpoint_rows = 0
-        lines, self._lines = self._lines, []
-        for start in range(0, len(lines), CHECKPOINT_LINES):
-            self.append(lines[start : start + CHECKPOINT_LINES])
+        """Wrap the lines again, some at a time."""
+        rows, checkpoint = list(self._gap), 0
+        while not self._complete and len(self._lines) - checkpoint >= CHECKPOINT_LINES:
+            end = checkpoint + CHECKPOINT_LINES
+            rows += self._line_rows(self._lines[checkpoint:end], columns)
+            checkpoint = end
             yield
-        self.append([], self._partial_line)
+        self._columns, self._rows = columns, rows
+        self._checkpoint, self._checkpoint_rows = checkpoint, len(rows)
+        self._draw_end()
 
-    def _draw(self, lines: list[str]) -> None:
-        """Draw these lines behind the rows before the checkpoint."""
-        del self._rows[self._checkpoint_rows :]
-        if self._gap and not self._checkpoint_rows:
-            self._rows.append(Row(()))
+    def _draw_end(self) -> None:
+        """Draw the lines behind the checkpoint, and move it when there are many."""
         if not self._columns:
             return
+        del self._rows[self._checkpoint_rows :]
+        while not self._complete and len(self._lines) - self._checkpoint >= CHECKPOINT_LINES:
+            end = self._checkpoint + CHECKPOINT_LINES
+            self._rows += self._line_rows(self._lines[self._checkpoint : end], self._columns)
+            self._checkpoint, self._checkpoint_rows = end, len(self._rows)
+        partial = [self._partial_line] if self._partial_line else []
+        self._rows += self._line_rows(self._lines[self._checkpoint :] + partial, self._columns)
+
+    def _line_rows(self, lines: list[str], columns: int) -> list[Row]:
+        rows: list[Row] = []
         for spans in highlighted_lines(lines, self._language):
-            rows = prefixed_rows(spans, self._columns, first=MARGIN, rest=MARGIN, fill="fence")
-            self._rows += [_in_code(row) for row in rows] or [Row((Span(MARGIN, "fence"),), 1, fill="fence")]
+            line_rows = prefixed_rows(spans, columns, first=MARGIN, rest=MARGIN, fill="fence")
+            rows += [_in_code(row) for row in line_rows] or [Row((Span(MARGIN, "fence"),), 1, fill="fence")]
+        return rows
 
 
 def highlighted_lines(lines: list[str], language: str) -> list[list[Span]]:

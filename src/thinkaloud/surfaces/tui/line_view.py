@@ -66,6 +66,11 @@ class LineView(ScrollView):
         """The number of rows of all sections."""
         return self._starts[-1]
 
+    @property
+    def laid_out(self) -> bool:
+        """Whether all rows have the width of the view; long text takes several frames."""
+        return not self._layouts
+
     def replace_sections(self, sections: Iterable[Section], *, first: int = 0) -> None:
         """Replace the sections from the first one given; those that are new are laid out now."""
         known = {id(section) for section in self._sections[first:]}
@@ -85,7 +90,6 @@ class LineView(ScrollView):
 
     def section_changed(self, index: int, first_row: int = 0) -> None:
         """Draw a section again from one of its rows on, and what is below it if that moves."""
-        following = self.scroll_offset.y >= self.max_scroll_y
         height_before = self.row_count
         heights = (section.height for section in self._sections[index:])
         self._starts[index:] = accumulate(heights, initial=self._starts[index])
@@ -95,8 +99,6 @@ class LineView(ScrollView):
         moved = self.row_count != height_before
         if moved:
             self.virtual_size = Size(self._columns, self.row_count)
-            if following:
-                self.scroll_end(animate=False, immediate=True, x_axis=False)
         end = self._starts[min(index + 1, len(self._starts) - 1)]
         if moved or end <= first:
             end = max(self.row_count, height_before)
@@ -118,6 +120,16 @@ class LineView(ScrollView):
         """Return all rows as text, as they are drawn."""
         rows = [self.row_at(index) for index in range(self.row_count)]
         return "\n".join(row.text.rstrip() for row in rows if row is not None)
+
+    def on_mount(self) -> None:
+        """Follow the end until the person scrolls."""
+        self.anchor()
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Follow the end again when the person has scrolled to it."""
+        super().watch_scroll_y(old_value, new_value)
+        if old_value < new_value and new_value >= self.max_scroll_y:
+            self.anchor()
 
     # Layout
 
@@ -170,10 +182,7 @@ class LineView(ScrollView):
         return place[0], place[1] / max(1, place[0].height)
 
     def _keep_in_view(self, top: tuple[Section, float] | None) -> None:
-        if not self.show_vertical_scrollbar:
-            return
-        if top is None:
-            self.scroll_end(animate=False, immediate=True, x_axis=False)
+        if top is None or not self.show_vertical_scrollbar:
             return
         section, share = top
         row_index = self._starts[self._sections.index(section)] + round(share * section.height)

@@ -13,7 +13,7 @@ from markdown_it.token import Token
 
 PARSER = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
 
-_FENCE_START = re.compile(r"( {0,3})(`{3,}|~{3,})\s*([^`\s]*)")
+_FENCE_START = re.compile(r"( {0,3})(`{3,}(?=[^`]*\Z)|~{3,})(.*)")
 _MAYBE_FENCE_END = re.compile(r" {0,3}(`+|~+)[ \t]*")
 
 
@@ -26,10 +26,15 @@ class MarkdownPiece(NamedTuple):
 
 
 class FenceStarted(NamedTuple):
-    """A fenced code block starts."""
+    """A fenced code block starts. `info` is what stands behind the fence: a language, and perhaps more."""
 
-    language: str
+    info: str
     gap: bool
+
+    @property
+    def language(self) -> str:
+        """The first word behind the fence."""
+        return next(iter(self.info.split()), "")
 
 
 class FenceLines(NamedTuple):

@@ -65,7 +65,7 @@ def role_styles(theme_variables: Mapping[str, str], background: Color, foregroun
     """Return the style of every role on this background."""
     if background.ansi is not None or foreground.ansi is not None:
         return {role: parse_style(_ANSI_ROLES.get(role, style)) for role, style in ROLES.items()}
-    code = background.blend(foreground, 0.07)
+    code = _code_background(background, foreground)
     colours = {
         "quiet": mix(foreground, background, TEXT_CONTRAST),
         "gutter": mix(foreground, background, LINE_CONTRAST),
@@ -85,21 +85,34 @@ def contrast(one: Color, other: Color) -> float:
 
 
 def mix(foreground: Color, background: Color, least_contrast: float) -> Color:
-    """Return the colour nearest to the background that keeps the contrast to it; else the foreground."""
+    """Return the colour nearest to the background that keeps the contrast to it."""
     for step in range(1, _MIX_STEPS + 1):
         colour = background.blend(foreground, step / _MIX_STEPS)
         if contrast(colour, background) >= least_contrast:
             return colour
-    return foreground
+    return readable(foreground, background, foreground)
 
 
 def readable(colour: Color, background: Color, foreground: Color) -> Color:
-    """Return the colour, mixed with as much foreground as text on this background needs."""
-    for step in range(_MIX_STEPS + 1):
-        mixed = colour.blend(foreground, step / _MIX_STEPS)
-        if contrast(mixed, background) >= TEXT_CONTRAST:
-            return mixed
-    return foreground
+    """Return the colour, mixed with as much foreground as text on this background needs.
+
+    If the theme's own foreground is too faint, it is mixed with black or white.
+    """
+    for ground in (foreground, background.get_contrast_text(1)):
+        for step in range(_MIX_STEPS + 1):
+            mixed = colour.blend(ground, step / _MIX_STEPS)
+            if contrast(mixed, background) >= TEXT_CONTRAST:
+                return mixed
+    return background.get_contrast_text(1)
+
+
+def _code_background(background: Color, foreground: Color) -> Color:
+    """Return a background that differs from the other one, but not so much that text on it gets faint."""
+    for share in (0.07, 0.05, 0.03):
+        colour = background.blend(foreground, share)
+        if contrast(foreground, colour) >= TEXT_CONTRAST:
+            return colour
+    return background
 
 
 def _luminance(colour: Color) -> float:

@@ -37,7 +37,7 @@ def prefixed_rows(
         prefix = rest if index else first
         continues = not row[-1].text.endswith("\n")
         content = (*row[:-1], row[-1]._replace(text=row[-1].text.removesuffix("\n")))
-        rows.append(Row((Span(prefix, "gutter"), *content), len(prefix), continues, fill))
+        rows.append(Row((Span(prefix), *content), len(prefix), continues, fill))
     if rows:
         rows[-1] = rows[-1]._replace(continues=False)
     return rows

@@ -15,7 +15,7 @@ from textual.message import Message
 from thinkaloud.surfaces.tui.line_view import LineView
 from thinkaloud.surfaces.tui.panel_sections import panel_sections
 from thinkaloud.surfaces.tui.sections import HeaderLine, NewestLine, Section, TextSection
-from thinkaloud.transcript import Turn
+from thinkaloud.transcript import Block, Turn
 from thinkaloud.view import PANEL, OpenState, Policy, StepView, ThinkingView, Words, tail, view
 from thinkaloud.view.state import hidden_reason
 
@@ -230,7 +230,17 @@ class _TurnText:
         self._thoughts = {key: number for key, number in self._thoughts.items() if key in drawn}
 
     def _append(self, section: TextSection, number: int) -> int | None:
-        text = self._turn.blocks[number].text
-        if section.source_length == len(text):
-            return None
-        return section.append(text[section.source_length :])
+        text = text_after(self._turn.blocks[number], section.source_length)
+        return section.append(text) if text else None
+
+
+def text_after(block: Block, length: int) -> str:
+    """Return the text of a block behind its first characters, without joining all of it."""
+    missing = sum(map(len, block.pieces)) - length
+    parts: list[str] = []
+    for piece in reversed(block.pieces):
+        if missing <= 0:
+            break
+        parts.append(piece[-missing:])
+        missing -= len(piece)
+    return "".join(reversed(parts))

@@ -10,12 +10,12 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.timer import Timer
 
-from thinkaloud.canon import BlockGrew, BlockReclassified, Entry
+from thinkaloud.canon import BlockGrew, BlockReclassified, Entry, Kind
 from thinkaloud.surfaces.tui.answer import AnswerView
 from thinkaloud.surfaces.tui.line_view import FRAME_S, LineView
 from thinkaloud.surfaces.tui.sections import TextSection
 from thinkaloud.surfaces.tui.thinking_panel import Clock, ThinkingPanel
-from thinkaloud.transcript import CALL_KINDS, Turn, apply
+from thinkaloud.transcript import Turn, apply
 from thinkaloud.view import Policy, notice
 from thinkaloud.view.labels import notice_text
 
@@ -47,8 +47,10 @@ class TurnView(Vertical):
         self.thinking = ThinkingPanel(self.turn, policy=policy, locale=locale, clock=clock, choices=choices)
         self.answer = AnswerView(self.turn.answer)
         self.notices = _Notices()
-        self._text_grew = self._turn_changed = False
-        self._filled_blocks: set[int] = set()
+        self._turn_changed = self._thought_grew = False
+        self._new_answer: list[str] = []  # text at the end of the answer that is not drawn yet
+        self._filled_thoughts: set[int] = set()
+        self._last_text: int | None = None
         self._frame: Timer | None = None
         if not self.turn.live:
             self.answer.finish()
@@ -69,11 +71,14 @@ class TurnView(Vertical):
     def feed(self, entry: Entry) -> None:
         """Apply an entry to the turn and draw it with the next frame."""
         apply(self.turn, entry)
-        if isinstance(entry.event, BlockGrew) and entry.event.block in self._filled_blocks:
-            self._text_grew = True
+        event = entry.event
+        if isinstance(event, BlockGrew) and event.block in self._filled_thoughts:
+            self._thought_grew = True
+        elif isinstance(event, BlockGrew) and event.block == self._last_text:
+            self._new_answer.append(event.text)
         else:
             self._turn_changed = True
-        if isinstance(entry.event, BlockReclassified):
+        if isinstance(event, BlockReclassified):
             self.show(self.turn)
         self._draw_soon()
 
@@ -101,18 +106,22 @@ class TurnView(Vertical):
             self._frame = None
         if self._turn_changed:
             self.thinking.redraw()
+            self._draw_answer()
             self._draw_notices()
             self._note_filled()
-        elif self._text_grew:
+        elif self._thought_grew:
             self.thinking.grow()
-        if self._turn_changed or self._text_grew:
-            self._draw_answer()
-        self._turn_changed = self._text_grew = False
+        if self._new_answer:
+            self.answer.append("".join(self._new_answer))
+        self._turn_changed = self._thought_grew = False
+        self._new_answer = []
 
     def _note_filled(self) -> None:
-        """Remember the thoughts and texts that have words: from now on they only grow."""
-        blocks = (block for block in self.turn.blocks if block.kind not in CALL_KINDS)
-        self._filled_blocks = {block.number for block in blocks if not block.blank}
+        """Remember the thoughts with words, and the text at the end of the answer: they only grow."""
+        filled = [block for block in self.turn.blocks if not block.blank]
+        self._filled_thoughts = {block.number for block in filled if block.kind is Kind.REASONING}
+        texts = [block.number for block in filled if block.kind is Kind.TEXT and block.parent is None]
+        self._last_text = texts[-1] if texts else None
 
     def _draw_soon(self) -> None:
         if self._frame is None and self.is_mounted:
@@ -125,6 +134,7 @@ class TurnView(Vertical):
             self.thinking.redraw()
 
     def _draw_answer(self) -> None:
+        self._new_answer = []
         answer, drawn = self.turn.answer, self.answer.text
         if answer.startswith(drawn):
             self.answer.append(answer[len(drawn) :])

@@ -1,0 +1,303 @@
+"""The thinking panel: the presets to the letter, clicks, keys, focus, and what a frame draws."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from tests.surfaces.tui import TestClock, WidgetApp, feed, screen_rows
+from textual.pilot import Pilot
+
+from thinkaloud.canon import (
+    ApprovalAsked,
+    BlockEnded,
+    BlockGrew,
+    BlockStarted,
+    Entry,
+    Event,
+    Finish,
+    Kind,
+    SummaryWritten,
+    ToolFinished,
+    TurnEnded,
+    TurnStarted,
+)
+from thinkaloud.surfaces.tui.thinking_panel import ThinkingPanel
+from thinkaloud.surfaces.tui.turn_view import TurnView
+from thinkaloud.view import PANEL, BlockView, OpenState, preset, toggle_all, toggle_thinking
+
+TEXT = "Let me analyze this step by step. First, I need to understand what the user is asking for."
+THOUGHT: list[Event] = [TurnStarted(), BlockStarted(0, Kind.REASONING), BlockGrew(0, TEXT)]
+ANSWER: list[Event] = [
+    BlockStarted(1, Kind.TEXT),
+    BlockGrew(1, "It works."),
+    BlockEnded(1),
+    TurnEnded(finish=Finish.STOP),
+]
+TWO_THOUGHTS: list[Event] = [
+    *THOUGHT,
+    BlockEnded(0),
+    BlockStarted(1, Kind.REASONING),
+    BlockGrew(1, "Second."),
+    BlockEnded(1),
+    BlockStarted(2, Kind.TEXT),
+    BlockGrew(2, "Done."),
+]
+Test = Callable[[TurnView, Pilot[None], TestClock], Awaitable[None]]
+
+
+def run(
+    test: Test, name: str = "preview", *, locale: str = "en-US", size: tuple[int, int] = (64, 20)
+) -> None:
+    """Run a test on a turn in a conversation."""
+
+    async def main() -> None:
+        clock = TestClock()
+        view = TurnView(policy=preset(name), locale=locale, clock=clock)
+        async with WidgetApp(view).run_test(size=(64, 20)) as pilot:
+            await test(view, pilot, clock)
+
+    asyncio.run(main())
+
+
+def rows_of(view: TurnView) -> list[str]:
+    return view.thinking.screen_text().splitlines()
+
+
+def test_preview_preset_is_the_reasoning_block_to_the_letter() -> None:
+    """R090, R091, R092: streamed in full, closed to first words in quotes, open behind a gutter."""
+
+    async def test(view: TurnView, pilot: Pilot[None], clock: TestClock) -> None:
+        feed(view, THOUGHT, 0)
+        await pilot.pause()
+        assert rows_of(view)[1:] == [
+            "│ Let me analyze this step by step. First, I need to understand",
+            "│ what the user is asking for.",
+        ]
+        feed(view, [BlockEnded(0), *ANSWER], 2000)
+        await pilot.pause()
+        closed = ['▶ "Let me analyze this step by step…" (click to expand)']
+        assert rows_of(view) == closed
+        assert screen_rows(pilot.app)[:2] == [*closed, "It works."]
+        await pilot.click(view.thinking, offset=(10, 0))
+        assert rows_of(view) == [
+            '▼ "Let me analyze this step by step…"',
+            "│ Let me analyze this step by step. First, I need to understand",
+            "│ what the user is asking for.",
+        ]
+        await pilot.click(view.thinking, offset=(1, 0))
+        assert rows_of(view) == closed
+
+    run(test)
+
+
+def test_preview_preset_in_portuguese_and_on_a_narrow_screen() -> None:
+    async def test(view: TurnView, pilot: Pilot[None], clock: TestClock) -> None:
+        feed(view, [*THOUGHT, BlockEnded(0), *ANSWER], 0)
+        await pilot.pause()
+        assert rows_of(view) == ['▶ "Let me analyze this step by step…" (clique para expandir)']
+        await pilot.resize_terminal(30, 20)
+        await pilot.pause()
+        assert rows_of(view) == ['▶ "Let me analyze this step…']
+
+    run(test, locale="pt-BR")
+
+
+def test_several_thoughts_of_the_preview_preset_are_blocks_of_their_own() -> None:
+    """R089: each keeps its place and is opened alone."""
+
+    async def test(view: TurnView, pilot: Pilot[None], clock: TestClock) -> None:
+        events = [
+            *THOUGHT,
+            BlockEnded(0),
+            BlockStarted(1, Kind.REASONING),
+            BlockGrew(1, "Second."),
+            BlockEnded(1),
+        ]
+        feed(view, [*events, BlockStarted(2, Kind.TEXT), BlockGrew(2, "Done.")], 0)
+        await pilot.pause()
+        first, second = '▶ "Let me analyze this step by step…"', '▶ "Second." (click to expand)'
+        assert [row[:37] for row in rows_of(view)] == [first[:37], second]
+        await pilot.click(view.thinking, offset=(4, 1))
+        assert rows_of(view)[1:] == ['▼ "Second."', "│ Second."]
+
+    run(test)
+
+
+def test_trace_preset_is_a_bar_a_tree_and_a_status() -> None:
+    """R096, R097, R098, R099: a chevron at the right edge, a click anywhere on the bar, steps, status."""
+
+    async def test(view: TurnView, pilot: Pilot[None], clock: TestClock) -> None:
+        feed(view, [*THOUGHT, BlockEnded(0)], 0)
+        feed(view, [BlockStarted(1, Kind.TOOL_CALL, name="web_search"), BlockGrew(1, '{"q": 1}')], 0)
+        feed(view, [BlockEnded(1), ToolFinished(1, "Three flights")], 0)
+        feed(view, [SummaryWritten("Compared flights"), BlockStarted(2, Kind.TEXT), BlockGrew(2, "Go.")], 0)
+        await pilot.pause()
+        width = view.thinking.size.width
+        bar = "💭 Compared flights · Done  🔧 1 tool used"
+        assert rows_of(view) == [f"{bar}{'›':>{width - len(bar) - 2}}"]
+        open_bar = "💭 Compared flights  🔧 1 tool used"
+        await pilot.click(view.thinking, offset=(40, 0))
+        assert rows_of(view) == [
+            f"{open_bar}{'⌄':>{width - len(open_bar) - 2}}",
+            "  ▼ Thought · 18 words",
+            "  │ Let me analyze this step by step. First, I need to",
+            "  │ understand what the user is asking for.",
+            "  ▼ 🔧 web_search",
+            '  │ {"q": 1}',
+            "  │ → Three flights",
+            "✓ Done",
+        ]
+
+    run(test, "trace")
+
+
+def test_toggle_preset_shows_a_live_thought_and_hides_it_when_it_is_done() -> None:
+    """R117, R118, R119: hidden at rest, shown while it streams, shown again by the command."""
+
+    async def test(view: TurnView, pilot: Pilot[None], clock: TestClock) -> None:
+        view.apply_policy(toggle_thinking(toggle_thinking(view.policy)))
+        feed(view, THOUGHT, 0)
+        await pilot.pause()
+        assert rows_of(view)[1].startswith("│ Let me analyze")
+        feed(view, [BlockEnded(0), *ANSWER], 2000)
+        await pilot.pause()
+        assert rows_of(view) == ["Thinking hidden"]
+        view.apply_policy(toggle_thinking(view.policy))
+        await pilot.pause()
+        assert rows_of(view)[1].startswith("│ Let me analyze")
+
+    run(test, "toggle")
+
+
+def test_default_preset_shows_the_newest_line_of_a_live_thought() -> None:
+    async def test(view: TurnView, pilot: Pilot[None], clock: TestClock) -> None:
+        feed(view, THOUGHT, 0)
+        await pilot.pause()
+        assert rows_of(view)[0].startswith("▼ ⚙ Thinking...")
+        assert rows_of(view)[1].startswith("│ …")
+        assert rows_of(view)[1].endswith("what the user is asking for.")
+        feed(view, [BlockGrew(0, "\nA new line.")], 10)
+        assert rows_of(view)[1] == "│ A new line."
+
+    run(test, "default")
+
+
+def test_a_tool_that_waits_for_approval_says_so() -> None:
+    async def test(view: TurnView, pilot: Pilot[None], clock: TestClock) -> None:
+        feed(view, [TurnStarted(), BlockStarted(0, Kind.TOOL_CALL, name="delete"), BlockGrew(0, "{}")], 0)
+        feed(view, [BlockEnded(0), ApprovalAsked(0)], 0)
+        await pilot.pause()
+        assert any("delete waits for approval" in row for row in rows_of(view))
+
+    run(test, "trace")
+
+
+def test_keys_open_and_close_the_current_header() -> None:
+    """R092: Enter and Space act on the header that the arrow keys chose; Tab reaches the panel."""
+
+    async def test(view: TurnView, pilot: Pilot[None], clock: TestClock) -> None:
+        events = [
+            *THOUGHT,
+            BlockEnded(0),
+            BlockStarted(1, Kind.REASONING),
+            BlockGrew(1, "Second."),
+            BlockEnded(1),
+        ]
+        feed(view, [*events, BlockStarted(2, Kind.TEXT), BlockGrew(2, "Done.")], 0)
+        view.thinking.focus()
+        await pilot.pause()
+        await pilot.press("enter")
+        assert [block.open for block in _blocks(view)] == [OpenState.EXPANDED, OpenState.EXPANDED]
+        await pilot.press("down", "down", "space")
+        assert [block.open for block in _blocks(view)] == [OpenState.EXPANDED, OpenState.COLLAPSED]
+        await pilot.press("up", "enter")
+        assert [block.open for block in _blocks(view)] == [OpenState.COLLAPSED, OpenState.COLLAPSED]
+
+    run(test, "default")
+
+
+def test_a_click_on_the_text_of_a_thought_toggles_nothing() -> None:
+    async def test(view: TurnView, pilot: Pilot[None], clock: TestClock) -> None:
+        feed(view, THOUGHT, 0)
+        await pilot.pause()
+        await pilot.click(view.thinking, offset=(10, 1))
+        assert view.thinking.choices == {}
+
+    run(test)
+
+
+def test_a_choice_is_reported_to_the_application() -> None:
+    toggled: list[tuple[int, bool]] = []
+
+    class ListeningApp(WidgetApp):
+        def on_thinking_panel_toggled(self, event: ThinkingPanel.Toggled) -> None:
+            toggled.append((event.number, event.open))
+
+    async def main() -> None:
+        view = TurnView(policy=preset("preview"), clock=TestClock())
+        async with ListeningApp(view).run_test() as pilot:
+            feed(view, THOUGHT, 0)
+            await pilot.pause()
+            await pilot.click(view.thinking, offset=(3, 0))
+            await pilot.pause()
+
+    asyncio.run(main())
+    assert toggled == [(PANEL, False)]
+
+
+def test_open_all_works_on_past_blocks() -> None:
+    async def test(view: TurnView, pilot: Pilot[None], clock: TestClock) -> None:
+        feed(view, [*THOUGHT, BlockEnded(0), *ANSWER], 0)
+        await pilot.pause()
+        view.thinking.replace_choices(toggle_all(view.thinking.open_states()))
+        assert len(rows_of(view)) == 3
+        view.thinking.replace_choices(toggle_all(view.thinking.open_states()))
+        assert len(rows_of(view)) == 1
+
+    run(test)
+
+
+def test_assistants_are_drawn_to_any_depth() -> None:
+    async def test(view: TurnView, pilot: Pilot[None], clock: TestClock) -> None:
+        depth = 1500  # more than Python's limit of recursion
+        events: list[Event] = [TurnStarted()]
+        for number in range(depth):
+            parent = number - 1 if number else None
+            events.append(BlockStarted(number, Kind.ASSISTANT_CALL, name=f"A{number}", parent=parent))
+        feed(view, events, 0)
+        await pilot.pause()
+        rows = rows_of(view)
+        assert len(rows) == depth + 2
+        assert rows[depth].endswith(f"🤖 A{depth - 1} is working…")
+
+    run(test, "trace")
+
+
+def test_the_header_clock_is_drawn_while_nothing_arrives() -> None:
+    async def test(view: TurnView, pilot: Pilot[None], clock: TestClock) -> None:
+        feed(view, THOUGHT, 0)
+        await pilot.pause()
+        clock.now_ms = 7000
+        while "7s" not in rows_of(view)[0]:
+            await pilot.pause(0.1)
+
+    run(test)
+
+
+def test_deltas_of_one_frame_are_drawn_together() -> None:
+    async def test(view: TurnView, pilot: Pilot[None], clock: TestClock) -> None:
+        feed(view, THOUGHT, 0)
+        await pilot.pause()
+        rows = rows_of(view)
+        for _ in range(2000):
+            view.feed(Entry(view.turn.seq + 1, BlockGrew(0, " word"), 10))
+        assert rows_of(view) == rows  # nothing is drawn before the next frame
+        while rows_of(view) == rows:
+            await pilot.pause(0.05)
+        assert " ".join(rows_of(view)).count("word") == 2000  # and then all of it is
+
+    run(test)
+
+
+def _blocks(view: TurnView) -> list[BlockView]:
+    assert view.thinking.view is not None
+    return list(view.thinking.view.blocks)
