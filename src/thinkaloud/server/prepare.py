@@ -7,6 +7,7 @@ A request that cannot be sent is refused here, before anything is saved.
 
 import asyncio
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -14,12 +15,13 @@ from sqlalchemy import Connection
 
 from thinkaloud.agents.builtin_tools import search_sessions
 from thinkaloud.agents.config import SEARCH_SESSIONS, AgentConfig, agent_from_config
-from thinkaloud.agents.prepare import prepare_reply
+from thinkaloud.agents.prepare import prepare_first
 from thinkaloud.agents.spec import Agent, agent_from_spec, assemble, bare_model
 from thinkaloud.agents.tools import Tool
 from thinkaloud.canon import Refused
 from thinkaloud.canon.requests import Image, ToolMessage, UserMessage
 from thinkaloud.catalog import Catalog
+from thinkaloud.catalog.thinking import OnUnavailable
 from thinkaloud.client.prepare import PreparedRequest
 from thinkaloud.context import REASONS, AnsweredTurn, ContextMode, SendStatus, Step, steps_of
 from thinkaloud.server.errors import PayloadTooLarge
@@ -216,12 +218,17 @@ async def resolve_agent(gateway: "Gateway", body: NewTurn, context: SessionConte
         agent = await assemble_agent(gateway, context.session.owner, context.agent, context.agents)
         thinking = agent.thinking if requested_thinking is None else requested_thinking
         mode = _context_mode(body, agent.context_mode, context)
-        model = body.model or agent.model
         return msgspec.structs.replace(
-            agent, model=model, thinking=thinking, context_mode=mode, max_tokens=body.max_tokens
+            agent,
+            model=body.model or agent.model,
+            system=body.system or agent.system,
+            thinking=thinking,
+            context_mode=mode,
+            max_tokens=body.max_tokens or agent.max_tokens,
         )
     return msgspec.structs.replace(
         bare_model(_require_model(body.model or context.session.model or gateway.settings.model)),
+        system=body.system,
         thinking=requested_thinking,
         max_tokens=body.max_tokens,
         context_mode=_context_mode(body, ContextMode.PROVIDER_DEFAULT, context),
@@ -229,15 +236,22 @@ async def resolve_agent(gateway: "Gateway", body: NewTurn, context: SessionConte
 
 
 async def prepare_request(
-    agent: Agent, steps: tuple[Step, ...], first_new_step: int, catalog: Catalog
-) -> PreparedRequest:
-    """Build the request, or refuse it. The new messages begin at step `first_new_step`."""
-    if len(steps) < _STEPS_PREPARED_INLINE:
-        request = prepare_reply(agent, steps, catalog=catalog)
-    else:
-        request = await asyncio.to_thread(prepare_reply, agent, steps, catalog=catalog)
+    agent: Agent,
+    steps: tuple[Step, ...],
+    first_new_step: int,
+    catalog: Catalog,
+    on_thinking_unavailable: OnUnavailable = "error",
+) -> tuple[Agent, PreparedRequest]:
+    """Build the request, or refuse it. The new messages begin at step `first_new_step`.
+
+    Return the agent as well: without thinking, if the model cannot think and that is not refused.
+    """
+    build = partial(
+        prepare_first, agent, steps, catalog=catalog, on_thinking_unavailable=on_thinking_unavailable
+    )
+    agent, request = build() if len(steps) < _STEPS_PREPARED_INLINE else await asyncio.to_thread(build)
     _refuse_unsent_results(request, steps, first_new_step)
-    return request
+    return agent, request
 
 
 def _require_model(name: str) -> str:

@@ -12,6 +12,7 @@ from thinkaloud.agents.prices import Cost
 from thinkaloud.canon import Entry, Kind, NoticeGiven, Provenance, SealForm, Usage
 from thinkaloud.canon.requests import Image, ThinkingLevel
 from thinkaloud.catalog import ThinkingControl, ThinkingSupport, ThinkingVisibility
+from thinkaloud.catalog.thinking import OnUnavailable
 from thinkaloud.context import ContextMode
 from thinkaloud.store.rows import (
     DEFAULT_EXPAND_KEY,
@@ -150,8 +151,12 @@ class NewTurn(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     tool_results: Annotated[tuple[ToolResult, ...], Meta(max_length=200)] = ()
     model: ModelName = ""
     agent: Id = ""
+    system: Annotated[str, Meta(max_length=MIB)] = ""
+    """The system prompt. Empty means the agent's."""
     thinking: ThinkingLevel | Budget | None = None
     """A level, a number of tokens, or `off`. Null means the agent's setting, then the model's default."""
+    on_thinking_unavailable: OnUnavailable = "error"
+    """If the model cannot think as requested: refuse the turn (`error`), or ask without thinking (`warn`)."""
     max_tokens: Budget | None = None
     """The maximum number of output tokens, thinking included."""
     context_mode: ContextMode | None = None

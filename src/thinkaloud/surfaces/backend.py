@@ -38,6 +38,11 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     model: str = ""
     agent: str = ""
     thinking: str = ""
+    system: str = ""
+    max_tokens: int = 0
+    """The maximum number of output tokens, thinking included; 0 for the default."""
+    thinking_optional: bool = False
+    """Whether a model that cannot think as requested is asked without thinking."""
     replaces: str = ""
     """An earlier turn of the session whose question this one replaces: it is asked from before that turn."""
 
