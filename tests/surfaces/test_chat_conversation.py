@@ -1,9 +1,9 @@
 """The conversation on the screen: long sessions, following the end, narrow windows, resizing, replay."""
 
 import pytest
-
 from tests.surfaces.chat_pilot import ChatPilot, run_chat
 from tests.surfaces.memory_backend import MemoryBackend, thought_and_answer
+
 from thinkaloud.canon import BlockGrew
 from thinkaloud.surfaces.tui.app import ChatOptions
 from thinkaloud.surfaces.tui.conversation import Conversation

@@ -5,8 +5,8 @@ import string
 from pathlib import Path
 
 import pytest
-
 from tests.surfaces.memory_backend import thought_and_answer
+
 from thinkaloud.canon import Entry, Refused
 from thinkaloud.surfaces.tui.approval_bar import argument_lines
 from thinkaloud.surfaces.tui.attachments import MAX_BYTES, image_path, read_attachment

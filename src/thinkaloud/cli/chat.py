@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from thinkaloud.canon import Refused
 from thinkaloud.cli.console import EXIT_OK
 from thinkaloud.cli.gateway import add_server_options, open_backend, server_choice
-from thinkaloud.surfaces.backend import Backend
+from thinkaloud.cli.gateway.find import LATEST, find_session
 from thinkaloud.view import LOCALES
 
 
@@ -64,7 +64,8 @@ async def _chat(options: argparse.Namespace) -> None:
         from thinkaloud.surfaces.tui.app import ChatApp, ChatOptions
         from thinkaloud.surfaces.tui.chat_state import Answerer
     async with open_backend(server_choice(options)) as backend:
-        session = await find_session(backend, options.session, last=options.continue_last)
+        name = LATEST if options.continue_last else options.session
+        session = (await find_session(backend, name)).id if name else ""
         chat_options = ChatOptions(
             answerer=Answerer(options.model, options.agent, options.thinking),
             session=session,
@@ -77,27 +78,6 @@ async def _chat(options: argparse.Namespace) -> None:
             print(transcript)
         if app.shown_session:
             print(f"To go on: thinkaloud chat -s {app.shown_session}", file=sys.stderr)
-
-
-async def find_session(backend: Backend, name: str, *, last: bool = False) -> str:
-    """Return the id of a session by its start, or of the one used last; empty if neither is asked for."""
-    if not name and not last:
-        return ""
-    matches: list[str] = []
-    cursor = ""
-    while True:
-        rows, cursor = await backend.sessions(after=cursor, limit=1 if last else 200)
-        if last:
-            return rows[0].id if rows else ""
-        if any(row.id == name for row in rows):
-            return name
-        matches += [row.id for row in rows if row.id.startswith(name)]
-        if not cursor:
-            break
-    if len(matches) == 1:
-        return matches[0]
-    problem = f"{len(matches)} sessions begin with" if matches else "There is no session"
-    raise Refused(f"{problem} {name!r}. `thinkaloud sessions` lists all.")
 
 
 @contextmanager

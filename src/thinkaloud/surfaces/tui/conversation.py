@@ -87,7 +87,7 @@ class Conversation(VerticalScroll):
         self.scroll_end(animate=False)
 
     def scroll_pages(self, pages: int) -> None:
-        """Scroll by pages. Two lines of the page before stay on the screen, so that the eye finds its place."""
+        """Scroll by pages. Two lines of the page before stay on the screen."""
         step = pages * max(1, self.size.height - 2)
         self.scroll_relative(y=step, animate=False, immediate=True)
 
