@@ -1,6 +1,6 @@
 """Draws the moving picture of the chat in the README: `python docs/pictures/draw_chat.py`.
 
-The chat itself runs without a terminal, and is given a recorded turn. Each row of the screen is drawn once for
+The chat runs without a terminal and is given a recorded turn. Each row of the screen is drawn once for
 every text that it shows, and is visible while it shows it.
 """
 

@@ -13,15 +13,10 @@ from weakref import WeakValueDictionary
 import msgspec
 from sqlalchemy import Connection
 
-<<<<<<< HEAD
-from thinkaloud.canon import Finish, ThinkaloudError, TurnEnded, TurnFailed
-from thinkaloud.canon.requests import ThinkingLevel
-from thinkaloud.catalog.thinking import OnUnavailable
-=======
 from thinkaloud.agents.run import waits_for_approval
 from thinkaloud.canon import Finish, Refused, ThinkaloudError, TurnEnded, TurnFailed
 from thinkaloud.canon.requests import ThinkingLevel, ToolMessage, UserMessage
->>>>>>> main
+from thinkaloud.catalog.thinking import OnUnavailable
 from thinkaloud.context import ContextMode
 from thinkaloud.server.errors import Conflict, ServiceUnavailable, TooManyRequests
 from thinkaloud.server.prepare import load_context, prepare_request, request_messages, resolve_agent
@@ -123,12 +118,8 @@ class TurnRegistry:
                 prefix=prepared_request.prefix,
                 idempotency_key=idempotency_key,
                 request_hash=digest,
-<<<<<<< HEAD
                 wishes=_encode_json(_turn_options(body)).decode(),
-=======
-                wishes=_encode_json(TurnOptions(body.thinking, body.max_tokens, body.context_mode)).decode(),
                 normalized_texts=await _normalize(messages),
->>>>>>> main
             )
             started = await gateway.database.write(
                 lambda conn: self._save_new_turn(conn, session, turn_request)
@@ -159,13 +150,9 @@ class TurnRegistry:
         context = await gateway.database.read(lambda conn: load_context(conn, session, row.agent, until=row))
         messages = await gateway.database.read(lambda conn: turns.request_messages(conn, session.owner, row))
         agent, steps = await resolve_agent(gateway, body, context), (*context.steps, *messages)
-<<<<<<< HEAD
         agent, prepared_request = await prepare_request(
             agent, steps, len(steps), gateway.catalog, body.on_thinking_unavailable
         )
-        return TurnPlan(agent, steps, prepared_request, await entries_so_far(gateway.log, row.key))
-=======
-        prepared_request = await prepare_request(agent, steps, len(steps), gateway.catalog)
         entries = await entries_so_far(gateway.log, row.key)
         if len(entries) != 1 + await gateway.database.read(lambda conn: last_seq(conn, row.key)):
             raise Refused(
@@ -173,7 +160,6 @@ class TurnRegistry:
                 "Upgrade, or ask again."
             )
         return TurnPlan(agent, steps, prepared_request, entries)
->>>>>>> main
 
     async def cancel(self, turn: TurnRow) -> bool:
         """Cancel a turn. Return False if it does not run in this process."""
