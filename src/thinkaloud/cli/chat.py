@@ -55,11 +55,10 @@ def run_chat(options: argparse.Namespace) -> int:
     """Chat until the person quits, then print the transcript, so that it stays in the scroll-back."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise Refused("The chat needs a terminal. Use `thinkaloud ask` in scripts and pipes.")
-    asyncio.run(_chat(options))
-    return EXIT_OK
+    return asyncio.run(_chat(options))
 
 
-async def _chat(options: argparse.Namespace) -> None:
+async def _chat(options: argparse.Namespace) -> int:
     with _require_tui_packages():
         from thinkaloud.surfaces.tui.app import ChatApp, ChatOptions
         from thinkaloud.surfaces.tui.chat_state import Answerer
@@ -78,6 +77,7 @@ async def _chat(options: argparse.Namespace) -> None:
             print(transcript)
         if app.shown_session:
             print(f"To go on: thinkaloud chat -s {app.shown_session}", file=sys.stderr)
+        return app.return_code or EXIT_OK
 
 
 @contextmanager

@@ -114,6 +114,10 @@ class ChatApp(App[str]):
             placeholder = self.display_settings.words.text("palette")
             self.push_screen(CommandPalette(placeholder=placeholder))
 
+    async def action_help_quit(self) -> None:
+        """Say how to quit: Ctrl+C copies the selected text, and nothing is selected."""
+        self.tell(self.display_settings.words.text("quit.how"))
+
     async def action_quit(self) -> None:
         """Leave the chat with the transcript for the scroll-back. Running turns go on in the gateway."""
         chat = self.chat_screen.chat

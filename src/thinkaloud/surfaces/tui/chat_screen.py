@@ -19,6 +19,7 @@ from thinkaloud.canon import ApprovalAsked, ApprovalSettled, Entry, Refused
 from thinkaloud.surfaces.backend import Backend, BackendUnreachable
 from thinkaloud.surfaces.terminal import clean
 from thinkaloud.surfaces.tui import flows
+from thinkaloud.surfaces.tui.answer import AnswerView
 from thinkaloud.surfaces.tui.approval_bar import ApprovalBar
 from thinkaloud.surfaces.tui.chat_session import ChatSession, ChatTurn
 from thinkaloud.surfaces.tui.chat_state import Answerer, ChatState
@@ -310,6 +311,10 @@ class ChatScreen(Screen[None]):
     @on(PromptArea.ImagePasted)
     def _image_pasted(self, event: PromptArea.ImagePasted) -> None:
         self.run_flow(flows.attach(self, event.path))
+
+    @on(AnswerView.LinkClicked)
+    def _link_clicked(self, event: AnswerView.LinkClicked) -> None:
+        self.app.open_url(event.href)
 
     @on(SessionList.OptionSelected, "#sessions")
     def _session_selected(self, event: OptionList.OptionSelected) -> None:

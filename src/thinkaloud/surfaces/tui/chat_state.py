@@ -96,6 +96,8 @@ class ChatState:
         chat = self.sessions.get(session_id)
         if chat is None:
             await self.refresh_sessions()
+            while session_id not in self.sessions and self.more_sessions:
+                await self.load_more_sessions()
             chat = self.sessions.get(session_id) or ChatSession(SessionInfo(id=session_id, title=""))
         if not chat.loaded:
             chat.load(await self.backend.turns(session_id))

@@ -134,6 +134,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "copy.nothing": ("There is no answer to copy.", "Não há resposta para copiar."),
     "copy.done": ("The answer was copied, without thoughts.", "A resposta foi copiada, sem os pensamentos."),
     "copy.thoughts": ("Thoughts and answer were copied.", "Pensamentos e resposta foram copiados."),
+    "quit.how": ("Ctrl+Q quits.", "Ctrl+Q sai."),
     "replay.keys": (
         "Space pauses · ← → 5 s · + − speed · Esc leaves",
         "Espaço pausa · ← → 5 s · + − velocidade · Esc sai",
