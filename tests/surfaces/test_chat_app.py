@@ -22,6 +22,7 @@ from thinkaloud.surfaces.tui.app import ChatOptions
 from thinkaloud.surfaces.tui.approval_bar import ApprovalBar
 from thinkaloud.surfaces.tui.chat_state import Answerer
 from thinkaloud.surfaces.tui.dialogs import ConfirmScreen, PickerScreen
+from thinkaloud.surfaces.tui.exchange import QuestionView
 from thinkaloud.surfaces.tui.session_list import RUNNING, UNREAD, WAITING, SessionList
 
 PIXEL = base64.b64decode(
@@ -556,3 +557,54 @@ def test_session_list_loads_more_at_its_end() -> None:
         await chat.until(lambda: chat.chat.chat is not None and chat.chat.chat.info.title == "Session 0")
 
     run_chat(act, backend=backend)
+
+
+def test_dragged_text_is_copied_and_ctrl_c_without_a_selection_says_how_to_quit() -> None:
+    backend = MemoryBackend()
+    info = backend.add_session("One", [("q", "The thought", "Copy exactly this line")])
+
+    async def act(chat: ChatPilot) -> None:
+        await chat.sees("Copy exactly this line")
+        await chat.press("ctrl+c")
+        await chat.sees("Ctrl+Q quits.")
+        row = next(n for n, line in enumerate(chat.text.splitlines()) if "Copy exactly" in line)
+        column = chat.text.splitlines()[row].index("exactly")
+        await chat.pilot.mouse_down(offset=(column, row))
+        await chat.pilot.hover(offset=(column + len("exactly") - 1, row))
+        await chat.pilot.mouse_up(offset=(column + len("exactly") - 1, row))
+        await chat.press("ctrl+c")
+        await chat.until(lambda: chat.app.clipboard.startswith("exactl"))
+        assert "thought" not in chat.app.clipboard
+
+    run_chat(act, backend=backend, options=ChatOptions(session=info.id))
+
+
+def test_what_is_typed_on_the_conversation_goes_to_the_prompt() -> None:
+    backend = MemoryBackend()
+    info = backend.add_session("One", [("q", "The thought", "The answer")])
+
+    async def act(chat: ChatPilot) -> None:
+        await chat.sees("The answer")
+        exchange = chat.chat.conversation.exchanges[0]
+        exchange.turn_view.thinking.focus()
+        await chat.press("h", "i")
+        await chat.until(lambda: chat.chat.composer.area.text == "hi")
+        chat.chat.composer.fill("")
+        exchange.query_one(QuestionView).focus()
+        await chat.press("e")
+        await chat.until(lambda: chat.chat.composer.edited is exchange.chat_turn)
+        assert chat.chat.composer.area.text == "q"
+
+    run_chat(act, backend=backend, options=ChatOptions(session=info.id))
+
+
+def test_session_beyond_the_first_page_is_opened_with_its_title() -> None:
+    backend = MemoryBackend()
+    first = backend.add_session("The very first", [("q", "t", "Old answer")])
+    for number in range(70):
+        backend.add_session(f"Session {number}")
+
+    async def act(chat: ChatPilot) -> None:
+        await chat.sees("The very first", "Old answer")
+
+    run_chat(act, backend=backend, options=ChatOptions(session=first.id))

@@ -63,7 +63,7 @@ class ChatApp(App[str]):
             self.display_settings = Display.from_preferences(preferences, self.chat_options.language)
         except (Refused, BackendUnreachable) as error:
             self.tell_error(error)
-        self.chat_screen.use_display(self.display_settings)
+        self.chat_screen.display_settings = self.display_settings
         await self.push_screen(self.chat_screen)
         self.chat_screen.start(self.chat_options.session, self.chat_options.gateway_check_s)
 

@@ -7,7 +7,7 @@ that keys are answered meanwhile.
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
@@ -95,8 +95,6 @@ class ChatScreen(Screen[None]):
         if session:
             await self.open_session(session)
 
-    # What the screen is made of.
-
     @property
     def conversation(self) -> Conversation:
         """The turns of the shown session."""
@@ -107,12 +105,8 @@ class ChatScreen(Screen[None]):
         """The prompt."""
         return self.query_one(Composer)
 
-    def use_display(self, display: Display) -> None:
-        """Set the display before the screen is composed."""
-        self.display_settings = display
-
     def apply_display(self, display: Display) -> None:
-        """Draw with another policy or in another language."""
+        """Draw in another way."""
         self.display_settings = display
         self.query_one("#sidebar-title", Static).update(Content(display.words.text("sessions")))
         self.query_one(ApprovalBar).words = display.words
@@ -302,8 +296,6 @@ class ChatScreen(Screen[None]):
     def _answered(self, event: ApprovalBar.Answered) -> None:
         self.run_flow(self.state.backend.approve(event.turn, event.block, event.granted))
 
-    # Messages of the parts.
-
     @on(PromptArea.HelpAsked)
     def _help_asked(self) -> None:
         self.run_flow(flows.show_help(self))
@@ -327,15 +319,20 @@ class ChatScreen(Screen[None]):
 
     @on(SessionList.Acted)
     def _session_acted(self, event: SessionList.Acted) -> None:
-        flow = flows.SESSION_FLOWS[event.act]
-        self.run_flow(flow(self, event.session))
+        self.run_flow(flows.SESSION_FLOWS[event.act](self, event.session))
 
     @on(QuestionView.Acted)
     def _question_acted(self, event: QuestionView.Acted) -> None:
-        flow = flows.TURN_FLOWS[event.act]
-        self.run_flow(flow(self, event.chat_turn))
+        self.run_flow(flows.TURN_FLOWS[event.act](self, event.chat_turn))
 
     # Keys.
+
+    def on_key(self, event: events.Key) -> None:
+        """Give what is typed while the conversation has the focus to the prompt."""
+        bound = event.key in self.active_bindings
+        if event.is_printable and event.character and not bound and self.conversation.has_focus_within:
+            event.stop()
+            self.composer.type(event.character)
 
     @property
     def selected_turn(self) -> ChatTurn | None:

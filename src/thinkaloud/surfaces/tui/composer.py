@@ -135,6 +135,14 @@ class Composer(Vertical):
         self.area.placeholder = words.text("prompt")
         self.show_line()
 
+    def type(self, character: str) -> None:
+        """Take a character that was typed elsewhere."""
+        self.area.focus()
+        if character == "?" and not self.area.text:
+            self.area.post_message(PromptArea.HelpAsked())
+        else:
+            self.area.insert(character)
+
     def fill(self, text: str) -> None:
         """Replace the text of the prompt."""
         self.area.text = text
