@@ -109,8 +109,8 @@ class ExchangeView(Vertical):
         """Draw with another policy or in another language."""
         self._display_settings = display
         self.query_one(QuestionView).update(Content(question_text(self.chat_turn, display)))
-        self.replace_choices()
         self.turn_view.apply_policy(display.policy, display.locale)
+        self.replace_choices()
         self.show_state()
 
     def replace_choices(self) -> None:
