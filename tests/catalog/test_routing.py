@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from thinkaloud.canon import UnknownModel
+from thinkaloud.canon import BadCatalog, UnknownModel
 from thinkaloud.canon.requests import ThinkingLevel, ThinkingSetting
 from thinkaloud.catalog import (
     Provider,
@@ -16,6 +16,7 @@ from thinkaloud.catalog import (
     key_missing_error,
     parse_catalog,
     resolve_thinking,
+    retirement_note,
     route,
 )
 
@@ -55,7 +56,7 @@ def test_route_of_every_thinking_model(name: str, provider: str, model_id: str) 
 
 
 @pytest.mark.parametrize(
-    "model", [name for name in CATALOG.models if name.startswith("claude-") and "3.7" not in name]
+    "model", [name for name in CATALOG.models if name.startswith("claude-") and "claude-3" not in name]
 )
 def test_every_claude_from_4_on_is_routed_to_anthropic(model: str) -> None:
     """R035: with thinking on, and without a fallback if its key is missing."""
@@ -146,6 +147,8 @@ def test_a_user_can_override_the_route() -> None:
                 "asked in the usual form for openrouter.",
             ),
         ),
+        ("openai:gpt-5", False, "openai", "gpt-5", ("The name specifies openai.",)),
+        ("openrouter:qwen/qwen3-8b", False, "openrouter", "qwen/qwen3-8b", None),
         ("gpt-oss-20b", True, "ollama", "gpt-oss:20b", None),
         ("ollama/lfm:thinking", True, "ollama", "lfm:thinking", None),
         ("ollama/qwen3:8b", True, "ollama", "qwen3:8b", None),
@@ -240,6 +243,81 @@ def test_an_unknown_model_is_refused_with_suggestions(name: str, message: str) -
     with pytest.raises(UnknownModel) as error_info:
         find_route(name)
     assert str(error_info.value) == message
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        (
+            "azure/gpt-5",
+            "Unknown provider 'azure' in 'azure/gpt-5'. Use openai/gpt-5, openrouter/gpt-5, or add a row for "
+            "the provider to your own catalog file. Nothing was sent.",
+        ),
+        (
+            "mylocal/deepseek-v4-pro",
+            "Unknown provider 'mylocal' in 'mylocal/deepseek-v4-pro'. Use deepseek/deepseek-v4-pro, "
+            "openrouter/deepseek-v4-pro, or add a row for the provider to your own catalog file. "
+            "Nothing was sent.",
+        ),
+        (
+            "antropic/claude-opus-4.5",
+            "Unknown provider 'antropic' in 'antropic/claude-opus-4.5'. Use anthropic/claude-opus-4.5, or "
+            "add a row for the provider to your own catalog file. Nothing was sent.",
+        ),
+        (
+            "google/gpt-5",
+            "Unknown provider 'google' in 'google/gpt-5'. Use openai/gpt-5, openrouter/gpt-5, or add a row "
+            "for the provider to your own catalog file. Nothing was sent.",
+        ),
+    ],
+)
+def test_an_unknown_provider_is_refused(name: str, message: str) -> None:
+    """The prompt never goes to another provider than the name says."""
+    with pytest.raises(UnknownModel) as error_info:
+        find_route(name)
+    assert str(error_info.value) == message
+
+
+def test_an_unknown_provider_of_an_unknown_model_is_refused() -> None:
+    with pytest.raises(UnknownModel, match=r"Did you mean openrouter/some/newcomer\? "):
+        find_route("openruter/some/newcomer")
+    with pytest.raises(UnknownModel, match="Unknown model 'mistral:7b'"):
+        find_route("mistral:7b")
+
+
+def test_every_vendor_spelling_of_a_provider_is_a_name() -> None:
+    for model in CATALOG.models.values():
+        for spelling in model.at.values():
+            if "/" in spelling:
+                assert find_route(spelling.replace("*", model.id)).model.id == model.id
+
+
+def test_a_retired_model_names_its_successor() -> None:
+    """The date comes from the provider's own table, and holds only there."""
+    assert retirement_note(find_route("anthropic/claude-3.7-sonnet")) == (
+        "anthropic retired claude-3.7-sonnet on 2026-02-19. Use claude-sonnet-4.5 instead."
+    )
+    assert retirement_note(find_route("openrouter/claude-3.7-sonnet")) == ""
+    assert retirement_note(find_route("anthropic/claude-sonnet-4.5")) == ""
+    user_catalog = parse_catalog(
+        *builtin_texts(), '[models.gpt-5]\nretires = { openai = "2031-01-01" }\nsuccessor = "gpt-5.5"'
+    )
+    chosen = route(user_catalog, "openai/gpt-5", thinking=False, have_key=any_key)
+    assert retirement_note(chosen) == "openai retires gpt-5 on 2031-01-01. Use gpt-5.5 instead."
+
+
+@pytest.mark.parametrize(
+    ("field", "message"),
+    [
+        ('successor = "gpt-0"', "successor has the unknown value 'gpt-0'"),
+        ('retires = { nowhere = "2026-01-01" }', "retires has the unknown value 'nowhere'"),
+        ('retires = { openai = "soon" }', "Expected `str` matching regex"),
+        ('inputs = ["smell"]', "Invalid enum value 'smell'"),
+    ],
+)
+def test_lifecycle_and_inputs_are_checked(field: str, message: str) -> None:
+    with pytest.raises(BadCatalog, match=message):
+        parse_catalog(*builtin_texts(), f"[models.gpt-5]\n{field}")
 
 
 @pytest.mark.parametrize(

@@ -75,6 +75,33 @@ def test_every_model_has_consistent_thinking_fields(model: Model) -> None:
         assert model.off in ("", "between_tools")
 
 
+@pytest.mark.parametrize(
+    ("name", "inputs"),
+    [
+        ("claude-opus-5.5", {"image", "pdf"}),
+        ("gpt-5-codex", {"image", "pdf"}),
+        ("o3-mini", set()),
+        ("gemini-3.5-flash", {"image", "pdf", "audio"}),
+        ("deepseek-v4-pro", set()),
+        ("kimi-k2-thinking", set()),
+        ("kimi-k2.6", {"image"}),
+        ("qwen3", None),
+    ],
+)
+def test_inputs_of_models(name: str, inputs: set[str] | None) -> None:
+    """A row without the field says that it is not known, not that the model takes text only."""
+    known = CATALOG.models[name].inputs
+    assert (None if known is None else set(known)) == inputs
+
+
+@MODELS
+def test_retired_models_have_a_successor_that_is_served(model: Model) -> None:
+    if model.successor:
+        assert model.retires
+        successor = CATALOG.models[model.successor]
+        assert not set(model.retires) & set(successor.retires)
+
+
 @MODELS
 def test_every_model_is_found_by_its_own_names(model: Model) -> None:
     """R034: the table is found by each id that people write."""
@@ -119,7 +146,21 @@ def test_no_two_rows_claim_the_same_name() -> None:
         ("Qwen/Qwen3-30B-A3B-Instruct-2507", "qwen3-instruct"),
         ("qwen3-max-2026-01-23", "qwen-plus"),
         ("Qwen/Qwen3.8-27B", "qwen3.8"),
-        ("grok-4-fast", "grok-4"),
+        ("grok-4-fast", "grok-4-fast"),
+        ("grok-4-fast-non-reasoning", "grok-4-fast-non-reasoning"),
+        ("grok-4-1-fast-reasoning-latest", "grok-4-1-fast"),
+        ("x-ai/grok-4.1-fast", "grok-4-1-fast"),
+        ("grok-4.20", "grok-4.20-reasoning"),
+        ("gpt-5.1-codex-max", "gpt-5.1-codex-max"),
+        ("gpt-5.4-mini-2026-03-17", "gpt-5.4-mini"),
+        ("o3-deep-research-2025-06-26", "o3-deep-research"),
+        ("gpt-4-turbo", "gpt-4"),
+        ("gpt-3.5-turbo", "gpt-4"),
+        ("gemini-flash-lite-latest", "gemini-flash-latest"),
+        ("gemini-3.5-flash-lite", "gemini-3.5-flash-lite"),
+        ("mistral-medium-latest", "mistral-medium-3.5"),
+        ("mistral-large-latest", "mistral-large-3"),
+        ("command-r-plus-08-2024", "command-a"),
         ("grok-4.20-0309-reasoning", "grok-4.20-reasoning"),
         ("grok-4.20-0309-non-reasoning", "grok-4.20-non-reasoning"),
         ("z-ai/glm-4.5-air", "glm-4.5"),

@@ -86,7 +86,7 @@ def test_an_invalid_thinking_level_is_refused(thinking: str) -> None:
         ("openai/gpt-5", "off", "openai", "gpt-5", 1),
         ("claude-3.7-sonnet:thinking", "", "openrouter", "anthropic/claude-3.7-sonnet:thinking", 0),
         ("vllm/my-own", "low", "vllm", "my-own", 2),
-        ("deepseek-r1", "low", "deepseek", "deepseek-reasoner", 1),
+        ("deepseek-r1", "low", "deepseek", "deepseek-reasoner", 2),
     ],
 )
 def test_prepare_chooses_a_route_and_notes(
@@ -97,6 +97,13 @@ def test_prepare_chooses_a_route_and_notes(
     assert (prepared.route.provider.name, prepared.route.model_id) == (provider, model_id)
     assert len(prepared.notes) == notes, prepared.notes
     assert prepared.request.messages == (UserMessage(QUESTION),)
+
+
+def test_prepare_notes_that_a_model_is_retired() -> None:
+    prepared = prepare(QUESTION, model="anthropic/claude-3.7-sonnet", have_key=any_key)
+    assert prepared.notes == (
+        "anthropic retired claude-3.7-sonnet on 2026-02-19. Use claude-sonnet-4.5 instead.",
+    )
 
 
 def test_the_thinking_suffix_turns_thinking_on() -> None:

@@ -54,7 +54,8 @@ class TestErrors:
             (b'{"code":502,"status":"NO_GAS","message":"no gas"}', "NO_GAS", "no gas"),
             (b'{"code":"no_gas"}', "no_gas", '{"code":"no_gas"}'),
             (b"[1]", "provider_error", "[1]"),
-            (b'{"message":{"deep":1}}', "provider_error", '{"message":{"deep":1}}'),
+            (b'{"message":{"deep":1}}', "provider_error", '{"deep":1}'),
+            (b'{"code":502,"message":"no","metadata":{"raw":"no gas"}}', "502", "no: no gas"),
         ],
     )
     def test_parse_error_of_any_shape(self, raw: bytes, code: str, message: str) -> None:

@@ -8,7 +8,8 @@ import pytest
 from tests.linear_time import assert_linear
 from tests.wire.aws_encoder import encode_event
 
-from thinkaloud import Reader
+from thinkaloud import NotAResponse, Reader
+from thinkaloud.wire import WireLimits
 
 SIZE = 500
 
@@ -76,6 +77,23 @@ def detail(text: str) -> Any:
     return {"type": "reasoning.text", "text": text, "index": 0}
 
 
+def late_signature(number: int) -> bytes:
+    """A detail with an index of its own, and a signature for an index that no detail has."""
+    signature = {"type": "reasoning.text", "signature": "a", "index": -1 - number}
+    return chat({"reasoning_details": [{**detail("a"), "index": number}, signature]})
+
+
+def partial_argument(number: int) -> bytes:
+    argument = {"jsonPath": "$.text", "stringValue": "a"}
+    name = {} if number else {"name": "a"}
+    return part({"functionCall": {**name, "partialArgs": [argument], "willContinue": True}})
+
+
+def item_text(number: int) -> bytes:
+    """A text of an item without an index."""
+    return sse({"type": "response.output_text.delta", "item_id": f"msg_{number}", "delta": "a"})
+
+
 def call(number: int) -> Any:
     return {"index": number, "id": f"call_{number}", "function": {"name": "a", "arguments": "{}"}}
 
@@ -99,6 +117,7 @@ PIECES: list[tuple[str, str, bytes, Callable[[int], bytes]]] = [
     ),
     ("gemini", "thoughts", b"", lambda _: part({"text": "a", "thought": True})),
     ("gemini", "calls", b"", lambda _: part({"functionCall": {"name": "a"}, "thoughtSignature": "a"})),
+    ("gemini", "partial arguments", b"", partial_argument),
     ("gemini_interactions", "summary", OPEN_STEP, lambda _: step({"type": "thought_summary", "text": "a"})),
     ("gemini_interactions", "calls", b"", call_step),
     ("ollama", "thinking", b"", lambda _: b'{"message":{"thinking":"a"},"done":false}\n'),
@@ -106,12 +125,15 @@ PIECES: list[tuple[str, str, bytes, Callable[[int], bytes]]] = [
     ("openai_chat", "reasoning_content", b"", lambda _: chat({"reasoning_content": "a"})),
     ("openai_chat", "details", b"", lambda _: chat({"reasoning": "a", "reasoning_details": [detail("a")]})),
     ("openai_chat", "signatures", b"", lambda _: chat({"reasoning_details": [{"signature": "a"}]})),
+    ("openai_chat", "late signatures", b"", late_signature),
+    ("openai_chat", "odd fields", b"", lambda _: chat({"content": 1, "tool_calls": 5})),
     ("openai_chat", "parts", b"", lambda _: chat({"content": [THINKING_PART]})),
     ("openai_chat", "content", b"", lambda _: chat({"content": "a <"})),
     ("openai_chat", "turns", b"", lambda _: chat({"reasoning": "a"}) + chat({"content": "a"})),
     ("openai_chat", "calls", b"", lambda number: chat({"tool_calls": [call(number)]})),
     ("openai_responses", "summary parts", b"", summary_part),
     ("openai_responses", "items", b"", item),
+    ("openai_responses", "items without index", b"", item_text),
     ("text", "thought", b"<think>", lambda _: b"a < b </ c\n"),
 ]
 
@@ -132,3 +154,27 @@ def test_reading_takes_linear_time(dialect: str, head: bytes, piece: Callable[[i
         return run
 
     assert_linear(work, SIZE)
+
+
+@pytest.mark.parametrize("limit_bytes", [10**6, 4 * 10**6])
+def test_unfinished_first_line_is_bounded(limit_bytes: int) -> None:
+    """An object whose first line never ends is refused at the limit, and is not copied with every read."""
+    reader = Reader(limits=WireLimits(event_bytes=limit_bytes))
+    piece = b"x" * 10_000
+    reader.feed(b'{"choices": "')
+    for _ in range(limit_bytes // len(piece) - 1):
+        reader.feed(piece)
+    with pytest.raises(NotAResponse, match=r"Raise WireLimits\.event_bytes"):
+        reader.feed(2 * piece)
+
+
+def test_unfinished_first_line_takes_linear_time() -> None:
+    def work(size: int) -> Callable[[], object]:
+        def run() -> object:
+            reader = Reader(limits=WireLimits(event_bytes=10**9))
+            reader.feed(b'{"choices": "')
+            return [reader.feed(b"x" * 100) for _ in range(size)]
+
+        return run
+
+    assert_linear(work, 4 * SIZE)

@@ -333,6 +333,12 @@ def test_openai_responses() -> None:
     }
 
 
+def test_openai_responses_of_a_model_that_does_not_reason() -> None:
+    """OpenAI refuses the request for encrypted reasoning of such a model."""
+    assert "include" not in full_body(route("openai/gpt-4o"))
+    assert full_body(GPT)["include"] == ["reasoning.encrypted_content"]
+
+
 def test_gemini() -> None:
     """R009."""
     sent = build_request(

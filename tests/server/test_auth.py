@@ -21,10 +21,10 @@ from thinkaloud.server.auth import (
     new_start_token,
 )
 from thinkaloud.server.gateway import Gateway
+from thinkaloud.server.peer_process import peer_uid
 from thinkaloud.server.run import ServeOptions, bind_socket, start_server
 from thinkaloud.store import agents, ids, sessions, turns, users
 from thinkaloud.store.rows import AgentSpec, Owner, Session, User
-from thinkaloud.server.peer_process import peer_uid
 from thinkaloud.store.sqlite import open_database
 from thinkaloud.store.turns import TurnRequest
 

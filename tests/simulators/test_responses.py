@@ -109,6 +109,12 @@ CASES = [
         "'minimal' is not supported with the 'gpt-6-sol' model",
     ),
     RuleCase(
+        "openai-responses.include",
+        with_changes(model="gpt-4o", reasoning=None, include=None),
+        with_changes(model="gpt-4o", reasoning=None),
+        "Encrypted content is not supported with this model",
+    ),
+    RuleCase(
         "openai-responses.sampling",
         with_changes(temperature=0.2, reasoning={"effort": "none"}),
         with_changes(temperature=0.2),

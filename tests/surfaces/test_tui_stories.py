@@ -18,7 +18,7 @@ from textual.pilot import Pilot
 
 from thinkaloud.surfaces.tui.thinking_panel import ThinkingPanel
 from thinkaloud.surfaces.tui.turn_view import TurnView
-from thinkaloud.view import PANEL, OpenState, read_policy, toggle_all, toggle_thinking
+from thinkaloud.view import PANEL, OpenState, read_policy, show_thinking, toggle_all, toggle_thinking
 
 FILES = sorted(path for path in FOLDER.glob("*.json") if path.name != "schema.json")
 
@@ -47,6 +47,9 @@ class ScreenStory:
             panel.replace_choices(toggle_all(panel.open_states()))
         elif user.toggle_thinking is not UNSET:
             self.policy = toggle_thinking(self.policy)
+            self.turn.apply_policy(self.policy)
+        elif user.show_thinking is not UNSET:
+            self.policy = show_thinking(self.policy, user.show_thinking)
             self.turn.apply_policy(self.policy)
         elif user.give_back is not UNSET:
             lone = panel.view is not None and len(panel.view.steps) == 1

@@ -32,6 +32,15 @@ TAGS: list[Case] = [
     ("think_inside", "a</think>b</think>c", [thought("a"), answer("b</think>c")]),
     ("think_inside", "a<think>b</think>c</think>d", [thought("a<think>b</think>c"), answer("d")]),
     #
+    ("think_either", "a</think>b", [thought("a"), answer("b")]),
+    ("think_either", "<think>a</think>b</think>c", [thought("a"), answer("b</think>c")]),
+    ("think_either", "a</think>b</think>c", [thought("a"), answer("b</think>c")]),
+    ("think_either", "</think>b", [answer("b")]),
+    ("think_either", "plain", [answer("plain")]),
+    ("think_either", "a <think>b</think> c", [answer("a <think>b</think> c")]),
+    ("think_either", "a <think>b</think> c</think>d", [thought("a <think>b</think> c"), answer("d")]),
+    ("think_either", "a</think>b<think>c</think>d", [thought("a"), answer("b<think>c</think>d")]),
+    #
     (
         "think_anywhere",
         "a<think>b</think>c<think>d</think>",
@@ -53,6 +62,8 @@ TAGS: list[Case] = [
     #
     ("thought", "<thought>a</thought>b", [thought("a"), answer("b")]),
     ("thought", "<think>a</think>b", [answer("<think>a</think>b")]),
+    ("thought_inside", "a</thought>b", [thought("a"), answer("b")]),
+    ("thought_either", "a</thought>b", [thought("a"), answer("b")]),
     #
     (
         "think_or_call",
@@ -78,14 +89,21 @@ TAGS: list[Case] = [
     ("think_or_call", "<think>a</think><tool_call>b", [thought("a"), answer("<tool_call>b")]),
     ("think_or_call_inside", "a<tool_call>b", [thought("a"), answer("<tool_call>b")]),
     ("think_or_call_inside", "a</think>b", [thought("a"), answer("b")]),
+    ("think_or_call_either", "a</think>b<tool_call>c", [thought("a"), answer("b<tool_call>c")]),
+    ("think_or_call_either", "<think>a<tool_call>b", [thought("a"), answer("<tool_call>b")]),
     #
     ("deepseek", "<think>a<｜DSML｜tool_calls>b", [thought("a"), answer("<｜DSML｜tool_calls>b")]),
     ("deepseek", "<think>see <｜DSML｜x></think>b", [thought("see <｜DSML｜x>"), answer("b")]),
     ("deepseek_inside", "a<｜DSML｜b", [thought("a"), answer("<｜DSML｜b")]),
     ("deepseek_inside", "<think>a</think>b", [thought("a"), answer("b")]),
+    ("deepseek_inside", "a<｜tool▁calls▁begin｜>b", [thought("a"), answer("<｜tool▁calls▁begin｜>b")]),
+    ("deepseek_either", "a</think>b", [thought("a"), answer("b")]),
     #
     ("ernie", "a</think>\n<response>\nb\n</response>\n", [thought("a"), answer("\n\nb\n\n")]),
+    ("ernie_either", "a</think>\n<response>b</response>", [thought("a"), answer("\nb")]),
+    ("ernie_either", "a", [answer("a")]),
     #
+    ("hunyuan_either", "a</think><answer>b</answer>", [thought("a"), answer("b")]),
     ("hunyuan", "<think>\na\n</think>\n<answer>\nb\n</answer>", [thought("\na\n"), answer("\n\nb\n")]),
     ("hunyuan_suffix", "<think:opensource>a</think:opensource>b", [thought("a"), answer("b")]),
     ("hunyuan_suffix", "<think>a</think>b", [thought("a"), answer("b")]),
@@ -95,11 +113,29 @@ TAGS: list[Case] = [
     ("hunyuan_suffix", "<think:x y>a", [answer("<think:x y>a")]),
     ("hunyuan_suffix", "<think:a>b</think>c</think:", [thought("b</think>c</think:")]),
     #
+    ("minimax_m2", "<think>a<minimax:tool_call>b", [thought("a"), answer("<minimax:tool_call>b")]),
+    ("minimax_m2_inside", "a</think>b", [thought("a"), answer("b")]),
+    ("minimax_m2_either", "a</think>b", [thought("a"), answer("b")]),
     ("minimax_m3", "<mm:think>a</mm:think>b", [thought("a"), answer("b")]),
     ("minimax_m3", "a</mm:think>b", [answer("a</mm:think>b")]),
+    ("minimax_m3_either", "a</mm:think>b", [thought("a"), answer("b")]),
+    ("minimax_m3_either", "</mm:think>b", [answer("b")]),
     ("minimax_m3_inside", "a</mm:think>b", [thought("a"), answer("b")]),
     #
     ("seed", "<seed:think>a</seed:think>b", [thought("a"), answer("b")]),
+    ("seed", "<seed:think>a<seed:tool_call>b", [thought("a"), answer("<seed:tool_call>b")]),
+    #
+    ("longcat", "<longcat_think>a</longcat_think>b", [thought("a"), answer("b")]),
+    ("longcat", "a<longcat_tool_call>b", [answer("a<longcat_tool_call>b")]),
+    ("longcat_inside", "a<longcat_tool_call>b", [thought("a"), answer("<longcat_tool_call>b")]),
+    #
+    ("k2_think", "<think_fast>a</think_fast><answer>b</answer>", [thought("a"), answer("b")]),
+    ("k2_think_inside", "a</think_faster>b", [thought("a"), answer("b")]),
+    ("k2_think_either", "a</think>b", [thought("a"), answer("b")]),
+    #
+    ("reka", "<reasoning>a</reasoning>b", [thought("a"), answer("b")]),
+    ("marco", "<Thought>a</Thought><Output>b</Output>", [thought("a"), answer("b")]),
+    ("pangu", "[unused16]a[unused17]b[unused10]", [thought("a"), answer("b")]),
     #
     ("k2_horizon", "<ifm|think>a</ifm|think>b", [thought("a"), answer("b")]),
     ("k2_horizon", "<ifm|think_fast>a</ifm|think_fast>b", [thought("a"), answer("b")]),
@@ -117,6 +153,18 @@ TAGS: list[Case] = [
     ("mistral", "[THINK]a</think>b[/THIN", [thought("a</think>b[/THIN")]),
     #
     ("kimi_vl", "◁think▷a◁/think▷b", [thought("a"), answer("b")]),
+    (
+        "kimi_k2",
+        "<think>a</think>b<think>c</think>d",
+        [thought("a"), answer("b"), thought("c"), answer("d")],
+    ),
+    ("kimi_k2", "a</think>b", [answer("a</think>b")]),
+    (
+        "kimi_k2_inside",
+        "a<|tool_calls_section_begin|>b",
+        [thought("a"), answer("<|tool_calls_section_begin|>b")],
+    ),
+    ("kimi_k2_either", "a</think>b<think>c</think>d", [thought("a"), answer("b"), thought("c"), answer("d")]),
     ("kimi_k3", "<|open|>think<|sep|>a<|close|>think<|sep|>b", [thought("a"), answer("b")]),
     ("kimi_k3", "<|open|>response<|sep|>a<|close|>response<|sep|>", [answer("a")]),
     ("kimi_k3", "<|open|>thinking<|sep|>a", [answer("<|open|>thinking<|sep|>a")]),
@@ -124,6 +172,18 @@ TAGS: list[Case] = [
         "kimi_k3_inside",
         "a<|close|>think<|sep|><|open|>response<|sep|>b<|close|>response<|sep|>",
         [thought("a"), answer("b")],
+    ),
+    ("kimi_k3_inside", "a<|open|>response<|sep|>b", [thought("a"), answer("b")]),
+    #
+    ("solar", "<|think|>a<|end|><|begin|>assistant<|content|>b<|end|>", [thought("a"), answer("b")]),
+    ("solar", "<|content|>a<|end|>", [answer("a")]),
+    #
+    ("apriel", "a[BEGIN FINAL RESPONSE]b[END FINAL RESPONSE]", [thought("a"), answer("b")]),
+    ("apriel", "a", [answer("a")]),
+    (
+        "apriel_inside",
+        "Here are my reasoning steps:\na[BEGIN FINAL RESPONSE]b",
+        [thought("\na"), answer("b")],
     ),
     #
     ("gemma", "<|channel>thought\na<channel|>b", [thought("a"), answer("b")]),
@@ -158,6 +218,8 @@ TAGS: list[Case] = [
     ("granite", "Here is my thought of the day", [answer("Here is my thought of the day")]),
     ("granite", "Here is my thought process: Here was", [thought(" Here was")]),
     ("granite", "<think>a</think>b", [thought("a"), answer("b")]),
+    ("granite", "<think>a</think><response>b</response>", [thought("a"), answer("b")]),
+    ("granite", "Here's my thought process: a Here's my response: b", [thought(" a "), answer(" b")]),
     #
     ("nemotron_nonempty", "<think>a</think>b", [thought("a"), answer("b")]),
     ("nemotron_nonempty", "<think>a</think>", [answer("a")]),

@@ -15,9 +15,10 @@ from thinkaloud.catalog.refresh import (
     compare_models,
     read_reported_models,
 )
-from thinkaloud.catalog.routing import has_thinking_suffix, key_missing_error, route
+from thinkaloud.catalog.routing import has_thinking_suffix, key_missing_error, retirement_note, route
 from thinkaloud.catalog.rows import (
     AuthScheme,
+    InputKind,
     Model,
     Provider,
     ReplayForm,
@@ -36,6 +37,7 @@ __all__ = [
     "Catalog",
     "CatalogDifference",
     "FieldChange",
+    "InputKind",
     "Model",
     "ModelListing",
     "Provider",
@@ -58,5 +60,6 @@ __all__ = [
     "parse_catalog",
     "read_reported_models",
     "resolve_thinking",
+    "retirement_note",
     "route",
 ]

@@ -1,9 +1,10 @@
 """The catalog: rows read from TOML, and lookup of a model by the name a user types.
 
 Built-in rows come first, then the user's; a later row overrides single fields. `like` in a model row copies
-the fields of another row, except its names and where it is served.
-A model name may start with a provider (`openrouter/qwen/qwen3-8b`), with a vendor as OpenRouter spells it
-(`google/gemini-3-pro`), or with neither (`gpt-5`). If several patterns match, the longest wins.
+the fields of another row, except its names, where it is served and when it retires.
+A model name may start with a provider (`openrouter/qwen/qwen3-8b`, `openai:gpt-5`), with its vendor as one of
+its providers spells it (`google/gemini-3-pro`), or with neither (`gpt-5`). If several patterns match, the
+longest wins.
 """
 
 from collections.abc import Sequence
@@ -19,6 +20,7 @@ import msgspec
 from thinkaloud.canon import BadCatalog
 from thinkaloud.catalog.levels import EFFORT_WORDS
 from thinkaloud.catalog.rows import (
+    InputKind,
     Model,
     Provider,
     ReplayRow,
@@ -30,7 +32,7 @@ from thinkaloud.catalog.rows import (
 FILES = ("replays.toml", "providers.toml", "models.toml")
 OFF_SETTINGS = ("", "disabled", "between_tools", "none", "budget_0", "toggle", "template")
 _SECTIONS = ("providers", "models", "replays")
-_NOT_INHERITED = ("names", "at", "thinking_id")
+_NOT_INHERITED = ("names", "at", "thinking_id", "retires", "successor")
 
 _Row = TypeVar("_Row", Provider, Model, ReplayRow)
 _RowFields = dict[str, dict[str, Any]]
@@ -171,6 +173,9 @@ def _check_references(catalog: Catalog, merger: _CatalogMerger) -> None:
         _check_all_known(model.replay.values(), catalog.replays, f"{location}: replay")
         _check_all_known(model.efforts, EFFORT_WORDS, f"{location}: efforts")
         _check_known(model.off, OFF_SETTINGS, f"{location}: off")
+        _check_all_known(model.retires, catalog.providers, f"{location}: retires")
+        if model.successor:
+            _check_known(model.successor, catalog.models, f"{location}: successor")
 
 
 def _check_all_known(words: Any, known: Any, location: str) -> None:
@@ -198,7 +203,16 @@ def split_provider(catalog: Catalog, name: str) -> tuple[Provider | None, str]:
     provider_name, slash, model_name = name.partition("/")
     if slash and model_name and provider_name in catalog.providers:
         return catalog.providers[provider_name], model_name
+    # `mistral:7b` is a model of Ollama, so a colon counts only before a model that has a row.
+    provider_name, colon, model_name = name.partition(":")
+    if colon and provider_name in catalog.providers and find_model(catalog, model_name) is not None:
+        return catalog.providers[provider_name], model_name
     return None, name
+
+
+def vendors(model: Model) -> set[str]:
+    """Return what stands before the model's name in its ids at providers, in lower case."""
+    return {spelling.rpartition("/")[0].lower() for spelling in model.at.values()} - {""}
 
 
 def find_model(catalog: Catalog, name: str) -> Model | None:
@@ -258,6 +272,9 @@ class ModelListing(msgspec.Struct, frozen=True):
     efforts: tuple[str, ...]
     can_be_off: bool
     visible: ThinkingVisibility
+    inputs: tuple[InputKind, ...] | None
+    retires: dict[str, str]
+    successor: str
     as_of: str
     source: str
 
@@ -282,6 +299,9 @@ def _model_listing(model: Model) -> ModelListing:
         efforts=model.efforts,
         can_be_off=model.thinking is not ThinkingSupport.ALWAYS,
         visible=model.visible,
+        inputs=model.inputs,
+        retires=model.retires,
+        successor=model.successor,
         as_of=model.fact.as_of,
         source=model.fact.source,
     )

@@ -1,10 +1,12 @@
 """Chooses the provider for a model and records why. No I/O: the caller passes a check for keys.
 
-A provider in the name is final. Otherwise the row gives the order of preference. With thinking on, only the
-providers that show thinking count: if their key is missing, the request fails instead of using another one.
+A provider in the name is final, and one that the catalog does not have is an error. Otherwise the row gives
+the order of preference. With thinking on, only the providers that show thinking count: if their key is
+missing, the request fails instead of using another one.
 """
 
 from collections.abc import Callable
+from difflib import get_close_matches
 
 from thinkaloud.canon import KeyMissing, UnknownModel
 from thinkaloud.catalog.catalog import (
@@ -14,6 +16,7 @@ from thinkaloud.catalog.catalog import (
     provider_model_id,
     similar_names,
     split_provider,
+    vendors,
     without_vendor,
 )
 from thinkaloud.catalog.rows import Model, Provider, ReplayRow, Route, RowSource, ThinkingSupport
@@ -39,6 +42,7 @@ def route(catalog: Catalog, name: str, *, thinking: bool, have_key: HaveKey) -> 
     if provider is None:
         if model is None or not model.at:
             raise _unknown_model_error(catalog, name)
+        _check_vendor(catalog, model, base_name)
         provider = _choose_provider(catalog, model, thinking or suffixed, have_key, reasons)
         model_id = provider_model_id(model, provider, base_name)
         reasons += _rename_reasons(base_name, model_id, provider)
@@ -54,6 +58,17 @@ def route(catalog: Catalog, name: str, *, thinking: bool, have_key: HaveKey) -> 
         why=tuple(reasons),
         thinking=thinking or suffixed,
     )
+
+
+def retirement_note(route: Route) -> str:
+    """Return when the provider stops serving the model and what to use instead; empty if it goes on."""
+    model, provider = route.model, route.provider.name
+    date = model.retires.get(provider)
+    if date is None:
+        return ""
+    verb = "retired" if date <= model.fact.as_of else "retires"
+    instead = f" Use {model.successor} instead." if model.successor else ""
+    return f"{provider} {verb} {model.id} on {date}.{instead}"
 
 
 def key_missing_error(route: Route, *, fault: str = "") -> KeyMissing:
@@ -93,6 +108,19 @@ def _key_place(reference: str) -> str:
         case "keyring":
             return f"the keyring entry {name}"
     return name
+
+
+def _check_vendor(catalog: Catalog, model: Model, name: str) -> None:
+    """Refuse a name that starts with neither a provider nor the model's vendor."""
+    prefix = name.rpartition("/")[0]
+    if not prefix or prefix.lower() in vendors(model):
+        return
+    providers = _similar_providers(catalog, prefix) or tuple(model.at)[:3]
+    choices = ", ".join(f"{provider}/{model.id}" for provider in providers)
+    raise UnknownModel(
+        f"Unknown provider {prefix!r} in {name!r}. Use {choices}, or add a row for the provider to your own "
+        "catalog file. Nothing was sent."
+    )
 
 
 def _choose_provider(
@@ -173,9 +201,15 @@ def _assumed_model(name: str, provider: Provider) -> Model:
 
 
 def _unknown_model_error(catalog: Catalog, name: str) -> UnknownModel:
-    similar = similar_names(catalog, name)
+    prefix, slash, model_name = name.partition("/")
+    similar = [f"{provider}/{model_name}" for provider in _similar_providers(catalog, prefix) if slash]
+    similar = similar or similar_names(catalog, name)
     hint = f"Did you mean {', '.join(similar)}? " if similar else ""
     return UnknownModel(
         f"Unknown model {name!r}: it is not in the catalog and does not start with a provider. {hint}"
         f"Add the provider, such as openrouter/{name}, or add a row for the model to your own catalog file."
     )
+
+
+def _similar_providers(catalog: Catalog, name: str) -> list[str]:
+    return get_close_matches(name.lower(), catalog.providers, n=1)

@@ -45,6 +45,14 @@ class ThinkingVisibility(StrEnum):
     ENCRYPTED = "encrypted"
 
 
+class InputKind(StrEnum):
+    """What a model takes besides text."""
+
+    IMAGE = "image"
+    PDF = "pdf"
+    AUDIO = "audio"
+
+
 class ReplayScope(StrEnum):
     """The assistant turns whose thoughts are sent back."""
 
@@ -66,10 +74,13 @@ class ReplayForm(StrEnum):
     """The text, in a field of the message."""
 
 
+IsoDate = Annotated[str, msgspec.Meta(pattern=r"^\d{4}-\d{2}-\d{2}$")]
+
+
 class RowSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The date and source of a fact."""
 
-    as_of: Annotated[str, msgspec.Meta(pattern=r"^\d{4}-\d{2}-\d{2}$")]
+    as_of: IsoDate
     source: Annotated[str, msgspec.Meta(min_length=1)]
 
 
@@ -147,6 +158,13 @@ class Model(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Replay rules by provider, where they differ from the provider's own."""
     template: dict[str, bool | str] = msgspec.field(default_factory=dict)
     tags: str = ""
+    """The tag profile of its text; empty to let the model's name select one."""
+    inputs: tuple[InputKind, ...] | None = None
+    """What it takes besides text; None if that is not known."""
+    retires: dict[str, IsoDate] = msgspec.field(default_factory=dict)
+    """The date from which a provider no longer serves it."""
+    successor: str = ""
+    """The id of the row to use instead."""
     forced_tools: bool = True
     """Whether a forced tool choice is allowed while thinking."""
     tools_or_thinking_at: tuple[str, ...] = ()

@@ -17,7 +17,7 @@ from thinkaloud.cli.console import (
     print_error,
     read_chunks,
 )
-from thinkaloud.dialects import AUTO, DIALECTS, PROFILES, Reader
+from thinkaloud.dialects import AUTO, DIALECTS, Reader
 from thinkaloud.surfaces.terminal import clean, clean_json
 from thinkaloud.transcript import Turn, fold
 from thinkaloud.view import Words, gateway_answer, thinking_block
@@ -39,7 +39,11 @@ def add_read(parser: argparse.ArgumentParser) -> None:
     )
     add_option("--model", default="", metavar="M", help="the model, if the response does not name it")
     add_option(
-        "--tags", default="", metavar="T", help=f"tags that mark thoughts in the text: {', '.join(PROFILES)}"
+        "--tags",
+        default="",
+        metavar="T",
+        help="tag profile of the text, if the model's name does not select the right one: off, think, "
+        "think_inside (the text starts in the thought), think_anywhere, harmony; an unknown name lists all",
     )
     add_option(
         "--format",

@@ -26,6 +26,7 @@ from thinkaloud.catalog import (
     has_thinking_suffix,
     key_missing_error,
     resolve_thinking,
+    retirement_note,
 )
 from thinkaloud.catalog import route as choose_route
 from thinkaloud.client.http import Client
@@ -57,7 +58,7 @@ class PreparedRequest(msgspec.Struct, frozen=True):
     route: Route
     request: Request
     notes: tuple[str, ...] = ()
-    """The settings that the model cannot honour, one sentence each."""
+    """That the model is retired, and the settings that it cannot honour, one sentence each."""
     prefix: str = ""
     """Fingerprint of the conversation, stored with the answer."""
     report: Report = Report()
@@ -127,7 +128,8 @@ def prepare(
         stream=options.stream,
     )
     built = build(_conversation(prompt, options), route, build_options)
-    notes = (*parameters.notes, *built.report.notes)
+    retirement = retirement_note(route)
+    notes = (*([retirement] if retirement else []), *parameters.notes, *built.report.notes)
     return PreparedRequest(route, built.request, notes, built.prefix, built.report)
 
 

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from thinkaloud.dialects.lenient import LenientDecoder, OddFields
 from thinkaloud.dialects.message import ABSENT, present
 
 
@@ -20,7 +21,14 @@ class Clues(msgspec.Struct):
     message: msgspec.Raw = ABSENT
     response: msgspec.Raw = ABSENT
     finish_reason: msgspec.Raw = ABSENT
-    done: bool | None = None
+    done: msgspec.Raw = ABSENT
+    created_at: msgspec.Raw = ABSENT
+    content: msgspec.Raw = ABSENT
+    message_start: msgspec.Raw = msgspec.field(default=ABSENT, name="messageStart")
+    block_delta: msgspec.Raw = msgspec.field(default=ABSENT, name="contentBlockDelta")
+    snake_stop_reason: msgspec.Raw = msgspec.field(default=ABSENT, name="stop_reason")
+    steps: msgspec.Raw = ABSENT
+    usage: msgspec.Raw = ABSENT
     text: msgspec.Raw = ABSENT
     token: msgspec.Raw = ABSENT
     generation_tokens: msgspec.Raw = ABSENT
@@ -34,10 +42,17 @@ class Clues(msgspec.Struct):
         return present(self.text) and (present(self.token) or present(self.generation_tokens))
 
     @property
+    def has_candidates(self) -> bool:
+        """Whether the frame is a response of Gemini, as it is or wrapped in `response`."""
+        wrapped = read_clues(bytes(self.response)) if bytes(self.response)[:1] == b"{" else None
+        fields = (self.candidates, self.usage_metadata, self.prompt_feedback)
+        return any(map(present, fields)) or (wrapped is not None and wrapped.has_candidates)
+
+    @property
     def has_google_status(self) -> bool:
         """Whether the error has a `status` string, as Google's errors do."""
         try:
-            return _google_error_decoder.decode(self.error).status is not None
+            return _google_error_decoder.decode(self.error, OddFields()).status is not None
         except (msgspec.MsgspecError, RecursionError):
             return False
 
@@ -48,13 +63,13 @@ class GoogleError(msgspec.Struct):
     status: str | None = None
 
 
-_clues_decoder = msgspec.json.Decoder(Clues)
-_google_error_decoder = msgspec.json.Decoder(GoogleError)
+_clues_decoder = LenientDecoder(Clues)
+_google_error_decoder = LenientDecoder(GoogleError)
 
 
 def read_clues(data: bytes) -> Clues | None:
     """Read the clues of a JSON frame; None if the frame cannot be decoded."""
     try:
-        return _clues_decoder.decode(data)
+        return _clues_decoder.decode(data, OddFields())
     except (msgspec.MsgspecError, RecursionError):
         return None

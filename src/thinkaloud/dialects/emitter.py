@@ -27,7 +27,10 @@ from thinkaloud.canon import (
     Usage,
     UsageReported,
 )
+from thinkaloud.dialects.lenient import OddFields
 
+ODD_FIELD = "odd_field"
+"""The code of the notice about a field of the wrong type."""
 _EMPTY_USAGE = Usage()
 
 
@@ -41,10 +44,12 @@ class TurnEmitter:
         self._started = False
         self._events: list[Event] = []
         self._numbers_by_key: dict[Hashable, int] = {}
-        self._open_keys: dict[Hashable, None] = {}
+        self._open_keys: dict[Hashable, Kind] = {}
         self._next_number = 0
         self._pending_key: Hashable = None
         self._pending_text: list[str] = []
+        self.odd_fields = OddFields()
+        self._fault: tuple[str, str] | None = None
 
     def start_turn(self, model: str | None) -> None:
         """Start the turn with the model's name; without a name, the first event starts it."""
@@ -52,9 +57,18 @@ class TurnEmitter:
             self.model = model
             self._emit_turn_started()
 
+    @property
+    def block_count(self) -> int:
+        """The number of blocks so far."""
+        return self._next_number
+
     def has_open(self, key: Hashable) -> bool:
         """Return whether a block with this key is open."""
         return key in self._open_keys
+
+    def open_kind(self, key: Hashable) -> Kind | None:
+        """Return the kind of the open block with this key; None if there is none."""
+        return self._open_keys.get(key)
 
     def has_block(self, key: Hashable) -> bool:
         """Return whether a block with this key was ever started."""
@@ -74,7 +88,7 @@ class TurnEmitter:
             return
         self._emit(BlockStarted(self._next_number, kind, name, call_id, provenance=provenance))
         self._numbers_by_key[key] = self._next_number
-        self._open_keys[key] = None
+        self._open_keys[key] = kind
         self._next_number += 1
 
     def append(self, key: Hashable, text: str) -> None:
@@ -90,10 +104,15 @@ class TurnEmitter:
     def append_or_start(
         self, key: Hashable, kind: Kind, text: str, provenance: Provenance = Provenance.UNKNOWN
     ) -> None:
-        """Append text, and start the block first if the provider did not."""
+        """Append text, and start the block first if the provider did not.
+
+        Text of another kind than the open block's starts a block of its own, so that a provider that gives
+        two blocks the same key never mixes thought and answer.
+        """
         if not text:
             return
-        if key not in self._open_keys:
+        if self._open_keys.get(key) is not kind:
+            self.end_block(key)
             self.start_block(key, kind, provenance=provenance)
         self.append(key, text)
 
@@ -143,22 +162,31 @@ class TurnEmitter:
 
     def finish(self, finish: Finish, stop_reason: str = "", message: str = "") -> None:
         """End all blocks and the turn; `message` is the provider's own assistant message, as JSON."""
+        if self._fault is not None:
+            self.fail(*self._fault)
         if self.ended:
             return
         self.end_all_blocks()
+        self._add_odd_field_notices()
         seal = Seal(self.dialect, SealForm.MESSAGE, message, self.model) if message else None
         self._emit(TurnEnded(finish, stop_reason, seal))
         self.ended = True
 
     def fail(self, code: str, message: str) -> None:
-        """Mark open blocks as interrupted and end the turn as failed."""
+        """Mark open blocks as interrupted and end the turn as failed; a fault before is the reason."""
         if self.ended:
             return
+        code, message = self._fault or (code, message)
         for key in list(self._open_keys):
             self._emit(BlockEnded(self._numbers_by_key[key], interrupted=True))
         self._open_keys.clear()
+        self._add_odd_field_notices()
         self._emit(TurnFailed(code, message))
         self.ended = True
+
+    def add_fault(self, code: str, message: str) -> None:
+        """Make the turn end as failed, and keep what still arrives until then; the first fault counts."""
+        self._fault = self._fault or (code, message)
 
     def fail_cut_off(self, expected: str) -> None:
         """Fail the turn because the bytes ended before `expected`, the provider's end of the turn."""
@@ -169,6 +197,10 @@ class TurnEmitter:
         self._flush_text()
         events, self._events = self._events, []
         return events
+
+    def _add_odd_field_notices(self) -> None:
+        for message in self.odd_fields.messages():
+            self._emit(NoticeGiven(ODD_FIELD, message))
 
     def _emit_turn_started(self) -> None:
         if not self._started:

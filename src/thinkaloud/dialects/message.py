@@ -39,6 +39,13 @@ def append_text(target: JsonObject, field: str, text: str) -> None:
     current.pieces.append(text)
 
 
+def append_item(target: JsonObject, field: str, item: object) -> None:
+    """Append an item to a list field, which may be absent or anything else."""
+    if not isinstance(target.get(field), list):
+        target[field] = []
+    target[field].append(item)
+
+
 _PARTIAL_JSON = "(pieces)"
 """The temporary field for streamed JSON text; no provider has a field with this name."""
 
@@ -112,6 +119,7 @@ class ChatMessage:
     def __init__(self) -> None:
         self._message: JsonObject = {"role": "assistant", "content": None}
         self._calls_by_serial: dict[int, JsonObject] = {}
+        self._latest_parts: dict[tuple[str, str, object], JsonObject] = {}
 
     def append_text(self, field: str, text: str) -> None:
         """Append text to a field; if the field is a list of parts, append a text part."""
@@ -120,6 +128,10 @@ class ChatMessage:
         else:
             append_text(self._message, field, text)
 
+    def set_field(self, field: str, value: str) -> None:
+        """Set a field that arrives complete."""
+        self._message[field] = value
+
     def add_parts(self, field: str, parts: list[JsonObject]) -> None:
         """Append parts to a list field; an empty list is kept, because some providers require it back."""
         existing_parts = self._message.get(field)
@@ -127,7 +139,7 @@ class ChatMessage:
             text = text_of(existing_parts)
             existing_parts = self._message[field] = [{"type": "text", "text": text}] if text else []
         for part in parts:
-            self._add_part(existing_parts, part)
+            self._add_part(field, existing_parts, part)
 
     def add_call(self, serial: int, call: JsonObject, name: str, arguments: str) -> None:
         """Append to the call with this serial number; `call` holds the other fields from the provider."""
@@ -148,31 +160,34 @@ class ChatMessage:
         """Encode the message as JSON."""
         return encode_json(self._message)
 
-    def _add_part(self, parts: list[JsonObject], part: JsonObject) -> None:
-        part_type = part.get("type")
+    def _add_part(self, list_field: str, parts: list[JsonObject], part: JsonObject) -> None:
+        part_type, index = part.get("type"), part.get("index")
         field = _TEXT_FIELD_BY_TYPE.get(part_type) if isinstance(part_type, str) else None
-        previous = _continued_part(parts, part, field)
-        if field is None or previous is None:
+        if field is None:
             parts.append(part)
+            return
+        key = (list_field, str(part_type), index if isinstance(index, int | str) else None)
+        previous = parts[-1] if parts else None
+        if part.get(field) is None and index is not None:
+            previous = self._latest_parts.get(key)  # a late signature: its text may be far behind
+        if previous is None or not _continues(previous, part, field):
+            parts.append(part)
+            self._latest_parts[key] = part
             return
         new_value, old_value = part.get(field), previous.get(field)
         if isinstance(new_value, list) and isinstance(old_value, list):
             old_value.extend(new_value)
-        elif isinstance(new_value, str) and not isinstance(old_value, list):
+        elif isinstance(new_value, str):
             append_text(previous, field, new_value)
-        elif new_value is not None:
-            parts.append(part)
-            return
         previous.update((name, value) for name, value in part.items() if name != field and value is not None)
 
 
-def _continued_part(parts: list[JsonObject], part: JsonObject, field: str | None) -> JsonObject | None:
-    """Return the part that `part` continues: the last, or for a late signature the one with its index."""
-    signature_only = field is not None and part.get(field) is None and part.get("index") is not None
-    for previous in reversed(parts if signature_only else parts[-1:]):
-        if previous.get("type") == part.get("type") and previous.get("index") == part.get("index"):
-            return previous
-    return None
+def _continues(previous: JsonObject, part: JsonObject, field: str) -> bool:
+    """Return whether a part continues another: same type and index, and text that can be joined."""
+    if previous.get("type") != part.get("type") or previous.get("index") != part.get("index"):
+        return False
+    new_value, old_value = part.get(field), previous.get(field)
+    return new_value is None or isinstance(new_value, list if isinstance(old_value, list) else str)
 
 
 def join_user_messages(messages: Sequence[Message]) -> list[Message]:

@@ -6,6 +6,14 @@ started with HTTP 200. Some providers leave out of a count what others include i
 
 import msgspec
 
+from thinkaloud.dialects.lenient import LenientDecoder, OddFields, Text
+
+
+class ErrorMetadata(msgspec.Struct):
+    """What OpenRouter adds to an error: `raw` is the error of the provider behind it."""
+
+    raw: Text | None = None
+
 
 class ErrorObject(msgspec.Struct):
     """The fields of an error object that providers have in common."""
@@ -13,22 +21,23 @@ class ErrorObject(msgspec.Struct):
     type: str | None = None
     code: str | int | None = None
     status: str | None = None
-    message: str | None = None
+    message: Text | None = None
+    metadata: ErrorMetadata | None = None
 
 
-_error_decoder = msgspec.json.Decoder(ErrorObject)
+_error_decoder = LenientDecoder(ErrorObject)
 _string_decoder = msgspec.json.Decoder(str)
 
 
 def has_error(raw: msgspec.Raw | bytes) -> bool:
-    """Return whether an `error` field contains an error."""
-    return bytes(raw) not in (b"", b"null", b"{}", b'""', b"false")
+    """Return whether an `error` field contains an error: an object, a list or a string that is not empty."""
+    return bytes(raw)[:1] in (b"{", b"[", b'"') and bytes(raw) not in (b"{}", b"[]", b'""')
 
 
 def parse_error(raw: msgspec.Raw | bytes) -> tuple[str, str]:
     """Return the code and the message of an error of any shape; without a message, its raw JSON."""
     try:
-        error = _error_decoder.decode(raw)
+        error = _error_decoder.decode(raw, OddFields())
     except msgspec.MsgspecError:
         try:
             return "provider_error", _string_decoder.decode(raw)
@@ -36,7 +45,9 @@ def parse_error(raw: msgspec.Raw | bytes) -> tuple[str, str]:
             return "provider_error", bytes(raw).decode(errors="replace")
     code_name = error.code if isinstance(error.code, str) else None
     code = error.status or code_name or error.type or error.code or "provider_error"
-    return str(code), error.message or bytes(raw).decode(errors="replace")
+    message = error.message or bytes(raw).decode(errors="replace")
+    cause = error.message and error.metadata and error.metadata.raw
+    return str(code), f"{message}: {cause}" if cause else message
 
 
 def add_counts(count: int | None, *others: int | None) -> int | None:

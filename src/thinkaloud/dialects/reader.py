@@ -1,7 +1,8 @@
 """Reads the bytes of a response into events: detects the framing and the dialect.
 
 A whole response is read like a stream of one chunk. Bytes that match no dialect raise `NotAResponse`. Once
-the dialect is known, every fault ends the turn with `TurnFailed` and the events before it are kept.
+the dialect is known, the result is the same as if it had been named: frames that came before are read again.
+A frame that cannot be read makes the turn end with `TurnFailed`; what was read before and after it is kept.
 """
 
 import re
@@ -13,6 +14,7 @@ from thinkaloud.canon import Event, NotAResponse, UnknownDialect
 from thinkaloud.dialects import bedrock_converse, text
 from thinkaloud.dialects.clues import read_clues
 from thinkaloud.dialects.emitter import TurnEmitter
+from thinkaloud.dialects.payload import parse_error
 from thinkaloud.dialects.registry import DIALECTS, DialectReader, detect_dialect
 from thinkaloud.dialects.tags.profiles import find_profile, may_become_marker, starts_with_marker
 from thinkaloud.wire import (
@@ -24,6 +26,7 @@ from thinkaloud.wire import (
     Decoder,
     Frame,
     Framing,
+    JsonDecoder,
     MeteredDecoder,
     NdjsonDecoder,
     TextDecoder,
@@ -65,7 +68,8 @@ class Reader:
         self._first_bytes = b""
         self._decoder: Decoder | None = None
         self._reader: DialectReader | None = None
-        self._unrecognised_frames = 0
+        self._undetected_frames: list[Frame] = []
+        self._from_aws = False
         self._closed = False
 
     @property
@@ -103,15 +107,13 @@ class Reader:
     def _detect_framing(self, data: bytes, *, final: bool) -> bytes:
         """Buffer bytes until the framing is known, then create the decoder and return all bytes so far."""
         self._head += data
-        if (
-            self._waiting_for_line
-            and not final
-            and b"\n" not in data
-            and len(self._head) < self._limits.event_bytes
-        ):
+        too_large = len(self._head) > self._limits.event_bytes
+        if self._waiting_for_line and b"\n" not in data and not (final or too_large):
             return b""
         head = bytes(self._head)
         framing = sniff_framing(head, final=final)
+        if framing is None and too_large:
+            framing = JsonDecoder  # which refuses a body of this size and names the limit
         if framing is None or (framing is TextDecoder and not final and self._may_start_marker(head)):
             # Only the end of the first line shows whether an object is the whole body (JSON or NDJSON).
             self._waiting_for_line = head.lstrip()[:1] == b"{"
@@ -131,8 +133,7 @@ class Reader:
             return NdjsonDecoder if token_lines else TextDecoder
         if framing is TextDecoder:
             self._accept_text(head)
-        elif framing is AwsEventStreamDecoder and self._dialect == AUTO:
-            self._set_dialect(bedrock_converse.NAME)
+        self._from_aws = framing is AwsEventStreamDecoder
         return framing
 
     def _may_start_marker(self, head: bytes) -> bool:
@@ -169,37 +170,61 @@ class Reader:
                 continue  # an event with only a name, which some servers send as a keep-alive
             if not frame.data.isascii() or b"\\u" in frame.data:
                 frame = _repaired_frame(frame)
-            reader = self._reader or self._find_reader(frame)
-            if reader is None:
+            if self._reader is None:
+                self._find_reader(frame)
                 continue
             try:
-                reader.feed(frame)
+                self._reader.feed(frame)
             except (msgspec.MsgspecError, RecursionError) as error:
                 start = frame.data[:80].decode(errors="replace")
-                self._emitter.fail(
+                self._emitter.add_fault(
                     "bad_frame", f"{self._dialect} sent a frame that cannot be decoded ({error}): {start}"
                 )
 
-    def _find_reader(self, frame: Frame) -> DialectReader | None:
-        """Create the reader for the dialect of this frame; None while the dialect is unknown."""
+    def _find_reader(self, frame: Frame) -> None:
+        """Create the reader once a frame shows the dialect, and read the frames so far."""
+        self._undetected_frames.append(frame)
         if self._dialect == AUTO:
-            name = detect_dialect(frame)
+            name = bedrock_converse.NAME if self._from_aws and frame.event else detect_dialect(frame)
             if name is None:
-                self._unrecognised_frames += 1
-                if self._unrecognised_frames > _MAX_UNRECOGNISED_FRAMES:
+                if len(self._undetected_frames) > _MAX_UNRECOGNISED_FRAMES:
                     raise NotAResponse(_not_a_response_message(self._first_bytes))
-                return None
+                return
             self._set_dialect(name)
         self._reader = DIALECTS[self._dialect].make_reader(self._emitter, self._tag_profile)
-        return self._reader
+        if self._from_aws and self._dialect != bedrock_converse.NAME:
+            self._reader = InvokeReader(self._emitter, self._reader)
+        frames, self._undetected_frames = self._undetected_frames, []
+        self._read_frames(frames)
 
     def _set_dialect(self, name: str) -> None:
         self._dialect = self._emitter.dialect = name
 
     def _fail_empty(self) -> None:
+        if self._dialect == AUTO and self._from_aws:
+            self._set_dialect(bedrock_converse.NAME)
         if self._dialect == AUTO:
             raise NotAResponse(_not_a_response_message(self._first_bytes))
         self._emitter.fail_cut_off("any content")
+
+
+class InvokeReader:
+    """Reads an AWS event stream of frames in another dialect; a message of AWS itself is an exception."""
+
+    def __init__(self, emitter: TurnEmitter, reader: DialectReader) -> None:
+        self._emitter = emitter
+        self._reader = reader
+
+    def feed(self, frame: Frame) -> None:
+        """Read one unwrapped frame, or fail the turn with the exception."""
+        if frame.event:
+            self._emitter.fail(frame.event, parse_error(frame.data)[1])
+        else:
+            self._reader.feed(frame)
+
+    def close(self) -> None:
+        """Finish the turn after the last frame."""
+        self._reader.close()
 
 
 def _repaired_frame(frame: Frame) -> Frame:

@@ -23,6 +23,7 @@ from thinkaloud.dialects import (
 )
 from thinkaloud.dialects.clues import Clues, read_clues
 from thinkaloud.dialects.emitter import TurnEmitter
+from thinkaloud.dialects.lenient import type_name
 from thinkaloud.dialects.message import present
 from thinkaloud.dialects.request import ProviderRequest
 from thinkaloud.dialects.tags.profiles import TagProfile
@@ -73,20 +74,27 @@ _COHERE_TYPES = (
     "message-end",
 )
 
+_COMMON_EVENTS = ("message", "error")
+"""Names of server-sent events that say nothing about the dialect."""
+
 _ROWS = (
     Dialect(
         anthropic_messages.NAME,
-        lambda emitter, _: anthropic_messages.Reader(emitter),
+        anthropic_messages.Reader,
         anthropic_messages.build_request,
-        lambda clues: clues.type in _ANTHROPIC_TYPES,
+        lambda clues: (
+            clues.type in _ANTHROPIC_TYPES
+            or (bytes(clues.content)[:1] == b"[" and present(clues.snake_stop_reason))
+        ),
         lambda clues: present(clues.error) and clues.type == "error",
     ),
     Dialect(
         openai_responses.NAME,
-        lambda emitter, _: openai_responses.Reader(emitter),
+        openai_responses.Reader,
         openai_responses.build_request,
         lambda clues: (
             clues.object == "response"
+            or bytes(clues.output)[:1] == b"["
             or (clues.type or "").startswith("response.")
             or (clues.type == "error" and clues.sequence_number is not None)
         ),
@@ -96,17 +104,16 @@ _ROWS = (
         lambda emitter, _: gemini_interactions.Reader(emitter),
         gemini_interactions.build_request,
         lambda clues: (
-            clues.object == "interaction" or (clues.event_type or "").startswith(("interaction.", "step."))
+            clues.object == "interaction"
+            or present(clues.steps)
+            or (clues.event_type or "").startswith(("interaction.", "step."))
         ),
     ),
     Dialect(
         gemini.NAME,
         lambda emitter, _: gemini.Reader(emitter),
         gemini.build_request,
-        lambda clues: (
-            not present(clues.choices)
-            and (present(clues.candidates) or present(clues.usage_metadata) or present(clues.prompt_feedback))
-        ),
+        lambda clues: not present(clues.choices) and clues.has_candidates,
         lambda clues: present(clues.error) and clues.has_google_status,
     ),
     Dialect(
@@ -120,20 +127,26 @@ _ROWS = (
         ollama.NAME,
         ollama.Reader,
         ollama.build_request,
-        lambda clues: clues.done is not None and (present(clues.message) or present(clues.response)),
+        lambda clues: (
+            (present(clues.done) or present(clues.created_at))
+            and (present(clues.message) or present(clues.response))
+        ),
     ),
     Dialect(
         bedrock_converse.NAME,
-        lambda emitter, _: bedrock_converse.Reader(emitter),
+        bedrock_converse.Reader,
         bedrock_converse.build_request,
-        lambda clues: present(clues.stop_reason) and present(clues.output),
+        lambda clues: (
+            bytes(clues.output)[:1] == b"{" or present(clues.message_start) or present(clues.block_delta)
+        ),
     ),
     Dialect(
         cohere_v2.NAME,
         lambda emitter, _: cohere_v2.Reader(emitter),
         cohere_v2.build_request,
         lambda clues: (
-            clues.type in _COHERE_TYPES or (present(clues.message) and present(clues.finish_reason))
+            clues.type in _COHERE_TYPES
+            or (bytes(clues.message)[:1] == b"{" and (present(clues.finish_reason) or present(clues.usage)))
         ),
         lambda clues: bytes(clues.message)[:1] == b'"',
     ),
@@ -149,6 +162,8 @@ def detect_dialect(frame: Frame) -> str | None:
     clues = read_clues(frame.data)
     if clues is None:
         return None
+    if not type_name(clues.type) and frame.event not in _COMMON_EVENTS:
+        clues.type = frame.event
     for row in _ROWS:
         if row.matches(clues):
             return row.name

@@ -12,6 +12,7 @@ from thinkaloud.simulators.openai_models import (
     check_key,
     check_model,
     check_sampling,
+    find_model,
     invalid_request,
 )
 
@@ -64,6 +65,16 @@ def _check_shape(request: ApiRequest) -> ApiError | None:
 
 def _check_effort(request: ApiRequest) -> ApiError | None:
     return check_effort(request, "reasoning.effort", mapping(request.body.get("reasoning")).get("effort"))
+
+
+def _check_include(request: ApiRequest) -> ApiError | None:
+    row = find_model(request.model)
+    included = request.body.get("include")
+    if row is None or row.efforts or not isinstance(included, list):
+        return None
+    if "reasoning.encrypted_content" in included:
+        return invalid_request("Encrypted content is not supported with this model.", None, "include")
+    return None
 
 
 def _check_previous(request: ApiRequest) -> ApiError | None:
@@ -184,6 +195,12 @@ RULES = (
     ),
     Rule(
         "openai-responses.sampling", "temperature or top_p while reasoning", "@ai-sdk/openai", check_sampling
+    ),
+    Rule(
+        "openai-responses.include",
+        "encrypted content of a model that does not reason",
+        "pydantic-ai#2867, hermes-agent#24234",
+        _check_include,
     ),
     Rule(
         "openai-responses.previous",

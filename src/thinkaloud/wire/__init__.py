@@ -11,7 +11,13 @@ from thinkaloud.wire.frames import (
     WireLimitExceeded,
     WireLimits,
 )
-from thinkaloud.wire.json_frames import JsonArrayDecoder, JsonDecoder, NdjsonDecoder, valid_json
+from thinkaloud.wire.json_frames import (
+    JsonArrayDecoder,
+    JsonDecoder,
+    NdjsonDecoder,
+    replace_non_json_numbers,
+    valid_json,
+)
 from thinkaloud.wire.lines import BOM
 from thinkaloud.wire.sniff import sniff_framing
 from thinkaloud.wire.sse import SseDecoder
@@ -34,6 +40,7 @@ __all__ = [
     "TextDecoder",
     "WireLimitExceeded",
     "WireLimits",
+    "replace_non_json_numbers",
     "sniff_framing",
     "valid_json",
 ]

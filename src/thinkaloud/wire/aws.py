@@ -2,12 +2,15 @@
 
 A message is: total length, headers length, CRC of those eight bytes, headers, payload, CRC of everything
 before it. Numbers are big-endian. A checksum mismatch ends the stream, because the length of the broken
-message, and with it the start of the next one, cannot be trusted.
+message, and with it the start of the next one, cannot be trusted. Bedrock's invoke streams put each frame of
+the model's own format into a `chunk` message, as base64; such a frame is unwrapped.
 """
 
 import struct
 import zlib
 from functools import lru_cache
+
+import msgspec
 
 from thinkaloud.wire.frames import DEFAULT_LIMITS, BrokenFrame, Frame, WireLimitExceeded, WireLimits
 
@@ -20,13 +23,25 @@ _FIXED_VALUE_BYTES = {0: 0, 1: 0, 2: 1, 3: 2, 4: 4, 5: 8, 8: 8, 9: 16}
 """Size of a header value by its type: true, false, byte, short, integer, long, timestamp, uuid."""
 
 
+class _Chunk(msgspec.Struct):
+    """The payload of a `chunk` message of an invoke stream."""
+
+    bytes: bytes
+
+
+_chunk_decoder = msgspec.json.Decoder(_Chunk)
+
+
 def valid_prelude(data: bytes) -> bool:
     """Return whether the bytes start with a message prelude whose checksum matches."""
     return len(data) >= _PRELUDE.size and zlib.crc32(data[:8]) == _PRELUDE.unpack_from(data)[2]
 
 
 class AwsEventStreamDecoder:
-    """Decodes one event stream; `Frame.event` is the event or exception type of the message."""
+    """Decodes one event stream.
+
+    `Frame.event` is the event or exception type of the message, and empty for an unwrapped frame.
+    """
 
     def __init__(self, limits: WireLimits = DEFAULT_LIMITS) -> None:
         self._limit_bytes = limits.event_bytes
@@ -81,7 +96,15 @@ def _parse_message(data: bytes, headers_length: int, frames: list[Frame]) -> Fra
         )
     except (KeyError, IndexError, struct.error, UnicodeDecodeError) as error:
         raise BrokenFrame(f"an AWS event-stream header cannot be decoded: {error!r}", frames) from error
-    return Frame(data[payload_start:-4], event)
+    payload = data[payload_start:-4]
+    return Frame(_unwrap_chunk(payload, frames)) if event == "chunk" else Frame(payload, event)
+
+
+def _unwrap_chunk(payload: bytes, frames: list[Frame]) -> bytes:
+    try:
+        return _chunk_decoder.decode(payload).bytes
+    except msgspec.DecodeError as error:
+        raise BrokenFrame(f"a chunk of an AWS event stream cannot be unwrapped: {error}", frames) from error
 
 
 def _event_type(data: bytes) -> str:

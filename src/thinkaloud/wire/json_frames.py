@@ -13,6 +13,7 @@ from thinkaloud.wire.lines import BOM, LineSplitter
 
 _OUTSIDE_STRING = re.compile(rb'["{}\[\]]')
 _INSIDE_STRING = re.compile(rb'["\\]')
+_STRING_OR_NON_JSON_NUMBER = re.compile(rb'"(?:[^"\\]++|\\.?)*+"?|-?Infinity|NaN', re.DOTALL)
 
 
 def valid_json(data: bytes) -> bool:
@@ -22,6 +23,18 @@ def valid_json(data: bytes) -> bool:
     except (msgspec.MsgspecError, RecursionError):
         return False
     return True
+
+
+def replace_non_json_numbers(data: bytes) -> bytes:
+    """Replace NaN and Infinity, which some servers write and JSON does not have, by null."""
+    if b"NaN" not in data and b"Infinity" not in data:
+        return data
+    return _STRING_OR_NON_JSON_NUMBER.sub(lambda token: token[0] if token[0][:1] == b'"' else b"null", data)
+
+
+def complete_json(data: bytes) -> bool:
+    """Return whether the bytes are one complete value, be it with numbers that JSON does not have."""
+    return valid_json(data) or ((repaired := replace_non_json_numbers(data)) != data and valid_json(repaired))
 
 
 class JsonDecoder:
@@ -43,7 +56,7 @@ class JsonDecoder:
     def close(self) -> list[Frame]:
         """Return the value if it is complete."""
         body = b"".join(self._chunks).removeprefix(BOM).strip()
-        return [Frame(body)] if valid_json(body) else []
+        return [Frame(body)] if complete_json(body) else []
 
 
 class NdjsonDecoder:
@@ -68,7 +81,7 @@ class NdjsonDecoder:
     def close(self) -> list[Frame]:
         """Return the last line if its value is complete."""
         line = self._lines.take_unfinished().strip()
-        return [Frame(line)] if line and valid_json(line) else []
+        return [Frame(line)] if line and complete_json(line) else []
 
 
 class JsonArrayDecoder:

@@ -8,7 +8,7 @@ import re
 
 from thinkaloud.wire.aws import AwsEventStreamDecoder, valid_prelude
 from thinkaloud.wire.frames import KIB, Framing
-from thinkaloud.wire.json_frames import JsonArrayDecoder, JsonDecoder, NdjsonDecoder, valid_json
+from thinkaloud.wire.json_frames import JsonArrayDecoder, JsonDecoder, NdjsonDecoder, complete_json
 from thinkaloud.wire.lines import BOM
 from thinkaloud.wire.sse import SseDecoder
 from thinkaloud.wire.text import TextDecoder
@@ -51,5 +51,5 @@ def _sniff_json(body: bytes, *, final: bool) -> Framing | None:
     """Return NDJSON if the first line is a complete value, else JSON; None until the first line ends."""
     line, newline, _ = body.partition(b"\n")
     if newline:
-        return NdjsonDecoder if valid_json(line) else JsonDecoder
+        return NdjsonDecoder if complete_json(line) else JsonDecoder
     return JsonDecoder if final else None

@@ -1,11 +1,15 @@
 """Server-sent events, decoded by the WHATWG rules.
 
-A byte-order mark, comments, unknown fields, several `data:` lines and all three line ends are handled. An
-event without its closing blank line is incomplete and dropped at the end.
+A byte-order mark, comments, unknown fields, several `data:` lines and all three line ends are handled. Unlike
+a browser, the decoder returns the last event also without its closing blank line, if its data is complete,
+because not every server sends that line.
 """
 
 from thinkaloud.wire.frames import DEFAULT_LIMITS, Frame, WireLimitExceeded, WireLimits
+from thinkaloud.wire.json_frames import complete_json
 from thinkaloud.wire.lines import LineSplitter
+
+_DONE = b"[DONE]"
 
 
 class SseDecoder:
@@ -26,7 +30,13 @@ class SseDecoder:
         return frames
 
     def close(self) -> list[Frame]:
-        """Return nothing: an event without its closing blank line is dropped."""
+        """Return the last event if its data is one complete JSON value or `[DONE]`; else it was cut off."""
+        complete_lines, event = self._data_lines.copy(), self._event
+        self._parse([self._lines.take_unfinished()])
+        for data_lines in (self._data_lines, complete_lines):
+            data = b"\n".join(data_lines)
+            if data == _DONE or complete_json(data):
+                return [Frame(data, event)]
         return []
 
     def _parse(self, lines: list[bytes]) -> list[Frame]:

@@ -1,19 +1,20 @@
 """Reads Anthropic Messages responses, also from Azure, Vertex, DeepSeek, llama.cpp and Ollama.
 
 Reasoning may be empty and still have a signature; redacted reasoning has only data. The results of tools that
-the provider runs itself are blocks of their own, matched to the call by its id.
+the provider runs itself are blocks of their own, matched to the call by its id. An event without an index
+belongs to the latest block; one without a type is told by its fields.
 """
-
-from typing import Any
 
 import msgspec
 
 from thinkaloud.canon import Finish, Kind, Provenance, SealForm, Usage
 from thinkaloud.canon.events import reported_fields
 from thinkaloud.dialects.emitter import TurnEmitter
+from thinkaloud.dialects.lenient import Count, LenientDecoder, OddFields, Text, decode_object, type_name
 from thinkaloud.dialects.message import (
     ABSENT,
     JsonObject,
+    append_item,
     append_json,
     append_text,
     encode_json,
@@ -25,6 +26,8 @@ from thinkaloud.dialects.message import (
     text_of,
 )
 from thinkaloud.dialects.payload import add_counts, has_error, parse_error
+from thinkaloud.dialects.tags.profiles import TagProfile
+from thinkaloud.dialects.tags.tagged_text import TaggedBlocks
 from thinkaloud.wire import Frame
 
 NAME = "anthropic_messages"
@@ -42,25 +45,25 @@ _FINISH_BY_REASON = {
 class OutputDetails(msgspec.Struct):
     """The parts of the output tokens."""
 
-    thinking_tokens: int | None = None
+    thinking_tokens: Count | None = None
 
 
 class Counts(msgspec.Struct):
     """Cumulative usage; `output_tokens` includes thinking, `input_tokens` excludes the cache."""
 
-    input_tokens: int | None = None
-    output_tokens: int | None = None
+    input_tokens: Count | None = None
+    output_tokens: Count | None = None
     output_tokens_details: OutputDetails | None = None
-    cache_read_input_tokens: int | None = None
-    cache_creation_input_tokens: int | None = None
+    cache_read_input_tokens: Count | None = None
+    cache_creation_input_tokens: Count | None = None
 
 
 class Content(msgspec.Struct):
     """A content block, at its start or complete."""
 
     type: str = ""
-    text: str | None = None
-    thinking: str | None = None
+    text: Text | None = None
+    thinking: Text | None = None
     signature: str | None = None
     data: str | None = None
     id: str | None = None
@@ -74,10 +77,12 @@ class Content(msgspec.Struct):
 class Delta(msgspec.Struct):
     """More of a content block, or the stop reason."""
 
-    text: str | None = None
-    thinking: str | None = None
+    text: Text | None = None
+    thinking: Text | None = None
     signature: str | None = None
-    partial_json: str | None = None
+    partial_json: Text | None = None
+    content: Text | None = None
+    encrypted_content: str | None = None
     citation: msgspec.Raw = ABSENT
     stop_reason: str | None = None
 
@@ -93,7 +98,7 @@ class Update(msgspec.Struct):
     """One stream event, or a whole message."""
 
     type: str = ""
-    index: int = 0
+    index: int | None = None
     message: Message | None = None
     content_block: msgspec.Raw = ABSENT
     delta: Delta | None = None
@@ -110,17 +115,18 @@ class ToolFailure(msgspec.Struct):
     error_code: str = ""
 
 
-_update_decoder = msgspec.json.Decoder(Update)
-_content_decoder = msgspec.json.Decoder(Content)
-_object_decoder = msgspec.json.Decoder(dict[str, Any])
-_failure_decoder = msgspec.json.Decoder(ToolFailure)
+_update_decoder = LenientDecoder(Update)
+_content_decoder = LenientDecoder(Content, "content[]")
+_failure_decoder = LenientDecoder(ToolFailure, "content")
 
 
 class Reader:
     """Reads one message."""
 
-    def __init__(self, emitter: TurnEmitter) -> None:
+    def __init__(self, emitter: TurnEmitter, tags: TagProfile | None = None) -> None:
         self._emitter = emitter
+        self._texts = TaggedBlocks(emitter, tags)
+        self._latest_index = -1
         self._content_by_index: dict[int, JsonObject] = {}
         self._index_by_call_id: dict[str, int] = {}
         self._counts = Counts()
@@ -128,15 +134,20 @@ class Reader:
 
     def feed(self, frame: Frame) -> None:
         """Read one stream event, or the whole message."""
-        update = _update_decoder.decode(frame.data)
-        match update.type:
+        update = _update_decoder.decode(frame.data, self._emitter.odd_fields)
+        event_type = update.type if update.type[:1].isalpha() else _infer_type(update) or frame.event
+        match event_type:
             case "content_block_delta" if update.delta is not None:
-                self._apply_delta(update.index, update.delta)
+                index = self._latest_index if update.index is None else update.index
+                self._apply_delta(max(index, 0), update.delta)
             case "content_block_start" if present(update.content_block):
-                self._content_by_index[update.index] = _object_decoder.decode(update.content_block)
-                self._start_block(update.index, _content_decoder.decode(update.content_block))
+                index = self._latest_index = self._latest_index + 1 if update.index is None else update.index
+                self._content_by_index[index] = decode_object(update.content_block)
+                content = _content_decoder.decode(update.content_block, self._emitter.odd_fields)
+                self._start_block(index, content)
             case "content_block_stop":
-                self._end_block(update.index)
+                index = self._latest_index if update.index is None else update.index
+                self._end_block(max(index, 0))
             case "message_start" if update.message is not None:
                 self._emitter.start_turn(update.message.model)
                 self._report_usage(update.message.usage)
@@ -150,33 +161,36 @@ class Reader:
             case "message":
                 self._read_whole_message(update)
             case _ if has_error(update.error):
+                self._texts.close()
                 self._emitter.fail(*parse_error(update.error))
 
     def close(self) -> None:
         """Fail the turn: `message_stop` did not arrive."""
+        self._texts.close()
         self._emitter.fail_cut_off("message_stop")
 
     def _read_whole_message(self, message: Update) -> None:
         self._emitter.start_turn(message.model)
         contents = message.content or []
         for index, raw in enumerate(contents):
-            content = _content_decoder.decode(raw)
+            content = _content_decoder.decode(raw, self._emitter.odd_fields)
             self._start_block(index, content)
             self._emitter.seal(index, SealForm.SIGNATURE, content.signature or "")
-            self._emitter.end_block(index)
+            self._texts.end(index)
         self._stop_reason = message.stop_reason or ""
         self._report_usage(message.usage)
         self._finish(raw_json_array(contents))
 
     def _start_block(self, index: int, content: Content) -> None:
-        match content.type:
+        match _content_type(content):
             case "text":
-                self._emitter.start_block(index, Kind.TEXT)
-                self._emitter.append(index, content.text or "")
+                self._texts.append(index, content.text or "")
             case "thinking":
+                self._texts.disable_tags()
                 self._emitter.start_block(index, Kind.REASONING, provenance=Provenance.SUMMARY)
                 self._emitter.append(index, content.thinking or "")
             case "redacted_thinking":
+                self._texts.disable_tags()
                 self._emitter.start_block(index, Kind.REASONING)
                 self._emitter.seal(index, SealForm.REDACTED, content.data or "")
             case "tool_use" | "server_tool_use" | "mcp_tool_use":
@@ -197,10 +211,12 @@ class Reader:
     def _apply_delta(self, index: int, delta: Delta) -> None:
         block = self._content_by_index.setdefault(index, {})
         if delta.thinking:
+            if self._texts.enabled:
+                self._texts.disable_tags()
             self._emitter.append_or_start(index, Kind.REASONING, delta.thinking, Provenance.SUMMARY)
             append_text(block, "thinking", delta.thinking)
         elif delta.text:
-            self._emitter.append_or_start(index, Kind.TEXT, delta.text)
+            self._texts.append(index, delta.text)
             append_text(block, "text", delta.text)
         elif delta.partial_json:
             self._emitter.append(index, delta.partial_json)
@@ -208,9 +224,16 @@ class Reader:
         elif delta.signature:
             append_text(block, "signature", delta.signature)
         elif present(delta.citation):
-            if not isinstance(block.get("citations"), list):
-                block["citations"] = []
-            block["citations"].append(delta.citation)
+            append_item(block, "citations", delta.citation)
+        elif delta.content is not None or delta.encrypted_content:
+            self._apply_compaction(block, delta)
+
+    def _apply_compaction(self, block: JsonObject, delta: Delta) -> None:
+        """Keep the summary that replaces the conversation so far; it is sent back, and is no answer."""
+        if delta.content is not None:
+            append_text(block, "content", delta.content)
+        if delta.encrypted_content:
+            block["encrypted_content"] = delta.encrypted_content
 
     def _end_block(self, index: int) -> None:
         block = self._content_by_index.get(index, {})
@@ -218,7 +241,7 @@ class Reader:
         if str(block.get("type")).endswith("tool_use") and not streamed and not block.get("input"):
             self._emitter.append(index, "{}")  # a call without arguments streams no input at all
         self._emitter.seal(index, SealForm.SIGNATURE, text_of(block.get("signature")))
-        self._emitter.end_block(index)
+        self._texts.end(index)
 
     def _report_usage(self, counts: Counts | None) -> None:
         if counts is None:
@@ -239,12 +262,35 @@ class Reader:
         )
 
     def _finish(self, content: str) -> None:
+        self._texts.close()
         finish = _FINISH_BY_REASON.get(self._stop_reason, Finish.UNKNOWN)
         self._emitter.finish(finish, self._stop_reason, f'{{"role":"assistant","content":{content}}}')
+
+
+def _infer_type(update: Update) -> str:
+    """Return the type of an event that does not name it."""
+    if present(update.content_block):
+        return "content_block_start"
+    if update.delta is not None:
+        return "message_delta" if update.delta.stop_reason else "content_block_delta"
+    if update.content is not None:
+        return "message"
+    return "message_start" if update.message is not None else ""
+
+
+def _content_type(content: Content) -> str:
+    """Return the type of a content block, from its other fields if it is not named."""
+    if type_name(content.type):
+        return content.type
+    fields = {"thinking": content.thinking, "text": content.text, "tool_use": content.name}
+    return next((name for name, value in fields.items() if value is not None), "")
 
 
 def _error_code(result: str) -> str:
     """Return the error code of a server tool's result, which is an object only if the tool failed."""
     if not result.startswith("{"):
         return ""
-    return _failure_decoder.decode(result).error_code
+    try:
+        return _failure_decoder.decode(result.encode(), OddFields()).error_code
+    except msgspec.DecodeError:
+        return ""  # text that only looks like an object

@@ -1,13 +1,15 @@
 """Reads Bedrock Converse responses: an AWS event stream or one JSON object.
 
 A reasoning block has no start event, so it starts with its first delta. The stop reason arrives before the
-usage, so the turn ends only with the bytes. Reasoning tokens are not counted separately.
+usage, so the turn ends only with the bytes. Reasoning tokens are not counted separately. Nova's invoke stream
+has the same events, each in an object with its name.
 """
 
 import msgspec
 
 from thinkaloud.canon import Finish, Kind, SealForm, Usage
 from thinkaloud.dialects.emitter import TurnEmitter
+from thinkaloud.dialects.lenient import Count, LenientDecoder, Text
 from thinkaloud.dialects.message import (
     ABSENT,
     JsonObject,
@@ -21,9 +23,19 @@ from thinkaloud.dialects.message import (
     text_of,
 )
 from thinkaloud.dialects.payload import add_counts, parse_error
+from thinkaloud.dialects.tags.profiles import TagProfile
+from thinkaloud.dialects.tags.tagged_text import TaggedBlocks
 from thinkaloud.wire import Frame
 
 NAME = "bedrock_converse"
+EVENT_NAMES = (
+    "messageStart",
+    "contentBlockStart",
+    "contentBlockDelta",
+    "contentBlockStop",
+    "messageStop",
+    "metadata",
+)
 
 _FINISH_BY_REASON = {
     "end_turn": Finish.STOP,
@@ -39,16 +51,16 @@ _FINISH_BY_REASON = {
 class Counts(msgspec.Struct, rename="camel"):
     """Usage; `input_tokens` excludes the cache."""
 
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cache_read_input_tokens: int | None = None
-    cache_write_input_tokens: int | None = None
+    input_tokens: Count | None = None
+    output_tokens: Count | None = None
+    cache_read_input_tokens: Count | None = None
+    cache_write_input_tokens: Count | None = None
 
 
 class ReasoningText(msgspec.Struct):
     """The text of a whole reasoning block."""
 
-    text: str | None = None
+    text: Text | None = None
     signature: str | None = None
 
 
@@ -56,7 +68,7 @@ class Reasoning(msgspec.Struct, rename="camel"):
     """A reasoning block, or more of it."""
 
     reasoning_text: ReasoningText | None = None
-    text: str | None = None
+    text: Text | None = None
     signature: str | None = None
     redacted_content: str | None = None
 
@@ -72,7 +84,7 @@ class ToolUse(msgspec.Struct, rename="camel"):
 class ContentBlock(msgspec.Struct, rename="camel"):
     """A content block, its start, or more of it."""
 
-    text: str | None = None
+    text: Text | None = None
     reasoning_content: Reasoning | None = None
     tool_use: ToolUse | None = None
 
@@ -92,25 +104,28 @@ class Output(msgspec.Struct):
 class Update(msgspec.Struct, rename="camel"):
     """One stream event, or the whole response."""
 
-    content_block_index: int = 0
+    content_block_index: int | None = None
     start: ContentBlock | None = None
     delta: ContentBlock | None = None
     stop_reason: str | None = None
     usage: Counts | None = None
     output: Output | None = None
-    message: str | None = None
+    message: msgspec.Raw = ABSENT
 
 
-_update_decoder = msgspec.json.Decoder(Update)
-_message_decoder = msgspec.json.Decoder(Message)
-_block_decoder = msgspec.json.Decoder(ContentBlock)
+_fields_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_update_decoder = LenientDecoder(Update)
+_message_decoder = LenientDecoder(Message, "output.message")
+_block_decoder = LenientDecoder(ContentBlock, "output.message.content[]")
 
 
 class Reader:
     """Reads one response."""
 
-    def __init__(self, emitter: TurnEmitter) -> None:
+    def __init__(self, emitter: TurnEmitter, tags: TagProfile | None = None) -> None:
         self._emitter = emitter
+        self._texts = TaggedBlocks(emitter, tags)
+        self._latest_index = -1
         self._content_by_index: dict[int, JsonObject] = {}
         self._whole_message = ""
         self._stop_reason = ""
@@ -118,29 +133,36 @@ class Reader:
     def feed(self, frame: Frame) -> None:
         """Read one stream event, or the whole response."""
         if frame.event.endswith(("Exception", "Error")):
+            self._texts.close()
             code, message = parse_error(frame.data)
             self._emitter.fail(frame.event, message or code)
             return
-        update = _update_decoder.decode(frame.data)
-        if update.message:
-            self._emitter.fail("provider_error", update.message)
+        if not frame.event:
+            frame = _named_event(frame)
+        update = _update_decoder.decode(frame.data, self._emitter.odd_fields)
+        index = self._index_of(update)
+        if bytes(update.message)[:1] == b'"':
+            self._texts.close()
+            self._emitter.fail("provider_error", string_or_json(update.message))
         elif update.output is not None and present(update.output.message):
             self._whole_message = raw_json(update.output.message)
-            for index, raw in enumerate(_message_decoder.decode(update.output.message).content or ()):
-                self._read_block(index, _block_decoder.decode(raw))
+            whole_message = _message_decoder.decode(update.output.message, self._emitter.odd_fields)
+            for position, raw in enumerate(whole_message.content or ()):
+                self._read_block(position, _block_decoder.decode(raw, self._emitter.odd_fields))
         elif update.start is not None and update.start.tool_use is not None:
-            self._start_call(update.content_block_index, update.start.tool_use)
+            self._start_call(index, update.start.tool_use)
         elif update.delta is not None:
-            self._apply_delta(update.content_block_index, update.delta)
+            self._apply_delta(index, update.delta)
         elif frame.event == "contentBlockStop":
-            self._end_block(update.content_block_index)
+            self._end_block(index)
         self._stop_reason = update.stop_reason or self._stop_reason
         if update.usage is not None:
             self._report_usage(update.usage)
 
     def close(self) -> None:
         """End the turn if a stop reason arrived, else fail it as cut off."""
-        if not self._stop_reason:
+        self._texts.close()
+        if not (self._stop_reason or (self._whole_message and self._emitter.block_count)):
             self._emitter.fail_cut_off("messageStop")
             return
         content = encode_json([self._content_by_index[index] for index in sorted(self._content_by_index)])
@@ -149,20 +171,28 @@ class Reader:
             _FINISH_BY_REASON.get(self._stop_reason, Finish.UNKNOWN), self._stop_reason, message
         )
 
+    def _index_of(self, update: Update) -> int:
+        """Return the index of the event's block; without one, a start is a new block, else the latest."""
+        if update.content_block_index is not None:
+            self._latest_index = update.content_block_index
+        elif update.start is not None:
+            self._latest_index += 1
+        return max(self._latest_index, 0)
+
     def _read_block(self, index: int, block: ContentBlock) -> None:
         if block.tool_use is not None:
             self._start_call(index, block.tool_use)
             self._emitter.append(index, raw_json(block.tool_use.input))
         elif block.reasoning_content is not None:
             reasoning_text = block.reasoning_content.reasoning_text or ReasoningText()
+            self._texts.disable_tags()
             self._emitter.start_block(index, Kind.REASONING)
             self._emitter.append(index, reasoning_text.text or "")
             self._emitter.seal(index, SealForm.SIGNATURE, reasoning_text.signature or "")
             self._emitter.seal(index, SealForm.REDACTED, block.reasoning_content.redacted_content or "")
         elif block.text is not None:
-            self._emitter.start_block(index, Kind.TEXT)
-            self._emitter.append(index, block.text)
-        self._emitter.end_block(index)
+            self._texts.append(index, block.text)
+        self._texts.end(index)
 
     def _start_call(self, index: int, call: ToolUse) -> None:
         call_id = call.tool_use_id or ""
@@ -172,8 +202,7 @@ class Reader:
     def _apply_delta(self, index: int, delta: ContentBlock) -> None:
         block = self._content_by_index.setdefault(index, {})
         if delta.text is not None:
-            self._emitter.start_block(index, Kind.TEXT)
-            self._emitter.append(index, delta.text)
+            self._texts.append(index, delta.text)
             append_text(block, "text", delta.text)
         elif delta.tool_use is not None:
             text = string_or_json(delta.tool_use.input)
@@ -183,6 +212,8 @@ class Reader:
             self._apply_reasoning(index, block.setdefault("reasoningContent", {}), delta.reasoning_content)
 
     def _apply_reasoning(self, index: int, block: JsonObject, delta: Reasoning) -> None:
+        if self._texts.enabled:
+            self._texts.disable_tags()
         self._emitter.start_block(index, Kind.REASONING)
         if delta.redacted_content:
             append_text(block, "redactedContent", delta.redacted_content)
@@ -203,7 +234,7 @@ class Reader:
             index, SealForm.SIGNATURE, text_of(reasoning.get("reasoningText", {}).get("signature"))
         )
         self._emitter.seal(index, SealForm.REDACTED, text_of(reasoning.get("redactedContent")))
-        self._emitter.end_block(index)
+        self._texts.end(index)
 
     def _report_usage(self, counts: Counts) -> None:
         self._emitter.report_usage(
@@ -216,3 +247,10 @@ class Reader:
                 cache_write=counts.cache_write_input_tokens,
             )
         )
+
+
+def _named_event(frame: Frame) -> Frame:
+    """Return the event in an object such as `{"contentBlockDelta": {...}}`; any other frame is unchanged."""
+    fields = _fields_decoder.decode(frame.data)
+    name = next((name for name in EVENT_NAMES if bytes(fields.get(name, b""))[:1] == b"{"), "")
+    return Frame(bytes(fields[name]), name) if name else frame

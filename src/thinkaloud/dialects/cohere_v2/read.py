@@ -3,16 +3,18 @@
 The plan that older models write before their tool calls is reasoning too.
 """
 
+from collections.abc import Hashable
+
 import msgspec
 
 from thinkaloud.canon import Finish, Kind, Provenance, Usage
 from thinkaloud.dialects.emitter import TurnEmitter
+from thinkaloud.dialects.lenient import Count, LenientDecoder, Text, type_name
 from thinkaloud.dialects.message import (
     ABSENT,
     JsonObject,
     append_text,
     encode_json,
-    present,
     raw_json,
     string_or_json,
 )
@@ -34,23 +36,23 @@ _PLAN_KEY = "plan"
 class Tokens(msgspec.Struct):
     """Token counts; `output_tokens` includes reasoning."""
 
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    reasoning_tokens: int | None = None
+    input_tokens: Count | None = None
+    output_tokens: Count | None = None
+    reasoning_tokens: Count | None = None
 
 
 class Counts(msgspec.Struct):
     """Usage, with the cached tokens."""
 
     tokens: Tokens | None = None
-    cached_tokens: int | None = None
+    cached_tokens: Count | None = None
 
 
 class Function(msgspec.Struct):
     """The function of a call."""
 
     name: str | None = None
-    arguments: str | None = None
+    arguments: Text | None = None
 
 
 class ToolCall(msgspec.Struct):
@@ -64,15 +66,15 @@ class Content(msgspec.Struct):
     """A content block, or more of it."""
 
     type: str | None = None
-    thinking: str | None = None
-    text: str | None = None
+    thinking: Text | None = None
+    text: Text | None = None
 
 
 class Message(msgspec.Struct):
     """A message; a whole one holds lists, a delta holds single values."""
 
     content: list[Content] | Content | None = None
-    tool_plan: str | None = None
+    tool_plan: Text | None = None
     tool_calls: list[ToolCall] | ToolCall | None = None
 
 
@@ -89,7 +91,7 @@ class Update(msgspec.Struct):
     """One stream event, or the whole response."""
 
     type: str = ""
-    index: int = 0
+    index: int | None = None
     delta: Delta | None = None
     message: msgspec.Raw = ABSENT
     finish_reason: str | None = None
@@ -97,8 +99,8 @@ class Update(msgspec.Struct):
     error: msgspec.Raw = ABSENT
 
 
-_update_decoder = msgspec.json.Decoder(Update)
-_message_decoder = msgspec.json.Decoder(Message)
+_update_decoder = LenientDecoder(Update)
+_message_decoder = LenientDecoder(Message, "message")
 
 
 class Reader:
@@ -109,24 +111,28 @@ class Reader:
         self._content_by_index: dict[int, JsonObject] = {}
         self._calls_by_index: dict[int, JsonObject] = {}
         self._plan_fields: JsonObject = {}
+        self._latest_index = 0
 
     def feed(self, frame: Frame) -> None:
         """Read one stream event, or the whole response."""
         if frame.data == b"[DONE]":
             return
-        update = _update_decoder.decode(frame.data)
+        update = _update_decoder.decode(frame.data, self._emitter.odd_fields)
         delta = update.delta or Delta()
+        event_type = type_name(update.type) or type_name(frame.event)
+        self._latest_index = self._latest_index if update.index is None else update.index
         if has_error(update.error):
             self._emitter.fail(*parse_error(update.error))
-        elif update.type == "message-end":
+        elif event_type == "message-end" or (not event_type and delta.finish_reason is not None):
             self._finish(delta.finish_reason or "", delta.usage, self._encode_message(), delta.error)
-        elif update.type.endswith("-end"):
-            self._emitter.end_block(_block_key(update))
+        elif event_type.endswith("-end"):
+            kind = "tool" if event_type.startswith("tool-call") else "content"
+            self._emitter.end_block((kind, self._latest_index))
         elif update.delta is not None:
-            self._read_delta(update, delta.message or Message())
-        elif update.finish_reason is not None and present(update.message):
-            self._read_whole_message(_message_decoder.decode(update.message))
-            self._finish(update.finish_reason, update.usage, raw_json(update.message))
+            self._read_delta(self._latest_index, delta.message or Message())
+        elif bytes(update.message)[:1] == b"{":
+            self._read_whole_message(_message_decoder.decode(update.message, self._emitter.odd_fields))
+            self._finish(update.finish_reason or "", update.usage, raw_json(update.message))
         elif update.message and bytes(update.message)[:1] == b'"':
             self._emitter.fail("provider_error", string_or_json(update.message))
 
@@ -142,21 +148,21 @@ class Reader:
         for index, call in enumerate(message.tool_calls if isinstance(message.tool_calls, list) else ()):
             self._read_call(("tool", index), call)
 
-    def _read_delta(self, update: Update, message: Message) -> None:
+    def _read_delta(self, index: int, message: Message) -> None:
         if message.tool_plan:
             self._append(_PLAN_KEY, Kind.REASONING, message.tool_plan)
             append_text(self._plan_fields, "tool_plan", message.tool_plan)
         if isinstance(message.content, Content):
-            self._read_content(_block_key(update), message.content)
-            content = self._content_by_index.setdefault(update.index, {"type": message.content.type})
+            self._read_content(("content", index), message.content)
+            content = self._content_by_index.setdefault(index, {"type": message.content.type})
             for field in ("thinking", "text"):
                 if (text := getattr(message.content, field)) is not None:
                     append_text(content, field, text)
         if isinstance(message.tool_calls, ToolCall):
-            self._read_call(_block_key(update), message.tool_calls)
-            self._store_call(update.index, message.tool_calls)
+            self._read_call(("tool", index), message.tool_calls)
+            self._store_call(index, message.tool_calls)
 
-    def _read_content(self, key: object, content: Content) -> None:
+    def _read_content(self, key: Hashable, content: Content) -> None:
         kind = Kind.REASONING if content.type == "thinking" or content.thinking is not None else Kind.TEXT
         if content.type is not None:
             self._emitter.end_block(_PLAN_KEY)
@@ -165,13 +171,13 @@ class Reader:
             )
         self._append(key, kind, content.thinking or content.text or "")
 
-    def _read_call(self, key: object, call: ToolCall) -> None:
+    def _read_call(self, key: Hashable, call: ToolCall) -> None:
         function = call.function or Function()
         self._emitter.end_block(_PLAN_KEY)
         self._emitter.start_block(key, Kind.TOOL_CALL, name=function.name or "", call_id=call.id or "")
         self._emitter.append(key, function.arguments or "")
 
-    def _append(self, key: object, kind: Kind, text: str) -> None:
+    def _append(self, key: Hashable, kind: Kind, text: str) -> None:
         self._emitter.append_or_start(
             key, kind, text, Provenance.RAW if kind is Kind.REASONING else Provenance.UNKNOWN
         )
@@ -204,7 +210,3 @@ class Reader:
             self._emitter.fail(finish_reason.lower(), error or f"{NAME} ended with {finish_reason}.")
         else:
             self._emitter.finish(_FINISH_BY_REASON.get(finish_reason, Finish.UNKNOWN), finish_reason, message)
-
-
-def _block_key(update: Update) -> tuple[str, int]:
-    return ("tool" if update.type.startswith("tool-call") else "content", update.index)

@@ -2,13 +2,18 @@
 
 Reasoning parts are marked `thought`; their signature is on the next part, which may be an empty text at the
 end. Parts are kept unchanged, because signed and unsigned parts must not be merged when they are sent back.
-The candidates' token count excludes reasoning. Only the first candidate is read.
+The candidates' token count excludes reasoning. Only the first candidate is read. Some Google endpoints wrap
+the whole response in `response`.
 """
+
+from collections.abc import Hashable
 
 import msgspec
 
 from thinkaloud.canon import Finish, Kind, Provenance, SealForm, Usage
 from thinkaloud.dialects.emitter import TurnEmitter
+from thinkaloud.dialects.gemini.partial_call import PartialArgument, PartialCall
+from thinkaloud.dialects.lenient import Count, LenientDecoder, Text, decode_object
 from thinkaloud.dialects.message import ABSENT, raw_json, raw_json_array
 from thinkaloud.dialects.payload import add_counts, has_error, parse_error
 from thinkaloud.wire import Frame
@@ -32,31 +37,33 @@ _FINISH_BY_REASON: dict[str | int, Finish] = {
 """Some clients record the enum number of the reason instead of its name."""
 
 
-class FunctionCall(msgspec.Struct):
-    """A call, always complete."""
+class FunctionCall(msgspec.Struct, rename="camel"):
+    """A complete call, or more of one whose arguments are streamed."""
 
     id: str | None = None
     name: str | None = None
     args: msgspec.Raw = ABSENT
+    partial_args: list[PartialArgument] | None = None
+    will_continue: bool | None = None
 
 
 class Code(msgspec.Struct):
     """Code that the provider runs."""
 
-    code: str | None = None
+    code: Text | None = None
 
 
 class CodeResult(msgspec.Struct):
     """The result of code that the provider ran."""
 
     outcome: str | None = None
-    output: str | None = None
+    output: Text | None = None
 
 
 class Part(msgspec.Struct, rename="camel"):
     """A text, reasoning or call part, or only a signature."""
 
-    text: str | None = None
+    text: Text | None = None
     thought: bool | None = None
     thought_signature: str | None = None
     function_call: FunctionCall | None = None
@@ -81,11 +88,11 @@ class Candidate(msgspec.Struct, rename="camel"):
 class Counts(msgspec.Struct, rename="camel"):
     """Cumulative usage; `candidates_token_count` excludes reasoning."""
 
-    prompt_token_count: int | None = None
-    tool_use_prompt_token_count: int | None = None
-    candidates_token_count: int | None = None
-    thoughts_token_count: int | None = None
-    cached_content_token_count: int | None = None
+    prompt_token_count: Count | None = None
+    tool_use_prompt_token_count: Count | None = None
+    candidates_token_count: Count | None = None
+    thoughts_token_count: Count | None = None
+    cached_content_token_count: Count | None = None
 
 
 class PromptFeedback(msgspec.Struct, rename="camel"):
@@ -102,10 +109,11 @@ class ResponseChunk(msgspec.Struct, rename="camel"):
     usage_metadata: Counts | None = None
     prompt_feedback: PromptFeedback | None = None
     error: msgspec.Raw = ABSENT
+    response: msgspec.Raw = ABSENT
 
 
-_chunk_decoder = msgspec.json.Decoder(ResponseChunk)
-_part_decoder = msgspec.json.Decoder(Part)
+_chunk_decoder = LenientDecoder(ResponseChunk)
+_part_decoder = LenientDecoder(Part, "parts[]")
 
 
 class Reader:
@@ -114,9 +122,10 @@ class Reader:
     def __init__(self, emitter: TurnEmitter) -> None:
         self._emitter = emitter
         self._parts: list[msgspec.Raw] = []
-        self._last_key: object = None
+        self._last_key: Hashable = None
         self._call_count = 0
         self._client_call_count = 0
+        self._partial_call: PartialCall | None = None
         self._finish: Finish | None = None
         self._finish_reason = ""
 
@@ -124,7 +133,9 @@ class Reader:
         """Read one chunk."""
         if frame.data == b"[DONE]":
             return
-        chunk = _chunk_decoder.decode(frame.data)
+        chunk = _chunk_decoder.decode(frame.data, self._emitter.odd_fields)
+        if chunk.candidates is None and bytes(chunk.response)[:1] == b"{":
+            chunk = _chunk_decoder.decode(chunk.response, self._emitter.odd_fields)
         self._emitter.start_turn(chunk.model_version)
         if has_error(chunk.error):
             self._emitter.fail(*parse_error(chunk.error))
@@ -138,6 +149,7 @@ class Reader:
 
     def close(self) -> None:
         """End the turn if a finish reason arrived, else fail it as cut off."""
+        self._finish_partial_call()
         if self._finish is None:
             self._emitter.fail_cut_off("finishReason")
             return
@@ -150,11 +162,38 @@ class Reader:
 
     def _read_candidate(self, candidate: Candidate) -> None:
         for raw in (candidate.content and candidate.content.parts) or ():
-            self._parts.append(raw)
-            self._read_part(_part_decoder.decode(raw))
+            part = _part_decoder.decode(raw, self._emitter.odd_fields)
+            call = part.function_call
+            if call is not None and (call.will_continue or (self._partial_call and not call.name)):
+                self._read_partial_call(part, call, raw)
+            else:
+                self._finish_partial_call()
+                self._parts.append(raw)
+                self._read_part(part)
         if candidate.finish_reason:
             self._finish = _FINISH_BY_REASON.get(candidate.finish_reason, Finish.UNKNOWN)
             self._finish_reason = str(candidate.finish_reason)
+
+    def _read_partial_call(self, part: Part, call: FunctionCall, raw: msgspec.Raw) -> None:
+        """Start or continue a call whose arguments are streamed; its last part does not continue."""
+        if call.name or self._partial_call is None:
+            self._finish_partial_call()
+            self._client_call_count += 1
+            self._start_call(call.name or "", call.id or "")
+            self._partial_call = PartialCall(decode_object(raw))
+        for argument in call.partial_args or ():
+            self._partial_call.add(argument)
+        if part.thought_signature:
+            self._seal(part.thought_signature)
+        if not call.will_continue:
+            self._finish_partial_call()
+
+    def _finish_partial_call(self) -> None:
+        if self._partial_call is not None:
+            self._emitter.append(self._last_key, self._partial_call.arguments())
+            self._emitter.end_block(self._last_key)
+            self._parts.append(self._partial_call.encode_part())
+            self._partial_call = None
 
     def _read_part(self, part: Part) -> None:
         if part.function_call is not None:
@@ -180,11 +219,14 @@ class Reader:
             kind, kind, text, Provenance.SUMMARY if kind is Kind.REASONING else Provenance.UNKNOWN
         )
 
-    def _add_call(self, name: str, call_id: str, arguments: str) -> None:
+    def _start_call(self, name: str, call_id: str) -> None:
         self._emitter.end_all_blocks()
         self._call_count += 1
         self._last_key = ("call", self._call_count)
         self._emitter.start_block(self._last_key, Kind.TOOL_CALL, name=name, call_id=call_id)
+
+    def _add_call(self, name: str, call_id: str, arguments: str) -> None:
+        self._start_call(name, call_id)
         self._emitter.append(self._last_key, arguments)
         self._emitter.end_block(self._last_key)
 

@@ -3,15 +3,15 @@
 A thought step has a signature and sometimes a summary. The output token count excludes reasoning.
 """
 
-from typing import Any
-
 import msgspec
 
 from thinkaloud.canon import Finish, Kind, Provenance, SealForm, Usage
 from thinkaloud.dialects.emitter import TurnEmitter
+from thinkaloud.dialects.lenient import Count, LenientDecoder, Text, decode_object, type_name
 from thinkaloud.dialects.message import (
     ABSENT,
     JsonObject,
+    append_item,
     append_json,
     append_text,
     encode_json,
@@ -37,17 +37,17 @@ _FINISH_BY_STATUS = {
 class Counts(msgspec.Struct):
     """Usage; `total_output_tokens` excludes reasoning."""
 
-    total_input_tokens: int | None = None
-    total_output_tokens: int | None = None
-    total_thought_tokens: int | None = None
-    total_cached_tokens: int | None = None
-    total_tool_use_tokens: int | None = None
+    total_input_tokens: Count | None = None
+    total_output_tokens: Count | None = None
+    total_thought_tokens: Count | None = None
+    total_cached_tokens: Count | None = None
+    total_tool_use_tokens: Count | None = None
 
 
 class TextContent(msgspec.Struct):
     """Text in a summary or an output."""
 
-    text: str | None = None
+    text: Text | None = None
 
 
 class Step(msgspec.Struct):
@@ -69,7 +69,7 @@ class Delta(msgspec.Struct):
     """More of a step."""
 
     type: str = ""
-    text: str | None = None
+    text: Text | None = None
     content: TextContent | None = None
     signature: str | None = None
     arguments: msgspec.Raw = ABSENT
@@ -89,18 +89,17 @@ class Update(msgspec.Struct):
     """One stream event."""
 
     event_type: str = ""
-    object: str | None = None
-    index: int = 0
+    index: int | None = None
+    steps: msgspec.Raw = ABSENT
     step: msgspec.Raw = ABSENT
     delta: Delta | None = None
     interaction: Interaction | None = None
     error: msgspec.Raw = ABSENT
 
 
-_update_decoder = msgspec.json.Decoder(Update)
-_interaction_decoder = msgspec.json.Decoder(Interaction)
-_step_decoder = msgspec.json.Decoder(Step)
-_object_decoder = msgspec.json.Decoder(dict[str, Any])
+_update_decoder = LenientDecoder(Update)
+_interaction_decoder = LenientDecoder(Interaction)
+_step_decoder = LenientDecoder(Step, "steps[]")
 
 
 class Reader:
@@ -110,23 +109,25 @@ class Reader:
         self._emitter = emitter
         self._steps_by_index: dict[int, JsonObject] = {}
         self._index_by_call_id: dict[str, int] = {}
+        self._latest_index = -1
 
     def feed(self, frame: Frame) -> None:
         """Read one stream event, or the whole interaction."""
         if frame.data == b"[DONE]":
             return
-        update = _update_decoder.decode(frame.data)
-        if update.object == "interaction":
-            self._read_whole_interaction(_interaction_decoder.decode(frame.data))
+        update = _update_decoder.decode(frame.data, self._emitter.odd_fields)
+        if present(update.steps):
+            self._read_whole_interaction(_interaction_decoder.decode(frame.data, self._emitter.odd_fields))
             return
-        match update.event_type:
+        match type_name(update.event_type) or type_name(frame.event) or _infer_event_type(update):
             case "step.start" if present(update.step):
-                self._steps_by_index[update.index] = _object_decoder.decode(update.step)
-                self._start_step(update.index, _step_decoder.decode(update.step))
+                index = self._latest_index = self._latest_index + 1 if update.index is None else update.index
+                self._steps_by_index[index] = decode_object(update.step)
+                self._start_step(index, _step_decoder.decode(update.step, self._emitter.odd_fields))
             case "step.delta" if update.delta is not None:
-                self._apply_delta(update.index, update.delta)
+                self._apply_delta(self._index_of(update), update.delta)
             case "step.stop":
-                self._end_step(update.index)
+                self._end_step(self._index_of(update))
             case "interaction.completed" if update.interaction is not None:
                 self._finish(
                     update.interaction,
@@ -141,30 +142,35 @@ class Reader:
         """Fail the turn: `interaction.completed` did not arrive."""
         self._emitter.fail_cut_off("interaction.completed")
 
+    def _index_of(self, update: Update) -> int:
+        """Return the index of the event's step; without an index, it is the latest."""
+        return max(self._latest_index, 0) if update.index is None else update.index
+
     def _read_whole_interaction(self, interaction: Interaction) -> None:
         self._emitter.start_turn(interaction.model)
         steps = interaction.steps or []
         for index, raw in enumerate(steps):
-            step = _step_decoder.decode(raw)
+            step = _step_decoder.decode(raw, self._emitter.odd_fields)
             self._start_step(index, step)
-            if step.type.endswith("_call"):
+            if _step_type(step).endswith("_call"):
                 self._emitter.append(index, string_or_json(step.arguments))
             self._emitter.seal(index, SealForm.SIGNATURE, step.signature or "")
             self._emitter.end_block(index)
         self._finish(interaction, raw_json_array(steps))
 
     def _start_step(self, index: int, step: Step) -> None:
-        if step.type == "thought":
+        step_type = _step_type(step)
+        if step_type == "thought":
             self._emitter.start_block(index, Kind.REASONING, provenance=Provenance.SUMMARY)
             self._emitter.append(index, "".join(part.text or "" for part in step.summary or ()))
-        elif step.type.endswith("_result"):
+        elif step_type.endswith("_result"):
             if (call_index := self._index_by_call_id.get(step.call_id or "")) is not None:
                 result = string_or_json(step.result)
                 self._emitter.finish_tool(call_index, result, (result or "failed") if step.is_error else "")
-        elif step.type.endswith("_call"):
+        elif step_type.endswith("_call"):
             self._index_by_call_id[step.id or ""] = index
             self._emitter.start_block(
-                index, Kind.TOOL_CALL, name=step.name or step.type, call_id=step.id or ""
+                index, Kind.TOOL_CALL, name=step.name or step_type, call_id=step.id or ""
             )
         else:
             self._emitter.start_block(index, Kind.TEXT)
@@ -177,14 +183,15 @@ class Reader:
             case "thought_signature":
                 append_text(step, "signature", delta.signature or "")
             case "thought_summary":
-                self._emitter.append(index, text)
-                step.setdefault("summary", []).append({"type": "text", "text": text})
+                self._emitter.append_or_start(index, Kind.REASONING, text, Provenance.SUMMARY)
+                append_item(step, "summary", {"type": "text", "text": text})
             case "arguments_delta":
                 self._emitter.append(index, string_or_json(delta.arguments))
                 append_json(step, string_or_json(delta.arguments))
             case _ if text:
-                self._emitter.append(index, text)
-                step.setdefault("content", []).append({"type": "text", "text": text})
+                kind = Kind.TEXT if type_name(delta.type) else self._emitter.open_kind(index) or Kind.TEXT
+                self._emitter.append_or_start(index, kind, text)
+                append_item(step, "content", {"type": "text", "text": text})
 
     def _end_step(self, index: int) -> None:
         step = self._steps_by_index.get(index, {})
@@ -213,3 +220,21 @@ class Reader:
                 cache_read=counts.total_cached_tokens,
             )
         )
+
+
+def _infer_event_type(update: Update) -> str:
+    """Return the type of an event that does not name it."""
+    if update.delta is not None:
+        return "step.delta"
+    if present(update.step):
+        return "step.start"
+    return "interaction.completed" if update.interaction and update.interaction.usage else ""
+
+
+def _step_type(step: Step) -> str:
+    """Return the type of a step, from its other fields if it is not named."""
+    if type_name(step.type):
+        return step.type
+    if step.name is not None:
+        return "function_call"
+    return "thought" if step.summary is not None or step.signature is not None else "model_output"

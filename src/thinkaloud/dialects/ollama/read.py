@@ -8,6 +8,7 @@ import msgspec
 
 from thinkaloud.canon import Finish, Kind, Provenance, Usage
 from thinkaloud.dialects.emitter import TurnEmitter
+from thinkaloud.dialects.lenient import Count, LenientDecoder, Text
 from thinkaloud.dialects.message import ABSENT, JsonObject, append_text, encode_json, raw_json
 from thinkaloud.dialects.payload import has_error, parse_error
 from thinkaloud.dialects.tags.profiles import TagProfile
@@ -36,8 +37,8 @@ class ToolCall(msgspec.Struct):
 class Message(msgspec.Struct):
     """A message, or more of it."""
 
-    content: str | None = None
-    thinking: str | None = None
+    content: Text | None = None
+    thinking: Text | None = None
     tool_calls: list[msgspec.Raw] | None = None
 
 
@@ -46,17 +47,17 @@ class ResponseLine(msgspec.Struct):
 
     model: str | None = None
     message: Message | None = None
-    response: str | None = None
-    thinking: str | None = None
+    response: Text | None = None
+    thinking: Text | None = None
     done: bool = False
     done_reason: str | None = None
-    prompt_eval_count: int | None = None
-    eval_count: int | None = None
+    prompt_eval_count: Count | None = None
+    eval_count: Count | None = None
     error: msgspec.Raw = ABSENT
 
 
-_line_decoder = msgspec.json.Decoder(ResponseLine)
-_tool_call_decoder = msgspec.json.Decoder(ToolCall)
+_line_decoder = LenientDecoder(ResponseLine)
+_tool_call_decoder = LenientDecoder(ToolCall, "tool_calls[]")
 
 
 class Reader:
@@ -70,7 +71,7 @@ class Reader:
 
     def feed(self, frame: Frame) -> None:
         """Read one line."""
-        line = _line_decoder.decode(frame.data)
+        line = _line_decoder.decode(frame.data, self._emitter.odd_fields)
         self._emitter.start_turn(line.model)
         if has_error(line.error):
             self._tagged_text.close()
@@ -99,10 +100,12 @@ class Reader:
             self._add_call(raw)
 
     def _add_call(self, raw: msgspec.Raw) -> None:
+        call = _tool_call_decoder.decode(raw, self._emitter.odd_fields)
+        function = call.function
+        if function is None:
+            return
         self._tagged_text.close()
         self._emitter.end_all_blocks()
-        call = _tool_call_decoder.decode(raw)
-        function = call.function or Function()
         self._call_count += 1
         key = ("tool", self._call_count)
         self._emitter.start_block(key, Kind.TOOL_CALL, name=function.name or "", call_id=call.id or "")

@@ -1,9 +1,9 @@
 """Reads OpenAI Chat Completions, also of OpenRouter, DeepSeek, Kimi, Qwen, GLM, vLLM and Groq.
 
-Reasoning arrives in one of four places, in this order of trust: `reasoning_details`, `reasoning_content`,
-`reasoning`, and tags inside `content`. The first place with text is used for the rest of the turn, so that
-text sent in two fields is emitted once. Mistral sends `content` as a list of parts. Only the first choice is
-read.
+Reasoning arrives in one of several places, in this order of trust: `reasoning_details`, `reasoning_content`,
+`reasoning`, `reasoning_text` (Copilot), `reasoning_steps` (Perplexity), and tags inside `content`. The first
+place with text is used for the rest of the turn, so that text sent in two fields is emitted once. Mistral and
+Databricks send `content` as a list of parts. Only the first choice is read.
 """
 
 from typing import Any
@@ -12,6 +12,7 @@ import msgspec
 
 from thinkaloud.canon import Finish, Kind, Provenance, SealForm, Usage
 from thinkaloud.dialects.emitter import TurnEmitter
+from thinkaloud.dialects.lenient import Count, LenientDecoder, Text
 from thinkaloud.dialects.message import ABSENT, ChatMessage, present, raw_json, string_or_json, text_of
 from thinkaloud.dialects.payload import add_counts, has_error, parse_error
 from thinkaloud.dialects.tags.profiles import PROFILES, TagProfile
@@ -20,6 +21,9 @@ from thinkaloud.wire import Frame
 
 NAME = "openai_chat"
 
+_ERROR_REASON = "error"
+_ERROR_FLAGS = (b"true", b"1")
+_TAGS_SOURCE = "tags"
 _FINISH_BY_REASON = {
     "stop": Finish.STOP,
     "eos": Finish.STOP,
@@ -41,26 +45,26 @@ _SEAL_FORM_BY_FIELD = {"reasoning_details": SealForm.ENCRYPTED, "thinking_blocks
 class CompletionDetails(msgspec.Struct):
     """The reasoning tokens, which most providers include in the completion tokens."""
 
-    reasoning_tokens: int | None = None
+    reasoning_tokens: Count | None = None
 
 
 class PromptDetails(msgspec.Struct):
     """The parts of the prompt tokens."""
 
-    cached_tokens: int | None = None
-    cache_write_tokens: int | None = None
+    cached_tokens: Count | None = None
+    cache_write_tokens: Count | None = None
 
 
 class Counts(msgspec.Struct):
     """Usage; SGLang has the reasoning tokens at the top level, DeepSeek the cached tokens."""
 
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    total_tokens: int | None = None
-    reasoning_tokens: int | None = None
+    prompt_tokens: Count | None = None
+    completion_tokens: Count | None = None
+    total_tokens: Count | None = None
+    reasoning_tokens: Count | None = None
     completion_tokens_details: CompletionDetails | None = None
     prompt_tokens_details: PromptDetails | None = None
-    prompt_cache_hit_tokens: int | None = None
+    prompt_cache_hit_tokens: Count | None = None
 
 
 class GoogleExtra(msgspec.Struct):
@@ -96,9 +100,12 @@ class ToolCall(msgspec.Struct):
 class Message(msgspec.Struct):
     """A delta, or the whole message; every field is optional."""
 
-    content: str | list[dict[str, Any]] | None = None
-    reasoning: str | None = None
-    reasoning_content: str | None = None
+    content: Text | list[dict[str, Any]] | None = None
+    reasoning: Text | None = None
+    reasoning_content: Text | None = None
+    reasoning_text: Text | None = None
+    reasoning_opaque: str | None = None
+    reasoning_steps: list[dict[str, Any]] | None = None
     reasoning_details: list[dict[str, Any]] | None = None
     thinking_blocks: list[dict[str, Any]] | None = None
     reasoning_items: list[dict[str, Any]] | None = None
@@ -114,8 +121,9 @@ class Choice(msgspec.Struct):
     index: int = 0
     delta: Message | None = None
     message: msgspec.Raw = ABSENT
-    text: str | None = None
+    text: Text | None = None
     finish_reason: str | None = None
+    error: msgspec.Raw = ABSENT
 
 
 class GroqExtra(msgspec.Struct):
@@ -135,9 +143,9 @@ class Chunk(msgspec.Struct):
     x_groq: GroqExtra | None = None
 
 
-_chunk_decoder = msgspec.json.Decoder(Chunk)
-_message_decoder = msgspec.json.Decoder(Message)
-_extra_decoder = msgspec.json.Decoder(ExtraContent)
+_chunk_decoder = LenientDecoder(Chunk)
+_message_decoder = LenientDecoder(Message, "message")
+_extra_decoder = LenientDecoder(ExtraContent, "extra_content")
 _EMPTY_MESSAGE = Message()
 
 
@@ -162,12 +170,9 @@ class Reader:
         if frame.data == b"[DONE]":
             self._finish()
             return
-        chunk = _chunk_decoder.decode(frame.data)
+        chunk = _chunk_decoder.decode(frame.data, self._emitter.odd_fields)
         self._emitter.start_turn(chunk.model)
-        if chunk.error and has_error(chunk.error):
-            self._read_error(chunk.error)
-        elif chunk.object == "error":
-            self._read_error(frame.data)
+        reason_before = self._finish_reason
         for choice in chunk.choices or ():
             if choice.index == 0:
                 self._read_choice(choice)
@@ -175,10 +180,12 @@ class Reader:
             self._report_usage(chunk.usage)
         elif chunk.x_groq is not None and chunk.x_groq.usage is not None:
             self._report_usage(chunk.x_groq.usage)
+        if chunk.error or chunk.object == "error":
+            self._read_chunk_error(chunk, frame, reason_before)
 
     def close(self) -> None:
-        """End the turn if a finish reason arrived, else fail it as cut off."""
-        if self._finish_reason:
+        """End the turn if a finish reason or a whole message arrived, else fail it as cut off."""
+        if self._finish_reason or (self._whole_message and self._emitter.block_count):
             self._finish()
         else:
             self._tagged_text.close()
@@ -188,7 +195,7 @@ class Reader:
         # Some servers send an empty delta beside the whole message.
         if choice.message and present(choice.message) and choice.delta in (None, _EMPTY_MESSAGE):
             self._whole_message = choice.message
-            self._read_message(_message_decoder.decode(choice.message))
+            self._read_message(_message_decoder.decode(choice.message, self._emitter.odd_fields))
         elif choice.delta is not None:
             self._read_message(choice.delta)
         elif choice.text:
@@ -196,6 +203,8 @@ class Reader:
             self._chat_message.append_text("content", choice.text)
         if choice.finish_reason:
             self._finish_reason = choice.finish_reason
+        if choice.error and has_error(choice.error):
+            self._read_error(choice.error)
 
     def _read_message(self, message: Message) -> None:
         self._read_reasoning(message)
@@ -226,6 +235,16 @@ class Reader:
         if message.reasoning is not None:
             self._chat_message.append_text("reasoning", message.reasoning)
             self._append_reasoning("reasoning", message.reasoning)
+        if message.reasoning_text is not None:
+            self._chat_message.append_text("reasoning_text", message.reasoning_text)
+            self._append_reasoning("reasoning_text", message.reasoning_text)
+        if message.reasoning_opaque:
+            self._seal_reasoning(SealForm.ENCRYPTED, message.reasoning_opaque)
+            self._chat_message.set_field("reasoning_opaque", message.reasoning_opaque)
+        for step in message.reasoning_steps or ():
+            self._emitter.end_block(REASONING_KEY)
+            self._append_reasoning("reasoning_steps", text_of(step.get("thought")))
+            self._chat_message.add_parts("reasoning_steps", [step])
         for item in message.reasoning_items or ():
             self._seal_reasoning(SealForm.ENCRYPTED, text_of(item.get("encrypted_content")))
             self._chat_message.add_parts("reasoning_items", [item])
@@ -246,6 +265,8 @@ class Reader:
 
     def _append_reasoning(self, source: str, text: str, provenance: Provenance = Provenance.UNKNOWN) -> None:
         """Emit reasoning text if it is from the place that this turn's reasoning is read from."""
+        if self._tagged_text.thought_seen and not self._reasoning_source:
+            self._reasoning_source = _TAGS_SOURCE
         if not text or (self._reasoning_source and self._reasoning_source != source):
             return
         if not self._reasoning_source:
@@ -276,26 +297,38 @@ class Reader:
     def _read_parts(self, parts: list[dict[str, Any]]) -> None:
         """Read Mistral's list of parts, in which the text of a thinking part is itself a list of parts."""
         for part in parts:
-            if part.get("type") == "thinking":
+            part_type = part.get("type") if isinstance(part.get("type"), str) else None
+            if part_type == "thinking" or (part_type is None and "thinking" in part):
                 self._append_reasoning("content", _part_text(part.get("thinking")))
                 self._seal_reasoning(SealForm.SIGNATURE, text_of(part.get("signature")))
+            elif part_type == "reasoning" or (part_type is None and "summary" in part):
+                self._read_summary(part.get("summary"))
             elif text := _part_text(part.get("text")):
                 self._tagged_text.feed(text)
         self._chat_message.add_parts("content", parts)
 
+    def _read_summary(self, summary: object) -> None:
+        """Read the summary of a reasoning part, as Databricks sends it: texts with their signatures."""
+        for part in summary if isinstance(summary, list) else ():
+            if isinstance(part, dict):
+                self._append_reasoning("content", text_of(part.get("text")), Provenance.SUMMARY)
+                self._seal_reasoning(SealForm.SIGNATURE, text_of(part.get("signature")))
+
     def _read_call(self, call: ToolCall) -> None:
-        serial = self._call_serial(call)
         function = call.function or Function()
+        arguments = string_or_json(function.arguments)
+        if not (call.id or function.name or arguments.strip("{}") or self._call_count):
+            return  # an empty placeholder, which some servers send with every message
+        serial = self._call_serial(call)
         key = ("tool", serial)
         if not self._emitter.has_open(key):
             self._tagged_text.close()
             self._emitter.end_block(REASONING_KEY)
             self._emitter.end_block(TEXT_KEY)
             self._emitter.start_block(key, Kind.TOOL_CALL, name=function.name or "", call_id=call.id or "")
-        arguments = string_or_json(function.arguments)
         self._emitter.append(key, arguments)
         if present(call.extra_content):
-            extra = _extra_decoder.decode(call.extra_content)
+            extra = _extra_decoder.decode(call.extra_content, self._emitter.odd_fields)
             for google in (extra.google, extra.vertex):
                 if google is not None and google.thought_signature:
                     self._emitter.seal(key, SealForm.SIGNATURE, google.thought_signature)
@@ -335,17 +368,26 @@ class Reader:
             )
         )
 
+    def _read_chunk_error(self, chunk: Chunk, frame: Frame, reason_before: str) -> None:
+        """Read the error of a chunk, which counts less if the provider sent the end of the turn before it."""
+        if has_error(chunk.error):
+            error: msgspec.Raw | bytes = chunk.error
+        elif chunk.object == "error" or (bytes(chunk.error) in _ERROR_FLAGS and not chunk.choices):
+            error = frame.data
+        else:
+            return
+        if reason_before in ("", _ERROR_REASON):
+            self._read_error(error)
+        else:
+            self._emitter.add_notice(*parse_error(error))
+
     def _read_error(self, error: msgspec.Raw | bytes) -> None:
         self._tagged_text.close()
-        code, message = parse_error(error)
-        if self._finish_reason:
-            self._emitter.add_notice(code, message)  # the provider already sent the end of the turn
-        else:
-            self._emitter.fail(code, message)
+        self._emitter.fail(*parse_error(error))
 
     def _finish(self) -> None:
         self._tagged_text.close()
-        if self._finish_reason == "error":
+        if self._finish_reason == _ERROR_REASON:
             self._emitter.fail("provider_error", f"{NAME} ended with the finish reason 'error'.")
             return
         finish = (

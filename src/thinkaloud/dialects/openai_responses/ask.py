@@ -7,7 +7,7 @@ that field.
 from typing import assert_never
 
 from thinkaloud.canon.requests import AssistantMessage, Message, Request, ToolMessage, UserMessage
-from thinkaloud.catalog.rows import Route
+from thinkaloud.catalog.rows import Route, ThinkingSupport
 from thinkaloud.dialects.message import CallIdRule, fit_call_ids, join_user_messages
 from thinkaloud.dialects.request import (
     TOOL_CHOICE_AUTO,
@@ -24,7 +24,10 @@ from thinkaloud.dialects.request import (
 
 _CALL_ID_RULE = CallIdRule(r".{1,64}", 24)
 _ENCRYPTED_REASONING = "reasoning.encrypted_content"
-"""Requests the encrypted reasoning, which must be sent back because the provider stores nothing."""
+"""Requests the encrypted reasoning, which must be sent back because the provider stores nothing.
+
+OpenAI refuses it for models that do not reason.
+"""
 
 
 def build_request(route: Route, request: Request) -> ProviderRequest:
@@ -36,8 +39,9 @@ def build_request(route: Route, request: Request) -> ProviderRequest:
         "model": request.model,
         "input": items,
         "store": False,
-        "include": [_ENCRYPTED_REASONING],
     }
+    if route.model.thinking is not ThinkingSupport.NONE:
+        body["include"] = [_ENCRYPTED_REASONING]
     if request.tools:
         body["tools"] = [
             {

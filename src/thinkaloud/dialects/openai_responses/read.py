@@ -2,15 +2,29 @@
 
 A turn is a list of items. A reasoning item starts a block at once, though its text may arrive much later or
 never. Each summary part is a block of its own; the last one gets the finished item as its seal. Text that a
-server does not stream is read from the finished item or from the final response.
+server does not stream is read from the finished item or from the final response. Not every server sends the
+index of an item, and not every server keeps its id, so an item is found by either.
 """
+
+from typing import Any
 
 import msgspec
 
 from thinkaloud.canon import Finish, Kind, Provenance, SealForm, Usage
 from thinkaloud.dialects.emitter import TurnEmitter
-from thinkaloud.dialects.message import ABSENT, present, raw_json, raw_json_array, string_or_json
+from thinkaloud.dialects.lenient import Count, LenientDecoder, Text, type_name
+from thinkaloud.dialects.message import (
+    ABSENT,
+    encode_json,
+    present,
+    raw_json,
+    raw_json_array,
+    string_or_json,
+    text_of,
+)
 from thinkaloud.dialects.payload import has_error, parse_error
+from thinkaloud.dialects.tags.profiles import TagProfile
+from thinkaloud.dialects.tags.tagged_text import TaggedBlocks
 from thinkaloud.wire import Frame
 
 NAME = "openai_responses"
@@ -29,29 +43,38 @@ _TEXT_EVENTS = {
     "reasoning_summary_text.done": (Kind.REASONING, "summary"),
     "reasoning_text.delta": (Kind.REASONING, "content"),
     "reasoning_text.done": (Kind.REASONING, "content"),
+    "reasoning.delta": (Kind.REASONING, "content"),
+    "reasoning.done": (Kind.REASONING, "content"),
+    "reasoning_summary.delta": (Kind.REASONING, "summary"),
+    "reasoning_summary.done": (Kind.REASONING, "summary"),
 }
 """The events with text: the kind of the text, and the list of the item that it belongs to."""
+_DELTA_TYPE_BY_KIND = {
+    Kind.REASONING: "reasoning_text.delta",
+    Kind.TEXT: "output_text.delta",
+    Kind.TOOL_CALL: "function_call_arguments.delta",
+}
 _PROVENANCE_BY_SOURCE = {"summary": Provenance.SUMMARY, "content": Provenance.RAW}
 
 
 class OutputDetails(msgspec.Struct):
     """The parts of the output tokens."""
 
-    reasoning_tokens: int | None = None
+    reasoning_tokens: Count | None = None
 
 
 class InputDetails(msgspec.Struct):
     """The parts of the input tokens."""
 
-    cached_tokens: int | None = None
-    cache_write_tokens: int | None = None
+    cached_tokens: Count | None = None
+    cache_write_tokens: Count | None = None
 
 
 class Counts(msgspec.Struct):
     """Usage; `output_tokens` includes reasoning."""
 
-    input_tokens: int | None = None
-    output_tokens: int | None = None
+    input_tokens: Count | None = None
+    output_tokens: Count | None = None
     output_tokens_details: OutputDetails | None = None
     input_tokens_details: InputDetails | None = None
 
@@ -60,7 +83,7 @@ class Part(msgspec.Struct):
     """A part of a summary, of raw reasoning or of a message."""
 
     type: str = ""
-    text: str | None = None
+    text: Text | None = None
     refusal: str | None = None
 
 
@@ -68,11 +91,12 @@ class Item(msgspec.Struct):
     """A reasoning item, a message, a call for the client, or a tool that the provider runs itself."""
 
     type: str = ""
+    id: str | None = None
     call_id: str | None = None
     name: str | None = None
     arguments: msgspec.Raw = ABSENT
     input: msgspec.Raw = ABSENT
-    code: str | None = None
+    code: Text | None = None
     encrypted_content: str | None = None
     summary: list[Part] | None = None
     content: list[Part] | None = None
@@ -105,26 +129,93 @@ class Update(msgspec.Struct):
 
     type: str = ""
     object: str | None = None
-    output_index: int = 0
+    output_index: int | None = None
+    item_id: str | None = None
     summary_index: int | None = None
     content_index: int | None = None
-    delta: msgspec.Raw = ABSENT
-    text: msgspec.Raw = ABSENT
+    output: list[msgspec.Raw] | None = None
+    delta: Text | dict[str, Any] | None = None
+    text: Text | None = None
     item: msgspec.Raw = ABSENT
     response: Response | None = None
     error: msgspec.Raw = ABSENT
 
 
-_update_decoder = msgspec.json.Decoder(Update)
-_response_decoder = msgspec.json.Decoder(Response)
-_item_decoder = msgspec.json.Decoder(Item)
+_update_decoder = LenientDecoder(Update)
+_response_decoder = LenientDecoder(Response)
+_item_decoder = LenientDecoder(Item, "item")
+
+
+class ItemKeys:
+    """Finds the key of an item by its id or its index; keys are numbers in order of arrival."""
+
+    def __init__(self) -> None:
+        self._key_by_id: dict[str, int] = {}
+        self._key_by_index: dict[int, int] = {}
+        self._finished_keys: set[int] = set()
+        self._id_by_key: dict[int, str | None] = {}
+        self._matched_keys: set[int] = set()
+        self._count = 0
+
+    def start(self, item_id: str | None, index: int | None) -> int:
+        """Return a new key for an item that starts now, or its key if it has started."""
+        key = self._key_by_id.get(item_id or "")
+        return self._add(item_id, index) if key is None or key in self._finished_keys else key
+
+    def find(self, item_id: str | None, index: int | None) -> int:
+        """Return the key of an item: by its id, its index, or else the latest; a new item gets a new key."""
+        key = self._key_by_id.get(item_id or "")
+        if key is None and index is not None:
+            key = self._key_by_index.get(index)
+            if item_id and key in self._finished_keys:
+                key = None  # another item with the same index
+        elif key is None and not item_id and self._count:
+            key = self._count - 1
+        if key is None:
+            return self._add(item_id, index)
+        if item_id:
+            self._key_by_id[item_id] = key
+        return key
+
+    def finish(self, key: int) -> None:
+        """Mark an item as finished."""
+        self._finished_keys.add(key)
+
+    def match(self, item_id: str | None, position: int) -> int:
+        """Return the key of an item of the final response, by its position and id; each key matches once.
+
+        Ids may repeat within a response, and positions may differ from the order of arrival.
+        """
+        at_position = self._key_by_index.get(position)
+        same_id = at_position is not None and self._id_by_key.get(at_position) == item_id
+        by_id = self._key_by_id.get(item_id or "")
+        for key in (at_position, by_id) if same_id else (by_id, at_position):
+            if key is not None and key not in self._matched_keys:
+                break
+        else:
+            key = self._add(item_id, position)
+        self._matched_keys.add(key)
+        return key
+
+    def _add(self, item_id: str | None, index: int | None) -> int:
+        key = self._count
+        self._count += 1
+        self._key_by_index[key if index is None else index] = key
+        self._id_by_key[key] = item_id
+        if item_id:
+            self._key_by_id[item_id] = key
+        return key
 
 
 class Reader:
     """Reads one response."""
 
-    def __init__(self, emitter: TurnEmitter) -> None:
+    def __init__(self, emitter: TurnEmitter, tags: TagProfile | None = None) -> None:
         self._emitter = emitter
+        self._texts = TaggedBlocks(emitter, tags)
+        self._keys = ItemKeys()
+        self._latest_id: str | None = None
+        self._latest_key = 0
         self._open_parts: dict[int, tuple[str, int]] = {}
         self._streamed_parts: dict[tuple[int, str], set[int]] = {}
         self._finished_items: dict[int, msgspec.Raw] = {}
@@ -135,89 +226,113 @@ class Reader:
         """Read one stream event, or the whole response."""
         if frame.data == b"[DONE]":
             return
-        update = _update_decoder.decode(frame.data)
-        if update.object == "response":
-            self._finish(_response_decoder.decode(frame.data))
-            return
+        update = _update_decoder.decode(frame.data, self._emitter.odd_fields)
         event_type = update.type.removeprefix("response.")
+        if not event_type[:1].isalpha():
+            event_type = type_name(frame.event).removeprefix("response.") or self._infer_event_type(update)
         if event_type in _TEXT_EVENTS:
             self._read_text(_TEXT_EVENTS[event_type], update)
+        elif update.object == "response" or update.output:
+            self._finish(_response_decoder.decode(frame.data, self._emitter.odd_fields))
         elif event_type.endswith(("_call_arguments.delta", "_call_input.delta", "_call_code.delta")):
-            self._streamed_parts.setdefault((update.output_index, "call"), set()).add(0)
-            self._emitter.append(update.output_index, string_or_json(update.delta))
+            key = self._keys.find(update.item_id, update.output_index)
+            self._streamed_parts.setdefault((key, "call"), set()).add(0)
+            self._emitter.append(key, _delta_text(update.delta))
         else:
             self._read_item_event(event_type, update, frame)
 
+    def _infer_event_type(self, update: Update) -> str:
+        """Return the type of an event that does not name it, from its fields and the block it belongs to."""
+        if update.response is not None:
+            return update.response.status or "created"
+        if present(update.item):
+            return "output_item.done"
+        if update.delta is None:
+            return ""
+        kind = self._emitter.open_kind(self._keys.find(update.item_id, update.output_index))
+        return _DELTA_TYPE_BY_KIND[kind or Kind.TEXT]
+
     def close(self) -> None:
         """Fail the turn: `response.completed` did not arrive."""
+        self._texts.close()
         self._emitter.fail_cut_off("response.completed")
 
     def _read_item_event(self, event_type: str, update: Update, frame: Frame) -> None:
         match event_type:
             case "output_item.added" if present(update.item):
-                self._start_item(update.output_index, _item_decoder.decode(update.item))
+                item = _item_decoder.decode(update.item, self._emitter.odd_fields)
+                self._start_item(self._keys.start(item.id or update.item_id, update.output_index), item)
             case "output_item.done" if present(update.item):
-                self._finish_item(update.output_index, update.item)
+                item = _item_decoder.decode(update.item, self._emitter.odd_fields)
+                key = self._keys.find(item.id or update.item_id, update.output_index)
+                self._finish_item(key, item, update.item)
             case "completed" | "incomplete" | "failed" if update.response is not None:
                 self._finish(update.response)
             case "error":
+                self._texts.close()
                 self._emitter.fail(*parse_error(update.error if has_error(update.error) else frame.data))
             case _ if update.response is not None:
                 self._emitter.start_turn(update.response.model)
 
-    def _start_item(self, index: int, item: Item) -> None:
-        if item.type == "reasoning":
+    def _start_item(self, key: int, item: Item) -> None:
+        if _item_type(item) == "reasoning":
             source = "summary" if item.summary else "content" if item.content else ""
+            self._texts.disable_tags()
             self._emitter.start_block(
-                index, Kind.REASONING, provenance=_PROVENANCE_BY_SOURCE.get(source, Provenance.UNKNOWN)
+                key, Kind.REASONING, provenance=_PROVENANCE_BY_SOURCE.get(source, Provenance.UNKNOWN)
             )
-        elif item.type != "message":
+        elif _item_type(item) not in ("message", ""):
             self._has_client_calls = self._has_client_calls or item.type in _CLIENT_CALL_TYPES
             self._emitter.start_block(
-                index, Kind.TOOL_CALL, name=item.name or item.type, call_id=item.call_id or ""
+                key, Kind.TOOL_CALL, name=item.name or _item_type(item), call_id=item.call_id or ""
             )
 
     def _read_text(self, text_event: tuple[Kind, str], update: Update) -> None:
         """Emit the text of a part: its delta, or the whole text if the server did not stream it."""
         kind, source = text_event
+        if update.item_id != self._latest_id or not self._latest_id:
+            self._latest_key = self._keys.find(update.item_id, update.output_index)
+            self._latest_id = update.item_id
+        key = self._latest_key
         self._refused = self._refused or update.type == "response.refusal.delta"
         part = (update.summary_index if source == "summary" else update.content_index) or 0
-        if present(update.delta):
-            self._append_part(update.output_index, (source, part), kind, string_or_json(update.delta))
-        elif part not in self._streamed_parts.get((update.output_index, source), ()):
-            self._append_part(update.output_index, (source, part), kind, string_or_json(update.text))
+        if update.delta is not None:
+            self._append_part(key, (source, part), kind, _delta_text(update.delta))
+        elif part not in self._streamed_parts.get((key, source), ()):
+            self._append_part(key, (source, part), kind, update.text or "")
 
-    def _append_part(self, index: int, part: tuple[str, int], kind: Kind, text: str) -> None:
+    def _append_part(self, key: int, part: tuple[str, int], kind: Kind, text: str) -> None:
         """Emit text of a part; each part of an item is a block of its own."""
         if not text:
             return
-        if self._open_parts.setdefault(index, part) != part:
-            self._emitter.end_block(index)
-            self._open_parts[index] = part
-        self._streamed_parts.setdefault((index, part[0]), set()).add(part[1])
-        self._emitter.append_or_start(
-            index,
-            kind,
-            text,
-            _PROVENANCE_BY_SOURCE[part[0]] if kind is Kind.REASONING else Provenance.UNKNOWN,
-        )
+        if self._open_parts.setdefault(key, part) != part:
+            self._texts.end(key)
+            self._open_parts[key] = part
+        self._streamed_parts.setdefault((key, part[0]), set()).add(part[1])
+        if kind is Kind.TEXT:
+            self._texts.append(key, text)
+        else:
+            if self._texts.enabled:
+                self._texts.disable_tags()
+            self._emitter.append_or_start(key, kind, text, _PROVENANCE_BY_SOURCE[part[0]])
 
-    def _finish_item(self, index: int, raw: msgspec.Raw) -> None:
-        item = _item_decoder.decode(raw)
-        self._finished_items[index] = raw
-        if not self._emitter.has_block(index):
-            self._start_item(index, item)
-        match item.type:
+    def _finish_item(self, key: int, item: Item, raw: msgspec.Raw) -> None:
+        self._finished_items[key] = raw
+        self._keys.finish(key)
+        self._latest_id = None
+        if not self._emitter.has_block(key):
+            self._start_item(key, item)
+        match _item_type(item):
             case "reasoning":
-                self._append_unstreamed_parts(index, "summary", Kind.REASONING, item.summary)
-                self._append_unstreamed_parts(index, "content", Kind.REASONING, item.content)
+                self._append_unstreamed_parts(key, "summary", Kind.REASONING, item.summary)
+                self._append_unstreamed_parts(key, "content", Kind.REASONING, item.content)
                 form = SealForm.ENCRYPTED if item.encrypted_content else SealForm.ITEM
-                self._emitter.seal(index, form, raw_json(raw))
+                self._emitter.seal(key, form, raw_json(raw))
             case "message":
-                self._append_unstreamed_parts(index, "content", Kind.TEXT, item.content)
+                self._append_unstreamed_parts(key, "content", Kind.TEXT, item.content)
             case _:
-                self._finish_call(index, item)
-        self._emitter.end_block(index)
+                self._finish_call(key, item)
+        self._texts.end(key)
 
     def _append_unstreamed_parts(self, index: int, source: str, kind: Kind, parts: list[Part] | None) -> None:
         """Emit the parts of an item, unless they were streamed."""
@@ -243,9 +358,12 @@ class Reader:
 
     def _finish(self, response: Response) -> None:
         self._emitter.start_turn(response.model)
-        for index, raw in enumerate(response.output or ()):
-            if index not in self._finished_items:
-                self._finish_item(index, raw)
+        for position, raw in enumerate(response.output or ()):
+            item = _item_decoder.decode(raw, self._emitter.odd_fields)
+            key = self._keys.match(item.id, position)
+            if key not in self._finished_items:
+                self._finish_item(key, item, raw)
+        self._texts.close()
         self._report_usage(response.usage)
         if has_error(response.error) or response.status == "failed":
             self._emitter.fail(*parse_error(response.error or b'"the response failed"'))
@@ -281,3 +399,19 @@ class Reader:
                 cache_write=input_details.cache_write_tokens if input_details else None,
             )
         )
+
+
+def _delta_text(delta: str | dict[str, Any] | None) -> str:
+    """Return the text of a delta, which some servers send as an object with a text."""
+    if isinstance(delta, dict):
+        return text_of(delta["text"]) if "text" in delta else encode_json(delta)
+    return delta or ""
+
+
+def _item_type(item: Item) -> str:
+    """Return the type of an item, from its other fields if it is not named."""
+    if type_name(item.type):
+        return item.type
+    if item.summary is not None:
+        return "reasoning"
+    return "message" if item.content is not None else "tool_call" if item.name is not None else ""

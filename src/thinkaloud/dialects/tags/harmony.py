@@ -37,6 +37,16 @@ class HarmonySplitter:
         self._read(self._pending + text, pieces)
         return pieces
 
+    @property
+    def inside(self) -> bool:
+        """Whether the text is inside a message of the analysis channel."""
+        return self._kind is Kind.REASONING
+
+    @property
+    def inert(self) -> bool:
+        """Return False: a header may follow any message."""
+        return False
+
     def close(self) -> list[Piece]:
         """Return the pending text; an incomplete header is answer text."""
         pending = (self._header or "") + self._pending

@@ -22,6 +22,14 @@ class Splitter(Protocol):
     def close(self) -> list[Piece]:
         """Return the pieces that the end of the text completes."""
 
+    @property
+    def inside(self) -> bool:
+        """Whether the text opened a thought and did not close it yet."""
+
+    @property
+    def inert(self) -> bool:
+        """Whether all further text is answer, whatever it contains."""
+
 
 def make_splitter(profile: TagProfile) -> Splitter:
     """Create the splitter for a profile."""
@@ -42,6 +50,7 @@ class ThinkTagSplitter:
         self._profile = profile
         self._pending = ""
         self._depth = 1 if profile.starts_inside else 0
+        self._mentions = 0
         self._at_start = bool(profile.pairs)
         self._seen_thought = profile.starts_inside
         self._ended_early = False
@@ -86,6 +95,21 @@ class ThinkTagSplitter:
         elif self._profile.answer_from_thought and not self._seen_answer:
             self._pieces.append(Reclassified(Kind.TEXT))
         return self._pieces
+
+    @property
+    def inside(self) -> bool:
+        """Whether the text opened a thought and did not close it yet."""
+        return self._depth > 0 and not self._profile.starts_inside
+
+    @property
+    def inert(self) -> bool:
+        """Whether all further text is answer: no marker counts any more, and nothing is held back."""
+        return (
+            self._only_markers_matter
+            and not self._pending
+            and self._kind is Kind.TEXT
+            and not self._first_characters
+        )
 
     def _finish_pending(self, pending: str) -> None:
         """Read the pending text; a marker that is a prefix of a longer marker counts now."""
@@ -147,6 +171,12 @@ class ThinkTagSplitter:
                 self._state = self._reasoning_state(self._pairs_for(marker))
             case "close" if self._depth:
                 self._close_thought(marker)
+            case "mention":
+                self._mentions += 1
+                self._emit(marker)
+            case "close" if self._mentions:
+                self._mentions -= 1
+                self._emit(marker)
             case "close":
                 self._handle_lone_close()
             case "ends":
@@ -165,9 +195,8 @@ class ThinkTagSplitter:
             self._characters_since_inner_close = 0
 
     def _handle_lone_close(self) -> None:
-        """Handle a closing marker in the answer: the text before it was reasoning after all."""
-        if self._ended_early or not self._seen_thought:
-            self._pieces.append(Reclassified(Kind.REASONING))
+        """Handle a closing marker that no marker in the answer opened: the text before it was reasoning."""
+        self._pieces.append(Reclassified(Kind.REASONING))
         self._ended_early = False
         self._seen_thought = True
         self._state = self._answer_state()
@@ -197,8 +226,17 @@ class ThinkTagSplitter:
 
     def _answer_state(self) -> _State:
         profile = self._profile
-        opens = tuple(pair[0] for pair in profile.pairs) if profile.anywhere else ()
+        opens = tuple(dict.fromkeys(pair[0] for pair in profile.pairs))
+        may_be_reasoning = profile.lone_close == "reclassify" and not self._seen_thought
         closes: tuple[str, ...] = ()
-        if self._ended_early or profile.lone_close == "reclassify":
+        if self._ended_early or may_be_reasoning:
             closes = tuple(dict.fromkeys(pair[1] for pair in profile.pairs))
-        return _State(Kind.TEXT, compile_markers(open=opens, close=closes, drop=profile.dropped_markers))
+        return _State(
+            Kind.TEXT,
+            compile_markers(
+                open=opens if profile.anywhere else (),
+                mention=opens if may_be_reasoning and not profile.anywhere else (),
+                close=closes,
+                drop=profile.dropped_markers,
+            ),
+        )

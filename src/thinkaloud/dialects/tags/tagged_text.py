@@ -3,10 +3,13 @@
 Without a given profile, the model's name selects one when the first text arrives.
 """
 
+from collections.abc import Hashable
+
 from thinkaloud.canon import Kind, Provenance
 from thinkaloud.dialects.emitter import TurnEmitter
+from thinkaloud.dialects.tags.families import profile_for_model
 from thinkaloud.dialects.tags.markers import CallStarted, Piece, Reclassified
-from thinkaloud.dialects.tags.profiles import TagProfile, profile_for_model
+from thinkaloud.dialects.tags.profiles import TagProfile
 from thinkaloud.dialects.tags.splitter import Splitter, make_splitter
 
 REASONING_KEY = "reasoning"
@@ -14,19 +17,33 @@ TEXT_KEY = "text"
 
 
 class TaggedText:
-    """Emits text as reasoning, answer and tool call blocks, one open block at a time."""
+    """Emits text as reasoning, answer and tool call blocks, one open block at a time.
 
-    def __init__(self, emitter: TurnEmitter, profile: TagProfile | None, *, raw: bool = False) -> None:
+    `key` is the key of the answer's block, for a dialect that may have several texts in a turn.
+    """
+
+    def __init__(
+        self,
+        emitter: TurnEmitter,
+        profile: TagProfile | None,
+        *,
+        raw: bool = False,
+        key: Hashable = TEXT_KEY,
+    ) -> None:
         self._emitter = emitter
         self._profile = profile
         self._raw = raw
+        self._text_key = key
+        self._reasoning_key = REASONING_KEY if key == TEXT_KEY else (REASONING_KEY, key)
         self._splitter: Splitter | None = None
-        self._tags_disabled = False
+        self._plain = False
+        self._disabled = False
         self._call_count = 0
+        self.thought_seen = False
 
     def feed(self, text: str) -> None:
         """Split and emit more text."""
-        if self._tags_disabled:
+        if self._plain:
             self._append(Kind.TEXT, text)
             return
         if self._splitter is None:
@@ -34,12 +51,24 @@ class TaggedText:
                 self._profile or profile_for_model(self._emitter.model, raw=self._raw)
             )
         self._emit(self._splitter.feed(text))
+        if self._splitter.inert or (self._disabled and not self._splitter.inside):
+            self.close()
+            self._plain = True
+
+    @property
+    def plain(self) -> bool:
+        """Whether all further text is answer."""
+        return self._plain
 
     def disable_tags(self) -> None:
-        """Treat tags as plain text from now on, because reasoning arrives in a field of its own."""
-        if not self._tags_disabled:
+        """Treat tags as plain text from now on, because reasoning arrives in a field of its own.
+
+        A thought that tags have opened already is still ended by its closing tag.
+        """
+        self._disabled = True
+        if self._splitter is None or not self._splitter.inside:
             self.close()
-            self._tags_disabled = True
+            self._plain = True
 
     def close(self) -> None:
         """Emit the text that was held back."""
@@ -50,9 +79,7 @@ class TaggedText:
     def _emit(self, pieces: list[Piece]) -> None:
         for piece in pieces:
             if isinstance(piece, Reclassified):
-                key = REASONING_KEY if piece.kind is Kind.TEXT else TEXT_KEY
-                self._emitter.reclassify(key, piece.kind, piece.tail)
-                self._emitter.end_block(key)
+                self._reclassify(piece)
             elif isinstance(piece, CallStarted):
                 self._start_call(piece.name)
             elif piece[0] is Kind.TOOL_CALL:
@@ -60,10 +87,23 @@ class TaggedText:
             else:
                 self._append(*piece)
 
+    def _reclassify(self, piece: Reclassified) -> None:
+        key = self._reasoning_key if piece.kind is Kind.TEXT else self._text_key
+        if piece.kind is Kind.REASONING and not self._emitter.has_open(key):
+            return  # there is no text before the marker; an earlier text block stays what it is
+        self._emitter.reclassify(key, piece.kind, piece.tail)
+        self._emitter.end_block(key)
+
     def _append(self, kind: Kind, text: str) -> None:
-        key = TEXT_KEY if kind is Kind.TEXT else REASONING_KEY
+        key = self._text_key
+        if kind is not Kind.TEXT:
+            key = self._reasoning_key
+            self.thought_seen = self.thought_seen or not text.isspace()
         if not self._emitter.has_open(key):
-            self._emitter.end_all_blocks(except_key=key)
+            if self._text_key == TEXT_KEY:
+                self._emitter.end_all_blocks(except_key=key)
+            else:
+                self._emitter.end_block(self._reasoning_key if kind is Kind.TEXT else self._text_key)
         self._emitter.append_or_start(
             key, kind, text, Provenance.UNKNOWN if kind is Kind.TEXT else Provenance.RAW
         )
@@ -72,3 +112,54 @@ class TaggedText:
         self._emitter.end_all_blocks()
         self._call_count += 1
         self._emitter.start_block(("call", self._call_count), Kind.TOOL_CALL, name=name)
+
+
+class TaggedBlocks:
+    """The texts of a turn by the keys of their blocks, for a dialect that has reasoning blocks of its own.
+
+    Servers without support for a model leave its tags in the text. Once a reasoning block arrives, tags are
+    plain text.
+    """
+
+    def __init__(self, emitter: TurnEmitter, profile: TagProfile | None) -> None:
+        self._emitter = emitter
+        self._profile = profile
+        self._texts: dict[Hashable, TaggedText] = {}
+        self._plain_key: Hashable = None
+        self.enabled = True
+
+    def append(self, key: Hashable, text: str) -> None:
+        """Emit more text of a block, which starts with its first text."""
+        if key == self._plain_key or not text:
+            self._emitter.append_or_start(key, Kind.TEXT, text)
+            return
+        tagged_text = self._texts.get(key)
+        if tagged_text is None:
+            tagged_text = self._texts[key] = TaggedText(self._emitter, self._profile, key=key)
+            if not self.enabled:
+                tagged_text.disable_tags()
+        tagged_text.feed(text)
+        self._plain_key = key if tagged_text.plain else None
+
+    def end(self, key: Hashable) -> None:
+        """Emit the text of a block that was held back, and end it."""
+        tagged_text = self._texts.pop(key, None)
+        if tagged_text is not None:
+            tagged_text.close()
+            self._emitter.end_block((REASONING_KEY, key))
+        if key == self._plain_key:
+            self._plain_key = None
+        self._emitter.end_block(key)
+
+    def disable_tags(self) -> None:
+        """Treat tags as plain text from now on, because reasoning arrives in blocks of its own."""
+        if not self.enabled:
+            return
+        self.enabled = False
+        for tagged_text in self._texts.values():
+            tagged_text.disable_tags()
+
+    def close(self) -> None:
+        """Emit all text that was held back."""
+        for tagged_text in self._texts.values():
+            tagged_text.close()

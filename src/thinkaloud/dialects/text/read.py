@@ -8,6 +8,7 @@ import msgspec
 
 from thinkaloud.canon import Finish
 from thinkaloud.dialects.emitter import TurnEmitter
+from thinkaloud.dialects.lenient import LenientDecoder, Text
 from thinkaloud.dialects.tags.profiles import TagProfile
 from thinkaloud.dialects.tags.tagged_text import TaggedText
 from thinkaloud.wire import PLAIN_TEXT, Frame
@@ -20,11 +21,11 @@ _FINISH_BY_REASON = {"stop": Finish.STOP, "length": Finish.LENGTH}
 class GeneratedToken(msgspec.Struct):
     """One generated token, as local runners print them."""
 
-    text: str
+    text: Text = ""
     finish_reason: str | None = None
 
 
-_token_decoder = msgspec.json.Decoder(GeneratedToken)
+_token_decoder = LenientDecoder(GeneratedToken)
 
 
 class Reader:
@@ -41,7 +42,7 @@ class Reader:
         if frame.event == PLAIN_TEXT:
             text = frame.data.decode()
         else:
-            token = _token_decoder.decode(frame.data)
+            token = _token_decoder.decode(frame.data, self._emitter.odd_fields)
             text, self._finish_reason = token.text, token.finish_reason or self._finish_reason
         self._pieces.append(text)
         self._tagged_text.feed(text)

@@ -72,6 +72,7 @@ class AnswerView(LineView):
 
     def __init__(self, text: str = "") -> None:
         super().__init__()
+        self._source: list[str] = []
         self.replace(text)
 
     @property
@@ -82,7 +83,7 @@ class AnswerView(LineView):
 
     def replace(self, text: str) -> None:
         """Replace the whole answer."""
-        self._source: list[str] = []
+        self._source = []
         self._blocks = MarkdownBlocks()
         self._cleaner = TerminalCleaner()
         self._complete = 0  # the number of sections that are complete

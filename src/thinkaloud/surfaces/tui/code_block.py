@@ -6,7 +6,6 @@ block is complete; then a block of ordinary size is highlighted once as a whole.
 """
 
 from collections.abc import Iterator
-from typing import ClassVar
 
 from textual.highlight import HighlightTheme, highlight
 
@@ -48,7 +47,7 @@ def _token_roles() -> dict[tuple[str, ...], str]:
 class _RoleTheme(HighlightTheme):
     """Names the role of each token instead of a style."""
 
-    STYLES: ClassVar[dict[tuple[str, ...], str]] = _token_roles()
+    STYLES = _token_roles()
 
 
 class CodeBlock:

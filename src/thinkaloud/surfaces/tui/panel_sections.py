@@ -64,7 +64,7 @@ class _PanelBuilder:
     def sections(self) -> list[Section]:
         view = self._view
         if view.open is OpenState.HIDDEN:
-            return [HeaderLine(Span(view.marker, "header"))] if view.marker else []
+            return [HeaderLine(Span(view.marker, "header"), key=PANEL)] if view.marker else []
         if self._quotes and len(view.steps) > 1:
             return self._steps(0)
         header = self._header()

@@ -16,7 +16,7 @@ from thinkaloud.surfaces.tui.line_view import LineView
 from thinkaloud.surfaces.tui.panel_sections import panel_sections
 from thinkaloud.surfaces.tui.sections import HeaderLine, NewestLine, Section, TextSection
 from thinkaloud.transcript import Block, Turn
-from thinkaloud.view import PANEL, OpenState, Policy, StepView, ThinkingView, Words, tail, view
+from thinkaloud.view import PANEL, OpenState, Policy, StepView, ThinkingView, UserChoices, Words, tail, view
 from thinkaloud.view.state import hidden_reason
 
 Clock = Callable[[], int | None]
@@ -57,12 +57,16 @@ class ThinkingPanel(LineView, can_focus=True):
         self.turn, self.policy, self.locale = turn, policy, locale
         self.view: ThinkingView | None = None
         """What is drawn; None if the turn has no thinking."""
-        self.choices: dict[int, bool] = dict(choices or {})
-        """What a person opened (True) or closed (False), by block number or `PANEL`."""
+        self._user_choices = UserChoices(choices)
         self._clock = clock
         self._current_key = PANEL
         self._source = _TurnText(turn)
         self.redraw()
+
+    @property
+    def choices(self) -> dict[int, bool]:
+        """What a person opened (True) or closed (False) under this policy, by block number or `PANEL`."""
+        return self._user_choices.current(self.policy)
 
     def redraw(self) -> None:
         """Draw the turn as it is now."""
@@ -95,7 +99,8 @@ class ThinkingPanel(LineView, can_focus=True):
 
     def replace_choices(self, choices: Mapping[int, bool]) -> None:
         """Replace all choices."""
-        self.choices = dict(choices)
+        self.choices.clear()
+        self.choices.update(choices)
         self.redraw()
 
     def open_states(self) -> list[OpenState]:
