@@ -155,7 +155,7 @@ def test_search_leaves_thoughts_out_unless_asked_and_opens_the_place() -> None:
 
 
 @pytest.mark.parametrize("command", ["/thinking", ":thinking", ":toggle thinking", "/thinking hide"])
-def test_r115_r116_thinking_command_hides_all_blocks_and_says_so(command: str) -> None:
+def test_r115_r116_r117_thinking_command_hides_all_blocks_and_says_so(command: str) -> None:
     backend = MemoryBackend()
     info = backend.add_session("One", [("q", "A thought of some length", "The answer")])
 
@@ -173,7 +173,7 @@ def test_r115_r116_thinking_command_hides_all_blocks_and_says_so(command: str) -
     run_chat(act, backend=backend, options=ChatOptions(session=info.id))
 
 
-def test_r114_key_hides_and_shows_thinking_of_past_turns_and_remembers_it() -> None:
+def test_r055_r114_key_hides_thinking_of_past_turns_and_is_remembered() -> None:
     backend = MemoryBackend()
     info = backend.add_session("One", [(f"q{n}", f"Thought number {n}", "The answer") for n in range(3)])
 
