@@ -61,7 +61,7 @@ def run_chat(options: argparse.Namespace) -> int:
 async def _chat(options: argparse.Namespace) -> int:
     with _require_tui_packages():
         from thinkaloud.surfaces.tui.app import ChatApp, ChatOptions
-        from thinkaloud.surfaces.tui.chat_state import Answerer
+        from thinkaloud.surfaces.tui.chat_session import Answerer
     async with open_backend(server_choice(options)) as backend:
         name = LATEST if options.continue_last else options.session
         session = (await find_session(backend, name)).id if name else ""

@@ -13,7 +13,7 @@ from thinkaloud.canon import Refused
 from thinkaloud.surfaces.backend import Backend, BackendUnreachable, DisplayPreferences
 from thinkaloud.surfaces.terminal import clean
 from thinkaloud.surfaces.tui.chat_screen import ChatScreen
-from thinkaloud.surfaces.tui.chat_state import Answerer
+from thinkaloud.surfaces.tui.chat_session import Answerer
 from thinkaloud.surfaces.tui.dialogs import WINDOW_CSS
 from thinkaloud.surfaces.tui.display import Display
 from thinkaloud.surfaces.tui.keys import CHAT_KEYS, shown_keys

@@ -4,6 +4,7 @@ It draws what `ChatState` tells it. Work that waits for the gateway or for a win
 that keys are answered meanwhile.
 """
 
+import asyncio
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
@@ -21,8 +22,8 @@ from thinkaloud.surfaces.terminal import clean
 from thinkaloud.surfaces.tui import flows
 from thinkaloud.surfaces.tui.answer import AnswerView
 from thinkaloud.surfaces.tui.approval_bar import ApprovalBar
-from thinkaloud.surfaces.tui.chat_session import ChatSession, ChatTurn
-from thinkaloud.surfaces.tui.chat_state import Answerer, ChatState
+from thinkaloud.surfaces.tui.chat_session import Answerer, ChatSession, ChatTurn
+from thinkaloud.surfaces.tui.chat_state import ChatState
 from thinkaloud.surfaces.tui.commands import read_command
 from thinkaloud.surfaces.tui.composer import Composer, PromptArea
 from thinkaloud.surfaces.tui.conversation import Conversation
@@ -88,12 +89,17 @@ class ChatScreen(Screen[None]):
         self.composer.area.focus()
         self._show(None)
         self.run_flow(self._start(session))
-        self.set_interval(check_s, self._check_gateway)
+        self.run_worker(self._watch_gateway(check_s))
 
     async def _start(self, session: str) -> None:
         await self.state.refresh_sessions()
         if session:
             await self.open_session(session)
+
+    @property
+    def _composed(self) -> bool:
+        """Whether the parts are there. They go when the chat closes, while streams may still run."""
+        return self.is_mounted and self.app.is_running
 
     @property
     def conversation(self) -> Conversation:
@@ -129,11 +135,11 @@ class ChatScreen(Screen[None]):
 
     def feed(self, session: ChatSession, chat_turn: ChatTurn, entry: Entry) -> None:
         """Apply an entry to a turn, and draw it if its session is shown."""
-        if session is self.chat:
+        if session is self.chat and self._composed:
             self.conversation.feed(chat_turn, entry)
         else:
             chat_turn.feed(entry)
-        if isinstance(entry.event, ApprovalAsked | ApprovalSettled):
+        if isinstance(entry.event, ApprovalAsked | ApprovalSettled) and self._composed:
             self._show_approval()
             self.sessions_changed()
 
@@ -141,33 +147,32 @@ class ChatScreen(Screen[None]):
         """Draw the state of a turn."""
         if session is not self.chat:
             session.unread = session.unread or not chat_turn.running
-            return
-        exchange = self.conversation.exchange(chat_turn)
-        if exchange is not None and exchange.is_mounted:
-            exchange.show_state()
-        self._show_approval()
-        self._show_status()
+        elif self._composed:
+            if exchange := self.conversation.exchange(chat_turn):
+                exchange.show_state()
+            self._show_approval()
+            self._show_status()
 
     def turn_restarted(self, session: ChatSession, chat_turn: ChatTurn) -> None:
         """Draw a turn again from its first entry."""
-        exchange = self.conversation.exchange(chat_turn) if session is self.chat else None
-        if exchange is not None and exchange.is_mounted:
+        shown = session is self.chat and self._composed
+        if shown and (exchange := self.conversation.exchange(chat_turn)):
             exchange.turn_view.show(chat_turn.turn)
 
     def sessions_changed(self) -> None:
         """Draw the list of sessions, and the title."""
-        if not self.is_mounted:
+        if not self._composed:
             return
         shown = self.chat.info.id if self.chat else ""
         words = self.display_settings.words
         self.query_one(SessionList).show(self.state.sessions.values(), shown, words)
-        title = words.text("untitled") if self.chat is None else clean(self.chat.info.title)
-        answerer = self.state.answerer
-        who = (
-            answerer.agent or answerer.model or (self.chat and (self.chat.info.agent or self.chat.info.model))
-        )
-        parts = [title or words.text("untitled"), clean(who or ""), answerer.thinking]
-        self.query_one("#title", Static).update(Content(" · ".join(part for part in parts if part)))
+        title = self.display_settings.title(self.chat, self.state.answerer)
+        self.query_one("#title", Static).update(Content(title))
+
+    async def _watch_gateway(self, check_s: float) -> None:
+        while True:
+            await asyncio.sleep(check_s)
+            await self._check_gateway()
 
     async def _check_gateway(self) -> None:
         try:
@@ -236,42 +241,36 @@ class ChatScreen(Screen[None]):
 
     async def ask(self) -> None:
         """Ask what is in the prompt. If the gateway refuses it, the text stays in the prompt."""
-        composer = self.composer
+        composer, shown = self.composer, self.chat
         if self._asking:
             return
         self._asking = True
         try:
-            chat = self.chat or await self.state.create()
+            chat = shown or await self.state.create()
             replaces = composer.edited.id if composer.edited else ""
             chat_turn = await self.state.ask(chat, composer.area.text, composer.attachments, replaces)
         finally:
             self._asking = False
+        self.run_flow(self.state.follow(chat, chat_turn))
+        chat.draft = ""
+        if self.chat is not shown:  # the person has gone to another session meanwhile
+            return
         composer.take()
         composer.take_attachments()
         composer.leave_edit()
-        if self.chat is not chat:
+        if shown is None:
             self._show(chat)
         self.conversation.changed()
         self.conversation.follow_end()
-        self.run_flow(self.state.follow(chat, chat_turn))
-        self.sessions_changed()
         self._show_status()
 
     # The line below, and the bar for approvals.
 
     def _show_status(self) -> None:
-        words = self.display_settings.words
-        running = self.chat.running_turn if self.chat else None
-        if self._gateway_lost:
-            text = words.text("gateway.lost", reason=clean(self._gateway_lost))
-        elif running is not None and running.reconnecting is not None:
-            text = self.display_settings.stream_state(running)
-        elif running is not None:
-            text = words.text("status.running")
-        else:
-            text = words.text("status.idle")
+        if not self._composed:
+            return
         status = self.query_one("#status", Static)
-        status.update(Content(text.replace("\n", " ")))
+        status.update(Content(self.display_settings.status(self.chat, self._gateway_lost)))
         status.set_class(bool(self._gateway_lost), "-lost")
 
     def _show_approval(self) -> None:

@@ -3,11 +3,21 @@
 import time
 from collections.abc import Iterable
 
+import msgspec
+
 from thinkaloud.canon import Entry
 from thinkaloud.canon.requests import Image
 from thinkaloud.surfaces.backend import PastTurn, Reconnecting, SessionInfo
 from thinkaloud.transcript import Approval, Block, Turn, apply, fold_entries
 from thinkaloud.view import UserChoices
+
+
+class Answerer(msgspec.Struct, frozen=True):
+    """Who answers the next question: a model or an agent, and how much it thinks. Empty is the default."""
+
+    model: str = ""
+    agent: str = ""
+    thinking: str = ""
 
 
 class ChatTurn:

@@ -20,17 +20,9 @@ from thinkaloud.surfaces.backend import (
     StreamItem,
 )
 from thinkaloud.surfaces.tui.attachments import Attachment
-from thinkaloud.surfaces.tui.chat_session import ChatSession, ChatTurn
+from thinkaloud.surfaces.tui.chat_session import Answerer, ChatSession, ChatTurn
 
 SESSIONS_PER_PAGE = 50
-
-
-class Answerer(msgspec.Struct, frozen=True):
-    """Who answers the next question: a model or an agent, and how much it thinks. Empty is the default."""
-
-    model: str = ""
-    agent: str = ""
-    thinking: str = ""
 
 
 class Listener(Protocol):

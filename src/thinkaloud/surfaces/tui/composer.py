@@ -137,7 +137,7 @@ class Composer(Vertical):
 
     def type(self, character: str) -> None:
         """Take a character that was typed elsewhere."""
-        self.area.focus()
+        self.screen.set_focus(self.area)  # at once, for the next key may be there already
         if character == "?" and not self.area.text:
             self.area.post_message(PromptArea.HelpAsked())
         else:

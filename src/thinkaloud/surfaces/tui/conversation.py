@@ -98,12 +98,13 @@ class Conversation(VerticalScroll):
 
     def exchange(self, chat_turn: ChatTurn) -> ExchangeView | None:
         """Return the widget of a turn, if it has one now."""
-        return next((view for view in self._mounted.values() if view.chat_turn is chat_turn), None)
+        exchanges = (exchange for exchange in self._mounted.values() if exchange.is_mounted)
+        return next((exchange for exchange in exchanges if exchange.chat_turn is chat_turn), None)
 
     def feed(self, chat_turn: ChatTurn, entry: Entry) -> None:
         """Apply an entry to a turn, and draw it if the turn is near the visible part."""
         exchange = self.exchange(chat_turn)
-        if exchange is not None and exchange.is_mounted:
+        if exchange is not None:
             exchange.feed(entry)
         else:
             chat_turn.feed(entry)

@@ -13,8 +13,7 @@ import msgspec
 from thinkaloud.canon import Entry, Refused
 from thinkaloud.surfaces.backend import Choice, SessionInfo
 from thinkaloud.surfaces.tui.attachments import read_attachment
-from thinkaloud.surfaces.tui.chat_session import ChatTurn
-from thinkaloud.surfaces.tui.chat_state import Answerer
+from thinkaloud.surfaces.tui.chat_session import Answerer, ChatTurn
 from thinkaloud.surfaces.tui.commands import Command
 from thinkaloud.surfaces.tui.dialogs import ConfirmScreen, PickerRow, PickerScreen, TextScreen
 from thinkaloud.surfaces.tui.display import Display

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from thinkaloud.canon import Refused
 from thinkaloud.surfaces.tui import flows
-from thinkaloud.surfaces.tui.chat_state import Answerer
+from thinkaloud.surfaces.tui.chat_session import Answerer
 from thinkaloud.surfaces.tui.commands import Command
 
 if TYPE_CHECKING:
