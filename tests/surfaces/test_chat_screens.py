@@ -4,6 +4,7 @@
 `build/screens`, to be looked at; with `--texts` pictures of one size only, and with names only those screens.
 """
 
+import re
 import sys
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
@@ -20,6 +21,8 @@ from thinkaloud.view import LOCALES
 
 SCREENS = Path(__file__).with_name("screens")
 PICTURES = Path(__file__).parents[2] / "build" / "screens"
+SCROLL_BAR = re.compile("[ ▁▂▃▄▅▆▇█▔]+$")
+"""Where it stands depends on which turns were drawn already."""
 SIZES = ((40, 15), (80, 24), (120, 40), (200, 50))
 
 ANSWER = """## Two ways
@@ -156,7 +159,7 @@ def _shown(name: str, locale: str, size: tuple[int, int], picture: Path | None =
     async def act(chat: ChatPilot) -> None:
         await STATES[name](chat)
         await chat.settles()
-        texts.append("\n".join(line.rstrip() for line in chat.text.splitlines()) + "\n")
+        texts.append("".join(f"{SCROLL_BAR.sub('', line)}\n" for line in chat.text.splitlines()))
         if picture is not None:
             picture.write_text(chat.app.export_screenshot(), encoding="utf-8")
 

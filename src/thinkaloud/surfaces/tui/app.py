@@ -114,7 +114,7 @@ class ChatApp(App[str]):
             placeholder = self.display_settings.words.text("palette")
             self.push_screen(CommandPalette(placeholder=placeholder))
 
-    async def action_help_quit(self) -> None:
+    def action_help_quit(self) -> None:
         """Say how to quit: Ctrl+C copies the selected text, and nothing is selected."""
         self.tell(self.display_settings.words.text("quit.how"))
 

@@ -18,7 +18,6 @@ from textual.widgets import OptionList, Static
 
 from thinkaloud.canon import ApprovalAsked, ApprovalSettled, Entry, Refused
 from thinkaloud.surfaces.backend import Backend, BackendUnreachable
-from thinkaloud.surfaces.terminal import clean
 from thinkaloud.surfaces.tui import flows
 from thinkaloud.surfaces.tui.answer import AnswerView
 from thinkaloud.surfaces.tui.approval_bar import ApprovalBar
@@ -26,7 +25,7 @@ from thinkaloud.surfaces.tui.chat_session import Answerer, ChatSession, ChatTurn
 from thinkaloud.surfaces.tui.chat_state import ChatState
 from thinkaloud.surfaces.tui.commands import read_command
 from thinkaloud.surfaces.tui.composer import Composer, PromptArea
-from thinkaloud.surfaces.tui.conversation import Conversation
+from thinkaloud.surfaces.tui.conversation import ConversationView
 from thinkaloud.surfaces.tui.display import Display
 from thinkaloud.surfaces.tui.exchange import QuestionView
 from thinkaloud.surfaces.tui.keys import bindings
@@ -79,7 +78,7 @@ class ChatScreen(Screen[None]):
                 yield Static(Content(words.text("sessions")), id="sidebar-title", markup=False)
                 yield SessionList(id="sessions")
             with Vertical(id="main"):
-                yield Conversation(self.display_settings)
+                yield ConversationView(self.display_settings)
                 yield ApprovalBar(words)
                 yield Composer(words)
         yield Static("", id="status", markup=False)
@@ -102,9 +101,9 @@ class ChatScreen(Screen[None]):
         return self.is_mounted and self.app.is_running
 
     @property
-    def conversation(self) -> Conversation:
+    def conversation(self) -> ConversationView:
         """The turns of the shown session."""
-        return self.query_one(Conversation)
+        return self.query_one(ConversationView)
 
     @property
     def composer(self) -> Composer:

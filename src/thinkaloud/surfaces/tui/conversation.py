@@ -24,14 +24,14 @@ _FIXED_LINES = 5
 """Lines of an exchange beside the text: the question, the header of the thinking, blank lines."""
 
 
-class Conversation(VerticalScroll):
+class ConversationView(VerticalScroll):
     """The turns of the session that is shown."""
 
     DEFAULT_CSS = """
-    Conversation { height: 1fr; padding: 0 1; align-vertical: bottom; scrollbar-size-vertical: 1; }
-    Conversation .spacer { height: 0; }
-    Conversation #empty { height: auto; padding: 1 2; color: $text-muted; display: none; }
-    Conversation #empty.-filled { display: block; }
+    ConversationView { height: 1fr; padding: 0 1; align-vertical: bottom; scrollbar-size-vertical: 1; }
+    ConversationView .spacer { height: 0; }
+    ConversationView #empty { height: auto; padding: 1 2; color: $text-muted; display: none; }
+    ConversationView #empty.-filled { display: block; }
     """
 
     def __init__(self, display: Display) -> None:
@@ -45,6 +45,8 @@ class Conversation(VerticalScroll):
         self._reading: tuple[ExchangeView, int] | None = None
         """The first visible exchange and its offset from the top, as the person scrolled to it."""
         self._restoring = False
+        self._sought: int | None = None
+        """The turn that is scrolled to and has no widget yet."""
 
     def compose(self) -> ComposeResult:
         yield Static("", id="empty", markup=False)
@@ -83,6 +85,7 @@ class Conversation(VerticalScroll):
 
     def follow_end(self) -> None:
         """Scroll to the end and follow it again."""
+        self._sought = None
         self.anchor()
         self.scroll_end(animate=False)
 
@@ -132,16 +135,17 @@ class Conversation(VerticalScroll):
         if index is not None:
             self.release_anchor()
             self.scroll_to(y=self._top_of(index), animate=False, immediate=True)
+            self._sought = index
             self._update_soon()
-            self.call_after_refresh(self._place_turn, index, 3)
+            self.call_after_refresh(self._seek)
 
-    def _place_turn(self, index: int, tries: int) -> None:
-        """Correct the place once the heights around the turn are known."""
-        exchange = self._mounted.get(index)
+    def _seek(self) -> None:
+        """Correct the place of the turn that is sought, once it has a widget."""
+        exchange = None if self._sought is None else self._mounted.get(self._sought)
         if exchange is not None and exchange.size.height:
-            self.scroll_to(y=exchange.virtual_region.y, animate=False, immediate=True)
-        if tries:
-            self.call_after_refresh(self._place_turn, index, tries - 1)
+            self._sought = None
+            self._reading = (exchange, 0)
+            self._keep_place()
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Draw what comes near the visible part."""
@@ -153,6 +157,7 @@ class Conversation(VerticalScroll):
     def on_exchange_view_height_changed(self, event: ExchangeView.HeightChanged) -> None:
         """Keep the place of the person when something above it becomes higher or lower."""
         event.stop()
+        self.call_after_refresh(self._seek)
         self.call_after_refresh(self._keep_place)
 
     def on_resize(self, event: events.Resize) -> None:
