@@ -31,6 +31,7 @@ def test_chat_asks_toggles_by_click_and_leaves_its_transcript_in_the_scroll_back
         screen.press("C-t")
         screen.sees("Thinking blocks: hidden")
         screen.type("/thinking show")
+        screen.sees("│ /thinking show")
         screen.press("Enter")
         screen.sees("Thinking blocks: shown")
         screen.resize(50, 20)

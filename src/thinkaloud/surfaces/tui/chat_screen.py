@@ -327,8 +327,10 @@ class ChatScreen(Screen[None]):
 
     def on_key(self, event: events.Key) -> None:
         """Give what is typed while the conversation has the focus to the prompt."""
-        bound = event.key in self.active_bindings
-        if event.is_printable and event.character and not bound and self.conversation.has_focus_within:
+        # A key that was under way when the focus went to the prompt comes here too; the prompt keeps its own.
+        places = [] if self.focused is None else self.focused.ancestors_with_self
+        meant = self.conversation in places or self.composer.area in places
+        if meant and event.character and event.is_printable and event.key not in self.active_bindings:
             event.stop()
             self.composer.type(event.character)
 
