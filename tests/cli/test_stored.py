@@ -48,6 +48,10 @@ def ask(capsys: Output, *arguments: str) -> dict[str, str]:
     return body
 
 
+def start(*arguments: str) -> "subprocess.Popen[str]":
+    return subprocess.Popen([*COMMAND, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
 def sessions(capsys: Output) -> list[dict[str, str]]:
     rows: list[dict[str, str]] = json.loads(run(capsys, "sessions", "--json")[0])
     return rows
@@ -185,12 +189,11 @@ def test_watch_joins_late_follows_live_and_leaves_the_turn_alone(home: UserHome)
     with running_simulator("deepseek", script) as simulator:
         home.use_simulators(simulator)
         home.set_keys("deepseek")
-        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-        asking = subprocess.Popen([*COMMAND, "ask", "-m", MODEL, "Go"], **pipes)
+        asking = start("ask", "-m", MODEL, "Go")
         assert asking.stderr is not None
         assert asking.stderr.read(1)  # the first thought is there
-        watching = subprocess.Popen([*COMMAND, "watch"], **pipes)
-        leaving = subprocess.Popen([*COMMAND, "watch", "latest"], **pipes)
+        watching = start("watch")
+        leaving = start("watch", "latest")
         assert leaving.stderr is not None
         assert leaving.stderr.readline().startswith("[trn_")
         leaving.send_signal(signal.SIGINT)

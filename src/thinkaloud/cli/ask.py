@@ -186,7 +186,7 @@ def print_hint(entry: Entry, locale: str) -> None:
 
 
 @asynccontextmanager
-async def answer_now_key(on_key: Callable[[], None]) -> AsyncIterator[None]:
+async def answer_now_key(on_key: Callable[[], object]) -> AsyncIterator[None]:
     """Make Ctrl-\\ on a terminal ask for the answer now; without one SIGQUIT keeps its default effect."""
     if not sys.stderr.isatty() or not hasattr(signal, "SIGQUIT"):
         yield

@@ -69,7 +69,8 @@ async def _show(client: GatewayClient, options: argparse.Namespace) -> int:
         session, only_turn = info.session, info.id
     else:
         session, only_turn = (await find_session(client, options.name)).id, ""
-    turns = [turn for turn in await client.turns(session) if turn.id == only_turn or not only_turn]
+    shown = await client.turns(session, branch=only_turn)
+    turns = [turn for turn in shown if turn.id == only_turn or not only_turn]
     if options.json:
         print_json({"session": session, "turns": [_turn_json(turn) for turn in turns]})
         return EXIT_OK

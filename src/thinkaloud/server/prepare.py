@@ -130,37 +130,32 @@ class SessionContext(msgspec.Struct, frozen=True):
     agents: dict[str, AgentSpec]
     """The stored agents that may take part, by id: the agent and all its assistants."""
     preferences: Preferences
+    parent: int | None
+    """The key of the turn that the next one follows."""
 
 
-def load_context(
-    conn: Connection, session: Session, agent_id: str, until: TurnRow | None = None
-) -> SessionContext:
-    """Load the conversation, the agents and the preferences in one snapshot of the database.
-
-    With `until`, load the conversation as it was when that turn started.
-    """
+def load_context(conn: Connection, session: Session, agent_id: str, parent: int | None) -> SessionContext:
+    """Load the conversation up to a turn, the agents and the preferences in one snapshot of the database."""
     answering_agent = agent_id or session.agent
-    turn_messages = [
-        (row, messages)
-        for row, messages in turns_with_messages(conn, session)
-        if until is None or row.position < until.position
-    ]
     steps = tuple(
         step
-        for row, messages in turn_messages
+        for row, messages in ([] if parent is None else turns_with_messages(conn, session, parent))
         for message in messages
         for step in _message_steps(message, row)
     )
     agent_specs = agents.with_assistants(conn, session.owner, answering_agent) if answering_agent else {}
-    return SessionContext(session, steps, answering_agent, agent_specs, preferences.read(conn, session.owner))
+    owner_preferences = preferences.read(conn, session.owner)
+    return SessionContext(session, steps, answering_agent, agent_specs, owner_preferences, parent)
 
 
-def turns_with_messages(conn: Connection, session: Session) -> list[tuple[TurnRow, list[StoredMessage]]]:
-    """Return every turn of a session with its messages, the oldest first."""
+def turns_with_messages(
+    conn: Connection, session: Session, leaf: int | None = None
+) -> list[tuple[TurnRow, list[StoredMessage]]]:
+    """Return the turns of a branch, or of the active one, with their messages, the oldest first."""
     turn_messages: list[tuple[TurnRow, list[StoredMessage]]] = []
     after = ""
     while True:
-        page = turns.of_session(conn, session, limit=_TURNS_PER_PAGE, after=after)
+        page = turns.of_session(conn, session, limit=_TURNS_PER_PAGE, after=after, leaf=leaf)
         messages = messages_of(conn, [row.key for row in page.items])
         turn_messages += ((row, messages.get(row.key, [])) for row in page.items)
         if not page.next:

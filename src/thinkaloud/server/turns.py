@@ -19,11 +19,18 @@ from thinkaloud.canon.requests import ThinkingLevel, ToolMessage, UserMessage
 from thinkaloud.catalog.thinking import OnUnavailable
 from thinkaloud.context import ContextMode
 from thinkaloud.server.errors import Conflict, ServiceUnavailable, TooManyRequests
-from thinkaloud.server.prepare import load_context, prepare_request, request_messages, resolve_agent
+from thinkaloud.server.prepare import (
+    SessionContext,
+    load_context,
+    prepare_request,
+    request_messages,
+    resolve_agent,
+)
 from thinkaloud.server.running_turn import RunningTurn, TurnPlan, entries_so_far
 from thinkaloud.server.schemas import NewTurn
 from thinkaloud.store import ids, turns
 from thinkaloud.store.archive import last_seq
+from thinkaloud.store.branches import parent_of_next
 from thinkaloud.store.database import NotSaved
 from thinkaloud.store.finish import INTERRUPTED
 from thinkaloud.store.recovery import LEASE_MS, end_abandoned, end_waiting, renew_leases, take_over
@@ -56,6 +63,12 @@ class TurnOptions(msgspec.Struct, frozen=True, omit_defaults=True):
     context_mode: ContextMode | None = None
     system: str = ""
     on_thinking_unavailable: OnUnavailable = "error"
+
+
+def _load_next(conn: Connection, session: Session, body: NewTurn) -> SessionContext:
+    """Load the context of a new turn: the conversation up to the turn that it follows."""
+    parent = parent_of_next(conn, session, replaces=body.replaces, follows=body.follows)
+    return load_context(conn, session, body.agent, parent)
 
 
 def _turn_options(body: NewTurn) -> TurnOptions:
@@ -94,7 +107,7 @@ class TurnRegistry:
             context = await gateway.database.read(
                 lambda conn: (
                     turns.find_repeated(conn, session, idempotency_key, digest)
-                    or load_context(conn, session, body.agent)
+                    or _load_next(conn, session, body)
                 )
             )
             if isinstance(context, TurnRow):
@@ -119,6 +132,7 @@ class TurnRegistry:
                 idempotency_key=idempotency_key,
                 request_hash=digest,
                 wishes=_encode_json(_turn_options(body)).decode(),
+                parent=context.parent,
                 normalized_texts=await _normalize(messages),
             )
             started = await gateway.database.write(
@@ -147,7 +161,7 @@ class TurnRegistry:
         gateway = self._gateway
         turn_options = msgspec.json.decode(row.wishes, type=TurnOptions)
         body = NewTurn(model=row.model, agent=row.agent, **msgspec.structs.asdict(turn_options))
-        context = await gateway.database.read(lambda conn: load_context(conn, session, row.agent, until=row))
+        context = await gateway.database.read(lambda conn: load_context(conn, session, row.agent, row.parent))
         messages = await gateway.database.read(lambda conn: turns.request_messages(conn, session.owner, row))
         agent, steps = await resolve_agent(gateway, body, context), (*context.steps, *messages)
         agent, prepared_request = await prepare_request(

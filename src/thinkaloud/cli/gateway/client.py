@@ -56,6 +56,7 @@ class _Message(msgspec.Struct):
     content: str
     model: str = ""
     agent_name: str = ""
+    versions: tuple[str, ...] = ()
     images: tuple[Image, ...] = ()
     entries: tuple[Entry, ...] = ()
 
@@ -133,13 +134,13 @@ class GatewayClient:
         """Delete a session and everything in it."""
         await self.connection.send("DELETE", f"/api/sessions/{session}")
 
-    async def turns(self, session: str) -> list[PastTurn]:
-        """Return all turns of a session, the oldest first."""
+    async def turns(self, session: str, *, branch: str = "") -> list[PastTurn]:
+        """Return the turns of a session, the oldest first: of the newest branch, or of that with a turn."""
         messages: dict[str, list[_Message]] = {}
         path, after = f"/api/sessions/{session}/messages", ""
         while True:
             page = await self.connection.fetch(
-                path, _MessagePage, entries="true", limit=_PER_PAGE, after=after
+                path, _MessagePage, entries="true", limit=_PER_PAGE, after=after, branch=branch
             )
             for message in page.items:
                 messages.setdefault(message.turn, []).append(message)
@@ -249,6 +250,7 @@ def _past_turn(messages: list[_Message]) -> PastTurn:
         state=question.state,
         model="" if reply is None else reply.model,
         agent_name=question.agent_name,
+        versions=question.versions,
         entries=() if reply is None else reply.entries,
     )
 
@@ -262,6 +264,8 @@ def _new_turn(question: Question) -> dict[str, object]:
         "agent": question.agent,
         "thinking": _thinking(question.thinking),
         "system": question.system,
+        "replaces": question.replaces,
+        "follows": question.follows,
         "max_tokens": question.max_tokens,
         "on_thinking_unavailable": "warn" if question.thinking_optional else "",
     }
