@@ -133,13 +133,17 @@ def _contender(name: str) -> tuple[Widget, Append]:
     return turn, append_to_thought
 
 
+class _Scroll(VerticalScroll):
+    BLANK = True  # as Textual advises for very large containers
+
+
 class _Conversation(App[None]):
     def __init__(self, widget: Widget) -> None:
         super().__init__()
         self._widget = widget
 
     def compose(self) -> ComposeResult:
-        with VerticalScroll() as conversation:
+        with _Scroll() as conversation:
             yield self._widget
         conversation.anchor()
 

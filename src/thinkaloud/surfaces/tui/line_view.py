@@ -98,7 +98,9 @@ class LineView(ScrollView):
         first = self._starts[index] + first_row
         moved = self.row_count != height_before
         if moved:
-            self.virtual_size = Size(self._columns, self.row_count)
+            # Without its watcher, which would mark every row of the view as changed.
+            self.set_reactive(Widget.virtual_size, Size(self._columns, self.row_count))
+            self.refresh(layout=True, repaint=False)
         end = self._starts[min(index + 1, len(self._starts) - 1)]
         if moved or end <= first:
             end = max(self.row_count, height_before)
