@@ -62,6 +62,11 @@ class Terminal:
         self.type(f"\x1b[<0;{column};{row}M")
         self.type(f"\x1b[<0;{column};{row}m")
 
+    @property
+    def reports_mouse(self) -> bool:
+        """Whether the command asked for reports of the mouse."""
+        return self.tmux("display-message", "-p", "#{mouse_any_flag}").strip() == "1"
+
     def row_of(self, text: str) -> int:
         """Return the row of the first line with this text, from 1."""
         return next(row for row, line in enumerate(self.text.splitlines(), 1) if text in line)
