@@ -608,3 +608,14 @@ def test_session_beyond_the_first_page_is_opened_with_its_title() -> None:
         await chat.sees("The very first", "Old answer")
 
     run_chat(act, backend=backend, options=ChatOptions(session=first.id))
+
+
+@pytest.mark.parametrize("command", ["/copy", "/edit", "/replay", "/rename x", "/delete", "/export text"])
+def test_command_without_a_session_says_that_there_is_none(command: str) -> None:
+    async def act(chat: ChatPilot) -> None:
+        await chat.type(command)
+        await chat.sees("There is no conversation yet.")
+        await chat.type("/stop")
+        await chat.sees("Nothing runs in this")
+
+    run_chat(act)

@@ -348,8 +348,7 @@ class ChatScreen(Screen[None]):
 
     def action_turn_flow(self, name: str) -> None:
         """Edit, copy or replay the selected turn."""
-        if self.selected_turn is not None:
-            self.run_flow(flows.TURN_FLOWS[name](self, self.selected_turn))
+        self.run_flow(flows.act_on_turn(self, name))
 
     def action_session_flow(self, name: str) -> None:
         """Rename, delete or export the shown session."""

@@ -299,3 +299,15 @@ TURN_FLOWS: Mapping[str, Callable[["ChatScreen", ChatTurn], Flow]] = {
     "replay": replay,
 }
 """The flows of a turn, by the name of the act."""
+
+
+async def act_on_turn(screen: "ChatScreen", act: str) -> None:
+    """Edit, copy or replay the selected turn."""
+    await TURN_FLOWS[act](screen, selected_turn(screen))
+
+
+def selected_turn(screen: "ChatScreen") -> ChatTurn:
+    """Return the turn that has the focus, else the last one; refuse if there is none."""
+    if screen.selected_turn is None:
+        raise Refused(screen.display_settings.words.text("no_session"))
+    return screen.selected_turn

@@ -65,8 +65,7 @@ async def _detach(screen: "ChatScreen", argument: str) -> None:
 
 
 async def _copy(screen: "ChatScreen", argument: str) -> None:
-    if screen.selected_turn is not None:
-        await flows.copy(screen, screen.selected_turn, thoughts=argument.lower() == "thoughts")
+    await flows.copy(screen, flows.selected_turn(screen), thoughts=argument.lower() == "thoughts")
 
 
 async def _theme(screen: "ChatScreen", argument: str) -> None:
@@ -92,13 +91,14 @@ def _screen_run(name: str) -> Run:
 
 def _turn_run(name: str) -> Run:
     async def run(screen: "ChatScreen", argument: str) -> None:
-        if screen.selected_turn is not None:
-            await flows.TURN_FLOWS[name](screen, screen.selected_turn)
+        await flows.act_on_turn(screen, name)
 
     return run
 
 
 async def _stop(screen: "ChatScreen", argument: str) -> None:
+    if screen.chat is None or screen.chat.running_turn is None:
+        raise Refused(screen.display_settings.words.text("nothing_runs"))
     await flows.stop(screen)
 
 
