@@ -61,7 +61,8 @@ def test_bash_completes_commands_options_and_values(tmp_path: Path, capsys: Outp
     command = (
         f"source {path}; while read -r line; do COMP_WORDS=(thinkaloud $line); "
         '[ "${line: -1}" = _ ] && COMP_WORDS[${#COMP_WORDS[@]}-1]=""; '
-        'COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); COMPREPLY=(); _thinkaloud; echo "${COMPREPLY[*]}"; done <<< "$0"'
+        "COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); COMPREPLY=(); _thinkaloud; "
+        'echo "${COMPREPLY[*]}"; done <<< "$0"'
     )
     lines = "\n".join(" ".join(word or "_" for word in words) for words, _ in CASES)
     found = run_shell("bash", command, lines).splitlines()
@@ -100,6 +101,7 @@ def test_manual_page_is_current_and_without_warnings(tmp_path: Path, monkeypatch
         ["man", "--warnings", "-l", str(page)],
         capture_output=True,
         text=True,
+        check=True,
         timeout=PATIENCE_S,
         env=environ,
     )

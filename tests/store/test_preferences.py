@@ -44,9 +44,35 @@ def test_preferences_belong_to_one_user_in_one_workspace(conn: Connection, ana: 
     assert preferences.read(conn, ana) == TRACE
 
 
+def test_remember_user_holds_in_all_workspaces_until_one_has_newer_settings(
+    conn: Connection, ana: Owner
+) -> None:
+    """R054, R055: `remember: user` takes showing and hiding along; language and the rest stay apart."""
+    elsewhere = Owner(ana.user, users.add_member(conn, ana.user, "lab", NOW_MS).key)
+    ben = new_owner(conn, "ben")
+    hidden = msgspec.structs.replace(preset("toggle"), show_thinking=False)
+    preferences.write(conn, elsewhere, Preferences(language="pt-BR"), NOW_MS)
+    preferences.write(conn, ana, Preferences(display=hidden), NOW_MS + 1)
+    assert preferences.read(conn, elsewhere) == Preferences(display=hidden, language="pt-BR")
+    assert preferences.read(conn, ben) == Preferences()
+    own = Preferences(display=preset("trace"), language="pt-BR")
+    preferences.write(conn, elsewhere, own, NOW_MS + 2)
+    assert preferences.read(conn, elsewhere) == own
+    assert preferences.read(conn, ana).display == hidden, "settings of one workspace reached another"
+
+
+def test_take_removes_the_preferences_of_one_owner(conn: Connection, ana: Owner) -> None:
+    ben = new_owner(conn, "ben")
+    preferences.write(conn, ana, TRACE, NOW_MS)
+    preferences.write(conn, ben, TRACE, NOW_MS)
+    assert preferences.take(conn, ana) == TRACE
+    assert preferences.take(conn, ana) is None
+    assert preferences.read(conn, ben) == TRACE
+
+
 def test_preferences_do_not_store_which_blocks_are_open() -> None:
     """R056, K4: mode and visibility are stored, the state of a single block is not."""
-    wishes = {"display", "language", "context_mode", "render", "expand_key"}
+    wishes = {"display", "language", "context_mode", "render", "expand_key", "model", "thinking"}
     assert set(Preferences.__struct_fields__) == wishes
     assert not {"open", "expanded", "collapsed"} & set(Policy.__struct_fields__)
 

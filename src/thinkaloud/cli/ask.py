@@ -23,10 +23,12 @@ from thinkaloud.cli.console import (
     EXIT_FAILED,
     EXIT_OK,
     EXIT_STOPPED,
+    SHOW_KEY,
     add_language_option,
     plain_writer,
     positive,
 )
+from thinkaloud.cli.live_output import LiveOutput
 from thinkaloud.cli.prompt import read_prompt
 from thinkaloud.cli.read import turn_as_json
 from thinkaloud.cli.settings import (
@@ -34,6 +36,7 @@ from thinkaloud.cli.settings import (
     names_builtin_model,
     user_agents,
     user_catalog,
+    user_config,
     with_builtin_model,
 )
 from thinkaloud.client import monotonic_clock
@@ -84,9 +87,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add_option(
         "--show-thinking",
         choices=tuple(ShowThinking),
-        default=ShowThinking.SHOW,
         type=ShowThinking,
-        help="how much of the thinking to show (default: show)",
+        help="how much of the thinking to show (default: show, or hide if your settings hide it); on a "
+        f"terminal the key {SHOW_KEY} shows and hides it",
     )
     add_option(
         "--on-thinking-unavailable",
@@ -110,34 +113,51 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run_ask(options: argparse.Namespace) -> int:
     """Ask and show the answer. Ctrl-C ends the turn as cancelled and keeps what arrived."""
+    prompt = read_prompt(options.prompt)
+    _apply_settings(options)
     output = AskOutput(options)
     try:
-        prompt = read_prompt(options.prompt)
         asyncio.run((ask_stored if keeps_turns(options) else _ask)(prompt, options, output))
     except KeyboardInterrupt:
         for entry in _cancelled_entries(output.turn):
             output.feed(entry)
+    output.live.remember()
     return output.finish()
+
+
+def _apply_settings(options: argparse.Namespace) -> None:
+    """Take from the user's settings what the options leave open."""
+    config = user_config()
+    if options.show_thinking is None:
+        options.show_thinking = ShowThinking.SHOW if config.display.show_thinking else ShowThinking.HIDE
+    if not options.thinking and not options.agent and (level := config.text("thinking.level")):
+        # A setting for all models is a wish; only what was asked for here is worth an error.
+        options.thinking, options.on_thinking_unavailable = level, "warn"
 
 
 class AskOutput:
     """Writes the turn in the format of `--format`."""
 
     def __init__(self, options: argparse.Namespace) -> None:
-        self._plain = plain_writer(options.lang, options.show_thinking)
+        writer = plain_writer(options.lang, options.show_thinking)
+        self.live = LiveOutput(writer)
         self._format = options.format
-        self.turn = self._plain.turn
+        self.turn = writer.turn
         self.provider = ""
         self.ids: dict[str, str] = {}
         """The ids of the session and the turn, if they are kept."""
 
     def feed(self, entry: Entry) -> None:
         if self._format == "plain":
-            self._plain.feed(entry)
+            self.live.feed(entry)
             return
         apply(self.turn, entry)
         if self._format == "ndjson":
             print(clean_json(msgspec.json.encode(entry).decode()), flush=True)
+
+    def running(self) -> AbstractAsyncContextManager[None]:
+        """Keep a terminal informed while the turn runs."""
+        return self.live.running() if self._format == "plain" else nullcontext()
 
     def finish(self) -> int:
         """Write what the format writes at the end, and return the exit code."""
@@ -161,12 +181,13 @@ async def _ask(prompt: str, options: argparse.Namespace, output: AskOutput) -> N
         output.provider = first_request.route.provider.name
         run = Run(agent, (message,), context=RunContext(catalog=catalog), first_request=first_request)
         approvals = ApprovalPrompter(allowed.__contains__, options.lang)
-        async with answer_now_key(run.answer_now), aclosing(run.entries()) as entries:
+        async with output.running(), answer_now_key(run.answer_now), aclosing(run.entries()) as entries:
             async for entry in entries:
                 output.feed(entry)
                 print_hint(entry, options.lang)
                 if isinstance(entry.event, ApprovalAsked):
-                    await _decide(run, run.turn.blocks[entry.event.block], approvals)
+                    with output.live.question():
+                        await _decide(run, run.turn.blocks[entry.event.block], approvals)
 
 
 async def _decide(run: Run, block: Block, approvals: ApprovalPrompter) -> None:

@@ -143,7 +143,7 @@ class _ShownTurn:
         from thinkaloud.cli.ask import answer_now_key, print_hint
 
         client, turn = self._client, self._turn
-        async with answer_now_key(lambda: self._send(client.answer_now(turn))):
+        async with self._output.running(), answer_now_key(lambda: self._send(client.answer_now(turn))):
             with _interrupts(self._cancel):
                 async with aclosing(follow_printed(client, turn)) as entries:
                     async for entry in entries:
@@ -183,7 +183,8 @@ class _ShownTurn:
         async with self._asking:
             if not block.awaiting_result:
                 return  # the turn was stopped before the question
-            decision = await self._approvals.decide(block)
+            with self._output.live.question():
+                decision = await self._approvals.decide(block)
         if decision.reason:
             print(clean(decision.reason), file=sys.stderr, flush=True)
         await self._client.approve(self._turn, block.number, granted=decision.granted)

@@ -17,6 +17,9 @@ from thinkaloud.view import LOCALES
 STDIN = "-"
 READ_SIZE_BYTES = 64 * 1024
 EXIT_OK, EXIT_REFUSED, EXIT_FAILED, EXIT_STOPPED = 0, 2, 1, 130
+HEARTBEAT_MS = 10_000
+SHOW_KEY = "t"
+"""The key that shows and hides thoughts while `ask` runs."""
 _MAX_PORT = 65_535
 
 
@@ -51,7 +54,15 @@ def terminal_options() -> TerminalOptions:
         columns = os.get_terminal_size(sys.stderr.fileno()).columns
     except OSError:
         columns = 0
-    return TerminalOptions(dim=dim, columns=columns or None, shared_screen=sys.stdout.isatty())
+    static = static_terminal()
+    return TerminalOptions(
+        dim=dim,
+        columns=columns or None,
+        shared_screen=sys.stdout.isatty(),
+        redraw=not static,
+        heartbeat_ms=HEARTBEAT_MS if static else None,
+        show_key=SHOW_KEY,
+    )
 
 
 def colours_wanted(stream: TextIO) -> bool:

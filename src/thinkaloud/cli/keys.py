@@ -5,8 +5,10 @@ import asyncio
 import getpass
 import sys
 
+import msgspec
+
 from thinkaloud.canon import Refused, ThinkaloudError
-from thinkaloud.catalog import Catalog, Provider, read_reported_models
+from thinkaloud.catalog import AuthScheme, Catalog, Provider, read_reported_models
 from thinkaloud.cli.console import (
     EXIT_FAILED,
     EXIT_OK,
@@ -128,7 +130,19 @@ async def _test(client: Client, provider: Provider) -> tuple[bool, str]:
         models = read_reported_models(await client.fetch(provider, provider.models_path))
     except ThinkaloudError as error:
         return False, str(error)
-    return True, f"works, {len(models)} models"
+    if await _answers_without_key(client, provider):
+        return True, "answers, but its list of models is public, so the key is not proved. Ask a model."
+    return True, f"works; {len(models)} models listed"
+
+
+async def _answers_without_key(client: Client, provider: Provider) -> bool:
+    """Return whether the list of models is public. A key that nobody looked at is not proved to work."""
+    anonymous = msgspec.structs.replace(provider, auth=AuthScheme.NONE, key="")
+    try:
+        await client.fetch(anonymous, provider.models_path)
+    except ThinkaloudError:
+        return False
+    return True
 
 
 def run_remove(options: argparse.Namespace) -> int:

@@ -1,6 +1,7 @@
 """`thinkaloud serve`: runs the gateway, for this machine or for a network."""
 
 import argparse
+import os
 import re
 import sys
 from collections.abc import AsyncIterator, Iterator
@@ -9,7 +10,15 @@ from typing import TYPE_CHECKING
 
 from thinkaloud.canon import Refused
 from thinkaloud.cli.console import EXIT_OK, EXIT_STOPPED, port, positive
-from thinkaloud.cli.settings import database_path, model_name, user_agents, user_catalog, with_builtin_model
+from thinkaloud.cli.settings import (
+    BUILTIN_MODEL,
+    database_path,
+    model_name,
+    user_agents,
+    user_catalog,
+    with_builtin_model,
+)
+from thinkaloud.client.config import ConfigFile
 from thinkaloud.store.file_lock import lock_path, publish_address
 
 if TYPE_CHECKING:
@@ -89,7 +98,8 @@ def run_serve(options: argparse.Namespace) -> int:
     )
     settings = Settings(
         limits=GatewayLimits(running_turns_per_user=options.turns_per_user),
-        model=model_name(),
+        model=os.environ.get("THINKALOUD_MODEL") or BUILTIN_MODEL,
+        config_path=ConfigFile().path,
         grace_s=options.grace,
         forget_timing_after_days=options.forget_timing_after,
     )

@@ -16,7 +16,9 @@ from thinkaloud.canon import Refused
 Value = str | int | bool
 _HEADER = re.compile(r"\s*\[(?P<name>[^\[\]]+)\]\s*(?:#.*)?")
 _LINE = re.compile(
-    r"(?P<key>\s*[^=#\s][^=]*?\s*=\s*)(?P<value>[^#\"']*?|\"[^\"]*\"|'[^']*')(?P<rest>\s*(?:#.*)?)"
+    r"(?P<key>\s*[^=#\s][^=]*?\s*=\s*)"
+    r"(?P<value>[^#\"']*?|\"(?:[^\"\\]|\\.)*\"|'[^']*')"
+    r"(?P<rest>\s*(?:#.*)?)"
 )
 
 
@@ -62,7 +64,7 @@ def _first_equal(texts: Iterator[str], wanted: dict[str, Any], key: str) -> str:
 
 def _texts_with(text: str, key: str, value: str) -> Iterator[str]:
     """Yield the text with each edit that may set the value, the least intrusive first."""
-    lines = text.splitlines()
+    lines = _lines(text)
     table, _, name = key.rpartition(".")
     for index, line in _lines_of(lines, name):
         yield _join([*lines[:index], f"{line['key']}{value}{line['rest']}", *lines[index + 1 :]])
@@ -76,7 +78,7 @@ def _texts_with(text: str, key: str, value: str) -> Iterator[str]:
 
 
 def _texts_without(text: str, name: str) -> Iterator[str]:
-    lines = text.splitlines()
+    lines = _lines(text)
     for index, _ in _lines_of(lines, name):
         yield _join([*lines[:index], *lines[index + 1 :]])
 
@@ -112,6 +114,11 @@ def _without_empty_tables(values: dict[str, Any]) -> dict[str, Any]:
         for key, value in values.items()
     }
     return {key: value for key, value in tables.items() if value != {}}
+
+
+def _lines(text: str) -> list[str]:
+    """Return the lines of a text. Characters that only some readers take for line breaks are not."""
+    return text.removesuffix("\n").split("\n") if text else []
 
 
 def _join(lines: list[str]) -> str:

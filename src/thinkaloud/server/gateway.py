@@ -11,6 +11,7 @@ import time
 from collections.abc import Coroutine
 from contextlib import AsyncExitStack
 from functools import partial
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
@@ -22,8 +23,10 @@ from thinkaloud.agents.run import waits_for_approval
 from thinkaloud.agents.toolbox import Toolbox
 from thinkaloud.catalog import Catalog
 from thinkaloud.client import Client
+from thinkaloud.client.config import ConfigFile
 from thinkaloud.server.limits import GatewayLimits
 from thinkaloud.server.metrics import Metrics
+from thinkaloud.server.preferences import PreferenceStore
 from thinkaloud.server.turn_stream import ReaderSlots
 from thinkaloud.server.turns import TurnRegistry
 from thinkaloud.store import finish, search, users
@@ -52,6 +55,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """How often leases are renewed and turns without a writer are ended."""
     grace_s: float = 10.0
     """How long running turns may continue after the gateway was asked to stop."""
+    config_path: Path | None = None
+    """The settings file of the user of this machine; None keeps their preferences in the database."""
     forget_timing_after_days: int | None = None
     """Age at which the timing of a turn is dropped to make its log smaller. None keeps it forever."""
 
@@ -85,6 +90,9 @@ class Gateway:
         self.reader_slots = ReaderSlots(settings.limits.readers_per_turn, self.metrics)
         self.ready = False
         self.stopping = False
+        self.preferences = PreferenceStore(
+            None if settings.config_path is None else ConfigFile(settings.config_path)
+        )
         self.local_owner = Owner(0, 0)
         """The local user and workspace. Set when the gateway is opened."""
         self._exit_stack = AsyncExitStack()
@@ -102,6 +110,8 @@ class Gateway:
         async with AsyncExitStack() as stack:
             now_ms = self.now_ms()
             self.local_owner = await self.database.write(lambda conn: users.ensure_local(conn, now_ms))
+            self.preferences.local_owner = self.local_owner
+            await self.database.write(self.preferences.adopt_stored)
             recovery = await recover(self.database, now_ms=now_ms, waits=waits_for_approval)
             if recovery.ended:
                 logger.warning("%d unfinished turns were marked interrupted", len(recovery.ended))

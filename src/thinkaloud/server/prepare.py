@@ -19,15 +19,16 @@ from thinkaloud.agents.prepare import prepare_first
 from thinkaloud.agents.spec import Agent, agent_from_spec, assemble, bare_model
 from thinkaloud.agents.tools import Tool
 from thinkaloud.canon import Refused
-from thinkaloud.canon.requests import Image, ToolMessage, UserMessage
+from thinkaloud.canon.requests import Image, ThinkingLevel, ToolMessage, UserMessage
 from thinkaloud.catalog import Catalog
 from thinkaloud.catalog.thinking import OnUnavailable
 from thinkaloud.client.prepare import PreparedRequest
 from thinkaloud.context import REASONS, AnsweredTurn, ContextMode, SendStatus, Step, steps_of
 from thinkaloud.server.errors import PayloadTooLarge
 from thinkaloud.server.limits import GatewayLimits
+from thinkaloud.server.preferences import PreferenceStore
 from thinkaloud.server.schemas import NewTurn
-from thinkaloud.store import agents, preferences, search, turns
+from thinkaloud.store import agents, search, turns
 from thinkaloud.store.messages import messages_of, turn_of
 from thinkaloud.store.rows import (
     AgentSpec,
@@ -134,7 +135,13 @@ class SessionContext(msgspec.Struct, frozen=True):
     """The key of the turn that the next one follows."""
 
 
-def load_context(conn: Connection, session: Session, agent_id: str, parent: int | None) -> SessionContext:
+def load_context(
+    conn: Connection,
+    session: Session,
+    agent_id: str,
+    stored_preferences: PreferenceStore,
+    parent: int | None,
+) -> SessionContext:
     """Load the conversation up to a turn, the agents and the preferences in one snapshot of the database."""
     answering_agent = agent_id or session.agent
     steps = tuple(
@@ -144,7 +151,7 @@ def load_context(conn: Connection, session: Session, agent_id: str, parent: int 
         for step in _message_steps(message, row)
     )
     agent_specs = agents.with_assistants(conn, session.owner, answering_agent) if answering_agent else {}
-    owner_preferences = preferences.read(conn, session.owner)
+    owner_preferences = stored_preferences.read(conn, session.owner)
     return SessionContext(session, steps, answering_agent, agent_specs, owner_preferences, parent)
 
 
@@ -206,6 +213,15 @@ def request_messages(body: NewTurn, limits: GatewayLimits) -> tuple[UserMessage 
     return (*results, *prompt)
 
 
+def with_preferred_thinking(body: NewTurn, context: SessionContext) -> NewTurn:
+    """Return the request with the user's preferred thinking, if nothing else says how much to think."""
+    preferred = context.preferences.thinking
+    if body.thinking is not None or context.agent or not preferred:
+        return body
+    thinking = int(preferred) if preferred.isdecimal() else ThinkingLevel(preferred)
+    return msgspec.structs.replace(body, thinking=thinking)
+
+
 async def resolve_agent(gateway: "Gateway", body: NewTurn, context: SessionContext) -> Agent:
     """Return the agent for a turn, with the settings of the request applied."""
     requested_thinking = body.thinking
@@ -222,7 +238,11 @@ async def resolve_agent(gateway: "Gateway", body: NewTurn, context: SessionConte
             max_tokens=body.max_tokens or agent.max_tokens,
         )
     return msgspec.structs.replace(
-        bare_model(_require_model(body.model or context.session.model or gateway.settings.model)),
+        bare_model(
+            _require_model(
+                body.model or context.session.model or context.preferences.model or gateway.settings.model
+            )
+        ),
         system=body.system,
         thinking=requested_thinking,
         max_tokens=body.max_tokens,

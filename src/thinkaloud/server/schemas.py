@@ -336,6 +336,8 @@ class NewPreferences(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
             description="The shortcut that opens and closes all thinking, such as Alt+KeyE; empty for none.",
         ),
     ] = DEFAULT_EXPAND_KEY
+    model: Annotated[str, Meta(max_length=200)] = ""
+    thinking: Annotated[str, Meta(pattern="^(off|low|medium|high|max|[0-9]{1,7})?$")] = ""
 
 
 class WorkspaceBody(msgspec.Struct, frozen=True, kw_only=True):

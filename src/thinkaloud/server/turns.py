@@ -14,10 +14,20 @@ import msgspec
 from sqlalchemy import Connection
 
 from thinkaloud.agents.run import waits_for_approval
-from thinkaloud.canon import Finish, Refused, ThinkaloudError, TurnEnded, TurnFailed
+from thinkaloud.agents.spec import Agent
+from thinkaloud.canon import (
+    BudgetTooSmall,
+    Finish,
+    Refused,
+    ThinkaloudError,
+    ThinkingNotOffered,
+    TurnEnded,
+    TurnFailed,
+)
 from thinkaloud.canon.requests import ThinkingLevel, ToolMessage, UserMessage
 from thinkaloud.catalog.thinking import OnUnavailable
-from thinkaloud.context import ContextMode
+from thinkaloud.client.prepare import PreparedRequest
+from thinkaloud.context import ContextMode, Step
 from thinkaloud.server.errors import Conflict, ServiceUnavailable, TooManyRequests
 from thinkaloud.server.prepare import (
     SessionContext,
@@ -25,6 +35,7 @@ from thinkaloud.server.prepare import (
     prepare_request,
     request_messages,
     resolve_agent,
+    with_preferred_thinking,
 )
 from thinkaloud.server.running_turn import RunningTurn, TurnPlan, entries_so_far
 from thinkaloud.server.schemas import NewTurn
@@ -65,12 +76,6 @@ class TurnOptions(msgspec.Struct, frozen=True, omit_defaults=True):
     on_thinking_unavailable: OnUnavailable = "error"
 
 
-def _load_next(conn: Connection, session: Session, body: NewTurn) -> SessionContext:
-    """Load the context of a new turn: the conversation up to the turn that it follows."""
-    parent = parent_of_next(conn, session, replaces=body.replaces, follows=body.follows)
-    return load_context(conn, session, body.agent, parent)
-
-
 def _turn_options(body: NewTurn) -> TurnOptions:
     return TurnOptions(**{name: getattr(body, name) for name in TurnOptions.__struct_fields__})
 
@@ -107,7 +112,7 @@ class TurnRegistry:
             context = await gateway.database.read(
                 lambda conn: (
                     turns.find_repeated(conn, session, idempotency_key, digest)
-                    or _load_next(conn, session, body)
+                    or self._load_next(conn, session, body)
                 )
             )
             if isinstance(context, TurnRow):
@@ -118,11 +123,8 @@ class TurnRegistry:
                 raise ServiceUnavailable(
                     "The gateway is stopping and starts no new turns. Try again in a moment."
                 )
-            agent = await resolve_agent(gateway, body, context)
             steps = (*context.steps, *messages)
-            agent, prepared_request = await prepare_request(
-                agent, steps, len(context.steps), gateway.catalog, body.on_thinking_unavailable
-            )
+            body, agent, prepared_request = await self._prepare(body, context, steps)
             turn_request = TurnRequest(
                 messages=messages,
                 model=agent.model,
@@ -141,6 +143,34 @@ class TurnRegistry:
             if started.new:
                 self._start_running(started.turn, session.owner, TurnPlan(agent, steps, prepared_request))
         return started
+
+    def _load_next(self, conn: Connection, session: Session, body: NewTurn) -> SessionContext:
+        """Load the context of a new turn: the conversation up to the turn that it follows."""
+        parent = parent_of_next(conn, session, replaces=body.replaces, follows=body.follows)
+        return load_context(conn, session, body.agent, self._gateway.preferences, parent)
+
+    async def _prepare(
+        self, body: NewTurn, context: SessionContext, steps: tuple[Step, ...]
+    ) -> tuple[NewTurn, Agent, PreparedRequest]:
+        """Return the request to the model, and what of the preferences it follows.
+
+        Preferred thinking is for all models, so one that cannot think that way is asked without it.
+        """
+        preferred = with_preferred_thinking(body, context)
+        try:
+            return preferred, *await self._prepare_as_asked(preferred, context, steps)
+        except (ThinkingNotOffered, BudgetTooSmall):
+            if preferred == body:
+                raise
+        return body, *await self._prepare_as_asked(body, context, steps)
+
+    async def _prepare_as_asked(
+        self, body: NewTurn, context: SessionContext, steps: tuple[Step, ...]
+    ) -> tuple[Agent, PreparedRequest]:
+        agent = await resolve_agent(self._gateway, body, context)
+        return await prepare_request(
+            agent, steps, len(context.steps), self._gateway.catalog, body.on_thinking_unavailable
+        )
 
     async def resume(self, turn_id: str) -> None:
         """Resume a turn that waits for approval. If it cannot be resumed, end it with the reason."""
@@ -161,7 +191,9 @@ class TurnRegistry:
         gateway = self._gateway
         turn_options = msgspec.json.decode(row.wishes, type=TurnOptions)
         body = NewTurn(model=row.model, agent=row.agent, **msgspec.structs.asdict(turn_options))
-        context = await gateway.database.read(lambda conn: load_context(conn, session, row.agent, row.parent))
+        context = await gateway.database.read(
+            lambda conn: load_context(conn, session, row.agent, gateway.preferences, row.parent)
+        )
         messages = await gateway.database.read(lambda conn: turns.request_messages(conn, session.owner, row))
         agent, steps = await resolve_agent(gateway, body, context), (*context.steps, *messages)
         agent, prepared_request = await prepare_request(

@@ -36,7 +36,8 @@ def newest_leaf(conn: Connection, turn: TurnRow) -> int:
     followers = (next_turn.c.session == turn.session) & (next_turn.c.parent == start.c.key)
     later = start.union_all(select(next_turn.c.key, next_turn.c.position).where(followers))
     query = select(later.c.key).order_by(later.c.position.desc()).limit(1)
-    return conn.execute(query).scalar_one()
+    leaf: int = conn.execute(query).scalar_one()
+    return leaf
 
 
 def parent_of_next(
@@ -55,7 +56,8 @@ def parent_of_next(
         raise Refused(
             f"The session has no turn {replaces or follows!r}. GET /api/sessions/ID/messages lists its turns."
         )
-    return row.parent if replaces else row.key
+    key, parent = row.tuple()
+    return parent if replaces else key
 
 
 def versions_of(conn: Connection, session: Session, rows: Iterable[TurnRow]) -> dict[int, tuple[str, ...]]:

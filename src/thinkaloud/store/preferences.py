@@ -3,23 +3,48 @@
 from typing import Any, TypeVar
 
 import msgspec
-from sqlalchemy import ColumnElement, Connection, bindparam, insert, select, update
+from sqlalchemy import ColumnElement, Connection, bindparam, delete, insert, select, update
 
 from thinkaloud.store.rows import Owner, Preferences
 from thinkaloud.store.schema import preferences, users
 from thinkaloud.store.texts import json_text
+from thinkaloud.view import Policy, RememberScope
 
 SettingsT = TypeVar("SettingsT", bound=msgspec.Struct)
-_SELECT_PREFERENCES = select(preferences.c.wishes).where(
-    preferences.c.user == bindparam("owner"), preferences.c.workspace == bindparam("place")
+_SELECT_PREFERENCES = (
+    select(preferences.c.workspace, preferences.c.wishes)
+    .where(preferences.c.user == bindparam("owner"))
+    .order_by(preferences.c.updated_ms.desc())
 )
 """Built once: every turn reads the preferences first."""
 
 
 def read(conn: Connection, owner: Owner) -> Preferences:
-    """Return the owner's preferences, or the defaults if none are stored."""
-    stored = conn.scalar(_SELECT_PREFERENCES, {"owner": owner.user, "place": owner.workspace})
-    return Preferences() if stored is None else _decode_known(msgspec.json.decode(stored), Preferences)
+    """Return the owner's preferences, or the defaults if none are stored.
+
+    The display settings are the newest ones among those of this workspace and those that the user wants to
+    be remembered in all workspaces.
+    """
+    own = Preferences()
+    display: Policy | None = None
+    for workspace, stored in conn.execute(_SELECT_PREFERENCES, {"owner": owner.user}):
+        settings = _decode_known(msgspec.json.decode(stored), Preferences)
+        if workspace == owner.workspace:
+            own = settings
+        if display is None and (
+            workspace == owner.workspace or settings.display.remember is RememberScope.USER
+        ):
+            display = settings.display
+    return own if display is None else msgspec.structs.replace(own, display=display)
+
+
+def take(conn: Connection, owner: Owner) -> Preferences | None:
+    """Remove the owner's preferences and return them; None if there are none."""
+    stored = conn.scalar(select(preferences.c.wishes).where(_owned_by(owner)))
+    if stored is None:
+        return None
+    conn.execute(delete(preferences).where(_owned_by(owner)))
+    return _decode_known(msgspec.json.decode(stored), Preferences)
 
 
 def write(conn: Connection, owner: Owner, settings: Preferences, now_ms: int) -> None:

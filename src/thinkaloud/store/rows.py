@@ -244,6 +244,10 @@ class Preferences(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     render: RenderMode = RenderMode.MARKDOWN
     expand_key: str = DEFAULT_EXPAND_KEY
     """The shortcut that opens and closes all thinking, such as Alt+KeyE; empty for none."""
+    model: str = ""
+    """The model that answers if neither turn, agent nor session names one; empty for the gateway's own."""
+    thinking: str = ""
+    """How much models think if nothing else says so: a level or a number of tokens; empty for no wish."""
 
 
 class SearchHit(msgspec.Struct, frozen=True):

@@ -1,6 +1,9 @@
 """Writes a turn to the command line while it arrives: the answer to one stream, thoughts to another.
 
-`view` renders the text; this module makes it safe for a terminal, wraps it and picks the stream.
+`view` renders the text; this module makes it safe for a terminal, wraps it and picks the stream. Thoughts can
+be hidden and shown again while they arrive: what came while they were hidden is written when they are
+shown. On a terminal, `tick` tells that the model is still thinking, where thoughts are hidden or nothing came
+yet: in a line that is redrawn, or in static lines for screen readers and terminals that cannot redraw.
 """
 
 from enum import StrEnum
@@ -11,9 +14,11 @@ import msgspec
 from thinkaloud.canon import BlockEnded, Entry
 from thinkaloud.surfaces.terminal import LineWrapper, TerminalCleaner, clean
 from thinkaloud.transcript import Turn, apply
-from thinkaloud.view import Channel, PlainRenderer, view
+from thinkaloud.view import Channel, PlainRenderer, ThinkingState, Words, view
+from thinkaloud.view.plain import THINK_PREFIX
 
 _DIM, _NOT_DIM = "\x1b[2m", "\x1b[22m"
+_ERASE_LINE = "\x1b[K"
 
 
 class ShowThinking(StrEnum):
@@ -33,6 +38,12 @@ class TerminalOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The width to which thoughts and notices are wrapped; None does not wrap."""
     shared_screen: bool = False
     """Whether both streams appear on one screen, where each must start on a line of its own."""
+    redraw: bool = False
+    """Whether a status line may be redrawn."""
+    heartbeat_ms: int | None = None
+    """After how much silence a static line tells that the model is still at work; None tells nothing."""
+    show_key: str = ""
+    """The key that shows and hides thoughts, for the status line; empty if there is none."""
 
 
 NO_TERMINAL = TerminalOptions()
@@ -62,6 +73,7 @@ class PlainWriter:
     ) -> None:
         self.turn = Turn()
         self._locale = locale
+        self._words = Words(locale)
         self._renderer = PlainRenderer(locale, durations=True)
         self._streams = {Channel.ANSWER: answer, Channel.REASONING: thoughts, Channel.NOTICE: thoughts}
         self._cleaners = {channel: TerminalCleaner() for channel in Channel}
@@ -71,18 +83,96 @@ class PlainWriter:
         self._show = show
         self._answer_line_open = False
         self._answer_interrupted = False
+        self._thought_line_open = False
+        self._missed: list[str] = []
+        """Thoughts that came while they were hidden."""
+        self._status = ""
+        """The status line that is on the screen."""
+        self._last_at_ms: int | None = None
+        self._silent_ms = 0
+        """How long nothing was written, when `tick` was last called."""
 
     def feed(self, entry: Entry) -> None:
         """Apply an entry to the turn and write what it adds."""
         apply(self.turn, entry)
+        self._last_at_ms = self._last_at_ms if entry.at_ms is None else entry.at_ms
         pieces = self._renderer.feed(self.turn, entry.event)
         for channel, text in pieces:
-            if self._show is ShowThinking.SHOW or channel is not Channel.REASONING:
+            if channel is Channel.REASONING and self._show is not ShowThinking.SHOW:
+                self._missed.append(text)
+            else:
                 self._write(channel, self._wrap(channel, self._cleaners[channel].feed(text)))
-        if isinstance(entry.event, BlockEnded) and (wrapper := self._wrappers.get(Channel.REASONING)):
-            self._write(Channel.REASONING, wrapper.flush())
+        if isinstance(entry.event, BlockEnded):
+            self._flush_thoughts()
         if not self.turn.live:
             self._finish()
+
+    @property
+    def thoughts_shown(self) -> bool:
+        """Whether thoughts are written while they arrive."""
+        return self._show is ShowThinking.SHOW
+
+    def toggle_thinking(self) -> None:
+        """Hide thoughts from now on, or show them, with those that came meanwhile."""
+        if self.thoughts_shown:
+            self._flush_thoughts()
+            if self._thought_line_open:
+                self._write(Channel.REASONING, "\n")
+                self._missed.append(THINK_PREFIX)  # the line goes on when thoughts are shown
+            self._show = ShowThinking.HIDE
+            self._write_line(self._words.text("ai.thinking.blocks_hidden"))
+            return
+        self._show = ShowThinking.SHOW
+        self._write_line(self._words.text("ai.thinking.blocks_shown"))
+        missed, self._missed = "".join(self._missed), []
+        if missed.startswith(f"{THINK_PREFIX} "):  # the line was hidden between two words
+            missed = missed.replace(" ", "", 1)
+        self._write(
+            Channel.REASONING, self._wrap(Channel.REASONING, self._cleaners[Channel.REASONING].feed(missed))
+        )
+
+    def tick(self, elapsed_ms: int) -> None:
+        """Tell that the model is still at work, if nothing else does. `elapsed_ms`: since the last entry."""
+        if not self.turn.live or self._answer_line_open:
+            return
+        now_ms = None if self._last_at_ms is None else self._last_at_ms + elapsed_ms
+        heartbeat_ms = self._terminal.heartbeat_ms
+        if heartbeat_ms is not None and elapsed_ms - self._silent_ms >= heartbeat_ms:
+            self._write_line(self._status_text(now_ms))
+            self._silent_ms = elapsed_ms
+        elif self._terminal.redraw and not self._thought_line_open:
+            self._draw_status(self._status_text(now_ms))
+
+    def _status_text(self, now_ms: int | None) -> str:
+        thinking = view(self.turn, locale=self._locale, now_ms=now_ms)
+        if thinking is None or thinking.status is not ThinkingState.THINKING:
+            return self._words.text("ai.thinking.streaming")
+        label = f"{clean(thinking.label)} {thinking.duration}".rstrip()
+        hint = self._terminal.show_key and not self.thoughts_shown
+        key_hint = self._words.text("cli.show_key", name=self._terminal.show_key) if hint else ""
+        return f"{label} ({key_hint})" if key_hint else label
+
+    def _draw_status(self, text: str) -> None:
+        stream = self._streams[Channel.NOTICE]
+        room = (self._terminal.columns or 80) - 1
+        stream.write(f"\r{_ERASE_LINE}{text[:room]}")
+        stream.flush()
+        self._status = text
+
+    def erase_status(self) -> None:
+        """Remove the status line from the screen."""
+        if self._status:
+            stream = self._streams[Channel.NOTICE]
+            stream.write(f"\r{_ERASE_LINE}")
+            stream.flush()
+            self._status = ""
+
+    def _flush_thoughts(self) -> None:
+        if self.thoughts_shown and (wrapper := self._wrappers.get(Channel.REASONING)):
+            self._write(Channel.REASONING, wrapper.flush())
+
+    def _write_line(self, text: str) -> None:
+        self._write(Channel.NOTICE, f"{text}\n")
 
     def _finish(self) -> None:
         if self._answer_line_open:
@@ -102,6 +192,10 @@ class PlainWriter:
             text = text.lstrip("\n")
         if not text:
             return
+        self.erase_status()
+        self._silent_ms = 0
+        if channel is Channel.REASONING:
+            self._thought_line_open = not text.endswith("\n")
         stream = self._streams[channel]
         if channel is Channel.ANSWER:
             self._answer_line_open, self._answer_interrupted = not text.endswith("\n"), False

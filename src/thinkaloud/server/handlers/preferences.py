@@ -1,18 +1,20 @@
 """Handlers for preferences and workspaces. Preferences belong to a user in a workspace."""
 
 import msgspec
+from sqlalchemy import Connection
 
 from thinkaloud.canon import UnknownLocale
 from thinkaloud.server.endpoint import RouteRequest
 from thinkaloud.server.schemas import NewPreferences, WorkspaceBody, WorkspaceList
-from thinkaloud.store import preferences, users
+from thinkaloud.store import users
 from thinkaloud.store.rows import Preferences
 from thinkaloud.view import LOCALES, read_policy
 
 
 async def read(request: RouteRequest) -> Preferences:
     """Return the user's preferences in the workspace, or the defaults."""
-    return await request.gateway.database.read(lambda conn: preferences.read(conn, request.owner))
+    gateway = request.gateway
+    return await gateway.database.read(lambda conn: gateway.preferences.read(conn, request.owner))
 
 
 async def replace(request: RouteRequest) -> Preferences:
@@ -26,12 +28,16 @@ async def replace(request: RouteRequest) -> Preferences:
         context_mode=body.context_mode,
         render=body.render,
         expand_key=body.expand_key,
+        model=body.model,
+        thinking=body.thinking,
     )
-    now_ms = request.gateway.now_ms()
-    await request.gateway.database.write(
-        lambda conn: preferences.write(conn, request.owner, new_preferences, now_ms)
-    )
-    return new_preferences
+    gateway, now_ms = request.gateway, request.gateway.now_ms()
+
+    def save(conn: Connection) -> Preferences:
+        gateway.preferences.write(conn, request.owner, new_preferences, now_ms)
+        return gateway.preferences.read(conn, request.owner)
+
+    return await gateway.database.write(save)
 
 
 async def list_workspaces(request: RouteRequest) -> WorkspaceList:

@@ -20,9 +20,10 @@ from thinkaloud.export.record import Exchange, SessionRecord, read_json, write_j
 from thinkaloud.server.endpoint import RouteRequest, RouteResponse
 from thinkaloud.server.errors import BadRequest, PayloadTooLarge
 from thinkaloud.server.handlers.sessions import request_session, session_body
+from thinkaloud.server.preferences import PreferenceStore
 from thinkaloud.server.prepare import turns_with_messages
 from thinkaloud.server.schemas import ExportQuery, SessionBody
-from thinkaloud.store import finish, preferences, sessions, turns
+from thinkaloud.store import finish, sessions, turns
 from thinkaloud.store.archive import decode_entries, log_lines
 from thinkaloud.store.database import Query
 from thinkaloud.store.delete import delete_hidden
@@ -48,7 +49,7 @@ async def export_session(request: RouteRequest) -> RouteResponse:
     query: ExportQuery = request.query
     session = request_session(request)
     turn_messages, content = await request.gateway.database.read(
-        partial(_render, session=session, query=query)
+        partial(_render, session=session, query=query, stored_preferences=request.gateway.preferences)
     )
     name = _UNSAFE_IN_NAME.sub("-", session.title)[:_MAX_NAME_CHARS].strip("-").lower() or "session"
     headers = [("Content-Disposition", f'attachment; filename="{name}.{_EXTENSIONS[query.format]}"')]
@@ -115,9 +116,11 @@ def _prepare_save(
     )
 
 
-def _render(conn: Connection, session: Session, query: ExportQuery) -> tuple[_TurnMessages, bytes]:
+def _render(
+    conn: Connection, session: Session, query: ExportQuery, stored_preferences: PreferenceStore
+) -> tuple[_TurnMessages, bytes]:
     turn_messages = turns_with_messages(conn, session)
-    language = query.lang or preferences.read(conn, session.owner).language
+    language = query.lang or stored_preferences.read(conn, session.owner).language
     match query.format:
         case "text":
             return turn_messages, _render_text(session, turn_messages, Words(language)).encode()

@@ -11,7 +11,7 @@ from thinkaloud.server.errors import Conflict, NotFound
 from thinkaloud.server.handlers.sessions import request_session, turn_summary
 from thinkaloud.server.running_turn import visible_turn
 from thinkaloud.server.schemas import TurnBody, TurnSummary, WaitingCall
-from thinkaloud.store import preferences, sessions, turns
+from thinkaloud.store import sessions, turns
 from thinkaloud.store.messages import messages_of, timestamps_of, turn_of
 from thinkaloud.store.rows import Role, TurnRow, TurnState
 from thinkaloud.transcript import Approval, Turn
@@ -32,11 +32,13 @@ async def start(request: RouteRequest) -> RouteResponse:
 
 async def read(request: RouteRequest) -> TurnBody:
     """Return a turn, running or ended."""
-    database, row = request.gateway.database, _turn_row(request)
+    gateway, row = request.gateway, _turn_row(request)
     turn = await current_turn(request, row)
     if row.state is TurnState.RUNNING and not turn.live:
         row = await _reload_row(request, row)  # the turn ended between the two reads
-    owner_preferences = await database.read(lambda conn: preferences.read(conn, request.owner))
+    owner_preferences = await gateway.database.read(
+        lambda conn: gateway.preferences.read(conn, request.owner)
+    )
     # A turn may be megabytes long, and building its body on the event loop would delay all streams.
     return await asyncio.to_thread(
         _turn_body, await _load_summary(request, row), turn, owner_preferences.language

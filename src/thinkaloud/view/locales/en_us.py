@@ -67,6 +67,7 @@ EN_US = Locale(
         "ai.speech.code": "Code left out.",
         "ai.notice.answer_now": "The thinking was stopped, and the model was asked to answer now.",
         "cli.steer": "Ctrl-C stops it, Ctrl-\\ has it answer now.",
+        "cli.show_key": "{name} shows thoughts",
         "cli.approve": "Run {name} with {reason}? [y/N]",
         "cli.not_approved": (
             "{name} was not run: it needs approval, and there is no terminal to ask on. "

@@ -68,6 +68,7 @@ PT_BR = Locale(
         "ai.speech.code": "Código omitido.",
         "ai.notice.answer_now": "O pensamento foi interrompido, e pediu-se ao modelo que responda já.",
         "cli.steer": "Ctrl-C o interrompe, Ctrl-\\ pede a resposta já.",
+        "cli.show_key": "{name} mostra os pensamentos",
         "cli.approve": "Executar {name} com {reason}? [s/N]",
         "cli.not_approved": (
             "{name} não foi executada: precisa de aprovação, e não há terminal em que perguntar. "

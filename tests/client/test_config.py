@@ -1,0 +1,159 @@
+"""The settings file: read, changed line by line, and left alone where it cannot be changed safely."""
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from thinkaloud.canon import Refused
+from thinkaloud.client.config import SETTINGS, ConfigFile, language_of, parse_setting, setting_values
+from thinkaloud.client.toml_edit import set_value, unset_value
+from thinkaloud.view import RememberScope, preset
+
+FILE = """# My settings.
+model = "gpt-5"   # the good one
+colour = "red"
+
+[thinking]  # how
+level = 2000
+
+[thinking.display]
+# nothing yet
+
+[other.table]
+list = [
+  1,
+]
+"""
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "old", "new"),
+    [
+        ("model", "claude", 'model = "gpt-5"   # the good one', 'model = "claude"   # the good one'),
+        ("language", "pt-BR", 'colour = "red"\n', 'colour = "red"\nlanguage = "pt-BR"\n'),
+        ("thinking.level", "high", "level = 2000", 'level = "high"'),
+        ("thinking.context_mode", "strip", "level = 2000\n", 'level = 2000\ncontext_mode = "strip"\n'),
+        ("thinking.display.auto_close", False, "# nothing yet\n", "# nothing yet\nauto_close = false\n"),
+        ("page.render", "plain", "  1,\n]\n", '  1,\n]\n\n[page]\nrender = "plain"\n'),
+    ],
+)
+def test_set_changes_one_line_and_keeps_comments_and_unknown_keys(
+    key: str, value: str | bool, old: str, new: str
+) -> None:
+    assert set_value(FILE, key, value) == FILE.replace(old, new)
+    assert set_value(set_value(FILE, key, value), key, value) == set_value(FILE, key, value)
+
+
+def test_unset_removes_one_line() -> None:
+    assert unset_value(FILE, "thinking.level") == FILE.replace("level = 2000\n", "")
+    assert unset_value(FILE, "thinking.display.preset") == FILE
+    assert unset_value(FILE, "model.of.what") == FILE
+
+
+@pytest.mark.parametrize(
+    "text", ['thinking = {level = "low"}\n', 'thinking.level = """\nlow"""\n', "thinking = 3\n"]
+)
+def test_a_text_that_cannot_be_changed_safely_is_refused(text: str) -> None:
+    with pytest.raises(Refused, match=r"thinking\.level"):
+        set_value(text, "thinking.level", "high")
+
+
+def test_dotted_keys_are_changed_in_place() -> None:
+    assert set_value('thinking.level = "low"\n', "thinking.level", "high") == 'thinking.level = "high"\n'
+
+
+_names = st.sampled_from(["a", "b", "c.a", "c.d.b", "d"])
+_values = st.one_of(
+    st.booleans(), st.integers(0, 99), st.text(st.characters(exclude_categories=["Cs", "Cc"]))
+)
+
+
+@given(st.lists(st.tuples(_names, _values), max_size=8))
+def test_any_series_of_changes_gives_the_values_that_were_set(
+    changes: list[tuple[str, str | int | bool]],
+) -> None:
+    text, expected = "# top\n", {}
+    for key, value in changes:
+        text = set_value(text, key, value)
+        expected[key] = value
+    values = tomllib.loads(text)
+    for key, value in expected.items():
+        found: Any = values
+        for part in key.split("."):
+            found = found[part]
+        assert found == value
+    for key in expected:
+        text = unset_value(text, key)
+    assert text.startswith("# top\n")
+    assert "=" not in text
+
+
+def test_config_file_reads_settings_and_reports_unknown_keys(tmp_path: Path) -> None:
+    file = ConfigFile(tmp_path / "config.toml")
+    assert file.read().values == {}
+    file.path.write_text(FILE)
+    assert file.read().values == {"model": "gpt-5", "thinking.level": 2000}
+    assert file.unknown_keys() == ["colour", "other.table.list"]
+    file.change({"thinking.display.preset": "toggle", "model": None})
+    assert file.read().display == preset("toggle")
+    assert file.read().display.remember is RememberScope.USER
+    assert file.path.read_text().startswith("# My settings.\ncolour")
+
+
+def test_config_file_is_private_keeps_its_mode_and_stays_a_link(tmp_path: Path) -> None:
+    target, link = tmp_path / "dotfiles.toml", tmp_path / "config.toml"
+    ConfigFile(target).change({"language": "pt-BR"})
+    assert target.stat().st_mode & 0o777 == 0o600
+    target.chmod(0o644)
+    link.symlink_to(target)
+    ConfigFile(link).change({"language": "en-US"})
+    assert link.is_symlink()
+    assert target.read_text() == 'language = "en-US"\n'
+    assert target.stat().st_mode & 0o777 == 0o644
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["config.toml", "dotfiles.toml"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("language = 3", "Invalid value for language"),
+        ('[thinking.display]\npreset = "loud"', "Invalid value for thinking.display.preset"),
+        ("language = ", "not valid TOML"),
+        ('[page]\nrender = "html"', "Use one of: markdown, plain"),
+    ],
+)
+def test_invalid_settings_are_refused_with_what_to_do(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text(text)
+    with pytest.raises(Refused, match=message):
+        ConfigFile(path).read()
+
+
+def test_every_setting_takes_what_a_user_types() -> None:
+    for key in SETTINGS:
+        for value in setting_values(key):
+            assert str(parse_setting(key, value)).lower() == value.lower()
+    assert parse_setting("thinking.level", "2000") == 2000
+    assert parse_setting("model", "7") == "7"
+    with pytest.raises(Refused, match="true or false"):
+        parse_setting("thinking.display.auto_close", "maybe")
+
+
+@pytest.mark.parametrize(
+    ("environ", "language"),
+    [
+        ({}, "en-US"),
+        ({"LANG": "pt_BR.UTF-8"}, "pt-BR"),
+        ({"LANG": "pt_PT"}, "pt-BR"),
+        ({"LANG": "pt_BR.UTF-8", "LC_ALL": "C"}, "en-US"),
+        ({"LANG": "C", "LC_MESSAGES": "pt_BR@euro"}, "pt-BR"),
+        ({"LANG": "pt_BR.UTF-8", "LC_ALL": ""}, "pt-BR"),
+        ({"LANG": "de_DE.UTF-8"}, "en-US"),
+    ],
+)
+def test_language_of_the_environment(environ: dict[str, str], language: str) -> None:
+    assert language_of(environ) == language
