@@ -223,6 +223,15 @@ def test_body_without_json_content_type_is_refused(
 
 
 @pytest.mark.parametrize(
+    "body", [b'{"text": "a", "text": "b"}', b'{"text": "a", "count": 1, "te\\u0078t": "a"}']
+)
+def test_json_field_that_is_sent_twice_is_refused(body: bytes, limited_gateway: GatewayThread) -> None:
+    response = limited_gateway.request("/echo", [JSON], method="POST", body=body)
+    assert response.status == 400
+    assert "'text' was sent twice" in response.json["error"]["message"]
+
+
+@pytest.mark.parametrize(
     "content_type",
     [
         "application/json",

@@ -1,11 +1,14 @@
 """The health, metrics and OpenAPI routes."""
 
 import asyncio
+import threading
 from pathlib import Path
 
-from tests.server.caller import start_gateway
+from tests.patience import PATIENCE_S
+from tests.server.caller import SLOW_SCRIPT, quick_settings, start_gateway, wait_until
 
 from thinkaloud.server.routes import ROUTES
+from thinkaloud.store.log import LogConfig
 
 
 def test_healthz_and_readyz(tmp_path: Path) -> None:
@@ -15,6 +18,33 @@ def test_healthz_and_readyz(tmp_path: Path) -> None:
             assert await caller.call("GET", "/readyz") == {"status": "ok"}
             caller.gateway.ready = False
             assert (await caller.call("GET", "/readyz", status=503))["status"] == "starting"
+
+    asyncio.run(story())
+
+
+def test_readyz_reports_a_disk_that_hangs(tmp_path: Path) -> None:
+    """Streams go on, marked as not saved; no new turn starts; all is saved when the disk responds."""
+
+    async def story() -> None:
+        settings = quick_settings(log_config=LogConfig(slow_commit_s=0.05))
+        async with start_gateway(tmp_path, script=SLOW_SCRIPT, settings=settings) as caller:
+            session, other = await caller.create_session(), await caller.create_session()
+            turn = await caller.start_turn(session)
+            disk = threading.Event()
+            caller.database._writer_pool.submit(disk.wait, PATIENCE_S)
+            result = asyncio.create_task(caller.read_stream(turn))
+            await wait_until(lambda: caller.gateway.log.hangs)
+            health = await caller.call("GET", "/readyz", status=503)
+            assert health["status"] == "not_saved"
+            assert "does not respond" in health["why"]
+            body = {"prompt": "Again?"}
+            refusal = await caller.refusal_message("POST", f"/api/sessions/{other}/turns", body, status=503)
+            assert "does not respond" in refusal
+            disk.set()
+            stream = await result
+            assert stream.state == "done"
+            assert stream.events[0] == ("storage", {"saved": False})
+            await caller.call("GET", "/readyz")
 
     asyncio.run(story())
 

@@ -72,6 +72,12 @@ COMMANDS = {
         "create, list and revoke API tokens of users",
         "Manage the API tokens of a shared gateway's users. The gateway may be running.",
     ),
+    "backup": (
+        "backup:add_options",
+        "copy the database into a file",
+        "Copy all sessions, users and settings into a new SQLite file, as they are at one moment. The "
+        "gateway may be running. To restore, stop it and put the copy in place of thinkaloud.db.",
+    ),
     "simulate": (
         "simulate:add_options",
         "run a simulated provider on this machine",

@@ -7,9 +7,10 @@ from thinkaloud.client.http import Client, ClientEnvironment, GetRequest, HttpRe
 from thinkaloud.client.keys import Secret, resolve_key
 from thinkaloud.client.prepare import Options, PreparedRequest, prepare
 from thinkaloud.client.response import ResponseStream, SizeLimits
-from thinkaloud.client.retry import RetryPolicy, Timeouts
+from thinkaloud.client.retry import TIMEOUTS, RetryPolicy, Timeouts
 
 __all__ = [
+    "TIMEOUTS",
     "Client",
     "ClientEnvironment",
     "ConnectionLost",

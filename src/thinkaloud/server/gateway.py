@@ -22,11 +22,12 @@ from thinkaloud.agents.config import AgentFile, builtin_agents
 from thinkaloud.agents.run import waits_for_approval
 from thinkaloud.agents.toolbox import Toolbox
 from thinkaloud.catalog import Catalog
-from thinkaloud.client import Client
+from thinkaloud.client import TIMEOUTS, Client, Timeouts
 from thinkaloud.client.config import ConfigFile
 from thinkaloud.server.limits import GatewayLimits
 from thinkaloud.server.metrics import Metrics
 from thinkaloud.server.preferences import PreferenceStore
+from thinkaloud.server.request_parts import BodyMemory
 from thinkaloud.server.turn_stream import ReaderSlots
 from thinkaloud.server.turns import TurnRegistry
 from thinkaloud.store import finish, search, users
@@ -38,6 +39,8 @@ from thinkaloud.store.rows import Owner
 logger = logging.getLogger(__name__)
 
 DAY_S = 24 * 60 * 60
+SIMULTANEOUS_IMPORTS = 2
+"""A file takes ten times its size in memory while it is imported. Further imports wait."""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,8 +54,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Interval between heartbeats of a silent stream. Proxies close connections that are silent for 30 s."""
     send_timeout_s: float = 20.0
     """A reader that accepts no bytes for this long is disconnected."""
+    revoked_s: float = 2.0
+    """How often the tokens of open streams are checked."""
     sweep_s: float = LEASE_MS / 3000
     """How often leases are renewed and turns without a writer are ended."""
+    timeouts: Timeouts = TIMEOUTS
+    """How long to wait for providers."""
+    full_sync: bool = False
+    """Whether each commit waits for the disk itself. Then a power cut loses nothing that was committed."""
     grace_s: float = 10.0
     """How long running turns may continue after the gateway was asked to stop."""
     config_path: Path | None = None
@@ -81,12 +90,14 @@ class Gateway:
         self.catalog = catalog
         self.settings = settings
         self.metrics = Metrics()
-        self.client = client or Client()
+        self.client = client or Client(timeouts=settings.timeouts)
         self.toolbox = toolbox or Toolbox(builtin_tools())
         self.gateway_agents = gateway_agents or builtin_agents()
         """The agents that the operator configured, by name. All users may use them."""
         self.log = EventLog(database, settings.log_config, on_commit=self.metrics.committed)
         self.turns = TurnRegistry(self)
+        self.body_memory = BodyMemory(settings.limits.bodies_bytes)
+        self.import_slots = asyncio.Semaphore(SIMULTANEOUS_IMPORTS)
         self.reader_slots = ReaderSlots(settings.limits.readers_per_turn, self.metrics)
         self.ready = False
         self.stopping = False
@@ -121,6 +132,7 @@ class Gateway:
             await stack.enter_async_context(self.toolbox)
             await stack.enter_async_context(self.log)
             self._run_in_background(stack, self.turns.keep_leases())
+            self._run_in_background(stack, self._disconnect_revoked())
             if self.settings.forget_timing_after_days is not None:
                 self._run_in_background(
                     stack, self._forget_timing_daily(self.settings.forget_timing_after_days)
@@ -154,6 +166,19 @@ class Gateway:
         if not await self.database.read(search.index_current):
             logger.warning("the search index has another version and is being rebuilt")
             await self.database.write(search.rebuild_index)
+
+    async def _disconnect_revoked(self) -> None:
+        """Disconnect the readers whose token was revoked, in this or another process."""
+        while True:
+            await asyncio.sleep(self.settings.revoked_s)
+            if not (token_hashes := self.reader_slots.token_hashes):
+                continue
+            try:
+                valid = await self.database.read(partial(users.valid_tokens, hashes=token_hashes))
+            except Exception:  # the next round asks again; without a database no stream reads anything new
+                logger.exception("the tokens of open streams could not be checked; retrying")
+            else:
+                self.reader_slots.disconnect(token_hashes - valid)
 
     async def _forget_timing_daily(self, days: int) -> None:
         while True:

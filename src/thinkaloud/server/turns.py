@@ -202,8 +202,8 @@ class TurnRegistry:
         entries = await entries_so_far(gateway.log, row.key)
         if len(entries) != 1 + await gateway.database.read(lambda conn: last_seq(conn, row.key)):
             raise Refused(
-                "A newer version of Thinkaloud wrote events of this turn, which this version cannot continue. "
-                "Upgrade, or ask again."
+                "A newer version of Thinkaloud wrote events of this turn, which this version cannot continue."
+                " Upgrade, or ask again."
             )
         return TurnPlan(agent, steps, prepared_request, entries)
 

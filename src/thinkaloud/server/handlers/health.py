@@ -1,6 +1,7 @@
 """Handlers for health checks, metrics and the OpenAPI document."""
 
 from thinkaloud.server.endpoint import RouteRequest, RouteResponse
+from thinkaloud.server.errors import Forbidden
 from thinkaloud.server.metrics import MEDIA_TYPE
 from thinkaloud.server.schemas import Health
 
@@ -37,7 +38,13 @@ async def ready(request: RouteRequest) -> RouteResponse:
 
 
 async def metrics(request: RouteRequest) -> RouteResponse:
-    """Return metrics for Prometheus."""
+    """Return metrics for Prometheus. They count the use of everybody, so only the operator may read them."""
+    user = request.grant.user
+    if user is None or user.key != request.gateway.local_owner.user:
+        raise Forbidden(
+            "Metrics are for the operator. Send the token printed at start-up, or one of the user `local`: "
+            "`thinkaloud tokens create local`."
+        )
     return RouteResponse(content=request.gateway.metrics.text(), media_type=MEDIA_TYPE)
 
 

@@ -48,7 +48,7 @@ async def export_session(request: RouteRequest) -> RouteResponse:
     """Export a session. A running turn is left out, and the header Thinkaloud-Left-Out says so."""
     query: ExportQuery = request.query
     session = request_session(request)
-    turn_messages, content = await request.gateway.database.read(
+    turn_messages, content = await request.gateway.database.read_long(
         partial(_render, session=session, query=query, stored_preferences=request.gateway.preferences)
     )
     name = _UNSAFE_IN_NAME.sub("-", session.title)[:_MAX_NAME_CHARS].strip("-").lower() or "session"
@@ -60,6 +60,11 @@ async def export_session(request: RouteRequest) -> RouteResponse:
 
 async def import_session(request: RouteRequest) -> SessionBody:
     """Create a session from an exported markdown or JSON file."""
+    async with request.gateway.import_slots:
+        return await _import_record(request)
+
+
+async def _import_record(request: RouteRequest) -> SessionBody:
     max_blocks = request.gateway.settings.limits.blocks_per_turn
     record = await asyncio.to_thread(
         _parse_record, request.headers.get("content-type", ""), request.raw_body, max_blocks
