@@ -76,10 +76,11 @@ class LineView(ScrollView):
         known = {id(section) for section in self._sections[first:]}
         self._sections[first:] = sections
         added = [section for section in self._sections[first:] if id(section) not in known]
+        changed_from = 0 if self._layouts else first
         if self._columns:
             self._layouts.extend(section.lay_out(self._columns) for section in added)
             self._run_layout()
-        self.section_changed(first)
+        self.section_changed(changed_from)
 
     def finish_layout(self) -> None:
         """Lay out everything now, however long it takes."""
