@@ -28,6 +28,12 @@ COMMANDS = {
         "Ask a model, or an agent with its tools. Thoughts and steps go to stderr while they arrive, "
         "the answer goes to stdout.",
     ),
+    "chat": (
+        "chat:add_options",
+        "chat in the terminal, in several sessions at once",
+        "Chat with any model or agent in the terminal. Thoughts, tool calls and answers are kept apart; "
+        "sessions are kept by the gateway.",
+    ),
     "agents": (
         "agents:add_options",
         "list agents and tools",
