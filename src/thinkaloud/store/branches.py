@@ -57,7 +57,8 @@ def parent_of_next(
             f"The session has no turn {replaces or follows!r}. GET /api/sessions/ID/messages lists its turns."
         )
     key, parent = row.tuple()
-    return parent if replaces else key
+    key: int | None = parent if replaces else key
+    return key
 
 
 def versions_of(conn: Connection, session: Session, rows: Iterable[TurnRow]) -> dict[int, tuple[str, ...]]:
