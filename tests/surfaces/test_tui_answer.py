@@ -12,7 +12,7 @@ from tests.surfaces.tui import WidgetApp, screen_rows
 from textual.pilot import Pilot
 
 from thinkaloud.surfaces.tui import answer as answer_module
-from thinkaloud.surfaces.tui import markdown_blocks
+from thinkaloud.surfaces.tui import line_view, markdown_blocks
 from thinkaloud.surfaces.tui.answer import AnswerView, MarkdownSection
 from thinkaloud.surfaces.tui.code_block import CHECKPOINT_LINES, highlighted_lines
 from thinkaloud.surfaces.tui.markdown_blocks import (
@@ -305,3 +305,18 @@ def test_sections_of_an_answer_are_kept() -> None:
         assert all(isinstance(section, MarkdownSection) for section in view.sections)
 
     run(test, "one\n\ntwo\n\nthree")
+
+
+def test_text_may_arrive_while_an_answer_is_wrapped_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(line_view, "LAYOUT_BUDGET_S", 0)  # one step for every frame
+
+    async def test(view: AnswerView, pilot: Pilot[None]) -> None:
+        await pilot.resize_terminal(60, 40)
+        for _ in range(10):
+            view.append("\n\nMore words arrive.")
+            view.screen_text()  # every row can be drawn, though some sections have fewer now
+        await settle(view, pilot)
+        assert view.screen_text().count("More words arrive.") == 10
+        assert rows_of(view)[0] == "Some words that need several rows if they are narrow."
+
+    run(test, "Some words that need several rows if they are narrow.\n\n" * 40, (20, 40))

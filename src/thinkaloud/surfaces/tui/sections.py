@@ -190,27 +190,6 @@ class TextSection:
             yield
 
 
-class FixedRows:
-    """Rows that somebody else has laid out; they are cut at the edge."""
-
-    def __init__(self, rows: list[Row]) -> None:
-        self.key: int | None = None
-        self._rows = rows
-
-    @property
-    def height(self) -> int:
-        """The number of rows."""
-        return len(self._rows)
-
-    def row(self, index: int) -> Row:
-        """Return one row."""
-        return self._rows[index]
-
-    def lay_out(self, columns: int) -> Iterator[None]:
-        """Keep the rows."""
-        yield
-
-
 def _cut_spans(spans: tuple[Span, ...], columns: int) -> tuple[tuple[Span, ...], int]:
     """Return the spans that fit, the last of them cut with an ellipsis, and their width."""
     fitting: list[Span] = []
