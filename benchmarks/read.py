@@ -19,6 +19,7 @@ from thinkaloud.dialects.bedrock_converse import read as bedrock_converse
 from thinkaloud.dialects.cohere_v2 import read as cohere_v2
 from thinkaloud.dialects.gemini import read as gemini
 from thinkaloud.dialects.ollama import read as ollama
+from thinkaloud.dialects.openai_chat import chunk as openai_chat_chunk
 from thinkaloud.dialects.openai_chat import read as openai_chat
 from thinkaloud.dialects.openai_responses import read as openai_responses
 from thinkaloud.transcript import Ending
@@ -33,7 +34,7 @@ _STRUCTS: dict[str, type[msgspec.Struct]] = {
     cohere_v2.NAME: cohere_v2.Update,
     gemini.NAME: gemini.ResponseChunk,
     ollama.NAME: ollama.ResponseLine,
-    openai_chat.NAME: openai_chat.Chunk,
+    openai_chat.NAME: openai_chat_chunk.Chunk,
     openai_responses.NAME: openai_responses.Update,
 }
 

@@ -147,7 +147,7 @@ def test_no_two_rows_claim_the_same_name() -> None:
         ("qwen3-max-2026-01-23", "qwen-plus"),
         ("Qwen/Qwen3.8-27B", "qwen3.8"),
         ("grok-4-fast", "grok-4-fast"),
-        ("grok-4-fast-non-reasoning", "grok-4-fast-non-reasoning"),
+        ("grok-4-fast-non-reasoning", "grok-fast-non-reasoning"),
         ("grok-4-1-fast-reasoning-latest", "grok-4-1-fast"),
         ("x-ai/grok-4.1-fast", "grok-4-1-fast"),
         ("grok-4.20", "grok-4.20-reasoning"),

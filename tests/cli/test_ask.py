@@ -342,20 +342,23 @@ def test_ask_ctrl_c_cancels_the_turn(form: str, home: UserHome) -> None:
     assert "Traceback" not in err
 
 
-def test_ask_ctrl_c_before_the_first_byte_prints_nothing(home: UserHome) -> None:
+@pytest.mark.parametrize("option", ["--no-save", "--session="])
+def test_ask_ctrl_c_before_the_first_byte_ends_at_once(home: UserHome, option: str) -> None:
     script = [{"text": "late", "fault": {"kind": "stall", "seconds": 30}}]
     with running_simulator("deepseek", script) as server:
         home.use_simulators(server)
         home.set_keys("deepseek")
         run = subprocess.Popen(
-            [*COMMAND, "ask", "--model", MODEL, "--format", "json", "Hi"],
+            [*COMMAND, "ask", "--model", MODEL, option, "Hi"],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
         wait_until(lambda: bool(server.requests))
         until_asleep(run.pid)
         run.send_signal(signal.SIGINT)
-        assert run.communicate(timeout=PATIENCE_S) == (b"", b"")
+        out, err = run.communicate(timeout=PATIENCE_S)
+    assert out == b""
+    assert b"Traceback" not in err
     assert run.returncode == 130
 
 

@@ -168,7 +168,7 @@ def test_approve_option_runs_the_tool(name: str, agents: UserHome, capsys: Outpu
     with deepseek(agents, *NOTED):
         assert main(["ask", "--agent", "clerk", "--approve", name, "--format", "ndjson", "Buy milk"]) == 0
     events = [json.loads(line)["event"] for line in capsys.readouterr().out.splitlines()]
-    assert {"type": "approval.settled", "block": 1, "granted": True, "by": "--approve"} in events
+    assert {"type": "approval.settled", "block": 1, "granted": True, "by": "local"} in events
     assert (agents.folder / "notes.txt").read_text() == "milk"
 
 
@@ -217,7 +217,7 @@ REFUSED = [
     ),
     (
         ["--agent", "clerk", "--approve", "hammer", "Hi"],
-        "Invalid value for --approve: Clerk has no tool 'hammer'. Its tools: note. Use one of them, or all.",
+        "Invalid value for --approve: clerk has no tool 'hammer'. Its tools: note. Use one of them, or all.",
     ),
     (
         ["--approve", "note", "Hi"],
@@ -234,7 +234,8 @@ def test_ask_agent_errors(words: list[str], message: str, agents: UserHome, caps
 
 def test_search_sessions_tool_is_refused_outside_the_gateway(home: UserHome, capsys: Output) -> None:
     (home.folder / "agents.toml").write_text('[agents.planner]\ntools = ["search_sessions"]\n', "utf-8")
-    assert main(["ask", "--agent", "planner", "Hi"]) == 2
+    assert main(["ask", "--agent", "planner", "Hi"]) == 0
+    assert main(["ask", "--no-save", "--agent", "planner", "Hi"]) == 2
     assert "uses the tool search_sessions, which works only in the gateway." in capsys.readouterr().err
 
 

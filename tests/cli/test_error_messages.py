@@ -52,7 +52,7 @@ REFUSED = [
     (
         ["route", "gpt-55"],
         "Unknown model 'gpt-55': it is not in the catalog and does not start with a provider. "
-        "Did you mean gpt-5.5, gpt-5, gpt-5.4, gpt-5.3, gpt-5.2? Add the provider, such as "
+        "Did you mean gpt-5.5, gpt-5, gpt-5.6, gpt-5.4, gpt-5.3? Add the provider, such as "
         "openrouter/gpt-55, or add a row for the model to your own catalog file.",
     ),
     (
@@ -132,12 +132,12 @@ def test_invalid_user_catalog_error(
 FAULTS: list[tuple[dict[str, Any], str]] = [
     (
         {"kind": "status", "status": 429, "retry_after": 3600},
-        "thinkaloud: deepseek refused the request (HTTP 429, rate_limit_error): Rate limited. "
+        "The answer failed: deepseek refused the request (HTTP 429, rate_limit_error): Rate limited. "
         "Wait 3600 s, then retry.",
     ),
     (
         {"kind": "status", "status": 400},
-        "thinkaloud: deepseek refused the request (HTTP 400, invalid_request_error): Overloaded. "
+        "The answer failed: deepseek refused the request (HTTP 400, invalid_request_error): Overloaded. "
         "Correct the request, then retry.",
     ),
     (
@@ -167,7 +167,7 @@ def test_wrong_key_message(home: UserHome, capsys: Output) -> None:
         home.set_keys("deepseek")
         assert main(["ask", "--model", MODEL, "Hi"]) == 1
     err = capsys.readouterr().err
-    assert err.startswith("thinkaloud: deepseek refused the request (HTTP 401, ")
+    assert err.startswith("The answer failed: deepseek refused the request (HTTP 401, ")
     assert err.endswith(" Check the key (env:DEEPSEEK_API_KEY) and its permissions.\n")
     assert KEY not in err
 
@@ -177,5 +177,5 @@ def test_unreachable_provider_message(home: UserHome, capsys: Output) -> None:
         home.use_simulators(server)
     assert main(["ask", "--model", "vllm/demo", "Hi"]) == 1
     err = capsys.readouterr().err
-    assert err.startswith("thinkaloud: Cannot reach vllm ")
+    assert err.startswith("The answer failed: Cannot reach vllm ")
     assert server.url in err

@@ -204,7 +204,7 @@ async def test_refused_question_has_the_gateways_own_words(tmp_path: Path) -> No
         session = await client.create_session(model=caller.model)
         with pytest.raises(Refused, match="neither a prompt"):
             await client.ask(session.id, Question(prompt=" "))
-        with pytest.raises(Refused, match="Invalid thinking setting: 'lots'"):
+        with pytest.raises(Refused, match="Invalid thinking level: 'lots'"):
             await client.ask(session.id, Question(prompt="x", thinking="lots"))
         with pytest.raises(GatewayRefusal, match="malformed"):
             async with GatewayClient.at(caller.url, token="wrong") as other:

@@ -1,6 +1,7 @@
 """Faults after a stream has begun: they end the turn as an event, and the text received so far is kept."""
 
 import asyncio
+import contextlib
 import gc
 import gzip
 import itertools
@@ -135,6 +136,19 @@ def test_idle_timeout_ends_the_turn(head: bytes) -> None:
     turn = read_turn(stalls, make_client(timeouts=Timeouts(idle_s=1.0)))
     assert time.monotonic() - start >= 1.0
     assert (turn.reasoning, turn.answer, failure_code(turn)) == ("Two and two → ?", "Fo", "stalled")
+
+
+def test_comments_alone_do_not_keep_a_turn_alive() -> None:
+    async def drips(request: UpstreamRequest) -> None:
+        await request.send(STREAM, *STORY[:3])
+        with contextlib.suppress(ConnectionError):
+            while True:
+                await request.send(b": still here\n\n", pause_s=0.02)
+
+    turn = read_turn(drips, make_client(timeouts=Timeouts(progress_s=0.5)))
+    assert (turn.reasoning, turn.answer, failure_code(turn)) == ("Two and two → ?", "Fo", "stalled")
+    assert turn.outcome is not None
+    assert "--progress-timeout" in turn.outcome.message
 
 
 def test_a_steady_stream_may_take_longer_than_the_idle_timeout() -> None:

@@ -69,6 +69,8 @@ class StreamRecord:
     def add_event(self, event: bytes) -> None:
         """Record one complete event."""
         fields = dict(line.split(b": ", 1) for line in event.split(b"\n"))
+        if fields.keys() == {b"id"}:
+            return  # only a position, for an EventSource that reconnects
         if b"id" in fields:
             number = int(fields[b"id"])
             assert number == len(self.lines), f"entry {number} was sent after entry {self.last}"

@@ -29,7 +29,7 @@ from thinkaloud.server.auth import new_start_token
 from thinkaloud.server.endpoint import ApiRoute, RouteRequest
 from thinkaloud.server.routes import ROUTES
 from thinkaloud.store import schema, users
-from thinkaloud.store.archive import log_entries
+from thinkaloud.store.archive import decode_entries, log_lines
 
 PROVIDER_KEYS = {
     "env": "CaNaRy-env-7Qz/4mK+x9Lw=2Vb8Nd5Rt",
@@ -175,7 +175,7 @@ def capture_logs() -> Iterator[io.StringIO]:
 
 def _turn_entries(conn: Connection, turn: int) -> list[Entry]:
     """Return the log of a turn. In the database file it is compressed."""
-    return list(log_entries(conn, turn))
+    return list(decode_entries(log_lines(conn, turn)))
 
 
 @contextlib.contextmanager

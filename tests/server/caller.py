@@ -60,6 +60,8 @@ class StreamResult:
     entries: dict[int, Entry] = field(default_factory=dict)
     events: list[tuple[str, Any]] = field(default_factory=list)
     comments: int = 0
+    last_id: str = ""
+    """The id with which an EventSource would reconnect."""
     data: bytes = b""
 
     @property
@@ -183,7 +185,10 @@ def _record_event(event: bytes, result: StreamResult) -> bool:
     fields = dict(line.split(b": ", 1) for line in event.split(b"\n"))
     if b"" in fields:
         result.comments += 1
+    elif fields.keys() == {b"id"}:
+        result.last_id = fields[b"id"].decode()
     elif b"id" in fields:
+        result.last_id = fields[b"id"].decode()
         number = int(fields[b"id"])
         assert number not in result.entries, f"entry {number} was sent twice"
         result.entries[number] = _entry_decoder.decode(fields[b"data"])

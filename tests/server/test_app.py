@@ -223,6 +223,15 @@ def test_body_without_json_content_type_is_refused(
 
 
 @pytest.mark.parametrize(
+    "body", [b'{"text": "a", "text": "b"}', b'{"text": "a", "count": 1, "te\\u0078t": "a"}']
+)
+def test_json_field_that_is_sent_twice_is_refused(body: bytes, limited_gateway: GatewayThread) -> None:
+    response = limited_gateway.request("/say", [JSON], method="POST", body=body)
+    assert response.status == 400
+    assert "'text' was sent twice" in response.json["error"]["message"]
+
+
+@pytest.mark.parametrize(
     "content_type",
     [
         "application/json",
@@ -550,6 +559,7 @@ async def _call_app(path: Path, stream: Any, method: str = "GET", host: bytes = 
         app = create_app(gateway, ListenConfig(), (STREAM_ROUTE,), stream)
         scope = {
             "type": "http",
+            "http_version": "1.1",
             "method": method,
             "path": "/stream",
             "raw_path": b"/stream",

@@ -3,12 +3,16 @@
 import io
 import json
 import logging
+import threading
+import time
 import warnings
 from collections.abc import Iterator
 
 import pytest
+from tests.patience import PATIENCE_S
 
 from thinkaloud.server import logs
+from thinkaloud.server.log_queue import QueuedHandler
 from thinkaloud.server.logs import LogFormat, redact
 
 TOKEN = "tka_" + "Ab-_9" * 8 + "xyz"
@@ -32,8 +36,15 @@ def restored() -> Iterator[None]:
         logging.getLogger(name).setLevel(logging.NOTSET)
 
 
+def written(stream: io.StringIO) -> str:
+    """Return what was written, after all lines are."""
+    for handler in logging.getLogger().handlers:
+        handler.flush()
+    return stream.getvalue()
+
+
 def lines(stream: io.StringIO) -> list[str]:
-    return stream.getvalue().splitlines()
+    return written(stream).splitlines()
 
 
 def test_json_lines_have_named_fields_only() -> None:
@@ -119,7 +130,7 @@ def test_secrets_in_arguments_and_tracebacks_are_redacted(form: LogFormat) -> No
         raise RuntimeError(f"Authorization: Bearer {TOKEN}")
     except RuntimeError:
         logger.exception("it broke for %s", KEY)
-    output = stream.getvalue()
+    output = written(stream)
     assert "RuntimeError" in output
     assert "***" in output
     assert not [secret for secret in (TOKEN, KEY, TOKEN[4:20], "canary") if secret in output]
@@ -145,3 +156,45 @@ def test_libraries_log_only_warnings() -> None:
     logging.getLogger("uvicorn.error").warning("Invalid HTTP request received.")
     logging.getLogger("uvicorn.error").error("broken")
     assert [json.loads(line)["message"] for line in lines(stream)] == ["broken"]
+
+
+class BlockedPipe(io.StringIO):
+    """A pipe that nobody reads until the gate opens."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gate = threading.Event()
+
+    def write(self, text: str) -> int:
+        self.gate.wait(PATIENCE_S)
+        return super().write(text)
+
+
+def test_log_output_that_nobody_reads_blocks_nobody() -> None:
+    """Lines are dropped and counted; what was dropped is told when somebody reads again."""
+    pipe = BlockedPipe()
+    handler = QueuedHandler(pipe, max_lines=10)
+    logger = logging.Logger("thinkaloud.test")
+    logger.addHandler(handler)
+    for number in range(1_000):
+        logger.warning("line %d", number)
+    pipe.gate.set()
+    until_s = time.monotonic() + PATIENCE_S
+    while "dropped" not in pipe.getvalue() and time.monotonic() < until_s:
+        time.sleep(0.01)
+    kept = pipe.getvalue().splitlines()
+    assert kept[:10] == [f"line {number}" for number in range(10)]
+    dropped = int(kept[-1].split()[0])
+    assert kept[-1] == f"{dropped} log lines were dropped because the output was not read"
+    assert dropped + len(kept) - 1 == 1_000
+
+
+def test_closed_log_output_is_survived() -> None:
+    stream = io.StringIO()
+    handler = QueuedHandler(stream)
+    stream.close()
+    handler.emit(logging.makeLogRecord({"msg": "lost"}))
+    handler.flush()
+    handler.emit(logging.makeLogRecord({"msg": "lost too"}))
+    handler.flush()
+    assert handler._lines.unfinished_tasks == 0

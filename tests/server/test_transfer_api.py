@@ -2,13 +2,15 @@
 
 import asyncio
 import copy
-from collections.abc import Mapping
+import threading
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
-from tests.server.caller import ENDLESS_SCRIPT, Caller, quick_settings, start_gateway
+from tests.patience import PATIENCE_S
+from tests.server.caller import ENDLESS_SCRIPT, Caller, quick_settings, start_gateway, wait_until
 
 SCRIPT: list[dict[str, Any]] = [
     {
@@ -219,5 +221,54 @@ def test_provider_that_alternates_without_end_is_stopped_at_the_block_limit(tmp_
             assert result.turn.reasoning == "one"
             assert result.turn.outcome is not None
             assert "limit blocks_per_turn" in result.turn.outcome.message
+
+    asyncio.run(story())
+
+
+def test_exports_do_not_keep_other_reads_waiting(tmp_path: Path) -> None:
+    """Exports run in threads of their own."""
+
+    async def story() -> None:
+        async with start_gateway(tmp_path) as caller:
+            session = await caller.create_session()
+            await caller.run_turn(session)
+            gate = threading.Event()
+            for _ in range(20):
+                caller.database._long_reader_pool.submit(gate.wait, PATIENCE_S)
+            exports = [asyncio.create_task(exported(caller, session)) for _ in range(8)]
+            try:
+                await caller.call("GET", f"/api/sessions/{session}/messages")
+                assert not any(export.done() for export in exports)
+            finally:
+                gate.set()
+            assert len({text for text, _ in await asyncio.gather(*exports)}) == 1
+
+    asyncio.run(story())
+
+
+def test_bodies_of_all_requests_share_one_bound(tmp_path: Path) -> None:
+    """What does not fit is refused for the moment, and the memory is free again when requests are over."""
+
+    async def story() -> None:
+        async with start_gateway(tmp_path, settings=quick_settings(bodies_bytes=100_000)) as caller:
+            gate, session = asyncio.Event(), await caller.create_session()
+
+            async def slow_body() -> AsyncIterator[bytes]:
+                yield b" " * 90_000
+                await gate.wait()
+                yield b"{}"
+
+            url, headers = f"{caller.url}/api/sessions", {"Content-Type": "application/json"}
+            first = asyncio.create_task(caller.http.post(url, data=slow_body(), headers=headers))
+            await wait_until(lambda: caller.gateway.body_memory._used_bytes >= 90_000)
+            prompt = {"prompt": "x" * 20_000}
+            message = await caller.refusal_message(
+                "POST", f"/api/sessions/{session}/turns", prompt, status=503
+            )
+            assert "limit bodies_bytes" in message
+            gate.set()
+            assert (await first).status == 201
+            await caller.start_turn(session, prompt["prompt"])
+            await wait_until(lambda: caller.gateway.body_memory._used_bytes == 0)
 
     asyncio.run(story())

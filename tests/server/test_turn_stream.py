@@ -7,9 +7,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import aiohttp
 import msgspec
 import pytest
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, select, update
 from tests.client.upstream import STORY, STREAM, UpstreamRequest, serve_upstream
 from tests.patience import PATIENCE_S
 from tests.server.caller import (
@@ -28,9 +29,12 @@ from tests.server.caller import (
 
 from thinkaloud.canon import TurnFailed, TurnStarted
 from thinkaloud.canon.requests import UserMessage
-from thinkaloud.store import schema, sessions, turns
+from thinkaloud.server.run import LOCAL_ONLY, bind_socket
+from thinkaloud.store import schema, sessions, turns, users
 from thinkaloud.store.finish import drop_timing
 from thinkaloud.store.log import LogConfig
+from thinkaloud.store.recovery import recover
+from thinkaloud.store.schema import turns as turn_rows
 from thinkaloud.store.turns import TurnRequest
 from thinkaloud.transcript import BlockStatus, Ending
 
@@ -178,6 +182,70 @@ def test_silent_stream_sends_heartbeats(tmp_path: Path) -> None:
             await caller.call("POST", f"/api/turns/{turn}/cancel", status=202)
 
     asyncio.run(story())
+
+
+def test_event_source_stops_after_the_end_of_an_interrupted_turn(tmp_path: Path) -> None:
+    """A crashed gateway may have sent other entries under these ids, so the first resume starts again."""
+
+    async def story() -> None:
+        async with start_gateway(tmp_path, script=ENDLESS_SCRIPT) as caller:
+            turn = await caller.start_turn(await caller.create_session())
+            await first_entries(caller, turn, 4)
+            claim = update(turn_rows).values(epoch=turn_rows.c.epoch + 1)
+            await caller.database.write(lambda conn: conn.execute(claim).rowcount)
+            await wait_until(lambda: caller.gateway.turns.running_count == 0)
+            await recover(caller.database, now_ms=caller.gateway.now_ms())
+            result = await caller.read_stream(turn, Last_Event_ID="0")
+            assert result.state == "interrupted"
+            last = max(result.entries)
+            again = await caller.read_stream(turn, Last_Event_ID=str(last))
+            assert again.events[0] == ("reset", {"reason": "unknown_id", "last": last})
+            assert again.last_id == result.last_id != str(last)
+            finished = await caller.read_stream(turn, Last_Event_ID=again.last_id)
+            assert (finished.status, finished.data) == (204, b"")
+
+    asyncio.run(story())
+
+
+def test_stream_of_a_revoked_token_is_disconnected(tmp_path: Path) -> None:
+    async def story() -> None:
+        settings = quick_settings(revoked_s=0.05)
+        async with start_gateway(tmp_path, script=ENDLESS_SCRIPT, settings=settings) as caller:
+            owner, turn = caller.gateway.local_owner, await caller.start_turn(await caller.create_session())
+            create = partial(users.create_token, user=owner.user, now_ms=1)
+            (kept, kept_secret), (revoked, secret) = [
+                await caller.database.write(partial(create, name=name)) for name in ("kept", "revoked")
+            ]
+            assert kept.id != revoked.id
+            results = [StreamResult(), StreamResult()]
+            readers = [
+                asyncio.create_task(read_into(caller, turn, result, Authorization=f"Bearer {sent}"))
+                for result, sent in zip(results, (kept_secret, secret), strict=True)
+            ]
+            await wait_until(lambda: all(result.entries for result in results))
+            await caller.database.write(partial(users.revoke_token, token_id=revoked.id, now_ms=2))
+            with pytest.raises(aiohttp.ClientError):
+                await readers[1]
+            seen = len(results[0].entries)
+            await wait_until(lambda: len(results[0].entries) > seen)
+            readers[0].cancel()
+
+    asyncio.run(story())
+
+
+@pytest.mark.skipif(not hasattr(socket, "TCP_USER_TIMEOUT"), reason="only Linux has this option")
+def test_dead_reader_is_noticed_by_the_kernel() -> None:
+    """Accepted connections have a time limit for unacknowledged bytes, and keepalive: together below 45 s."""
+    with bind_socket(LOCAL_ONLY) as listener:
+        listener.listen()
+        with socket.create_connection(listener.getsockname()), listener.accept()[0] as accepted:
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) / 1000 + 15 < 45
+            assert accepted.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+            idle_s, interval_s, count = (
+                accepted.getsockopt(socket.IPPROTO_TCP, option)
+                for option in (socket.TCP_KEEPIDLE, socket.TCP_KEEPINTVL, socket.TCP_KEEPCNT)
+            )
+            assert idle_s + interval_s * count < 45
 
 
 def test_stream_before_the_first_event_is_empty(tmp_path: Path) -> None:
@@ -342,9 +410,9 @@ def test_replay_cuts_long_gaps(tmp_path: Path) -> None:
 SOON = LogConfig(retry_s=0.02)
 
 
-async def read_into(caller: Caller, turn: str, result: StreamResult) -> None:
+async def read_into(caller: Caller, turn: str, result: StreamResult, **headers: str) -> None:
     """A turn's stream to its end, for somebody who looks at it meanwhile."""
-    async for _ in caller.follow_stream(turn, result):
+    async for _ in caller.follow_stream(turn, result, **headers):
         pass
 
 

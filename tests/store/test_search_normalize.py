@@ -1,6 +1,7 @@
 """Normalization, query parsing and snippets."""
 
 import unicodedata
+from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
 
@@ -47,7 +48,11 @@ def test_every_code_point_is_normalized_like_its_words() -> None:
 def test_text_without_spaces_is_normalized_in_linear_time() -> None:
     """Also with marks at every other character."""
     for letters in ("中文字漢", "กิข้", "a\u0301b\u0302"):
-        assert_linear(lambda size, letters=letters: partial(normalize_text, letters * size), 10_000)
+        assert_linear(partial(_normalize_repeated, letters), 10_000)
+
+
+def _normalize_repeated(letters: str, size: int) -> Callable[[], str]:
+    return partial(normalize_text, letters * size)
 
 
 @pytest.mark.parametrize(

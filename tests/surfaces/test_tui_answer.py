@@ -6,13 +6,13 @@ from collections.abc import Awaitable, Callable
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from markdown_it import MarkdownIt
+from markdown_it.token import Token
 from tests.chunks import SPLIT_POINTS, split_at
 from tests.surfaces.tui import WidgetApp, screen_rows
 from textual.pilot import Pilot
 
 from thinkaloud.surfaces.tui import answer as answer_module
-from thinkaloud.surfaces.tui import markdown_blocks
+from thinkaloud.surfaces.tui import line_view, markdown_blocks
 from thinkaloud.surfaces.tui.answer import AnswerView, MarkdownSection
 from thinkaloud.surfaces.tui.code_block import CHECKPOINT_LINES, highlighted_lines
 from thinkaloud.surfaces.tui.markdown_blocks import (
@@ -155,7 +155,7 @@ def parts_of(pieces: list[str]) -> list[object]:
     """Return all parts of a stream, with the lines of a code block together."""
     blocks = MarkdownBlocks()
     parts: list[Part] = [part for piece in pieces for part in blocks.feed(piece)]
-    rest = "" if blocks.in_fence else blocks.rest
+    last = blocks.last_piece
     parts += blocks.close()
     joined: list[object] = []
     for part in parts:
@@ -163,7 +163,7 @@ def parts_of(pieces: list[str]) -> list[object]:
             joined += part.lines
         else:
             joined.append(part)
-    return [*joined, (rest.rstrip("\n"), blocks.rest_gap if rest.strip() else None)]
+    return [*joined, "" if last is None else last.source]
 
 
 @settings(max_examples=150, deadline=None)
@@ -171,10 +171,8 @@ def parts_of(pieces: list[str]) -> list[object]:
 def test_no_text_of_an_answer_is_lost_however_it_is_cut(text: str, points: list[int]) -> None:
     letters = "".join(part for part in text if part.isalpha())
     for pieces in ([text], split_at(text, points)):
-        drawn = "".join(map(_source_of, parts_of(pieces)[:-1]))
-        last = parts_of(pieces)[-1]
-        assert isinstance(last, tuple)
-        found = sorted(letter for letter in drawn + last[0] if letter.isalpha())
+        drawn = "".join(map(_source_of, parts_of(pieces)))
+        found = sorted(letter for letter in drawn if letter.isalpha())
         infos = "".join(part.info for part in parts_of(pieces) if isinstance(part, FenceStarted))
         assert sorted([*found, *(letter for letter in infos if letter.isalpha())]) == sorted(letters)
 
@@ -185,25 +183,48 @@ def _source_of(part: object) -> str:
     return part if isinstance(part, str) else ""
 
 
-def test_a_finished_block_is_not_parsed_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    parsed: list[int] = []
+@pytest.fixture
+def parsed_sizes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Return a list that grows by the size of every text that is parsed."""
+    sizes: list[int] = []
+    parser = markdown_blocks.PARSER
 
     class CountingParser:
-        def parse(self, source: str) -> object:
-            parsed.append(len(source))
-            return MarkdownIt("commonmark").parse(source)
+        def parse(self, source: str) -> list[Token]:
+            sizes.append(len(source))
+            return parser.parse(source)
 
     monkeypatch.setattr(markdown_blocks, "PARSER", CountingParser())
     monkeypatch.setattr(answer_module, "PARSER", CountingParser())
+    return sizes
 
+
+def test_a_finished_block_is_not_parsed_again(parsed_sizes: list[int]) -> None:
     async def test(view: AnswerView, pilot: Pilot[None]) -> None:
-        parsed.clear()
+        parsed_sizes.clear()
         for word in ("And", " so", " on."):
             view.append(word)
         await settle(view, pilot)
-        assert max(parsed) < 100
+        assert max(parsed_sizes) < 100
 
     run(test, "A paragraph of some words.\n\n" * 500 + "- an item\n" * 500 + "\n")
+
+
+def test_a_long_table_is_not_parsed_for_every_row(parsed_sizes: list[int]) -> None:
+    """A table is one block, so it is drawn again only after it has grown by a share of its length."""
+
+    async def test(view: AnswerView, pilot: Pilot[None]) -> None:
+        totals: list[int] = []
+        for _ in range(2):
+            for _ in range(300):
+                view.append("| some words | of a row |\n")
+            totals.append(sum(parsed_sizes))
+        view.draw_pending()
+        await settle(view, pilot)
+        assert view.row_count == 1 + 1 + 600
+        assert totals[1] - totals[0] < 3 * totals[0]  # twice the rows cost a little more than twice as much
+
+    run(test, "| a | b |\n|---|---|\n")
 
 
 def test_a_long_code_block_is_highlighted_from_a_checkpoint() -> None:
@@ -284,3 +305,18 @@ def test_sections_of_an_answer_are_kept() -> None:
         assert all(isinstance(section, MarkdownSection) for section in view.sections)
 
     run(test, "one\n\ntwo\n\nthree")
+
+
+def test_text_may_arrive_while_an_answer_is_wrapped_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(line_view, "LAYOUT_BUDGET_S", 0)  # one step for every frame
+
+    async def test(view: AnswerView, pilot: Pilot[None]) -> None:
+        await pilot.resize_terminal(60, 40)
+        for _ in range(10):
+            view.append("\n\nMore words arrive.")
+            view.screen_text()  # every row can be drawn, though some sections have fewer now
+        await settle(view, pilot)
+        assert view.screen_text().count("More words arrive.") == 10
+        assert rows_of(view)[0] == "Some words that need several rows if they are narrow."
+
+    run(test, "Some words that need several rows if they are narrow.\n\n" * 40, (20, 40))

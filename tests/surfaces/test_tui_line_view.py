@@ -75,6 +75,7 @@ def test_it_follows_the_end_until_the_person_scrolls_away() -> None:
         view.scroll_end(animate=False)
         await append(view, section, pilot, "\nTHE VERY END")
         assert "│ THE VERY END" in "\n".join(screen_rows(pilot.app))
+        assert view.vertical_scrollbar.window_virtual_size == view.row_count
 
     run(test, LineView())
 

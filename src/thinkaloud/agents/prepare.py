@@ -1,6 +1,9 @@
 """Prepares the request for an agent's next reply from its model, settings, tools and conversation."""
 
+import msgspec
+
 from thinkaloud.agents.spec import Agent
+from thinkaloud.canon import ThinkingNotOffered
 from thinkaloud.catalog import Catalog
 from thinkaloud.catalog.thinking import OnUnavailable
 from thinkaloud.client.prepare import Options, PreparedRequest, prepare, require_key
@@ -28,3 +31,16 @@ def prepare_reply(
     prepared = prepare(conversation, model=agent.model, thinking=agent.thinking, options=options)
     require_key(prepared.route)
     return prepared
+
+
+def prepare_first(
+    agent: Agent, steps: tuple[Step, ...], *, catalog: Catalog, on_thinking_unavailable: OnUnavailable
+) -> tuple[Agent, PreparedRequest]:
+    """Return the first request and the agent; its later requests omit thinking that the model cannot do."""
+    try:
+        return agent, prepare_reply(agent, steps, catalog=catalog)
+    except ThinkingNotOffered:
+        if on_thinking_unavailable == "error":
+            raise
+    request = prepare_reply(agent, steps, catalog=catalog, on_thinking_unavailable="warn")
+    return msgspec.structs.replace(agent, thinking=None), request

@@ -28,6 +28,12 @@ COMMANDS = {
         "Ask a model, or an agent with its tools. Thoughts and steps go to stderr while they arrive, "
         "the answer goes to stdout.",
     ),
+    "chat": (
+        "chat:add_options",
+        "chat in the terminal, in several sessions at once",
+        "Chat with any model or agent in the terminal. Thoughts, tool calls and answers are kept apart; "
+        "sessions are kept by the gateway.",
+    ),
     "agents": (
         "agents:add_options",
         "list agents and tools",
@@ -66,16 +72,54 @@ COMMANDS = {
         "create, list and revoke API tokens of users",
         "Manage the API tokens of a shared gateway's users. The gateway may be running.",
     ),
+    "backup": (
+        "backup:add_options",
+        "copy the database into a file",
+        "Copy all sessions, users and settings into a new SQLite file, as they are at one moment. The "
+        "gateway may be running. To restore, stop it and put the copy in place of thinkaloud.db.",
+    ),
     "simulate": (
         "simulate:add_options",
         "run a simulated provider on this machine",
         "Run a simulated provider on this machine. It validates requests as the real one does, and needs "
         "no API key.",
     ),
+    "sessions": (
+        "sessions:add_sessions",
+        "list, rename and delete sessions",
+        "List the sessions in which `ask`, `chat` and the page keep their turns; rename and delete them.",
+    ),
+    "show": (
+        "show:add_show",
+        "show a session or a turn",
+        "Show a stored session or turn: thoughts on stderr, answers on stdout.",
+    ),
+    "search": (
+        "sessions:add_search",
+        "search sessions",
+        "Search the prompts, answers and tools of all sessions, and thoughts if asked for.",
+    ),
+    "export": (
+        "sessions:add_export",
+        "write a session as text, markdown or JSON",
+        "Write a session as text without thoughts, as markdown, or as JSON with everything.",
+    ),
+    "import": (
+        "sessions:add_import",
+        "import exported sessions",
+        "Create sessions from markdown or JSON files that `export` or the page wrote. "
+        "The id of each new session is printed.",
+    ),
+    "watch": (
+        "show:add_watch",
+        "follow a turn that runs in the gateway",
+        "Show a turn from its beginning and follow it while it runs. It may have been started by another "
+        "command, by the page or by the chat. Ctrl-C leaves, and the turn goes on.",
+    ),
     "replay": (
         "read:add_replay",
-        "replay a recorded turn with its timing",
-        "Show a recorded turn with its original timing. No model is asked.",
+        "replay a recorded or stored turn with its timing",
+        "Show a recorded or stored turn with its original timing. No model is asked.",
     ),
     "keys": (
         "keys:add_options",
@@ -133,6 +177,7 @@ def _run(options: "Namespace") -> int:
 
     from thinkaloud.canon import ProviderFault, Refused
     from thinkaloud.cli.console import EXIT_FAILED, EXIT_OK, EXIT_STOPPED, print_error
+    from thinkaloud.surfaces.backend import BackendUnreachable
 
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]
@@ -144,7 +189,7 @@ def _run(options: "Namespace") -> int:
         return int(options.run(options))
     except Refused as error:
         return print_error(str(error))
-    except ProviderFault as error:
+    except (ProviderFault, BackendUnreachable) as error:
         return print_error(str(error), EXIT_FAILED)
     except KeyboardInterrupt:
         return EXIT_STOPPED

@@ -9,11 +9,11 @@ import os
 import re
 import sys
 import threading
-from collections.abc import Collection
+from collections.abc import Callable
 from contextlib import suppress
 
-from thinkaloud.agents.run import Run
-from thinkaloud.canon import NoticeGiven, Refused
+import msgspec
+
 from thinkaloud.cli.console import terminal_options
 from thinkaloud.surfaces.terminal import clean, clean_json, wrap_text
 from thinkaloud.transcript import Block
@@ -23,26 +23,28 @@ _MAX_LINE_BYTES = 4096
 _YES = ("y", "yes", "s", "sim")
 
 
-class ApprovalPrompter:
-    """Decides for one run; `allowed` holds the names (as models see them) of tools that run unasked."""
+class ApprovalDecision(msgspec.Struct, frozen=True):
+    """The decision on a call, who made it, and the reason if nobody could be asked."""
 
-    def __init__(self, allowed: Collection[str], locale: str) -> None:
+    granted: bool
+    by: str
+    reason: str = ""
+
+
+class ApprovalPrompter:
+    """Decides on the calls of one turn; `allowed` says by a tool's name whether it runs unasked."""
+
+    def __init__(self, allowed: Callable[[str], bool], locale: str) -> None:
         self._allowed = allowed
         self._words = Words(locale)
 
-    async def decide(self, run: Run, block: Block) -> None:
+    async def decide(self, block: Block) -> ApprovalDecision:
         """Approve or deny a call."""
-        if not block.awaiting_result:
-            return  # the turn was stopped before the question
-        if block.name in self._allowed:
-            granted, by = True, "--approve"
-        elif (terminal := _open_terminal()) is None:
-            granted, by = False, ""
-            run.emit(NoticeGiven("approval_denied", self._denied_text(block), block.number))
-        else:
-            granted, by = await self._ask(terminal, block), "terminal"
-        with suppress(Refused):  # the turn ended while the user was asked
-            run.decide(block.number, granted=granted, by=by)
+        if self._allowed(block.name):
+            return ApprovalDecision(True, "--approve")
+        if (terminal := _open_terminal()) is None:
+            return ApprovalDecision(False, "", self._words.text("cli.not_approved", name=block.name))
+        return ApprovalDecision(await self._ask(terminal, block), "terminal")
 
     async def _ask(self, terminal: int, block: Block) -> bool:
         arguments = re.sub(r"\s*\n\s*", " ", clean_json(block.text)).strip() or "{}"
@@ -56,9 +58,6 @@ class ApprovalPrompter:
             if not typed.endswith("\n"):
                 print(file=sys.stderr, flush=True)
         return typed.strip().lower() in _YES
-
-    def _denied_text(self, block: Block) -> str:
-        return self._words.text("cli.not_approved", name=block.name)
 
 
 def _open_terminal() -> int | None:

@@ -4,20 +4,21 @@ import argparse
 import asyncio
 import signal
 import sys
-from collections.abc import AsyncIterator, Collection, Iterator
+from collections.abc import AsyncIterator, Callable, Collection, Iterator
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, nullcontext, suppress
 
 import msgspec
 
-from thinkaloud.agents.prepare import prepare_reply
+from thinkaloud.agents.prepare import prepare_first
 from thinkaloud.agents.prices import cost_of
 from thinkaloud.agents.run import Run, RunContext
 from thinkaloud.agents.spec import Agent, agent_tree, bare_model
 from thinkaloud.agents.tools import Tool
-from thinkaloud.canon import ApprovalAsked, Entry, Finish, NoticeGiven, Refused, ThinkingNotOffered, TurnEnded
+from thinkaloud.canon import ApprovalAsked, Entry, Finish, NoticeGiven, Refused, TurnEnded
 from thinkaloud.canon.requests import UserMessage
 from thinkaloud.catalog import Catalog
 from thinkaloud.cli.approvals import ApprovalPrompter
+from thinkaloud.cli.ask_stored import add_stored_options, ask_stored, keeps_turns
 from thinkaloud.cli.console import (
     EXIT_FAILED,
     EXIT_OK,
@@ -39,14 +40,13 @@ from thinkaloud.cli.settings import (
     with_builtin_model,
 )
 from thinkaloud.client import monotonic_clock
-from thinkaloud.client.prepare import PreparedRequest
 from thinkaloud.surfaces.plain import ShowThinking
 from thinkaloud.surfaces.terminal import clean_json
-from thinkaloud.transcript import Ending, Turn, apply, events_to_end_turn
+from thinkaloud.transcript import Block, Ending, Turn, apply, events_to_end_turn
 from thinkaloud.view import Words
 from thinkaloud.view.labels import needs_attention
 
-_EXIT_CODES = {Ending.FAILED: EXIT_FAILED, Ending.CUT_OFF: EXIT_FAILED, Ending.CANCELLED: EXIT_STOPPED}
+EXIT_CODES = {Ending.FAILED: EXIT_FAILED, Ending.CUT_OFF: EXIT_FAILED, Ending.CANCELLED: EXIT_STOPPED}
 _ALL_TOOLS = "all"
 
 
@@ -106,6 +106,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "with its time per line",
     )
     add_option("--json", dest="format", action="store_const", const="json", help="short for --format json")
+    add_stored_options(parser)
     add_language_option(parser)
     parser.set_defaults(run=run_ask)
 
@@ -114,9 +115,9 @@ def run_ask(options: argparse.Namespace) -> int:
     """Ask and show the answer. Ctrl-C ends the turn as cancelled and keeps what arrived."""
     prompt = read_prompt(options.prompt)
     _apply_settings(options)
-    output = _AskOutput(options)
+    output = AskOutput(options)
     try:
-        asyncio.run(_ask(prompt, options, output))
+        asyncio.run((ask_stored if keeps_turns(options) else _ask)(prompt, options, output))
     except KeyboardInterrupt:
         for entry in _cancelled_entries(output.turn):
             output.feed(entry)
@@ -134,7 +135,7 @@ def _apply_settings(options: argparse.Namespace) -> None:
         options.thinking, options.on_thinking_unavailable = level, "warn"
 
 
-class _AskOutput:
+class AskOutput:
     """Writes the turn in the format of `--format`."""
 
     def __init__(self, options: argparse.Namespace) -> None:
@@ -143,6 +144,8 @@ class _AskOutput:
         self._format = options.format
         self.turn = writer.turn
         self.provider = ""
+        self.ids: dict[str, str] = {}
+        """The ids of the session and the turn, if they are kept."""
 
     def feed(self, entry: Entry) -> None:
         if self._format == "plain":
@@ -161,34 +164,50 @@ class _AskOutput:
         outcome = self.turn.outcome
         if self._format == "json" and outcome is not None:
             cost = cost_of(self.turn, provider=self.provider, at_ms=self.turn.started_ms)
-            print(clean_json(msgspec.json.encode({**turn_as_json(self.turn), "cost": cost}).decode()))
-        return EXIT_STOPPED if outcome is None else _EXIT_CODES.get(outcome.ending, EXIT_OK)
+            print(
+                clean_json(
+                    msgspec.json.encode({**self.ids, **turn_as_json(self.turn), "cost": cost}).decode()
+                )
+            )
+        return EXIT_STOPPED if outcome is None else EXIT_CODES.get(outcome.ending, EXIT_OK)
 
 
-async def _ask(prompt: str, options: argparse.Namespace, output: _AskOutput) -> None:
+async def _ask(prompt: str, options: argparse.Namespace, output: AskOutput) -> None:
     async with _open_agent(options) as (agent, allowed), _open_catalog(agent) as catalog:
         message = UserMessage(prompt)
-        agent, first_request = _prepare_first(agent, message, options.on_thinking_unavailable, catalog)
+        agent, first_request = prepare_first(
+            agent, (message,), catalog=catalog, on_thinking_unavailable=options.on_thinking_unavailable
+        )
         output.provider = first_request.route.provider.name
         run = Run(agent, (message,), context=RunContext(catalog=catalog), first_request=first_request)
-        approvals = ApprovalPrompter(allowed, options.lang)
-        async with output.running(), _answer_now_key(run), aclosing(run.entries()) as entries:
+        approvals = ApprovalPrompter(allowed.__contains__, options.lang)
+        async with output.running(), answer_now_key(run.answer_now), aclosing(run.entries()) as entries:
             async for entry in entries:
                 output.feed(entry)
-                _print_hint(entry, options.lang)
+                print_hint(entry, options.lang)
                 if isinstance(entry.event, ApprovalAsked):
                     with output.live.question():
-                        await approvals.decide(run, run.turn.blocks[entry.event.block])
+                        await _decide(run, run.turn.blocks[entry.event.block], approvals)
 
 
-def _print_hint(entry: Entry, locale: str) -> None:
+async def _decide(run: Run, block: Block, approvals: ApprovalPrompter) -> None:
+    if not block.awaiting_result:
+        return  # the turn was stopped before the question
+    decision = await approvals.decide(block)
+    if decision.reason:
+        run.emit(NoticeGiven("approval_denied", decision.reason, block.number))
+    with suppress(Refused):  # the turn ended while the user was asked
+        run.decide(block.number, granted=decision.granted, by=decision.by)
+
+
+def print_hint(entry: Entry, locale: str) -> None:
     """Print the keys that stop a turn after a notice that needs attention, if there is a terminal."""
     if isinstance(entry.event, NoticeGiven) and needs_attention(entry.event) and sys.stderr.isatty():
         print(Words(locale).text("cli.steer"), file=sys.stderr, flush=True)
 
 
 @asynccontextmanager
-async def _answer_now_key(run: Run) -> AsyncIterator[None]:
+async def answer_now_key(on_key: Callable[[], object]) -> AsyncIterator[None]:
     """Make Ctrl-\\ on a terminal ask for the answer now; without one SIGQUIT keeps its default effect."""
     if not sys.stderr.isatty() or not hasattr(signal, "SIGQUIT"):
         yield
@@ -196,7 +215,7 @@ async def _answer_now_key(run: Run) -> AsyncIterator[None]:
 
     def answer_now() -> None:
         with suppress(Refused):  # the model already answers, or has not started
-            run.answer_now()
+            on_key()
 
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGQUIT, answer_now)
@@ -263,19 +282,6 @@ def _approved_tools(approved: list[str], agent: Agent, tools: dict[str, tuple[To
             )
         allowed |= matching
     return allowed
-
-
-def _prepare_first(
-    agent: Agent, message: UserMessage, on_thinking_unavailable: str, catalog: Catalog
-) -> tuple[Agent, PreparedRequest]:
-    """Return the first request and the agent; its later requests omit thinking that the model cannot do."""
-    try:
-        return agent, prepare_reply(agent, (message,), catalog=catalog)
-    except ThinkingNotOffered:
-        if on_thinking_unavailable == "error":
-            raise
-    request = prepare_reply(agent, (message,), catalog=catalog, on_thinking_unavailable="warn")
-    return msgspec.structs.replace(agent, thinking=None), request
 
 
 def _open_catalog(agent: Agent) -> AbstractAsyncContextManager[Catalog]:

@@ -60,8 +60,15 @@ def add_read(parser: argparse.ArgumentParser) -> None:
 
 def add_replay(parser: argparse.ArgumentParser) -> None:
     """Add the options of `replay`."""
+    from thinkaloud.cli.gateway import add_server_options  # not needed, and slow to import, for `read`
+
     add_option = parser.add_argument
-    add_option("file", metavar="FILE", help="a recording of `ask --format ndjson`; - reads standard input")
+    add_option(
+        "file",
+        metavar="FILE|TURN",
+        help="a recording of `ask --format ndjson`, - for standard input, the id of a stored turn, or "
+        "`latest` for the last one",
+    )
     add_option(
         "--speed",
         type=_speed,
@@ -69,6 +76,7 @@ def add_replay(parser: argparse.ArgumentParser) -> None:
         metavar="X",
         help="speed factor; 0 shows it without pauses (default: 1)",
     )
+    add_server_options(parser)
     add_language_option(parser)
     parser.set_defaults(run=_run_replay)
 
@@ -141,6 +149,10 @@ def turn_as_json(turn: Turn) -> dict[str, object]:
 
 
 def _run_replay(options: argparse.Namespace) -> int:
+    from thinkaloud.cli.show import replay_stored, stored_turn_named
+
+    if stored_turn_named(options.file) and not Path(options.file).exists():
+        return replay_stored(options)
     words = Words(options.lang)
     try:
         entries = [

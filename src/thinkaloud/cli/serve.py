@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 DEFAULT_PORT = 8321
 DEFAULT_GRACE_S = 10
 DEFAULT_TURNS_PER_USER = 200
+DEFAULT_READERS_PER_TURN = 100
 _MAX_GRACE_S = 3600
 _SERVER_PACKAGES = ("alembic", "httptools", "sqlalchemy", "starlette", "uvicorn")
 _HOST = re.compile(r"(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?")
@@ -65,6 +66,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help=f"turns of one user that may run at the same time (default: {DEFAULT_TURNS_PER_USER})",
     )
+    _add_limits(parser)
     add_option(
         "--log-format", choices=("text", "json"), help="log format (default: text on a terminal, else json)"
     )
@@ -84,9 +86,33 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=run_serve)
 
 
+def _add_limits(parser: argparse.ArgumentParser) -> None:
+    add_option = parser.add_argument
+    add_option(
+        "--readers-per-turn",
+        type=positive,
+        default=DEFAULT_READERS_PER_TURN,
+        metavar="N",
+        help=f"readers of one turn at the same time (default: {DEFAULT_READERS_PER_TURN})",
+    )
+    for name, seconds, text in (
+        ("--first-byte-timeout", 600, "seconds until a provider must start to respond"),
+        ("--idle-timeout", 120, "seconds that a provider may send nothing"),
+        ("--progress-timeout", 600, "seconds that a provider may send nothing but comments"),
+    ):
+        add_option(name, type=positive, default=seconds, metavar="S", help=f"{text} (default: {seconds})")
+    add_option(
+        "--sync",
+        choices=("normal", "full"),
+        default="normal",
+        help="full: wait for the disk at each commit, so that a power cut loses nothing (default: normal)",
+    )
+
+
 def run_serve(options: argparse.Namespace) -> int:
     """Serve until stopped. Only the address is printed to stdout, so that a script can read it."""
     with require_server_packages():
+        from thinkaloud.client import Timeouts
         from thinkaloud.server import logs, run
         from thinkaloud.server.gateway import Settings
         from thinkaloud.server.limits import GatewayLimits
@@ -97,7 +123,15 @@ def run_serve(options: argparse.Namespace) -> int:
         token_required=options.auth == "token",
     )
     settings = Settings(
-        limits=GatewayLimits(running_turns_per_user=options.turns_per_user),
+        limits=GatewayLimits(
+            running_turns_per_user=options.turns_per_user, readers_per_turn=options.readers_per_turn
+        ),
+        timeouts=Timeouts(
+            first_byte_s=options.first_byte_timeout,
+            idle_s=options.idle_timeout,
+            progress_s=options.progress_timeout,
+        ),
+        full_sync=options.sync == "full",
         model=os.environ.get("THINKALOUD_MODEL") or BUILTIN_MODEL,
         config_path=ConfigFile().path,
         grace_s=options.grace,
@@ -122,10 +156,13 @@ async def open_gateway(settings: "Settings") -> AsyncIterator["Gateway"]:
     agents = user_agents()
     toolbox = Toolbox(local_tools(agents), tuple(agents.mcp.values()))
     async with (
-        sqlite.open_database(database_path()) as database,
+        sqlite.open_database(database_path(), full_sync=settings.full_sync) as database,
         with_builtin_model(user_catalog()) as catalog,
         Gateway(database, catalog, settings=settings, toolbox=toolbox, gateway_agents=agents) as gateway,
     ):
+        gateway.metrics.add_gauge(
+            "thinkaloud_wal_bytes", "Size of SQLite's write-ahead log.", database.wal_bytes
+        )
         yield gateway
 
 

@@ -15,9 +15,10 @@ if TYPE_CHECKING:
     from thinkaloud.client.http import Client, ClientEnvironment, GetRequest, HttpRequest
     from thinkaloud.client.keys import Secret, resolve_key
     from thinkaloud.client.response import ResponseStream, SizeLimits
-    from thinkaloud.client.retry import RetryPolicy, Timeouts
+    from thinkaloud.client.retry import TIMEOUTS, RetryPolicy, Timeouts
 
 __all__ = [
+    "TIMEOUTS",
     "Client",
     "ClientEnvironment",
     "ConnectionLost",
@@ -67,7 +68,7 @@ _MODULES = {
     "thinkaloud.client.http": ("Client", "ClientEnvironment", "GetRequest", "HttpRequest"),
     "thinkaloud.client.keys": ("Secret", "resolve_key"),
     "thinkaloud.client.response": ("ResponseStream", "SizeLimits"),
-    "thinkaloud.client.retry": ("RetryPolicy", "Timeouts"),
+    "thinkaloud.client.retry": ("TIMEOUTS", "RetryPolicy", "Timeouts"),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 

@@ -15,6 +15,8 @@ from yarl import URL
 from thinkaloud.canon import Refused
 
 _LOOPBACK_NAME = "localhost"
+_NAT64_NETWORKS = (ipaddress.IPv6Network("64:ff9b::/96"), ipaddress.IPv6Network("64:ff9b:1::/48"))
+"""The prefixes of translators from IPv6 to IPv4. The last 32 bits are the IPv4 address."""
 
 
 class UnsafeAddress(Refused):
@@ -106,7 +108,16 @@ def _ip_address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | No
         address = ipaddress.ip_address(host.partition("%")[0])
     except ValueError:
         return None
-    return getattr(address, "ipv4_mapped", None) or address
+    return _embedded_ipv4(address) or address
+
+
+def _embedded_ipv4(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
+    """Return the IPv4 address to which a mapped, 6to4 or NAT64 address leads; None if it is not one."""
+    if isinstance(address, ipaddress.IPv4Address):
+        return None
+    if any(address in network for network in _NAT64_NETWORKS):
+        return ipaddress.IPv4Address(address.packed[-4:])
+    return address.ipv4_mapped or address.sixtofour
 
 
 def _check_address(host: str, name: str) -> None:

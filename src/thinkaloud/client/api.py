@@ -165,6 +165,8 @@ class ResponseReader:
         except ProviderFault as fault:
             return self._break(fault.code, str(fault))
         events = self._reader.feed(chunk) if chunk else self._reader.close()
+        if events:
+            response.note_progress()
         for event in events:
             if type(event) is BlockGrew:
                 self._chars_left -= len(event.text)

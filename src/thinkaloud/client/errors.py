@@ -174,7 +174,8 @@ def no_answer_error(name: str, origin: str, timeouts: Timeouts, *, connection_lo
         return Unreachable(f"Cannot reach {name} at {origin}: {reason}", retryable=True)
     return Unreachable(
         f"{name} at {origin} sent no response within {timeouts.first_byte_s:g} s. "
-        "Retry, or raise first_byte_s in Timeouts if the model thinks longer before it answers."
+        "Retry, or raise first_byte_s in Timeouts (`thinkaloud serve --first-byte-timeout`) if the model "
+        "thinks longer before it answers."
     )
 
 

@@ -160,6 +160,7 @@ class ResponseStream:
         self._limit_s = timeouts.first_byte_s
         self._stall_timer = StallTimer(self._mark_stalled)
         self._stalled_s: float | None = None
+        self._progress_at_s = asyncio.get_running_loop().time()
         self._first_chunk: bytes | None = None
         self._fault: ProviderFault | None = None
         self._finished = False
@@ -193,6 +194,9 @@ class ResponseStream:
                 fault, self._fault = self._fault, None
                 self.close()
                 raise fault
+            if asyncio.get_running_loop().time() - self._progress_at_s > self._timeouts.progress_s:
+                self.close()
+                raise self._no_progress_error()
             chunk = await self._next()
             if chunk and self._inflater is not None:
                 chunk = self._inflater.feed(chunk)
@@ -200,6 +204,10 @@ class ResponseStream:
             if chunk:
                 return self._count_bytes(chunk)
         return b""
+
+    def note_progress(self) -> None:
+        """Note that the response has become longer by an event, and not only by comments."""
+        self._progress_at_s = asyncio.get_running_loop().time()
 
     def close(self) -> None:
         """Drop the connection, unless the response is complete. Does not wait."""
@@ -260,7 +268,15 @@ class ResponseStream:
             )
         return Stalled(
             f"{self._provider_name} sent nothing for {self._stalled_s:g} s, so the connection was closed. "
-            "The text received so far is kept; retry, or raise idle_s in Timeouts if the model needs longer."
+            "The text received so far is kept; retry, or raise idle_s in Timeouts (`thinkaloud serve "
+            "--idle-timeout`) if the model needs longer."
+        )
+
+    def _no_progress_error(self) -> ProviderFault:
+        return Stalled(
+            f"{self._provider_name} kept the connection open for {self._timeouts.progress_s:g} s without an "
+            "event, so it was closed. The text received so far is kept; retry, or raise progress_s in "
+            "Timeouts (`thinkaloud serve --progress-timeout`) if the model needs longer."
         )
 
     def _mark_stalled(self) -> None:

@@ -22,6 +22,8 @@ class Timeouts(msgspec.Struct, frozen=True):
     """
     idle_s: float = 120.0
     """Between two chunks of the body."""
+    progress_s: float = 600.0
+    """Between two events of the body. Comments that keep the connection open do not count."""
 
 
 TIMEOUTS = Timeouts()

@@ -166,20 +166,26 @@ class ChatMessage:
         if field is None:
             parts.append(part)
             return
-        key = (list_field, str(part_type), index if isinstance(index, int | str) else None)
+        new_value = part.get(field)
         previous = parts[-1] if parts else None
-        if part.get(field) is None and index is not None:
-            previous = self._latest_parts.get(key)  # a late signature: its text may be far behind
+        if new_value is None and index is not None:
+            # A late signature: its text may be far behind.
+            previous = self._latest_parts.get(_part_key(list_field, part))
         if previous is None or not _continues(previous, part, field):
             parts.append(part)
-            self._latest_parts[key] = part
+            self._latest_parts[_part_key(list_field, part)] = part
             return
-        new_value, old_value = part.get(field), previous.get(field)
+        old_value = previous.get(field)
         if isinstance(new_value, list) and isinstance(old_value, list):
             old_value.extend(new_value)
         elif isinstance(new_value, str):
             append_text(previous, field, new_value)
         previous.update((name, value) for name, value in part.items() if name != field and value is not None)
+
+
+def _part_key(list_field: str, part: JsonObject) -> tuple[str, str, object]:
+    index = part.get("index")
+    return list_field, str(part.get("type")), index if isinstance(index, int | str) else None
 
 
 def _continues(previous: JsonObject, part: JsonObject, field: str) -> bool:

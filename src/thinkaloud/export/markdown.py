@@ -33,7 +33,7 @@ from thinkaloud.export.markdown_format import (
     unused_key,
 )
 from thinkaloud.export.record import (
-    VERSION,
+    STRAIGHT_VERSION,
     Exchange,
     SessionRecord,
     end_event,
@@ -77,7 +77,9 @@ def write_markdown(
     for exchange, turn in zip(record.exchanges, turns_of(record), strict=True):
         writer.add_exchange(exchange, turn)
     heading = _escaped_line(record.title) or writer.words.text("ai.session.untitled")
-    header = FileHeader(VERSION, len(record.exchanges), record.title, text_hash(heading), record.created_ms)
+    header = FileHeader(
+        STRAIGHT_VERSION, len(record.exchanges), record.title, text_hash(heading), record.created_ms
+    )
     return writer.file_text(header, f"# {heading}")
 
 

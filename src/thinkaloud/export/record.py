@@ -5,13 +5,16 @@ record whose entries are out of order or have no end can be neither written nor 
 """
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from thinkaloud.canon import Entry, Kind, OutOfOrder, Refused, TurnEnded, TurnFailed
 from thinkaloud.canon.requests import ToolMessage, UserMessage
 from thinkaloud.transcript import Block, Reply, Turn, apply, unfold
 
-VERSION = 1
-"""The format version of both files; a file with a newer version is refused."""
+VERSION = 2
+"""The newest format version of both files; a file with a newer one is refused."""
+STRAIGHT_VERSION = 1
+"""The version of a file without branches, which earlier versions of Thinkaloud can read."""
 
 
 class Exchange(msgspec.Struct, frozen=True):
@@ -23,6 +26,8 @@ class Exchange(msgspec.Struct, frozen=True):
     provider: str = ""
     prefix: str = ""
     created_ms: int | None = None
+    follows: int | UnsetType = UNSET
+    """The index of the exchange that this one follows, -1 for none; unset for the one before it."""
 
     @property
     def turn(self) -> Turn:
@@ -152,7 +157,9 @@ class _SessionFile(_JsonVersion):
 def write_json(record: SessionRecord) -> bytes:
     """Return the bytes of the file; `read_json` returns the same record from them."""
     turns_of(record)
-    return msgspec.json.encode(_SessionFile(VERSION, record.title, record.created_ms, record.exchanges))
+    branched = any(exchange.follows is not UNSET for exchange in record.exchanges)
+    version = VERSION if branched else STRAIGHT_VERSION
+    return msgspec.json.encode(_SessionFile(version, record.title, record.created_ms, record.exchanges))
 
 
 def read_json(data: bytes) -> SessionRecord:
@@ -167,4 +174,14 @@ def read_json(data: bytes) -> SessionRecord:
         ) from None
     record = SessionRecord(file.title, file.created_ms, file.exchanges)
     turns_of(record)
+    _check_branches(record)
     return record
+
+
+def _check_branches(record: SessionRecord) -> None:
+    for index, exchange in enumerate(record.exchanges):
+        if exchange.follows is not UNSET and not -1 <= exchange.follows < index:
+            raise Refused(
+                f"Exchange {index + 1} follows exchange {exchange.follows + 1}, which is not before it. "
+                "Import the file as it was exported."
+            )

@@ -6,6 +6,7 @@ response, so no request can end the process.
 """
 
 import asyncio
+import json
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -228,9 +229,18 @@ class _Endpoint:
         context.grant = await self._authenticator.grant_access(
             self._route, context.caller, scope["path_params"]
         )
-        raw_body = (
-            await read_body(receive, context.headers, self._gateway.settings.limits) if media_type else b""
-        )
+        if not media_type:
+            await self._respond(scope, receive, send, b"", media_type)
+            return
+        with self._gateway.body_memory.reservation() as reservation:
+            limits = self._gateway.settings.limits
+            raw_body = await read_body(receive, context.headers, limits, reservation)
+            await self._respond(scope, receive, send, raw_body, media_type)
+
+    async def _respond(
+        self, scope: Scope, receive: Receive, send: Send, raw_body: bytes, media_type: str
+    ) -> None:
+        context: RequestContext = scope[_CONTEXT_KEY]
         query = self._query(scope["query_string"])
         body = self._body(media_type, raw_body)
         headers = Headers(scope=scope)
@@ -307,7 +317,9 @@ class _Endpoint:
         if not raw_body and self._route.body is None:
             return None
         try:
-            return self._decode_body(raw_body)
+            body = self._decode_body(raw_body)
+            json.loads(raw_body, object_pairs_hook=_refuse_repeated_fields)
+            return body
         except msgspec.ValidationError as error:
             raise Unprocessable(f"Invalid body: {error}.") from error
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -318,6 +330,14 @@ class _Endpoint:
     @staticmethod
     def _has_required_field(query: type[msgspec.Struct]) -> bool:
         return any(field.required for field in msgspec.structs.fields(query))
+
+
+def _refuse_repeated_fields(pairs: list[tuple[str, Any]]) -> None:
+    """Refuse an object with a field that was sent twice: a proxy and the gateway could each read another."""
+    if len(pairs) > 1 and len(dict(pairs)) != len(pairs):
+        names = [name for name, _ in pairs]
+        repeated = next(name for name in names if names.count(name) > 1)
+        raise BadRequest(f"The field {repeated[:40]!r} was sent twice in one object. Send it once.")
 
 
 def _build_response(result: msgspec.Struct | RouteResponse | None, status: int) -> Response:

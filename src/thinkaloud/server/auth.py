@@ -39,18 +39,19 @@ PROXY_HEADERS = (
     b"true-client-ip",
     b"cdn-loop",
     b"x-forwarded",
-    b"x-original-",
+    b"x-original-host",
+    b"x-original-forwarded",
     b"x-envoy-",
     b"x-amzn-",
     b"cf-",
     b"fly-",
 )
-"""Headers that a proxy adds, or how they begin. A request with one is not a direct request from this machine."""
+"""Headers that a proxy adds, or how they begin. A request with one did not come directly."""
 
 PROXIED = (
     "The request came through a proxy or from another user of this machine, so it needs a token. Start the "
-    "gateway with --auth token and --allow-host NAME, create a token with `thinkaloud tokens create`, and send "
-    "it as `Authorization: Bearer TOKEN`."
+    "gateway with --auth token and --allow-host NAME, create a token with `thinkaloud tokens create`, and "
+    "send it as `Authorization: Bearer TOKEN`."
 )
 
 _TOKEN_PATTERN = re.compile(r"tka_[A-Za-z0-9_-]{43}")
@@ -134,7 +135,8 @@ class Authenticator:
             return Caller(headers, local=False)
         # nginx sends HTTP/1.0 to its upstreams by default; no browser or current client does.
         proxied = http_version == "1.0" or any(name.startswith(PROXY_HEADERS) for name in headers)
-        proxied = proxied or (not self._token_sent(headers) and self._from_other_user(peer, server_address))
+        if not proxied and not self._token_sent(headers):
+            proxied = self._from_other_user(peer, server_address)
         return Caller(headers, local=not proxied, proxied=proxied)
 
     @staticmethod
@@ -162,8 +164,12 @@ class Authenticator:
 
         def decide(conn: Connection | None) -> Grant:
             user = trusted_user if not secret else authenticate(conn, self._config, secret, local_user)
-            return authorize(conn, route, user, self._owner(conn, user, workspace), path_params)
+            grant = authorize(conn, route, user, self._owner(conn, user, workspace), path_params)
+            return msgspec.structs.replace(grant, token_hash=token_hash)
 
+        token_hash = hash_token(secret) if secret else b""
+        if token_hash == self._config.start_token_hash:
+            token_hash = b""
         if secret or workspace is not None:
             return await self._gateway.database.read(decide)
         if route.handler is None and (

@@ -55,6 +55,8 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True):
 
     user: User | None = None
     owner: Owner | None = None
+    token_hash: bytes = b""
+    """Of the token that the caller sent; empty without one, and for the token printed at start-up."""
     session: Session | None = None
     turn: TurnRow | None = None
     agent: StoredAgent | None = None

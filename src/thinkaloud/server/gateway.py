@@ -21,16 +21,19 @@ from thinkaloud.agents.builtin_tools import builtin_tools
 from thinkaloud.agents.config import AgentFile, builtin_agents
 from thinkaloud.agents.run import waits_for_approval
 from thinkaloud.agents.toolbox import Toolbox
+from thinkaloud.canon import Refused
 from thinkaloud.catalog import Catalog
-from thinkaloud.client import Client
+from thinkaloud.client import TIMEOUTS, Client, Timeouts
 from thinkaloud.client.config import ConfigFile
 from thinkaloud.server.limits import GatewayLimits
 from thinkaloud.server.metrics import Metrics
 from thinkaloud.server.preferences import PreferenceStore
+from thinkaloud.server.request_parts import BodyMemory
 from thinkaloud.server.turn_stream import ReaderSlots
 from thinkaloud.server.turns import TurnRegistry
 from thinkaloud.store import finish, search, users
 from thinkaloud.store.database import Database, NotSaved
+from thinkaloud.store.facts import store_fact
 from thinkaloud.store.log import EventLog, LogConfig
 from thinkaloud.store.recovery import LEASE_MS, recover
 from thinkaloud.store.rows import Owner
@@ -38,6 +41,8 @@ from thinkaloud.store.rows import Owner
 logger = logging.getLogger(__name__)
 
 DAY_S = 24 * 60 * 60
+SIMULTANEOUS_IMPORTS = 2
+"""A file takes ten times its size in memory while it is imported. Further imports wait."""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,8 +56,16 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Interval between heartbeats of a silent stream. Proxies close connections that are silent for 30 s."""
     send_timeout_s: float = 20.0
     """A reader that accepts no bytes for this long is disconnected."""
+    max_waiting_s: float = 5.0
+    """If an entry waits longer for the disk, the gateway is not ready and starts no turn."""
+    revoked_s: float = 2.0
+    """How often the tokens of open streams are checked."""
     sweep_s: float = LEASE_MS / 3000
     """How often leases are renewed and turns without a writer are ended."""
+    timeouts: Timeouts = TIMEOUTS
+    """How long to wait for providers."""
+    full_sync: bool = False
+    """Whether each commit waits for the disk itself. Then a power cut loses nothing that was committed."""
     grace_s: float = 10.0
     """How long running turns may continue after the gateway was asked to stop."""
     config_path: Path | None = None
@@ -81,12 +94,14 @@ class Gateway:
         self.catalog = catalog
         self.settings = settings
         self.metrics = Metrics()
-        self.client = client or Client()
+        self.client = client or Client(timeouts=settings.timeouts)
         self.toolbox = toolbox or Toolbox(builtin_tools())
         self.gateway_agents = gateway_agents or builtin_agents()
         """The agents that the operator configured, by name. All users may use them."""
         self.log = EventLog(database, settings.log_config, on_commit=self.metrics.committed)
         self.turns = TurnRegistry(self)
+        self.body_memory = BodyMemory(settings.limits.bodies_bytes)
+        self.import_slots = asyncio.Semaphore(SIMULTANEOUS_IMPORTS)
         self.reader_slots = ReaderSlots(settings.limits.readers_per_turn, self.metrics)
         self.ready = False
         self.stopping = False
@@ -109,6 +124,7 @@ class Gateway:
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as stack:
             now_ms = self.now_ms()
+            await self._check_writable()
             self.local_owner = await self.database.write(lambda conn: users.ensure_local(conn, now_ms))
             self.preferences.local_owner = self.local_owner
             await self.database.write(self.preferences.adopt_stored)
@@ -121,6 +137,7 @@ class Gateway:
             await stack.enter_async_context(self.toolbox)
             await stack.enter_async_context(self.log)
             self._run_in_background(stack, self.turns.keep_leases())
+            self._run_in_background(stack, self._disconnect_revoked())
             if self.settings.forget_timing_after_days is not None:
                 self._run_in_background(
                     stack, self._forget_timing_daily(self.settings.forget_timing_after_days)
@@ -154,6 +171,29 @@ class Gateway:
         if not await self.database.read(search.index_current):
             logger.warning("the search index has another version and is being rebuilt")
             await self.database.write(search.rebuild_index)
+
+    async def _check_writable(self) -> None:
+        """Refuse to start on a full disk: the gateway would report that it is ready, and save nothing."""
+        try:
+            await self.database.write(partial(store_fact, name="started_ms", value=str(self.now_ms())))
+        except NotSaved as error:
+            raise Refused(
+                f"{error} The gateway does not start, because it could save nothing. Free some disk space, "
+                "or make the file writable."
+            ) from None
+
+    async def _disconnect_revoked(self) -> None:
+        """Disconnect the readers whose token was revoked, in this or another process."""
+        while True:
+            await asyncio.sleep(self.settings.revoked_s)
+            if not (token_hashes := self.reader_slots.token_hashes):
+                continue
+            try:
+                valid = await self.database.read(partial(users.valid_tokens, hashes=token_hashes))
+            except Exception:  # the next round asks again; without a database no stream reads anything new
+                logger.exception("the tokens of open streams could not be checked; retrying")
+            else:
+                self.reader_slots.disconnect(token_hashes - valid)
 
     async def _forget_timing_daily(self, days: int) -> None:
         while True:

@@ -11,6 +11,8 @@ class GatewayLimits(msgspec.Struct, frozen=True, kw_only=True):
 
     body_bytes: int = 10 * MIB
     """Enough for a prompt with a few images, or for years of one session as markdown."""
+    bodies_bytes: int = 64 * MIB
+    """The bodies of all requests together. Beyond it a body is refused for the moment."""
     header_bytes: int = 16 * KIB
     """Request line and headers. Browsers send 1 to 2 KiB, and common proxies accept at most 16 KiB."""
     head_s: float = 10.0

@@ -16,6 +16,8 @@ from typing import TextIO
 
 import msgspec
 
+from thinkaloud.server.log_queue import QueuedHandler
+
 MASK = "***"
 FIELDS = ("method", "route", "status", "ms", "user", "error_id")
 """The extra fields of a log record that are written. All others are dropped."""
@@ -48,7 +50,7 @@ class LogFormat(StrEnum):
 def set_up(log_format: LogFormat | None = None, stream: TextIO | None = None) -> None:
     """Send all logs and warnings to stderr. The default format is text on a terminal and JSON elsewhere."""
     output = stream or sys.stderr
-    handler = logging.StreamHandler(output)
+    handler = QueuedHandler(output)
     chosen_format = log_format or (LogFormat.TEXT if output.isatty() else LogFormat.JSON)
     handler.setFormatter(_TextFormatter() if chosen_format is LogFormat.TEXT else _JsonFormatter())
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)

@@ -7,6 +7,7 @@ A request that cannot be sent is refused here, before anything is saved.
 
 import asyncio
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -14,12 +15,13 @@ from sqlalchemy import Connection
 
 from thinkaloud.agents.builtin_tools import search_sessions
 from thinkaloud.agents.config import SEARCH_SESSIONS, AgentConfig, agent_from_config
-from thinkaloud.agents.prepare import prepare_reply
+from thinkaloud.agents.prepare import prepare_first
 from thinkaloud.agents.spec import Agent, agent_from_spec, assemble, bare_model
 from thinkaloud.agents.tools import Tool
 from thinkaloud.canon import Refused
 from thinkaloud.canon.requests import Image, ThinkingLevel, ToolMessage, UserMessage
 from thinkaloud.catalog import Catalog
+from thinkaloud.catalog.thinking import OnUnavailable
 from thinkaloud.client.prepare import PreparedRequest
 from thinkaloud.context import REASONS, AnsweredTurn, ContextMode, SendStatus, Step, steps_of
 from thinkaloud.server.errors import PayloadTooLarge
@@ -129,6 +131,8 @@ class SessionContext(msgspec.Struct, frozen=True):
     agents: dict[str, AgentSpec]
     """The stored agents that may take part, by id: the agent and all its assistants."""
     preferences: Preferences
+    parent: int | None
+    """The key of the turn that the next one follows."""
 
 
 def load_context(
@@ -136,35 +140,29 @@ def load_context(
     session: Session,
     agent_id: str,
     stored_preferences: PreferenceStore,
-    until: TurnRow | None = None,
+    parent: int | None,
 ) -> SessionContext:
-    """Load the conversation, the agents and the preferences in one snapshot of the database.
-
-    With `until`, load the conversation as it was when that turn started.
-    """
+    """Load the conversation up to a turn, the agents and the preferences in one snapshot of the database."""
     answering_agent = agent_id or session.agent
-    turn_messages = [
-        (row, messages)
-        for row, messages in turns_with_messages(conn, session)
-        if until is None or row.position < until.position
-    ]
     steps = tuple(
         step
-        for row, messages in turn_messages
+        for row, messages in ([] if parent is None else turns_with_messages(conn, session, parent))
         for message in messages
         for step in _message_steps(message, row)
     )
     agent_specs = agents.with_assistants(conn, session.owner, answering_agent) if answering_agent else {}
     owner_preferences = stored_preferences.read(conn, session.owner)
-    return SessionContext(session, steps, answering_agent, agent_specs, owner_preferences)
+    return SessionContext(session, steps, answering_agent, agent_specs, owner_preferences, parent)
 
 
-def turns_with_messages(conn: Connection, session: Session) -> list[tuple[TurnRow, list[StoredMessage]]]:
-    """Return every turn of a session with its messages, the oldest first."""
+def turns_with_messages(
+    conn: Connection, session: Session, leaf: int | None = None
+) -> list[tuple[TurnRow, list[StoredMessage]]]:
+    """Return the turns of a branch, or of the active one, with their messages, the oldest first."""
     turn_messages: list[tuple[TurnRow, list[StoredMessage]]] = []
     after = ""
     while True:
-        page = turns.of_session(conn, session, limit=_TURNS_PER_PAGE, after=after)
+        page = turns.of_session(conn, session, limit=_TURNS_PER_PAGE, after=after, leaf=leaf)
         messages = messages_of(conn, [row.key for row in page.items])
         turn_messages += ((row, messages.get(row.key, [])) for row in page.items)
         if not page.next:
@@ -231,9 +229,13 @@ async def resolve_agent(gateway: "Gateway", body: NewTurn, context: SessionConte
         agent = await assemble_agent(gateway, context.session.owner, context.agent, context.agents)
         thinking = agent.thinking if requested_thinking is None else requested_thinking
         mode = _context_mode(body, agent.context_mode, context)
-        model = body.model or agent.model
         return msgspec.structs.replace(
-            agent, model=model, thinking=thinking, context_mode=mode, max_tokens=body.max_tokens
+            agent,
+            model=body.model or agent.model,
+            system=body.system or agent.system,
+            thinking=thinking,
+            context_mode=mode,
+            max_tokens=body.max_tokens or agent.max_tokens,
         )
     return msgspec.structs.replace(
         bare_model(
@@ -241,6 +243,7 @@ async def resolve_agent(gateway: "Gateway", body: NewTurn, context: SessionConte
                 body.model or context.session.model or context.preferences.model or gateway.settings.model
             )
         ),
+        system=body.system,
         thinking=requested_thinking,
         max_tokens=body.max_tokens,
         context_mode=_context_mode(body, ContextMode.PROVIDER_DEFAULT, context),
@@ -248,15 +251,22 @@ async def resolve_agent(gateway: "Gateway", body: NewTurn, context: SessionConte
 
 
 async def prepare_request(
-    agent: Agent, steps: tuple[Step, ...], first_new_step: int, catalog: Catalog
-) -> PreparedRequest:
-    """Build the request, or refuse it. The new messages begin at step `first_new_step`."""
-    if len(steps) < _STEPS_PREPARED_INLINE:
-        request = prepare_reply(agent, steps, catalog=catalog)
-    else:
-        request = await asyncio.to_thread(prepare_reply, agent, steps, catalog=catalog)
+    agent: Agent,
+    steps: tuple[Step, ...],
+    first_new_step: int,
+    catalog: Catalog,
+    on_thinking_unavailable: OnUnavailable = "error",
+) -> tuple[Agent, PreparedRequest]:
+    """Build the request, or refuse it. The new messages begin at step `first_new_step`.
+
+    Return the agent as well: without thinking, if the model cannot think and that is not refused.
+    """
+    build = partial(
+        prepare_first, agent, steps, catalog=catalog, on_thinking_unavailable=on_thinking_unavailable
+    )
+    agent, request = build() if len(steps) < _STEPS_PREPARED_INLINE else await asyncio.to_thread(build)
     _refuse_unsent_results(request, steps, first_new_step)
-    return request
+    return agent, request
 
 
 def _require_model(name: str) -> str:

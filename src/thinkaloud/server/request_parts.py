@@ -6,7 +6,8 @@ something and was sent twice.
 
 import asyncio
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 from starlette.types import Receive, Scope
 
@@ -17,6 +18,7 @@ from thinkaloud.server.errors import (
     NotFound,
     PayloadTooLarge,
     RequestTimeout,
+    ServiceUnavailable,
 )
 from thinkaloud.server.limits import GatewayLimits
 
@@ -55,7 +57,48 @@ def has_chunked_body(headers: Mapping[bytes, bytes]) -> bool:
     return b"transfer-encoding" in headers
 
 
-async def read_body(receive: Receive, headers: Mapping[bytes, bytes], limits: GatewayLimits) -> bytes:
+class BodyMemory:
+    """Bounds the memory of all request bodies together."""
+
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
+        self._used_bytes = 0
+
+    @contextmanager
+    def reservation(self) -> Iterator["Reservation"]:
+        """Hold what one request needs until it is handled."""
+        reservation = Reservation(self)
+        try:
+            yield reservation
+        finally:
+            self._used_bytes -= reservation.size_bytes
+
+    def add(self, size_bytes: int) -> None:
+        """Count more bytes, or refuse them."""
+        if self._used_bytes + size_bytes > self._max_bytes:
+            raise ServiceUnavailable(
+                f"The gateway holds {self._max_bytes:,} bytes of other requests (limit bodies_bytes). Try "
+                "again in a moment."
+            )
+        self._used_bytes += size_bytes
+
+
+class Reservation:
+    """The bytes of one request within `BodyMemory`."""
+
+    def __init__(self, memory: BodyMemory) -> None:
+        self._memory = memory
+        self.size_bytes = 0
+
+    def add(self, size_bytes: int) -> None:
+        """Count more bytes of this request, or refuse them."""
+        self._memory.add(size_bytes)
+        self.size_bytes += size_bytes
+
+
+async def read_body(
+    receive: Receive, headers: Mapping[bytes, bytes], limits: GatewayLimits, reservation: Reservation
+) -> bytes:
     """Read the whole body. Refuse one that is too large as soon as its size is known."""
     declared_length = headers.get(b"content-length", b"0")
     if not declared_length.isdigit():
@@ -74,6 +117,7 @@ async def read_body(receive: Receive, headers: Mapping[bytes, bytes], limits: Ga
                     raise ClientGone
                 chunks.append(message.get("body", b""))
                 size += len(chunks[-1])
+                reservation.add(len(chunks[-1]))
                 more_body = message.get("more_body", False)
                 if size > limits.body_bytes:
                     raise too_large

@@ -44,6 +44,15 @@ SWITCH_INTERVAL_S = 0.001
 """How soon a waiting thread gets the interpreter. A database thread waits for it at every statement: with the
 default of 5 ms, a transaction of ten statements would wait 50 ms under load."""
 
+_DEAD_PEER_OPTIONS = {
+    "TCP_USER_TIMEOUT": 25_000,
+    "TCP_KEEPIDLE": 15,
+    "TCP_KEEPINTVL": 5,
+    "TCP_KEEPCNT": 4,
+}
+"""A reader that vanished without a word is noticed 25 s after the first byte that it does not acknowledge.
+With a heartbeat every 15 s that is within 45 s; without one, keepalive probes do the same."""
+
 OpenGateway = Callable[[], AbstractAsyncContextManager["Gateway"]]
 
 
@@ -102,6 +111,10 @@ def bind_socket(options: ServeOptions) -> Iterator[socket.socket]:
     with socket.socket(family, socket_type, protocol) as sock:
         if os.name == "posix":  # on Windows this option lets two processes listen on the same port
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        for option, value in _DEAD_PEER_OPTIONS.items():
+            if hasattr(socket, option):  # Linux has all of them; accepted connections inherit them
+                sock.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         try:
             sock.bind(socket_address)
         except OSError as error:

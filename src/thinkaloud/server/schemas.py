@@ -12,6 +12,7 @@ from thinkaloud.agents.prices import Cost
 from thinkaloud.canon import Entry, Kind, NoticeGiven, Provenance, SealForm, Usage
 from thinkaloud.canon.requests import Image, ThinkingLevel
 from thinkaloud.catalog import ThinkingControl, ThinkingSupport, ThinkingVisibility
+from thinkaloud.catalog.thinking import OnUnavailable
 from thinkaloud.context import ContextMode
 from thinkaloud.store.rows import (
     DEFAULT_EXPAND_KEY,
@@ -60,6 +61,8 @@ class MessagesQuery(PageQuery, frozen=True, kw_only=True, forbid_unknown_fields=
     order: Literal["oldest", "newest"] = "oldest"
     turn: Id = ""
     """Start at this turn instead of at the first or the last."""
+    branch: Id = ""
+    """List the branch that this turn is in, instead of the newest one. With `turn`, it is that turn's."""
     entries: bool = False
     """Give each message as entries that fold to its turn, instead of parts."""
 
@@ -148,10 +151,18 @@ class NewTurn(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     prompt: str = ""
     images: Annotated[tuple[ImageBody, ...], Meta(max_length=20)] = ()
     tool_results: Annotated[tuple[ToolResult, ...], Meta(max_length=200)] = ()
+    replaces: Id = ""
+    """A turn whose question this one replaces: it is asked from before that turn, which is kept."""
+    follows: Id = ""
+    """The turn that this one follows. Empty means the newest one."""
     model: ModelName = ""
     agent: Id = ""
+    system: Annotated[str, Meta(max_length=MIB)] = ""
+    """The system prompt. Empty means the agent's."""
     thinking: ThinkingLevel | Budget | None = None
     """A level, a number of tokens, or `off`. Null means the agent's setting, then the model's default."""
+    on_thinking_unavailable: OnUnavailable = "error"
+    """If the model cannot think as requested: refuse the turn (`error`), or ask without thinking (`warn`)."""
     max_tokens: Budget | None = None
     """The maximum number of output tokens, thinking included."""
     context_mode: ContextMode | None = None
@@ -217,6 +228,8 @@ class MessageBody(msgspec.Struct, frozen=True, kw_only=True):
 
     turn: str
     state: TurnState
+    versions: tuple[str, ...]
+    """The turns that replace each other here with this one, the oldest first; empty if it is the only one."""
     agent: str
     """The id of the agent of the turn. May be empty."""
     agent_name: str

@@ -38,6 +38,8 @@ CHUNK_BYTES = 32 * 1024
 """The size of one send. It bounds the unsent bytes that are held for a slow reader."""
 _CLOSE_TIMEOUT_S = 0.2
 _MAX_ID_DIGITS = 15
+_RECOVERED_ID = 10**9
+"""Ids from here on hold an epoch and the number of an entry: the reader has the end that recovery wrote."""
 _DRAIN_TIMEOUT_S = 0.5
 """When the gateway stops, readers of ended turns get this long to receive the rest."""
 
@@ -57,12 +59,12 @@ class ReaderSlots:
         self._max_per_turn = max_per_turn
         self._metrics = metrics
         self._reader_counts: Counter[int] = Counter()
-        self._scopes: set[asyncio.Timeout] = set()
+        self._scopes: dict[asyncio.Timeout, bytes] = {}
         self._all_left = asyncio.Event()
         self.closed = False
 
     @asynccontextmanager
-    async def acquire(self, turn_key: int) -> AsyncIterator[asyncio.Timeout]:
+    async def acquire(self, turn_key: int, token_hash: bytes = b"") -> AsyncIterator[asyncio.Timeout]:
         """Reserve a slot for one reader. The yielded scope is expired to disconnect the reader."""
         if self.closed:
             raise ServiceUnavailable(
@@ -78,11 +80,11 @@ class ReaderSlots:
         scope = asyncio.timeout(None)
         try:
             async with scope:
-                self._scopes.add(scope)
+                self._scopes[scope] = token_hash
                 try:
                     yield scope
                 finally:
-                    self._scopes.discard(scope)
+                    del self._scopes[scope]
         except TimeoutError:
             if not scope.expired():
                 raise
@@ -93,6 +95,17 @@ class ReaderSlots:
                 del self._reader_counts[turn_key]
             if not self._reader_counts:
                 self._all_left.set()
+
+    @property
+    def token_hashes(self) -> frozenset[bytes]:
+        """The hashes of the tokens that readers sent."""
+        return frozenset(filter(None, self._scopes.values()))
+
+    def disconnect(self, token_hashes: frozenset[bytes]) -> None:
+        """Disconnect the readers that sent one of these tokens."""
+        for scope, token_hash in tuple(self._scopes.items()):
+            if token_hash in token_hashes:
+                expire_scope(scope)
 
     async def close(self) -> None:
         """Refuse new readers, give the others a moment to finish, then disconnect them."""
@@ -123,7 +136,7 @@ async def stream_events(
     assert grant.turn is not None
     after = _last_seen_id(query, headers)
     stream = _TurnStream(gateway, grant, send, query.speed)
-    async with gateway.reader_slots.acquire(grant.turn.key) as scope:
+    async with gateway.reader_slots.acquire(grant.turn.key, grant.token_hash) as scope:
         span, reset = await _read_after(gateway, grant.turn, after)
         if after >= 0 and span.ended and not span.lines and not reset:
             # 204 is the only status that makes an EventSource stop reconnecting.
@@ -133,8 +146,11 @@ async def stream_events(
         await stream.run(scope, receive, span, reset)
     if stream.stalled:
         raise ClientGone
-    if gateway.reader_slots.closed and not stream.finished:
-        await _end_response(send)
+    if stream.finished:
+        return
+    if not gateway.reader_slots.closed:
+        raise ClientGone  # the token was revoked
+    await _end_response(send)
 
 
 async def _end_response(send: Send) -> None:
@@ -171,9 +187,10 @@ async def _read_after(gateway: "Gateway", turn: TurnRow, after: int) -> tuple[Lo
     """Return the span after the reader's last id, or the whole log and a reason if that id is not in it."""
     if after < 0:
         return await gateway.log.read(turn.key), ""
+    epoch, after = divmod(after, _RECOVERED_ID)
     span = await gateway.log.read(turn.key, after - 1)
     at_end = span.ended and len(span.lines) == 1
-    if span.lines and turn.epoch and _written_by_recovery(span.lines[0]):
+    if span.lines and turn.epoch != epoch and _written_by_recovery(span.lines[0]):
         # The process that crashed may have sent another entry with this id, which it could not save. The
         # reader's copy cannot be trusted, so it starts again.
         return await gateway.log.read(turn.key), "unknown_id"
@@ -226,14 +243,15 @@ class _TurnStream:
             await self._send_body(_RETRY)
             if reset:
                 await self._send_body(_sse_event("reset", {"reason": reset, "last": span.last}))
-            await self._follow(span)
-            await self._send_body(await self._end_event(), more_body=False)
+            last = await self._follow(span)
+            await self._send_body(await self._end_event(last), more_body=False)
             self.finished = True
         finally:
             disconnect_task.cancel()
             self._send_timer.stop()
 
-    async def _follow(self, span: LogSpan) -> None:
+    async def _follow(self, span: LogSpan) -> int:
+        """Send entries until the end of the log. Return the number of the last one."""
         log, key, heartbeat_s = self._gateway.log, self._turn.key, self._gateway.settings.heartbeat_s
         while True:
             if span.saved is not self._saved:
@@ -242,7 +260,7 @@ class _TurnStream:
             if span.lines:
                 await self._send_lines(span)
             if span.ended:
-                return
+                return span.last
             if not span.lines:
                 while not await log.wait_for_change(key, span.last, heartbeat_s):
                     await self._send_body(_HEARTBEAT)
@@ -258,7 +276,7 @@ class _TurnStream:
             for frames in _sse_chunks(batch):
                 await self._send_body(frames)
 
-    async def _end_event(self) -> bytes:
+    async def _end_event(self, last: int) -> bytes:
         """Return the last event, with the final state of the turn.
 
         It is sent only after the turn is saved, so that a client may start the next turn as soon as it
@@ -270,7 +288,12 @@ class _TurnStream:
         if state is None:
             row = await self._gateway.database.read(lambda conn: turns.get(conn, self._owner, self._turn.id))
             state = None if row is None or row.state is TurnState.RUNNING else row.state
-        return b"" if state is None else _sse_event("end", {"state": state})
+        if state is None:
+            return b""
+        # An id without data only moves the position of the reader. Without it, an EventSource that received
+        # the end written by recovery would reconnect with that entry's id, and get everything again.
+        position = b"id: %d\n\n" % (self._turn.epoch * _RECOVERED_ID + last) if self._turn.epoch else b""
+        return _sse_event("end", {"state": state}) + position
 
     async def _wait_with_heartbeats(self, wait: Callable[[], Awaitable[T]]) -> T:
         """Wait, and send a heartbeat whenever the wait is long."""

@@ -25,6 +25,7 @@ from thinkaloud.canon import (
     TurnFailed,
 )
 from thinkaloud.canon.requests import ThinkingLevel, ToolMessage, UserMessage
+from thinkaloud.catalog.thinking import OnUnavailable
 from thinkaloud.client.prepare import PreparedRequest
 from thinkaloud.context import ContextMode, Step
 from thinkaloud.server.errors import Conflict, ServiceUnavailable, TooManyRequests
@@ -40,6 +41,7 @@ from thinkaloud.server.running_turn import RunningTurn, TurnPlan, entries_so_far
 from thinkaloud.server.schemas import NewTurn
 from thinkaloud.store import ids, turns
 from thinkaloud.store.archive import last_seq
+from thinkaloud.store.branches import parent_of_next
 from thinkaloud.store.database import NotSaved
 from thinkaloud.store.finish import INTERRUPTED
 from thinkaloud.store.recovery import LEASE_MS, end_abandoned, end_waiting, renew_leases, take_over
@@ -70,6 +72,12 @@ class TurnOptions(msgspec.Struct, frozen=True, omit_defaults=True):
     thinking: ThinkingLevel | int | None = None
     max_tokens: int | None = None
     context_mode: ContextMode | None = None
+    system: str = ""
+    on_thinking_unavailable: OnUnavailable = "error"
+
+
+def _turn_options(body: NewTurn) -> TurnOptions:
+    return TurnOptions(**{name: getattr(body, name) for name in TurnOptions.__struct_fields__})
 
 
 class TurnRegistry:
@@ -104,12 +112,12 @@ class TurnRegistry:
             context = await gateway.database.read(
                 lambda conn: (
                     turns.find_repeated(conn, session, idempotency_key, digest)
-                    or load_context(conn, session, body.agent, gateway.preferences)
+                    or self._load_next(conn, session, body)
                 )
             )
             if isinstance(context, TurnRow):
                 return StartedTurn(context, new=False)
-            if gateway.log.hangs:
+            if gateway.log.waiting_s > gateway.settings.max_waiting_s:
                 raise NotSaved("The disk does not respond. Try again when it does; see /readyz.")
             if not gateway.ready:
                 raise ServiceUnavailable(
@@ -125,7 +133,8 @@ class TurnRegistry:
                 prefix=prepared_request.prefix,
                 idempotency_key=idempotency_key,
                 request_hash=digest,
-                wishes=_encode_json(TurnOptions(body.thinking, body.max_tokens, body.context_mode)).decode(),
+                wishes=_encode_json(_turn_options(body)).decode(),
+                parent=context.parent,
                 normalized_texts=await _normalize(messages),
             )
             started = await gateway.database.write(
@@ -135,6 +144,11 @@ class TurnRegistry:
                 self._start_running(started.turn, session.owner, TurnPlan(agent, steps, prepared_request))
         return started
 
+    def _load_next(self, conn: Connection, session: Session, body: NewTurn) -> SessionContext:
+        """Load the context of a new turn: the conversation up to the turn that it follows."""
+        parent = parent_of_next(conn, session, replaces=body.replaces, follows=body.follows)
+        return load_context(conn, session, body.agent, self._gateway.preferences, parent)
+
     async def _prepare(
         self, body: NewTurn, context: SessionContext, steps: tuple[Step, ...]
     ) -> tuple[NewTurn, Agent, PreparedRequest]:
@@ -142,17 +156,21 @@ class TurnRegistry:
 
         Preferred thinking is for all models, so one that cannot think that way is asked without it.
         """
-        gateway, first_new_step = self._gateway, len(context.steps)
         preferred = with_preferred_thinking(body, context)
-        agent = await resolve_agent(gateway, preferred, context)
         try:
-            request = await prepare_request(agent, steps, first_new_step, gateway.catalog)
+            return preferred, *await self._prepare_as_asked(preferred, context, steps)
         except (ThinkingNotOffered, BudgetTooSmall):
             if preferred == body:
                 raise
-            agent = await resolve_agent(gateway, body, context)
-            return body, agent, await prepare_request(agent, steps, first_new_step, gateway.catalog)
-        return preferred, agent, request
+        return body, *await self._prepare_as_asked(body, context, steps)
+
+    async def _prepare_as_asked(
+        self, body: NewTurn, context: SessionContext, steps: tuple[Step, ...]
+    ) -> tuple[Agent, PreparedRequest]:
+        agent = await resolve_agent(self._gateway, body, context)
+        return await prepare_request(
+            agent, steps, len(context.steps), self._gateway.catalog, body.on_thinking_unavailable
+        )
 
     async def resume(self, turn_id: str) -> None:
         """Resume a turn that waits for approval. If it cannot be resumed, end it with the reason."""
@@ -172,24 +190,20 @@ class TurnRegistry:
     async def _resume_plan(self, row: TurnRow, session: Session) -> TurnPlan:
         gateway = self._gateway
         turn_options = msgspec.json.decode(row.wishes, type=TurnOptions)
-        body = NewTurn(
-            model=row.model,
-            agent=row.agent,
-            thinking=turn_options.thinking,
-            max_tokens=turn_options.max_tokens,
-            context_mode=turn_options.context_mode,
-        )
+        body = NewTurn(model=row.model, agent=row.agent, **msgspec.structs.asdict(turn_options))
         context = await gateway.database.read(
-            lambda conn: load_context(conn, session, row.agent, gateway.preferences, until=row)
+            lambda conn: load_context(conn, session, row.agent, gateway.preferences, row.parent)
         )
         messages = await gateway.database.read(lambda conn: turns.request_messages(conn, session.owner, row))
         agent, steps = await resolve_agent(gateway, body, context), (*context.steps, *messages)
-        prepared_request = await prepare_request(agent, steps, len(steps), gateway.catalog)
+        agent, prepared_request = await prepare_request(
+            agent, steps, len(steps), gateway.catalog, body.on_thinking_unavailable
+        )
         entries = await entries_so_far(gateway.log, row.key)
         if len(entries) != 1 + await gateway.database.read(lambda conn: last_seq(conn, row.key)):
             raise Refused(
-                "A newer version of Thinkaloud wrote events of this turn, which this version cannot continue. "
-                "Upgrade, or ask again."
+                "A newer version of Thinkaloud wrote events of this turn, which this version cannot continue."
+                " Upgrade, or ask again."
             )
         return TurnPlan(agent, steps, prepared_request, entries)
 

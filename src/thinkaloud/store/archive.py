@@ -75,7 +75,7 @@ def read_log(conn: Connection, turn: int, after: int = -1) -> LogSpan:
 
 
 def decode_entries(lines: Iterable[bytes]) -> Iterator[Entry]:
-    """Yield the entries of these lines. Events of a newer version are left out: a turn is folded around them."""
+    """Yield the entries of these lines, without events of a newer version: a turn is folded around them."""
     return (entry for entry in map(decode_entry, lines) if entry is not None)
 
 

@@ -43,6 +43,9 @@ class Database(Protocol):
     async def read(self, query: Query[T]) -> T:
         """Run a query on one snapshot, read-only."""
 
+    async def read_long(self, query: Query[T]) -> T:
+        """Run a query that may take seconds, such as an export, so that other reads do not wait for it."""
+
     async def write(self, change: Query[T]) -> T:
         """Run a change in one transaction. Raises `NotSaved` if it did not reach the disk."""
 

@@ -15,7 +15,7 @@ from thinkaloud.store.search_sqlite import IndexEntry
 
 TURNS_PER_WRITE = 50
 BYTES_PER_WRITE = 64 * 1024
-"""Of compressed logs, about 300,000 characters. Removing them from the index takes a few dozen milliseconds."""
+"""Of compressed logs, about 300,000 characters. Removing them from the index takes some 50 milliseconds."""
 
 
 async def delete_session(database: Database, owner: Owner, session_id: str) -> bool:

@@ -40,8 +40,11 @@ class LogConfig(msgspec.Struct, frozen=True, kw_only=True):
     """More waiting bytes of one turn are committed immediately."""
     cached_bytes: int = 256 * KIB
     """Cached for the readers of each running turn. A reader that is further behind reads the database."""
-    max_unsaved_bytes: int = 64 * KIB * KIB
-    """Of all turns together while writes fail. Beyond it further text is refused."""
+    max_unsaved_bytes: int = 16 * KIB * KIB
+    """Of all turns together while writes fail. Beyond it further text is refused.
+
+    In memory it is about five times as much: a line, its copy in a batch, and the text of the turn.
+    """
     slow_commit_s: float = 1.0
     """A commit that takes longer counts as failed: readers get the entries, marked as not saved."""
     retry_s: float = 1.0
@@ -111,11 +114,6 @@ class EventLog:
     def unsaved_bytes(self) -> int:
         """Bytes that are only in memory because writes fail."""
         return 0 if self.saved else self._queue_bytes
-
-    @property
-    def hangs(self) -> bool:
-        """Whether the disk neither takes a commit nor refuses it."""
-        return not self.saved and self._append is not None
 
     @property
     def waiting_s(self) -> float:

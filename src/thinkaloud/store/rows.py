@@ -131,6 +131,8 @@ class TurnRow(msgspec.Struct, frozen=True):
     """Whether the log has every entry as it was received; otherwise it was rewritten from the parts."""
     wishes: str = ""
     """JSON of the turn's own settings, for a gateway that resumes the turn after a restart."""
+    parent: int | None = None
+    """The key of the turn that this one follows; None if it begins the conversation."""
 
 
 class TurnTimestamps(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -121,6 +121,7 @@ turns = Table(
     Column("id", Text, nullable=False, unique=True),
     _foreign_key("sessions"),
     Column("position", Integer, nullable=False),
+    Column("parent", Key),
     _text("state", "running"),
     _text("agent"),
     _text("model"),
@@ -140,7 +141,9 @@ turns = Table(
     CheckConstraint("state IN ('running', 'done', 'failed', 'cancelled', 'interrupted')", name="state"),
     sqlite_autoincrement=True,
 )
+"""`parent` is the turn that a turn follows, and null for the first one of a branch."""
 Index(None, turns.c.state)
+Index(None, turns.c.session, turns.c.parent)
 
 log = Table(
     "log",

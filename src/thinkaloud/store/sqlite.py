@@ -5,11 +5,12 @@ Short writes of other commands, such as adding a user, need no lock: SQLite seri
 """
 
 import asyncio
+import logging
 import os
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, closing, contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,11 @@ from thinkaloud.store.database import Batch, DatabaseInUse, NotSaved, Query, T
 from thinkaloud.store.file_lock import FileLock, lock_holder, lock_path
 from thinkaloud.store.migrate import migrate
 
+logger = logging.getLogger(__name__)
+
 READER_THREADS = 4
+LONG_READER_THREADS = 2
+"""For exports. More would only share the same processor."""
 BUSY_TIMEOUT_MS = 5_000
 WAL_LIMIT_BYTES = 64 * 1024 * 1024
 """The WAL grows while a long read runs. The next checkpoint truncates it to this size."""
@@ -47,17 +52,23 @@ _PRIMARY_CODE_MASK = 0xFF
 class SqliteDatabase:
     """A `Database` in one file."""
 
-    def __init__(self, path: Path, *, exclusive: bool) -> None:
+    def __init__(self, path: Path, *, exclusive: bool, full_sync: bool = False) -> None:
         self.path = path
         self.exclusive = exclusive
+        self._wal_warning_bytes = WAL_LIMIT_BYTES
         self._writer_pool = ThreadPoolExecutor(1, "thinkaloud-writer")
         self._reader_pool = ThreadPoolExecutor(READER_THREADS, "thinkaloud-reader")
-        self._writer_engine = _engine(path, writes=True)
+        self._long_reader_pool = ThreadPoolExecutor(LONG_READER_THREADS, "thinkaloud-long-reader")
+        self._writer_engine = _engine(path, writes=True, full_sync=full_sync)
         self._reader_engine = _engine(path, writes=False)
 
     async def read(self, query: Query[T]) -> T:
         """Run a query on one snapshot, in a reader thread."""
         return await _run_in_pool(self._reader_pool, lambda: self._run_query(self._reader_engine, query))
+
+    async def read_long(self, query: Query[T]) -> T:
+        """Run a query that may take seconds, such as an export. Other reads do not wait for it."""
+        return await _run_in_pool(self._long_reader_pool, lambda: self._run_query(self._reader_engine, query))
 
     async def write(self, change: Query[T]) -> T:
         """Run a change in one transaction, in the writer thread."""
@@ -84,7 +95,7 @@ class SqliteDatabase:
 
     def close(self) -> None:
         """Wait for all threads to finish, and close the connections."""
-        for pool in (self._writer_pool, self._reader_pool):
+        for pool in (self._writer_pool, self._reader_pool, self._long_reader_pool):
             pool.shutdown()
         self._reader_engine.dispose()
         self._writer_engine.dispose()
@@ -100,7 +111,30 @@ class SqliteDatabase:
             _transaction(_raw(conn)) as raw,
         ):
             added = sum(_insert_batches(raw, group) for group in _insert_groups(batches))
-            return () if added == len(batches) else _stale_turns(raw, batches)
+            stale = () if added == len(batches) else _stale_turns(raw, batches)
+        self._check_wal()
+        return stale
+
+    def wal_bytes(self) -> int:
+        """Return the size of the write-ahead log."""
+        try:
+            return os.stat(f"{self.path}-wal").st_size
+        except FileNotFoundError:
+            return 0
+
+    def _check_wal(self) -> None:
+        """Warn when the write-ahead log grows, again at each doubling."""
+        size = self.wal_bytes()
+        if size <= WAL_LIMIT_BYTES:
+            self._wal_warning_bytes = WAL_LIMIT_BYTES
+        elif size > self._wal_warning_bytes:
+            self._wal_warning_bytes = 2 * size
+            logger.warning(
+                "The write-ahead log has %d MB and cannot be emptied, because another program has been "
+                "reading %s for long. Stop that program; copy a database with `thinkaloud backup`.",
+                size // 2**20,
+                self.path,
+            )
 
     def _checkpoint(self) -> None:
         with self._writer_engine.connect() as conn:
@@ -113,20 +147,58 @@ class SqliteDatabase:
 
 
 @asynccontextmanager
-async def open_database(path: Path, *, guest: bool = False) -> AsyncIterator[SqliteDatabase]:
-    """Open the database, or create it. A guest does not write turns and takes no lock."""
+async def open_database(
+    path: Path, *, guest: bool = False, full_sync: bool = False
+) -> AsyncIterator[SqliteDatabase]:
+    """Open the database, or create it. A guest does not write turns and takes no lock.
+
+    With `full_sync` each commit waits until the disk has it. Otherwise a power cut may lose the last commits,
+    but a crash of the process loses none.
+    """
     path = path.resolve()  # a link leads to the same database, so to the same lock and write-ahead log
     _create_file(path)
     with FileLock(lock_path(path), enabled=not guest) as lock:
         if not guest and not lock.held:
             raise _in_use(path)
-        database = SqliteDatabase(path, exclusive=not guest)
+        database = SqliteDatabase(path, exclusive=not guest, full_sync=full_sync)
         try:
             await database.prepare()
             yield database
             await database.checkpoint()
+        except DBAPIError as error:
+            code = getattr(error.orig, "sqlite_errorcode", None) or 0
+            if code & _PRIMARY_CODE_MASK != sqlite3.SQLITE_CORRUPT:
+                raise
+            raise Refused(
+                f"{path} is damaged: {error.orig}. Put a copy made with `thinkaloud backup` in its place, or "
+                f"save what can be read: sqlite3 {path} .recover | sqlite3 new.db"
+            ) from None
         finally:
             database.close()
+
+
+def back_up(path: Path, target: Path) -> int:
+    """Copy a database, as it is at this moment, into a new file; return its size.
+
+    SQLite's own backup starts again whenever somebody writes. This copy reads one snapshot instead.
+    """
+    if not path.is_file():
+        raise Refused(f"There is no database {path}. Set THINKALOUD_HOME to the folder that has one.")
+    try:
+        os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    except FileExistsError:
+        raise Refused(f"{target} exists already. Choose another name, or delete it first.") from None
+    except OSError as error:
+        raise Refused(f"{target} cannot be written: {error.strerror}. Choose another place.") from None
+    try:
+        with closing(sqlite3.connect(f"file:{quote(str(path.absolute()))}?mode=ro", uri=True)) as raw:
+            raw.execute("VACUUM INTO ?", (str(target),))
+    except sqlite3.Error as error:
+        target.unlink()
+        raise Refused(
+            f"The copy of {path} failed: {_disk_problem(error) or error}. Nothing was changed."
+        ) from None
+    return target.stat().st_size
 
 
 def _in_use(path: Path) -> DatabaseInUse:
@@ -151,7 +223,7 @@ def _create_file(path: Path) -> None:
         ) from None
 
 
-def _engine(path: Path, *, writes: bool) -> Engine:
+def _engine(path: Path, *, writes: bool, full_sync: bool = False) -> Engine:
     database_uri = f"file:{quote(str(path.absolute()))}?mode={'rw' if writes else 'ro'}"
 
     def connect() -> Any:
@@ -163,7 +235,11 @@ def _engine(path: Path, *, writes: bool) -> Engine:
             check_same_thread=False,
         )
 
-    pool = StaticPool(connect) if writes else QueuePool(connect, pool_size=READER_THREADS, max_overflow=0)
+    pool = (
+        StaticPool(connect)
+        if writes
+        else QueuePool(connect, pool_size=READER_THREADS + LONG_READER_THREADS, max_overflow=0)
+    )
     engine = create_engine(
         "sqlite://", pool=pool, hide_parameters=True
     )  # parameters are users' texts: not for error messages
@@ -172,7 +248,12 @@ def _engine(path: Path, *, writes: bool) -> Engine:
     def _on_connect(raw: sqlite3.Connection, _: object) -> None:
         settings = ["foreign_keys=ON", "temp_store=MEMORY"]
         if writes:
-            settings += ["journal_mode=WAL", "synchronous=NORMAL", f"journal_size_limit={WAL_LIMIT_BYTES}"]
+            synchronous = "FULL" if full_sync else "NORMAL"
+            settings += [
+                "journal_mode=WAL",
+                f"synchronous={synchronous}",
+                f"journal_size_limit={WAL_LIMIT_BYTES}",
+            ]
         else:
             settings += ["query_only=ON"]
         for setting in settings:

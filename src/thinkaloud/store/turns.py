@@ -9,11 +9,12 @@ from functools import cache
 from typing import Any
 
 import msgspec
+from msgspec import UNSET, UnsetType
 from sqlalchemy import Connection, Integer, Row, Select, bindparam, func, insert, select, update
 
 from thinkaloud.canon import Refused
 from thinkaloud.canon.requests import Image, ToolMessage, UserMessage
-from thinkaloud.store import ids, search
+from thinkaloud.store import branches, ids, search
 from thinkaloud.store.pages import SortKey, make_page, rows_to_fetch, sort_key_after
 from thinkaloud.store.rows import Owner, Page, Role, Session, TurnRow, TurnState
 from thinkaloud.store.schema import messages, sessions, turns
@@ -65,6 +66,8 @@ class TurnRequest(msgspec.Struct, frozen=True, kw_only=True):
     """Chosen by the client, so that a retry does not start a second turn; may be empty."""
     request_hash: bytes = b""
     wishes: str = ""
+    parent: int | UnsetType | None = UNSET
+    """The key of the turn that this one follows; None begins a new branch, and unset is the newest turn."""
     imported: bool = False
     """Whether the turn comes from a file, into a session that is hidden until it is complete."""
     normalized_texts: dict[str, str] = {}
@@ -91,6 +94,7 @@ def start_turn(
         "id": ids.new("trn"),
         "session": session.key,
         "position": conn.execute(_NEXT_POSITION, {"of": session.key}).scalar_one(),
+        "parent": branches.newest_turn(conn, session) if request.parent is UNSET else request.parent,
         "state": TurnState.RUNNING,
         "agent": storable(request.agent),
         "model": storable(request.model),
@@ -155,44 +159,72 @@ def with_session(conn: Connection, turn_id: str) -> tuple[TurnRow, Session] | No
     return None if row is None or session is None else (_turn_from_row(row), session)
 
 
-def of_session(conn: Connection, session: Session, *, limit: int, after: str = "") -> Page[TurnRow]:
-    """Return a page of the turns of a session, the oldest first."""
-    return _turn_page(conn, session, limit=limit, sort_key=sort_key_after(after, 1), newest=False)
+def of_session(
+    conn: Connection, session: Session, *, limit: int, after: str = "", leaf: int | None = None
+) -> Page[TurnRow]:
+    """Return a page of the turns of the branch that ends with `leaf`, or of the active one; oldest first."""
+    return _turn_page(conn, _PageBounds(session, limit, sort_key_after(after, 1), newest=False), leaf)
 
 
 def page_before(
-    conn: Connection, session: Session, *, limit: int, after: str = "", first: TurnRow | None = None
+    conn: Connection,
+    session: Session,
+    *,
+    limit: int,
+    after: str = "",
+    first: TurnRow | None = None,
+    leaf: int | None = None,
 ) -> Page[TurnRow]:
     """Return the last page of turns, or the page that ends with `first`; oldest first within the page."""
     sort_key = sort_key_after(after, 1) or (None if first is None else (first.position + 1,))
-    newest_page = _turn_page(conn, session, limit=limit, sort_key=sort_key, newest=True)
+    newest_page = _turn_page(conn, _PageBounds(session, limit, sort_key, newest=True), leaf)
     return Page(newest_page.items[::-1], newest_page.next)
 
 
-def page_from(conn: Connection, session: Session, first: TurnRow, *, limit: int) -> Page[TurnRow]:
-    """Return a page of turns that begins with this one."""
-    return _turn_page(conn, session, limit=limit, sort_key=(first.position - 1,), newest=False)
-
-
-def _turn_page(
-    conn: Connection, session: Session, *, limit: int, sort_key: SortKey | None, newest: bool
+def page_from(
+    conn: Connection, session: Session, first: TurnRow, *, limit: int, leaf: int | None = None
 ) -> Page[TurnRow]:
+    """Return a page of turns that begins with this one."""
+    return _turn_page(conn, _PageBounds(session, limit, (first.position - 1,), newest=False), leaf)
+
+
+def of_all_branches(conn: Connection, session: Session) -> tuple[TurnRow, ...]:
+    """Return every turn of a session, the oldest first, those of replaced branches too."""
+    query = select(turns).join(sessions).where(owned_by(session.owner), turns.c.session == session.key)
+    return tuple(map(_turn_from_row, conn.execute(query.order_by(turns.c.position))))
+
+
+class _PageBounds(msgspec.Struct, frozen=True):
+    session: Session
+    limit: int
+    sort_key: SortKey | None
+    newest: bool
+
+
+def _turn_page(conn: Connection, page: _PageBounds, leaf: int | None) -> Page[TurnRow]:
+    last_turn = branches.newest_turn(conn, page.session) if leaf is None else leaf
+    if last_turn is None:
+        return Page(())
     values = {
-        "owner": session.owner.user,
-        "place": session.owner.workspace,
-        "of": session.key,
-        "rows": rows_to_fetch(limit),
+        "owner": page.session.owner.user,
+        "place": page.session.owner.workspace,
+        "of": page.session.key,
+        "rows": rows_to_fetch(page.limit),
+        "leaf": last_turn,
     }
-    if sort_key:
-        values["position_bound"] = sort_key[0]
-    rows = conn.execute(_turn_page_query(newest=newest, bounded=bool(sort_key)), values).all()
-    return make_page(rows, limit, _turn_from_row, lambda row: (row.position,))
+    if page.sort_key:
+        values["position_bound"] = page.sort_key[0]
+    query = _turn_page_query(newest=page.newest, bounded=bool(page.sort_key))
+    rows = conn.execute(query, values).all()
+    return make_page(rows, page.limit, _turn_from_row, lambda row: (row.position,))
 
 
 @cache
 def _turn_page_query(*, newest: bool, bounded: bool) -> Select[Any]:
     position, bound = turns.c.position, bindparam("position_bound", type_=Integer)
-    query = select(turns).join(sessions).where(BOUND_OWNER, turns.c.session == bindparam("of"))
+    branch = branches.branch_before(bindparam("leaf", type_=Integer))
+    query = select(turns).join(sessions).join(branch, branch.c.key == turns.c.key)
+    query = query.where(BOUND_OWNER, turns.c.session == bindparam("of"))
     if bounded:
         query = query.where(position < bound if newest else position > bound)
     return query.order_by(position.desc() if newest else position).limit(bindparam("rows", type_=Integer))

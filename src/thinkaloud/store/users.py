@@ -7,6 +7,7 @@ These queries are for the gateway and its administrator, so they take no owner.
 import hashlib
 import re
 import secrets
+from collections.abc import Collection
 from typing import Any
 
 from sqlalchemy import Connection, Row, delete, insert, select, update
@@ -119,6 +120,12 @@ def revoke_token(conn: Connection, token_id: str, now_ms: int) -> bool:
         return False
     valid = (tokens.c.id == token_id, tokens.c.revoked_ms.is_(None))
     return conn.execute(update(tokens).where(*valid).values(revoked_ms=now_ms)).rowcount == 1
+
+
+def valid_tokens(conn: Connection, hashes: Collection[bytes]) -> frozenset[bytes]:
+    """Return which of these hashes belong to tokens that are not revoked."""
+    query = select(tokens.c.hash).where(tokens.c.hash.in_(hashes), tokens.c.revoked_ms.is_(None))
+    return frozenset(conn.scalars(query))
 
 
 def _hash(secret: str) -> bytes:

@@ -38,8 +38,15 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     model: str = ""
     agent: str = ""
     thinking: str = ""
+    system: str = ""
+    max_tokens: int = 0
+    """The maximum number of output tokens, thinking included; 0 for the default."""
+    thinking_optional: bool = False
+    """Whether a model that cannot think as requested is asked without thinking."""
     replaces: str = ""
     """An earlier turn of the session whose question this one replaces: it is asked from before that turn."""
+    follows: str = ""
+    """The turn that this one follows; empty for the newest. For a question in an older branch."""
 
 
 class PastTurn(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,6 +59,8 @@ class PastTurn(msgspec.Struct, frozen=True, kw_only=True):
     """`running`, `done`, `failed`, `cancelled` or `interrupted`."""
     model: str = ""
     agent_name: str = ""
+    versions: tuple[str, ...] = ()
+    """The turns that replace each other here with this one, the oldest first; empty if it is the only one."""
     entries: tuple[Entry, ...] = ()
     """Entries that fold to the turn. Empty while it runs: `stream` then yields them from the first one."""
 
@@ -127,8 +136,8 @@ class Backend(Protocol):
     async def delete_session(self, session: str) -> None:
         """Delete a session and everything in it."""
 
-    async def turns(self, session: str) -> list[PastTurn]:
-        """Return all turns of a session, the oldest first."""
+    async def turns(self, session: str, *, branch: str = "") -> list[PastTurn]:
+        """Return the turns of a session, the oldest first: of the newest branch, or of that with a turn."""
 
     async def ask(self, session: str, question: Question) -> str:
         """Start a turn and return its id."""

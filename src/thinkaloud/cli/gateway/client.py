@@ -1,7 +1,7 @@
 """The client of a gateway: the `Backend` that chat surfaces and commands use, over HTTP."""
 
 import secrets
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from types import TracebackType
 from typing import Any, Self
@@ -9,9 +9,10 @@ from typing import Any, Self
 import msgspec
 
 from thinkaloud.canon import Entry, Refused
-from thinkaloud.canon.requests import Image, ThinkingLevel
+from thinkaloud.canon.requests import Image
 from thinkaloud.cli.gateway.connection import FixedLocator, GatewayAddress, GatewayConnection, GatewayLocator
 from thinkaloud.cli.gateway.turn_stream import follow_turn
+from thinkaloud.client.prepare import parse_thinking
 from thinkaloud.surfaces.backend import (
     BackendUnreachable,
     Choice,
@@ -32,6 +33,17 @@ _REPLAY_ATTEMPTS = 5
 _SCOPES = {False: "prompts,answers,tools", True: "prompts,answers,tools,thoughts"}
 
 
+class TurnInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """A turn of a session, without its contents."""
+
+    id: str
+    session: str
+    state: str
+    model: str = ""
+    provider: str = ""
+    created_ms: int = 0
+
+
 class _SessionPage(msgspec.Struct):
     items: list[SessionInfo]
     next: str = ""
@@ -44,6 +56,7 @@ class _Message(msgspec.Struct):
     content: str
     model: str = ""
     agent_name: str = ""
+    versions: tuple[str, ...] = ()
     images: tuple[Image, ...] = ()
     entries: tuple[Entry, ...] = ()
 
@@ -51,10 +64,6 @@ class _Message(msgspec.Struct):
 class _MessagePage(msgspec.Struct):
     items: list[_Message]
     next: str = ""
-
-
-class _Started(msgspec.Struct):
-    id: str
 
 
 class _HitPage(msgspec.Struct):
@@ -125,13 +134,13 @@ class GatewayClient:
         """Delete a session and everything in it."""
         await self.connection.send("DELETE", f"/api/sessions/{session}")
 
-    async def turns(self, session: str) -> list[PastTurn]:
-        """Return all turns of a session, the oldest first."""
+    async def turns(self, session: str, *, branch: str = "") -> list[PastTurn]:
+        """Return the turns of a session, the oldest first: of the newest branch, or of that with a turn."""
         messages: dict[str, list[_Message]] = {}
         path, after = f"/api/sessions/{session}/messages", ""
         while True:
             page = await self.connection.fetch(
-                path, _MessagePage, entries="true", limit=_PER_PAGE, after=after
+                path, _MessagePage, entries="true", limit=_PER_PAGE, after=after, branch=branch
             )
             for message in page.items:
                 messages.setdefault(message.turn, []).append(message)
@@ -141,21 +150,25 @@ class GatewayClient:
 
     async def ask(self, session: str, question: Question) -> str:
         """Start a turn and return its id."""
+        return (await self.start(session, question)).id
+
+    async def start(self, session: str, question: Question) -> TurnInfo:
+        """Start a turn."""
         body = _new_turn(question)
         path, headers = f"/api/sessions/{session}/turns", {"Idempotency-Key": secrets.token_urlsafe(16)}
         for attempts_left in reversed(range(_START_ATTEMPTS)):
             try:
-                return (await self.connection.call("POST", path, _Started, body, headers=headers)).id
+                return await self.connection.call("POST", path, TurnInfo, body, headers=headers)
             except BackendUnreachable:
                 if not attempts_left:
                     raise
         raise AssertionError("unreachable")
 
-    def stream(self, turn: str, *, after: int = -1) -> AsyncIterator[StreamItem]:
+    def stream(self, turn: str, *, after: int = -1) -> AsyncGenerator[StreamItem, None]:
         """Yield the entries of a turn after one of them, live, until the turn has ended and is saved."""
         return follow_turn(self.connection, turn, after=after)
 
-    async def replay(self, turn: str, *, speed: float = 1.0) -> AsyncIterator[Entry]:
+    async def replay(self, turn: str, *, speed: float = 1.0) -> AsyncGenerator[Entry, None]:
         """Yield the entries of an ended turn with their pauses."""
         async with aclosing(follow_turn(self.connection, turn, speed=speed)) as items:
             async for item in items:
@@ -178,7 +191,7 @@ class GatewayClient:
     async def approve(self, turn: str, block: int, granted: bool) -> None:
         """Approve or deny a tool call that waits for approval."""
         body = {"block": block, "granted": granted}
-        await self.connection.call("POST", f"/api/turns/{turn}/approvals", _Started, body)
+        await self.connection.call("POST", f"/api/turns/{turn}/approvals", TurnInfo, body)
 
     async def search(self, words: str, *, thoughts: bool = False) -> list[FoundText]:
         """Find words in prompts, answers and tools, and in thoughts if asked for."""
@@ -192,6 +205,13 @@ class GatewayClient:
         query = {"format": form, "thinking": thinking}
         content = await self.connection.send("GET", f"/api/sessions/{session}/export", query=query)
         return content.decode()
+
+    async def import_session(self, content: bytes) -> SessionInfo:
+        """Create a session from an exported JSON or markdown file."""
+        as_json = content.lstrip()[:1] == b"{"
+        headers = {"Content-Type": "application/json" if as_json else "text/markdown"}
+        created = await self.connection.send("POST", "/api/import", content, headers=headers)
+        return msgspec.json.decode(created, type=SessionInfo)
 
     async def models(self) -> list[Choice]:
         """Return the models that can be chosen."""
@@ -230,6 +250,7 @@ def _past_turn(messages: list[_Message]) -> PastTurn:
         state=question.state,
         model="" if reply is None else reply.model,
         agent_name=question.agent_name,
+        versions=question.versions,
         entries=() if reply is None else reply.entries,
     )
 
@@ -242,17 +263,18 @@ def _new_turn(question: Question) -> dict[str, object]:
         "model": question.model,
         "agent": question.agent,
         "thinking": _thinking(question.thinking),
+        "system": question.system,
+        "replaces": question.replaces,
+        "follows": question.follows,
+        "max_tokens": question.max_tokens,
+        "on_thinking_unavailable": "warn" if question.thinking_optional else "",
     }
     return {name: value for name, value in body.items() if value}
 
 
 def _thinking(setting: str) -> str | int:
-    if setting.isdecimal():
-        return int(setting)
-    if setting and setting not in tuple(ThinkingLevel):
-        levels = ", ".join(ThinkingLevel)
-        raise Refused(f"Invalid thinking setting: {setting!r}. Use {levels} or a number of tokens.")
-    return setting
+    parsed = parse_thinking(setting)
+    return parsed.level or parsed.budget_tokens or ""
 
 
 def _model_choice(model: _Model) -> Choice:

@@ -41,6 +41,9 @@ _FINISH_BY_REASON = {
     "refusal": Finish.REFUSAL,
 }
 
+_EVENT_TYPES = frozenset(("content_block_delta", "content_block_start", "content_block_stop", "message"))
+"""The most frequent types of events."""
+
 
 class OutputDetails(msgspec.Struct):
     """The parts of the output tokens."""
@@ -125,8 +128,9 @@ class Reader:
 
     def __init__(self, emitter: TurnEmitter, tags: TagProfile | None = None) -> None:
         self._emitter = emitter
+        self._odd_fields = emitter.odd_fields
         self._texts = TaggedBlocks(emitter, tags)
-        self._latest_index = -1
+        self._latest_index = 0
         self._content_by_index: dict[int, JsonObject] = {}
         self._index_by_call_id: dict[str, int] = {}
         self._counts = Counts()
@@ -134,20 +138,21 @@ class Reader:
 
     def feed(self, frame: Frame) -> None:
         """Read one stream event, or the whole message."""
-        update = _update_decoder.decode(frame.data, self._emitter.odd_fields)
-        event_type = update.type if update.type[:1].isalpha() else _infer_type(update) or frame.event
+        update = _update_decoder.decode(frame.data, self._odd_fields)
+        event_type = update.type if update.type in _EVENT_TYPES else _event_type(update, frame)
+        index = self._latest_index if update.index is None else update.index
         match event_type:
             case "content_block_delta" if update.delta is not None:
-                index = self._latest_index if update.index is None else update.index
-                self._apply_delta(max(index, 0), update.delta)
+                self._apply_delta(index, update.delta)
             case "content_block_start" if present(update.content_block):
-                index = self._latest_index = self._latest_index + 1 if update.index is None else update.index
+                if update.index is None and self._content_by_index:
+                    index += 1
+                self._latest_index = index
                 self._content_by_index[index] = decode_object(update.content_block)
-                content = _content_decoder.decode(update.content_block, self._emitter.odd_fields)
+                content = _content_decoder.decode(update.content_block, self._odd_fields)
                 self._start_block(index, content)
             case "content_block_stop":
-                index = self._latest_index if update.index is None else update.index
-                self._end_block(max(index, 0))
+                self._end_block(index)
             case "message_start" if update.message is not None:
                 self._emitter.start_turn(update.message.model)
                 self._report_usage(update.message.usage)
@@ -173,7 +178,7 @@ class Reader:
         self._emitter.start_turn(message.model)
         contents = message.content or []
         for index, raw in enumerate(contents):
-            content = _content_decoder.decode(raw, self._emitter.odd_fields)
+            content = _content_decoder.decode(raw, self._odd_fields)
             self._start_block(index, content)
             self._emitter.seal(index, SealForm.SIGNATURE, content.signature or "")
             self._texts.end(index)
@@ -267,15 +272,17 @@ class Reader:
         self._emitter.finish(finish, self._stop_reason, f'{{"role":"assistant","content":{content}}}')
 
 
-def _infer_type(update: Update) -> str:
-    """Return the type of an event that does not name it."""
+def _event_type(update: Update, frame: Frame) -> str:
+    """Return the type of an event, from its other fields if it is not named."""
+    if type_name(update.type):
+        return update.type
     if present(update.content_block):
         return "content_block_start"
     if update.delta is not None:
         return "message_delta" if update.delta.stop_reason else "content_block_delta"
     if update.content is not None:
         return "message"
-    return "message_start" if update.message is not None else ""
+    return "message_start" if update.message is not None else frame.event
 
 
 def _content_type(content: Content) -> str:

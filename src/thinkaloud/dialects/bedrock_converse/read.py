@@ -124,8 +124,9 @@ class Reader:
 
     def __init__(self, emitter: TurnEmitter, tags: TagProfile | None = None) -> None:
         self._emitter = emitter
+        self._odd_fields = emitter.odd_fields
         self._texts = TaggedBlocks(emitter, tags)
-        self._latest_index = -1
+        self._latest_index = 0
         self._content_by_index: dict[int, JsonObject] = {}
         self._whole_message = ""
         self._stop_reason = ""
@@ -139,16 +140,16 @@ class Reader:
             return
         if not frame.event:
             frame = _named_event(frame)
-        update = _update_decoder.decode(frame.data, self._emitter.odd_fields)
-        index = self._index_of(update)
-        if bytes(update.message)[:1] == b'"':
+        update = _update_decoder.decode(frame.data, self._odd_fields)
+        index = update.content_block_index
+        if index is None:
+            index = self._latest_index + (update.start is not None)
+        self._latest_index = index
+        if update.message and bytes(update.message)[:1] == b'"':
             self._texts.close()
             self._emitter.fail("provider_error", string_or_json(update.message))
         elif update.output is not None and present(update.output.message):
-            self._whole_message = raw_json(update.output.message)
-            whole_message = _message_decoder.decode(update.output.message, self._emitter.odd_fields)
-            for position, raw in enumerate(whole_message.content or ()):
-                self._read_block(position, _block_decoder.decode(raw, self._emitter.odd_fields))
+            self._read_whole_message(update.output.message)
         elif update.start is not None and update.start.tool_use is not None:
             self._start_call(index, update.start.tool_use)
         elif update.delta is not None:
@@ -171,13 +172,11 @@ class Reader:
             _FINISH_BY_REASON.get(self._stop_reason, Finish.UNKNOWN), self._stop_reason, message
         )
 
-    def _index_of(self, update: Update) -> int:
-        """Return the index of the event's block; without one, a start is a new block, else the latest."""
-        if update.content_block_index is not None:
-            self._latest_index = update.content_block_index
-        elif update.start is not None:
-            self._latest_index += 1
-        return max(self._latest_index, 0)
+    def _read_whole_message(self, raw_message: msgspec.Raw) -> None:
+        self._whole_message = raw_json(raw_message)
+        message = _message_decoder.decode(raw_message, self._odd_fields)
+        for position, raw in enumerate(message.content or ()):
+            self._read_block(position, _block_decoder.decode(raw, self._odd_fields))
 
     def _read_block(self, index: int, block: ContentBlock) -> None:
         if block.tool_use is not None:

@@ -108,6 +108,7 @@ class Reader:
 
     def __init__(self, emitter: TurnEmitter) -> None:
         self._emitter = emitter
+        self._odd_fields = emitter.odd_fields
         self._content_by_index: dict[int, JsonObject] = {}
         self._calls_by_index: dict[int, JsonObject] = {}
         self._plan_fields: JsonObject = {}
@@ -117,7 +118,7 @@ class Reader:
         """Read one stream event, or the whole response."""
         if frame.data == b"[DONE]":
             return
-        update = _update_decoder.decode(frame.data, self._emitter.odd_fields)
+        update = _update_decoder.decode(frame.data, self._odd_fields)
         delta = update.delta or Delta()
         event_type = type_name(update.type) or type_name(frame.event)
         self._latest_index = self._latest_index if update.index is None else update.index
@@ -131,7 +132,7 @@ class Reader:
         elif update.delta is not None:
             self._read_delta(self._latest_index, delta.message or Message())
         elif bytes(update.message)[:1] == b"{":
-            self._read_whole_message(_message_decoder.decode(update.message, self._emitter.odd_fields))
+            self._read_whole_message(_message_decoder.decode(update.message, self._odd_fields))
             self._finish(update.finish_reason or "", update.usage, raw_json(update.message))
         elif update.message and bytes(update.message)[:1] == b'"':
             self._emitter.fail("provider_error", string_or_json(update.message))

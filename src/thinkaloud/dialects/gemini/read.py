@@ -121,6 +121,7 @@ class Reader:
 
     def __init__(self, emitter: TurnEmitter) -> None:
         self._emitter = emitter
+        self._odd_fields = emitter.odd_fields
         self._parts: list[msgspec.Raw] = []
         self._last_key: Hashable = None
         self._call_count = 0
@@ -133,9 +134,9 @@ class Reader:
         """Read one chunk."""
         if frame.data == b"[DONE]":
             return
-        chunk = _chunk_decoder.decode(frame.data, self._emitter.odd_fields)
+        chunk = _chunk_decoder.decode(frame.data, self._odd_fields)
         if chunk.candidates is None and bytes(chunk.response)[:1] == b"{":
-            chunk = _chunk_decoder.decode(chunk.response, self._emitter.odd_fields)
+            chunk = _chunk_decoder.decode(chunk.response, self._odd_fields)
         self._emitter.start_turn(chunk.model_version)
         if has_error(chunk.error):
             self._emitter.fail(*parse_error(chunk.error))
@@ -162,12 +163,13 @@ class Reader:
 
     def _read_candidate(self, candidate: Candidate) -> None:
         for raw in (candidate.content and candidate.content.parts) or ():
-            part = _part_decoder.decode(raw, self._emitter.odd_fields)
+            part = _part_decoder.decode(raw, self._odd_fields)
             call = part.function_call
             if call is not None and (call.will_continue or (self._partial_call and not call.name)):
                 self._read_partial_call(part, call, raw)
             else:
-                self._finish_partial_call()
+                if self._partial_call is not None:
+                    self._finish_partial_call()
                 self._parts.append(raw)
                 self._read_part(part)
         if candidate.finish_reason:

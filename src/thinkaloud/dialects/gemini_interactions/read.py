@@ -107,6 +107,7 @@ class Reader:
 
     def __init__(self, emitter: TurnEmitter) -> None:
         self._emitter = emitter
+        self._odd_fields = emitter.odd_fields
         self._steps_by_index: dict[int, JsonObject] = {}
         self._index_by_call_id: dict[str, int] = {}
         self._latest_index = -1
@@ -115,15 +116,15 @@ class Reader:
         """Read one stream event, or the whole interaction."""
         if frame.data == b"[DONE]":
             return
-        update = _update_decoder.decode(frame.data, self._emitter.odd_fields)
+        update = _update_decoder.decode(frame.data, self._odd_fields)
         if present(update.steps):
-            self._read_whole_interaction(_interaction_decoder.decode(frame.data, self._emitter.odd_fields))
+            self._read_whole_interaction(_interaction_decoder.decode(frame.data, self._odd_fields))
             return
         match type_name(update.event_type) or type_name(frame.event) or _infer_event_type(update):
             case "step.start" if present(update.step):
                 index = self._latest_index = self._latest_index + 1 if update.index is None else update.index
                 self._steps_by_index[index] = decode_object(update.step)
-                self._start_step(index, _step_decoder.decode(update.step, self._emitter.odd_fields))
+                self._start_step(index, _step_decoder.decode(update.step, self._odd_fields))
             case "step.delta" if update.delta is not None:
                 self._apply_delta(self._index_of(update), update.delta)
             case "step.stop":
@@ -150,7 +151,7 @@ class Reader:
         self._emitter.start_turn(interaction.model)
         steps = interaction.steps or []
         for index, raw in enumerate(steps):
-            step = _step_decoder.decode(raw, self._emitter.odd_fields)
+            step = _step_decoder.decode(raw, self._odd_fields)
             self._start_step(index, step)
             if _step_type(step).endswith("_call"):
                 self._emitter.append(index, string_or_json(step.arguments))

@@ -65,13 +65,14 @@ class Reader:
 
     def __init__(self, emitter: TurnEmitter, tags: TagProfile | None = None) -> None:
         self._emitter = emitter
+        self._odd_fields = emitter.odd_fields
         self._tagged_text = TaggedText(emitter, tags)
         self._call_count = 0
         self._message: JsonObject = {"role": "assistant", "content": ""}
 
     def feed(self, frame: Frame) -> None:
         """Read one line."""
-        line = _line_decoder.decode(frame.data, self._emitter.odd_fields)
+        line = _line_decoder.decode(frame.data, self._odd_fields)
         self._emitter.start_turn(line.model)
         if has_error(line.error):
             self._tagged_text.close()
@@ -100,7 +101,7 @@ class Reader:
             self._add_call(raw)
 
     def _add_call(self, raw: msgspec.Raw) -> None:
-        call = _tool_call_decoder.decode(raw, self._emitter.odd_fields)
+        call = _tool_call_decoder.decode(raw, self._odd_fields)
         function = call.function
         if function is None:
             return

@@ -12,8 +12,17 @@ import msgspec
 
 from thinkaloud.canon import Finish, Kind, Provenance, SealForm, Usage
 from thinkaloud.dialects.emitter import TurnEmitter
-from thinkaloud.dialects.lenient import Count, LenientDecoder, Text
+from thinkaloud.dialects.lenient import LenientDecoder
 from thinkaloud.dialects.message import ABSENT, ChatMessage, present, raw_json, string_or_json, text_of
+from thinkaloud.dialects.openai_chat.chunk import (
+    Choice,
+    Chunk,
+    Counts,
+    ExtraContent,
+    Function,
+    Message,
+    ToolCall,
+)
 from thinkaloud.dialects.payload import add_counts, has_error, parse_error
 from thinkaloud.dialects.tags.profiles import PROFILES, TagProfile
 from thinkaloud.dialects.tags.tagged_text import REASONING_KEY, TEXT_KEY, TaggedText
@@ -42,107 +51,6 @@ _SEAL_FORM_BY_FIELD = {"reasoning_details": SealForm.ENCRYPTED, "thinking_blocks
 """The form of the `data` seal, by the field of the reasoning list."""
 
 
-class CompletionDetails(msgspec.Struct):
-    """The reasoning tokens, which most providers include in the completion tokens."""
-
-    reasoning_tokens: Count | None = None
-
-
-class PromptDetails(msgspec.Struct):
-    """The parts of the prompt tokens."""
-
-    cached_tokens: Count | None = None
-    cache_write_tokens: Count | None = None
-
-
-class Counts(msgspec.Struct):
-    """Usage; SGLang has the reasoning tokens at the top level, DeepSeek the cached tokens."""
-
-    prompt_tokens: Count | None = None
-    completion_tokens: Count | None = None
-    total_tokens: Count | None = None
-    reasoning_tokens: Count | None = None
-    completion_tokens_details: CompletionDetails | None = None
-    prompt_tokens_details: PromptDetails | None = None
-    prompt_cache_hit_tokens: Count | None = None
-
-
-class GoogleExtra(msgspec.Struct):
-    """Gemini's compatible endpoint marks reasoning content and signs tool calls here."""
-
-    thought: bool | None = None
-    thought_signature: str | None = None
-
-
-class ExtraContent(msgspec.Struct):
-    """Extensions of Google's compatible endpoints."""
-
-    google: GoogleExtra | None = None
-    vertex: GoogleExtra | None = None
-
-
-class Function(msgspec.Struct):
-    """The function of a call; its arguments are JSON text, or an object from some servers."""
-
-    name: str | None = None
-    arguments: msgspec.Raw = ABSENT
-
-
-class ToolCall(msgspec.Struct):
-    """A call, or more of it. Some servers send no index, some the same index for every call."""
-
-    index: int | None = None
-    id: str | None = None
-    function: Function | None = None
-    extra_content: msgspec.Raw = ABSENT
-
-
-class Message(msgspec.Struct):
-    """A delta, or the whole message; every field is optional."""
-
-    content: Text | list[dict[str, Any]] | None = None
-    reasoning: Text | None = None
-    reasoning_content: Text | None = None
-    reasoning_text: Text | None = None
-    reasoning_opaque: str | None = None
-    reasoning_steps: list[dict[str, Any]] | None = None
-    reasoning_details: list[dict[str, Any]] | None = None
-    thinking_blocks: list[dict[str, Any]] | None = None
-    reasoning_items: list[dict[str, Any]] | None = None
-    refusal: str | None = None
-    tool_calls: list[ToolCall] | None = None
-    function_call: Function | None = None
-    extra_content: ExtraContent | None = None
-
-
-class Choice(msgspec.Struct):
-    """One choice: a delta, a whole message, or the text of the older completions endpoint."""
-
-    index: int = 0
-    delta: Message | None = None
-    message: msgspec.Raw = ABSENT
-    text: Text | None = None
-    finish_reason: str | None = None
-    error: msgspec.Raw = ABSENT
-
-
-class GroqExtra(msgspec.Struct):
-    """Groq reports the usage of a stream here."""
-
-    usage: Counts | None = None
-
-
-class Chunk(msgspec.Struct):
-    """A chunk of a stream, or a whole completion."""
-
-    choices: list[Choice] | None = None
-    model: str | None = None
-    usage: Counts | None = None
-    error: msgspec.Raw = ABSENT
-    object: str | None = None
-    x_groq: GroqExtra | None = None
-
-
 _chunk_decoder = LenientDecoder(Chunk)
 _message_decoder = LenientDecoder(Message, "message")
 _extra_decoder = LenientDecoder(ExtraContent, "extra_content")
@@ -154,6 +62,7 @@ class Reader:
 
     def __init__(self, emitter: TurnEmitter, tags: TagProfile | None = None) -> None:
         self._emitter = emitter
+        self._odd_fields = emitter.odd_fields
         self._tagged_text = TaggedText(emitter, tags)
         self._tags_given = tags is not None
         self._reasoning_source = ""
@@ -161,6 +70,7 @@ class Reader:
         self._serial_and_id_by_index: dict[int | None, tuple[int, str]] = {}
         self._call_count = 0
         self._finish_reason = ""
+        self._final_usage = False
         self._refused = False
         self._whole_message = ABSENT
         self._chat_message = ChatMessage()
@@ -168,15 +78,16 @@ class Reader:
     def feed(self, frame: Frame) -> None:
         """Read one chunk, the whole completion, or `[DONE]`."""
         if frame.data == b"[DONE]":
-            self._finish()
+            self.close()
             return
-        chunk = _chunk_decoder.decode(frame.data, self._emitter.odd_fields)
+        chunk = _chunk_decoder.decode(frame.data, self._odd_fields)
         self._emitter.start_turn(chunk.model)
         reason_before = self._finish_reason
         for choice in chunk.choices or ():
             if choice.index == 0:
                 self._read_choice(choice)
         if chunk.usage is not None:
+            self._final_usage = not chunk.choices  # a chunk of its own, which providers send at the end
             self._report_usage(chunk.usage)
         elif chunk.x_groq is not None and chunk.x_groq.usage is not None:
             self._report_usage(chunk.x_groq.usage)
@@ -184,8 +95,8 @@ class Reader:
             self._read_chunk_error(chunk, frame, reason_before)
 
     def close(self) -> None:
-        """End the turn if a finish reason or a whole message arrived, else fail it as cut off."""
-        if self._finish_reason or (self._whole_message and self._emitter.block_count):
+        """End the turn if a finish reason, a whole message or the final usage arrived, else it is cut off."""
+        if self._finish_reason or (self._emitter.block_count and (self._whole_message or self._final_usage)):
             self._finish()
         else:
             self._tagged_text.close()
@@ -195,7 +106,7 @@ class Reader:
         # Some servers send an empty delta beside the whole message.
         if choice.message and present(choice.message) and choice.delta in (None, _EMPTY_MESSAGE):
             self._whole_message = choice.message
-            self._read_message(_message_decoder.decode(choice.message, self._emitter.odd_fields))
+            self._read_message(_message_decoder.decode(choice.message, self._odd_fields))
         elif choice.delta is not None:
             self._read_message(choice.delta)
         elif choice.text:
@@ -265,7 +176,7 @@ class Reader:
 
     def _append_reasoning(self, source: str, text: str, provenance: Provenance = Provenance.UNKNOWN) -> None:
         """Emit reasoning text if it is from the place that this turn's reasoning is read from."""
-        if self._tagged_text.thought_seen and not self._reasoning_source:
+        if not self._reasoning_source and self._tagged_text.thought_seen:
             self._reasoning_source = _TAGS_SOURCE
         if not text or (self._reasoning_source and self._reasoning_source != source):
             return
@@ -328,7 +239,7 @@ class Reader:
             self._emitter.start_block(key, Kind.TOOL_CALL, name=function.name or "", call_id=call.id or "")
         self._emitter.append(key, arguments)
         if present(call.extra_content):
-            extra = _extra_decoder.decode(call.extra_content, self._emitter.odd_fields)
+            extra = _extra_decoder.decode(call.extra_content, self._odd_fields)
             for google in (extra.google, extra.vertex):
                 if google is not None and google.thought_signature:
                     self._emitter.seal(key, SealForm.SIGNATURE, google.thought_signature)

@@ -22,6 +22,7 @@ from thinkaloud.dialects.message import (
     string_or_json,
     text_of,
 )
+from thinkaloud.dialects.openai_responses.item_keys import ItemKeys
 from thinkaloud.dialects.payload import has_error, parse_error
 from thinkaloud.dialects.tags.profiles import TagProfile
 from thinkaloud.dialects.tags.tagged_text import TaggedBlocks
@@ -146,72 +147,12 @@ _response_decoder = LenientDecoder(Response)
 _item_decoder = LenientDecoder(Item, "item")
 
 
-class ItemKeys:
-    """Finds the key of an item by its id or its index; keys are numbers in order of arrival."""
-
-    def __init__(self) -> None:
-        self._key_by_id: dict[str, int] = {}
-        self._key_by_index: dict[int, int] = {}
-        self._finished_keys: set[int] = set()
-        self._id_by_key: dict[int, str | None] = {}
-        self._matched_keys: set[int] = set()
-        self._count = 0
-
-    def start(self, item_id: str | None, index: int | None) -> int:
-        """Return a new key for an item that starts now, or its key if it has started."""
-        key = self._key_by_id.get(item_id or "")
-        return self._add(item_id, index) if key is None or key in self._finished_keys else key
-
-    def find(self, item_id: str | None, index: int | None) -> int:
-        """Return the key of an item: by its id, its index, or else the latest; a new item gets a new key."""
-        key = self._key_by_id.get(item_id or "")
-        if key is None and index is not None:
-            key = self._key_by_index.get(index)
-            if item_id and key in self._finished_keys:
-                key = None  # another item with the same index
-        elif key is None and not item_id and self._count:
-            key = self._count - 1
-        if key is None:
-            return self._add(item_id, index)
-        if item_id:
-            self._key_by_id[item_id] = key
-        return key
-
-    def finish(self, key: int) -> None:
-        """Mark an item as finished."""
-        self._finished_keys.add(key)
-
-    def match(self, item_id: str | None, position: int) -> int:
-        """Return the key of an item of the final response, by its position and id; each key matches once.
-
-        Ids may repeat within a response, and positions may differ from the order of arrival.
-        """
-        at_position = self._key_by_index.get(position)
-        same_id = at_position is not None and self._id_by_key.get(at_position) == item_id
-        by_id = self._key_by_id.get(item_id or "")
-        for key in (at_position, by_id) if same_id else (by_id, at_position):
-            if key is not None and key not in self._matched_keys:
-                break
-        else:
-            key = self._add(item_id, position)
-        self._matched_keys.add(key)
-        return key
-
-    def _add(self, item_id: str | None, index: int | None) -> int:
-        key = self._count
-        self._count += 1
-        self._key_by_index[key if index is None else index] = key
-        self._id_by_key[key] = item_id
-        if item_id:
-            self._key_by_id[item_id] = key
-        return key
-
-
 class Reader:
     """Reads one response."""
 
     def __init__(self, emitter: TurnEmitter, tags: TagProfile | None = None) -> None:
         self._emitter = emitter
+        self._odd_fields = emitter.odd_fields
         self._texts = TaggedBlocks(emitter, tags)
         self._keys = ItemKeys()
         self._latest_id: str | None = None
@@ -226,14 +167,14 @@ class Reader:
         """Read one stream event, or the whole response."""
         if frame.data == b"[DONE]":
             return
-        update = _update_decoder.decode(frame.data, self._emitter.odd_fields)
+        update = _update_decoder.decode(frame.data, self._odd_fields)
         event_type = update.type.removeprefix("response.")
         if not event_type[:1].isalpha():
             event_type = type_name(frame.event).removeprefix("response.") or self._infer_event_type(update)
         if event_type in _TEXT_EVENTS:
             self._read_text(_TEXT_EVENTS[event_type], update)
         elif update.object == "response" or update.output:
-            self._finish(_response_decoder.decode(frame.data, self._emitter.odd_fields))
+            self._finish(_response_decoder.decode(frame.data, self._odd_fields))
         elif event_type.endswith(("_call_arguments.delta", "_call_input.delta", "_call_code.delta")):
             key = self._keys.find(update.item_id, update.output_index)
             self._streamed_parts.setdefault((key, "call"), set()).add(0)
@@ -260,10 +201,10 @@ class Reader:
     def _read_item_event(self, event_type: str, update: Update, frame: Frame) -> None:
         match event_type:
             case "output_item.added" if present(update.item):
-                item = _item_decoder.decode(update.item, self._emitter.odd_fields)
+                item = _item_decoder.decode(update.item, self._odd_fields)
                 self._start_item(self._keys.start(item.id or update.item_id, update.output_index), item)
             case "output_item.done" if present(update.item):
-                item = _item_decoder.decode(update.item, self._emitter.odd_fields)
+                item = _item_decoder.decode(update.item, self._odd_fields)
                 key = self._keys.find(item.id or update.item_id, update.output_index)
                 self._finish_item(key, item, update.item)
             case "completed" | "incomplete" | "failed" if update.response is not None:
@@ -295,11 +236,17 @@ class Reader:
             self._latest_id = update.item_id
         key = self._latest_key
         self._refused = self._refused or update.type == "response.refusal.delta"
-        part = (update.summary_index if source == "summary" else update.content_index) or 0
+        index = update.summary_index if source == "summary" else update.content_index
+        part = index or 0
         if update.delta is not None:
             self._append_part(key, (source, part), kind, _delta_text(update.delta))
-        elif part not in self._streamed_parts.get((key, source), ()):
+        elif not self._streamed(key, source, index):
             self._append_part(key, (source, part), kind, update.text or "")
+
+    def _streamed(self, key: int, source: str, index: int | None) -> bool:
+        """Return whether text of a part was streamed; without its index, whether text of any part was."""
+        parts = self._streamed_parts.get((key, source), ())
+        return bool(parts) if index is None else index in parts
 
     def _append_part(self, key: int, part: tuple[str, int], kind: Kind, text: str) -> None:
         """Emit text of a part; each part of an item is a block of its own."""
@@ -359,7 +306,7 @@ class Reader:
     def _finish(self, response: Response) -> None:
         self._emitter.start_turn(response.model)
         for position, raw in enumerate(response.output or ()):
-            item = _item_decoder.decode(raw, self._emitter.odd_fields)
+            item = _item_decoder.decode(raw, self._odd_fields)
             key = self._keys.match(item.id, position)
             if key not in self._finished_items:
                 self._finish_item(key, item, raw)

@@ -33,6 +33,7 @@ class Reader:
 
     def __init__(self, emitter: TurnEmitter, tags: TagProfile | None = None) -> None:
         self._emitter = emitter
+        self._odd_fields = emitter.odd_fields
         self._tagged_text = TaggedText(emitter, tags, raw=True)
         self._pieces: list[str] = []
         self._finish_reason = ""
@@ -42,7 +43,7 @@ class Reader:
         if frame.event == PLAIN_TEXT:
             text = frame.data.decode()
         else:
-            token = _token_decoder.decode(frame.data, self._emitter.odd_fields)
+            token = _token_decoder.decode(frame.data, self._odd_fields)
             text, self._finish_reason = token.text, token.finish_reason or self._finish_reason
         self._pieces.append(text)
         self._tagged_text.feed(text)

@@ -1,12 +1,11 @@
 """Handlers for health checks, metrics and the OpenAPI document."""
 
 from thinkaloud.server.endpoint import RouteRequest, RouteResponse
+from thinkaloud.server.errors import Forbidden
 from thinkaloud.server.metrics import MEDIA_TYPE
 from thinkaloud.server.schemas import Health
 
 UNAVAILABLE = 503
-MAX_WAITING_S = 5.0
-"""The age of an entry that is not on disk from which the gateway counts as not ready."""
 
 
 async def alive(request: RouteRequest) -> Health:
@@ -21,7 +20,7 @@ async def ready(request: RouteRequest) -> RouteResponse:
         health = Health("stopping", "The gateway is stopping and starts no new turns.")
     elif not gateway.ready:
         health = Health("starting", "The gateway is still ending the unfinished turns of an earlier process.")
-    elif gateway.log.hangs or gateway.log.waiting_s > MAX_WAITING_S:
+    elif gateway.log.waiting_s > gateway.settings.max_waiting_s:
         health = Health(
             "not_saved",
             f"The disk does not respond: the oldest entry has waited {gateway.log.waiting_s:.0f} s. "
@@ -37,7 +36,13 @@ async def ready(request: RouteRequest) -> RouteResponse:
 
 
 async def metrics(request: RouteRequest) -> RouteResponse:
-    """Return metrics for Prometheus."""
+    """Return metrics for Prometheus. They count the use of everybody, so only the operator may read them."""
+    user = request.grant.user
+    if user is None or user.key != request.gateway.local_owner.user:
+        raise Forbidden(
+            "Metrics are for the operator. Send the token printed at start-up, or one of the user `local`: "
+            "`thinkaloud tokens create local`."
+        )
     return RouteResponse(content=request.gateway.metrics.text(), media_type=MEDIA_TYPE)
 
 

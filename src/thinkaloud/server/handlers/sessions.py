@@ -23,6 +23,7 @@ from thinkaloud.server.schemas import (
     TurnSummary,
 )
 from thinkaloud.store import agents, sessions, turns
+from thinkaloud.store.branches import newest_leaf, versions_of
 from thinkaloud.store.delete import delete_session
 from thinkaloud.store.messages import messages_of
 from thinkaloud.store.rows import Page, Session, StoredMessage, TurnRow
@@ -139,8 +140,15 @@ async def list_messages(request: RouteRequest) -> MessagePage:
         page = _page_of_turns(conn, session, query)
         messages_by_turn = messages_of(conn, [row.key for row in page.items])
         names = _agent_names(conn, request, {row.agent for row in page.items})
+        versions = versions_of(conn, session, page.items)
         items = (
-            message_body(message, row, names.get(row.agent, ""), entries=query.entries)
+            message_body(
+                message,
+                row,
+                names.get(row.agent, ""),
+                entries=query.entries,
+                versions=versions.get(row.key, ()),
+            )
             for row in page.items
             for message in messages_by_turn.get(row.key, ())
         )
@@ -150,14 +158,25 @@ async def list_messages(request: RouteRequest) -> MessagePage:
 
 
 def _page_of_turns(conn: Connection, session: Session, query: MessagesQuery) -> Page[TurnRow]:
-    first_turn = turns.get(conn, session.owner, query.turn) if query.turn else None
-    if query.turn and (first_turn is None or first_turn.session != session.key):
-        raise NotFound()
+    first_turn = _turn_of_session(conn, session, query.turn)
+    branch_turn = _turn_of_session(conn, session, query.branch) or first_turn
+    leaf = None if branch_turn is None else newest_leaf(conn, branch_turn)
+    limit, after = query.limit, query.after
     if query.order == "newest":
-        return turns.page_before(conn, session, limit=query.limit, after=query.after, first=first_turn)
+        return turns.page_before(conn, session, limit=limit, after=after, first=first_turn, leaf=leaf)
     if first_turn is not None and not query.after:
-        return turns.page_from(conn, session, first_turn, limit=query.limit)
-    return turns.of_session(conn, session, limit=query.limit, after=query.after)
+        return turns.page_from(conn, session, first_turn, limit=limit, leaf=leaf)
+    return turns.of_session(conn, session, limit=limit, after=after, leaf=leaf)
+
+
+def _turn_of_session(conn: Connection, session: Session, turn_id: str) -> TurnRow | None:
+    """Return a turn of the session by its id; None if the id is empty."""
+    if not turn_id:
+        return None
+    turn = turns.get(conn, session.owner, turn_id)
+    if turn is None or turn.session != session.key:
+        raise NotFound()
+    return turn
 
 
 def _agent_names(conn: Connection, request: RouteRequest, agent_ids: set[str]) -> dict[str, str]:
@@ -174,12 +193,18 @@ def _agent_names(conn: Connection, request: RouteRequest, agent_ids: set[str]) -
 
 
 def message_body(
-    message: StoredMessage, row: TurnRow, agent_name: str, *, entries: bool = False
+    message: StoredMessage,
+    row: TurnRow,
+    agent_name: str,
+    *,
+    entries: bool = False,
+    versions: tuple[str, ...] = (),
 ) -> MessageBody:
     """Return the response body of a message, with thinking in a separate field (R053)."""
     return MessageBody(
         turn=row.id,
         state=row.state,
+        versions=versions,
         agent=row.agent,
         agent_name=agent_name,
         role=message.role,

@@ -6,9 +6,11 @@ has none. Markdown and JSON can be imported again. An import is saved completely
 
 import asyncio
 import re
+from collections.abc import Iterable
 from functools import partial
 
 import msgspec
+from msgspec import UNSET, UnsetType
 from sqlalchemy import Connection
 
 from thinkaloud.canon import BlockStarted, Entry, Refused, UsageReported
@@ -46,7 +48,7 @@ async def export_session(request: RouteRequest) -> RouteResponse:
     """Export a session. A running turn is left out, and the header Thinkaloud-Left-Out says so."""
     query: ExportQuery = request.query
     session = request_session(request)
-    turn_messages, content = await request.gateway.database.read(
+    turn_messages, content = await request.gateway.database.read_long(
         partial(_render, session=session, query=query, stored_preferences=request.gateway.preferences)
     )
     name = _UNSAFE_IN_NAME.sub("-", session.title)[:_MAX_NAME_CHARS].strip("-").lower() or "session"
@@ -58,6 +60,11 @@ async def export_session(request: RouteRequest) -> RouteResponse:
 
 async def import_session(request: RouteRequest) -> SessionBody:
     """Create a session from an exported markdown or JSON file."""
+    async with request.gateway.import_slots:
+        return await _import_record(request)
+
+
+async def _import_record(request: RouteRequest) -> SessionBody:
     max_blocks = request.gateway.settings.limits.blocks_per_turn
     record = await asyncio.to_thread(
         _parse_record, request.headers.get("content-type", ""), request.raw_body, max_blocks
@@ -65,10 +72,12 @@ async def import_session(request: RouteRequest) -> SessionBody:
     now_ms, database = request.gateway.now_ms(), request.gateway.database
     session = await database.write(partial(_start_import, owner=request.owner, record=record, now_ms=now_ms))
     try:
+        saved: list[int] = []
         for exchange in record.exchanges:
             # One short write for each turn, so that running turns are saved in between.
-            save = await asyncio.to_thread(_prepare_save, session, exchange, now_ms)
-            await database.write(save)
+            parent = _parent(exchange, saved)
+            save = await asyncio.to_thread(_prepare_save, session, exchange, now_ms, parent)
+            saved.append((await database.write(save)).key)
     except BaseException:
         await asyncio.shield(delete_hidden(database, session))
         raise
@@ -83,13 +92,23 @@ def _start_import(conn: Connection, owner: Owner, record: SessionRecord, now_ms:
     return session
 
 
-def _prepare_save(session: Session, exchange: Exchange, now_ms: int) -> Query[TurnRow]:
+def _parent(exchange: Exchange, saved: list[int]) -> int | UnsetType | None:
+    """Return the turn that an exchange follows, by the keys of the turns saved before it."""
+    if exchange.follows is UNSET:
+        return UNSET
+    return None if exchange.follows < 0 else saved[exchange.follows]
+
+
+def _prepare_save(
+    session: Session, exchange: Exchange, now_ms: int, parent: int | UnsetType | None
+) -> Query[TurnRow]:
     """Return the write that saves an exchange. All work that needs no database is done here."""
     turn_request = TurnRequest(
         messages=exchange.asked,
         model=exchange.model,
         provider=exchange.provider,
         prefix=exchange.prefix,
+        parent=parent,
         imported=True,
         normalized_texts=turns.normalized_texts(exchange.asked),
     )
@@ -111,12 +130,13 @@ def _render(
         case "text":
             return turn_messages, _render_text(session, turn_messages, Words(language)).encode()
         case "markdown":
-            record = _session_record(conn, session, turn_messages)
+            record = _session_record(conn, session, [row for row, _ in turn_messages])
             return turn_messages, write_markdown(
                 record, locale=language, thinking=ThinkingStyle(query.thinking)
             ).encode()
         case "json":
-            return turn_messages, write_json(_session_record(conn, session, turn_messages))
+            all_turns = turns.of_all_branches(conn, session)
+            return turn_messages, write_json(_session_record(conn, session, all_turns))
 
 
 def _render_text(session: Session, turn_messages: _TurnMessages, words: Words) -> str:
@@ -130,7 +150,9 @@ def _render_text(session: Session, turn_messages: _TurnMessages, words: Words) -
     return "\n\n".join(parts) + "\n"
 
 
-def _session_record(conn: Connection, session: Session, turn_messages: _TurnMessages) -> SessionRecord:
+def _session_record(conn: Connection, session: Session, rows: Iterable[TurnRow]) -> SessionRecord:
+    ended_rows = [row for row in rows if row.state is not TurnState.RUNNING]
+    indexes = {row.key: index for index, row in enumerate(ended_rows)}
     exchanges = (
         Exchange(
             asked=turns.request_messages(conn, session.owner, row),
@@ -139,11 +161,16 @@ def _session_record(conn: Connection, session: Session, turn_messages: _TurnMess
             provider=row.provider,
             prefix=row.prefix,
             created_ms=row.created_ms,
+            follows=_followed_index(row, index, indexes),
         )
-        for row, _ in turn_messages
-        if row.state is not TurnState.RUNNING
+        for index, row in enumerate(ended_rows)
     )
     return SessionRecord(session.title, session.created_ms, tuple(exchanges))
+
+
+def _followed_index(row: TurnRow, index: int, indexes: dict[int, int]) -> int | UnsetType:
+    followed = -1 if row.parent is None else indexes[row.parent]
+    return UNSET if followed == index - 1 else followed
 
 
 def _known_entries(conn: Connection, turn: int) -> tuple[Entry, ...]:

@@ -25,9 +25,9 @@ from thinkaloud.surfaces.tui.markdown_blocks import (
 from thinkaloud.surfaces.tui.markdown_rows import markdown_rows
 from thinkaloud.surfaces.tui.sections import Row, Section
 
-LONG_BLOCK = 4_000
+LONG_BLOCK = 2_000
 """Characters of a last block that is drawn with every frame."""
-GROWTH_SHARE = 50
+GROWTH_SHARE = 10
 """A longer one is drawn again after it has grown by this part of its length."""
 
 
@@ -50,8 +50,10 @@ class MarkdownSection:
 
     def lay_out(self, columns: int) -> Iterator[None]:
         """Draw the piece for so many columns."""
-        rows = markdown_rows(PARSER.parse(self._piece.source), columns)
-        self._rows = [Row(()), *rows] if self._piece.gap and rows else rows
+        source, gap, tokens = self._piece
+        rows = markdown_rows(PARSER.parse(source) if tokens is None else tokens, columns)
+        self._piece = MarkdownPiece(source, gap)  # tokens need much memory, and another width is rare
+        self._rows = [Row(()), *rows] if gap and rows else rows
         yield
 
 
@@ -132,8 +134,8 @@ class AnswerView(LineView):
                 case FenceLines() | FenceEnded():
                     self._take_code(part, sections)
         self._complete += len(sections)
-        if not self._blocks.in_fence and self._blocks.rest.strip():
-            sections.append(MarkdownSection(MarkdownPiece(self._blocks.rest, self._blocks.rest_gap)))
+        if (last_piece := self._blocks.last_piece) is not None:
+            sections.append(MarkdownSection(last_piece))
         if sections or first < len(self.sections):
             self.replace_sections(sections, first=first)
         self.display = bool(self.sections)

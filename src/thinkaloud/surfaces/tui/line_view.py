@@ -76,10 +76,11 @@ class LineView(ScrollView):
         known = {id(section) for section in self._sections[first:]}
         self._sections[first:] = sections
         added = [section for section in self._sections[first:] if id(section) not in known]
+        changed_from = 0 if self._layouts else first
         if self._columns:
             self._layouts.extend(section.lay_out(self._columns) for section in added)
             self._run_layout()
-        self.section_changed(first)
+        self.section_changed(changed_from)
 
     def finish_layout(self) -> None:
         """Lay out everything now, however long it takes."""
@@ -98,7 +99,9 @@ class LineView(ScrollView):
         first = self._starts[index] + first_row
         moved = self.row_count != height_before
         if moved:
-            self.virtual_size = Size(self._columns, self.row_count)
+            # Without its watcher, which would mark every row of the view as changed.
+            self.set_reactive(Widget.virtual_size, Size(self._columns, self.row_count))
+            self.refresh(layout=True, repaint=False)
         end = self._starts[min(index + 1, len(self._starts) - 1)]
         if moved or end <= first:
             end = max(self.row_count, height_before)

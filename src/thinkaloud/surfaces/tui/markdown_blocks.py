@@ -23,6 +23,8 @@ class MarkdownPiece(NamedTuple):
     source: str
     gap: bool
     """Whether an empty row separates it from the piece before it."""
+    tokens: list[Token] | None = None
+    """The source after parsing, if it was parsed alone."""
 
 
 class FenceStarted(NamedTuple):
@@ -63,15 +65,18 @@ class MarkdownBlocks:
 
     def __init__(self) -> None:
         self.rest = ""
-        self.rest_gap = False
+        self._rest_gap = False
+        self._rest_tokens: list[Token] | None = None
         self._fence = ""
         self._fence_indent = 0
         self._previous: _Previous | None = None
 
     @property
-    def in_fence(self) -> bool:
-        """Whether a code block is open; its lines are not in `rest`."""
-        return bool(self._fence)
+    def last_piece(self) -> MarkdownPiece | None:
+        """The last piece, which may still change; None in a code block and if there is none."""
+        if self._fence or not self.rest.strip():
+            return None
+        return MarkdownPiece(self.rest, self._rest_gap, self._rest_tokens)
 
     def feed(self, text: str) -> list[Part]:
         """Return the parts that are complete; the rest is in `rest`."""
@@ -88,7 +93,9 @@ class MarkdownBlocks:
     def _take_pieces(self, parts: list[Part]) -> bool:
         """Take the pieces before the last one; return whether the last one is a fence that was opened."""
         lines = self.rest.split("\n")
-        starts = _piece_starts(PARSER.parse(self.rest))
+        tokens = PARSER.parse(self.rest)
+        starts = _piece_starts(tokens)
+        self._rest_tokens = tokens if len(starts) == 1 else None
         if not starts:
             return False
         for (start, item), (end, _) in pairwise(starts):
@@ -96,12 +103,12 @@ class MarkdownBlocks:
             parts += _whole_fence(source, gap) or [MarkdownPiece(source, gap)]
             self._previous = _Previous(item, ends_blank=not lines[end - 1].strip())
         start, item = starts[-1]
-        self.rest_gap = self._gap(item)
+        self._rest_gap = self._gap(item)
         self.rest = "\n".join(lines[start:])
         fence = _FENCE_START.match(lines[start])
         if item or fence is None or start == len(lines) - 1:
             return False
-        parts.append(FenceStarted(fence[3], self.rest_gap))
+        parts.append(FenceStarted(fence[3], self._rest_gap))
         self._fence, self._fence_indent = fence[2], len(fence[1])
         self._previous = _Previous(item=False, ends_blank=False)
         self.rest = "\n".join(lines[start + 1 :])

@@ -77,15 +77,14 @@ class _PanelBuilder:
 
     def _header(self) -> Section:
         view, expanded = self._view, self._view.open is OpenState.EXPANDED
-        badge = Span(f"  {view.badge}", "header") if view.badge else Span("")
         if self._bar:
             text = view.header.removesuffix(f"{SEPARATOR}{view.label}") if expanded else view.header
-            chevron = Span(BAR_OPEN if expanded else BAR_CLOSED, "header")
-            return HeaderLine(Span(text, _role(view.status)), badge, right=chevron, key=PANEL)
+            right = BAR_OPEN if expanded else BAR_CLOSED
+            return HeaderLine(Span(text, _role(view.status)), badge=view.badge, right=right, key=PANEL)
         chevron = Span(f"{_chevron(view.open)} ", "header")
         if self._quotes and view.status is ThinkingState.DONE and view.preview:
             return self._quoted_header(chevron, view.preview, expanded, PANEL)
-        return HeaderLine(chevron, Span(view.header, _role(view.status)), badge, key=PANEL)
+        return HeaderLine(chevron, Span(view.header, _role(view.status)), badge=view.badge, key=PANEL)
 
     def _quoted_header(self, chevron: Span, text: str, expanded: bool, key: int) -> Section:
         hint = "" if expanded else self._words.text("ai.thinking.expand")

@@ -14,6 +14,8 @@ from thinkaloud.surfaces.terminal import TerminalCleaner, clean
 from thinkaloud.surfaces.tui.wrap import WrappedText
 from thinkaloud.view.text import first_columns, last_columns
 
+MIN_TEXT_COLUMNS = 16
+"""A header gives up its badge rather than show less of its text than this."""
 _PIECE_SIZE = 16_384
 """Characters that are wrapped in one step."""
 
@@ -66,16 +68,19 @@ def clean_line(text: str) -> str:
 
 
 class HeaderLine:
-    """A line that is never wrapped: parts from the left, one at the right edge, a hint if there is room."""
+    """A line that is never wrapped: text that is cut where there is no room for it, and what stays in sight.
+
+    `badge` follows the text, `right` is at the right edge, and `hint` is left out if there is no room for it.
+    """
 
     def __init__(
-        self, *left: Span, right: Span | None = None, hint: str = "", key: int | None = None
+        self, *text: Span, badge: str = "", right: str = "", hint: str = "", key: int | None = None
     ) -> None:
         self.key = key
-        self.left = tuple(span._replace(text=clean_line(span.text)) for span in left)
-        self.right, self.hint = right, hint
         self.current = False
         """Whether the line is the one that keys act on."""
+        self._text = tuple(span._replace(text=clean_line(span.text)) for span in text)
+        self._badge, self._right, self._hint = badge, right, hint
         self._columns = 0
 
     @property
@@ -85,17 +90,25 @@ class HeaderLine:
 
     def row(self, index: int) -> Row:
         """Return the line, cut to the columns with an ellipsis."""
-        right_width = cell_len(self.right.text) + 1 if self.right else 0
+        right_width = cell_len(self._right) + 1 if self._right else 0
         room = self._columns - right_width
-        left, width = _cut_spans(self.left, room)
-        if self.hint and width + 1 + cell_len(self.hint) <= room:
-            left = (*left, Span(f" {self.hint}", "gutter"))
-            width += 1 + cell_len(self.hint)
-        if self.right:
-            left = (*left, Span(" " * (self._columns - width - right_width + 1)), self.right)
+        badge = f"  {self._badge}" if self._badge else ""
+        if room - cell_len(badge) < MIN_TEXT_COLUMNS:
+            badge = ""
+        spans, width = _cut_spans(self._text, room - cell_len(badge))
+        for part, role in ((badge, "header"), (f" {self._hint}" if self._hint else "", "quiet")):
+            if part and width + cell_len(part) <= room:
+                spans = (*spans, Span(part, role))
+                width += cell_len(part)
+        if self._right:
+            spans = (
+                *spans,
+                Span(" " * (self._columns - width - right_width + 1)),
+                Span(self._right, "header"),
+            )
         if self.current:
-            left = tuple(span._replace(role="header.current") for span in left)
-        return Row(left)
+            spans = tuple(span._replace(role="header.current") for span in spans)
+        return Row(spans)
 
     def lay_out(self, columns: int) -> Iterator[None]:
         """Take the number of columns."""
@@ -175,27 +188,6 @@ class TextSection:
         while self._waiting:
             self._wrapped.append(self._waiting.popleft())
             yield
-
-
-class FixedRows:
-    """Rows that somebody else has laid out; they are cut at the edge."""
-
-    def __init__(self, rows: list[Row]) -> None:
-        self.key: int | None = None
-        self._rows = rows
-
-    @property
-    def height(self) -> int:
-        """The number of rows."""
-        return len(self._rows)
-
-    def row(self, index: int) -> Row:
-        """Return one row."""
-        return self._rows[index]
-
-    def lay_out(self, columns: int) -> Iterator[None]:
-        """Keep the rows."""
-        yield
 
 
 def _cut_spans(spans: tuple[Span, ...], columns: int) -> tuple[tuple[Span, ...], int]:

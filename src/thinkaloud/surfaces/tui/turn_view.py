@@ -25,6 +25,7 @@ CLOCK_S = 1.0
 class TurnView(Vertical):
     """Draws one turn, live or complete."""
 
+    BLANK = True  # there is nothing behind its parts; Textual would draw every row of it
     DEFAULT_CSS = """
     TurnView {
         height: auto;

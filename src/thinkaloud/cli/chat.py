@@ -1,0 +1,94 @@
+"""`thinkaloud chat`: a chat in the terminal, with the gateway of this home or another one."""
+
+import argparse
+import asyncio
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from thinkaloud.canon import Refused
+from thinkaloud.cli.console import EXIT_OK
+from thinkaloud.cli.gateway import add_server_options, open_backend, server_choice
+from thinkaloud.cli.gateway.find import LATEST, find_session
+from thinkaloud.view import LOCALES
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `chat`."""
+    add_option = parser.add_argument
+    add_option(
+        "-m",
+        "--model",
+        default="",
+        metavar="M",
+        help="the model that answers (default: the session's, else yours)",
+    )
+    add_option(
+        "--agent", default="", metavar="A", help="the agent that answers; `thinkaloud agents` lists them"
+    )
+    add_option(
+        "--thinking", default="", metavar="T", help="off, low, medium, high, max, or a number of tokens"
+    )
+    sessions = parser.add_mutually_exclusive_group()
+    sessions.add_argument(
+        "-c", "--continue", dest="continue_last", action="store_true", help="show the session used last"
+    )
+    sessions.add_argument(
+        "-s", "--session", default="", metavar="SESSION", help="show a session: its id, or the start of it"
+    )
+    add_server_options(parser)
+    add_option(
+        "--no-mouse", action="store_true", help="leave the mouse to the terminal, for its own selection"
+    )
+    add_option("--theme", choices=("dark", "light"), default="dark", help="colours (default: dark)")
+    add_option(
+        "--language",
+        "--lang",
+        default="",
+        metavar="L",
+        help=f"language: {' or '.join(LOCALES)} (default: your preference)",
+    )
+    parser.set_defaults(run=run_chat)
+
+
+def run_chat(options: argparse.Namespace) -> int:
+    """Chat until the person quits, then print the transcript, so that it stays in the scroll-back."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise Refused("The chat needs a terminal. Use `thinkaloud ask` in scripts and pipes.")
+    return asyncio.run(_chat(options))
+
+
+async def _chat(options: argparse.Namespace) -> int:
+    with _require_tui_packages():
+        from thinkaloud.surfaces.tui.app import ChatApp, ChatOptions
+        from thinkaloud.surfaces.tui.chat_session import Answerer
+    async with open_backend(server_choice(options)) as backend:
+        name = LATEST if options.continue_last else options.session
+        session = (await find_session(backend, name)).id if name else ""
+        chat_options = ChatOptions(
+            answerer=Answerer(options.model, options.agent, options.thinking),
+            session=session,
+            language=options.language,
+            theme=options.theme,
+        )
+        app = ChatApp(backend, chat_options)
+        transcript = await app.run_async(mouse=not options.no_mouse)
+        if transcript:
+            print(transcript)
+        if app.shown_session:
+            print(f"To go on: thinkaloud chat -s {app.shown_session}", file=sys.stderr)
+        return app.return_code or EXIT_OK
+
+
+@contextmanager
+def _require_tui_packages() -> Iterator[None]:
+    """Refuse with the install command if Textual is missing."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in ("textual", "rich"):
+            raise
+        raise Refused(
+            f"The chat needs the package {error.name}, which is not installed. "
+            "Run: pip install 'thinkaloud[tui]'"
+        ) from None

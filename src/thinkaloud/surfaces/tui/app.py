@@ -1,0 +1,124 @@
+"""The chat in a terminal. `ChatApp` holds the gateway, the preferences and the theme."""
+
+from collections.abc import Awaitable, Callable, Iterable
+from typing import ClassVar
+
+import msgspec
+from textual.app import App, SystemCommand
+from textual.binding import Binding, BindingType
+from textual.command import CommandPalette
+from textual.screen import Screen
+
+from thinkaloud.canon import Refused
+from thinkaloud.surfaces.backend import Backend, BackendUnreachable, DisplayPreferences
+from thinkaloud.surfaces.terminal import clean
+from thinkaloud.surfaces.tui.chat_screen import ChatScreen
+from thinkaloud.surfaces.tui.chat_session import Answerer
+from thinkaloud.surfaces.tui.dialogs import WINDOW_CSS
+from thinkaloud.surfaces.tui.display import Display
+from thinkaloud.surfaces.tui.keys import CHAT_KEYS, shown_keys
+from thinkaloud.surfaces.tui.transcript_text import transcript_text
+from thinkaloud.view import Policy
+
+THEMES = {"dark": "textual-dark", "light": "textual-light"}
+GATEWAY_CHECK_S = 5.0
+"""How often the list of sessions is read. It shows that the gateway is gone, and when it is back."""
+
+_WIDTHS = [(0, "-narrow"), (70, "-normal"), (110, "-wide")]
+_HEIGHTS = [(0, "-short"), (20, "-tall")]
+
+
+class ChatOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What the person chose on the command line. Empty is what the preferences say."""
+
+    answerer: Answerer = Answerer()
+    session: str = ""
+    language: str = ""
+    theme: str = "dark"
+    gateway_check_s: float = GATEWAY_CHECK_S
+
+
+class ChatApp(App[str]):
+    """The application. It returns the transcript of the session that was shown last."""
+
+    CSS = WINDOW_CSS
+    TITLE = "Thinkaloud"
+    ENABLE_COMMAND_PALETTE = True
+    HORIZONTAL_BREAKPOINTS = _WIDTHS
+    VERTICAL_BREAKPOINTS = _HEIGHTS
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+q", "quit", show=False, priority=True)]
+
+    def __init__(self, backend: Backend, options: ChatOptions | None = None) -> None:
+        super().__init__()
+        self.backend = backend
+        self.chat_options = options or ChatOptions()
+        self.display_settings = Display(Policy(), self.chat_options.language or "en-US")
+        self.theme = THEMES[self.chat_options.theme]
+        self.chat_screen = ChatScreen(backend, self.display_settings, self.chat_options.answerer)
+
+    async def on_mount(self) -> None:
+        """Read the preferences, then show the chat."""
+        try:
+            preferences = await self.backend.preferences()
+            self.display_settings = Display.from_preferences(preferences, self.chat_options.language)
+        except (Refused, BackendUnreachable) as error:
+            self.tell_error(error)
+        self.chat_screen.display_settings = self.display_settings
+        await self.push_screen(self.chat_screen)
+        self.chat_screen.start(self.chat_options.session, self.chat_options.gateway_check_s)
+
+    @property
+    def shown_session(self) -> str:
+        """The id of the session that is shown; empty for one without a question."""
+        return self.chat_screen.chat.info.id if self.chat_screen.chat else ""
+
+    def tell(self, text: str) -> None:
+        """Show a short notice."""
+        self.notify(clean(text), markup=False)
+
+    def tell_error(self, error: Exception) -> None:
+        """Show an error until the person has had time to read it."""
+        self.notify(clean(str(error)), severity="error", timeout=12, markup=False)
+
+    async def save_display(self, display: Display) -> None:
+        """Draw with other settings, and save them as the user's preferences."""
+        self.display_settings = display
+        self.chat_screen.apply_display(display)
+        preferences: DisplayPreferences = display.preferences()
+        try:
+            await self.backend.save_preferences(preferences)
+        except (Refused, BackendUnreachable) as error:
+            self.tell_error(error)
+
+    def use_theme(self, name: str) -> None:
+        """Use the light or the dark theme."""
+        self.theme = THEMES[name]
+
+    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
+        """Return what the command palette offers, in the person's language."""
+        words = self.display_settings.words
+        for key in CHAT_KEYS:
+            if key.in_palette:
+                yield SystemCommand(words.text(key.words), shown_keys(key.keys), self._run_key(key.action))
+        yield SystemCommand(words.text("key.quit"), "Ctrl+Q", self.action_quit)
+
+    def _run_key(self, action: str) -> Callable[[], Awaitable[None]]:
+        async def run() -> None:
+            await self.chat_screen.run_action(action)
+
+        return run
+
+    def action_command_palette(self) -> None:
+        """Show the command palette with words of the person's language."""
+        if not isinstance(self.screen, CommandPalette):
+            placeholder = self.display_settings.words.text("palette")
+            self.push_screen(CommandPalette(placeholder=placeholder))
+
+    def action_help_quit(self) -> None:
+        """Say how to quit: Ctrl+C copies the selected text, and nothing is selected."""
+        self.tell(self.display_settings.words.text("quit.how"))
+
+    async def action_quit(self) -> None:
+        """Leave the chat with the transcript for the scroll-back. Running turns go on in the gateway."""
+        chat = self.chat_screen.chat
+        self.exit("" if chat is None else transcript_text(chat, self.display_settings))

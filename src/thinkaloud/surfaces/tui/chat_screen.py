@@ -1,0 +1,395 @@
+"""The screen of the chat: the list of sessions, the conversation, the prompt and the line below.
+
+It draws what `ChatState` tells it. Work that waits for the gateway or for a window runs beside the screen, so
+that keys are answered meanwhile.
+"""
+
+import asyncio
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.screen import Screen
+from textual.widgets import OptionList, Static
+
+from thinkaloud.canon import ApprovalAsked, ApprovalSettled, Entry, Refused
+from thinkaloud.surfaces.backend import Backend, BackendUnreachable
+from thinkaloud.surfaces.tui import flows
+from thinkaloud.surfaces.tui.answer import AnswerView
+from thinkaloud.surfaces.tui.approval_bar import ApprovalBar
+from thinkaloud.surfaces.tui.chat_session import Answerer, ChatSession, ChatTurn
+from thinkaloud.surfaces.tui.chat_state import ChatState
+from thinkaloud.surfaces.tui.commands import read_command
+from thinkaloud.surfaces.tui.composer import Composer, PromptArea
+from thinkaloud.surfaces.tui.conversation import ConversationView
+from thinkaloud.surfaces.tui.display import Display
+from thinkaloud.surfaces.tui.exchange import QuestionView
+from thinkaloud.surfaces.tui.keys import bindings
+from thinkaloud.surfaces.tui.run_command import run_command
+from thinkaloud.surfaces.tui.session_list import SessionList
+
+if TYPE_CHECKING:
+    from thinkaloud.surfaces.tui.app import ChatApp
+
+
+class ChatScreen(Screen[None]):
+    """The chat."""
+
+    DEFAULT_CSS = """
+    ChatScreen #title { height: 1; padding: 0 1; background: $panel; text-style: bold; text-wrap: nowrap;
+                        text-overflow: ellipsis; }
+    ChatScreen #sidebar { width: 30; height: 1fr; border-right: solid $panel; display: none; }
+    ChatScreen #sidebar-title { height: 1; padding: 0 1; color: $text-muted; }
+    ChatScreen.-wide #sidebar, ChatScreen.-listed #sidebar { display: block; }
+    ChatScreen.-wide.-unlisted #sidebar { display: none; }
+    ChatScreen.-narrow.-listed #sidebar { width: 100%; border: none; }
+    ChatScreen.-narrow.-listed #main { display: none; }
+    ChatScreen #main { width: 1fr; height: 1fr; }
+    ChatScreen #columns { height: 1fr; }
+    ChatScreen #status { height: 1; padding: 0 1; background: $panel; color: $text-muted; text-wrap: nowrap;
+                         text-overflow: ellipsis; }
+    ChatScreen #status.-lost { background: $error; color: $text; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = bindings()
+
+    def __init__(self, backend: Backend, display: Display, answerer: Answerer) -> None:
+        super().__init__()
+        self.display_settings = display
+        self.state = ChatState(backend, self, answerer)
+        self.chat: ChatSession | None = None
+        """The session that is shown; None for one that has no question yet."""
+        self._gateway_lost = ""
+        self._asking = False
+
+    @property
+    def chat_app(self) -> "ChatApp":
+        """The application."""
+        return cast("ChatApp", self.app)
+
+    def compose(self) -> ComposeResult:
+        words = self.display_settings.words
+        yield Static("", id="title", markup=False)
+        with Horizontal(id="columns"):
+            with Vertical(id="sidebar"):
+                yield Static(Content(words.text("sessions")), id="sidebar-title", markup=False)
+                yield SessionList(id="sessions")
+            with Vertical(id="main"):
+                yield ConversationView(self.display_settings)
+                yield ApprovalBar(words)
+                yield Composer(words)
+        yield Static("", id="status", markup=False)
+
+    def start(self, session: str, check_s: float) -> None:
+        """Show a session, or an empty one, and watch the gateway."""
+        self.composer.area.focus()
+        self._show(None)
+        self.run_flow(self._start(session))
+        self.run_worker(self._watch_gateway(check_s))
+
+    async def _start(self, session: str) -> None:
+        await self.state.refresh_sessions()
+        if session:
+            await self.open_session(session)
+
+    @property
+    def _composed(self) -> bool:
+        """Whether the parts are there. They go when the chat closes, while streams may still run."""
+        return self.is_mounted and self.app.is_running
+
+    @property
+    def conversation(self) -> ConversationView:
+        """The turns of the shown session."""
+        return self.query_one(ConversationView)
+
+    @property
+    def composer(self) -> Composer:
+        """The prompt."""
+        return self.query_one(Composer)
+
+    def apply_display(self, display: Display) -> None:
+        """Draw in another way."""
+        self.display_settings = display
+        self.query_one("#sidebar-title", Static).update(Content(display.words.text("sessions")))
+        self.query_one(ApprovalBar).words = display.words
+        self.composer.use_words(display.words)
+        self.conversation.apply_display(display)
+        self.sessions_changed()
+        self._show_status()
+
+    def run_flow(self, flow: Coroutine[Any, Any, None]) -> None:
+        """Run work beside the screen. What the gateway refuses is shown."""
+        self.run_worker(self._run_guarded(flow), exit_on_error=True)
+
+    async def _run_guarded(self, flow: Coroutine[Any, Any, None]) -> None:
+        try:
+            await flow
+        except (Refused, BackendUnreachable) as error:
+            self.chat_app.tell_error(error)
+
+    # What `ChatState` tells.
+
+    def feed(self, session: ChatSession, chat_turn: ChatTurn, entry: Entry) -> None:
+        """Apply an entry to a turn, and draw it if its session is shown."""
+        if session is self.chat and self._composed:
+            self.conversation.feed(chat_turn, entry)
+        else:
+            chat_turn.feed(entry)
+        if isinstance(entry.event, ApprovalAsked | ApprovalSettled) and self._composed:
+            self._show_approval()
+            self.sessions_changed()
+
+    def turn_changed(self, session: ChatSession, chat_turn: ChatTurn) -> None:
+        """Draw the state of a turn."""
+        if session is not self.chat:
+            session.unread = session.unread or not chat_turn.running
+        elif self._composed:
+            if exchange := self.conversation.exchange(chat_turn):
+                exchange.show_state()
+            self._show_approval()
+            self._show_status()
+
+    def turn_restarted(self, session: ChatSession, chat_turn: ChatTurn) -> None:
+        """Draw a turn again from its first entry."""
+        shown = session is self.chat and self._composed
+        if shown and (exchange := self.conversation.exchange(chat_turn)):
+            exchange.turn_view.show(chat_turn.turn)
+
+    def sessions_changed(self) -> None:
+        """Draw the list of sessions, and the title."""
+        if not self._composed:
+            return
+        shown = self.chat.info.id if self.chat else ""
+        words = self.display_settings.words
+        self.query_one(SessionList).show(self.state.sessions.values(), shown, words)
+        title = self.display_settings.title(self.chat, self.state.answerer)
+        self.query_one("#title", Static).update(Content(title))
+
+    async def _watch_gateway(self, check_s: float) -> None:
+        while True:
+            await asyncio.sleep(check_s)
+            await self._check_gateway()
+
+    async def _check_gateway(self) -> None:
+        try:
+            await self.state.refresh_sessions()
+        except BackendUnreachable as error:
+            self._gateway_lost = str(error)
+            self._show_status()
+            return
+        except Refused as error:
+            self.chat_app.tell_error(error)
+            return
+        if self._gateway_lost:
+            self._gateway_lost = ""
+            self.chat_app.tell(self.display_settings.words.text("gateway.back"))
+            self._show_status()
+        for chat, chat_turn in self.state.unfollowed():
+            self.run_flow(self.state.follow(chat, chat_turn))
+
+    # Which session is shown.
+
+    async def open_session(self, session: str, turn: str = "") -> None:
+        """Show a session, and a turn of it if one is given."""
+        chat = await self.state.load(session)
+        self._show(chat)
+        for chat_turn in chat.turns:
+            if chat_turn.running:
+                self.run_flow(self.state.follow(chat, chat_turn))
+        if turn:
+            self.call_after_refresh(self.conversation.scroll_to_turn, turn)
+
+    def show_new(self) -> None:
+        """Show an empty session. It is created with its first question."""
+        self._show(None)
+        self.composer.area.focus()
+
+    def _show(self, chat: ChatSession | None) -> None:
+        composer = self.composer
+        if self.chat is not None and composer.edited is None:
+            self.chat.draft = composer.area.text
+        composer.leave_edit()
+        self.chat = chat
+        if chat is not None:
+            chat.unread = False
+            composer.fill(chat.draft)
+        self.conversation.show(
+            [] if chat is None else chat.turns, self.display_settings.words.text("welcome")
+        )
+        if self.has_class("-narrow"):
+            self.remove_class("-listed")
+        self.sessions_changed()
+        self._show_approval()
+        self._show_status()
+
+    # Questions.
+
+    @on(Composer.Submitted)
+    def _submitted(self, event: Composer.Submitted) -> None:
+        command = read_command(event.text)
+        if command is None:
+            self.run_flow(self.ask())
+        elif command.known:
+            self.composer.take()
+            self.run_flow(run_command(self, command))
+        else:
+            self.run_flow(flows.ask_unknown_command(self, command))
+
+    async def ask(self) -> None:
+        """Ask what is in the prompt. If the gateway refuses it, the text stays in the prompt."""
+        composer, shown = self.composer, self.chat
+        if self._asking:
+            return
+        self._asking = True
+        try:
+            chat = shown or await self.state.create()
+            replaces = composer.edited.id if composer.edited else ""
+            chat_turn = await self.state.ask(chat, composer.area.text, composer.attachments, replaces)
+        finally:
+            self._asking = False
+        self.run_flow(self.state.follow(chat, chat_turn))
+        chat.draft = ""
+        if self.chat is not shown:  # the person has gone to another session meanwhile
+            return
+        composer.take()
+        composer.take_attachments()
+        composer.leave_edit()
+        if shown is None:
+            self._show(chat)
+        self.conversation.changed()
+        self.conversation.follow_end()
+        self._show_status()
+
+    # The line below, and the bar for approvals.
+
+    def _show_status(self) -> None:
+        if not self._composed:
+            return
+        status = self.query_one("#status", Static)
+        status.update(Content(self.display_settings.status(self.chat, self._gateway_lost)))
+        status.set_class(bool(self._gateway_lost), "-lost")
+
+    def _show_approval(self) -> None:
+        bar = self.query_one(ApprovalBar)
+        waiting = [
+            (chat_turn, block)
+            for chat_turn in (self.chat.turns if self.chat else ())
+            for block in chat_turn.waiting_calls
+        ]
+        if not waiting:
+            if bar.has_focus:
+                self.composer.area.focus()
+            bar.clear()
+            return
+        (chat_turn, block), *others = waiting
+        newly_asked = not bar.asked
+        bar.ask(chat_turn.id, block, len(others))
+        if newly_asked and not self.composer.area.text:
+            bar.focus()
+
+    @on(ApprovalBar.Answered)
+    def _answered(self, event: ApprovalBar.Answered) -> None:
+        self.run_flow(self.state.backend.approve(event.turn, event.block, event.granted))
+
+    @on(PromptArea.HelpAsked)
+    def _help_asked(self) -> None:
+        self.run_flow(flows.show_help(self))
+
+    @on(PromptArea.ImagePasted)
+    def _image_pasted(self, event: PromptArea.ImagePasted) -> None:
+        self.run_flow(flows.attach(self, event.path))
+
+    @on(AnswerView.LinkClicked)
+    def _link_clicked(self, event: AnswerView.LinkClicked) -> None:
+        self.app.open_url(event.href)
+
+    @on(SessionList.OptionSelected, "#sessions")
+    def _session_selected(self, event: OptionList.OptionSelected) -> None:
+        self.run_flow(self.open_session(event.option_id or ""))
+        self.composer.area.focus()
+
+    @on(SessionList.EndReached)
+    def _list_end_reached(self) -> None:
+        self.run_flow(self.state.load_more_sessions())
+
+    @on(SessionList.Acted)
+    def _session_acted(self, event: SessionList.Acted) -> None:
+        self.run_flow(flows.SESSION_FLOWS[event.act](self, event.session))
+
+    @on(QuestionView.Acted)
+    def _question_acted(self, event: QuestionView.Acted) -> None:
+        self.run_flow(flows.TURN_FLOWS[event.act](self, event.chat_turn))
+
+    # Keys.
+
+    def on_key(self, event: events.Key) -> None:
+        """Give what is typed while the conversation has the focus to the prompt."""
+        # A key that was under way when the focus went to the prompt comes here too; the prompt keeps its own.
+        places = [] if self.focused is None else self.focused.ancestors_with_self
+        meant = self.conversation in places or self.composer.area in places
+        if meant and event.character and event.is_printable and event.key not in self.active_bindings:
+            event.stop()
+            self.composer.type(event.character)
+
+    @property
+    def selected_turn(self) -> ChatTurn | None:
+        """The turn that has the focus, else the last one."""
+        for exchange in self.conversation.exchanges:
+            if exchange.has_focus_within:
+                return exchange.chat_turn
+        return self.chat.turns[-1] if self.chat and self.chat.turns else None
+
+    def action_flow(self, name: str) -> None:
+        """Start a flow of the whole screen."""
+        self.run_flow(flows.SCREEN_FLOWS[name](self))
+
+    def action_turn_flow(self, name: str) -> None:
+        """Edit, copy or replay the selected turn."""
+        self.run_flow(flows.act_on_turn(self, name))
+
+    def action_session_flow(self, name: str) -> None:
+        """Rename, delete or export the shown session."""
+        self.run_flow(flows.SESSION_FLOWS[name](self, self.chat.info.id if self.chat else ""))
+
+    def action_stop(self) -> None:
+        """Leave the edit, or stop the running turn."""
+        if self.composer.edited is not None:
+            self.composer.leave_edit()
+        elif self.has_class("-narrow", "-listed"):
+            self.action_toggle_sessions()
+        else:
+            self.run_flow(flows.stop(self))
+
+    def action_toggle_sessions(self) -> None:
+        """Show the list of sessions and go there, or hide it."""
+        sessions = self.query_one(SessionList)
+        if sessions.has_focus:
+            self.set_class(False, "-listed")
+            self.set_class(self.has_class("-wide"), "-unlisted")
+            self.composer.area.focus()
+        else:
+            self.remove_class("-unlisted")
+            self.add_class("-listed")
+            sessions.focus()
+
+    def action_step_session(self, step: int) -> None:
+        """Show the next or the previous session of the list."""
+        ids = list(self.state.sessions)
+        if ids:
+            index = ids.index(self.chat.info.id) + step if self.chat and self.chat.info.id in ids else 0
+            self.run_flow(self.open_session(ids[index % len(ids)]))
+
+    def action_follow_end(self) -> None:
+        """Go to the end of the conversation and follow it."""
+        self.conversation.follow_end()
+
+    def action_scroll_start(self) -> None:
+        """Go to the start of the conversation."""
+        self.conversation.scroll_home(animate=False, immediate=True)
+
+    def action_scroll_conversation(self, pages: int) -> None:
+        """Scroll the conversation by a page."""
+        self.conversation.scroll_pages(pages)

@@ -1,0 +1,106 @@
+"""The sessions that are open in the chat, and their turns. Nothing here knows a widget."""
+
+import time
+from collections.abc import Iterable
+
+import msgspec
+
+from thinkaloud.canon import Entry
+from thinkaloud.canon.requests import Image
+from thinkaloud.surfaces.backend import PastTurn, Reconnecting, SessionInfo
+from thinkaloud.transcript import Approval, Block, Turn, apply, fold_entries
+from thinkaloud.view import UserChoices
+
+
+class Answerer(msgspec.Struct, frozen=True):
+    """Who answers the next question: a model or an agent, and how much it thinks. Empty is the default."""
+
+    model: str = ""
+    agent: str = ""
+    thinking: str = ""
+
+
+class ChatTurn:
+    """A question and the turn that answers it. `id` is empty until the gateway has accepted the question."""
+
+    def __init__(self, prompt: str, images: tuple[Image, ...] = (), id: str = "") -> None:
+        self.id = id
+        self.prompt = prompt
+        self.images = images
+        self.turn = Turn()
+        self.running = True
+        self.choices = UserChoices()
+        """What the person opened and closed by hand."""
+        self.reconnecting: Reconnecting | None = None
+        self.saved = True
+        """Whether the entries reach the disk of the gateway."""
+        self.error = ""
+        """Why the question could not be asked, or its stream not be read."""
+        self._last_at_ms: int | None = None
+        self._last_arrived_s = 0.0
+
+    @classmethod
+    def from_past(cls, past: PastTurn) -> "ChatTurn":
+        """Return a turn that is stored in the gateway."""
+        chat_turn = cls(past.prompt, past.images, past.id)
+        chat_turn.turn = fold_entries(past.entries)
+        chat_turn.running = past.state == "running"
+        if past.entries:
+            chat_turn.arrived(past.entries[-1])
+        return chat_turn
+
+    def feed(self, entry: Entry) -> None:
+        """Apply an entry of the stream."""
+        apply(self.turn, entry)
+        self.arrived(entry)
+
+    def arrived(self, entry: Entry) -> None:
+        """Note when an entry arrived."""
+        self.reconnecting = None
+        self._last_at_ms, self._last_arrived_s = entry.at_ms, time.monotonic()
+
+    def now_ms(self) -> int | None:
+        """Return the time on the clock of the turn: that of the last entry, and what has passed since."""
+        if self._last_at_ms is None or not self.running:
+            return None
+        return self._last_at_ms + int((time.monotonic() - self._last_arrived_s) * 1000)
+
+    def restart(self) -> None:
+        """Forget the entries: the stream begins again at the first one."""
+        self.turn = Turn()
+
+    @property
+    def waiting_calls(self) -> list[Block]:
+        """The calls that wait for approval."""
+        if not self.running or not self.turn.live:
+            return []
+        return [block for block in self.turn.blocks if block.approval is Approval.ASKED]
+
+
+class ChatSession:
+    """A session: its row in the list, and its turns once they were loaded."""
+
+    def __init__(self, info: SessionInfo) -> None:
+        self.info = info
+        self.turns: list[ChatTurn] = []
+        self.loaded = False
+        self.unread = False
+        """Whether a turn ended while another session was on the screen."""
+        self.draft = ""
+        """What was typed and not sent."""
+
+    def load(self, turns: Iterable[PastTurn]) -> None:
+        """Take over the turns that the gateway has. A turn that is followed already keeps its state."""
+        known = {chat_turn.id: chat_turn for chat_turn in self.turns if chat_turn.id}
+        self.turns = [known.get(past.id) or ChatTurn.from_past(past) for past in turns]
+        self.loaded = True
+
+    @property
+    def running_turn(self) -> ChatTurn | None:
+        """The turn that runs, if one does."""
+        return next((chat_turn for chat_turn in reversed(self.turns) if chat_turn.running), None)
+
+    @property
+    def waits_for_approval(self) -> bool:
+        """Whether a call of this session waits for approval."""
+        return any(chat_turn.waiting_calls for chat_turn in self.turns)

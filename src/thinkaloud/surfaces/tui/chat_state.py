@@ -1,0 +1,188 @@
+"""What the chat knows: the sessions, which one is shown, who answers, and the streams of the running turns.
+
+It talks to the gateway and calls `Listener` methods when something changed. A turn is followed until it has
+ended, whichever session is shown. `unfollowed` names the turns whose stream was lost.
+"""
+
+from typing import Protocol
+
+import msgspec
+
+from thinkaloud.canon import Entry, Refused
+from thinkaloud.surfaces.backend import (
+    Backend,
+    BackendUnreachable,
+    Question,
+    Reconnecting,
+    Restarted,
+    SessionInfo,
+    StorageChanged,
+    StreamItem,
+)
+from thinkaloud.surfaces.tui.attachments import Attachment
+from thinkaloud.surfaces.tui.chat_session import Answerer, ChatSession, ChatTurn
+
+SESSIONS_PER_PAGE = 50
+
+
+class Listener(Protocol):
+    """Is called when something changed."""
+
+    def feed(self, session: ChatSession, chat_turn: ChatTurn, entry: Entry) -> None:
+        """Apply an entry to a turn and draw it."""
+
+    def turn_changed(self, session: ChatSession, chat_turn: ChatTurn) -> None:
+        """Draw the state of a turn: it was accepted, lost its connection, or ended."""
+
+    def turn_restarted(self, session: ChatSession, chat_turn: ChatTurn) -> None:
+        """Draw a turn again from its first entry."""
+
+    def sessions_changed(self) -> None:
+        """Draw the list of sessions."""
+
+
+class ChatState:
+    """The sessions of the gateway, and the streams of their running turns."""
+
+    def __init__(self, backend: Backend, listener: Listener, answerer: Answerer) -> None:
+        self.backend = backend
+        self.sessions: dict[str, ChatSession] = {}
+        self.more_sessions = ""
+        """The cursor of the next page of sessions; empty if all are here."""
+        self.answerer = answerer
+        self._listener = listener
+        self._followed: set[str] = set()
+
+    async def refresh_sessions(self) -> None:
+        """Read the first page of sessions again. Sessions of later pages stay."""
+        rows, cursor = await self.backend.sessions(limit=SESSIONS_PER_PAGE)
+        if not self.more_sessions and len(self.sessions) <= len(rows):
+            self.more_sessions = cursor
+        kept = {} if not cursor else self.sessions
+        open_sessions = {key: chat for key, chat in self.sessions.items() if chat.running_turn is not None}
+        self._take_rows(rows, {**kept, **open_sessions})
+
+    async def load_more_sessions(self) -> None:
+        """Read the next page of sessions, if there is one."""
+        if self.more_sessions:
+            rows, self.more_sessions = await self.backend.sessions(
+                after=self.more_sessions, limit=SESSIONS_PER_PAGE
+            )
+            known = list(self.sessions.values())
+            self.sessions = {chat.info.id: chat for chat in known}
+            for row in rows:
+                self.sessions.setdefault(row.id, ChatSession(row))
+            self._listener.sessions_changed()
+
+    def _take_rows(self, rows: list[SessionInfo], kept: dict[str, ChatSession]) -> None:
+        sessions: dict[str, ChatSession] = {}
+        for row in rows:
+            chat = self.sessions.get(row.id) or ChatSession(row)
+            chat.info = row
+            sessions[row.id] = chat
+        self.sessions = sessions | {key: chat for key, chat in kept.items() if key not in sessions}
+        self._listener.sessions_changed()
+
+    async def load(self, session_id: str) -> ChatSession:
+        """Return a session with its turns."""
+        chat = self.sessions.get(session_id)
+        if chat is None:
+            await self.refresh_sessions()
+            while session_id not in self.sessions and self.more_sessions:
+                await self.load_more_sessions()
+            chat = self.sessions.get(session_id) or ChatSession(SessionInfo(id=session_id, title=""))
+        if not chat.loaded:
+            chat.load(await self.backend.turns(session_id))
+        self.sessions.setdefault(session_id, chat)
+        return chat
+
+    async def create(self, title: str = "") -> ChatSession:
+        """Create a session for the present answerer."""
+        info = await self.backend.create_session(
+            model=self.answerer.model, agent=self.answerer.agent, title=title
+        )
+        chat = ChatSession(info)
+        chat.loaded = True
+        self.sessions = {info.id: chat, **self.sessions}
+        self._listener.sessions_changed()
+        return chat
+
+    async def delete(self, session_id: str) -> None:
+        """Delete a session."""
+        await self.backend.delete_session(session_id)
+        self.sessions.pop(session_id, None)
+        self._listener.sessions_changed()
+
+    async def rename(self, session_id: str, title: str) -> None:
+        """Change the title of a session."""
+        await self.backend.rename_session(session_id, title)
+        chat = self.sessions[session_id]
+        chat.info = msgspec.structs.replace(chat.info, title=title)
+        self._listener.sessions_changed()
+
+    async def ask(
+        self, chat: ChatSession, prompt: str, attachments: list[Attachment], replaces: str = ""
+    ) -> ChatTurn:
+        """Ask a question and return its turn."""
+        images = tuple(attachment.image for attachment in attachments)
+        question = Question(
+            prompt=prompt,
+            images=images,
+            model=self.answerer.model,
+            agent=self.answerer.agent,
+            thinking=self.answerer.thinking,
+            replaces=replaces,
+        )
+        turn_id = await self.backend.ask(chat.info.id, question)
+        chat_turn = ChatTurn(prompt, images, turn_id)
+        if replaces:
+            numbers = [index for index, other in enumerate(chat.turns) if other.id == replaces]
+            del chat.turns[numbers[0] if numbers else len(chat.turns) :]
+        chat.turns.append(chat_turn)
+        self._listener.sessions_changed()
+        return chat_turn
+
+    async def follow(self, chat: ChatSession, chat_turn: ChatTurn) -> None:
+        """Read the stream of a running turn to its end."""
+        if not chat_turn.running or chat_turn.id in self._followed:
+            return
+        self._followed.add(chat_turn.id)
+        try:
+            async for item in self.backend.stream(chat_turn.id, after=chat_turn.turn.seq):
+                self._take(chat, chat_turn, item)
+            chat_turn.running, chat_turn.reconnecting = False, None
+            await self.refresh_sessions()  # the first answer gives a session its title
+        except BackendUnreachable as error:  # see `unfollowed`
+            chat_turn.reconnecting = Reconnecting(0, str(error))
+        except Refused as error:
+            chat_turn.running, chat_turn.error = False, str(error)
+        finally:
+            self._followed.discard(chat_turn.id)
+        self._listener.turn_changed(chat, chat_turn)
+        self._listener.sessions_changed()
+
+    def _take(self, chat: ChatSession, chat_turn: ChatTurn, item: StreamItem) -> None:
+        match item:
+            case Entry():
+                resumed = chat_turn.reconnecting is not None
+                self._listener.feed(chat, chat_turn, item)
+                if resumed:
+                    self._listener.turn_changed(chat, chat_turn)
+            case Reconnecting():
+                chat_turn.reconnecting = item
+                self._listener.turn_changed(chat, chat_turn)
+            case Restarted():
+                chat_turn.restart()
+                self._listener.turn_restarted(chat, chat_turn)
+            case StorageChanged():
+                chat_turn.saved = item.saved
+                self._listener.turn_changed(chat, chat_turn)
+
+    def unfollowed(self) -> list[tuple[ChatSession, ChatTurn]]:
+        """Return the running turns that no stream is open for."""
+        return [
+            (chat, chat_turn)
+            for chat in self.sessions.values()
+            for chat_turn in chat.turns
+            if chat_turn.running and chat_turn.id not in self._followed
+        ]

@@ -1,0 +1,209 @@
+"""Where the person writes: the prompt, what is attached to it, and the question that is being edited."""
+
+from typing import ClassVar
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import Static, TextArea
+
+from thinkaloud.surfaces.terminal import clean
+from thinkaloud.surfaces.tui.attachments import Attachment, image_path
+from thinkaloud.surfaces.tui.chat_session import ChatTurn
+from thinkaloud.surfaces.tui.commands import COMMANDS, completions
+from thinkaloud.surfaces.tui.words import ScreenWords
+
+
+class PromptArea(TextArea):
+    """The text of the question. Enter sends it; keys that scroll go to the conversation."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "send", show=False, priority=True),
+        Binding("ctrl+j,shift+enter,alt+enter", "newline", show=False, priority=True),
+    ]
+
+    class Sent(Message):
+        """The person pressed Enter."""
+
+    class HelpAsked(Message):
+        """The person typed `?` into an empty prompt."""
+
+    class ImagePasted(Message):
+        """The person pasted the path of an image."""
+
+        def __init__(self, path: str) -> None:
+            super().__init__()
+            self.path = path
+
+    class Recalled(Message):
+        """The person asked for an earlier or a later question."""
+
+        def __init__(self, step: int) -> None:
+            super().__init__()
+            self.step = step
+
+    def action_send(self) -> None:
+        """Send the text."""
+        self.post_message(self.Sent())
+
+    def action_newline(self) -> None:
+        """Start a new line."""
+        self.insert("\n")
+
+    async def _on_key(self, event: events.Key) -> None:
+        if event.character == "?" and not self.text:
+            event.prevent_default()
+            event.stop()
+            self.post_message(self.HelpAsked())
+        elif event.key == "tab" and (names := completions(self.text)):
+            event.prevent_default()
+            event.stop()
+            self.text = f"{names[0]} "
+            self.move_cursor(self.document.end)
+        else:
+            await super()._on_key(event)
+
+    async def _on_paste(self, event: events.Paste) -> None:
+        if path := image_path(event.text):
+            event.prevent_default()
+            event.stop()
+            self.post_message(self.ImagePasted(path))
+        else:
+            await super()._on_paste(event)
+
+    def action_cursor_up(self, select: bool = False) -> None:
+        """Move up; in the first line, recall the question before."""
+        if self.cursor_at_first_line and not select:
+            self.post_message(self.Recalled(-1))
+        else:
+            super().action_cursor_up(select)
+
+    def action_cursor_down(self, select: bool = False) -> None:
+        """Move down; in the last line, recall the question after."""
+        if self.cursor_at_last_line and not select:
+            self.post_message(self.Recalled(1))
+        else:
+            super().action_cursor_down(select)
+
+
+class Composer(Vertical):
+    """The prompt with a line above it for attachments, the question that is edited, and commands."""
+
+    DEFAULT_CSS = """
+    Composer { height: auto; max-height: 60%; padding: 0 1; }
+    Composer #composer-line { height: auto; color: $text-muted; display: none; }
+    Composer #composer-line.-filled { display: block; }
+    Composer PromptArea { height: auto; max-height: 8; min-height: 3; border: round $primary; padding: 0 1; }
+    Composer PromptArea:focus { border: round $accent; }
+    """
+
+    class Submitted(Message):
+        """The person sent a text."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
+
+    def __init__(self, words: ScreenWords) -> None:
+        super().__init__(id="composer")
+        self._words = words
+        self.attachments: list[Attachment] = []
+        self.edited: ChatTurn | None = None
+        """The turn whose question is being edited."""
+        self._history: list[str] = []
+        self._recalled = 0
+
+    def compose(self) -> ComposeResult:
+        yield Static("", id="composer-line", markup=False)
+        yield PromptArea(id="prompt", soft_wrap=True, show_line_numbers=False, tab_behavior="focus")
+
+    def on_mount(self) -> None:
+        """Write the words of the language."""
+        self.use_words(self._words)
+
+    @property
+    def area(self) -> PromptArea:
+        """The text area."""
+        return self.query_one(PromptArea)
+
+    def use_words(self, words: ScreenWords) -> None:
+        """Use the words of another language."""
+        self._words = words
+        self.area.placeholder = words.text("prompt")
+        self.show_line()
+
+    def type(self, character: str) -> None:
+        """Take a character that was typed elsewhere."""
+        self.screen.set_focus(self.area)  # at once, for the next key may be there already
+        if character == "?" and not self.area.text:
+            self.area.post_message(PromptArea.HelpAsked())
+        else:
+            self.area.insert(character)
+
+    def fill(self, text: str) -> None:
+        """Replace the text of the prompt."""
+        self.area.text = text
+        self.area.move_cursor(self.area.document.end)
+
+    def take(self) -> str:
+        """Return the text of the prompt, and empty it."""
+        text = self.area.text
+        self.area.text = ""
+        if text.strip():
+            self._history = [*[old for old in self._history if old != text], text]
+        self._recalled = 0
+        return text
+
+    def edit(self, chat_turn: ChatTurn) -> None:
+        """Edit the question of a turn."""
+        self.edited = chat_turn
+        self.fill(chat_turn.prompt)
+        self.show_line()
+        self.area.focus()
+
+    def leave_edit(self) -> None:
+        """Stop editing, and empty the prompt."""
+        self.edited = None
+        self.area.text = ""
+        self.show_line()
+
+    def attach(self, attachment: Attachment) -> None:
+        """Add an image to the next question."""
+        self.attachments = [*self.attachments, attachment]
+        self.show_line()
+
+    def take_attachments(self) -> list[Attachment]:
+        """Return what is attached, and detach it."""
+        attachments, self.attachments = self.attachments, []
+        self.show_line()
+        return attachments
+
+    def show_line(self) -> None:
+        """Show what belongs to the next question beside its text."""
+        parts = [f"📎 {clean(attachment.name)}" for attachment in self.attachments]
+        if self.edited is not None:
+            parts.insert(0, self._words.text("editing"))
+        if names := completions(self.area.text):
+            parts = [f"{name} {COMMANDS[name[1:]]}".strip() for name in names[:6]]
+        line = self.query_one("#composer-line", Static)
+        line.update(Content("  ".join(parts)))
+        line.set_class(bool(parts), "-filled")
+
+    @on(TextArea.Changed)
+    def _text_changed(self) -> None:
+        self.show_line()
+
+    @on(PromptArea.Sent)
+    def _sent(self) -> None:
+        if self.area.text.strip() or self.attachments:
+            self.post_message(self.Submitted(self.area.text))
+
+    @on(PromptArea.Recalled)
+    def _recall(self, event: PromptArea.Recalled) -> None:
+        place = self._recalled + event.step
+        if -len(self._history) <= place <= 0 and (self._recalled or not self.area.text):
+            self._recalled = place
+            self.fill(self._history[place] if place else "")

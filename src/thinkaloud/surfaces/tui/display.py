@@ -1,0 +1,60 @@
+"""How the chat is drawn: the display policy, the language and the words."""
+
+from typing import Any
+
+import msgspec
+
+from thinkaloud.surfaces.backend import DisplayPreferences, SessionInfo
+from thinkaloud.surfaces.terminal import clean
+from thinkaloud.surfaces.tui.chat_session import Answerer, ChatSession, ChatTurn
+from thinkaloud.surfaces.tui.words import ScreenWords
+from thinkaloud.view import Policy, read_policy
+
+
+class Display:
+    """The policy and the words that every widget draws with."""
+
+    def __init__(self, policy: Policy, locale: str) -> None:
+        self.policy = policy
+        self.words = ScreenWords(locale)
+
+    @property
+    def locale(self) -> str:
+        """The full name of the language."""
+        return self.words.locale
+
+    @classmethod
+    def from_preferences(cls, preferences: DisplayPreferences, language: str = "") -> "Display":
+        """Return what the user's preferences say; `language` overrides theirs."""
+        return cls(read_policy(preferences.display), language or preferences.language or "en-US")
+
+    def preferences(self) -> DisplayPreferences:
+        """Return the preferences to save."""
+        display: dict[str, Any] = msgspec.to_builtins(self.policy)
+        return DisplayPreferences(display=display, language=self.locale)
+
+    def title(self, chat: ChatSession | None, answerer: Answerer) -> str:
+        """Return the line at the top: the session, and who answers."""
+        info = SessionInfo(id="", title="") if chat is None else chat.info
+        who = answerer.agent or answerer.model or info.agent or info.model
+        parts = [clean(info.title) or self.words.text("untitled"), clean(who), answerer.thinking]
+        return " · ".join(part for part in parts if part)
+
+    def status(self, chat: ChatSession | None, gateway_lost: str) -> str:
+        """Return the line at the bottom: what is wrong, what runs, or the most important keys."""
+        running = None if chat is None else chat.running_turn
+        if gateway_lost:
+            text = self.words.text("gateway.lost", reason=clean(gateway_lost))
+        elif running is None:
+            text = self.words.text("status.idle")
+        else:
+            text = self.stream_state(running) or self.words.text("status.running")
+        return text.replace("\n", " ")
+
+    def stream_state(self, chat_turn: ChatTurn) -> str:
+        """Return what is to be said about the stream of a turn; nothing if all is well."""
+        if chat_turn.reconnecting is not None:
+            return self.words.text("stream.lost", reason=clean(chat_turn.reconnecting.reason))
+        if chat_turn.error:
+            return self.words.text("stream.failed", reason=clean(chat_turn.error))
+        return "" if chat_turn.saved else self.words.text("stream.unsaved")

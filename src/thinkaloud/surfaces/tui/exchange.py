@@ -1,0 +1,135 @@
+"""One exchange in the conversation: the question, the turn that answers it, and the state of its stream."""
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import Static
+
+from thinkaloud.canon import Entry
+from thinkaloud.surfaces.terminal import clean
+from thinkaloud.surfaces.tui.chat_session import ChatTurn
+from thinkaloud.surfaces.tui.display import Display
+from thinkaloud.surfaces.tui.thinking_panel import ThinkingPanel
+from thinkaloud.surfaces.tui.turn_view import TurnView
+
+QUESTION_LIMIT = 4_000
+"""Characters of a question that are drawn. A longer one is a pasted document, which nobody reads here."""
+
+
+class QuestionView(Static, can_focus=True):
+    """The question. Its keys edit it, copy the answer and replay the turn."""
+
+    DEFAULT_CSS = """
+    QuestionView { height: auto; padding: 0 1; margin: 1 0 0 0; background: $boost;
+                   border-left: thick $primary; }
+    QuestionView:focus { border-left: thick $accent; background: $surface-lighten-1; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("e", "act('edit')", show=False),
+        Binding("c", "act('copy')", show=False),
+        Binding("r", "act('replay')", show=False),
+    ]
+
+    class Acted(Message):
+        """The person pressed a key on a question: `edit`, `copy` or `replay`."""
+
+        def __init__(self, chat_turn: ChatTurn, act: str) -> None:
+            super().__init__()
+            self.chat_turn, self.act = chat_turn, act
+
+    def __init__(self, chat_turn: ChatTurn, display: Display) -> None:
+        self._chat_turn = chat_turn
+        super().__init__(Content(question_text(chat_turn, display)), markup=False)
+
+    def action_act(self, act: str) -> None:
+        """Tell the screen what to do with this question."""
+        self.post_message(self.Acted(self._chat_turn, act))
+
+
+class ExchangeView(Vertical):
+    """A question with its turn. It is there only while it is near the visible part of the conversation."""
+
+    DEFAULT_CSS = """
+    ExchangeView { height: auto; }
+    ExchangeView .stream-state { height: auto; color: $text-warning; padding: 0 1; display: none; }
+    ExchangeView .stream-state.-filled { display: block; }
+    """
+
+    class HeightChanged(Message):
+        """The exchange became higher or lower."""
+
+    def __init__(self, chat_turn: ChatTurn, display: Display) -> None:
+        super().__init__()
+        self.chat_turn = chat_turn
+        self._display_settings = display
+
+    def compose(self) -> ComposeResult:
+        display = self._display_settings
+        yield QuestionView(self.chat_turn, display)
+        yield TurnView(
+            self.chat_turn.turn,
+            policy=display.policy,
+            locale=display.locale,
+            clock=self.chat_turn.now_ms,
+            choices=self.chat_turn.choices.current(display.policy),
+        )
+        yield Static("", classes="stream-state", markup=False)
+
+    def on_mount(self) -> None:
+        """Show the state of the stream."""
+        self.show_state()
+
+    def on_resize(self) -> None:
+        """Tell the conversation."""
+        self.post_message(self.HeightChanged())
+
+    @property
+    def turn_view(self) -> TurnView:
+        """The view of the turn."""
+        return self.query_one(TurnView)
+
+    def feed(self, entry: Entry) -> None:
+        """Apply an entry and draw it."""
+        self.turn_view.feed(entry)
+        self.chat_turn.turn = self.turn_view.turn
+        self.chat_turn.arrived(entry)
+
+    def show_state(self) -> None:
+        """Show that the stream is being resumed, or why it ended."""
+        text = self._display_settings.stream_state(self.chat_turn)
+        state = self.query_one(".stream-state", Static)
+        state.update(Content(text))
+        state.set_class(bool(text), "-filled")
+
+    def apply_display(self, display: Display) -> None:
+        """Draw with another policy or in another language."""
+        self._display_settings = display
+        self.query_one(QuestionView).update(Content(question_text(self.chat_turn, display)))
+        self.turn_view.apply_policy(display.policy, display.locale)
+        self.replace_choices()
+        self.show_state()
+
+    def replace_choices(self) -> None:
+        """Draw with the choices that the turn has now."""
+        choices = self.chat_turn.choices.current(self._display_settings.policy)
+        self.turn_view.thinking.replace_choices(choices)
+
+    def on_thinking_panel_toggled(self, event: ThinkingPanel.Toggled) -> None:
+        """Remember what the person opened and closed, for when this exchange is drawn again."""
+        choices = self.chat_turn.choices.current(self._display_settings.policy)
+        choices.clear()
+        choices.update(event.panel.choices)
+
+
+def question_text(chat_turn: ChatTurn, display: Display) -> str:
+    """Return the question as it is drawn, with a line for each image."""
+    prompt = clean(chat_turn.prompt)
+    if len(prompt) > QUESTION_LIMIT:
+        rest = display.words.text("question.rest", n=len(prompt) - QUESTION_LIMIT)
+        prompt = f"{prompt[:QUESTION_LIMIT]}… {rest}"
+    images = [f"📎 {clean(image.media_type)}" for image in chat_turn.images]
+    return "\n".join([prompt, *images])

@@ -1,0 +1,88 @@
+"""`thinkaloud chat` in a real terminal: keys, mouse clicks, the scroll-back, a gateway that is killed."""
+
+import shutil
+import signal
+import sys
+
+import pytest
+from tests.cli.environment import UserHome, running_simulator
+from tests.cli.test_serve import serving
+from tests.cli.tmux import terminal
+
+from thinkaloud.cli import main
+
+COMMAND = [sys.executable, "-m", "thinkaloud", "chat"]
+SLOW = [{"thinking": "again and " * 2000, "text": "never", "delay_ms": 20}]
+
+needs_tmux = pytest.mark.skipif(shutil.which("tmux") is None, reason="a real terminal needs tmux")
+
+
+@needs_tmux
+def test_chat_asks_toggles_by_click_and_leaves_its_transcript_in_the_scroll_back(home: UserHome) -> None:
+    with terminal(COMMAND) as screen:
+        screen.sees("Ask anything")
+        screen.type("make 24 from 4 7 8 8")
+        screen.press("Enter")
+        screen.sees("Thought for", "= 24")
+        assert screen.reports_mouse
+        screen.click(6, screen.row_of("Thought for"))
+        screen.sees("Combinations tried")
+        screen.click(6, screen.row_of("Thought for"))
+        screen.lost_sight_of("Combinations tried")
+        screen.press("C-t")
+        screen.sees("Thinking blocks: hidden")
+        screen.type("/thinking show")
+        screen.sees("│ /thinking show")
+        screen.press("Enter")
+        screen.sees("Thinking blocks: shown")
+        screen.press("F4")
+        screen.sees("Editing a question", "│ make 24")
+        screen.press("C-a", "C-k")
+        screen.sees("│ Ask anything")
+        screen.type("how much is 17 * 3 - 9")
+        screen.sees("│ how much is 17")
+        screen.press("Enter")
+        screen.sees("= 42")
+        assert "make 24" not in screen.text
+        screen.resize(50, 20)
+        screen.sees("= 42", "Ask anything")
+        screen.press("C-q")
+        screen.sees("exit code 0", "thinkaloud chat -s ses_")
+        assert "❯ how much is 17 * 3 - 9" in screen.scroll_back
+        assert "[think] " in screen.scroll_back
+    with terminal([*COMMAND, "--continue", "--no-mouse", "--language", "pt-BR"]) as screen:
+        screen.sees("Pensou", "= 42", "Pergunte algo")
+        assert not screen.reports_mouse
+        screen.press("C-l")
+        screen.sees("▼")
+        screen.press("C-q")
+        screen.sees("exit code 0")
+
+
+@needs_tmux
+def test_chat_says_that_its_gateway_was_killed_and_resumes_when_it_is_back(home: UserHome) -> None:
+    with running_simulator("vllm", SLOW) as simulator:
+        home.use_simulators(simulator)
+        with serving() as (gateway, url), terminal([*COMMAND, "--model", "vllm/qwen3-8b"]) as screen:
+            screen.sees("Ask anything")
+            screen.type("Go on.")
+            screen.press("Enter")
+            screen.sees("Thinking...", "again and")
+            gateway.send_signal(signal.SIGKILL)
+            gateway.wait()
+            screen.sees("Connection lost; resuming")
+            port = url.rpartition(":")[2]
+            with serving("--port", port):
+                screen.sees("Ask anything")
+                screen.lost_sight_of("Connection lost; resuming")
+                screen.lost_sight_of("No connection to the gateway")
+                screen.sees("again and")
+                screen.type("make 24 from 4 7 8 8")
+                screen.press("Escape")
+                screen.press("C-q")
+                screen.sees("exit code 0")
+
+
+def test_chat_without_a_terminal_says_what_to_use(home: UserHome, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["chat"]) == 2
+    assert "The chat needs a terminal. Use `thinkaloud ask`" in capsys.readouterr().err

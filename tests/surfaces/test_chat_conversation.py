@@ -1,0 +1,185 @@
+"""The conversation on the screen: long sessions, following the end, narrow windows, resizing, replay."""
+
+import re
+
+import pytest
+from tests.surfaces.chat_pilot import ChatPilot, run_chat
+from tests.surfaces.memory_backend import MemoryBackend, thought_and_answer
+
+from thinkaloud.canon import BlockGrew
+from thinkaloud.surfaces.tui.app import ChatOptions
+from thinkaloud.surfaces.tui.conversation import ConversationView
+from thinkaloud.surfaces.tui.exchange import ExchangeView
+from thinkaloud.surfaces.tui.replay import ReplayScreen
+
+TURNS = 300
+
+
+def _long_backend(turns: int = TURNS) -> tuple[MemoryBackend, str]:
+    backend = MemoryBackend()
+    exchanges = [
+        (f"Question {n}", f"Thought {n}. " * 5, f"Answer {n}\n\n" + "A line of text.\n" * (n % 7))
+        for n in range(turns)
+    ]
+    return backend, backend.add_session("Long", exchanges).id
+
+
+def _drawn(conversation: ConversationView) -> int:
+    return len(conversation.query(ExchangeView))
+
+
+def test_r089_long_session_draws_only_turns_near_the_visible_part() -> None:
+    backend, session = _long_backend()
+
+    async def act(chat: ChatPilot) -> None:
+        conversation = chat.chat.conversation
+        most = 0
+        await chat.sees(f"Answer {TURNS - 1}")
+        most = max(most, _drawn(conversation))
+        await chat.press("ctrl+home")
+        await chat.sees("Question 0", "Answer 0")
+        most = max(most, _drawn(conversation))
+        for _ in range(12):
+            await chat.press("pagedown")
+            await chat.pilot.pause()
+            most = max(most, _drawn(conversation))
+        conversation.scroll_to_turn(backend.turns_by_session[session][150].id)
+        await chat.sees("Question 150", "Answer 150")
+        most = max(most, _drawn(conversation))
+        await chat.press("ctrl+end")
+        await chat.sees(f"Answer {TURNS - 1}")
+        most = max(most, _drawn(conversation))
+        assert most <= 40, f"{most} of {TURNS} turns had widgets"
+
+    run_chat(act, backend=backend, options=ChatOptions(session=session))
+
+
+def test_r089_every_turn_of_a_session_is_reached_by_scrolling_up() -> None:
+    backend, session = _long_backend(40)
+
+    async def act(chat: ChatPilot) -> None:
+        await chat.sees("Answer 39")
+        missing = set(range(40))
+        for _ in range(60):
+            missing -= {int(n) for n in re.findall(r"Question (\d+)", chat.text)}
+            if not missing:
+                break
+            await chat.press("pageup")
+            await chat.settles()
+        assert not missing
+
+    run_chat(act, backend=backend, options=ChatOptions(session=session))
+
+
+def test_conversation_follows_the_end_and_lets_go_when_the_person_scrolls() -> None:
+    backend, session = _long_backend(10)
+
+    async def act(chat: ChatPilot) -> None:
+        await chat.sees("Answer 9")
+        await chat.type("More")
+        await chat.until(lambda: chat.called("ask"))
+        turn = chat.backend.last_turn()
+        turn.say(*thought_and_answer("t", "")[:5])
+        for number in range(60):
+            turn.say(BlockGrew(1, f"Row {number}\n\n"))
+        await chat.sees("Row 59")
+        await chat.press("pageup", "pageup")
+        await chat.lost_sight_of("Row 59")
+        before = chat.text
+        for number in range(60, 90):
+            turn.say(BlockGrew(1, f"Row {number}\n\n"))
+        turn.end()
+        await chat.until(lambda: "Row 89" in chat.chat.conversation.exchanges[-1].turn_view.answer.text)
+        await chat.pilot.pause(0.1)
+        assert chat.text.splitlines()[1:10] == before.splitlines()[1:10]
+        await chat.press("ctrl+end")
+        await chat.sees("Row 89")
+
+    run_chat(act, backend=backend, options=ChatOptions(session=session))
+
+
+@pytest.mark.parametrize("size", [(40, 15), (80, 24), (120, 40), (200, 50)])
+def test_chat_fits_windows_of_any_size(size: tuple[int, int]) -> None:
+    backend, session = _long_backend(5)
+
+    async def act(chat: ChatPilot) -> None:
+        await chat.sees("Answer 4")
+        lines = chat.text.splitlines()
+        assert len(lines) == size[1]
+        assert max(len(line) for line in lines) <= size[0]
+        assert ("Conversations" in chat.text) is (size[0] >= 110)
+        await chat.press("ctrl+b")
+        await chat.sees("Conversations", "Long")
+        await chat.press("ctrl+b")
+        await chat.sees("Answer 4")
+
+    run_chat(act, backend=backend, options=ChatOptions(session=session), size=size)
+
+
+def test_resize_storm_ends_with_the_newest_text_at_the_bottom() -> None:
+    backend, session = _long_backend(60)
+
+    async def act(chat: ChatPilot) -> None:
+        await chat.sees("Answer 59")
+        await chat.type("More")
+        await chat.until(lambda: chat.called("ask"))
+        turn = chat.backend.last_turn()
+        turn.say(*thought_and_answer("t", "")[:5])
+        for number in range(40):
+            turn.say(BlockGrew(1, f"word{number} " * 30))
+            await chat.pilot.resize_terminal(30 + number * 37 % 150, 8 + number * 11 % 40)
+        await chat.pilot.resize_terminal(100, 30)
+        turn.say(BlockGrew(1, "\n\nthe last word"))
+        turn.end()
+        await chat.sees("the last word")
+        assert _drawn(chat.chat.conversation) <= 40
+
+    run_chat(act, backend=backend, options=ChatOptions(session=session))
+
+
+def test_replay_pauses_seeks_and_changes_speed() -> None:
+    backend = MemoryBackend()
+    info = backend.add_session("One", [("Why?", "Thought of it", "The answer")])
+
+    async def act(chat: ChatPilot) -> None:
+        await chat.sees("The answer")
+        await chat.press("ctrl+r")
+        await chat.until(lambda: isinstance(chat.app.screen, ReplayScreen))
+        screen = chat.app.screen
+        assert isinstance(screen, ReplayScreen)
+        await chat.press("space")
+        await chat.sees("⏸")
+        await chat.press("home")
+        await chat.sees("0.0 / 2.8 s")
+        assert "The answer" not in chat.text
+        await chat.press("plus", "plus")
+        await chat.sees("×4")
+        await chat.press("right")
+        await chat.sees("The answer", "2.8 / 2.8 s", "■")
+        await chat.press("left")
+        await chat.lost_sight_of("The answer")
+        await chat.press("space")
+        await chat.sees("The answer", "■")
+        await chat.press("escape")
+        await chat.until(lambda: chat.app.screen is chat.chat)
+        assert not chat.called("ask")
+
+    run_chat(act, backend=backend, options=ChatOptions(session=info.id))
+
+
+def test_hide_reaches_blocks_opened_by_hand_and_show_gives_their_state_back() -> None:
+    backend = MemoryBackend()
+    thought = "First words.\n" + "More of it. " * 20 + "The very end."
+    info = backend.add_session("One", [("a", thought, "One"), ("b", thought, "Two")])
+
+    async def act(chat: ChatPilot) -> None:
+        await chat.sees("Two")
+        chat.chat.conversation.exchanges[0].turn_view.thinking.focus()
+        await chat.press("enter")
+        await chat.until(lambda: chat.text.count("The very end.") == 1)
+        await chat.press("ctrl+t")
+        await chat.lost_sight_of("The very end.")
+        await chat.press("ctrl+t")
+        await chat.until(lambda: chat.text.count("The very end.") == 1)
+
+    run_chat(act, backend=backend, options=ChatOptions(session=info.id))
