@@ -185,7 +185,7 @@ def test_with_thinking_a_missing_key_keeps_the_route() -> None:
         "Set ANTHROPIC_API_KEY or ai.claude.api_token in credentials.toml (mode 600), "
         "or run `thinkaloud keys set anthropic`. Nothing was sent."
     )
-    fault = "/home/me/credentials.toml is readable by other users. Run: chmod 600 /home/me/credentials.toml"
+    fault = "credentials.toml is readable by other users. Run: chmod 600 credentials.toml"
     assert str(key_missing_error(chosen, fault=fault)).startswith(f"{fault} With thinking on, ")
     without = find_route("claude-opus-4.5", thinking=False, have_key=with_keys())
     assert str(key_missing_error(without)) == (

@@ -16,6 +16,7 @@ from tests.cli.environment import KEY, UserHome, running_simulator
 from tests.patience import PATIENCE_S
 
 from thinkaloud.cli import main
+from thinkaloud.store.file_lock import FileLock, lock_path, publish_address
 
 Output = pytest.CaptureFixture[str]
 
@@ -210,6 +211,18 @@ def test_doctor_checks_an_intact_database(home: UserHome, capsys: Output) -> Non
     path.chmod(0o600)
     assert main(["doctor"]) == 0
     assert f"ok       database: {path} is intact" in capsys.readouterr().out
+
+
+def test_doctor_tells_of_a_running_gateway(home: UserHome, capsys: Output) -> None:
+    path = lock_path(home.folder / "thinkaloud.db")
+    assert main(["doctor"]) == 0
+    assert "ok       gateway: No gateway runs for this folder." in capsys.readouterr().out
+    with FileLock(path):
+        publish_address(path, "http://127.0.0.1:8321", KEY)
+        assert main(["doctor"]) == 0
+    out, _ = capsys.readouterr()
+    assert f"ok       gateway: A gateway runs at http://127.0.0.1:8321, process {os.getpid()}." in out
+    assert KEY not in out
 
 
 def test_config_commands_change_the_settings_that_ask_reads(

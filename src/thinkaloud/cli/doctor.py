@@ -20,6 +20,7 @@ from thinkaloud.client.config import ConfigFile
 from thinkaloud.client.home import home_folder
 from thinkaloud.client.key_store import credentials_path, key_source
 from thinkaloud.client.prepare import Options, prepare, require_key
+from thinkaloud.store.file_lock import lock_holder, lock_path
 from thinkaloud.surfaces.terminal import clean
 
 OK, NOTE, PROBLEM = "ok", "note", "problem"
@@ -160,6 +161,16 @@ def _check_shared(path: Path) -> Iterator[tuple[str, str]]:
         yield NOTE, f"{path} is readable by other users of this machine. To keep it private: chmod 600 {path}"
 
 
+def _check_gateway() -> Iterator[tuple[str, str]]:
+    holder = lock_holder(lock_path(database_path()))
+    if holder is None:
+        yield OK, "No gateway runs for this folder. Start one: thinkaloud serve"
+    elif holder.url:
+        yield OK, f"A gateway runs at {holder.url}, process {holder.pid}."
+    else:
+        yield NOTE, f"Process {holder.pid} uses the database. Wait until it ends, or stop it."
+
+
 def _check_local_servers() -> Iterator[tuple[str, str]]:
     providers = [row for row in user_catalog().providers.values() if row.local and row.base_url]
     answers = asyncio.run(_connect_all(providers))
@@ -207,6 +218,7 @@ _CHECKS: dict[str, Callable[[], Iterator[tuple[str, str]]]] = {
     "keys": _check_keys,
     "default model": _check_default_model,
     "database": _check_database,
+    "gateway": _check_gateway,
     "local servers": _check_local_servers,
     "packages": _check_packages,
 }

@@ -5,13 +5,15 @@ Every name is imported on first use, so that settings and keys can be read witho
 
 from typing import TYPE_CHECKING
 
+# The function has the name of its module, so it must be bound after the module was imported.
+from thinkaloud.client.prepare import Options, PreparedRequest, prepare
+
 if TYPE_CHECKING:
     from thinkaloud.client.address import UnsafeAddress
     from thinkaloud.client.api import ask, ask_sync, entries, monotonic_clock, send, stream, stream_sync
     from thinkaloud.client.errors import ConnectionLost, ProviderRefused, RateLimited, Stalled, Unreachable
     from thinkaloud.client.http import Client, ClientEnvironment, GetRequest, HttpRequest
     from thinkaloud.client.keys import Secret, resolve_key
-    from thinkaloud.client.prepare import Options, PreparedRequest, prepare
     from thinkaloud.client.response import ResponseStream, SizeLimits
     from thinkaloud.client.retry import TIMEOUTS, RetryPolicy, Timeouts
 
@@ -65,7 +67,6 @@ _MODULES = {
     ),
     "thinkaloud.client.http": ("Client", "ClientEnvironment", "GetRequest", "HttpRequest"),
     "thinkaloud.client.keys": ("Secret", "resolve_key"),
-    "thinkaloud.client.prepare": ("Options", "PreparedRequest", "prepare"),
     "thinkaloud.client.response": ("ResponseStream", "SizeLimits"),
     "thinkaloud.client.retry": ("TIMEOUTS", "RetryPolicy", "Timeouts"),
 }

@@ -5,7 +5,7 @@ Nothing is sent here. `PreparedRequest.notes` names every setting that the model
 
 import os
 from collections.abc import Callable
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -29,9 +29,11 @@ from thinkaloud.catalog import (
     retirement_note,
 )
 from thinkaloud.catalog import route as choose_route
-from thinkaloud.client.http import Client
 from thinkaloud.client.keys import resolve_key
 from thinkaloud.context import BuildOptions, ContextMode, Conversation, Report, UnsupportedThoughts, build
+
+if TYPE_CHECKING:
+    from thinkaloud.client.http import Client
 
 HaveKey = Callable[[Provider], bool]
 
@@ -49,7 +51,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     unsupported: UnsupportedThoughts = UnsupportedThoughts.METADATA
     on_thinking_unavailable: Literal["error", "warn"] = "error"
     catalog: Catalog | None = None
-    client: Client | None = None
+    client: "Client | None" = None
 
 
 class PreparedRequest(msgspec.Struct, frozen=True):
