@@ -12,7 +12,7 @@ NPM := $(shell command -v npm)
 NPM_CI = npm ci --silent --no-audit --no-fund
 
 .DEFAULT_GOAL := help
-.PHONY: help run page element test lint format core manual docs bench behaviour lock release clean
+.PHONY: help run page element test fuzz lint format core manual docs bench behaviour lock release clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,6 +30,9 @@ test: export PYTHONDONTWRITEBYTECODE :=
 test: lint element page .chromium ## lint, then run all tests with the coverage of the core
 	cd web && npm test --silent
 	$(BIN)/pytest --cov --cov-report=term --hypothesis-profile=ci $(PYTEST_ARGS)
+
+fuzz: .venv/.dev ## damage fields and bytes of all recordings, for minutes, and report text that is lost
+	$(BIN)/python -m tests.dialects.damage
 
 lint: .venv/.dev web/node_modules/.all ## check style, types and the direction of imports
 	$(BIN)/ruff check

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from thinkaloud.canon import Refused
 from thinkaloud.client.config import SETTINGS, ConfigFile, language_of, parse_setting, setting_values
 from thinkaloud.client.toml_edit import set_value, unset_value
+from thinkaloud.context import ContextMode
 from thinkaloud.view import RememberScope, preset
 
 FILE = """# My settings.
@@ -137,6 +138,7 @@ def test_every_setting_takes_what_a_user_types() -> None:
     for key in SETTINGS:
         for value in setting_values(key):
             assert str(parse_setting(key, value)).lower() == value.lower()
+    assert setting_values("thinking.context_mode") == [mode.value for mode in ContextMode]
     assert parse_setting("thinking.level", "2000") == 2000
     assert parse_setting("model", "7") == "7"
     with pytest.raises(Refused, match="true or false"):

@@ -50,6 +50,8 @@ def decode(data: bytes) -> tuple[Outer, list[str]]:
         (b'{"parts": [{"name": "a"}, 5, {"name": 7}]}', "parts", [Inner("a"), Inner("7")]),
         (b'{"inner": "a"}', "inner", None),
         (b'{"inner": {"name": {"a": 1}, "flag": "yes"}}', "inner", Inner()),
+        (b'{"inner": {"name": "a", "flag": "true"}}', "inner", Inner("a", flag=True)),
+        (b'{"inner": {"name": "a", "flag": 0}}', "inner", Inner("a", flag=False)),
         (b'{"reason": 1.5}', "reason", "1.5"),
         (b'{"anything": "a"}', "anything", None),
     ],

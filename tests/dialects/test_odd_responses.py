@@ -113,6 +113,7 @@ class TestWrongTypes:
         assert read(chat({"content": "["}, {"content": 1}, {"content": "]"})).answer == "[1]"
 
     def test_malformed_reasoning_details_keep_the_answer(self) -> None:
+        """R014: a list of another kind does no harm."""
         for details in ("bad", {"text": "bad"}, [5, "bad", None], 7):
             turn = read(chat({"content": "a", "reasoning_details": details}))
             assert (turn.answer, ending(turn), len(turn.notices)) == ("a", ("answered", "stop"), 1)
@@ -187,6 +188,16 @@ class TestResponsesItems:
             )
         )
         assert [(block.name, block.text) for block in turn.blocks] == [("f", '{"x":1}'), ("g", "{}")]
+
+    def test_text_without_index_of_its_part_is_emitted_once(self) -> None:
+        turn = read(
+            sse(
+                event("output_text.delta", item_id="msg", content_index=1, delta="b"),
+                event("output_text.done", item_id="msg", content_index=None, text="b"),
+                event("completed", response={"status": "completed", "output": []}),
+            )
+        )
+        assert turn.answer == "b"
 
     def test_repeated_ids_are_items_of_their_own(self) -> None:
         output = [REASONING, MESSAGE, REASONING]
@@ -306,6 +317,7 @@ class TestTags:
         assert read(sse(delta)).answer == "<thi"
 
     def test_tags_before_details_are_closed(self) -> None:
+        """R023: a thought that a tag opened before the details is ended by its closing tag."""
         details = [{"type": "reasoning.text", "text": "a", "signature": "s"}]
         turn = read(chat({"content": "<think>a"}, {"reasoning_details": details}, {"content": "</think>b"}))
         assert (blocks(turn), turn.blocks[0].seals[0].payload) == ([("reasoning", "a"), ("text", "b")], "s")
@@ -455,6 +467,12 @@ class TestFieldsOfServers:
     def test_whole_body_without_finish_reason_is_complete(self, finish: dict[str, Any]) -> None:
         turn = read(json.dumps({"choices": [{"message": {"content": "a"}, **finish}]}).encode())
         assert (turn.answer, ending(turn)) == ("a", ("answered", "unknown"))
+
+    def test_stream_with_final_usage_is_complete_without_finish_reason(self) -> None:
+        first = {"choices": [{"delta": {"content": "a"}}], "usage": {"completion_tokens": 1}}
+        last = {"choices": [], "usage": {"completion_tokens": 2}}
+        assert ending(read(sse(first, last) + DONE)) == ("answered", "unknown")
+        assert ending(read(sse(last, first) + DONE)) == ("cut_off", "cut_off")
 
     def test_stream_without_finish_reason_is_cut_off(self) -> None:
         assert ending(read(sse({"choices": [{"delta": {"content": "a"}}]}))) == ("cut_off", "cut_off")

@@ -226,7 +226,7 @@ def test_body_without_json_content_type_is_refused(
     "body", [b'{"text": "a", "text": "b"}', b'{"text": "a", "count": 1, "te\\u0078t": "a"}']
 )
 def test_json_field_that_is_sent_twice_is_refused(body: bytes, limited_gateway: GatewayThread) -> None:
-    response = limited_gateway.request("/echo", [JSON], method="POST", body=body)
+    response = limited_gateway.request("/say", [JSON], method="POST", body=body)
     assert response.status == 400
     assert "'text' was sent twice" in response.json["error"]["message"]
 
@@ -559,6 +559,7 @@ async def _call_app(path: Path, stream: Any, method: str = "GET", host: bytes = 
         app = create_app(gateway, ListenConfig(), (STREAM_ROUTE,), stream)
         scope = {
             "type": "http",
+            "http_version": "1.1",
             "method": method,
             "path": "/stream",
             "raw_path": b"/stream",

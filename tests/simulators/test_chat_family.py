@@ -170,6 +170,12 @@ CASES = [
     RuleCase("deepseek.model", unchanged, with_changes(model="deepseek-none"), "Model Not Exist"),
     RuleCase("deepseek.messages", unchanged, with_changes(messages=[]), "messages"),
     RuleCase(
+        "deepseek.text-only",
+        with_changes(messages=[{"role": "user", "content": [{"type": "text", "text": "Hi"}]}]),
+        with_changes(messages=[{"role": "user", "content": [{"type": "image_url", "image_url": {}}]}]),
+        "unknown variant `image_url`, expected `text`",
+    ),
+    RuleCase(
         "deepseek.control",
         with_changes(thinking={"type": "enabled"}),
         with_changes(thinking={"type": "on"}),

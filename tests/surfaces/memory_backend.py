@@ -163,7 +163,7 @@ class MemoryBackend:
         self._called("delete_session", session)
         del self.rows[session]
 
-    async def turns(self, session: str) -> list[PastTurn]:
+    async def turns(self, session: str, *, branch: str = "") -> list[PastTurn]:
         if session not in self.rows:
             raise Refused(f"There is no session {session}.")
         return [

@@ -183,9 +183,9 @@ def _run(options: "Namespace") -> int:
         stream.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]
     try:
         if "lang" in options and options.lang is None:
-            from thinkaloud.cli.settings import user_config
+            from thinkaloud.client.config import ConfigFile
 
-            options.lang = user_config().language
+            options.lang = ConfigFile().read().language
         return int(options.run(options))
     except Refused as error:
         return print_error(str(error))

@@ -1,13 +1,19 @@
-"""The HTTP client for providers, and the functions that ask a model: `ask`, `stream` and their sync forms."""
+"""The HTTP client for providers, and the functions that ask a model: `ask`, `stream` and their sync forms.
 
-from thinkaloud.client.address import UnsafeAddress
-from thinkaloud.client.api import ask, ask_sync, entries, monotonic_clock, send, stream, stream_sync
-from thinkaloud.client.errors import ConnectionLost, ProviderRefused, RateLimited, Stalled, Unreachable
-from thinkaloud.client.http import Client, ClientEnvironment, GetRequest, HttpRequest
-from thinkaloud.client.keys import Secret, resolve_key
-from thinkaloud.client.prepare import Options, PreparedRequest, prepare
-from thinkaloud.client.response import ResponseStream, SizeLimits
-from thinkaloud.client.retry import TIMEOUTS, RetryPolicy, Timeouts
+Every name is imported on first use, so that settings and keys can be read without the HTTP library.
+"""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from thinkaloud.client.address import UnsafeAddress
+    from thinkaloud.client.api import ask, ask_sync, entries, monotonic_clock, send, stream, stream_sync
+    from thinkaloud.client.errors import ConnectionLost, ProviderRefused, RateLimited, Stalled, Unreachable
+    from thinkaloud.client.http import Client, ClientEnvironment, GetRequest, HttpRequest
+    from thinkaloud.client.keys import Secret, resolve_key
+    from thinkaloud.client.prepare import Options, PreparedRequest, prepare
+    from thinkaloud.client.response import ResponseStream, SizeLimits
+    from thinkaloud.client.retry import TIMEOUTS, RetryPolicy, Timeouts
 
 __all__ = [
     "TIMEOUTS",
@@ -38,3 +44,39 @@ __all__ = [
     "stream",
     "stream_sync",
 ]
+
+_MODULES = {
+    "thinkaloud.client.address": ("UnsafeAddress",),
+    "thinkaloud.client.api": (
+        "ask",
+        "ask_sync",
+        "entries",
+        "monotonic_clock",
+        "send",
+        "stream",
+        "stream_sync",
+    ),
+    "thinkaloud.client.errors": (
+        "ConnectionLost",
+        "ProviderRefused",
+        "RateLimited",
+        "Stalled",
+        "Unreachable",
+    ),
+    "thinkaloud.client.http": ("Client", "ClientEnvironment", "GetRequest", "HttpRequest"),
+    "thinkaloud.client.keys": ("Secret", "resolve_key"),
+    "thinkaloud.client.prepare": ("Options", "PreparedRequest", "prepare"),
+    "thinkaloud.client.response": ("ResponseStream", "SizeLimits"),
+    "thinkaloud.client.retry": ("TIMEOUTS", "RetryPolicy", "Timeouts"),
+}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module 'thinkaloud.client' has no attribute {name!r}")
+    from importlib import import_module
+
+    value: object = getattr(import_module(_MODULE_OF[name]), name)
+    globals()[name] = value  # the next access does not come here
+    return value

@@ -21,7 +21,7 @@ from thinkaloud.canon.requests import (
     ToolDefinition,
     UserMessage,
 )
-from thinkaloud.catalog.rows import ReplayForm, ReplayScope, Route
+from thinkaloud.catalog.rows import InputKind, ReplayForm, ReplayScope, Route
 from thinkaloud.context.conversation import AnsweredTurn, Conversation
 from thinkaloud.context.history import SentTurn, analyse
 from thinkaloud.context.replay_rules import BuildOptions, ReplayRules, UnsupportedThoughts, issued_by_route
@@ -65,6 +65,17 @@ _NOTE_TEMPLATE = "(For context: before the answer above, another model thought, 
 def thought_note(thoughts: Sequence[Block]) -> str:
     """Return one short note about these thoughts."""
     return _NOTE_TEMPLATE.format(thought=_shorten(" ".join(block.text for block in thoughts)))
+
+
+def image_note(count: int) -> str:
+    """Return the note that takes the place of images which the model cannot take."""
+    images = "An image was" if count == 1 else f"{count} images were"
+    return f"({images} attached here, which this model cannot see.)"
+
+
+def _images_replaced_note(model: str, count: int) -> str:
+    images = "an image was" if count == 1 else f"{count} images were"
+    return f"{model} takes no images, so {images} replaced by a note in the text."
 
 
 def _shorten(text: str) -> str:
@@ -137,6 +148,8 @@ def build(conversation: Conversation, route: Route, options: BuildOptions | None
         max_tokens=options.max_tokens,
         stream=options.stream,
     )
+    if builder.images_replaced:
+        notes = (*notes, _images_replaced_note(route.model_id, builder.images_replaced))
     return BuiltRequest(request, Report(tuple(builder.lines), notes), builder.prefix.fingerprint)
 
 
@@ -163,6 +176,7 @@ class _RequestBuilder:
         self.lines: list[ReportLine] = []
         self.turns_without_thought: set[int] = set()
         """Turns sent without a thought. In an open loop they rule out a thinking budget."""
+        self.images_replaced = 0
         self.prefix = PrefixHash(conversation.system, conversation.tools)
 
     def _requires_thought(self, answered: AnsweredTurn) -> bool:
@@ -179,7 +193,7 @@ class _RequestBuilder:
             if isinstance(step, AnsweredTurn):
                 self._append_turn(self._history.turns[number])
             elif isinstance(step, UserMessage):
-                self._append(self._with_thought_note(step))
+                self._append(self._with_thought_note(self._with_seen_images(number, step)))
             elif number in self._history.unmatched_results:
                 self.lines.append(
                     ReportLine(
@@ -194,6 +208,20 @@ class _RequestBuilder:
     def _append(self, message: Message) -> None:
         self.messages.append(message)
         self.prefix.add(message)
+
+    def _with_seen_images(self, number: int, message: UserMessage) -> UserMessage:
+        """Replace images by a note if the model is known to take none; it would refuse the whole request."""
+        inputs = self._route.model.inputs
+        if not message.images or inputs is None or InputKind.IMAGE in inputs:
+            return message
+        self.images_replaced += len(message.images)
+        self.lines += [
+            ReportLine(number, None, "image", SendStatus.TRANSFORMED, "no_images") for _ in message.images
+        ]
+        note = image_note(len(message.images))
+        return msgspec.structs.replace(
+            message, text=f"{message.text}\n\n{note}" if message.text else note, images=()
+        )
 
     def _with_thought_note(self, message: UserMessage) -> UserMessage:
         if not self._foreign_thoughts:

@@ -40,13 +40,14 @@ REASONS = {
     "nested": "It belongs to a called assistant; only the call and its result are sent.",
     "reasoning_only": "The turn has thoughts but no answer, so there is no message to send.",
     "empty": "It is empty.",
+    "no_images": "This model takes no images, so a note in the text says that there was one.",
     "retried": "The turn was cut off and the model was asked again.",
 }
 """Every reason code with a sentence for people."""
 
 
 class ReportLine(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What happened to one block. `block` is None for a tool result or a turn without blocks."""
+    """What happened to one block. `block` is None for a tool result, an image or a turn without blocks."""
 
     step: int
     block: int | None

@@ -104,6 +104,7 @@ def _kind(data: bytes) -> str:
     return _KIND_BY_FIRST_BYTE.get(data[:1], "number")
 
 
+_BOOL_BY_WORD = {b"1": True, b"true": True, b"0": False, b"false": False}
 _KIND_BY_FIRST_BYTE = {
     b"{": "object",
     b"[": "array",
@@ -234,7 +235,8 @@ def _convert_count(data: bytes, path: str, odd_fields: OddFields) -> object:
 def _convert_bool(data: bytes, path: str, odd_fields: OddFields) -> object:
     if _kind(data) == "bool":
         return data == b"true"
-    return _reject(data, path, "true or false", odd_fields)
+    _reject(data, path, "true or false", odd_fields)
+    return _BOOL_BY_WORD.get(data.strip(b'"').lower(), _UNREADABLE)
 
 
 def _convert_object(data: bytes, path: str, odd_fields: OddFields) -> object:

@@ -21,6 +21,7 @@ from thinkaloud.agents.builtin_tools import builtin_tools
 from thinkaloud.agents.config import AgentFile, builtin_agents
 from thinkaloud.agents.run import waits_for_approval
 from thinkaloud.agents.toolbox import Toolbox
+from thinkaloud.canon import Refused
 from thinkaloud.catalog import Catalog
 from thinkaloud.client import TIMEOUTS, Client, Timeouts
 from thinkaloud.client.config import ConfigFile
@@ -32,6 +33,7 @@ from thinkaloud.server.turn_stream import ReaderSlots
 from thinkaloud.server.turns import TurnRegistry
 from thinkaloud.store import finish, search, users
 from thinkaloud.store.database import Database, NotSaved
+from thinkaloud.store.facts import store_fact
 from thinkaloud.store.log import EventLog, LogConfig
 from thinkaloud.store.recovery import LEASE_MS, recover
 from thinkaloud.store.rows import Owner
@@ -54,6 +56,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Interval between heartbeats of a silent stream. Proxies close connections that are silent for 30 s."""
     send_timeout_s: float = 20.0
     """A reader that accepts no bytes for this long is disconnected."""
+    max_waiting_s: float = 5.0
+    """If an entry waits longer for the disk, the gateway is not ready and starts no turn."""
     revoked_s: float = 2.0
     """How often the tokens of open streams are checked."""
     sweep_s: float = LEASE_MS / 3000
@@ -120,6 +124,7 @@ class Gateway:
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as stack:
             now_ms = self.now_ms()
+            await self._check_writable()
             self.local_owner = await self.database.write(lambda conn: users.ensure_local(conn, now_ms))
             self.preferences.local_owner = self.local_owner
             await self.database.write(self.preferences.adopt_stored)
@@ -166,6 +171,16 @@ class Gateway:
         if not await self.database.read(search.index_current):
             logger.warning("the search index has another version and is being rebuilt")
             await self.database.write(search.rebuild_index)
+
+    async def _check_writable(self) -> None:
+        """Refuse to start on a full disk: the gateway would report that it is ready, and save nothing."""
+        try:
+            await self.database.write(partial(store_fact, name="started_ms", value=str(self.now_ms())))
+        except NotSaved as error:
+            raise Refused(
+                f"{error} The gateway does not start, because it could save nothing. Free some disk space, "
+                "or make the file writable."
+            ) from None
 
     async def _disconnect_revoked(self) -> None:
         """Disconnect the readers whose token was revoked, in this or another process."""

@@ -117,7 +117,7 @@ class TurnRegistry:
             )
             if isinstance(context, TurnRow):
                 return StartedTurn(context, new=False)
-            if gateway.log.hangs:
+            if gateway.log.waiting_s > gateway.settings.max_waiting_s:
                 raise NotSaved("The disk does not respond. Try again when it does; see /readyz.")
             if not gateway.ready:
                 raise ServiceUnavailable(

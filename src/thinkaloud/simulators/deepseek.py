@@ -12,6 +12,7 @@ from thinkaloud.simulators.api import (
     SimulatedApi,
     SimulatedResponse,
     mapping,
+    objects,
 )
 from thinkaloud.simulators.chat_completions import (
     check_calls,
@@ -75,6 +76,20 @@ def _check_control(request: ApiRequest) -> ApiError | None:
     return None
 
 
+def _check_text_only(request: ApiRequest) -> ApiError | None:
+    for number, message in enumerate(request_messages(request)):
+        kinds = [str(part.get("type")) for part in objects(message.get("content"))]
+        unknown = next((kind for kind in kinds if kind != "text"), None)
+        if unknown:
+            return ApiError(
+                400,
+                "Failed to deserialize the JSON body into the target type: "
+                f"messages[{number}]: unknown variant `{unknown}`, expected `text`",
+                code="invalid_request_error",
+            )
+    return None
+
+
 def _check_no_reasoning(request: ApiRequest) -> ApiError | None:
     if _thinking_mode(request).generation != _R1:
         return None
@@ -122,6 +137,12 @@ RULES = (
     Rule("deepseek.key", "missing or wrong key", "vendor docs: error codes", _check_key),
     Rule("deepseek.model", "unknown model", "vendor docs: error codes", _check_model),
     Rule("deepseek.messages", "no messages", "vendor docs", check_messages),
+    Rule(
+        "deepseek.text-only",
+        "a part of a message that is not text, such as an image",
+        "hermes-webui#2297, jcode#310, Zoo-Code#1106",
+        _check_text_only,
+    ),
     Rule(
         "deepseek.control",
         "an unknown thinking type or effort",

@@ -56,8 +56,8 @@ def parent_of_next(
         raise Refused(
             f"The session has no turn {replaces or follows!r}. GET /api/sessions/ID/messages lists its turns."
         )
-    key, parent = row.tuple()
-    return parent if replaces else key
+    turn_key: int | None = row.parent if replaces else row.key
+    return turn_key
 
 
 def versions_of(conn: Connection, session: Session, rows: Iterable[TurnRow]) -> dict[int, tuple[str, ...]]:

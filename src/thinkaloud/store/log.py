@@ -116,11 +116,6 @@ class EventLog:
         return 0 if self.saved else self._queue_bytes
 
     @property
-    def hangs(self) -> bool:
-        """Whether the disk neither takes a commit nor refuses it."""
-        return not self.saved and self._append is not None
-
-    @property
     def waiting_s(self) -> float:
         """The age of the oldest entry that is not on disk; 0 if all are."""
         since_s = self._queued_since_s or self._pending_since_s

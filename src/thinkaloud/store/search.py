@@ -22,14 +22,14 @@ from sqlalchemy import (
     null,
     or_,
     select,
-    update,
 )
 
 from thinkaloud.canon import Kind, Refused
 from thinkaloud.store import search_sqlite
+from thinkaloud.store.facts import read_fact, store_fact
 from thinkaloud.store.pages import encode_cursor, rows_to_fetch, sort_key_after
 from thinkaloud.store.rows import Owner, Page, Role, SearchHit, SearchKind
-from thinkaloud.store.schema import facts, messages, parts, search_rows, sessions, turns
+from thinkaloud.store.schema import messages, parts, search_rows, sessions, turns
 from thinkaloud.store.search_normalize import FOLD_VERSION, normalize_text
 from thinkaloud.store.search_query import Phrase, parse_query
 from thinkaloud.store.search_snippets import make_snippet
@@ -112,12 +112,12 @@ _SEARCH_ROWS: Select[Any] = (
 def create(conn: Connection) -> None:
     """Create an empty index. For migrations."""
     _backend(conn).create(conn)
-    _store_fold_version(conn)
+    store_fact(conn, FOLD_VERSION_FACT, FOLD_VERSION)
 
 
 def index_current(conn: Connection) -> bool:
     """Whether the index was made with the current normalization; if not, call `rebuild_index`."""
-    return conn.scalar(select(facts.c.value).where(facts.c.name == FOLD_VERSION_FACT)) == FOLD_VERSION
+    return read_fact(conn, FOLD_VERSION_FACT) == FOLD_VERSION
 
 
 def rebuild_index(conn: Connection) -> None:
@@ -129,7 +129,7 @@ def rebuild_index(conn: Connection) -> None:
     while batch := conn.scalars(query.where(messages.c.key > last)).all():
         index_messages(conn, batch)
         last = batch[-1]
-    _store_fold_version(conn)
+    store_fact(conn, FOLD_VERSION_FACT, FOLD_VERSION)
 
 
 def index_messages(
@@ -234,16 +234,6 @@ def _batches(keys: Collection[int]) -> Iterator[Sequence[int]]:
     sorted_keys = sorted(keys)
     for start in range(0, len(sorted_keys), BATCH_SIZE):
         yield sorted_keys[start : start + BATCH_SIZE]
-
-
-def _store_fold_version(conn: Connection) -> None:
-    if (
-        conn.execute(
-            update(facts).where(facts.c.name == FOLD_VERSION_FACT).values(value=FOLD_VERSION)
-        ).rowcount
-        == 0
-    ):
-        conn.execute(insert(facts).values(name=FOLD_VERSION_FACT, value=FOLD_VERSION))
 
 
 def _tag(user: int, workspace: int, kind: str) -> str:

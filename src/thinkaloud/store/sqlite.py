@@ -83,13 +83,7 @@ class SqliteDatabase:
         try:
             await self.write(migrate)
         except DBAPIError as error:
-            code = getattr(error.orig, "sqlite_errorcode", None) or 0
-            if code & _PRIMARY_CODE_MASK == sqlite3.SQLITE_CORRUPT:
-                raise Refused(
-                    f"{self.path} is damaged: {error.orig}. Put a copy made with `thinkaloud backup` in its "
-                    f"place, or save what can be read: sqlite3 {self.path} .recover | sqlite3 new.db"
-                ) from None
-            if code != sqlite3.SQLITE_NOTADB:
+            if getattr(error.orig, "sqlite_errorcode", None) != sqlite3.SQLITE_NOTADB:
                 raise
             raise Refused(
                 f"{self.path} is not a database. Move it, or set THINKALOUD_HOME to another folder."
@@ -171,6 +165,14 @@ async def open_database(
             await database.prepare()
             yield database
             await database.checkpoint()
+        except DBAPIError as error:
+            code = getattr(error.orig, "sqlite_errorcode", None) or 0
+            if code & _PRIMARY_CODE_MASK != sqlite3.SQLITE_CORRUPT:
+                raise
+            raise Refused(
+                f"{path} is damaged: {error.orig}. Put a copy made with `thinkaloud backup` in its place, or "
+                f"save what can be read: sqlite3 {path} .recover | sqlite3 new.db"
+            ) from None
         finally:
             database.close()
 

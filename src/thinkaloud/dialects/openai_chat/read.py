@@ -70,6 +70,7 @@ class Reader:
         self._serial_and_id_by_index: dict[int | None, tuple[int, str]] = {}
         self._call_count = 0
         self._finish_reason = ""
+        self._final_usage = False
         self._refused = False
         self._whole_message = ABSENT
         self._chat_message = ChatMessage()
@@ -86,6 +87,7 @@ class Reader:
             if choice.index == 0:
                 self._read_choice(choice)
         if chunk.usage is not None:
+            self._final_usage = not chunk.choices  # a chunk of its own, which providers send at the end
             self._report_usage(chunk.usage)
         elif chunk.x_groq is not None and chunk.x_groq.usage is not None:
             self._report_usage(chunk.x_groq.usage)
@@ -93,8 +95,8 @@ class Reader:
             self._read_chunk_error(chunk, frame, reason_before)
 
     def close(self) -> None:
-        """End the turn if a finish reason or a whole message arrived, else fail it as cut off."""
-        if self._finish_reason or (self._whole_message and self._emitter.block_count):
+        """End the turn if a finish reason, a whole message or the final usage arrived, else it is cut off."""
+        if self._finish_reason or (self._emitter.block_count and (self._whole_message or self._final_usage)):
             self._finish()
         else:
             self._tagged_text.close()

@@ -236,11 +236,17 @@ class Reader:
             self._latest_id = update.item_id
         key = self._latest_key
         self._refused = self._refused or update.type == "response.refusal.delta"
-        part = (update.summary_index if source == "summary" else update.content_index) or 0
+        index = update.summary_index if source == "summary" else update.content_index
+        part = index or 0
         if update.delta is not None:
             self._append_part(key, (source, part), kind, _delta_text(update.delta))
-        elif part not in self._streamed_parts.get((key, source), ()):
+        elif not self._streamed(key, source, index):
             self._append_part(key, (source, part), kind, update.text or "")
+
+    def _streamed(self, key: int, source: str, index: int | None) -> bool:
+        """Return whether text of a part was streamed; without its index, whether text of any part was."""
+        parts = self._streamed_parts.get((key, source), ())
+        return bool(parts) if index is None else index in parts
 
     def _append_part(self, key: int, part: tuple[str, int], kind: Kind, text: str) -> None:
         """Emit text of a part; each part of an item is a block of its own."""

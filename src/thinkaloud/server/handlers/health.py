@@ -6,8 +6,6 @@ from thinkaloud.server.metrics import MEDIA_TYPE
 from thinkaloud.server.schemas import Health
 
 UNAVAILABLE = 503
-MAX_WAITING_S = 5.0
-"""The age of an entry that is not on disk from which the gateway counts as not ready."""
 
 
 async def alive(request: RouteRequest) -> Health:
@@ -22,7 +20,7 @@ async def ready(request: RouteRequest) -> RouteResponse:
         health = Health("stopping", "The gateway is stopping and starts no new turns.")
     elif not gateway.ready:
         health = Health("starting", "The gateway is still ending the unfinished turns of an earlier process.")
-    elif gateway.log.hangs or gateway.log.waiting_s > MAX_WAITING_S:
+    elif gateway.log.waiting_s > gateway.settings.max_waiting_s:
         health = Health(
             "not_saved",
             f"The disk does not respond: the oldest entry has waited {gateway.log.waiting_s:.0f} s. "
