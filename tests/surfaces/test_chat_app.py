@@ -164,10 +164,10 @@ def test_r115_r116_r117_thinking_command_hides_all_blocks_and_says_so(command: s
         await chat.type(command)
         await chat.sees("Thinking blocks: hidden")
         await chat.lost_sight_of("A thought of")
-        assert chat.backend.saved.display["show_thinking"] is False
+        assert chat.backend.saved.display == {"preset": "default", "show_thinking": False}
         await chat.type("/thinking show")
         await chat.sees("Thinking blocks: shown", "A thought of")
-        assert chat.backend.saved.display["show_thinking"] is True
+        assert chat.backend.saved.display == {"preset": "default"}
         assert not chat.called("ask")
 
     run_chat(act, backend=backend, options=ChatOptions(session=info.id))
@@ -513,6 +513,8 @@ def test_command_palette_offers_the_keys_in_the_language_of_the_person() -> None
         await chat.sees("Mostrar ou ocultar todo o pensamento")
         await chat.press("enter")
         await chat.sees("Blocos de pensamento: ocultos")
+        await chat.until(lambda: chat.called("save_preferences"))
+        assert chat.backend.saved.language == "en-US", "a language for one time was saved"
 
     run_chat(act, options=ChatOptions(language="pt-BR"))
 

@@ -8,15 +8,16 @@ from thinkaloud.surfaces.backend import DisplayPreferences, SessionInfo
 from thinkaloud.surfaces.terminal import clean
 from thinkaloud.surfaces.tui.chat_session import Answerer, ChatSession, ChatTurn
 from thinkaloud.surfaces.tui.words import ScreenWords
-from thinkaloud.view import Policy, read_policy
+from thinkaloud.view import Policy, preset, read_policy
 
 
 class Display:
     """The policy and the words that every widget draws with."""
 
-    def __init__(self, policy: Policy, locale: str) -> None:
+    def __init__(self, policy: Policy, locale: str, saved_language: str = "") -> None:
         self.policy = policy
         self.words = ScreenWords(locale)
+        self._saved_language = saved_language or self.words.locale
 
     @property
     def locale(self) -> str:
@@ -25,13 +26,26 @@ class Display:
 
     @classmethod
     def from_preferences(cls, preferences: DisplayPreferences, language: str = "") -> "Display":
-        """Return what the user's preferences say; `language` overrides theirs."""
-        return cls(read_policy(preferences.display), language or preferences.language or "en-US")
+        """Return what the user's preferences say. `language` is used instead of theirs, and is not saved."""
+        saved_language = preferences.language or "en-US"
+        return cls(read_policy(preferences.display), language or saved_language, saved_language)
 
     def preferences(self) -> DisplayPreferences:
-        """Return the preferences to save."""
-        display: dict[str, Any] = msgspec.to_builtins(self.policy)
-        return DisplayPreferences(display=display, language=self.locale)
+        """Return the preferences to save: the preset, and what differs from it."""
+        settings: dict[str, Any] = msgspec.to_builtins(self.policy)
+        of_preset = msgspec.to_builtins(preset(self.policy.preset))
+        overrides = {name: value for name, value in settings.items() if value != of_preset[name]}
+        return DisplayPreferences(
+            display={"preset": self.policy.preset, **overrides}, language=self._saved_language
+        )
+
+    def with_policy(self, policy: Policy) -> "Display":
+        """Return the same with another policy."""
+        return Display(policy, self.locale, self._saved_language)
+
+    def with_language(self, language: str) -> "Display":
+        """Return the same in another language, which is saved."""
+        return Display(self.policy, language)
 
     def title(self, chat: ChatSession | None, answerer: Answerer) -> str:
         """Return the line at the top: the session, and who answers."""

@@ -16,7 +16,6 @@ from thinkaloud.surfaces.tui.attachments import read_attachment
 from thinkaloud.surfaces.tui.chat_session import Answerer, ChatTurn
 from thinkaloud.surfaces.tui.commands import Command
 from thinkaloud.surfaces.tui.dialogs import ConfirmScreen, PickerRow, PickerScreen, TextScreen
-from thinkaloud.surfaces.tui.display import Display
 from thinkaloud.surfaces.tui.help import HelpScreen
 from thinkaloud.surfaces.tui.replay import ReplayScreen
 from thinkaloud.surfaces.tui.search import SearchScreen
@@ -46,7 +45,7 @@ async def set_thinking(screen: "ChatScreen", argument: str = "") -> None:
     policy = run_thinking_command(f"/thinking {argument}", display.policy)
     if policy is None:
         raise Refused(display.words.text("thinking.usage", name=argument))
-    await screen.chat_app.save_display(Display(policy, display.locale))
+    await screen.chat_app.save_display(display.with_policy(policy))
     key = "ai.thinking.blocks_shown" if thinking_shown(policy) else "ai.thinking.blocks_hidden"
     screen.chat_app.tell(Words(display.locale).text(key))
 
@@ -237,8 +236,10 @@ async def settings(screen: "ChatScreen") -> None:
         title = words.text(f"settings.{setting}")
         chosen = await app.push_screen_wait(PickerScreen(title, options, values[setting], words))
         if chosen is not None:
-            policy = read_policy({"preset": chosen}) if setting == "preset" else display.policy
-            await app.save_display(Display(policy, chosen if setting == "language" else display.locale))
+            if setting == "preset":
+                await app.save_display(display.with_policy(read_policy({"preset": chosen})))
+            else:
+                await app.save_display(display.with_language(chosen))
 
 
 async def show_help(screen: "ChatScreen") -> None:
