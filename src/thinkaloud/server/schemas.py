@@ -157,8 +157,7 @@ class NewTurn(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """The turn that this one follows. Empty means the newest one."""
     model: ModelName = ""
     agent: Id = ""
-    system: Annotated[str, Meta(max_length=MIB)] = ""
-    """The system prompt. Empty means the agent's."""
+    system: Annotated[str, Meta(max_length=MIB, description="The system prompt; empty for the agent's.")] = ""
     thinking: ThinkingLevel | Budget | None = None
     """A level, a number of tokens, or `off`. Null means the agent's setting, then the model's default."""
     on_thinking_unavailable: OnUnavailable = "error"
