@@ -23,7 +23,7 @@ _MAX_LINE_BYTES = 4096
 _YES = ("y", "yes", "s", "sim")
 
 
-class ApprovalDecision(msgspec.Struct, frozen=True):
+class ApprovalAnswer(msgspec.Struct, frozen=True):
     """The decision on a call, who made it, and the reason if nobody could be asked."""
 
     granted: bool
@@ -38,13 +38,13 @@ class ApprovalPrompter:
         self._allowed = allowed
         self._words = Words(locale)
 
-    async def decide(self, block: Block) -> ApprovalDecision:
+    async def decide(self, block: Block) -> ApprovalAnswer:
         """Approve or deny a call."""
         if self._allowed(block.name):
-            return ApprovalDecision(True, "--approve")
+            return ApprovalAnswer(True, "--approve")
         if (terminal := _open_terminal()) is None:
-            return ApprovalDecision(False, "", self._words.text("cli.not_approved", name=block.name))
-        return ApprovalDecision(await self._ask(terminal, block), "terminal")
+            return ApprovalAnswer(False, "", self._words.text("cli.not_approved", name=block.name))
+        return ApprovalAnswer(await self._ask(terminal, block), "terminal")
 
     async def _ask(self, terminal: int, block: Block) -> bool:
         arguments = re.sub(r"\s*\n\s*", " ", clean_json(block.text)).strip() or "{}"

@@ -41,7 +41,6 @@ from thinkaloud.view import (
 )
 
 MAX_PER_PAGE = 200
-MIB = 1024 * 1024
 
 Title = Annotated[str, Meta(max_length=200, description="A title of one line.")]
 Limit = Annotated[int, Meta(ge=1, le=MAX_PER_PAGE, description="The maximum number of items.")]
@@ -157,7 +156,7 @@ class NewTurn(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """The turn that this one follows. Empty means the newest one."""
     model: ModelName = ""
     agent: Id = ""
-    system: Annotated[str, Meta(max_length=MIB)] = ""
+    system: Annotated[str, Meta(max_length=1024 * 1024)] = ""
     """The system prompt. Empty means the agent's."""
     thinking: ThinkingLevel | Budget | None = None
     """A level, a number of tokens, or `off`. Null means the agent's setting, then the model's default."""
