@@ -56,8 +56,8 @@ def parent_of_next(
         raise Refused(
             f"The session has no turn {replaces or follows!r}. GET /api/sessions/ID/messages lists its turns."
         )
-    turn_key: int | None = row.parent if replaces else row.key
-    return turn_key
+    followed: int | None = row.parent if replaces else row.key
+    return followed
 
 
 def versions_of(conn: Connection, session: Session, rows: Iterable[TurnRow]) -> dict[int, tuple[str, ...]]:
