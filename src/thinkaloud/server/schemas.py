@@ -329,12 +329,9 @@ class NewPreferences(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     context_mode: ContextMode = ContextMode.PROVIDER_DEFAULT
     render: RenderMode = RenderMode.MARKDOWN
     expand_key: Annotated[
-        str,
-        Meta(
-            pattern=r"^(((Ctrl|Alt|Shift|Meta)\+){1,4}[A-Z][A-Za-z0-9]{1,20}|F[0-9]{1,2})?$",
-            description="The shortcut that opens and closes all thinking, such as Alt+KeyE; empty for none.",
-        ),
+        str, Meta(pattern=r"^(((Ctrl|Alt|Shift|Meta)\+){1,4}[A-Z][A-Za-z0-9]{1,20}|F[0-9]{1,2})?$")
     ] = DEFAULT_EXPAND_KEY
+    """The shortcut that opens and closes all thinking, such as Alt+KeyE; empty for none."""
     model: Annotated[str, Meta(max_length=200)] = ""
     thinking: Annotated[str, Meta(pattern="^(off|low|medium|high|max|[0-9]{1,7})?$")] = ""
 
