@@ -184,7 +184,7 @@ def test_replay_of_a_stored_turn_shows_it_again(capsys: Output) -> None:
 
 
 def test_watch_joins_late_follows_live_and_leaves_the_turn_alone(home: UserHome) -> None:
-    """R012: a second screen shows the turn from its beginning, while `ask` in another process runs it."""
+    """A second screen shows the turn from its beginning, while `ask` in another process runs it."""
     script = [{"thinking": "one two three four five " * 4, "text": "The end.", "delay_ms": 40}]
     with running_simulator("deepseek", script) as simulator:
         home.use_simulators(simulator)

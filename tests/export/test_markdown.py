@@ -423,7 +423,7 @@ WHOLE = write_markdown(
         (WHOLE[10:], "not a Thinkaloud session"),
         ("<!-- thinkaloud ta1 {} -->", "damaged at line 1: the comment cannot be read .*`version`"),
         ('<!-- thinkaloud ta1 {"version":1} -->', "damaged at line 1: the comment cannot be read"),
-        ('<!-- thinkaloud ta1 {"version":2,"new":1} -->', "format version 2"),
+        ('<!-- thinkaloud ta1 {"version":3,"new":1} -->', "format version 3"),
         (
             WHOLE.replace('"exchanges":2', '"exchanges":3'),
             "the first line announces 3 exchanges, but the file has 2",

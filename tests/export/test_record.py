@@ -53,10 +53,10 @@ def changed(**fields: object) -> bytes:
             r"exchanges\[0\].asked\[0\].role",
         ),
         (
-            changed(thinkaloud=2),
-            "format version 2, but this Thinkaloud reads only up to version 1. Update Thinkaloud",
+            changed(thinkaloud=3),
+            "format version 3, but this Thinkaloud reads only up to version 2. Update Thinkaloud",
         ),
-        (changed(thinkaloud=2, exchanges="other"), "version 2"),
+        (changed(thinkaloud=3, exchanges="other"), "version 3"),
     ],
 )
 def test_json_import_refuses_what_is_no_session(data: bytes, message: str) -> None:

@@ -23,7 +23,7 @@ _MAX_LINE_BYTES = 4096
 _YES = ("y", "yes", "s", "sim")
 
 
-class ApprovalAnswer(msgspec.Struct, frozen=True):
+class PromptedDecision(msgspec.Struct, frozen=True):
     """The decision on a call, who made it, and the reason if nobody could be asked."""
 
     granted: bool
@@ -38,13 +38,13 @@ class ApprovalPrompter:
         self._allowed = allowed
         self._words = Words(locale)
 
-    async def decide(self, block: Block) -> ApprovalAnswer:
+    async def decide(self, block: Block) -> PromptedDecision:
         """Approve or deny a call."""
         if self._allowed(block.name):
-            return ApprovalAnswer(True, "--approve")
+            return PromptedDecision(True, "--approve")
         if (terminal := _open_terminal()) is None:
-            return ApprovalAnswer(False, "", self._words.text("cli.not_approved", name=block.name))
-        return ApprovalAnswer(await self._ask(terminal, block), "terminal")
+            return PromptedDecision(False, "", self._words.text("cli.not_approved", name=block.name))
+        return PromptedDecision(await self._ask(terminal, block), "terminal")
 
     async def _ask(self, terminal: int, block: Block) -> bool:
         arguments = re.sub(r"\s*\n\s*", " ", clean_json(block.text)).strip() or "{}"

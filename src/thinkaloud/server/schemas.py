@@ -41,6 +41,7 @@ from thinkaloud.view import (
 )
 
 MAX_PER_PAGE = 200
+MIB = 1024 * 1024
 
 Title = Annotated[str, Meta(max_length=200, description="A title of one line.")]
 Limit = Annotated[int, Meta(ge=1, le=MAX_PER_PAGE, description="The maximum number of items.")]
@@ -156,8 +157,7 @@ class NewTurn(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """The turn that this one follows. Empty means the newest one."""
     model: ModelName = ""
     agent: Id = ""
-    system: Annotated[str, Meta(max_length=1024 * 1024)] = ""
-    """The system prompt. Empty means the agent's."""
+    system: Annotated[str, Meta(max_length=MIB, description="The system prompt; empty for the agent's.")] = ""
     thinking: ThinkingLevel | Budget | None = None
     """A level, a number of tokens, or `off`. Null means the agent's setting, then the model's default."""
     on_thinking_unavailable: OnUnavailable = "error"
@@ -329,9 +329,12 @@ class NewPreferences(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     context_mode: ContextMode = ContextMode.PROVIDER_DEFAULT
     render: RenderMode = RenderMode.MARKDOWN
     expand_key: Annotated[
-        str, Meta(pattern=r"^(((Ctrl|Alt|Shift|Meta)\+){1,4}[A-Z][A-Za-z0-9]{1,20}|F[0-9]{1,2})?$")
+        str,
+        Meta(
+            pattern=r"^(((Ctrl|Alt|Shift|Meta)\+){1,4}[A-Z][A-Za-z0-9]{1,20}|F[0-9]{1,2})?$",
+            description="The shortcut that opens and closes all thinking, such as Alt+KeyE; empty for none.",
+        ),
     ] = DEFAULT_EXPAND_KEY
-    """The shortcut that opens and closes all thinking, such as Alt+KeyE; empty for none."""
     model: Annotated[str, Meta(max_length=200)] = ""
     thinking: Annotated[str, Meta(pattern="^(off|low|medium|high|max|[0-9]{1,7})?$")] = ""
 
