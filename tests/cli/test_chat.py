@@ -1,6 +1,5 @@
 """`thinkaloud chat` in a real terminal: keys, mouse clicks, the scroll-back, a gateway that is killed."""
 
-import shutil
 import signal
 import sys
 
@@ -14,10 +13,7 @@ from thinkaloud.cli import main
 COMMAND = [sys.executable, "-m", "thinkaloud", "chat"]
 SLOW = [{"thinking": "again and " * 2000, "text": "never", "delay_ms": 20}]
 
-needs_tmux = pytest.mark.skipif(shutil.which("tmux") is None, reason="a real terminal needs tmux")
 
-
-@needs_tmux
 def test_chat_asks_toggles_by_click_and_leaves_its_transcript_in_the_scroll_back(home: UserHome) -> None:
     with terminal(COMMAND) as screen:
         screen.sees("Ask anything")
@@ -59,7 +55,6 @@ def test_chat_asks_toggles_by_click_and_leaves_its_transcript_in_the_scroll_back
         screen.sees("exit code 0")
 
 
-@needs_tmux
 def test_chat_says_that_its_gateway_was_killed_and_resumes_when_it_is_back(home: UserHome) -> None:
     with running_simulator("vllm", SLOW) as simulator:
         home.use_simulators(simulator)
