@@ -6,6 +6,7 @@ from typing import Any
 
 from playwright.sync_api import Page
 
+_LIVE = ("pending", "thinking", "streaming", "running")
 STORIES = Path(__file__).parents[2] / "stories"
 FILES = sorted(path for path in STORIES.glob("*.json") if path.name != "schema.json")
 
@@ -56,6 +57,8 @@ SCREEN_SCRIPT = """() => {
     status: root.dataset.status, label: top("label"), open, timer: top("timer"), words: top("meta"),
     text: top("preview"), badge: top("badge"), badge_title: tree.querySelector("[part=badge]").title,
     marker: top("marker"), notice: top("notice"),
+    icon: all("icon").some(one => !one.closest("li") && seen(one) && (one.querySelector("slot") ?? one).childNodes.length > 0),
+    empty_badge: all("badge").some(one => seen(one) && !one.textContent),
     tokens: top("tokens"),
     steps: [...tree.querySelectorAll(".body > ol > li")].map(step),
   };
@@ -123,7 +126,7 @@ class PageStory:
         if view is not None:
             facts = {**view, "words": view["words_text"], "tokens": view["tokens_text"]} | facts
             facts["blocks"] = [block | {"words": block["words_text"]} for block in view["blocks"]]
-        # The header in one line is for a terminal; here it is read in its parts.
+        # The header in one line is drawn as several parts; `_screen_problems` reads them.
         expected = {name: value for name, value in expect.items() if name != "header"}
         return list(_compare("state", expected, facts))
 
@@ -152,12 +155,34 @@ class PageStory:
                     expected_facts = {name: expected_step[name] for name in names if name in expected_step}
                     if problems := list(_compare(f"screen step {number}", expected_facts, facts)):
                         return problems
-        return list(_compare("screen", expected, screen))
+        expected["empty_badge"] = False
+        header = [_header_problem(expect["header"], screen)] if "header" in expect and not hidden else []
+        return [*_compare("screen", expected, screen), *filter(None, header)]
 
     def _omitted(self, name: str, screen: dict[str, Any]) -> bool:
         """What a header that is made of the first words alone does not say."""
         bare = self._policy.get("preset") in ("preview", "agent") or self._policy.get("header") == "preview"
         return bare and name in ("label", "words") and screen["status"] == "done"
+
+
+def _header_problem(expected: str, screen: dict[str, Any]) -> str:
+    """Say which part of a header in one line is not drawn.
+
+    While a thought streams, the page shows its newest line and whole seconds, so that only the label is the
+    same. An open block shows its text, and no first words of it.
+    """
+    _, _, line = expected.partition(" ")
+    facts, _, first_words = line.partition(" — ")
+    parts = [*facts.split(" · "), first_words]
+    if screen["status"] in _LIVE:
+        parts = parts[:1]
+    elif screen["open"] == "expanded":
+        parts.pop()
+    drawn = [screen[name] for name in ("label", "timer", "words", "text")]
+    missing = [part for part in parts if part and part not in drawn]
+    if not screen["icon"]:
+        missing.append("the icon")
+    return f"screen.header: {missing} is missing in {drawn}" if missing else ""
 
 
 def _compare(path: str, expect: dict[str, Any], facts: dict[str, Any]) -> list[str]:

@@ -21,6 +21,19 @@ def test_a_chevron_at_the_edge_says_whether_it_is_open(page: Page) -> None:
     assert 0 <= opened["from_edge"] <= 16
 
 
+def test_a_rule_divides_an_open_block_into_header_and_body(page: Page) -> None:
+    """R076."""
+    show_block(page, running_thought() + answer_after_thought(), id="block", open=True)
+    rule = page.evaluate(
+        """() => {
+          const style = getComputedStyle(block.shadowRoot.querySelector("[part=body]"));
+          return [style.borderBlockStartStyle, style.borderBlockStartWidth, style.borderBlockStartColor];
+        }"""
+    )
+    assert rule[:2] == ["solid", "1px"]
+    assert not rule[2].endswith(", 0)"), "a transparent rule is none"
+
+
 def test_one_element_serves_an_answer_and_the_trace_of_an_agent(page: Page) -> None:
     """R063: the same block holds the one thought of a chat and all the steps of an agent."""
     show_block(page, running_thought() + answer_after_thought(), id="block", open=True)
