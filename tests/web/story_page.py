@@ -57,7 +57,8 @@ SCREEN_SCRIPT = """() => {
     status: root.dataset.status, label: top("label"), open, timer: top("timer"), words: top("meta"),
     text: top("preview"), badge: top("badge"), badge_title: tree.querySelector("[part=badge]").title,
     marker: top("marker"), notice: top("notice"),
-    icon: all("icon").some(one => !one.closest("li") && seen(one) && (one.querySelector("slot") ?? one).childNodes.length > 0),
+    icon: all("icon").some(one => !one.closest("li") && seen(one) &&
+      (one.querySelector("slot") ?? one).childNodes.length > 0),
     empty_badge: all("badge").some(one => seen(one) && !one.textContent),
     tokens: top("tokens"),
     steps: [...tree.querySelectorAll(".body > ol > li")].map(step),
