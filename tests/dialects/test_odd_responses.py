@@ -5,57 +5,19 @@ import json
 from typing import Any
 
 import pytest
-from tests.chunks import one_by_one
+from tests.dialects.odd_bodies import DONE, blocks, chat, ending, message, read, sse
 from tests.wire.aws_encoder import encode_event
 
-import thinkaloud
-from thinkaloud import Reader, Turn, fold
+from thinkaloud import Turn
 from thinkaloud.canon import Kind, SealForm
 
-DONE = b"data: [DONE]\n\n"
 REASONING = {"id": "rs", "type": "reasoning", "summary": [], "content": [{"text": "a"}]}
 MESSAGE = {"id": "msg", "type": "message", "content": [{"type": "output_text", "text": "b"}]}
 ERROR = {"code": 502, "message": "Provider returned error", "metadata": {"raw": "upstream is down"}}
 
 
-def sse(*values: Any) -> bytes:
-    return b"".join(b"data: %s\n\n" % json.dumps(value).encode() for value in values)
-
-
-def chat(*deltas: Any, finish: str | None = "stop") -> bytes:
-    chunks = [{"choices": [{"delta": delta}]} for delta in deltas]
-    return sse(*chunks, {"choices": [{"delta": {}, "finish_reason": finish}]}) + DONE
-
-
 def event(name: str, **fields: Any) -> dict[str, Any]:
     return {"type": f"response.{name}", **fields}
-
-
-def read(body: bytes, **options: Any) -> Turn:
-    """Read a body whole and byte by byte, which must give the same turn."""
-    whole = thinkaloud.read(body, **options)
-    reader = Reader(**options)
-    events = [turn_event for data in one_by_one(body) for turn_event in reader.feed(data)] + reader.close()
-    apart = fold(events)
-    assert (apart.outcome, apart.notices, apart.message) == (whole.outcome, whole.notices, whole.message)
-    assert [(block.kind, block.text, block.seals) for block in apart.blocks] == [
-        (block.kind, block.text, block.seals) for block in whole.blocks
-    ]
-    return whole
-
-
-def blocks(turn: Turn) -> list[tuple[str, str]]:
-    return [(block.kind.value, block.text) for block in turn.blocks]
-
-
-def ending(turn: Turn) -> tuple[str, str]:
-    assert turn.outcome is not None
-    return turn.outcome.ending.value, turn.outcome.cause
-
-
-def message(turn: Turn) -> Any:
-    assert turn.message is not None
-    return json.loads(turn.message.payload)
 
 
 class TestFirstFrames:
@@ -123,12 +85,12 @@ class TestWrongTypes:
             sse(
                 {"event_type": "step.start", "index": 0, "step": {"type": "model_output", "content": None}},
                 {"event_type": "step.delta", "index": 0, "delta": {"type": "text", "text": "a"}},
-                {"event_type": "step.start", "index": 1, "step": {"type": "thought", "summary": "odd"}},
+                {"event_type": "step.start", "index": 1, "step": {"type": "thought", "summary": "odd "}},
                 {"event_type": "step.delta", "index": 1, "delta": {"type": "thought_summary", "text": "b"}},
                 {"event_type": "interaction.completed", "interaction": {"status": "completed"}},
             )
         )
-        assert (turn.answer, turn.reasoning, ending(turn)) == ("a", "b", ("answered", "completed"))
+        assert (turn.answer, turn.reasoning, ending(turn)) == ("a", "odd b", ("answered", "completed"))
 
     def test_events_without_type_are_told_by_their_fields(self) -> None:
         turn = read(

@@ -403,13 +403,16 @@ class TestUnknownData:
         )
 
     @pytest.mark.parametrize("name", [name for name in ALL if ALL[name].dialect != "text"])
-    def test_unknown_events_are_ignored(self, name: str) -> None:
+    def test_unknown_events_change_nothing(self, name: str) -> None:
+        """Where events have types, new types are expected; elsewhere a frame of no known shape is noted."""
         recording = ALL[name]
         unknown = UNKNOWN_EVENT[recording.dialect]
         frames = [output for frame in recording.frames() for output in (unknown, frame)]
-        assert comparable(fold(read(as_events(frames), recording.dialect, recording))) == comparable(
-            recording.turn()
-        )
+        turn = fold(read(as_events(frames), recording.dialect, recording))
+        noted = [notice for notice in turn.notices if notice.text.startswith("A frame is not part of")]
+        assert len(noted) == (recording.dialect in ("gemini", "ollama", "openai_chat"))
+        turn.notices = [notice for notice in turn.notices if notice not in noted]
+        assert comparable(turn) == comparable(recording.turn())
 
 
 @pytest.mark.parametrize(

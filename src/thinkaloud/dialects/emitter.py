@@ -50,6 +50,10 @@ class TurnEmitter:
         self._pending_text: list[str] = []
         self.odd_fields = OddFields()
         self._fault: tuple[str, str] | None = None
+        self.whole_body = False
+        """Whether the response is one JSON value, to which nothing can be missing; known at its end."""
+        self.unfinished = b""
+        """The start of a frame that the end of the bytes cut off."""
 
     def start_turn(self, model: str | None) -> None:
         """Start the turn with the model's name; without a name, the first event starts it."""
@@ -170,6 +174,8 @@ class TurnEmitter:
         if self.ended:
             return
         self.end_all_blocks()
+        if self.unfinished:
+            self.odd_fields.add("The last frame", "complete", self.unfinished)
         self._add_odd_field_notices()
         seal = Seal(self.dialect, SealForm.MESSAGE, message, self.model) if message else None
         self._emit(TurnEnded(finish, stop_reason, seal))

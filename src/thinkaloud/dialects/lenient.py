@@ -2,10 +2,12 @@
 
 A frame of the documented types is decoded in one step. Any other frame is decoded field by field: a value of
 the wrong type is converted if its meaning is clear (`5.0` and `"5"` are the integer 5, a number in a text is
-its digits), and left out otherwise. `Raw` fields keep their bytes. Every such field is recorded, so that the
+its digits, one value in place of a list is a list of it, a string in place of an object with a text is that
+text), and left out otherwise. `Raw` fields keep their bytes. Every such field is recorded, so that the
 turn can say what was odd. Only data that is no JSON object at all is an error.
 """
 
+import json
 from collections.abc import Callable
 from typing import Annotated, Any, Generic, TypeVar, cast
 
@@ -17,6 +19,8 @@ from thinkaloud.wire import replace_non_json_numbers
 _MAX_FIELDS = 20
 """The number of odd fields that are listed; more of them add nothing to the picture."""
 _MAX_VALUE_CHARACTERS = 60
+_MAX_INTEGER_DIGITS = 19
+"""An integer with more digits is kept as it was written."""
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -104,7 +108,11 @@ def _kind(data: bytes) -> str:
     return _KIND_BY_FIRST_BYTE.get(data[:1], "number")
 
 
-_BOOL_BY_WORD = {b"1": True, b"true": True, b"0": False, b"false": False}
+_BOOL_BY_WORD = {
+    word: value
+    for value, words in ((True, (b"1", b"true", b"yes")), (False, (b"0", b"false", b"no")))
+    for word in words
+}
 _KIND_BY_FIRST_BYTE = {
     b"{": "object",
     b"[": "array",
@@ -148,10 +156,13 @@ def _converter(node: inspect.Type) -> _Convert:
 def _struct_converter(node: inspect.StructType) -> _Convert:
     struct = node.cls
     fields = {field.encode_name: (field.name, _converter(field.type)) for field in node.fields}
+    has_text = "text" in fields
 
     def convert(data: bytes, path: str, odd_fields: OddFields) -> object:
         if _kind(data) != "object":
-            return _reject(data, path, "an object", odd_fields)
+            _reject(data, path, "an object", odd_fields)
+            is_text = has_text and path and _kind(data) == "string"
+            return struct(text=_decode_string(data)) if is_text else _UNREADABLE
         values: dict[str, object] = {}
         for encoded_name, raw in _raw_fields(data).items():
             if encoded_name in fields:
@@ -170,7 +181,10 @@ def _list_converter(node: inspect.ListType) -> _Convert:
 
     def convert(data: bytes, path: str, odd_fields: OddFields) -> object:
         if _kind(data) != "array":
-            return _reject(data, path, "a list", odd_fields)
+            _reject(data, path, "a list", odd_fields)
+            single = _kind(data) in ("object", "string")
+            item = convert_item(data, path, OddFields()) if single else _UNREADABLE
+            return _UNREADABLE if item is _UNREADABLE else [item]
         items = [convert_item(bytes(raw), f"{path}[]", odd_fields) for raw in _raw_items(data)]
         return [item for item in items if item is not _UNREADABLE]
 
@@ -245,7 +259,15 @@ def _convert_object(data: bytes, path: str, odd_fields: OddFields) -> object:
     try:
         return msgspec.json.decode(data)
     except msgspec.ValidationError:  # a number out of range somewhere in it
-        return {name: msgspec.Raw(raw) for name, raw in _raw_fields(data).items()}
+        return json.loads(data, parse_int=_parse_integer, parse_float=_raw_number)
+
+
+def _raw_number(digits: str) -> msgspec.Raw:
+    return msgspec.Raw(digits.encode())
+
+
+def _parse_integer(digits: str) -> int | msgspec.Raw:
+    return int(digits) if len(digits) < _MAX_INTEGER_DIGITS else _raw_number(digits)
 
 
 def _convert_null(data: bytes, path: str, odd_fields: OddFields) -> object:

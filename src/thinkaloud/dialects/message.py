@@ -70,6 +70,27 @@ def text_of(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
+def loose_text(value: object) -> str:
+    """Return the text in a value where text is expected; a list is read as the texts of its items.
+
+    An object is read as the text in it, or else as its JSON; an item of a list without text is no text.
+    """
+    if isinstance(value, list):
+        return "".join(
+            loose_text(item) for item in value if not isinstance(item, dict) or _text_in(item) is not None
+        )
+    if isinstance(value, dict) and value:
+        text = _text_in(value)
+        return encode_json(value) if text is None else loose_text(text)
+    if value is None or value == {} or isinstance(value, str | GrowingString):
+        return text_of(value)
+    return encode_json(value)
+
+
+def _text_in(value: JsonObject) -> object:
+    return next((value[field] for field in ("text", "value") if value.get(field) is not None), None)
+
+
 _json_encoder = msgspec.json.Encoder(enc_hook=text_of)
 
 
@@ -127,6 +148,11 @@ class ChatMessage:
             self.add_parts(field, [{"type": "text", "text": text}])
         else:
             append_text(self._message, field, text)
+
+    def has(self, field: str) -> bool:
+        """Return whether a delta gave a value for a field."""
+        value = self._message.get(field)
+        return any(value.pieces) if isinstance(value, GrowingString) else bool(value)
 
     def set_field(self, field: str, value: str) -> None:
         """Set a field that arrives complete."""

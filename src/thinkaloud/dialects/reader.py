@@ -14,13 +14,14 @@ from thinkaloud.canon import Event, NotAResponse, UnknownDialect
 from thinkaloud.dialects import bedrock_converse, text
 from thinkaloud.dialects.clues import read_clues
 from thinkaloud.dialects.emitter import TurnEmitter
-from thinkaloud.dialects.payload import parse_error
+from thinkaloud.dialects.payload import keep_alive, parse_error
 from thinkaloud.dialects.registry import DIALECTS, DialectReader, detect_dialect
 from thinkaloud.dialects.tags.profiles import find_profile, may_become_marker, starts_with_marker
 from thinkaloud.wire import (
     BOM,
     DEFAULT_LIMITS,
     PLAIN_TEXT,
+    STRAY_LINE,
     AwsEventStreamDecoder,
     BrokenFrame,
     Decoder,
@@ -33,6 +34,7 @@ from thinkaloud.wire import (
     WireLimitExceeded,
     WireLimits,
     sniff_framing,
+    valid_json,
 )
 
 AUTO = "auto"
@@ -42,6 +44,8 @@ _JSON_ESCAPE = re.compile(
     re.DOTALL,
 )
 """An escape in a JSON string: a surrogate pair, half of one, or any other escape."""
+_OBJECT_LINE = re.compile(rb"\s*(?:(?P<name>\w+):\s*)?(?P<object>\{.*)", re.DOTALL)
+_DONE = b"[DONE]"
 _MAX_UNRECOGNISED_FRAMES = 64
 """The number of frames of unknown dialect after which detection gives up."""
 
@@ -69,7 +73,8 @@ class Reader:
         self._decoder: Decoder | None = None
         self._reader: DialectReader | None = None
         self._undetected_frames: list[Frame] = []
-        self._from_aws = False
+        self._from_aws = self._from_json = False
+        self._frame_count = 0
         self._closed = False
 
     @property
@@ -101,8 +106,19 @@ class Reader:
         if self._reader is None:
             self._fail_empty()
         else:
-            self._reader.close()
+            self._close_reader(self._reader)
         return self._emitter.drain()
+
+    def _close_reader(self, reader: DialectReader) -> None:
+        if self._decoder is not None:
+            self._emitter.unfinished = self._decoder.unfinished
+        self._emitter.whole_body = self._from_json and self._frame_count == 1
+        try:
+            reader.close()
+        except RecursionError:
+            self._emitter.fail(
+                "bad_frame", f"{self._dialect} sent JSON that is nested too deep to send back."
+            )
 
     def _detect_framing(self, data: bytes, *, final: bool) -> bytes:
         """Buffer bytes until the framing is known, then create the decoder and return all bytes so far."""
@@ -116,7 +132,7 @@ class Reader:
             framing = JsonDecoder  # which refuses a body of this size and names the limit
         if framing is None or (framing is TextDecoder and not final and self._may_start_marker(head)):
             # Only the end of the first line shows whether an object is the whole body (JSON or NDJSON).
-            self._waiting_for_line = head.lstrip()[:1] == b"{"
+            self._waiting_for_line = head.removeprefix(BOM).lstrip()[:1] == b"{"
             return b""
         if final and not head.removeprefix(BOM).strip():
             return b""
@@ -134,6 +150,7 @@ class Reader:
         if framing is TextDecoder:
             self._accept_text(head)
         self._from_aws = framing is AwsEventStreamDecoder
+        self._from_json = framing in (JsonDecoder, NdjsonDecoder)
         return framing
 
     def _may_start_marker(self, head: bytes) -> bool:
@@ -160,6 +177,7 @@ class Reader:
                 raise NotAResponse(f"{_not_a_response_message(self._first_bytes)} ({fault})") from fault
             self._emitter.fail(fault.code, str(fault))
         else:
+            self._frame_count += len(frames)
             self._read_frames(frames)
 
     def _read_frames(self, frames: list[Frame]) -> None:
@@ -168,6 +186,9 @@ class Reader:
                 return
             if not frame.data:
                 continue  # an event with only a name, which some servers send as a keep-alive
+            if frame.event == STRAY_LINE:
+                self._read_stray_line(frame.data)
+                continue
             if not frame.data.isascii() or b"\\u" in frame.data:
                 frame = _repaired_frame(frame)
             if self._reader is None:
@@ -176,13 +197,29 @@ class Reader:
             try:
                 self._reader.feed(frame)
             except (msgspec.MsgspecError, RecursionError) as error:
-                start = frame.data[:80].decode(errors="replace")
-                self._emitter.add_fault(
-                    "bad_frame", f"{self._dialect} sent a frame that cannot be decoded ({error}): {start}"
-                )
+                self._read_bad_frame(self._reader, frame, error)
+
+    def _read_stray_line(self, line: bytes) -> None:
+        """Read a line of an event stream outside of any field: an object is read as an event all the same."""
+        self._emitter.odd_fields.add("A line", "a field of an event stream", line)
+        field = _OBJECT_LINE.match(line)
+        if field and valid_json(field["object"]):
+            self._read_frames([Frame(field["object"], "error" if field["name"] == b"error" else "")])
+
+    def _read_bad_frame(self, reader: DialectReader, frame: Frame, error: Exception) -> None:
+        """Record a frame that is no object of the dialect, unless it is a keep-alive or a padded `[DONE]`."""
+        if frame.data.strip() == _DONE != frame.data:
+            reader.feed(Frame(_DONE))
+        elif not keep_alive(frame):
+            start = frame.data[:80].decode(errors="replace")
+            self._emitter.add_fault(
+                "bad_frame", f"{self._dialect} sent a frame that cannot be decoded ({error}): {start}"
+            )
 
     def _find_reader(self, frame: Frame) -> None:
         """Create the reader once a frame shows the dialect, and read the frames so far."""
+        if self._dialect == AUTO and keep_alive(frame):
+            return
         self._undetected_frames.append(frame)
         if self._dialect == AUTO:
             name = bedrock_converse.NAME if self._from_aws and frame.event else detect_dialect(frame)

@@ -20,13 +20,14 @@ from thinkaloud.wire.json_frames import (
 )
 from thinkaloud.wire.lines import BOM
 from thinkaloud.wire.sniff import sniff_framing
-from thinkaloud.wire.sse import SseDecoder
+from thinkaloud.wire.sse import STRAY_LINE, SseDecoder
 from thinkaloud.wire.text import PLAIN_TEXT, TextDecoder
 
 __all__ = [
     "BOM",
     "DEFAULT_LIMITS",
     "PLAIN_TEXT",
+    "STRAY_LINE",
     "AwsEventStreamDecoder",
     "BrokenFrame",
     "Decoder",

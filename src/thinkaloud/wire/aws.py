@@ -48,6 +48,7 @@ class AwsEventStreamDecoder:
         self._chunks: list[bytes] = []
         self._buffered_bytes = 0
         self._needed_bytes = _PRELUDE.size
+        self.unfinished = b""
 
     def feed(self, data: bytes) -> list[Frame]:
         """Return the messages that these bytes complete."""
@@ -60,6 +61,7 @@ class AwsEventStreamDecoder:
 
     def close(self) -> list[Frame]:
         """Return nothing: an incomplete message is dropped."""
+        self.unfinished = b"".join(self._chunks)
         return []
 
     def _parse(self, data: bytes) -> list[Frame]:

@@ -42,6 +42,9 @@ DEFAULT_LIMITS = WireLimits()
 class Decoder(Protocol):
     """Turns bytes into frames. An error is raised once and carries the `frames` decoded before it."""
 
+    unfinished: bytes
+    """The start of a frame that the end of the bytes cut off; known once the decoder is closed."""
+
     def feed(self, data: bytes) -> list[Frame]:
         """Return the frames that these bytes complete."""
 
@@ -82,6 +85,7 @@ class MeteredDecoder:
     def __init__(self, decoder: Decoder, limits: WireLimits = DEFAULT_LIMITS) -> None:
         self._decoder = decoder
         self._limit_bytes = self._remaining_bytes = limits.response_bytes
+        self.unfinished = b""
 
     def feed(self, data: bytes) -> list[Frame]:
         """Return the frames that these bytes complete, up to the limit."""
@@ -93,4 +97,6 @@ class MeteredDecoder:
 
     def close(self) -> list[Frame]:
         """Return the frames that the end of the bytes completes."""
-        return self._decoder.close()
+        frames = self._decoder.close()
+        self.unfinished = self._decoder.unfinished
+        return frames

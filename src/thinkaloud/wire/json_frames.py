@@ -44,6 +44,7 @@ class JsonDecoder:
         self._limit_bytes = limits.event_bytes
         self._chunks: list[bytes] = []
         self._buffered_bytes = 0
+        self.unfinished = b""
 
     def feed(self, data: bytes) -> list[Frame]:
         """Buffer the bytes. Always returns no frames."""
@@ -56,7 +57,10 @@ class JsonDecoder:
     def close(self) -> list[Frame]:
         """Return the value if it is complete."""
         body = b"".join(self._chunks).removeprefix(BOM).strip()
-        return [Frame(body)] if complete_json(body) else []
+        if complete_json(body):
+            return [Frame(body)]
+        self.unfinished = body
+        return []
 
 
 class NdjsonDecoder:
@@ -65,6 +69,7 @@ class NdjsonDecoder:
     def __init__(self, limits: WireLimits = DEFAULT_LIMITS) -> None:
         self._limit_bytes = limits.line_bytes
         self._lines = LineSplitter()
+        self.unfinished = b""
 
     def feed(self, data: bytes) -> list[Frame]:
         """Return the lines that these bytes complete."""
@@ -81,7 +86,10 @@ class NdjsonDecoder:
     def close(self) -> list[Frame]:
         """Return the last line if its value is complete."""
         line = self._lines.take_unfinished().strip()
-        return [Frame(line)] if line and complete_json(line) else []
+        if line and complete_json(line):
+            return [Frame(line)]
+        self.unfinished = line
+        return []
 
 
 class JsonArrayDecoder:
@@ -95,6 +103,7 @@ class JsonArrayDecoder:
         self._ended = False
         self._chunks: list[bytes] = []
         self._buffered_bytes = 0
+        self.unfinished = b""
 
     def feed(self, data: bytes) -> list[Frame]:
         """Return the elements that these bytes complete."""
@@ -136,6 +145,7 @@ class JsonArrayDecoder:
 
     def close(self) -> list[Frame]:
         """Return nothing: an incomplete element is dropped."""
+        self.unfinished = b"".join(self._chunks)
         return []
 
     def _take_element(self) -> Frame:

@@ -15,6 +15,7 @@ class TextDecoder:
         del limits  # nothing is buffered beyond one character, so there is nothing to limit
         self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
         self._at_start = True
+        self.unfinished = b""
 
     def feed(self, data: bytes) -> list[Frame]:
         """Return the characters that these bytes complete."""

@@ -25,7 +25,7 @@ from thinkaloud.dialects.message import (
     string_or_json,
     text_of,
 )
-from thinkaloud.dialects.payload import add_counts, has_error, parse_error
+from thinkaloud.dialects.payload import add_counts, has_error, read_unknown_frame
 from thinkaloud.dialects.tags.profiles import TagProfile
 from thinkaloud.dialects.tags.tagged_text import TaggedBlocks
 from thinkaloud.wire import Frame
@@ -165,9 +165,8 @@ class Reader:
                 )
             case "message":
                 self._read_whole_message(update)
-            case _ if has_error(update.error):
-                self._texts.close()
-                self._emitter.fail(*parse_error(update.error))
+            case _ if event_type in ("", "error") or has_error(update.error):
+                read_unknown_frame(self._emitter, frame, self._texts.close)
 
     def close(self) -> None:
         """Fail the turn: `message_stop` did not arrive."""
@@ -184,7 +183,7 @@ class Reader:
             self._texts.end(index)
         self._stop_reason = message.stop_reason or ""
         self._report_usage(message.usage)
-        self._finish(raw_json_array(contents))
+        self._finish(raw_json_array(map(_text_block, contents)))
 
     def _start_block(self, index: int, content: Content) -> None:
         match _content_type(content):
@@ -291,6 +290,11 @@ def _content_type(content: Content) -> str:
         return content.type
     fields = {"thinking": content.thinking, "text": content.text, "tool_use": content.name}
     return next((name for name, value in fields.items() if value is not None), "")
+
+
+def _text_block(raw: msgspec.Raw) -> msgspec.Raw:
+    """Return a content block; a string, which some servers send in its place, as a text block."""
+    return msgspec.Raw(b'{"type":"text","text":%s}' % bytes(raw)) if bytes(raw)[:1] == b'"' else raw
 
 
 def _error_code(result: str) -> str:

@@ -22,7 +22,7 @@ from thinkaloud.dialects.message import (
     string_or_json,
     text_of,
 )
-from thinkaloud.dialects.payload import add_counts, parse_error
+from thinkaloud.dialects.payload import add_counts, parse_error, read_unknown_frame
 from thinkaloud.dialects.tags.profiles import TagProfile
 from thinkaloud.dialects.tags.tagged_text import TaggedBlocks
 from thinkaloud.wire import Frame
@@ -115,6 +115,7 @@ class Update(msgspec.Struct, rename="camel"):
 
 _fields_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _update_decoder = LenientDecoder(Update)
+_EMPTY_UPDATE = Update()
 _message_decoder = LenientDecoder(Message, "output.message")
 _block_decoder = LenientDecoder(ContentBlock, "output.message.content[]")
 
@@ -133,13 +134,13 @@ class Reader:
 
     def feed(self, frame: Frame) -> None:
         """Read one stream event, or the whole response."""
+        if not frame.event:
+            frame = _named_event(frame)
         if frame.event.endswith(("Exception", "Error")):
             self._texts.close()
             code, message = parse_error(frame.data)
             self._emitter.fail(frame.event, message or code)
             return
-        if not frame.event:
-            frame = _named_event(frame)
         update = _update_decoder.decode(frame.data, self._odd_fields)
         index = update.content_block_index
         if index is None:
@@ -156,9 +157,10 @@ class Reader:
             self._apply_delta(index, update.delta)
         elif frame.event == "contentBlockStop":
             self._end_block(index)
+        elif frame.event in ("", "error") and update == _EMPTY_UPDATE:
+            read_unknown_frame(self._emitter, frame, self._texts.close)
         self._stop_reason = update.stop_reason or self._stop_reason
-        if update.usage is not None:
-            self._report_usage(update.usage)
+        self._report_usage(update.usage)
 
     def close(self) -> None:
         """End the turn if a stop reason arrived, else fail it as cut off."""
@@ -235,7 +237,9 @@ class Reader:
         self._emitter.seal(index, SealForm.REDACTED, text_of(reasoning.get("redactedContent")))
         self._texts.end(index)
 
-    def _report_usage(self, counts: Counts) -> None:
+    def _report_usage(self, counts: Counts | None) -> None:
+        if counts is None:
+            return
         self._emitter.report_usage(
             Usage(
                 input=add_counts(
@@ -251,5 +255,7 @@ class Reader:
 def _named_event(frame: Frame) -> Frame:
     """Return the event in an object such as `{"contentBlockDelta": {...}}`; any other frame is unchanged."""
     fields = _fields_decoder.decode(frame.data)
-    name = next((name for name in EVENT_NAMES if bytes(fields.get(name, b""))[:1] == b"{"), "")
-    return Frame(bytes(fields[name]), name) if name else frame
+    for name, value in fields.items():
+        if bytes(value)[:1] == b"{" and (name in EVENT_NAMES or name.endswith("Exception")):
+            return Frame(bytes(value), name)
+    return frame

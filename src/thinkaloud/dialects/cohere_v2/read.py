@@ -18,7 +18,7 @@ from thinkaloud.dialects.message import (
     raw_json,
     string_or_json,
 )
-from thinkaloud.dialects.payload import has_error, parse_error
+from thinkaloud.dialects.payload import has_error, parse_error, read_unknown_frame
 from thinkaloud.wire import Frame
 
 NAME = "cohere_v2"
@@ -136,6 +136,8 @@ class Reader:
             self._finish(update.finish_reason or "", update.usage, raw_json(update.message))
         elif update.message and bytes(update.message)[:1] == b'"':
             self._emitter.fail("provider_error", string_or_json(update.message))
+        elif event_type in ("", "error"):
+            read_unknown_frame(self._emitter, frame)
 
     def close(self) -> None:
         """Fail the turn: `message-end` did not arrive."""

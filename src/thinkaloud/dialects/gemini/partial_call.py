@@ -5,7 +5,7 @@ A part with `willContinue` is followed by more of the same call. Every value has
 """
 
 import re
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any
 
 import msgspec
@@ -16,6 +16,10 @@ from thinkaloud.dialects.message import ABSENT, GrowingString, JsonObject, encod
 _PATH_STEP = re.compile(
     r"""\.(?P<name>[^.\[\]]+)|\[(?P<index>\d+)\]|\[(?P<quote>['"])(?P<quoted>.*?)(?P=quote)\]"""
 )
+
+
+MAX_DEPTH = 64
+"""The most steps of a path: deeper arguments could not be encoded, and no tool has them."""
 
 
 class PartialArgument(msgspec.Struct, rename="camel"):
@@ -48,19 +52,27 @@ class PartialCall:
         self._call["args"] = self._arguments
         part["functionCall"] = self._call
 
-    def add(self, argument: PartialArgument) -> None:
-        """Set a value at its path, or append to the string that is there."""
-        steps = [_step(match) for match in _PATH_STEP.finditer(argument.json_path)]
+    def continued_by(self, name: str | None, call_id: str | None) -> bool:
+        """Return whether a part with this name and id, which most parts leave out, continues the call."""
+        return name in (None, "", self._call.get("name")) and call_id in (None, "", self._call.get("id"))
+
+    def add(self, argument: PartialArgument) -> bool:
+        """Set a value at its path, or append to the string there; return False if the path is too deep."""
+        matches = islice(_PATH_STEP.finditer(argument.json_path), MAX_DEPTH + 1)
+        steps = [_step(match) for match in matches]
+        if len(steps) > MAX_DEPTH:
+            return False
         container: Any = self._arguments
         for step, next_step in pairwise(steps):
             container = _child(container, step, [] if isinstance(next_step, int) else {})
         if not steps:
-            return
+            return True
         value, current = argument.value, _get(container, steps[-1])
         if isinstance(current, GrowingString) and isinstance(value, GrowingString):
             current.pieces += value.pieces
         else:
             _set(container, steps[-1], value)
+        return True
 
     def arguments(self) -> str:
         """Return the arguments so far as JSON."""

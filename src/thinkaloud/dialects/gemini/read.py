@@ -12,10 +12,10 @@ import msgspec
 
 from thinkaloud.canon import Finish, Kind, Provenance, SealForm, Usage
 from thinkaloud.dialects.emitter import TurnEmitter
-from thinkaloud.dialects.gemini.partial_call import PartialArgument, PartialCall
+from thinkaloud.dialects.gemini.partial_call import MAX_DEPTH, PartialArgument, PartialCall
 from thinkaloud.dialects.lenient import Count, LenientDecoder, Text, decode_object
-from thinkaloud.dialects.message import ABSENT, raw_json, raw_json_array
-from thinkaloud.dialects.payload import add_counts, has_error, parse_error
+from thinkaloud.dialects.message import ABSENT, present, raw_json, raw_json_array
+from thinkaloud.dialects.payload import add_counts, has_error, parse_error, read_unknown_frame
 from thinkaloud.wire import Frame
 
 NAME = "gemini"
@@ -138,8 +138,8 @@ class Reader:
         if chunk.candidates is None and bytes(chunk.response)[:1] == b"{":
             chunk = _chunk_decoder.decode(chunk.response, self._odd_fields)
         self._emitter.start_turn(chunk.model_version)
-        if has_error(chunk.error):
-            self._emitter.fail(*parse_error(chunk.error))
+        if chunk.candidates is None and _unknown(chunk):
+            read_unknown_frame(self._emitter, frame)
         for candidate in chunk.candidates or ():
             if candidate.index == 0:
                 self._read_candidate(candidate)
@@ -147,10 +147,14 @@ class Reader:
             self._report_usage(chunk.usage_metadata)
         if chunk.prompt_feedback is not None and chunk.prompt_feedback.block_reason:
             self._finish, self._finish_reason = Finish.REFUSAL, chunk.prompt_feedback.block_reason
+        if has_error(chunk.error):
+            self._emitter.fail(*parse_error(chunk.error))
 
     def close(self) -> None:
         """End the turn if a finish reason arrived, else fail it as cut off."""
         self._finish_partial_call()
+        if self._finish is None and self._emitter.whole_body and self._parts:
+            self._finish = Finish.UNKNOWN
         if self._finish is None:
             self._emitter.fail_cut_off("finishReason")
             return
@@ -165,7 +169,7 @@ class Reader:
         for raw in (candidate.content and candidate.content.parts) or ():
             part = _part_decoder.decode(raw, self._odd_fields)
             call = part.function_call
-            if call is not None and (call.will_continue or (self._partial_call and not call.name)):
+            if call is not None and self._streams_arguments(call):
                 self._read_partial_call(part, call, raw)
             else:
                 if self._partial_call is not None:
@@ -176,15 +180,27 @@ class Reader:
             self._finish = _FINISH_BY_REASON.get(candidate.finish_reason, Finish.UNKNOWN)
             self._finish_reason = str(candidate.finish_reason)
 
+    def _streams_arguments(self, call: FunctionCall) -> bool:
+        """Return whether a part starts or continues a call whose arguments arrive as values at paths."""
+        if call.will_continue or call.partial_args is not None:
+            return True
+        continued = self._partial_call is not None and self._partial_call.continued_by(call.name, call.id)
+        return continued and not present(call.args)
+
     def _read_partial_call(self, part: Part, call: FunctionCall, raw: msgspec.Raw) -> None:
         """Start or continue a call whose arguments are streamed; its last part does not continue."""
-        if call.name or self._partial_call is None:
+        if self._partial_call is None or not self._partial_call.continued_by(call.name, call.id):
             self._finish_partial_call()
             self._client_call_count += 1
             self._start_call(call.name or "", call.id or "")
             self._partial_call = PartialCall(decode_object(raw))
         for argument in call.partial_args or ():
-            self._partial_call.add(argument)
+            if not self._partial_call.add(argument):
+                path = argument.json_path[:60]
+                message = (
+                    f"gemini sent an argument deeper than {MAX_DEPTH} levels, which was left out: {path}"
+                )
+                self._emitter.add_fault("bad_frame", message)
         if part.thought_signature:
             self._seal(part.thought_signature)
         if not call.will_continue:
@@ -250,3 +266,9 @@ class Reader:
                 cache_read=counts.cached_content_token_count,
             )
         )
+
+
+def _unknown(chunk: ResponseChunk) -> bool:
+    """Return whether a chunk has nothing of a response."""
+    known = chunk.usage_metadata or chunk.prompt_feedback or chunk.model_version or has_error(chunk.error)
+    return not known

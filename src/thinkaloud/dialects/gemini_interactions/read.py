@@ -21,7 +21,7 @@ from thinkaloud.dialects.message import (
     string_or_json,
     text_of,
 )
-from thinkaloud.dialects.payload import add_counts, has_error, parse_error
+from thinkaloud.dialects.payload import add_counts, has_error, parse_error, read_unknown_frame
 from thinkaloud.wire import Frame
 
 NAME = "gemini_interactions"
@@ -134,8 +134,10 @@ class Reader:
                     update.interaction,
                     encode_json([self._steps_by_index[index] for index in sorted(self._steps_by_index)]),
                 )
-            case _ if has_error(update.error):
-                self._emitter.fail(*parse_error(update.error))
+            case event_type if has_error(update.error) or (
+                event_type in ("", "error") and update.interaction is None
+            ):
+                read_unknown_frame(self._emitter, frame)
             case _ if update.interaction is not None:
                 self._emitter.start_turn(update.interaction.model)
 

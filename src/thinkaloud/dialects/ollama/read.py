@@ -10,7 +10,7 @@ from thinkaloud.canon import Finish, Kind, Provenance, Usage
 from thinkaloud.dialects.emitter import TurnEmitter
 from thinkaloud.dialects.lenient import Count, LenientDecoder, Text
 from thinkaloud.dialects.message import ABSENT, JsonObject, append_text, encode_json, raw_json
-from thinkaloud.dialects.payload import has_error, parse_error
+from thinkaloud.dialects.payload import has_error, parse_error, read_unknown_frame
 from thinkaloud.dialects.tags.profiles import TagProfile
 from thinkaloud.dialects.tags.tagged_text import REASONING_KEY, TaggedText
 from thinkaloud.wire import Frame
@@ -78,6 +78,8 @@ class Reader:
             self._tagged_text.close()
             self._emitter.fail(*parse_error(line.error))
             return
+        if line.message is None and line.response is None and line.thinking is None and not line.done:
+            read_unknown_frame(self._emitter, frame, self._tagged_text.close)
         self._read_message(line.message or Message(line.response, line.thinking))
         if line.done:
             self._finish(line)

@@ -66,7 +66,7 @@ class ToolCall(msgspec.Struct):
 class Message(msgspec.Struct):
     """A delta, or the whole message; every field is optional."""
 
-    content: Text | list[dict[str, Any]] | None = None
+    content: Text | list[dict[str, Any] | Text] | None = None
     reasoning: Text | None = None
     reasoning_content: Text | None = None
     reasoning_text: Text | None = None
@@ -89,6 +89,7 @@ class Choice(msgspec.Struct):
     message: msgspec.Raw = ABSENT
     text: Text | None = None
     finish_reason: str | None = None
+    stop_reason: str | int | None = None
     error: msgspec.Raw = ABSENT
 
 

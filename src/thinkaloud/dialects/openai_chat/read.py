@@ -3,7 +3,8 @@
 Reasoning arrives in one of several places, in this order of trust: `reasoning_details`, `reasoning_content`,
 `reasoning`, `reasoning_text` (Copilot), `reasoning_steps` (Perplexity), and tags inside `content`. The first
 place with text is used for the rest of the turn, so that text sent in two fields is emitted once. Mistral and
-Databricks send `content` as a list of parts. Only the first choice is read.
+Databricks send `content` as a list of parts. Only the first choice is read. A `message` beside or after
+deltas repeats them, so only the fields that no delta had are read from it.
 """
 
 from typing import Any
@@ -13,7 +14,15 @@ import msgspec
 from thinkaloud.canon import Finish, Kind, Provenance, SealForm, Usage
 from thinkaloud.dialects.emitter import TurnEmitter
 from thinkaloud.dialects.lenient import LenientDecoder
-from thinkaloud.dialects.message import ABSENT, ChatMessage, present, raw_json, string_or_json, text_of
+from thinkaloud.dialects.message import (
+    ABSENT,
+    ChatMessage,
+    loose_text,
+    present,
+    raw_json,
+    string_or_json,
+    text_of,
+)
 from thinkaloud.dialects.openai_chat.chunk import (
     Choice,
     Chunk,
@@ -23,7 +32,7 @@ from thinkaloud.dialects.openai_chat.chunk import (
     Message,
     ToolCall,
 )
-from thinkaloud.dialects.payload import add_counts, has_error, parse_error
+from thinkaloud.dialects.payload import add_counts, find_error, has_error, parse_error, read_unknown_frame
 from thinkaloud.dialects.tags.profiles import PROFILES, TagProfile
 from thinkaloud.dialects.tags.tagged_text import REASONING_KEY, TEXT_KEY, TaggedText
 from thinkaloud.wire import Frame
@@ -33,6 +42,8 @@ NAME = "openai_chat"
 _ERROR_REASON = "error"
 _ERROR_FLAGS = (b"true", b"1")
 _TAGS_SOURCE = "tags"
+_STEPS_SOURCE = "reasoning_steps"
+"""Steps say what was searched; the model's own thought may still be between tags."""
 _FINISH_BY_REASON = {
     "stop": Finish.STOP,
     "eos": Finish.STOP,
@@ -54,7 +65,6 @@ _SEAL_FORM_BY_FIELD = {"reasoning_details": SealForm.ENCRYPTED, "thinking_blocks
 _chunk_decoder = LenientDecoder(Chunk)
 _message_decoder = LenientDecoder(Message, "message")
 _extra_decoder = LenientDecoder(ExtraContent, "extra_content")
-_EMPTY_MESSAGE = Message()
 
 
 class Reader:
@@ -67,6 +77,8 @@ class Reader:
         self._tags_given = tags is not None
         self._reasoning_source = ""
         self._details_field = ""
+        self._streamed = False
+        self._tags_disabled = False
         self._serial_and_id_by_index: dict[int | None, tuple[int, str]] = {}
         self._call_count = 0
         self._finish_reason = ""
@@ -81,6 +93,9 @@ class Reader:
             self.close()
             return
         chunk = _chunk_decoder.decode(frame.data, self._odd_fields)
+        if chunk.choices is None and _unknown(chunk):
+            self._read_unknown_frame(frame)
+            return
         self._emitter.start_turn(chunk.model)
         reason_before = self._finish_reason
         for choice in chunk.choices or ():
@@ -96,26 +111,38 @@ class Reader:
 
     def close(self) -> None:
         """End the turn if a finish reason, a whole message or the final usage arrived, else it is cut off."""
-        if self._finish_reason or (self._emitter.block_count and (self._whole_message or self._final_usage)):
+        self._tagged_text.close()
+        whole = self._whole_message or self._final_usage or (self._emitter.whole_body and not self._streamed)
+        if self._finish_reason or (self._emitter.block_count and whole):
             self._finish()
         else:
-            self._tagged_text.close()
             self._emitter.fail_cut_off("finish_reason")
 
     def _read_choice(self, choice: Choice) -> None:
-        # Some servers send an empty delta beside the whole message.
-        if choice.message and present(choice.message) and choice.delta in (None, _EMPTY_MESSAGE):
-            self._whole_message = choice.message
-            self._read_message(_message_decoder.decode(choice.message, self._odd_fields))
-        elif choice.delta is not None:
-            self._read_message(choice.delta)
+        delta = choice.delta
+        blank = delta is None or (choice.message and _blank(delta))
+        if blank and choice.message and present(choice.message):
+            self._read_whole_message(choice.message)
+        elif delta is not None:
+            self._streamed = self._streamed or not _blank(delta)
+            self._read_message(delta)
         elif choice.text:
             self._tagged_text.feed(choice.text)
             self._chat_message.append_text("content", choice.text)
-        if choice.finish_reason:
-            self._finish_reason = choice.finish_reason
+        if choice.finish_reason or choice.stop_reason:
+            self._finish_reason = choice.finish_reason or str(choice.stop_reason)
         if choice.error and has_error(choice.error):
             self._read_error(choice.error)
+
+    def _read_whole_message(self, raw: msgspec.Raw) -> None:
+        message = _message_decoder.decode(raw, self._odd_fields)
+        if self._streamed:
+            for field in Message.__struct_fields__:
+                if self._chat_message.has("tool_calls" if field == "function_call" else field):
+                    setattr(message, field, None)
+        elif not _blank(message):
+            self._whole_message = raw
+        self._read_message(message)
 
     def _read_message(self, message: Message) -> None:
         self._read_reasoning(message)
@@ -126,14 +153,17 @@ class Reader:
             else:
                 self._read_parts(content)
         if message.refusal:
-            self._refused = True
-            self._tagged_text.disable_tags()
-            self._tagged_text.feed(message.refusal)
+            self._append_refusal(message.refusal)
             self._chat_message.append_text("refusal", message.refusal)
         for call in message.tool_calls or ():
             self._read_call(call)
         if message.function_call is not None:
             self._read_call(ToolCall(index=0, function=message.function_call))
+
+    def _append_refusal(self, text: str) -> None:
+        self._refused = True
+        self._tagged_text.disable_tags()
+        self._tagged_text.feed(text)
 
     def _read_reasoning(self, message: Message) -> None:
         if message.reasoning_details is not None:
@@ -153,8 +183,8 @@ class Reader:
             self._seal_reasoning(SealForm.ENCRYPTED, message.reasoning_opaque)
             self._chat_message.set_field("reasoning_opaque", message.reasoning_opaque)
         for step in message.reasoning_steps or ():
+            self._append_reasoning(_STEPS_SOURCE, loose_text(step.get("thought")))
             self._emitter.end_block(REASONING_KEY)
-            self._append_reasoning("reasoning_steps", text_of(step.get("thought")))
             self._chat_message.add_parts("reasoning_steps", [step])
         for item in message.reasoning_items or ():
             self._seal_reasoning(SealForm.ENCRYPTED, text_of(item.get("encrypted_content")))
@@ -163,13 +193,12 @@ class Reader:
     def _read_details(self, field: str, details: list[dict[str, Any]]) -> None:
         self._chat_message.add_parts(field, details)
         if details:
-            self._tagged_text.disable_tags()
             self._details_field = self._details_field or field
         if field != self._details_field:
             return  # a second list repeats the same reasoning in another format
         for detail in details:
-            summary = text_of(detail.get("summary"))
-            text = text_of(detail.get("text")) or summary or text_of(detail.get("thinking"))
+            summary = loose_text(detail.get("summary"))
+            text = loose_text(detail.get("text")) or summary or loose_text(detail.get("thinking"))
             self._append_reasoning("details", text, Provenance.SUMMARY if summary else Provenance.UNKNOWN)
             self._seal_reasoning(_SEAL_FORM_BY_FIELD[field], text_of(detail.get("data")))
             self._seal_reasoning(SealForm.SIGNATURE, text_of(detail.get("signature")))
@@ -182,6 +211,8 @@ class Reader:
             return
         if not self._reasoning_source:
             self._reasoning_source = source
+        if not self._tags_disabled and source != _STEPS_SOURCE and not text.isspace():
+            self._tags_disabled = True
             self._tagged_text.disable_tags()
         if not self._emitter.has_open(REASONING_KEY):
             self._emitter.end_all_blocks()
@@ -205,24 +236,28 @@ class Reader:
         self._tagged_text.feed(text)
         self._chat_message.append_text("content", text)
 
-    def _read_parts(self, parts: list[dict[str, Any]]) -> None:
+    def _read_parts(self, items: list[dict[str, Any] | str]) -> None:
         """Read Mistral's list of parts, in which the text of a thinking part is itself a list of parts."""
+        parts = [{"type": "text", "text": item} if isinstance(item, str) else item for item in items]
         for part in parts:
             part_type = part.get("type") if isinstance(part.get("type"), str) else None
             if part_type == "thinking" or (part_type is None and "thinking" in part):
-                self._append_reasoning("content", _part_text(part.get("thinking")))
+                self._append_reasoning("content", loose_text(part.get("thinking")))
                 self._seal_reasoning(SealForm.SIGNATURE, text_of(part.get("signature")))
             elif part_type == "reasoning" or (part_type is None and "summary" in part):
                 self._read_summary(part.get("summary"))
-            elif text := _part_text(part.get("text")):
+                self._append_reasoning("content", loose_text(part.get("text")))
+            elif text := loose_text(part.get("text")):
                 self._tagged_text.feed(text)
+            elif refusal := loose_text(part.get("refusal")):
+                self._append_refusal(refusal)
         self._chat_message.add_parts("content", parts)
 
     def _read_summary(self, summary: object) -> None:
         """Read the summary of a reasoning part, as Databricks sends it: texts with their signatures."""
-        for part in summary if isinstance(summary, list) else ():
+        for part in summary if isinstance(summary, list) else (summary,):
+            self._append_reasoning("content", loose_text(part), Provenance.SUMMARY)
             if isinstance(part, dict):
-                self._append_reasoning("content", text_of(part.get("text")), Provenance.SUMMARY)
                 self._seal_reasoning(SealForm.SIGNATURE, text_of(part.get("signature")))
 
     def _read_call(self, call: ToolCall) -> None:
@@ -292,6 +327,13 @@ class Reader:
         else:
             self._emitter.add_notice(*parse_error(error))
 
+    def _read_unknown_frame(self, frame: Frame) -> None:
+        error = find_error(frame)
+        if error is not None and self._finish_reason not in ("", _ERROR_REASON):
+            self._emitter.add_notice(*error)
+        else:
+            read_unknown_frame(self._emitter, frame, self._tagged_text.close)
+
     def _read_error(self, error: msgspec.Raw | bytes) -> None:
         self._tagged_text.close()
         self._emitter.fail(*parse_error(error))
@@ -308,11 +350,14 @@ class Reader:
         self._emitter.finish(finish, self._finish_reason, message)
 
 
-def _part_text(value: object) -> str:
-    """Return the text of a part: a string, or the strings of its nested parts."""
-    if isinstance(value, list):
-        return "".join(_part_text(part.get("text")) for part in value if isinstance(part, dict))
-    return value if isinstance(value, str) else ""
+def _unknown(chunk: Chunk) -> bool:
+    """Return whether a chunk has nothing of a completion."""
+    return not (chunk.model or chunk.usage or chunk.x_groq or chunk.object or bytes(chunk.error))
+
+
+def _blank(message: Message) -> bool:
+    """Return whether a message has no content: no text, no reasoning and no call."""
+    return not any(getattr(message, field) for field in Message.__struct_fields__)
 
 
 def _output_tokens(counts: Counts, reasoning: int | None) -> int | None:

@@ -18,19 +18,27 @@ class ItemKeys:
         return self._add(item_id, index) if key is None or key in self._finished_keys else key
 
     def find(self, item_id: str | None, index: int | None) -> int:
-        """Return the key of an item: by its id, its index, or else the latest; a new item gets a new key."""
+        """Return the key of an item: by its id, its index, or else the latest; a new item gets a new key.
+
+        Some servers name the id of an item only in its deltas: an unknown id is that of the latest item, if
+        that is not finished and has none.
+        """
         key = self._key_by_id.get(item_id or "")
         if key is None and index is not None:
             key = self._key_by_index.get(index)
             if item_id and key in self._finished_keys:
                 key = None  # another item with the same index
-        elif key is None and not item_id and self._count:
+        elif key is None and self._count and (not item_id or self._nameless(self._count - 1)):
             key = self._count - 1
         if key is None:
             return self._add(item_id, index)
         if item_id:
             self._key_by_id[item_id] = key
+            self._id_by_key[key] = self._id_by_key[key] or item_id
         return key
+
+    def _nameless(self, key: int) -> bool:
+        return self._id_by_key[key] is None and key not in self._finished_keys
 
     def finish(self, key: int) -> None:
         """Mark an item as finished."""

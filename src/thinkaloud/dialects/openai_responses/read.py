@@ -23,7 +23,7 @@ from thinkaloud.dialects.message import (
     text_of,
 )
 from thinkaloud.dialects.openai_responses.item_keys import ItemKeys
-from thinkaloud.dialects.payload import has_error, parse_error
+from thinkaloud.dialects.payload import has_error, parse_error, read_unknown_frame
 from thinkaloud.dialects.tags.profiles import TagProfile
 from thinkaloud.dialects.tags.tagged_text import TaggedBlocks
 from thinkaloud.wire import Frame
@@ -157,6 +157,7 @@ class Reader:
         self._keys = ItemKeys()
         self._latest_id: str | None = None
         self._latest_key = 0
+        self._latest_key_by_source: dict[tuple[Kind, str], int] = {}
         self._open_parts: dict[int, tuple[str, int]] = {}
         self._streamed_parts: dict[tuple[int, str], set[int]] = {}
         self._finished_items: dict[int, msgspec.Raw] = {}
@@ -209,16 +210,17 @@ class Reader:
                 self._finish_item(key, item, update.item)
             case "completed" | "incomplete" | "failed" if update.response is not None:
                 self._finish(update.response)
-            case "error":
+            case "error" | "failed":
                 self._texts.close()
                 self._emitter.fail(*parse_error(update.error if has_error(update.error) else frame.data))
+            case "":
+                read_unknown_frame(self._emitter, frame, self._texts.close)
             case _ if update.response is not None:
                 self._emitter.start_turn(update.response.model)
 
     def _start_item(self, key: int, item: Item) -> None:
         if _item_type(item) == "reasoning":
             source = "summary" if item.summary else "content" if item.content else ""
-            self._texts.disable_tags()
             self._emitter.start_block(
                 key, Kind.REASONING, provenance=_PROVENANCE_BY_SOURCE.get(source, Provenance.UNKNOWN)
             )
@@ -232,7 +234,7 @@ class Reader:
         """Emit the text of a part: its delta, or the whole text if the server did not stream it."""
         kind, source = text_event
         if update.item_id != self._latest_id or not self._latest_id:
-            self._latest_key = self._keys.find(update.item_id, update.output_index)
+            self._latest_key = self._text_key(text_event, update)
             self._latest_id = update.item_id
         key = self._latest_key
         self._refused = self._refused or update.type == "response.refusal.delta"
@@ -242,6 +244,14 @@ class Reader:
             self._append_part(key, (source, part), kind, _delta_text(update.delta))
         elif not self._streamed(key, source, index):
             self._append_part(key, (source, part), kind, update.text or "")
+
+    def _text_key(self, text_event: tuple[Kind, str], update: Update) -> int:
+        """Return the key of the item of a text; the end of a text without id or index ends the latest one."""
+        located = update.item_id or update.output_index is not None
+        if not located and update.delta is None and text_event in self._latest_key_by_source:
+            return self._latest_key_by_source[text_event]
+        key = self._latest_key_by_source[text_event] = self._keys.find(update.item_id, update.output_index)
+        return key
 
     def _streamed(self, key: int, source: str, index: int | None) -> bool:
         """Return whether text of a part was streamed; without its index, whether text of any part was."""
@@ -259,7 +269,7 @@ class Reader:
         if kind is Kind.TEXT:
             self._texts.append(key, text)
         else:
-            if self._texts.enabled:
+            if self._texts.enabled and not text.isspace():
                 self._texts.disable_tags()
             self._emitter.append_or_start(key, kind, text, _PROVENANCE_BY_SOURCE[part[0]])
 

@@ -1,0 +1,37 @@
+"""Items of OpenAI Responses are found by whatever the server sends of their ids and indexes."""
+
+from typing import Any
+
+from tests.dialects.odd_bodies import blocks, ending, read, sse
+
+
+def event(name: str, **fields: Any) -> dict[str, Any]:
+    return {"type": f"response.{name}", **fields}
+
+
+COMPLETED = event("completed", response={"status": "completed"})
+
+
+def test_item_without_id_whose_deltas_have_one() -> None:
+    call = {"type": "function_call", "name": "f", "call_id": "c"}
+    arguments = event("function_call_arguments.delta", item_id="fc", delta='{"a":1}')
+    done = event("output_item.done", item={**call, "arguments": '{"a":1}'})
+    for end in (COMPLETED, event("completed", response={"status": "completed", "output": [done["item"]]})):
+        turn = read(sse(event("output_item.added", item=call), arguments, done, end))
+        assert blocks(turn) == [("tool_call", '{"a":1}')]
+        assert ending(turn)[0] == "called_tools"
+
+
+def test_end_of_a_text_without_ids_after_a_later_item() -> None:
+    call = {"type": "function_call", "name": "f", "call_id": "c", "arguments": "{}"}
+    turn = read(
+        sse(
+            event("output_item.added", item={"type": "message"}),
+            event("output_text.delta", delta="Hi"),
+            event("output_item.added", item=call),
+            event("output_text.done", text="Hi"),
+            event("output_item.done", item=call),
+            COMPLETED,
+        )
+    )
+    assert blocks(turn) == [("text", "Hi"), ("tool_call", "{}")]
