@@ -129,6 +129,14 @@ class TestReasoningWithoutText:
         turn = read(chat(delta, {"content": "<think>hm</think>Hi"}))
         assert (turn.reasoning.strip(), turn.answer) == ("hm", "Hi")
 
+    @pytest.mark.parametrize("detail", [{"text": "x"}, {"type": "reasoning.encrypted", "data": "x"}])
+    def test_reasoning_within_a_tag(self, detail: dict[str, str]) -> None:
+        """Reasoning in a field of its own does not break a tag that has begun."""
+        pieces = ({"content": "<thi"}, {"reasoning_details": [detail]}, {"content": "nk>hm</think>Hi"})
+        turn = read(chat(*pieces))
+        assert (turn.reasoning.endswith("hm"), turn.answer) == (True, "Hi")
+        assert read(chat(*pieces[:2], {"content": "rd"})).answer == "<third"
+
     def test_search_steps(self) -> None:
         steps = {"reasoning_steps": [{"thought": "search"}]}
         turn = read(chat(steps, {"content": "<think>hm</think>Hi"}))

@@ -177,6 +177,14 @@ TAGS: list[Case] = [
     #
     ("solar", "<|think|>a<|end|><|begin|>assistant<|content|>b<|end|>", [thought("a"), answer("b")]),
     ("solar", "<|content|>a<|end|>", [answer("a")]),
+    ("solar_open2", "a<|think:end|>b", [thought("a"), answer("b")]),
+    ("solar_open2", "<|think:start|>a<|think:end|>b", [thought("a"), answer("b")]),
+    ("solar_open2", "a", [answer("a")]),
+    (
+        "solar_open2",
+        "<|think:start|>a<|tool_call:start|>b",
+        [thought("a"), answer("<|tool_call:start|>b")],
+    ),
     #
     ("apriel", "a[BEGIN FINAL RESPONSE]b[END FINAL RESPONSE]", [thought("a"), answer("b")]),
     ("apriel", "a", [answer("a")]),

@@ -23,6 +23,7 @@ WRITTEN_WITH_BOTH_TAGS = [
 """Families whose models write the opening tag themselves."""
 
 WRITTEN_WITH_THE_CLOSING_TAG = [
+    "gigachat",
     "deepseek_r1",
     "deepcoder",
     "deepseek",
@@ -58,6 +59,7 @@ OWN_MARKERS = {
     "gpt_oss": "<|channel|>analysis<|message|>plan<|end|>"
     "<|start|>assistant<|channel|>final<|message|>Done.<|return|>",
     "muse": " to=self<|message|>plan<|eom|>to=user<|message|>Done.<|eom|>",
+    "solar_open2": "plan<|think:end|>Done.",
     "solar": "<|think|>plan<|end|><|begin|>assistant<|content|>Done.<|end|>",
     "inkling": "<|content_thinking|>plan<|end_message|><|message_model|><|content_text|>Done.<|end_message|>",
     "apriel_1_5": "Here are my reasoning steps:\nplan\n"
@@ -98,6 +100,10 @@ WITHOUT_THOUGHT = {"qwq_preview": "Done."}
 """Families that think in their answer, without markers."""
 
 NAMES = {
+    "upstage/Solar-Open2-250B": "solar_open2",
+    "Solar-Open-200B-Q4_K_M.gguf": "solar",
+    "gigachat-3.5-q4-k-l": "gigachat",
+    "ai-sage/GigaChat3.5-432B-A28B-Reasoning": "gigachat",
     "deepseek-r1:8b": "deepseek_r1",
     "hf.co/bartowski/DeepSeek-R1-Distill-Qwen-7B-GGUF:Q4_K_M": "deepseek_r1",
     "DeepSeek-R1-0528-Qwen3-8B-Q4_K_M.gguf": "deepseek_r1",

@@ -43,6 +43,11 @@ class HarmonySplitter:
         return self._kind is Kind.REASONING
 
     @property
+    def undecided(self) -> bool:
+        """Whether text is held back that may be the start of a marker or a header."""
+        return bool(self._pending or self._header)
+
+    @property
     def inert(self) -> bool:
         """Return False: a header may follow any message."""
         return False

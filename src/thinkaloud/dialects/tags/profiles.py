@@ -187,6 +187,12 @@ _TOKEN_PROFILES = (
         dropped_markers=("<|begin|>assistant", "<|content|>", "<|end|>"),
     ),
     TagProfile(
+        "solar_open2",
+        pairs=(("<|think:start|>", "<|think:end|>"),),
+        lone_close="reclassify",
+        end_markers=("<|tool_call:start|>",),
+    ),
+    TagProfile(
         "apertus",
         pairs=(("<|inner_prefix|>", "<|inner_suffix|>"),),
         anywhere=True,

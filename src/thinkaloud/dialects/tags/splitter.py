@@ -27,6 +27,10 @@ class Splitter(Protocol):
         """Whether the text opened a thought and did not close it yet."""
 
     @property
+    def undecided(self) -> bool:
+        """Whether text is held back that may be the start of a marker."""
+
+    @property
     def inert(self) -> bool:
         """Whether all further text is answer, whatever it contains."""
 
@@ -100,6 +104,11 @@ class ThinkTagSplitter:
     def inside(self) -> bool:
         """Whether the text opened a thought and did not close it yet."""
         return self._depth > 0 and not self._profile.starts_inside
+
+    @property
+    def undecided(self) -> bool:
+        """Whether text is held back that may be the start of a marker."""
+        return bool(self._pending)
 
     @property
     def inert(self) -> bool:

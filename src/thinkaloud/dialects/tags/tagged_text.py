@@ -51,7 +51,7 @@ class TaggedText:
                 self._profile or profile_for_model(self._emitter.model, raw=self._raw)
             )
         self._emit(self._splitter.feed(text))
-        if self._splitter.inert or (self._disabled and not self._splitter.inside):
+        if self._splitter.inert or (self._disabled and self._between_tags(self._splitter)):
             self.close()
             self._plain = True
 
@@ -63,12 +63,16 @@ class TaggedText:
     def disable_tags(self) -> None:
         """Treat tags as plain text from now on, because reasoning arrives in a field of its own.
 
-        A thought that tags have opened already is still ended by its closing tag.
+        A thought that tags have opened already is still ended by its closing tag, and a tag that has begun
+        is still read to its end.
         """
         self._disabled = True
-        if self._splitter is None or not self._splitter.inside:
+        if self._splitter is None or self._between_tags(self._splitter):
             self.close()
             self._plain = True
+
+    def _between_tags(self, splitter: Splitter) -> bool:
+        return not (splitter.inside or splitter.undecided)
 
     def close(self) -> None:
         """Emit the text that was held back."""
