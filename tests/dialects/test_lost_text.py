@@ -148,3 +148,28 @@ class TestReasoningWithoutText:
         body = {"object": "response", "status": "completed", "output": output}
         turn = read(json.dumps(body).encode())
         assert (turn.reasoning, turn.answer) == ("hm", "Hi")
+
+
+def tagged_bodies(text: str) -> list[bytes]:
+    pieces = [text[:3], text[3:9], text[9:]]
+    chunks = [{"candidates": [{"content": {"parts": [{"text": piece}]}}]} for piece in pieces]
+    deltas = [{"event_type": "step.delta", "index": 0, "delta": {"text": piece}} for piece in pieces]
+    contents = [
+        {"type": "content-delta", "index": 0, "delta": {"message": {"content": {"text": piece}}}}
+        for piece in pieces
+    ]
+    return [
+        sse(*chunks, {"candidates": [{"finishReason": "STOP"}]}),
+        sse(*deltas, {"event_type": "interaction.completed", "interaction": {"status": "completed"}}),
+        sse(*contents, {"type": "message-end", "delta": {"finish_reason": "COMPLETE"}}),
+    ]
+
+
+@pytest.mark.parametrize("dialect", range(3), ids=["gemini", "gemini_interactions", "cohere_v2"])
+def test_tags_in_the_text_of_dialects_with_reasoning_of_their_own(dialect: int) -> None:
+    turn = read(tagged_bodies("<think>hm</think>Hi")[dialect])
+    assert blocks(turn) == [("reasoning", "hm"), ("text", "Hi")]
+    turn = read(tagged_bodies("Hi <thinking>hm</thinking>")[dialect], tags="prompted")
+    assert blocks(turn) == [("text", "Hi "), ("reasoning", "hm")]
+    turn = read(tagged_bodies("<think>hm</think>Hi")[dialect], tags="off")
+    assert turn.answer == "<think>hm</think>Hi"

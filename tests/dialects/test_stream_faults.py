@@ -1,10 +1,15 @@
 """Faults of a stream and its end: lines outside of events, frames of no known shape, cut frames, errors."""
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
 from tests.dialects.odd_bodies import DONE, blocks, cause, chat, ending, read, sse
+
+from thinkaloud import Reader
+from thinkaloud.canon import NotAResponse
+from thinkaloud.wire import Framing, sniff_framing
 
 START = sse({"choices": [{"delta": {"content": "a"}}]})
 END = sse({"choices": [{"finish_reason": "stop"}]})
@@ -140,3 +145,38 @@ class TestErrors:
         candidate = {"content": {"parts": [{"text": "Hi"}]}}
         turn = read(json.dumps({"candidates": [candidate], "error": {"message": "boom"}}).encode())
         assert (turn.answer, ending(turn)[0], cause(turn)) == ("Hi", "failed", "boom")
+
+
+def feed_all(reader: Reader, reads: Iterable[bytes]) -> None:
+    for data in reads:
+        reader.feed(data)
+    reader.close()
+
+
+@pytest.mark.parametrize(
+    "body", [b"Hello, this is no response", b"data: hello\n\n", b"<html>\n<body>", b"hm"]
+)
+def test_message_about_an_unknown_format_does_not_depend_on_the_cuts(body: bytes) -> None:
+    messages = set()
+    for size in (1, 2, 7, len(body)):
+        reader = Reader()
+        reads = (body[start : start + size] for start in range(0, len(body), size))
+        with pytest.raises(NotAResponse) as refused:
+            feed_all(reader, reads)
+        messages.add(str(refused.value))
+    assert len(messages) == 1
+
+
+def test_body_after_a_byte_order_mark_is_not_scanned_at_every_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    scans: list[int] = []
+
+    def counted(head: bytes, *, final: bool = False) -> Framing | None:
+        scans.append(len(head))
+        return sniff_framing(head, final=final)
+
+    monkeypatch.setattr("thinkaloud.dialects.reader.sniff_framing", counted)
+    reader = Reader()
+    reader.feed(b'\xef\xbb\xbf{"a":"')
+    for _ in range(100):
+        reader.feed(b"x" * 64)
+    assert len(scans) == 1

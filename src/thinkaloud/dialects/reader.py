@@ -46,6 +46,8 @@ _JSON_ESCAPE = re.compile(
 """An escape in a JSON string: a surrogate pair, half of one, or any other escape."""
 _OBJECT_LINE = re.compile(rb"\s*(?:(?P<name>\w+):\s*)?(?P<object>\{.*)", re.DOTALL)
 _DONE = b"[DONE]"
+_SHOWN_BYTES = 256
+"""The start of a response in which the message about an unknown format looks for a line to show."""
 _MAX_UNRECOGNISED_FRAMES = 64
 """The number of frames of unknown dialect after which detection gives up."""
 
@@ -86,6 +88,8 @@ class Reader:
         """Return the events that these bytes complete."""
         if self._closed or self._emitter.ended:
             return []
+        if len(self._first_bytes) < _SHOWN_BYTES:
+            self._first_bytes += data[: _SHOWN_BYTES - len(self._first_bytes)]
         if self._decoder is None:
             data = self._detect_framing(data, final=False)
         if self._decoder is not None:
@@ -130,14 +134,13 @@ class Reader:
         framing = sniff_framing(head, final=final)
         if framing is None and too_large:
             framing = JsonDecoder  # which refuses a body of this size and names the limit
-        if framing is None or (framing is TextDecoder and not final and self._may_start_marker(head)):
+        if framing is None or (framing is TextDecoder and not final and self._undecided_text(head)):
             # Only the end of the first line shows whether an object is the whole body (JSON or NDJSON).
             self._waiting_for_line = head.removeprefix(BOM).lstrip()[:1] == b"{"
             return b""
         if final and not head.removeprefix(BOM).strip():
             return b""
         self._decoder = MeteredDecoder(self._choose_framing(framing, head)(self._limits), self._limits)
-        self._first_bytes = head[:256]
         self._head.clear()
         return head
 
@@ -153,9 +156,12 @@ class Reader:
         self._from_json = framing in (JsonDecoder, NdjsonDecoder)
         return framing
 
-    def _may_start_marker(self, head: bytes) -> bool:
-        """Return whether text of unknown dialect may still turn out to start with a marker."""
-        return self._dialect == AUTO and len(head) < 256 and may_become_marker(head.decode(errors="ignore"))
+    def _undecided_text(self, head: bytes) -> bool:
+        """Return whether text of unknown dialect may still start with a marker, or is no line to show yet."""
+        if self._dialect != AUTO or len(head) >= _SHOWN_BYTES:
+            return False
+        text = head.decode(errors="ignore")
+        return may_become_marker(text) or not (starts_with_marker(text) or b"\n" in head.lstrip())
 
     def _accept_text(self, head: bytes) -> None:
         """Accept plain text as a response only if it starts with a marker that models write."""
@@ -273,7 +279,7 @@ def _repaired_frame(frame: Frame) -> Frame:
 
 
 def _not_a_response_message(first_bytes: bytes) -> str:
-    first_line = first_bytes[:256].decode(errors="replace").strip().partition("\n")[0]
+    first_line = first_bytes[:_SHOWN_BYTES].decode(errors="replace").strip().partition("\n")[0]
     detail = f"it starts with {first_line[:40]!r}" if first_line else "it is empty"
     return (
         f"This is not a model's response in any known format: {detail}. "

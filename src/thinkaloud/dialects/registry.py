@@ -101,7 +101,7 @@ _ROWS = (
     ),
     Dialect(
         gemini_interactions.NAME,
-        lambda emitter, _: gemini_interactions.Reader(emitter),
+        gemini_interactions.Reader,
         gemini_interactions.build_request,
         lambda clues: (
             clues.object == "interaction"
@@ -111,7 +111,7 @@ _ROWS = (
     ),
     Dialect(
         gemini.NAME,
-        lambda emitter, _: gemini.Reader(emitter),
+        gemini.Reader,
         gemini.build_request,
         lambda clues: not present(clues.choices) and clues.has_candidates,
         lambda clues: present(clues.error) and clues.has_google_status,
@@ -142,7 +142,7 @@ _ROWS = (
     ),
     Dialect(
         cohere_v2.NAME,
-        lambda emitter, _: cohere_v2.Reader(emitter),
+        cohere_v2.Reader,
         cohere_v2.build_request,
         lambda clues: (
             clues.type in _COHERE_TYPES

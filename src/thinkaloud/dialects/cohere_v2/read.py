@@ -19,6 +19,8 @@ from thinkaloud.dialects.message import (
     string_or_json,
 )
 from thinkaloud.dialects.payload import has_error, parse_error, read_unknown_frame
+from thinkaloud.dialects.tags.profiles import TagProfile
+from thinkaloud.dialects.tags.tagged_text import TaggedBlocks
 from thinkaloud.wire import Frame
 
 NAME = "cohere_v2"
@@ -106,8 +108,9 @@ _message_decoder = LenientDecoder(Message, "message")
 class Reader:
     """Reads one response."""
 
-    def __init__(self, emitter: TurnEmitter) -> None:
+    def __init__(self, emitter: TurnEmitter, tags: TagProfile | None = None) -> None:
         self._emitter = emitter
+        self._texts = TaggedBlocks(emitter, tags)
         self._odd_fields = emitter.odd_fields
         self._content_by_index: dict[int, JsonObject] = {}
         self._calls_by_index: dict[int, JsonObject] = {}
@@ -123,31 +126,34 @@ class Reader:
         event_type = type_name(update.type) or type_name(frame.event)
         self._latest_index = self._latest_index if update.index is None else update.index
         if has_error(update.error):
+            self._texts.close()
             self._emitter.fail(*parse_error(update.error))
         elif event_type == "message-end" or (not event_type and delta.finish_reason is not None):
             self._finish(delta.finish_reason or "", delta.usage, self._encode_message(), delta.error)
         elif event_type.endswith("-end"):
             kind = "tool" if event_type.startswith("tool-call") else "content"
-            self._emitter.end_block((kind, self._latest_index))
+            self._texts.end((kind, self._latest_index))
         elif update.delta is not None:
             self._read_delta(self._latest_index, delta.message or Message())
         elif bytes(update.message)[:1] == b"{":
             self._read_whole_message(_message_decoder.decode(update.message, self._odd_fields))
             self._finish(update.finish_reason or "", update.usage, raw_json(update.message))
         elif update.message and bytes(update.message)[:1] == b'"':
+            self._texts.close()
             self._emitter.fail("provider_error", string_or_json(update.message))
         elif event_type in ("", "error"):
-            read_unknown_frame(self._emitter, frame)
+            read_unknown_frame(self._emitter, frame, self._texts.close)
 
     def close(self) -> None:
         """Fail the turn: `message-end` did not arrive."""
+        self._texts.close()
         self._emitter.fail_cut_off("message-end")
 
     def _read_whole_message(self, message: Message) -> None:
         self._append(_PLAN_KEY, Kind.REASONING, message.tool_plan or "")
         for index, content in enumerate(message.content if isinstance(message.content, list) else ()):
             self._read_content(("content", index), content)
-            self._emitter.end_block(("content", index))
+            self._texts.end(("content", index))
         for index, call in enumerate(message.tool_calls if isinstance(message.tool_calls, list) else ()):
             self._read_call(("tool", index), call)
 
@@ -155,23 +161,26 @@ class Reader:
         if message.tool_plan:
             self._append(_PLAN_KEY, Kind.REASONING, message.tool_plan)
             append_text(self._plan_fields, "tool_plan", message.tool_plan)
-        if isinstance(message.content, Content):
-            self._read_content(("content", index), message.content)
-            content = self._content_by_index.setdefault(index, {"type": message.content.type})
-            for field in ("thinking", "text"):
-                if (text := getattr(message.content, field)) is not None:
-                    append_text(content, field, text)
+        for part in message.content if isinstance(message.content, list) else (message.content,):
+            if part is not None:
+                self._read_content(("content", index), part)
+                self._store_content(index, part)
         if isinstance(message.tool_calls, ToolCall):
             self._read_call(("tool", index), message.tool_calls)
             self._store_call(index, message.tool_calls)
+
+    def _store_content(self, index: int, part: Content) -> None:
+        content = self._content_by_index.setdefault(index, {"type": part.type or "text"})
+        for field in ("thinking", "text"):
+            if (text := getattr(part, field)) is not None:
+                append_text(content, field, text)
 
     def _read_content(self, key: Hashable, content: Content) -> None:
         kind = Kind.REASONING if content.type == "thinking" or content.thinking is not None else Kind.TEXT
         if content.type is not None:
             self._emitter.end_block(_PLAN_KEY)
-            self._emitter.start_block(
-                key, kind, provenance=Provenance.RAW if kind is Kind.REASONING else Provenance.UNKNOWN
-            )
+            if kind is Kind.REASONING:
+                self._emitter.start_block(key, kind, provenance=Provenance.RAW)
         self._append(key, kind, content.thinking or content.text or "")
 
     def _read_call(self, key: Hashable, call: ToolCall) -> None:
@@ -181,9 +190,12 @@ class Reader:
         self._emitter.append(key, function.arguments or "")
 
     def _append(self, key: Hashable, kind: Kind, text: str) -> None:
-        self._emitter.append_or_start(
-            key, kind, text, Provenance.RAW if kind is Kind.REASONING else Provenance.UNKNOWN
-        )
+        if kind is Kind.TEXT:
+            self._texts.append(key, text)
+            return
+        if self._texts.enabled and text.strip():
+            self._texts.disable_tags()
+        self._emitter.append_or_start(key, kind, text, Provenance.RAW)
 
     def _store_call(self, index: int, call: ToolCall) -> None:
         function = call.function or Function()
@@ -202,6 +214,7 @@ class Reader:
     def _finish(
         self, finish_reason: str, counts: Counts | None, message: str, error: str | None = None
     ) -> None:
+        self._texts.close()
         if counts is not None and counts.tokens is not None:
             tokens = counts.tokens
             self._emitter.report_usage(

@@ -16,6 +16,8 @@ from thinkaloud.dialects.gemini.partial_call import MAX_DEPTH, PartialArgument, 
 from thinkaloud.dialects.lenient import Count, LenientDecoder, Text, decode_object
 from thinkaloud.dialects.message import ABSENT, present, raw_json, raw_json_array
 from thinkaloud.dialects.payload import add_counts, has_error, parse_error, read_unknown_frame
+from thinkaloud.dialects.tags.profiles import TagProfile
+from thinkaloud.dialects.tags.tagged_text import TaggedText
 from thinkaloud.wire import Frame
 
 NAME = "gemini"
@@ -119,8 +121,9 @@ _part_decoder = LenientDecoder(Part, "parts[]")
 class Reader:
     """Reads one response."""
 
-    def __init__(self, emitter: TurnEmitter) -> None:
+    def __init__(self, emitter: TurnEmitter, tags: TagProfile | None = None) -> None:
         self._emitter = emitter
+        self._text = TaggedText(emitter, tags, key=Kind.TEXT)
         self._odd_fields = emitter.odd_fields
         self._parts: list[msgspec.Raw] = []
         self._last_key: Hashable = None
@@ -139,7 +142,7 @@ class Reader:
             chunk = _chunk_decoder.decode(chunk.response, self._odd_fields)
         self._emitter.start_turn(chunk.model_version)
         if chunk.candidates is None and _unknown(chunk):
-            read_unknown_frame(self._emitter, frame)
+            read_unknown_frame(self._emitter, frame, self._text.close)
         for candidate in chunk.candidates or ():
             if candidate.index == 0:
                 self._read_candidate(candidate)
@@ -148,11 +151,13 @@ class Reader:
         if chunk.prompt_feedback is not None and chunk.prompt_feedback.block_reason:
             self._finish, self._finish_reason = Finish.REFUSAL, chunk.prompt_feedback.block_reason
         if has_error(chunk.error):
+            self._text.close()
             self._emitter.fail(*parse_error(chunk.error))
 
     def close(self) -> None:
         """End the turn if a finish reason arrived, else fail it as cut off."""
         self._finish_partial_call()
+        self._text.close()
         if self._finish is None and self._emitter.whole_body and self._parts:
             self._finish = Finish.UNKNOWN
         if self._finish is None:
@@ -230,14 +235,21 @@ class Reader:
             self._seal(part.thought_signature)
 
     def _append(self, kind: Kind, text: str) -> None:
-        if not self._emitter.has_open(kind):
+        if kind is Kind.TEXT:
+            if self._last_key is not kind:
+                self._emitter.end_all_blocks()
+            self._last_key = kind
+            self._text.feed(text)
+            return
+        if self._last_key is not kind:
+            if text.strip():
+                self._text.disable_tags()
             self._emitter.end_all_blocks()
         self._last_key = kind
-        self._emitter.append_or_start(
-            kind, kind, text, Provenance.SUMMARY if kind is Kind.REASONING else Provenance.UNKNOWN
-        )
+        self._emitter.append_or_start(kind, kind, text, Provenance.SUMMARY)
 
     def _start_call(self, name: str, call_id: str) -> None:
+        self._text.close()
         self._emitter.end_all_blocks()
         self._call_count += 1
         self._last_key = ("call", self._call_count)
@@ -250,9 +262,11 @@ class Reader:
 
     def _seal(self, signature: str) -> None:
         """Attach a signature to the block of its part; on an empty first part, start the answer's block."""
-        if self._last_key is None:
+        if self._last_key in (None, Kind.TEXT) and not self._emitter.has_block(Kind.TEXT):
             self._last_key = Kind.TEXT
-            self._emitter.start_block(Kind.TEXT, Kind.TEXT)
+            self._text.close()
+            if not self._emitter.has_block(Kind.TEXT):
+                self._emitter.start_block(Kind.TEXT, Kind.TEXT)
         self._emitter.seal(self._last_key, SealForm.SIGNATURE, signature)
 
     def _report_usage(self, counts: Counts) -> None:

@@ -22,6 +22,8 @@ from thinkaloud.dialects.message import (
     text_of,
 )
 from thinkaloud.dialects.payload import add_counts, has_error, parse_error, read_unknown_frame
+from thinkaloud.dialects.tags.profiles import TagProfile
+from thinkaloud.dialects.tags.tagged_text import TaggedBlocks
 from thinkaloud.wire import Frame
 
 NAME = "gemini_interactions"
@@ -105,8 +107,9 @@ _step_decoder = LenientDecoder(Step, "steps[]")
 class Reader:
     """Reads one interaction."""
 
-    def __init__(self, emitter: TurnEmitter) -> None:
+    def __init__(self, emitter: TurnEmitter, tags: TagProfile | None = None) -> None:
         self._emitter = emitter
+        self._texts = TaggedBlocks(emitter, tags)
         self._odd_fields = emitter.odd_fields
         self._steps_by_index: dict[int, JsonObject] = {}
         self._index_by_call_id: dict[str, int] = {}
@@ -137,12 +140,13 @@ class Reader:
             case event_type if has_error(update.error) or (
                 event_type in ("", "error") and update.interaction is None
             ):
-                read_unknown_frame(self._emitter, frame)
+                read_unknown_frame(self._emitter, frame, self._texts.close)
             case _ if update.interaction is not None:
                 self._emitter.start_turn(update.interaction.model)
 
     def close(self) -> None:
         """Fail the turn: `interaction.completed` did not arrive."""
+        self._texts.close()
         self._emitter.fail_cut_off("interaction.completed")
 
     def _index_of(self, update: Update) -> int:
@@ -158,14 +162,14 @@ class Reader:
             if _step_type(step).endswith("_call"):
                 self._emitter.append(index, string_or_json(step.arguments))
             self._emitter.seal(index, SealForm.SIGNATURE, step.signature or "")
-            self._emitter.end_block(index)
+            self._texts.end(index)
         self._finish(interaction, raw_json_array(steps))
 
     def _start_step(self, index: int, step: Step) -> None:
         step_type = _step_type(step)
         if step_type == "thought":
             self._emitter.start_block(index, Kind.REASONING, provenance=Provenance.SUMMARY)
-            self._emitter.append(index, "".join(part.text or "" for part in step.summary or ()))
+            self._append_thought(index, "".join(part.text or "" for part in step.summary or ()))
         elif step_type.endswith("_result"):
             if (call_index := self._index_by_call_id.get(step.call_id or "")) is not None:
                 result = string_or_json(step.result)
@@ -176,8 +180,7 @@ class Reader:
                 index, Kind.TOOL_CALL, name=step.name or step_type, call_id=step.id or ""
             )
         else:
-            self._emitter.start_block(index, Kind.TEXT)
-            self._emitter.append(index, "".join(part.text or "" for part in step.content or ()))
+            self._texts.append(index, "".join(part.text or "" for part in step.content or ()))
 
     def _apply_delta(self, index: int, delta: Delta) -> None:
         step = self._steps_by_index.setdefault(index, {})
@@ -186,15 +189,23 @@ class Reader:
             case "thought_signature":
                 append_text(step, "signature", delta.signature or "")
             case "thought_summary":
-                self._emitter.append_or_start(index, Kind.REASONING, text, Provenance.SUMMARY)
+                self._append_thought(index, text)
                 append_item(step, "summary", {"type": "text", "text": text})
             case "arguments_delta":
                 self._emitter.append(index, string_or_json(delta.arguments))
                 append_json(step, string_or_json(delta.arguments))
             case _ if text:
                 kind = Kind.TEXT if type_name(delta.type) else self._emitter.open_kind(index) or Kind.TEXT
-                self._emitter.append_or_start(index, kind, text)
+                if kind is Kind.TEXT:
+                    self._texts.append(index, text)
+                else:
+                    self._append_thought(index, text)
                 append_item(step, "content", {"type": "text", "text": text})
+
+    def _append_thought(self, index: int, text: str) -> None:
+        if self._texts.enabled and text.strip():
+            self._texts.disable_tags()
+        self._emitter.append_or_start(index, Kind.REASONING, text, Provenance.SUMMARY)
 
     def _end_step(self, index: int) -> None:
         step = self._steps_by_index.get(index, {})
@@ -202,9 +213,10 @@ class Reader:
         if str(step.get("type")).endswith("_call") and not streamed:
             self._emitter.append(index, encode_json(step.get("arguments") or {}))
         self._emitter.seal(index, SealForm.SIGNATURE, text_of(step.get("signature")))
-        self._emitter.end_block(index)
+        self._texts.end(index)
 
     def _finish(self, interaction: Interaction, steps: str) -> None:
+        self._texts.close()
         self._report_usage(interaction.usage)
         status = interaction.status or ""
         if has_error(interaction.error) or status == "failed":
