@@ -239,7 +239,10 @@ class Reader:
             if self._last_key is not kind:
                 self._emitter.end_all_blocks()
             self._last_key = kind
-            self._text.feed(text)
+            if self._text.plain:
+                self._emitter.append_or_start(kind, kind, text)
+            else:
+                self._text.feed(text)
             return
         if self._last_key is not kind:
             if text.strip():
