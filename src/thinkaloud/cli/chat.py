@@ -8,8 +8,9 @@ from contextlib import contextmanager
 
 from thinkaloud.canon import Refused
 from thinkaloud.cli.console import EXIT_OK
-from thinkaloud.cli.gateway import add_server_options, open_backend, server_choice
+from thinkaloud.cli.gateway import INSIDE, add_server_options, open_backend, server_choice
 from thinkaloud.cli.gateway.find import LATEST, find_session
+from thinkaloud.cli.settings import model_name
 from thinkaloud.view import LOCALES
 
 
@@ -70,13 +71,19 @@ async def _chat(options: argparse.Namespace) -> int:
             session=session,
             language=options.language,
             theme=options.theme,
+            default_model=model_name() if backend.address == INSIDE else "",
         )
         app = ChatApp(backend, chat_options)
-        transcript = await app.run_async(mouse=not options.no_mouse)
-        if transcript:
-            print(transcript)
-        if app.shown_session:
-            print(f"To go on: thinkaloud chat -s {app.shown_session}", file=sys.stderr)
+        await app.run_async(mouse=not options.no_mouse)
+        inside = backend.address == INSIDE
+        try:
+            if inside:  # the gateway ends with this process, so its turns have to end before
+                await app.finish_turns()
+        finally:
+            if app.transcript:
+                print(app.transcript)
+            for line in app.closing_lines(turns_go_on=not inside):
+                print(line, file=sys.stderr)
         return app.return_code or EXIT_OK
 
 
