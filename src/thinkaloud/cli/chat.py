@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -63,6 +64,7 @@ async def _chat(options: argparse.Namespace) -> int:
     with _require_tui_packages():
         from thinkaloud.surfaces.tui.app import ChatApp, ChatOptions
         from thinkaloud.surfaces.tui.chat_session import Answerer
+        from thinkaloud.surfaces.tui.transcript_text import wrapped_text
     async with open_backend(server_choice(options)) as backend:
         name = LATEST if options.continue_last else options.session
         session = (await find_session(backend, name)).id if name else ""
@@ -81,7 +83,7 @@ async def _chat(options: argparse.Namespace) -> int:
                 await app.finish_turns()
         finally:
             if app.transcript:
-                print(app.transcript)
+                print(wrapped_text(app.transcript, shutil.get_terminal_size().columns))
             for line in app.closing_lines(turns_go_on=not inside):
                 print(line, file=sys.stderr)
         return app.return_code or EXIT_OK
