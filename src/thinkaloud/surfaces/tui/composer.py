@@ -188,7 +188,7 @@ class Composer(Vertical):
         if self.edited is not None:
             parts.insert(0, self._words.text("editing"))
         if names := completions(self.area.text):
-            parts = [f"{name} {COMMANDS[name[1:]]}".strip() for name in names[:6]]
+            parts = [f"{name} {self._words.arguments(COMMANDS[name[1:]])}".strip() for name in names[:6]]
         line = self.query_one("#composer-line", Static)
         line.update(Content("  ".join(parts)))
         line.set_class(bool(parts), "-filled")

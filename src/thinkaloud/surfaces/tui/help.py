@@ -45,7 +45,7 @@ def help_text(words: ScreenWords, *, aligned: bool = True) -> Content:
     places = [(shown_keys(name), words.text(text)) for name, text in PLACE_KEYS]
     places.append((words.text("keys.approval"), words.text("key.on_approval")))
     commands = [
-        (f"/{name} {arguments}".strip(), words.text(f"command.{name}"))
+        (f"/{name} {words.arguments(arguments)}".strip(), words.text(f"command.{name}"))
         for name, arguments in COMMANDS.items()
     ]
     marks = [(mark, words.text(f"mark.{name}")) for mark, name in _MARKS]

@@ -4,6 +4,7 @@
 `view.locales`.
 """
 
+import re
 from collections.abc import Mapping
 
 from thinkaloud.view import Words
@@ -206,6 +207,12 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "key.copy_selection": ("Copy the selected text", "Copiar o texto selecionado"),
     "key.palette": ("Command palette", "Paleta de comandos"),
     "key.quit": ("Quit; running turns go on", "Sair; os turnos continuam"),
+    "argument.name": ("NAME", "NOME"),
+    "argument.tokens": ("TOKENS", "TOKENS"),
+    "argument.title": ("TITLE", "TÍTULO"),
+    "argument.words": ("WORDS", "PALAVRAS"),
+    "argument.file": ("FILE", "ARQUIVO"),
+    "argument.path": ("PATH", "CAMINHO"),
     "command.thinking": ("Show or hide all thinking", "Mostrar ou ocultar todo o pensamento"),
     "command.model": ("Choose a model", "Escolher um modelo"),
     "command.agent": ("Choose an agent", "Escolher um agente"),
@@ -241,6 +248,10 @@ class ScreenWords:
     def locale(self) -> str:
         """The full name of the language."""
         return self._words.locale
+
+    def arguments(self, text: str) -> str:
+        """Return the arguments of a command with the names in capitals translated."""
+        return re.sub("[A-Z]+", lambda name: self.text(f"argument.{name[0].lower()}"), text)
 
     def text(self, key: str, *, n: int = 0, name: str = "", reason: str = "") -> str:
         """Return a text with its gaps filled."""
