@@ -52,6 +52,8 @@ class FileLock:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._file >= 0:
+            if self.held:
+                os.ftruncate(self._file, 0)  # it held the token of a gateway that has stopped
             os.close(self._file)
 
 
