@@ -78,6 +78,22 @@ def test_chat_says_that_its_gateway_was_killed_and_resumes_when_it_is_back(home:
                 screen.sees("exit code 0")
 
 
+def test_quitting_a_chat_waits_for_its_own_turn_and_prints_the_whole_answer(home: UserHome) -> None:
+    script = [{"thinking": "again and " * 300, "text": "All of the answer.", "delay_ms": 20}]
+    with running_simulator("vllm", script) as simulator:
+        home.use_simulators(simulator)
+        with terminal([*COMMAND, "--model", "vllm/qwen3-8b"]) as screen:
+            screen.sees("Ask anything", "vllm/qwen3-8b")
+            screen.type("Go on.")
+            screen.press("Enter")
+            screen.sees("again and")
+            screen.press("C-q")
+            screen.sees("exit code 0", "thinkaloud chat -s ses_")
+            assert "A turn of this chat still runs" in screen.scroll_back
+            assert "of another command" not in screen.scroll_back
+            assert "All of the answer." in screen.scroll_back
+
+
 def test_chat_without_a_terminal_says_what_to_use(home: UserHome, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["chat"]) == 2
     assert "The chat needs a terminal. Use `thinkaloud ask`" in capsys.readouterr().err

@@ -104,6 +104,11 @@ async def test_client_lists_models_and_agents_and_keeps_other_preferences(tmp_pa
         assert any(choice.ready for choice in models.values())
         unready = next(choice for choice in models.values() if not choice.ready)
         assert "No API key was found" in unready.reason
+        names = list(models)
+        unchecked = [name for name in names if models[name].description.startswith("not checked: needs ")]
+        assert "solver" not in unchecked
+        assert names.index("solver") < names.index(unchecked[0]) < names.index(unready.id)
+        assert not any(f"{name} always thinks" in choice.description for name, choice in models.items())
         assert await client.agents()
         saved = await caller.call("GET", "/api/preferences")
         await caller.call("PUT", "/api/preferences", {**saved, "render": "plain"})

@@ -155,6 +155,11 @@ def test_export_and_import_give_the_same_turns(tmp_path: Path, capsys: Output) -
     for file in files:
         run(capsys, "export", body["session"], "-o", str(file))
     assert "exists already" in run(capsys, "export", body["session"], "-o", str(files[0]), code=2)[1]
+    unknown = run(capsys, "export", body["session"], "-o", str(tmp_path / "a.pdf"), code=2)[1]
+    assert "'a.pdf' names no format" in unknown
+    assert not (tmp_path / "a.pdf").exists()
+    written = run(capsys, "export", body["session"], "-o", str(tmp_path / "b.md"))[1]
+    assert written.endswith("b.md as markdown.\n")
     assert "Thought" not in files[2].read_text("utf-8")
     capsys.readouterr()
     assert main(["export", body["session"], "--format", "json"]) == 0

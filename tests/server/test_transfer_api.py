@@ -106,6 +106,12 @@ def test_r137_export_and_import_round_trip(tmp_path: Path, query: str, media_typ
             copied = await imported(caller, text, media_type)
             assert copied["id"] != session
             assert copied["title"] == "A gull is a bird"
+            agent = (await caller.call("GET", f"/api/sessions/{session}"))["agent"]
+            assert agent
+            assert copied["agent"] == agent
+            elsewhere = await imported(caller, text.replace(agent, "agt_elsewhere"), media_type)
+            assert elsewhere["agent"] == "", "an agent that is not here is left out"
+            await caller.call("DELETE", f"/api/sessions/{elsewhere['id']}", status=204)
             original_turns, imported_turns = await turns(caller, session), await turns(caller, copied["id"])
             for (one, result), (other, other_result) in zip(original_turns, imported_turns, strict=True):
                 assert other_result == result
@@ -114,8 +120,7 @@ def test_r137_export_and_import_round_trip(tmp_path: Path, query: str, media_typ
             assert again == text
             listed = (await caller.call("GET", "/api/sessions"))["items"]
             assert listed[0]["id"] == copied["id"], "it was used last"
-            spec = (await caller.call("GET", f"/api/sessions/{session}"))["agent"]
-            assert (await caller.run_turn(copied["id"], "Really?", agent=spec)).turn.answer == "Yes."
+            assert (await caller.run_turn(copied["id"], "Really?")).turn.answer == "Yes."
             assert caller.simulator.refusals == []
             hits = (await caller.call("GET", "/api/search?q=gull"))["items"]
             assert {hit["session"] for hit in hits} == {session, copied["id"]}

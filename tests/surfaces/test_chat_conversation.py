@@ -183,3 +183,20 @@ def test_hide_reaches_blocks_opened_by_hand_and_show_gives_their_state_back() ->
         await chat.until(lambda: chat.text.count("The very end.") == 1)
 
     run_chat(act, backend=backend, options=ChatOptions(session=info.id))
+
+
+def test_clicked_header_stays_under_the_pointer_at_the_end_of_the_conversation() -> None:
+    backend = MemoryBackend()
+    thought = "\n".join(f"Thought line {number}" for number in range(60))
+    info = backend.add_session("Long", [("q", "t", "a"), ("q", "t", "a" * 900), ("q", thought, "The end.")])
+
+    async def act(chat: ChatPilot) -> None:
+        await chat.sees("The end.")
+        await chat.settles()
+        row = max(n for n, line in enumerate(chat.text.splitlines()) if "Thought for" in line)
+        await chat.pilot.click(offset=(4, row))
+        await chat.sees("Thought line 0")
+        await chat.settles()
+        assert "▼" in chat.text.splitlines()[row]
+
+    run_chat(act, backend=backend, options=ChatOptions(session=info.id), size=(80, 24))

@@ -67,6 +67,7 @@ def test_every_word_of_the_chat_is_used_and_every_used_word_is_there() -> None:
     named = set(re.findall(r'text\(f?"([a-z_]+(?:\.[a-z_]+)*)"', source))
     assert {key for key in named if not key.startswith("ai.")} <= set(TEXTS)
     families = (
+        "argument.",
         "command.",
         "export.",
         "kind.",
@@ -95,6 +96,15 @@ def test_help_lists_every_key_and_command(locale: str) -> None:
     text = help_text(ScreenWords(locale)).plain
     assert all(shown_keys(key.keys) in text for key in CHAT_KEYS)
     assert all(f"/{name}" in text for name in COMMANDS)
+
+
+def test_help_names_keys_and_arguments_in_the_language_of_the_person() -> None:
+    english, portuguese = (help_text(ScreenWords(locale)).plain for locale in ("en-US", "pt-BR"))
+    for text in ("/model [NAME]", "e, c, r", "y, n", "Ctrl+PageUp"):
+        assert text in english
+    for text in ("/model [NOME]", "/rename TÍTULO", "s, n"):
+        assert text in portuguese
+    assert "NAME" not in portuguese
 
 
 def test_keys_are_bound_once() -> None:

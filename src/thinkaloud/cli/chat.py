@@ -2,14 +2,16 @@
 
 import argparse
 import asyncio
+import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from thinkaloud.canon import Refused
 from thinkaloud.cli.console import EXIT_OK
-from thinkaloud.cli.gateway import add_server_options, open_backend, server_choice
+from thinkaloud.cli.gateway import INSIDE, add_server_options, open_backend, server_choice
 from thinkaloud.cli.gateway.find import LATEST, find_session
+from thinkaloud.cli.settings import model_name
 from thinkaloud.view import LOCALES
 
 
@@ -62,6 +64,7 @@ async def _chat(options: argparse.Namespace) -> int:
     with _require_tui_packages():
         from thinkaloud.surfaces.tui.app import ChatApp, ChatOptions
         from thinkaloud.surfaces.tui.chat_session import Answerer
+        from thinkaloud.surfaces.tui.transcript_text import wrapped_text
     async with open_backend(server_choice(options)) as backend:
         name = LATEST if options.continue_last else options.session
         session = (await find_session(backend, name)).id if name else ""
@@ -70,13 +73,19 @@ async def _chat(options: argparse.Namespace) -> int:
             session=session,
             language=options.language,
             theme=options.theme,
+            default_model=model_name() if backend.address == INSIDE else "",
         )
         app = ChatApp(backend, chat_options)
-        transcript = await app.run_async(mouse=not options.no_mouse)
-        if transcript:
-            print(transcript)
-        if app.shown_session:
-            print(f"To go on: thinkaloud chat -s {app.shown_session}", file=sys.stderr)
+        await app.run_async(mouse=not options.no_mouse)
+        inside = backend.address == INSIDE
+        try:
+            if inside:  # the gateway ends with this process, so its turns have to end before
+                await app.finish_turns()
+        finally:
+            if app.transcript:
+                print(wrapped_text(app.transcript, shutil.get_terminal_size().columns))
+            for line in app.closing_lines(turns_go_on=not inside):
+                print(line, file=sys.stderr)
         return app.return_code or EXIT_OK
 
 

@@ -6,6 +6,7 @@ fits on the screen is printed as it is.
 
 import io
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -14,6 +15,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout, suppress
 
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _LESS_OPTIONS = "FRX"
 """Quit if it fits one screen, show colours, leave the text on the screen."""
 
@@ -34,7 +36,8 @@ def paged() -> Iterator[None]:
 
 def _show(text: str) -> None:
     command = _pager_command()
-    if not command or text.count("\n") < shutil.get_terminal_size().lines:
+    size = shutil.get_terminal_size()
+    if not command or _screen_lines(text, size.columns) < size.lines:
         sys.stdout.write(text)
         return
     environ = {"LESS": _LESS_OPTIONS, "LV": "-c", **os.environ}
@@ -50,6 +53,11 @@ def _show(text: str) -> None:
             pager.communicate(text.encode(errors="replace"))
     finally:
         signal.signal(signal.SIGINT, ctrl_c)
+
+
+def _screen_lines(text: str, columns: int) -> int:
+    """Return how many lines of a terminal a text takes, long ones wrapped."""
+    return sum(max(1, -(-len(_COLOUR.sub("", line)) // columns)) for line in text.splitlines())
 
 
 def _pager_command() -> list[str]:

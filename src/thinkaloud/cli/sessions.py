@@ -86,7 +86,7 @@ def add_export(parser: argparse.ArgumentParser) -> None:
         "--format",
         choices=tuple(_FORMATS.values()),
         help="text has no thoughts; markdown and json can be imported again "
-        "(default: by the end of FILE, else markdown)",
+        "(default: by the end of FILE, markdown without one)",
     )
     parser.add_argument(
         "--thinking",
@@ -156,7 +156,9 @@ async def _list(client: GatewayClient, options: argparse.Namespace) -> int:
 
 async def _rename(client: GatewayClient, options: argparse.Namespace) -> int:
     session = await find_session(client, options.session)
-    await client.rename_session(session.id, " ".join(options.title))
+    title = " ".join(options.title)
+    await client.rename_session(session.id, title)
+    print(f"{short_id(session.id)} is now {one_line(title)}", file=sys.stderr)
     return EXIT_OK
 
 
@@ -204,17 +206,29 @@ def _spaced(text: str) -> str:
 
 async def _export(client: GatewayClient, options: argparse.Namespace) -> int:
     path = None if options.output is None else Path(options.output)
-    form = options.format or ("markdown" if path is None else _FORMATS.get(path.suffix.lower(), "markdown"))
+    form = options.format or ("markdown" if path is None else _form_of(path))
     session = await find_session(client, options.session)
     text = await client.export(session.id, form, thinking=options.thinking)
     if path is not None:
         _write_new(path, text)
+        print(f"Written to {one_line(str(path))} as {form}.", file=sys.stderr)
     elif sys.stdout.isatty():
         with paged():
             print(clean(text), end="")
     else:
         sys.stdout.write(text)
     return EXIT_OK
+
+
+def _form_of(path: Path) -> str:
+    """Return the format that the end of a file name means; refuse one that means none."""
+    form = _FORMATS.get(path.suffix.lower() or ".md")
+    if form is None:
+        raise Refused(
+            f"The end of {path.name!r} names no format. End the name with {', '.join(_FORMATS)}, "
+            "or give --format."
+        )
+    return form
 
 
 def _write_new(path: Path, text: str) -> None:

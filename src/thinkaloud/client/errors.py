@@ -6,6 +6,7 @@
   x ConnectionLost, Stalled        after the first byte: the connection broke or fell silent; ends the turn
 """
 
+import os
 import socket
 
 import aiohttp
@@ -183,7 +184,9 @@ def _system_reason(error: Exception) -> str:
     cause = getattr(error, "os_error", error)
     if isinstance(cause, socket.gaierror):
         return "the host name does not resolve"
-    return (getattr(cause, "strerror", None) or "the connection failed").lower()
+    # asyncio writes the address into `strerror`, as Python writes it.
+    number = getattr(cause, "errno", None)
+    return os.strerror(number).lower() if number else "the connection failed"
 
 
 def limit_exceeded(what: str, limit: int) -> LimitExceeded:

@@ -78,7 +78,12 @@ def write_markdown(
         writer.add_exchange(exchange, turn)
     heading = _escaped_line(record.title) or writer.words.text("ai.session.untitled")
     header = FileHeader(
-        STRAIGHT_VERSION, len(record.exchanges), record.title, text_hash(heading), record.created_ms
+        STRAIGHT_VERSION,
+        len(record.exchanges),
+        record.title,
+        text_hash(heading),
+        record.created_ms,
+        record.agent,
     )
     return writer.file_text(header, f"# {heading}")
 

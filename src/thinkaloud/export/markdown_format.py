@@ -45,6 +45,7 @@ class FileHeader(msgspec.Struct, frozen=True, omit_defaults=True):
     hash: str
     """Of the heading, to detect that the title was edited."""
     created_ms: int | None = None
+    agent: str = ""
 
 
 class BlockWithoutText(Block, omit_defaults=True):

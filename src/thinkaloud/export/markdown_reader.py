@@ -62,7 +62,7 @@ def read_markdown(text: str) -> SessionRecord:
         raise source.damage_error(
             f"the first line announces {expected_count} exchanges, but the file has {len(exchanges)}"
         )
-    record = SessionRecord(source.title, source.header.created_ms, tuple(exchanges))
+    record = SessionRecord(source.title, source.header.created_ms, tuple(exchanges), source.header.agent)
     return read_json(write_json(record))  # a round trip, which refuses a record that JSON cannot hold
 
 

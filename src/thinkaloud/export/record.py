@@ -44,6 +44,8 @@ class SessionRecord(msgspec.Struct, frozen=True):
     title: str = ""
     created_ms: int | None = None
     exchanges: tuple[Exchange, ...] = ()
+    agent: str = ""
+    """The id of the agent that answers; empty if a model does."""
 
 
 def turns_of(record: SessionRecord) -> list[Turn]:
@@ -152,6 +154,8 @@ class _SessionFile(_JsonVersion):
     title: str
     created_ms: int | None
     exchanges: tuple[Exchange, ...]
+    agent: str | UnsetType = UNSET
+    """Unset without an agent, so that the file is the same as an earlier version wrote."""
 
 
 def write_json(record: SessionRecord) -> bytes:
@@ -159,7 +163,10 @@ def write_json(record: SessionRecord) -> bytes:
     turns_of(record)
     branched = any(exchange.follows is not UNSET for exchange in record.exchanges)
     version = VERSION if branched else STRAIGHT_VERSION
-    return msgspec.json.encode(_SessionFile(version, record.title, record.created_ms, record.exchanges))
+    agent = record.agent or UNSET
+    return msgspec.json.encode(
+        _SessionFile(version, record.title, record.created_ms, record.exchanges, agent)
+    )
 
 
 def read_json(data: bytes) -> SessionRecord:
@@ -172,7 +179,8 @@ def read_json(data: bytes) -> SessionRecord:
             f"This is not a Thinkaloud session: {error}. Import a file as it was exported: one JSON object "
             "with `thinkaloud`, `title`, `created_ms` and `exchanges`."
         ) from None
-    record = SessionRecord(file.title, file.created_ms, file.exchanges)
+    agent = "" if file.agent is UNSET else file.agent
+    record = SessionRecord(file.title, file.created_ms, file.exchanges, agent)
     turns_of(record)
     _check_branches(record)
     return record

@@ -93,6 +93,8 @@ class DisplayPreferences(msgspec.Struct, kw_only=True):
 
     display: dict[str, Any]
     language: str = ""
+    model: str = ""
+    """The model that answers if nothing else names one; empty for the gateway's own. It is not saved."""
 
 
 class Reconnecting(msgspec.Struct, frozen=True):

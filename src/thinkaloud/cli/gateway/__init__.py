@@ -1,6 +1,7 @@
 """The client of a gateway, and how a command finds one, or starts one inside its own process."""
 
 from thinkaloud.cli.gateway.attach import (
+    INSIDE,
     THIS_HOME,
     ServerChoice,
     add_server_options,
@@ -12,6 +13,7 @@ from thinkaloud.cli.gateway.client import GatewayClient
 from thinkaloud.cli.gateway.connection import GatewayRefusal
 
 __all__ = [
+    "INSIDE",
     "THIS_HOME",
     "GatewayClient",
     "GatewayRefusal",

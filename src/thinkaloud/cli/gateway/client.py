@@ -1,7 +1,7 @@
 """The client of a gateway: the `Backend` that chat surfaces and commands use, over HTTP."""
 
 import secrets
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
 from types import TracebackType
 from typing import Any, Self
@@ -12,6 +12,7 @@ from thinkaloud.canon import Entry, Refused
 from thinkaloud.canon.requests import Image
 from thinkaloud.cli.gateway.connection import FixedLocator, GatewayAddress, GatewayConnection, GatewayLocator
 from thinkaloud.cli.gateway.turn_stream import follow_turn
+from thinkaloud.cli.settings import BUILTIN_PROVIDER
 from thinkaloud.client.prepare import parse_thinking
 from thinkaloud.surfaces.backend import (
     BackendUnreachable,
@@ -78,8 +79,33 @@ class _Model(msgspec.Struct):
     reason: str = ""
 
 
+class _Provider(msgspec.Struct):
+    name: str
+    has_key: bool
+    local: bool
+
+
 class _ModelList(msgspec.Struct):
     models: list[_Model]
+    providers: list[_Provider]
+
+    def choices(self) -> list[Choice]:
+        """Return the models: first those that are ready, then those of local servers, then the others."""
+        ready = {
+            row.name
+            for row in self.providers
+            if row.has_key and (not row.local or row.name == BUILTIN_PROVIDER)
+        }
+        local = {row.name for row in self.providers if row.local} - ready
+        return [
+            *(_choice(row) for row in self.models if ready.intersection(row.providers)),
+            *(
+                _choice(row, unchecked=local.intersection(row.providers))
+                for row in self.models
+                if row.has_key and not ready.intersection(row.providers)
+            ),
+            *(_choice(row) for row in self.models if not row.has_key),
+        ]
 
 
 class _Agent(msgspec.Struct):
@@ -216,7 +242,7 @@ class GatewayClient:
     async def models(self) -> list[Choice]:
         """Return the models that can be chosen."""
         listed = await self.connection.fetch("/api/models", _ModelList)
-        return [_model_choice(model) for model in listed.models]
+        return listed.choices()
 
     async def agents(self) -> list[Choice]:
         """Return the agents that can be chosen: the gateway's own first."""
@@ -277,6 +303,16 @@ def _thinking(setting: str) -> str | int:
     return parsed.level or parsed.budget_tokens or ""
 
 
-def _model_choice(model: _Model) -> Choice:
+def _choice(model: _Model, unchecked: Iterable[str] = ()) -> Choice:
+    """Return a model; `unchecked` are local servers that may not be running."""
     reason = "" if model.has_key else f"No API key was found for {' or '.join(model.providers)}."
-    return Choice(id=model.id, name=model.id, description=model.reason, ready=model.has_key, reason=reason)
+    notes = [model.reason.removeprefix(f"{model.id} ")]
+    if servers := " or ".join(sorted(unchecked)):
+        notes.insert(0, f"not checked: needs {servers} to run.")
+    return Choice(
+        id=model.id,
+        name=model.id,
+        description=" ".join(note for note in notes if note),
+        ready=model.has_key,
+        reason=reason,
+    )

@@ -4,6 +4,7 @@ The address is looked up before each request, because a gateway that was restart
 """
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from types import TracebackType
@@ -222,8 +223,9 @@ def _not_a_gateway(url: str, reason: str) -> Refused:
 
 
 def _unreachable(url: str, error: Exception) -> BackendUnreachable:
-    os_error = getattr(error, "os_error", error)
-    reason = getattr(os_error, "strerror", "") or str(error) or type(error).__name__
+    # asyncio writes the address into `strerror`, as Python writes it.
+    number = getattr(getattr(error, "os_error", error), "errno", None)
+    reason = (os.strerror(number) if number and number > 0 else str(error)) or type(error).__name__
     return BackendUnreachable(
         f"No connection to the gateway at {url}: {reason}. Check the address, and that the gateway runs "
         "(`thinkaloud serve`)."

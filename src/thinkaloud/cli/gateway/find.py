@@ -10,6 +10,8 @@ LATEST = "latest"
 TURN_PREFIX = "trn_"
 _SESSION_PREFIX = "ses_"
 _PER_PAGE = 200
+_NAMED = 5
+"""How many sessions a message names."""
 
 
 class _SessionTurns(msgspec.Struct):
@@ -42,7 +44,8 @@ async def find_session(client: GatewayClient, name: str) -> SessionInfo:
         return matches[0]
     if not matches:
         raise Refused(f"There is no session {name!r}. `thinkaloud sessions` lists all of them.")
-    ids = ", ".join(session.id for session in matches[:5])
+    ids = ", ".join(session.id for session in matches[:_NAMED])
+    ids += ", …" if len(matches) > _NAMED else ""
     raise Refused(f"{len(matches)} sessions begin with {name!r}: {ids}. Give more of the id.")
 
 

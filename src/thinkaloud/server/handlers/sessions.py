@@ -247,7 +247,12 @@ def _block_body(block: Block) -> BlockBody:
     )
 
 
-def _require_agent(conn: Connection, request: RouteRequest, agent_id: str) -> None:
+def agent_exists(conn: Connection, request: RouteRequest, agent_id: str) -> bool:
+    """Return whether the gateway or the workspace has an agent."""
     gateway_agents = request.gateway.gateway_agents.agents
-    if agent_id and agent_id not in gateway_agents and agents.get(conn, request.owner, agent_id) is None:
+    return agent_id in gateway_agents or agents.get(conn, request.owner, agent_id) is not None
+
+
+def _require_agent(conn: Connection, request: RouteRequest, agent_id: str) -> None:
+    if agent_id and not agent_exists(conn, request, agent_id):
         raise Refused(f"No agent {agent_id!r} in this workspace. GET /api/agents lists the available agents.")

@@ -19,7 +19,7 @@ from thinkaloud.export.markdown_reader import read_markdown
 from thinkaloud.export.record import Exchange, SessionRecord, read_json, write_json
 from thinkaloud.server.endpoint import RouteRequest, RouteResponse
 from thinkaloud.server.errors import BadRequest, PayloadTooLarge
-from thinkaloud.server.handlers.sessions import request_session, session_body
+from thinkaloud.server.handlers.sessions import agent_exists, request_session, session_body
 from thinkaloud.server.preferences import PreferenceStore
 from thinkaloud.server.prepare import turns_with_messages
 from thinkaloud.server.schemas import ExportQuery, SessionBody
@@ -27,7 +27,7 @@ from thinkaloud.store import finish, sessions, turns
 from thinkaloud.store.archive import decode_entries, log_lines
 from thinkaloud.store.database import Query
 from thinkaloud.store.delete import delete_hidden
-from thinkaloud.store.rows import Owner, Role, Session, StoredMessage, TurnRow, TurnState
+from thinkaloud.store.rows import Role, Session, StoredMessage, TurnRow, TurnState
 from thinkaloud.store.turns import TurnRequest
 from thinkaloud.view import Words
 
@@ -70,7 +70,7 @@ async def _import_record(request: RouteRequest) -> SessionBody:
         _parse_record, request.headers.get("content-type", ""), request.raw_body, max_blocks
     )
     now_ms, database = request.gateway.now_ms(), request.gateway.database
-    session = await database.write(partial(_start_import, owner=request.owner, record=record, now_ms=now_ms))
+    session = await database.write(partial(_start_import, request=request, record=record, now_ms=now_ms))
     try:
         saved: list[int] = []
         for exchange in record.exchanges:
@@ -84,10 +84,18 @@ async def _import_record(request: RouteRequest) -> SessionBody:
     return session_body(await database.write(partial(sessions.end_import, session=session, now_ms=now_ms)))
 
 
-def _start_import(conn: Connection, owner: Owner, record: SessionRecord, now_ms: int) -> Session:
+def _start_import(conn: Connection, request: RouteRequest, record: SessionRecord, now_ms: int) -> Session:
+    """Create the session. An agent that this workspace lacks is left out."""
+    agent = record.agent if agent_exists(conn, request, record.agent) else ""
     model = record.exchanges[-1].model if record.exchanges else ""
-    created_ms = now_ms if record.created_ms is None else record.created_ms
-    session = sessions.create(conn, owner, now_ms=created_ms, title=record.title, model=model)
+    session = sessions.create(
+        conn,
+        request.owner,
+        now_ms=now_ms if record.created_ms is None else record.created_ms,
+        title=record.title,
+        agent=agent,
+        model=model,
+    )
     sessions.hide(conn, session)
     return session
 
@@ -165,7 +173,7 @@ def _session_record(conn: Connection, session: Session, rows: Iterable[TurnRow])
         )
         for index, row in enumerate(ended_rows)
     )
-    return SessionRecord(session.title, session.created_ms, tuple(exchanges))
+    return SessionRecord(session.title, session.created_ms, tuple(exchanges), session.agent)
 
 
 def _followed_index(row: TurnRow, index: int, indexes: dict[int, int]) -> int | UnsetType:

@@ -1,5 +1,6 @@
 """The chat in a terminal. `ChatApp` holds the gateway, the preferences and the theme."""
 
+import sys
 from collections.abc import Awaitable, Callable, Iterable
 from typing import ClassVar
 
@@ -35,6 +36,8 @@ class ChatOptions(msgspec.Struct, frozen=True, kw_only=True):
     session: str = ""
     language: str = ""
     theme: str = "dark"
+    default_model: str = ""
+    """The model of the gateway, if it is known here."""
     gateway_check_s: float = GATEWAY_CHECK_S
 
 
@@ -63,6 +66,9 @@ class ChatApp(App[str]):
             self.display_settings = Display.from_preferences(preferences, self.chat_options.language)
         except (Refused, BackendUnreachable) as error:
             self.tell_error(error)
+        self.display_settings.default_model = (
+            self.display_settings.default_model or self.chat_options.default_model
+        )
         self.chat_screen.display_settings = self.display_settings
         await self.push_screen(self.chat_screen)
         self.chat_screen.start(self.chat_options.session, self.chat_options.gateway_check_s)
@@ -72,12 +78,36 @@ class ChatApp(App[str]):
         """The id of the session that is shown; empty for one without a question."""
         return self.chat_screen.chat.info.id if self.chat_screen.chat else ""
 
+    @property
+    def transcript(self) -> str:
+        """The transcript of the session that is shown; empty for one without a question."""
+        chat = self.chat_screen.chat
+        return "" if chat is None else transcript_text(chat, self.display_settings)
+
+    @property
+    def _turns_run(self) -> bool:
+        return any(chat.running_turn is not None for chat in self.chat_screen.state.sessions.values())
+
+    async def finish_turns(self) -> None:
+        """Say that turns still run, and read them to their end. To be called after the screen has closed."""
+        if self._turns_run:
+            print(self.display_settings.words.text("quit.waits"), file=sys.stderr, flush=True)
+            await self.chat_screen.state.finish()
+
+    def closing_lines(self, *, turns_go_on: bool) -> list[str]:
+        """Return what to say after the transcript: what still runs, and how to go on."""
+        words, session = self.display_settings.words, self.shown_session
+        lines = [words.text("quit.runs")] if turns_go_on and self._turns_run else []
+        return [*lines, words.text("quit.go_on", name=f"thinkaloud chat -s {session}")] if session else lines
+
     def tell(self, text: str) -> None:
         """Show a short notice."""
+        self.clear_notifications()  # one at a time: an earlier one may say the contrary
         self.notify(clean(text), markup=False)
 
     def tell_error(self, error: Exception) -> None:
         """Show an error until the person has had time to read it."""
+        self.clear_notifications()
         self.notify(clean(str(error)), severity="error", timeout=12, markup=False)
 
     async def save_display(self, display: Display) -> None:
@@ -120,5 +150,4 @@ class ChatApp(App[str]):
 
     async def action_quit(self) -> None:
         """Leave the chat with the transcript for the scroll-back. Running turns go on in the gateway."""
-        chat = self.chat_screen.chat
-        self.exit("" if chat is None else transcript_text(chat, self.display_settings))
+        self.exit(self.transcript)

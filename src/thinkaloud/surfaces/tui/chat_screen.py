@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from thinkaloud.surfaces.tui.app import ChatApp
 
 
+_PLACES: dict[type, str] = {SessionList: "status.list", QuestionView: "status.question"}
+
+
 class ChatScreen(Screen[None]):
     """The chat."""
 
@@ -269,8 +272,13 @@ class ChatScreen(Screen[None]):
         if not self._composed:
             return
         status = self.query_one("#status", Static)
-        status.update(Content(self.display_settings.status(self.chat, self._gateway_lost)))
+        place = _PLACES.get(type(self.focused), "status.idle")
+        status.update(Content(self.display_settings.status(self.chat, self._gateway_lost, place)))
         status.set_class(bool(self._gateway_lost), "-lost")
+
+    @on(events.DescendantFocus)
+    def _focus_moved(self) -> None:
+        self._show_status()
 
     def _show_approval(self) -> None:
         bar = self.query_one(ApprovalBar)
@@ -334,14 +342,6 @@ class ChatScreen(Screen[None]):
             event.stop()
             self.composer.type(event.character)
 
-    @property
-    def selected_turn(self) -> ChatTurn | None:
-        """The turn that has the focus, else the last one."""
-        for exchange in self.conversation.exchanges:
-            if exchange.has_focus_within:
-                return exchange.chat_turn
-        return self.chat.turns[-1] if self.chat and self.chat.turns else None
-
     def action_flow(self, name: str) -> None:
         """Start a flow of the whole screen."""
         self.run_flow(flows.SCREEN_FLOWS[name](self))
@@ -358,8 +358,8 @@ class ChatScreen(Screen[None]):
         """Leave the edit, or stop the running turn."""
         if self.composer.edited is not None:
             self.composer.leave_edit()
-        elif self.has_class("-narrow", "-listed"):
-            self.action_toggle_sessions()
+        elif self.query_one(SessionList).has_focus:
+            self.leave_sessions()
         else:
             self.run_flow(flows.stop(self))
 
@@ -367,13 +367,18 @@ class ChatScreen(Screen[None]):
         """Show the list of sessions and go there, or hide it."""
         sessions = self.query_one(SessionList)
         if sessions.has_focus:
-            self.set_class(False, "-listed")
             self.set_class(self.has_class("-wide"), "-unlisted")
-            self.composer.area.focus()
+            self.leave_sessions()
         else:
             self.remove_class("-unlisted")
             self.add_class("-listed")
+            sessions.highlight_shown()
             sessions.focus()
+
+    def leave_sessions(self) -> None:
+        """Go back to the prompt. A list that covers the conversation is hidden."""
+        self.remove_class("-listed")
+        self.composer.area.focus()
 
     def action_step_session(self, step: int) -> None:
         """Show the next or the previous session of the list."""

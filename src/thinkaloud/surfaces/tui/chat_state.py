@@ -178,6 +178,16 @@ class ChatState:
                 chat_turn.saved = item.saved
                 self._listener.turn_changed(chat, chat_turn)
 
+    async def finish(self) -> None:
+        """Read the running turns to their end without drawing them, after the screen has closed."""
+        for chat_turn in (turn for chat in self.sessions.values() for turn in chat.turns if turn.running):
+            async for item in self.backend.stream(chat_turn.id, after=chat_turn.turn.seq):
+                if isinstance(item, Entry):
+                    chat_turn.feed(item)
+                elif isinstance(item, Restarted):
+                    chat_turn.restart()
+            chat_turn.running = False
+
     def unfollowed(self) -> list[tuple[ChatSession, ChatTurn]]:
         """Return the running turns that no stream is open for."""
         return [

@@ -14,6 +14,7 @@ from thinkaloud.surfaces.terminal import clean
 from thinkaloud.surfaces.tui.attachments import Attachment, image_path
 from thinkaloud.surfaces.tui.chat_session import ChatTurn
 from thinkaloud.surfaces.tui.commands import COMMANDS, completions
+from thinkaloud.surfaces.tui.keys import run_own_binding
 from thinkaloud.surfaces.tui.words import ScreenWords
 
 
@@ -21,8 +22,8 @@ class PromptArea(TextArea):
     """The text of the question. Enter sends it; keys that scroll go to the conversation."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "send", show=False, priority=True),
-        Binding("ctrl+j,shift+enter,alt+enter", "newline", show=False, priority=True),
+        Binding("enter", "send", show=False),
+        Binding("ctrl+j,shift+enter,alt+enter", "newline", show=False),
     ]
 
     class Sent(Message):
@@ -63,7 +64,7 @@ class PromptArea(TextArea):
             event.stop()
             self.text = f"{names[0]} "
             self.move_cursor(self.document.end)
-        else:
+        elif not await run_own_binding(self, event):
             await super()._on_key(event)
 
     async def _on_paste(self, event: events.Paste) -> None:
@@ -187,7 +188,7 @@ class Composer(Vertical):
         if self.edited is not None:
             parts.insert(0, self._words.text("editing"))
         if names := completions(self.area.text):
-            parts = [f"{name} {COMMANDS[name[1:]]}".strip() for name in names[:6]]
+            parts = [f"{name} {self._words.arguments(COMMANDS[name[1:]])}".strip() for name in names[:6]]
         line = self.query_one("#composer-line", Static)
         line.update(Content("  ".join(parts)))
         line.set_class(bool(parts), "-filled")

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import ClassVar
 
 import msgspec
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
@@ -14,6 +14,7 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from thinkaloud.surfaces.terminal import clean
+from thinkaloud.surfaces.tui.keys import run_own_binding
 from thinkaloud.surfaces.tui.words import ScreenWords
 
 WINDOW_CSS = """
@@ -24,10 +25,12 @@ WINDOW_CSS = """
     .window .window-keys { color: $text-muted; height: auto; margin-top: 1; }
     .window Input { background: $boost; margin-bottom: 1; }
     .window OptionList { height: auto; max-height: 100%; border: none; padding: 0; background: $surface; }
-    .window .window-list { height: auto; max-height: 60vh; }
+    .window .window-list { height: auto; max-height: 40vh; }
+    HelpScreen .window .window-list { max-height: 60vh; }
+    ToastRack { margin-bottom: 4; }
     .-narrow .window { padding: 0 1; max-width: 100%; }
     .-short .window { padding: 0 1; }
-    .-short .window .window-title, .-short .window .window-keys { margin: 0; }
+    .-short .window .window-title, .-short .window .window-keys, .-short .window Input { margin: 0; }
 """
 
 
@@ -49,6 +52,13 @@ class ConfirmScreen(ModalScreen[bool]):
             yield Static(Content(self._words.text("confirm.keys")), classes="window-keys", markup=False)
 
 
+class LineInput(Input):
+    """A line of text whose keys take effect in the order in which they are pressed."""
+
+    async def _on_key(self, event: events.Key) -> None:
+        await run_own_binding(self, event)
+
+
 class TextScreen(ModalScreen[str]):
     """Asks for a line of text; empty means that the person changed their mind."""
 
@@ -61,7 +71,7 @@ class TextScreen(ModalScreen[str]):
     def compose(self) -> ComposeResult:
         with Vertical(classes="window"):
             yield Static(Content(self._title), classes="window-title", markup=False)
-            yield Input(clean(self._text), compact=True)
+            yield LineInput(clean(self._text), compact=True)
             yield Static(Content(self._words.text("text.keys")), classes="window-keys", markup=False)
 
     @on(Input.Submitted)
@@ -96,7 +106,7 @@ class PickerScreen(ModalScreen[str | None]):
     def compose(self) -> ComposeResult:
         with Vertical(classes="window"):
             yield Static(Content(self._title), classes="window-title", markup=False)
-            yield Input(placeholder=self._words.text("picker.filter"), compact=True)
+            yield LineInput(placeholder=self._words.text("picker.filter"), compact=True)
             with Vertical(classes="window-list"):
                 yield OptionList()
             yield Static(Content(self._words.text("picker.keys")), classes="window-keys", markup=False)
@@ -111,7 +121,15 @@ class PickerScreen(ModalScreen[str | None]):
 
     @on(Input.Submitted)
     def _submitted(self) -> None:
-        self.query_one(OptionList).action_select()
+        options = self.query_one(OptionList)
+        if options.highlighted is None and options.option_count:
+            row = self._rows[int(options.get_option_at_index(0).id or 0)]
+            reason = Content.styled(f"{clean(row.title)}: {self._reason(row)}", "$text-warning")
+            self.query_one(".window-keys", Static).update(reason)
+        options.action_select()
+
+    def _reason(self, row: PickerRow) -> str:
+        return clean(row.reason) or self._words.text("picker.not_ready")
 
     @on(OptionList.OptionSelected)
     def _selected(self, event: OptionList.OptionSelected) -> None:
@@ -147,7 +165,5 @@ class PickerScreen(ModalScreen[str | None]):
         if row.note:
             parts.append((f"  {clean(row.note)}", "$text-muted"))
         if not row.ready:
-            parts.append(
-                (f"\n    {clean(row.reason) or self._words.text('picker.not_ready')}", "$text-warning")
-            )
+            parts.append((f"\n    {self._reason(row)}", "$text-warning"))
         return Content.assemble(*parts)

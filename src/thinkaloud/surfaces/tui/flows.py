@@ -152,7 +152,9 @@ def _free_path(title: str, suffix: str) -> Path:
 async def pick_model(screen: "ChatScreen") -> None:
     """Choose the model that answers the next question."""
     models = await screen.state.backend.models()
-    chosen = await _pick(screen, "model.title", models, screen.state.answerer.model)
+    chosen = await _pick(
+        screen, "model.title", models, screen.display_settings.model(screen.chat, screen.state.answerer)
+    )
     if chosen is not None:
         use_answerer(screen, Answerer(model=chosen, thinking=screen.state.answerer.thinking))
 
@@ -220,8 +222,8 @@ async def settings(screen: "ChatScreen") -> None:
     words = display.words
     theme = "light" if app.theme.endswith("light") else "dark"
     values = {
-        "preset": display.policy.preset,
-        "language": display.locale,
+        "preset": words.text(f"preset.{display.policy.preset}"),
+        "language": words.text(f"language.{display.locale}"),
         "theme": words.text(f"theme.{theme}"),
     }
     rows = [
@@ -234,7 +236,8 @@ async def settings(screen: "ChatScreen") -> None:
         names = PRESETS if setting == "preset" else LOCALES
         options = [PickerRow(value=name, title=name, note=words.text(f"{setting}.{name}")) for name in names]
         title = words.text(f"settings.{setting}")
-        chosen = await app.push_screen_wait(PickerScreen(title, options, values[setting], words))
+        current = display.policy.preset if setting == "preset" else display.locale
+        chosen = await app.push_screen_wait(PickerScreen(title, options, current, words))
         if chosen is not None:
             if setting == "preset":
                 await app.save_display(display.with_policy(read_policy({"preset": chosen})))
@@ -309,6 +312,9 @@ async def act_on_turn(screen: "ChatScreen", act: str) -> None:
 
 def selected_turn(screen: "ChatScreen") -> ChatTurn:
     """Return the turn that has the focus, else the last one; refuse if there is none."""
-    if screen.selected_turn is None:
+    for exchange in screen.conversation.exchanges:
+        if exchange.has_focus_within:
+            return exchange.chat_turn
+    if screen.chat is None or not screen.chat.turns:
         raise Refused(screen.display_settings.words.text("no_session"))
-    return screen.selected_turn
+    return screen.chat.turns[-1]

@@ -43,8 +43,9 @@ def help_text(words: ScreenWords, *, aligned: bool = True) -> Content:
     """Return the whole help; `aligned` puts the texts below each other."""
     keys = [(shown_keys(key.keys), words.text(key.words)) for key in CHAT_KEYS]
     places = [(shown_keys(name), words.text(text)) for name, text in PLACE_KEYS]
+    places.append((words.text("keys.approval"), words.text("key.on_approval")))
     commands = [
-        (f"/{name} {arguments}".strip(), words.text(f"command.{name}"))
+        (f"/{name} {words.arguments(arguments)}".strip(), words.text(f"command.{name}"))
         for name, arguments in COMMANDS.items()
     ]
     marks = [(mark, words.text(f"mark.{name}")) for mark, name in _MARKS]

@@ -2,7 +2,9 @@
 
 from typing import NamedTuple
 
+from textual import events
 from textual.binding import Binding, BindingType
+from textual.widget import Widget
 
 
 class Key(NamedTuple):
@@ -49,7 +51,6 @@ PLACE_KEYS = (
     ("enter, space", "key.open_block"),
     ("e, c, r", "key.on_question"),
     ("n, r, d, x", "key.on_session"),
-    ("y, n", "key.on_approval"),
     ("ctrl+c", "key.copy_selection"),
     ("ctrl+p", "key.palette"),
     ("ctrl+q", "key.quit"),
@@ -64,6 +65,26 @@ def bindings() -> list[BindingType]:
 
 def shown_keys(keys: str) -> str:
     """Return keys as people write them: `Ctrl+T`."""
-    return ", ".join(
-        "+".join(part.capitalize() for part in key.strip().split("+")) for key in keys.split(",")
-    )
+    return ", ".join(_shown_key(key.strip()) for key in keys.split(","))
+
+
+def _shown_key(key: str) -> str:
+    if len(key) == 1:
+        return key
+    return "+".join(_NAMES.get(part, part.capitalize()) for part in key.split("+"))
+
+
+_NAMES = {"pageup": "PageUp", "pagedown": "PageDown"}
+
+
+async def run_own_binding(widget: Widget, event: events.Key) -> bool:
+    """Run the action that a field of text binds to a key at once; return whether there is one.
+
+    Left to the application, the action would run after characters that were typed later.
+    """
+    bound = widget._bindings.key_to_bindings.get(event.key)
+    if not bound or not await widget.app.run_action(bound[0].action, widget):
+        return False  # the widget may also leave the key to the application
+    event.stop()
+    event.prevent_default()
+    return True

@@ -1,5 +1,6 @@
 """Searches all sessions for words: in questions and answers, and in thoughts if the person asks for it."""
 
+import time
 from typing import ClassVar
 
 from textual import on, work
@@ -14,6 +15,7 @@ from textual.widgets.option_list import Option
 from thinkaloud.canon import Refused
 from thinkaloud.surfaces.backend import Backend, BackendUnreachable, FoundText
 from thinkaloud.surfaces.terminal import clean
+from thinkaloud.surfaces.tui.dialogs import LineInput
 from thinkaloud.surfaces.tui.words import ScreenWords
 
 
@@ -37,7 +39,7 @@ class SearchScreen(ModalScreen[FoundText | None]):
     def compose(self) -> ComposeResult:
         with Vertical(classes="window"):
             yield Static(Content(self._words.text("search.title")), classes="window-title", markup=False)
-            yield Input(self._text, placeholder=self._words.text("search.words"), compact=True)
+            yield LineInput(self._text, placeholder=self._words.text("search.words"), compact=True)
             yield Static("", id="search-state", markup=False)
             with Vertical(classes="window-list"):
                 yield OptionList()
@@ -90,7 +92,7 @@ class SearchScreen(ModalScreen[FoundText | None]):
         options.add_options([Option(self._line(place)) for place in places])
         if places:
             options.highlighted = 0
-        self._show_state(self._words.text("search.found", n=len(places)))
+        self._show_state(self._words.text("search.found" if places else "search.none", n=len(places)))
 
     def _show_state(self, text: str) -> None:
         scope = self._words.text("search.with_thoughts" if self._thoughts else "search.without_thoughts")
@@ -98,7 +100,10 @@ class SearchScreen(ModalScreen[FoundText | None]):
 
     def _line(self, place: FoundText) -> Content:
         kind = self._words.text(f"kind.{place.kind}")
-        return Content.assemble((f"{kind}  ", "$text-muted"), marked_snippet(place))
+        title = clean(place.session_title).replace("\n", " ") or self._words.text("untitled")
+        date = time.strftime("%Y-%m-%d", time.localtime(place.created_ms / 1000)) if place.created_ms else ""
+        place_text = " · ".join(part for part in (title, date, kind) if part)
+        return Content.assemble((f"{place_text}\n", "$text-muted"), "  ", marked_snippet(place))
 
 
 def marked_snippet(place: FoundText) -> Content:

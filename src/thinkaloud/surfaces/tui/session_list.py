@@ -20,7 +20,8 @@ class SessionList(OptionList):
     """The sessions, the most recently used first."""
 
     DEFAULT_CSS = """
-    SessionList, SessionList:focus { height: 1fr; border: none; padding: 0; scrollbar-size-vertical: 1; }
+    SessionList, SessionList:focus { height: 1fr; border: none; padding: 0; scrollbar-size-vertical: 1;
+                                     text-wrap: nowrap; text-overflow: ellipsis; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("n", "act('new')", show=False),
@@ -39,19 +40,31 @@ class SessionList(OptionList):
     class EndReached(Message):
         """The last session is highlighted; there may be more."""
 
+    _shown = ""
+    """The session on the screen when the list was last drawn."""
+
     def show(self, sessions: Iterable[ChatSession], shown: str, words: ScreenWords) -> None:
-        """Show the sessions; `shown` is the id of the one on the screen."""
+        """Show the sessions. The one on the screen, `shown`, is highlighted until the person moves away."""
         rows = [(chat.info.id, session_line(chat, chat.info.id == shown, words)) for chat in sessions]
-        if [option.id for option in self.options] == [id for id, _ in rows]:
+        ids = [id for id, _ in rows]
+        highlighted = self.highlighted_session
+        if shown != self._shown or highlighted not in ids:
+            highlighted = shown
+        if [option.id for option in self.options] == ids:
             for id, line in rows:
                 self.replace_option_prompt(id, line)
-            return
-        highlighted = self.highlighted_session or shown
-        self.clear_options()
-        self.add_options([Option(line, id=id) for id, line in rows])
-        ids = [id for id, _ in rows]
-        if highlighted in ids:
-            self.highlighted = ids.index(highlighted)
+        else:
+            self.clear_options()
+            self.add_options([Option(line, id=id) for id, line in rows])
+        self._shown = shown if shown in ids else ""
+        if ids:
+            self.highlighted = ids.index(highlighted) if highlighted in ids else 0
+
+    def highlight_shown(self) -> None:
+        """Highlight the session on the screen, if there is one."""
+        ids = [option.id for option in self.options]
+        if self._shown in ids:
+            self.highlighted = ids.index(self._shown)
 
     @property
     def highlighted_session(self) -> str:

@@ -11,6 +11,7 @@ from textual import events
 from textual.actions import SkipAction
 from textual.binding import Binding, BindingType
 from textual.message import Message
+from textual.widget import Widget
 
 from thinkaloud.surfaces.tui.line_view import LineView
 from thinkaloud.surfaces.tui.panel_sections import panel_sections
@@ -147,6 +148,9 @@ class ThinkingPanel(LineView, can_focus=True):
         if key == PANEL and self.view is not None and len(self.view.steps) == 1:
             # The panel of a single step is that step: an older choice for the step must not stand against it.
             self.choices.pop(self.view.steps[0].block, None)
+        for node in self.ancestors:  # a view that follows its end would scroll the header away
+            if isinstance(node, Widget) and node.is_anchored:
+                node.release_anchor()
         self.choose(key, open)
         self.post_message(self.Toggled(self, key, open))
 

@@ -4,6 +4,7 @@
 `view.locales`.
 """
 
+import re
 from collections.abc import Mapping
 
 from thinkaloud.view import Words
@@ -31,6 +32,14 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "status.idle": (
         "? keys · Ctrl+P commands · Ctrl+B conversations",
         "? teclas · Ctrl+P comandos · Ctrl+B conversas",
+    ),
+    "status.list": (
+        "Enter opens · n new · r rename · d delete · x export · Esc back",
+        "Enter abre · n nova · r renomear · d excluir · x exportar · Esc volta",
+    ),
+    "status.question": (
+        "e edit and ask again · c copy the answer · r replay",
+        "e editar e perguntar de novo · c copiar a resposta · r reproduzir",
     ),
     "gateway.lost": (
         "No connection to the gateway; trying again. {reason}",
@@ -63,6 +72,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "search.with_thoughts": ("In questions, answers and thoughts.", "Em perguntas, respostas e pensamentos."),
     "search.without_thoughts": ("In questions and answers.", "Em perguntas e respostas."),
     "search.found": ("{n} place|{n} places", "{n} lugar|{n} lugares"),
+    "search.none": ("Nothing was found.", "Nada foi encontrado."),
     "kind.prompt": ("Question", "Pergunta"),
     "kind.answer": ("Answer", "Resposta"),
     "kind.thought": ("Thought", "Pensamento"),
@@ -134,6 +144,15 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "copy.nothing": ("There is no answer to copy.", "Não há resposta para copiar."),
     "copy.done": ("The answer was copied, without thoughts.", "A resposta foi copiada, sem os pensamentos."),
     "copy.thoughts": ("Thoughts and answer were copied.", "Pensamentos e resposta foram copiados."),
+    "quit.waits": (
+        "A turn of this chat still runs in this process. Waiting for its end; Ctrl-C stops it.",
+        "Um turno desta conversa ainda está em andamento neste processo. Aguardando; Ctrl-C o interrompe.",
+    ),
+    "quit.runs": (
+        "The turn goes on in the gateway; open the conversation again to read its answer.",
+        "O turno continua no gateway; abra a conversa de novo para ler a resposta.",
+    ),
+    "quit.go_on": ("To go on: {name}", "Para continuar: {name}"),
     "quit.how": ("Ctrl+Q quits.", "Ctrl+Q sai."),
     "replay.keys": (
         "Space pauses · ← → 5 s · + − speed · Esc leaves",
@@ -180,6 +199,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "key.open_block": ("Open or close (thinking)", "Abrir ou fechar (pensamento)"),
     "key.on_question": ("Edit, copy, replay (question)", "Editar, copiar, reproduzir (pergunta)"),
     "key.on_session": ("New, rename, delete, export (list)", "Nova, renomear, excluir, exportar (lista)"),
+    "keys.approval": ("y, n", "s, n"),
     "key.on_approval": (
         "Run or deny (approval; Tab goes there)",
         "Executar ou negar (aprovação; Tab vai até lá)",
@@ -187,6 +207,12 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "key.copy_selection": ("Copy the selected text", "Copiar o texto selecionado"),
     "key.palette": ("Command palette", "Paleta de comandos"),
     "key.quit": ("Quit; running turns go on", "Sair; os turnos continuam"),
+    "argument.name": ("NAME", "NOME"),
+    "argument.tokens": ("TOKENS", "TOKENS"),
+    "argument.title": ("TITLE", "TÍTULO"),
+    "argument.words": ("WORDS", "PALAVRAS"),
+    "argument.file": ("FILE", "ARQUIVO"),
+    "argument.path": ("PATH", "CAMINHO"),
     "command.thinking": ("Show or hide all thinking", "Mostrar ou ocultar todo o pensamento"),
     "command.model": ("Choose a model", "Escolher um modelo"),
     "command.agent": ("Choose an agent", "Escolher um agente"),
@@ -222,6 +248,10 @@ class ScreenWords:
     def locale(self) -> str:
         """The full name of the language."""
         return self._words.locale
+
+    def arguments(self, text: str) -> str:
+        """Return the arguments of a command with the names in capitals translated."""
+        return re.sub("[A-Z]+", lambda name: self.text(f"argument.{name[0].lower()}"), text)
 
     def text(self, key: str, *, n: int = 0, name: str = "", reason: str = "") -> str:
         """Return a text with its gaps filled."""

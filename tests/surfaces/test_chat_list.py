@@ -1,0 +1,76 @@
+"""The list of sessions in the chat: which one is highlighted, how it is drawn, and how to leave it."""
+
+from tests.surfaces.chat_pilot import ChatPilot, run_chat
+from tests.surfaces.memory_backend import MemoryBackend
+
+from thinkaloud.surfaces.tui.app import ChatOptions
+from thinkaloud.surfaces.tui.session_list import SessionList
+
+
+def test_list_offers_the_first_session_to_keys_if_none_is_open() -> None:
+    backend = MemoryBackend()
+    backend.add_session("Trip to Lisbon", [("q", "t", "a")])
+
+    async def act(chat: ChatPilot) -> None:
+        await chat.until(lambda: chat.chat.state.sessions)
+        await chat.press("ctrl+b", "d")
+        await chat.sees("Delete “Trip to Lisbon”")
+
+    run_chat(act, backend=backend)
+
+
+def test_list_highlights_the_open_session_not_the_one_used_before() -> None:
+    backend = MemoryBackend()
+    backend.add_session("Older", [("q", "t", "a")])
+    opened = backend.add_session("Newer", [("q", "t", "a")])
+
+    async def act(chat: ChatPilot) -> None:
+        sessions = chat.chat.query_one(SessionList)
+        await chat.until(lambda: sessions.highlighted_session == opened.id)
+        await chat.press("ctrl+n")
+        await chat.type("Which one?")
+        await chat.until(lambda: chat.called("ask"))
+        asked = str(chat.called("ask")[0][0])
+        chat.backend.last_turn().answer()
+        await chat.until(lambda: sessions.highlighted_session == asked)
+        await chat.press("ctrl+b", "down", "ctrl+b", "ctrl+b")
+        assert sessions.highlighted_session == asked
+        await chat.press("down")
+        await chat.settles()
+        assert sessions.highlighted_session == opened.id  # drawing the list again moves nothing
+
+    run_chat(act, backend=backend, options=ChatOptions(session=opened.id, gateway_check_s=0.05))
+
+
+def test_list_shows_a_long_title_in_one_line_and_names_its_keys() -> None:
+    backend = MemoryBackend()
+    backend.add_session("Below", [("q", "t", "a")])
+    backend.add_session("A title that is much longer than the list is wide", [("q", "t", "a")])
+
+    async def act(chat: ChatPilot) -> None:
+        await chat.sees("  A title that is", "Below")
+        lines = [line for line in chat.text.splitlines() if "│" in line][1:3]
+        assert "…" in lines[0]
+        assert "Below" in lines[1]
+        await chat.press("ctrl+b")
+        await chat.sees("n new · r rename · d delete · x export")
+        await chat.press("escape")
+        await chat.until(lambda: chat.chat.composer.area.has_focus)
+        await chat.sees("Ctrl+P commands", "Below")
+
+    run_chat(act, backend=backend, size=(120, 40))
+
+
+def test_escape_hides_a_list_that_was_opened_over_the_conversation() -> None:
+    backend = MemoryBackend()
+    backend.add_session("Trip to Lisbon", [("q", "t", "a")])
+
+    async def act(chat: ChatPilot) -> None:
+        await chat.until(lambda: chat.chat.state.sessions)
+        await chat.press("ctrl+b")
+        await chat.sees("Trip to Lisbon")
+        await chat.press("escape")
+        await chat.lost_sight_of("Trip to Lisbon")
+        assert chat.chat.composer.area.has_focus
+
+    run_chat(act, backend=backend, size=(80, 24))

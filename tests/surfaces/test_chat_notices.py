@@ -1,0 +1,101 @@
+"""What the chat tells: notices, the model that answers, places that were found, and the last lines."""
+
+import asyncio
+
+import pytest
+from tests.surfaces.chat_pilot import ChatPilot, run_chat
+from tests.surfaces.memory_backend import MemoryBackend, thought_and_answer
+from textual.widgets._toast import Toast
+
+from thinkaloud.surfaces.backend import Choice, FoundText
+from thinkaloud.surfaces.tui.app import ChatOptions
+from thinkaloud.surfaces.tui.transcript_text import wrapped_text
+
+
+def test_notices_are_shown_one_at_a_time_above_the_prompt() -> None:
+    async def act(chat: ChatPilot) -> None:
+        await chat.type("/thinking hide")
+        await chat.sees("Thinking blocks: hidden")
+        await chat.type("/thinking show")
+        await chat.sees("Thinking blocks: shown")
+        await chat.lost_sight_of("Thinking blocks: hidden")
+        await chat.settles()
+        toast = chat.app.screen.query_one(Toast)
+        assert toast.region.bottom <= chat.chat.composer.area.region.y
+
+    run_chat(act, size=(80, 24))
+
+
+class _ManyModels(MemoryBackend):
+    async def models(self) -> list[Choice]:
+        rows = [Choice(id=f"m{number}", name=f"m{number}") for number in range(40)]
+        return [*rows, Choice(id="locked", name="Locked", ready=False, reason="No API key was found.")]
+
+
+@pytest.mark.parametrize("size", [(80, 24), (40, 15)])
+def test_long_model_list_leaves_room_for_its_keys_and_says_why_a_row_is_refused(
+    size: tuple[int, int],
+) -> None:
+    async def act(chat: ChatPilot) -> None:
+        await chat.press("ctrl+o")
+        await chat.sees("m1", "Enter chooses")
+        await chat.press(*"locked", "enter")
+        await chat.sees("Locked: No API key")
+
+    run_chat(act, backend=_ManyModels(), size=size)
+
+
+def test_title_names_the_default_model_and_the_picker_marks_it() -> None:
+    async def act(chat: ChatPilot) -> None:
+        await chat.sees("New conversation · qwen")
+        await chat.press("ctrl+o")
+        await chat.sees("✓ Qwen")
+
+    run_chat(act, options=ChatOptions(default_model="qwen"))
+
+
+def test_search_names_session_and_date_and_says_if_nothing_was_found() -> None:
+    backend = MemoryBackend()
+
+    async def act(chat: ChatPilot) -> None:
+        await chat.type("/search sea")
+        await chat.sees("Nada foi encontrado.")
+        backend.places = [
+            FoundText(
+                session="s1",
+                turn="t1",
+                kind="answer",
+                snippet="the sea",
+                session_title="Trip",
+                created_ms=10**12,
+            )
+        ]
+        await chat.press("s", "enter")
+        await chat.sees("Trip · 2001-09-0", "Resposta", "the sea", "1 lugar")
+
+    run_chat(act, backend=backend, options=ChatOptions(language="pt-BR"))
+
+
+def test_quitting_reads_the_running_turn_to_its_end(capsys: pytest.CaptureFixture[str]) -> None:
+    backend = MemoryBackend()
+
+    async def act(chat: ChatPilot) -> None:
+        await chat.type("Which one?")
+        await chat.until(lambda: chat.called("ask"))
+        backend.last_turn().say(*thought_and_answer("Half a thought.", "All of the answer.")[:3])
+        await chat.sees("Half a thought.")
+        await chat.press("ctrl+q")
+
+    app = run_chat(act, backend=backend)
+    assert "goes on in the gateway" in app.closing_lines(turns_go_on=True)[0]
+    turn = backend.last_turn()
+    turn.say(*thought_and_answer("Half a thought.", "All of the answer.")[3:])
+    turn.end()
+    asyncio.run(app.finish_turns())
+    assert "A turn of this chat still runs" in capsys.readouterr().err
+    assert "All of the answer." in app.transcript
+    assert app.closing_lines(turns_go_on=True) == [f"To go on: thinkaloud chat -s {app.shown_session}"]
+
+
+def test_transcript_for_the_scroll_back_is_wrapped_at_words() -> None:
+    assert wrapped_text("❯ Why?\n\n[think] one two three\n", 14) == "❯ Why?\n\n[think] one\ntwo three"
