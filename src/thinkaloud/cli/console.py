@@ -97,6 +97,19 @@ def progress(text: str) -> Iterator[None]:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
+def open_missing_streams() -> None:
+    """Open the null device for a standard stream that the caller closed, as in `thinkaloud sessions >&-`."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8"))
+
+
+def not_utf8_text(text: str) -> str:
+    """Return the message for an argument with bytes that are not UTF-8."""
+    shown = text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    return f"The argument '{shown:.80}' is not UTF-8 text, so nothing was sent. Write it in UTF-8."
+
+
 def positive(text: str) -> int:
     """Parse a whole number of 1 or more, for argparse."""
     if text.isdecimal() and int(text) > 0:
