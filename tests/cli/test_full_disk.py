@@ -44,7 +44,7 @@ def full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
         raise sqlite_error(sqlite3.SQLITE_IOERR_SHMSIZE)
 
     monkeypatch.setattr(sqlite3, "connect", connect)
-    monkeypatch.setattr(disk.shutil, "disk_usage", lambda _: _Usage(0))
+    monkeypatch.setattr("shutil.disk_usage", lambda _: _Usage(0))
 
 
 @pytest.mark.usefixtures("full_disk")
@@ -104,7 +104,7 @@ def test_a_turn_that_cannot_be_saved_does_not_hang(
     async def story() -> None:
         entries = follow.follow_printed(cast(GatewayClient, FullGateway()), "t1")
         assert await anext(entries) == end
-        with pytest.raises(follow.TurnNotSaved, match="not saved, because the disk accepts no writes"):
+        with pytest.raises(follow.TurnNotSaved, match="is not saved: the disk is full"):
             await anext(entries)
 
     asyncio.run(story())

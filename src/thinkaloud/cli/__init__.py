@@ -159,7 +159,7 @@ def main(arguments: "Sequence[str] | None" = None) -> int:
         argv = [*argv[1:], "--help"]
     command = next((argument for argument in argv if not argument.startswith("-")), "")
 
-    from thinkaloud.cli.parser import build_parser, did_you_mean
+    from thinkaloud.cli.parser import build_parser, did_you_mean, parse
 
     if command and command not in COMMANDS:
         suggestion = did_you_mean(command, list(COMMANDS)) or "."
@@ -169,7 +169,7 @@ def main(arguments: "Sequence[str] | None" = None) -> int:
             file=sys.stderr,
         )
         return 2
-    return _run(build_parser(COMMANDS, command, _VERSION).parse_args(argv))
+    return _run(parse(build_parser(COMMANDS, command, _VERSION), argv))
 
 
 def _run(options: "Namespace") -> int:

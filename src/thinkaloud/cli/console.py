@@ -30,10 +30,15 @@ def read_chunks(name: str, size: int | None = None) -> Iterator[bytes]:
             yield chunk
 
 
-def read_bytes(name: str, expected: str) -> bytes:
+def read_bytes(name: str, expected: str, *, max_bytes: int | None = None) -> bytes:
     """Return all bytes of a file; refuse with a message that names what was `expected`."""
+    content = bytearray()
     try:
-        return b"".join(read_chunks(name))
+        for chunk in read_chunks(name):
+            content += chunk
+            if max_bytes is not None and len(content) > max_bytes:
+                raise Refused(f"{name} has more than {max_bytes:,} bytes. Give {expected}.")
+        return bytes(content)
     except OSError as error:
         raise Refused(
             f"Cannot read {name}: {error.strerror or error}. Give {expected}, or - for standard input."

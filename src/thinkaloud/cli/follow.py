@@ -12,7 +12,7 @@ from thinkaloud.surfaces.terminal import clean
 
 _MAX_ATTEMPTS = 8
 """Attempts to reconnect. They take some twenty seconds."""
-SAVE_TIMEOUT_S = 30.0
+SAVE_TIMEOUT_S = 15.0
 """How long a turn that has ended may take to be saved."""
 UNSAVED_TIMEOUT_S = 3.0
 """The same if the gateway reports that the disk accepts no writes."""
@@ -37,8 +37,8 @@ async def follow_printed(client: GatewayClient, turn: str) -> AsyncGenerator[Ent
                 return
             except TimeoutError:
                 raise TurnNotSaved(
-                    "The turn has ended but is not saved, because the disk accepts no writes. Keep what was "
-                    "printed, and free some disk space."
+                    "The turn has ended but is not saved: the disk is full, or takes too long to write. "
+                    "Keep what was printed, and free some disk space."
                 ) from None
             if isinstance(item, StorageChanged):
                 saved = item.saved

@@ -86,6 +86,15 @@ def key_source(provider: Provider, environ: Mapping[str, str] = os.environ) -> s
     return ""
 
 
+def key_fault(provider: Provider, environ: Mapping[str, str] = os.environ) -> str:
+    """Return why a key that may be there cannot be read; empty if there is a key or simply none."""
+    try:
+        resolve_key(provider.key, environ=environ)
+    except KeyMissing as error:
+        return error.fault
+    return ""
+
+
 def _store_in_keyring(name: str, key: str) -> bool:
     """Return whether the keyring took the key. Many systems have the package but nothing that keeps keys."""
     try:
