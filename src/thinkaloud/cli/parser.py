@@ -74,12 +74,14 @@ def parse(parser: CommandParser, argv: Sequence[str]) -> argparse.Namespace:
     literal_words = [_LITERAL + word if word.startswith("-") else word for word in argv[end + 1 :]]
     options = parser.parse_args([*argv[:end], *literal_words])
     for name, value in vars(options).items():
-        if isinstance(value, str):
-            setattr(options, name, value.removeprefix(_LITERAL))
-        elif isinstance(value, list):
-            words = [word.removeprefix(_LITERAL) if isinstance(word, str) else word for word in value]
-            setattr(options, name, words)
+        words = [_unmarked(word) for word in value] if isinstance(value, list) else _unmarked(value)
+        setattr(options, name, words)
     return options
+
+
+def _unmarked(value: Any) -> Any:
+    """Return a word without its mark, and any other value, such as a member of an enum, as it is."""
+    return value.removeprefix(_LITERAL) if isinstance(value, str) and value.startswith(_LITERAL) else value
 
 
 def did_you_mean(word: str, known: Sequence[str]) -> str:
