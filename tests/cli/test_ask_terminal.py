@@ -123,12 +123,20 @@ def test_hidden_thoughts_stay_hidden_and_the_setting_is_read(start: Start, home:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_terminal_is_restored_when_a_signal_ends_ask(start: Start, number: signal.Signals) -> None:
+    exit_codes = [exit_code_after(start, number)]
+    while exit_codes[-1] == 0 and len(exit_codes) < 10:  # the answer may be there before the signal
+        exit_codes.append(exit_code_after(start, number))
+    assert exit_codes[-1] == (130 if number == signal.SIGINT else -number)
+
+
+def exit_code_after(start: Start, number: signal.Signals) -> int:
+    """Ask, send a signal while the answer streams, and check that the terminal is as it was."""
     terminal = start("ask", SLOW_PUZZLE)
-    terminal.wait_for(lambda: "[think] From 25" in terminal.output and terminal.reads_keys)
+    terminal.wait_for(lambda: "[think] From 25" in terminal.output)
     os.kill(terminal.process.pid, number)
     terminal.wait_for(lambda: terminal.process.poll() is not None)
     assert terminal.restored
-    assert terminal.process.returncode == (130 if number == signal.SIGINT else -number)
+    return int(terminal.process.returncode)
 
 
 def test_ctrl_z_restores_the_terminal_and_continues(start: Start) -> None:

@@ -167,7 +167,8 @@ async def serve_upstream(
             task.cancel()
         await asyncio.gather(*running, return_exceptions=True)
         for writer in writers:
-            writer.transport.abort()
+            if not writer.transport.is_closing():  # a closed transport cannot be aborted
+                writer.transport.abort()
         await asyncio.sleep(0.01)
 
 

@@ -561,8 +561,8 @@ def test_markdown_takes_linear_time(shape: str, style: ThinkingStyle) -> None:
         text = write_markdown(session(TurnStarted(), *nasty(size)[shape], STOP), thinking=style)
         return lambda: read_markdown(text)
 
-    assert_linear(writing, 2_000)
-    assert_linear(reading, 2_000)
+    assert_linear(writing, 4_000)
+    assert_linear(reading, 4_000)
 
 
 def test_markdown_round_trip_of_a_thousand_levels() -> None:

@@ -42,6 +42,11 @@ CHECKS: dict[str, Any] = {
     "ignored_auth": {"enabled": False},
     "object_level_authorization": {"enabled": False},
 }
+METRICS_CHECKS: dict[str, Any] = {
+    "include-path": "/metrics",
+    "checks": {"positive_data_acceptance": {"expected-statuses": [*ACCEPTED, "403"]}},
+}
+"""Metrics count the use of everybody, so that only the local user may read them."""
 # A stream is one string in OpenAPI 3.1, and schemathesis compares single events with that. A place that is
 # given twice and differently is malformed, which no schema of single parameters can say.
 STREAM_CHECKS: dict[str, Any] = {
@@ -111,7 +116,7 @@ def configure(
         "continue-on-failure": True,
         "generation": {"max-examples": EXAMPLES, "deterministic": True, "database": "none"},
         "checks": CHECKS,
-        "operations": [STREAM_CHECKS],
+        "operations": [STREAM_CHECKS, METRICS_CHECKS],
         "dictionaries": {names[name]: {"values": value_list} for name, value_list in values.items()},
         "parameters": {name: {"dictionary": names[name], "probability": 0.8} for name in values},
     }

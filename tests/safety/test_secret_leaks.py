@@ -200,8 +200,9 @@ def _use_normally(scene: LeakCheck) -> None:
     markdown = [*credentials, ("Content-Type", "text/markdown")]
     assert scene.request("POST", "/api/import", exported, markdown).status == 201
     assert scene.request("POST", "/api/import", session_file("x", "y"), credentials).status == 201
-    for path in ("/metrics", "/api/openapi.json", "/healthz", "/readyz", "/api/models", "/api/preferences"):
+    for path in ("/api/openapi.json", "/healthz", "/readyz", "/api/models", "/api/preferences"):
         assert scene.request("GET", path, headers=credentials).status == 200
+    assert scene.request("GET", "/metrics", headers=credentials).status == 403
     for secret in scene.secrets.values():
         scene.request(
             "GET", f"/api/search?q={quote(secret)}&scope=prompts,answers,tools,thoughts", headers=credentials

@@ -9,7 +9,7 @@ import { bundleScript } from "./bundle.mjs";
 
 const GOAL = 10 * 1024;
 const GATES = {
-  "thinking-block.js": 14_650,
+  "thinking-block.js": 14_800,
   "body.js": 7_500,
   "messages.js": 500,
   "other-formats.js": 1_900,

@@ -67,6 +67,8 @@ class FileLock:
 
     def _close(self) -> None:
         if self._file >= 0:
+            if self.held:
+                os.ftruncate(self._file, 0)  # it held the token of a gateway that has stopped
             os.close(self._file)
 
 
