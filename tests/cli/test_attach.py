@@ -14,6 +14,7 @@ from tests.event_loop import in_event_loop
 from tests.patience import PATIENCE_S
 
 from thinkaloud.canon import Refused
+from thinkaloud.cli.ask_stored import _interrupts
 from thinkaloud.cli.gateway import ServerChoice, open_backend, store_installed
 from thinkaloud.cli.gateway.attach import INSIDE
 from thinkaloud.store.file_lock import FileLock, LockHolder, lock_holder, lock_path, publish_address
@@ -154,3 +155,13 @@ def test_lock_file_that_is_being_written_has_no_address(tmp_path: Path) -> None:
 
 def test_store_packages_are_found() -> None:
     assert store_installed()
+
+
+@in_event_loop
+async def test_hangup_and_termination_cancel_the_turn_like_ctrl_c() -> None:
+    """The process is not ended at once: turns of other commands may run in it."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        cancelled = asyncio.Event()
+        with _interrupts(cancelled.set):
+            os.kill(os.getpid(), number)
+            await asyncio.wait_for(cancelled.wait(), PATIENCE_S)

@@ -19,7 +19,7 @@ from tests.server.caller import (
 from thinkaloud.canon import Entry, Refused
 from thinkaloud.canon.requests import Image
 from thinkaloud.cli.gateway import GatewayClient, GatewayRefusal
-from thinkaloud.cli.gateway.connection import GatewayAddress
+from thinkaloud.cli.gateway.connection import FixedLocator, GatewayAddress, GatewayConnection
 from thinkaloud.surfaces.backend import (
     Backend,
     BackendUnreachable,
@@ -184,9 +184,27 @@ async def test_unreachable_gateway_says_address_and_what_to_do() -> None:
             await client.sessions()
         with pytest.raises(BackendUnreachable):
             await client.ask("ses_x", Question(prompt="x"))
-    async with GatewayClient.at("nonsense") as client:
-        with pytest.raises(Refused, match="not an address"):
-            await client.sessions()
+    for address in ("nonsense", "file:///etc/passwd"):
+        async with GatewayClient.at(address) as client:
+            with pytest.raises(Refused, match="not an address"):
+                await client.sessions()
+    with pytest.raises(Refused, match="Invalid workspace"):
+        GatewayClient.at("http://127.0.0.1:9", workspace="\x1b[31m")
+
+
+@in_event_loop
+async def test_lost_gateway_of_another_command_names_the_cause() -> None:
+    async def break_off(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhel")
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(break_off, "127.0.0.1", 0)
+    address = GatewayAddress(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}")
+    async with server, GatewayConnection(FixedLocator(address, moving=True)) as connection:
+        with pytest.raises(BackendUnreachable, match=r"command that ran the gateway has ended.*ask -c"):
+            await connection.send("GET", "/api/sessions")
 
 
 @in_event_loop

@@ -12,7 +12,7 @@ from tests.patience import PATIENCE_S
 
 from thinkaloud.cli import COMMANDS, main
 from thinkaloud.cli.console import colours_wanted, terminal_options
-from thinkaloud.cli.parser import build_parser, command_nodes
+from thinkaloud.cli.parser import build_parser, command_nodes, parse
 from thinkaloud.cli.prompt import read_prompt
 
 Output = pytest.CaptureFixture[str]
@@ -150,3 +150,41 @@ def test_every_list_can_be_json(words: list[str], home: UserHome, capsys: Output
 def test_json_is_short_for_format_json(home: UserHome, capsys: Output) -> None:
     assert main(["ask", "--json", "how much is 17 * 3"]) == 0
     assert json.loads(capsys.readouterr().out)["content"] == [{"type": "text", "text": "17 × 3 = 51"}]
+
+
+def test_words_after_two_dashes_are_no_options() -> None:
+    parser = build_parser(COMMANDS, None, "")
+    assert parse(parser, ["ask", "-m", "gpt-5", "--", "-x", "--help", "--"]).prompt == ["-x", "--help", "--"]
+    assert parse(parser, ["search", "--", "-x"]).words == ["-x"]
+    assert parse(parser, ["config", "set", "--", "model", "-x"]).value == "-x"
+
+
+def test_unexpected_word_after_two_dashes_is_shown_as_typed(capsys: Output) -> None:
+    assert exit_code("config", "path", "--", "-x") == 2
+    assert "\0" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [["ask", "-s", "", "hi"], ["ask", "\udcff what"]])
+def test_ask_with_an_unusable_argument_stores_nothing(home: UserHome, words: list[str]) -> None:
+    assert exit_code(*words) == 2
+    assert not (home.folder / "thinkaloud.db").exists()
+
+
+@pytest.mark.usefixtures("home")
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["search", ""], "The search has 0 characters. Use 1 to 1,000."),
+        (["search", "x" * 1_001], "The search has 1,001 characters. Use 1 to 1,000."),
+        (["ask", "\udcff what"], "The argument '\\xff what' is not UTF-8 text, so nothing was sent."),
+        (
+            ["sessions", "--server", "http://127.0.0.1:9", "--token-file", "/dev/zero"],
+            "more than 8,192 bytes",
+        ),
+    ],
+)
+def test_unusable_arguments_are_refused_in_plain_words(
+    capsys: Output, words: list[str], message: str
+) -> None:
+    assert exit_code(*words) == 2
+    assert message in capsys.readouterr().err

@@ -278,3 +278,25 @@ def test_config_set_refuses_invalid_values(home: UserHome, capsys: Output) -> No
     if os.geteuid() != 0:
         home.folder.chmod(0o500)
         assert main(["config", "set", "language", "pt-BR"]) == 2
+
+
+@pytest.mark.parametrize("fault", ["mode", "toml", "folder"])
+def test_keys_list_says_why_the_credentials_cannot_be_read(
+    home: UserHome, capsys: Output, fault: str
+) -> None:
+    path = home.folder / "credentials.toml"
+    if fault == "folder":
+        path.mkdir()
+    else:
+        path.write_text("[keys\n" if fault == "toml" else "[keys]\n")
+        path.chmod(0o644 if fault == "mode" else 0o600)
+    assert main(["keys", "list"]) == 0
+    reasons = {"mode": "chmod 600", "toml": "it is not valid TOML", "folder": "Is a directory"}
+    (line,) = capsys.readouterr().err.splitlines()
+    assert reasons[fault] in line
+
+
+@pytest.mark.usefixtures("home")
+def test_config_set_prints_no_control_characters(capsys: Output) -> None:
+    assert main(["config", "set", "model", "\x1b[31m"]) == 0
+    assert "\x1b" not in capsys.readouterr().err

@@ -1,6 +1,10 @@
 """The settings file: read, changed line by line, and left alone where it cannot be changed safely."""
 
+import errno
+import os
+import time
 import tomllib
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -125,6 +129,15 @@ def test_config_file_is_private_keeps_its_mode_and_stays_a_link(tmp_path: Path) 
         ('[thinking.display]\npreset = "loud"', "Invalid value for thinking.display.preset"),
         ("language = ", "not valid TOML"),
         ('[page]\nrender = "html"', "Use one of: markdown, plain"),
+        ('thinking.level = "banana"', "'banana'. Use off, low, medium, high, max, or a number of tokens"),
+        ('thinking.level = "²"', "Use off, low, medium, high, max"),
+        ("thinking.level = -5", "Use off, low, medium, high, max"),
+        ("thinking.level = 99999999999", "Use off, low, medium, high, max"),
+        ('page.expand_key = "garbage"', "a shortcut such as Alt[+]KeyE"),
+        (f'model = "{"m" * 201}"', "at most 200 characters"),
+        (f"a = {'[' * 100_000}", "nested too deeply"),
+        (f"{'.'.join('a' * 3_000)} = 1", "nested too deeply"),
+        ("# a comment\n" * 30_000, "more than 262,144 characters"),
     ],
 )
 def test_invalid_settings_are_refused_with_what_to_do(tmp_path: Path, text: str, message: str) -> None:
@@ -143,6 +156,65 @@ def test_every_setting_takes_what_a_user_types() -> None:
     assert parse_setting("model", "7") == "7"
     with pytest.raises(Refused, match="true or false"):
         parse_setting("thinking.display.auto_close", "maybe")
+    assert parse_setting("page.expand_key", "") == ""
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("thinking.level", "banana", "'banana'. Use off, low, medium, high, max"),
+        ("thinking.level", "-5", "Use off, low, medium, high, max"),
+        ("thinking.level", "99999999999", "up to 9999999"),
+        ("thinking.level", "", "it is empty"),
+        ("page.expand_key", "garbage", "such as Alt[+]KeyE"),
+        ("model", "", "thinkaloud config unset model"),
+        ("model", "m" * 5_000, "at most 200 characters"),
+    ],
+)
+def test_a_value_that_the_gateway_could_not_use_is_not_set(key: str, value: str, message: str) -> None:
+    with pytest.raises(Refused, match=message):
+        parse_setting(key, value)
+
+
+def test_concurrent_changes_of_the_settings_are_all_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each change reads and replaces the whole file, so without a lock the others' changes would be lost."""
+    path = tmp_path / "config.toml"
+    read_text = ConfigFile._text
+
+    def read_slowly(file: ConfigFile) -> str:
+        text = read_text(file)
+        time.sleep(0.01)  # without a lock, all threads have read before the first one writes
+        return text
+
+    monkeypatch.setattr(ConfigFile, "_text", read_slowly)
+    changes: list[dict[str, str | int | bool | None]] = [
+        {"model": "gpt-5"},
+        {"language": "pt-BR"},
+        {"thinking.level": "high"},
+        {"page.render": "plain"},
+        {"thinking.display.auto_close": False},
+    ]
+    with ThreadPoolExecutor(len(changes)) as pool:
+        list(pool.map(ConfigFile(path).change, changes))
+    expected = {key: value for change in changes for key, value in change.items()}
+    assert ConfigFile(path).read().values == expected
+
+
+@pytest.mark.parametrize(
+    ("number", "remedy"),
+    [(errno.ENOSPC, "Free some disk space"), (errno.EROFS, "Make the file system writable")],
+)
+def test_a_full_or_read_only_disk_is_named_when_settings_are_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, remedy: str
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr("tempfile.mkstemp", fail)
+    with pytest.raises(Refused, match=f"{os.strerror(number)}. {remedy}"):
+        ConfigFile(tmp_path / "config.toml").change({"model": "gpt-5"})
 
 
 @pytest.mark.parametrize(

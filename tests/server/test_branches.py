@@ -47,6 +47,9 @@ async def test_replaced_turn_is_asked_from_before_it_and_both_branches_are_kept(
         assert asked_prompts(caller) == ["one", "two, edited", "four"]
         assert await prompts(caller, session, f"?branch={second}") == ["one", "two", "three"]
         assert await prompts(caller, session, f"?turn={second}") == ["two", "three"]
+        assert await prompts(caller, session, f"?turn={first}&branch={second}") == ["one", "two", "three"]
+        elsewhere = f"/api/sessions/{session}/messages?turn={edited}&branch={second}"
+        assert "is not in the branch of" in await caller.refusal_message("GET", elsewhere, status=422)
         assert await prompts(caller, session, f"?branch={first}&order=newest&limit=2") == [
             "two, edited",
             "four",

@@ -7,13 +7,14 @@ import threading
 import time
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from tests.patience import PATIENCE_S
 
 from thinkaloud.server import logs
 from thinkaloud.server.log_queue import QueuedHandler
-from thinkaloud.server.logs import LogFormat, redact
+from thinkaloud.server.logs import LogFormat, log_to_file, redact
 
 TOKEN = "tka_" + "Ab-_9" * 8 + "xyz"
 KEY = "sk-ant-api03-canary_0123456789"
@@ -198,3 +199,16 @@ def test_closed_log_output_is_survived() -> None:
     handler.emit(logging.makeLogRecord({"msg": "lost too"}))
     handler.flush()
     assert handler._lines.unfinished_tasks == 0
+
+
+def test_log_file_is_private_and_a_full_disk_prints_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "gateway.log"
+    with log_to_file(path):
+        logging.getLogger("thinkaloud").warning("kept")
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert '"message":"kept"' in path.read_text()
+    with log_to_file(Path("/dev/full")):
+        logging.getLogger("thinkaloud").warning("lost")
+    assert capsys.readouterr().err == ""

@@ -159,7 +159,7 @@ def main(arguments: "Sequence[str] | None" = None) -> int:
         argv = [*argv[1:], "--help"]
     command = next((argument for argument in argv if not argument.startswith("-")), "")
 
-    from thinkaloud.cli.parser import build_parser, did_you_mean
+    from thinkaloud.cli.parser import build_parser, did_you_mean, parse
 
     if command and command not in COMMANDS:
         suggestion = did_you_mean(command, list(COMMANDS)) or "."
@@ -169,16 +169,24 @@ def main(arguments: "Sequence[str] | None" = None) -> int:
             file=sys.stderr,
         )
         return 2
-    return _run(build_parser(COMMANDS, command, _VERSION).parse_args(argv))
+    return _run(parse(build_parser(COMMANDS, command, _VERSION), argv))
 
 
 def _run(options: "Namespace") -> int:
+    import errno
     import os
 
-    from thinkaloud.canon import ProviderFault, Refused
-    from thinkaloud.cli.console import EXIT_FAILED, EXIT_OK, EXIT_STOPPED, print_error
-    from thinkaloud.surfaces.backend import BackendUnreachable
+    from thinkaloud.canon import Refused, ThinkaloudError
+    from thinkaloud.cli.console import (
+        EXIT_FAILED,
+        EXIT_OK,
+        EXIT_STOPPED,
+        not_utf8_text,
+        open_missing_streams,
+        print_error,
+    )
 
+    open_missing_streams()
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]
     try:
@@ -186,14 +194,25 @@ def _run(options: "Namespace") -> int:
             from thinkaloud.client.config import ConfigFile
 
             options.lang = ConfigFile().read().language
-        return int(options.run(options))
+        code = int(options.run(options))
+        sys.stdout.flush()
+        return code
     except Refused as error:
         return print_error(str(error))
-    except (ProviderFault, BackendUnreachable) as error:
+    except ThinkaloudError as error:
         return print_error(str(error), EXIT_FAILED)
+    except UnicodeEncodeError as error:
+        return print_error(not_utf8_text(error.object))
     except KeyboardInterrupt:
         return EXIT_STOPPED
     except BrokenPipeError:
         # The reader of the pipe has closed it. Without this the interpreter reports an error at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_OK
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return print_error(
+            f"The output could not be written: {error.strerror}. Free some disk space.", EXIT_FAILED
+        )

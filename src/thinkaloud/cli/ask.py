@@ -27,7 +27,9 @@ from thinkaloud.cli.console import (
     add_language_option,
     plain_writer,
     positive,
+    print_error,
 )
+from thinkaloud.cli.follow import TurnNotSaved
 from thinkaloud.cli.live_output import LiveOutput
 from thinkaloud.cli.prompt import read_prompt
 from thinkaloud.cli.read import turn_as_json
@@ -121,6 +123,9 @@ def run_ask(options: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         for entry in _cancelled_entries(output.turn):
             output.feed(entry)
+    except TurnNotSaved as error:
+        output.finish()
+        return print_error(str(error), EXIT_FAILED)
     output.live.remember()
     return output.finish()
 

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from thinkaloud.cli.ask import AskOutput
 
 ALL_TOOLS = "all"
+_STOP_SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 _NOTE_FILE = "not-kept.noted"
 
 
@@ -55,7 +56,7 @@ def add_stored_options(parser: argparse.ArgumentParser) -> None:
         "-s",
         "--session",
         dest="session",
-        default="",
+        type=_session_name,
         metavar="SESSION",
         help="continue this session: its id, or the beginning of one",
     )
@@ -63,6 +64,13 @@ def add_stored_options(parser: argparse.ArgumentParser) -> None:
         "--no-save", action="store_true", help="do not keep the turn: no gateway, no session"
     )
     add_server_options(parser)
+
+
+def _session_name(text: str) -> str:
+    """Parse the name of a session, for argparse. An empty one, of an unset variable, names none."""
+    if text.strip():
+        return text
+    raise argparse.ArgumentTypeError("the name of the session is empty. Leave the option out for a new one")
 
 
 def keeps_turns(options: argparse.Namespace) -> bool:
@@ -192,7 +200,10 @@ class _ShownTurn:
 
 @contextmanager
 def _interrupts(on_interrupt: Callable[[], None]) -> Iterator[None]:
-    """Make the first Ctrl-C cancel the turn; the next one ends the command."""
+    """Make the first Ctrl-C cancel the turn; the next one ends the command.
+
+    A closed terminal and a request to end count as Ctrl-C: turns of other commands may run in this process.
+    """
     loop = asyncio.get_running_loop()
     task = asyncio.current_task()
     assert task is not None
@@ -205,11 +216,14 @@ def _interrupts(on_interrupt: Callable[[], None]) -> Iterator[None]:
         pressed = True
         on_interrupt()
 
-    loop.add_signal_handler(signal.SIGINT, press)
+    signals = [number for number in _STOP_SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+    for number in signals:
+        loop.add_signal_handler(number, press)
     try:
         yield
     finally:
-        loop.remove_signal_handler(signal.SIGINT)
+        for number in signals:
+            loop.remove_signal_handler(number)
 
 
 def _approved_tools(options: argparse.Namespace) -> Callable[[str], bool]:

@@ -7,6 +7,7 @@ from thinkaloud.canon import Refused
 from thinkaloud.cli.console import EXIT_OK, add_json_option, print_columns, print_json
 from thinkaloud.cli.parser import did_you_mean
 from thinkaloud.client.config import SETTINGS, ConfigFile, parse_setting, setting_values
+from thinkaloud.surfaces.terminal import clean
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -66,7 +67,7 @@ def run_set(options: argparse.Namespace) -> int:
     key = _known(options.key)
     value = parse_setting(key, options.value)
     ConfigFile().change({key: value})
-    print(f"{key} is {_shown(value)}.", file=sys.stderr)
+    print(clean(f"{key} is {_shown(value)}."), file=sys.stderr)
     return EXIT_OK
 
 

@@ -34,10 +34,15 @@ def read_chunks(name: str, size: int | None = None) -> Iterator[bytes]:
             yield chunk
 
 
-def read_bytes(name: str, expected: str) -> bytes:
+def read_bytes(name: str, expected: str, *, max_bytes: int | None = None) -> bytes:
     """Return all bytes of a file; refuse with a message that names what was `expected`."""
+    content = bytearray()
     try:
-        return b"".join(read_chunks(name))
+        for chunk in read_chunks(name):
+            content += chunk
+            if max_bytes is not None and len(content) > max_bytes:
+                raise Refused(f"{name} has more than {max_bytes:,} bytes. Give {expected}.")
+        return bytes(content)
     except OSError as error:
         raise Refused(
             f"Cannot read {name}: {error.strerror or error}. Give {expected}, or - for standard input."
@@ -99,6 +104,19 @@ def progress(text: str) -> Iterator[None]:
     finally:
         if not static:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+def open_missing_streams() -> None:
+    """Open the null device for a standard stream that the caller closed, as in `thinkaloud sessions >&-`."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8"))
+
+
+def not_utf8_text(text: str) -> str:
+    """Return the message for an argument with bytes that are not UTF-8."""
+    shown = text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    return f"The argument '{shown:.80}' is not UTF-8 text, so nothing was sent. Write it in UTF-8."
 
 
 def positive(text: str) -> int:

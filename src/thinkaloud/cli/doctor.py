@@ -5,6 +5,7 @@ import asyncio
 import os
 import sqlite3
 import stat
+import tempfile
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,11 +21,14 @@ from thinkaloud.client.config import ConfigFile
 from thinkaloud.client.home import home_folder
 from thinkaloud.client.key_store import credentials_path, key_source
 from thinkaloud.client.prepare import Options, prepare, require_key
+from thinkaloud.client.write_file import write_remedy
+from thinkaloud.store.disk import disk_problem, disk_remedy
 from thinkaloud.store.file_lock import lock_holder, lock_path
 from thinkaloud.surfaces.terminal import clean
 
 OK, NOTE, PROBLEM = "ok", "note", "problem"
 _CONNECT_TIMEOUT_S = 1.0
+_TRIAL_BYTES = 64 * 1024
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _EXTRAS = {"server": ("sqlalchemy", "starlette", "uvicorn"), "agents": ("mcp", "genai_prices")}
 
@@ -71,7 +75,13 @@ def _check_home() -> Iterator[tuple[str, str]]:
     elif not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
         yield PROBLEM, f"{folder} cannot be read and written. Run: chmod u+rwx {folder}"
     else:
-        yield OK, f"{folder} can be read and written."
+        try:
+            with tempfile.TemporaryFile(dir=folder) as file:  # only a write shows that the disk is full
+                file.write(bytes(_TRIAL_BYTES))
+        except OSError as error:
+            yield PROBLEM, f"{folder} cannot be written: {error.strerror}. {write_remedy(error)}"
+        else:
+            yield OK, f"{folder} can be read and written."
 
 
 def _check_settings() -> Iterator[tuple[str, str]]:
@@ -138,6 +148,9 @@ def _check_database() -> Iterator[tuple[str, str]]:
         finally:
             connection.close()
     except sqlite3.Error as error:
+        if reason := disk_problem(error, path):
+            yield PROBLEM, f"{path} cannot be checked: {reason}. {disk_remedy(reason)}"
+            return
         result = str(error)
     if result != "ok":
         yield (

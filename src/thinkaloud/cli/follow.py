@@ -1,36 +1,70 @@
 """Follows a turn of a gateway for a command that prints: what was printed cannot be taken back."""
 
+import asyncio
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
-from thinkaloud.canon import Entry, Refused
+from thinkaloud.canon import Entry, Refused, ThinkaloudError, TurnEnded, TurnFailed
 from thinkaloud.cli.gateway import GatewayClient
 from thinkaloud.surfaces.backend import BackendUnreachable, Reconnecting, Restarted, StorageChanged
 from thinkaloud.surfaces.terminal import clean
 
 _MAX_ATTEMPTS = 8
 """Attempts to reconnect. They take some twenty seconds."""
+SAVE_TIMEOUT_S = 15.0
+"""How long a turn that has ended may take to be saved."""
+UNSAVED_TIMEOUT_S = 3.0
+"""The same if the gateway reports that the disk accepts no writes."""
+
+
+class TurnNotSaved(ThinkaloudError):
+    """A turn has ended, but the gateway could not save it."""
 
 
 async def follow_printed(client: GatewayClient, turn: str) -> AsyncGenerator[Entry, None]:
-    """Yield the entries of a turn from the first one until it has ended. Lost connections are reported."""
+    """Yield the entries of a turn from the first one until it has ended. Lost connections are reported.
+
+    A turn that has ended but is not saved is waited for some seconds only: the disk may stay full for ever.
+    """
+    saved, wait_s = True, None
     async with aclosing(client.stream(turn)) as items:
-        async for item in items:
-            match item:
-                case Entry():
-                    yield item
-                case Reconnecting():
-                    _report_loss(turn, item)
-                case Restarted():
-                    raise Refused(
-                        "The gateway was restarted, and this turn ended in another way than was shown here. "
-                        f"`thinkaloud show {turn}` shows it."
-                    )
-                case StorageChanged(saved=True):
-                    print("thinkaloud: The turn is saved again.", file=sys.stderr)
-                case StorageChanged():
-                    print("thinkaloud: The turn is not saved: the disk accepts no writes.", file=sys.stderr)
+        while True:
+            try:
+                async with asyncio.timeout(wait_s):
+                    item = await anext(items)
+            except StopAsyncIteration:
+                return
+            except TimeoutError:
+                raise TurnNotSaved(
+                    "The turn has ended but is not saved: the disk is full, or takes too long to write. "
+                    "Keep what was printed, and free some disk space."
+                ) from None
+            if isinstance(item, StorageChanged):
+                saved = item.saved
+            if isinstance(item, Entry):
+                yield item
+                if isinstance(item.event, TurnEnded | TurnFailed):
+                    wait_s = SAVE_TIMEOUT_S
+            else:
+                _report(turn, item)
+            if wait_s is not None:
+                wait_s = SAVE_TIMEOUT_S if saved else UNSAVED_TIMEOUT_S
+
+
+def _report(turn: str, item: Reconnecting | Restarted | StorageChanged) -> None:
+    match item:
+        case Reconnecting():
+            _report_loss(turn, item)
+        case Restarted():
+            raise Refused(
+                "The gateway was restarted, and this turn ended in another way than was shown here. "
+                f"`thinkaloud show {turn}` shows it."
+            )
+        case StorageChanged(saved=True):
+            print("thinkaloud: The turn is saved again.", file=sys.stderr)
+        case StorageChanged():
+            print("thinkaloud: The turn is not saved: the disk accepts no writes.", file=sys.stderr)
 
 
 def _report_loss(turn: str, loss: Reconnecting) -> None:

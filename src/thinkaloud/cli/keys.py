@@ -23,7 +23,7 @@ from thinkaloud.cli.pager import paged
 from thinkaloud.cli.parser import did_you_mean
 from thinkaloud.cli.settings import user_catalog
 from thinkaloud.client.http import Client
-from thinkaloud.client.key_store import key_name, key_source, remove_key, store_key
+from thinkaloud.client.key_store import key_fault, key_name, key_source, remove_key, store_key
 from thinkaloud.surfaces.terminal import clean
 
 
@@ -80,6 +80,9 @@ def run_set(options: argparse.Namespace) -> int:
 
 def run_list(options: argparse.Namespace) -> int:
     """List the providers that need a key."""
+    for fault in dict.fromkeys(key_fault(row) for row in user_catalog().providers.values()):
+        if fault:
+            print(clean(f"thinkaloud: {fault}"), file=sys.stderr)
     rows = [
         {"provider": provider.name, "key": bool(source), "source": source, "reference": provider.key}
         for provider in user_catalog().providers.values()

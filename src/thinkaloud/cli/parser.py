@@ -15,6 +15,8 @@ Commands = Mapping[str, tuple[str, str, str]]
 """For each command: `module:function` that adds its options, a summary for lists, and a description."""
 
 DESCRIPTION = "Ask any model, and show its thoughts, tool calls and answer separately."
+_LITERAL = "\0"
+"""Marks a word that is no option though it starts with a dash. No argument of a program contains this."""
 _MANY = (argparse.ZERO_OR_MORE, argparse.ONE_OR_MORE)
 
 
@@ -29,6 +31,9 @@ class CommandParser(argparse.ArgumentParser):
         self.print_usage(sys.stderr)
         end = "" if message.endswith("?") else "."
         self.exit(2, f"{self.prog}: error: {message}{end} Run `{self.prog} --help` for help.\n")
+
+    def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
+        super().exit(status, message and message.replace(_LITERAL, ""))
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Parse the arguments; the parser of a command refuses options that it does not know."""
@@ -58,6 +63,25 @@ class CommandParser(argparse.ArgumentParser):
         name = option.partition("=")[0]
         suggestion = did_you_mean(name, [word for word in self._option_string_actions if len(word) > 2])
         return f"unknown option {name}{suggestion}"
+
+
+def parse(parser: CommandParser, argv: Sequence[str]) -> argparse.Namespace:
+    """Parse the arguments. After `--` no word is an option.
+
+    `argparse` loses the `--` where options and words may stand in any order, so the words are marked.
+    """
+    end = list(argv).index("--") if "--" in argv else len(argv)
+    literal_words = [_LITERAL + word if word.startswith("-") else word for word in argv[end + 1 :]]
+    options = parser.parse_args([*argv[:end], *literal_words])
+    for name, value in vars(options).items():
+        words = [_unmarked(word) for word in value] if isinstance(value, list) else _unmarked(value)
+        setattr(options, name, words)
+    return options
+
+
+def _unmarked(value: Any) -> Any:
+    """Return a word without its mark, and any other value, such as a member of an enum, as it is."""
+    return value.removeprefix(_LITERAL) if isinstance(value, str) and value.startswith(_LITERAL) else value
 
 
 def did_you_mean(word: str, known: Sequence[str]) -> str:

@@ -4,7 +4,7 @@ import os
 import stat
 
 from thinkaloud.canon import Refused
-from thinkaloud.cli.console import STDIN, read_chunks
+from thinkaloud.cli.console import STDIN, not_utf8_text, read_chunks
 
 _MISSING = (
     "The prompt is empty, so nothing was sent. Write it after the command, or pipe it in: "
@@ -18,6 +18,8 @@ def read_prompt(words: list[str]) -> str:
     A `-` among the words reads standard input even if it is a terminal.
     """
     question = " ".join(word for word in words if word != STDIN)
+    if any("\ud800" <= character <= "\udfff" for character in question):
+        raise Refused(not_utf8_text(question))
     text = ""
     if STDIN in words or _stdin_holds_text():
         text = b"".join(read_chunks(STDIN)).decode(errors="replace")

@@ -28,6 +28,8 @@ from thinkaloud.surfaces.terminal import clean
 
 DEFAULT_LIMIT = 50
 _SHORT_ID = 12
+_MAX_SEARCH_CHARACTERS = 1_000
+"""As in the API of the gateway, whose message would name a field of a request."""
 """Characters of an id in a list. The beginning of an id is enough for every command."""
 _FORMATS = {".txt": "text", ".md": "markdown", ".json": "json"}
 _BOLD, _NORMAL = "\x1b[1m", "\x1b[22m"
@@ -173,7 +175,12 @@ async def _delete(client: GatewayClient, options: argparse.Namespace) -> int:
 
 
 async def _search(client: GatewayClient, options: argparse.Namespace) -> int:
-    hits = await client.search(" ".join(options.words), thoughts=options.thoughts)
+    words = " ".join(options.words)
+    if not words.strip() or len(words) > _MAX_SEARCH_CHARACTERS:
+        raise Refused(
+            f"The search has {len(words.strip()):,} characters. Use 1 to {_MAX_SEARCH_CHARACTERS:,}."
+        )
+    hits = await client.search(words, thoughts=options.thoughts)
     if options.json:
         print_json(hits)
         return EXIT_OK

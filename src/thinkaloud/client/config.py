@@ -6,16 +6,17 @@ terminal and the gateway read and change the same values there. Comments and unk
 
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 
 from thinkaloud.canon import Refused
 from thinkaloud.client.home import home_folder
 from thinkaloud.client.toml_edit import Value, set_value, unset_value
-from thinkaloud.client.write_file import replace_file
+from thinkaloud.client.write_file import locked_folder, replace_file
 from thinkaloud.view import LOCALES, PRESETS, Policy, read_policy
 
 CONFIG_NAME = "config.toml"
@@ -24,13 +25,27 @@ _FALLBACK_LANGUAGE = "en-US"
 _ContextMode = Literal["keep", "strip", "provider_default"]
 """As in `thinkaloud.context`, which would triple the time to read the settings."""
 _DISPLAY = "thinking.display."
+_MAX_CHARACTERS = 256 * 1024
+"""A file of settings has a few lines. A larger one would take seconds to parse, in every command."""
+
+ModelSetting = Annotated[str, msgspec.Meta(max_length=200)]
+ThinkingText = Annotated[str, msgspec.Meta(pattern="^(off|low|medium|high|max|[0-9]{1,7})?$")]
+ExpandKey = Annotated[
+    str,
+    msgspec.Meta(
+        pattern=r"^(((Ctrl|Alt|Shift|Meta)\+){1,4}[A-Z][A-Za-z0-9]{1,20}|F[0-9]{1,2})?$",
+        description="The shortcut that opens and closes all thinking, such as Alt+KeyE; empty for none.",
+    ),
+]
+_ThinkingTokens = Annotated[int, msgspec.Meta(ge=0, le=9_999_999)]
 
 
 class Setting(NamedTuple):
-    """A setting of the file: the type of its value, and what it means."""
+    """A setting of the file: the type of its value, what it means, and what a valid value looks like."""
 
     kind: Any
     meaning: str
+    form: str = ""
 
 
 _DISPLAY_MEANINGS = {
@@ -44,9 +59,15 @@ _DISPLAY_MEANINGS = {
     "live_region": "what a screen reader announces",
 }
 SETTINGS: Mapping[str, Setting] = {
-    "model": Setting(str, "the model that answers if none is named"),
+    "model": Setting(
+        ModelSetting, "the model that answers if none is named", "the name of a model, at most 200 characters"
+    ),
     "language": Setting(Literal[tuple(LOCALES)], "the language of labels and notices"),
-    "thinking.level": Setting(str | int, "how much models think: off, low, medium, high, max, or tokens"),
+    "thinking.level": Setting(
+        ThinkingText | _ThinkingTokens,
+        "how much models think: off, low, medium, high, max, or tokens",
+        "off, low, medium, high, max, or a number of tokens up to 9999999",
+    ),
     "thinking.context_mode": Setting(_ContextMode, "which earlier thoughts are sent back to models"),
     **{
         f"{_DISPLAY}{field.name}": Setting(field.type, _DISPLAY_MEANINGS[field.name])
@@ -54,7 +75,11 @@ SETTINGS: Mapping[str, Setting] = {
     },
     f"{_DISPLAY}preset": Setting(Literal[tuple(PRESETS)], _DISPLAY_MEANINGS["preset"]),
     "page.render": Setting(Literal["markdown", "plain"], "how the page draws the text of thoughts"),
-    "page.expand_key": Setting(str, "the key of the page that opens and closes all thinking"),
+    "page.expand_key": Setting(
+        ExpandKey,
+        "the key of the page that opens and closes all thinking",
+        "a shortcut such as Alt+KeyE, Ctrl+Shift+KeyT or F9",
+    ),
 }
 
 
@@ -93,27 +118,29 @@ class ConfigFile:
 
     def read(self) -> Config:
         """Return the settings; refuse a file that cannot be read or has an invalid value."""
-        values = _flatten(self._parse(self._text()))
+        values = self._values(self._text())
         return Config({key: self._checked(key, value) for key, value in values.items() if key in SETTINGS})
 
     def unknown_keys(self) -> list[str]:
         """Return the keys of the file that this version does not know."""
-        return [key for key in _flatten(self._parse(self._text())) if key not in SETTINGS]
+        return [key for key in self._values(self._text()) if key not in SETTINGS]
 
     def change(self, changes: Mapping[str, Value | None]) -> None:
-        """Set some values; None removes one."""
-        text = self._text()
-        self._parse(text)
-        for key, value in changes.items():
-            if value is None:
-                text = unset_value(text, key)
-            else:
-                text = set_value(text, key, self._checked(key, value))
-        replace_file(self.path, text)
+        """Set some values; None removes one. Changes of several processes at once are all kept."""
+        with locked_folder(self.path), self._refuse_invalid_toml():
+            text = self._text()
+            self._values(text)
+            for key, value in changes.items():
+                if value is None:
+                    text = unset_value(text, key)
+                else:
+                    text = set_value(text, key, self._checked(key, value))
+            replace_file(self.path, text)
 
     def _text(self) -> str:
         try:
-            return self.path.read_text("utf-8")
+            with open(self.path, encoding="utf-8") as file:
+                text = file.read(_MAX_CHARACTERS + 1)
         except FileNotFoundError:
             return ""
         except (OSError, UnicodeDecodeError) as error:
@@ -121,23 +148,38 @@ class ConfigFile:
             raise Refused(
                 f"{self.path} cannot be read: {reason}. Correct the file, or move it away."
             ) from None
-
-    def _parse(self, text: str) -> dict[str, Any]:
-        try:
-            return tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
+        if len(text) > _MAX_CHARACTERS:
             raise Refused(
-                f"{self.path} is not valid TOML: {error}. Correct the file, or move it away."
+                f"{self.path} has more than {_MAX_CHARACTERS:,} characters, too many for settings. "
+                "Shorten the file, or move it away."
+            )
+        return text
+
+    def _values(self, text: str) -> dict[str, Any]:
+        """Return the values of the file by dotted key."""
+        with self._refuse_invalid_toml():
+            return _flatten(tomllib.loads(text))
+
+    @contextmanager
+    def _refuse_invalid_toml(self) -> Iterator[None]:
+        try:
+            yield
+        except (tomllib.TOMLDecodeError, RecursionError) as error:
+            reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+            raise Refused(
+                f"{self.path} is not valid TOML: {reason}. Correct the file, or move it away."
             ) from None
 
     def _checked(self, key: str, value: Any) -> Any:
         try:
             return msgspec.to_builtins(msgspec.convert(value, SETTINGS[key].kind))
         except msgspec.ValidationError as error:
-            allowed = setting_values(key)
-            remedy = f"Use one of: {', '.join(allowed)}" if allowed else "Correct it"
+            form = SETTINGS[key].form
+            allowed = ", ".join(setting_values(key))
+            remedy = f"Use one of: {allowed}" if allowed else f"Use {form}" if form else "Correct it"
+            reason = f"{value!r:.80}" if form else str(error)
             raise Refused(
-                f"Invalid value for {key} in {self.path}: {error}. {remedy}, or remove it: "
+                f"Invalid value for {key} in {self.path}: {reason}. {remedy}, or remove it: "
                 f"thinkaloud config unset {key}"
             ) from None
 
@@ -165,7 +207,16 @@ def parse_setting(key: str, text: str) -> Value:
         if text in allowed:
             return text
         raise Refused(f"Invalid value for {key}: {text!r}. Use one of: {', '.join(allowed)}.")
-    return int(text) if text.isdecimal() and kind is not str else text
+    try:
+        msgspec.convert(text, kind)
+    except msgspec.ValidationError:
+        raise Refused(f"Invalid value for {key}: {text!r:.80}. Use {SETTINGS[key].form}.") from None
+    if not text and key != "page.expand_key":  # an empty shortcut means that there is none
+        raise Refused(
+            f"Invalid value for {key}: it is empty. Use {SETTINGS[key].form}, or remove the setting: "
+            f"thinkaloud config unset {key}"
+        )
+    return int(text) if text.isdecimal() and key == "thinking.level" else text
 
 
 def language_of(environ: Mapping[str, str]) -> str:

@@ -23,7 +23,7 @@ from thinkaloud.client.keys import (
     valid_key,
 )
 from thinkaloud.client.toml_edit import set_value, unset_value
-from thinkaloud.client.write_file import replace_file
+from thinkaloud.client.write_file import locked_folder, replace_file
 
 KEYRING = "the keyring"
 
@@ -86,6 +86,15 @@ def key_source(provider: Provider, environ: Mapping[str, str] = os.environ) -> s
     return ""
 
 
+def key_fault(provider: Provider, environ: Mapping[str, str] = os.environ) -> str:
+    """Return why a key that may be there cannot be read; empty if there is a key or simply none."""
+    try:
+        resolve_key(provider.key, environ=environ)
+    except KeyMissing as error:
+        return error.fault
+    return ""
+
+
 def _store_in_keyring(name: str, key: str) -> bool:
     """Return whether the keyring took the key. Many systems have the package but nothing that keeps keys."""
     try:
@@ -99,15 +108,23 @@ def _store_in_keyring(name: str, key: str) -> bool:
 def _change_credentials(name: str, key: str | None) -> bool:
     """Set or remove a key in the credentials file. Return whether the file changed."""
     path = credentials_path()
+    if key is None and not path.exists():
+        return False
+    with locked_folder(path):
+        changed = _changed_credentials(path, name, key)
+        if changed is not None:
+            replace_file(path, changed, mode=0o600)
+    return changed is not None
+
+
+def _changed_credentials(path: Path, name: str, key: str | None) -> str | None:
+    """Return the text of the credentials file after a change; None if it stays the same."""
     try:
         text = path.read_text("utf-8") if path.exists() else ""
         entry = f"{STORED_KEYS}.{name}"
         changed = unset_value(text, entry) if key is None else set_value(text, entry, key)
-    except ValueError:  # not UTF-8, or not TOML
+    except (ValueError, RecursionError):  # not UTF-8, or not TOML
         raise Refused(f"{path} is not valid TOML, so it was not changed. Correct the file.") from None
     except OSError as error:
         raise Refused(f"{path} cannot be read: {error.strerror}. Check its permissions.") from None
-    if changed == text:
-        return False
-    replace_file(path, changed, mode=0o600)
-    return True
+    return None if changed == text else changed

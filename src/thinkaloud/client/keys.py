@@ -184,7 +184,7 @@ def _from_credentials(name: str, path: Path) -> Secret | KeyProblem:
         shared_mode = path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO) if os.name == "posix" else 0
     except FileNotFoundError:
         return KeyProblem(f"No credentials file found, so there is no key {name}. {remedy}")
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
         reason = (isinstance(error, OSError) and error.strerror) or "it is not valid TOML"
         return KeyProblem(f"The credentials file {path} cannot be read: {reason}. Correct it.", fault=True)
     if shared_mode:

@@ -1,17 +1,31 @@
 """Writes a small file of the user at once: readers see the old text or the new one, never half of it."""
 
+import errno
 import os
+import sys
 import tempfile
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from thinkaloud.canon import Refused
+
+_REMEDIES = {
+    errno.ENOSPC: "Free some disk space.",
+    errno.EDQUOT: "Free some disk space.",
+    errno.EROFS: "Make the file system writable, or set THINKALOUD_HOME to another folder.",
+}
+
+
+def write_remedy(error: OSError) -> str:
+    """Return what to do about a file that could not be written."""
+    return _REMEDIES.get(error.errno or 0, "Check the permissions of its folder.")
 
 
 def replace_file(path: Path, text: str, *, mode: int | None = None) -> None:
     """Replace a file, or create it; a link stays a link. Without a mode it keeps its own, 600 if new."""
     target = path.resolve()
-    try:
+    with _refuse_unwritable(path):
         target.parent.mkdir(parents=True, exist_ok=True)
         if mode is None:
             mode = target.stat().st_mode & 0o777 if target.exists() else 0o600
@@ -25,7 +39,45 @@ def replace_file(path: Path, text: str, *, mode: int | None = None) -> None:
             with suppress(FileNotFoundError):
                 os.unlink(name)
             raise
+
+
+@contextmanager
+def locked_folder(path: Path) -> Iterator[None]:
+    """Hold the lock of a file's folder, so that of several changes of the file at once none is lost.
+
+    The lock is on the folder, because the file is replaced by each change.
+    """
+    folder = path.resolve().parent
+    with _refuse_unwritable(path):
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        file = _open_lock(folder)
+    try:
+        yield
+    finally:
+        os.close(file)
+
+
+@contextmanager
+def _refuse_unwritable(path: Path) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
-        raise Refused(
-            f"{path} cannot be written: {error.strerror}. Check the permissions of its folder."
-        ) from None
+        raise Refused(f"{path} cannot be written: {error.strerror}. {write_remedy(error)}") from None
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _open_lock(folder: Path) -> int:
+        # Windows cannot lock a folder.
+        file = os.open(folder / ".settings.lock", os.O_CREAT | os.O_RDWR, 0o600)
+        msvcrt.locking(file, msvcrt.LK_LOCK, 1)
+        return file
+
+else:
+    import fcntl
+
+    def _open_lock(folder: Path) -> int:
+        file = os.open(folder, os.O_RDONLY)
+        fcntl.flock(file, fcntl.LOCK_EX)
+        return file

@@ -130,7 +130,9 @@ class Gateway:
             await self.database.write(self.preferences.adopt_stored)
             recovery = await recover(self.database, now_ms=now_ms, waits=waits_for_approval)
             if recovery.ended:
-                logger.warning("%d unfinished turns were marked interrupted", len(recovery.ended))
+                count = len(recovery.ended)
+                turns = "1 unfinished turn was" if count == 1 else f"{count} unfinished turns were"
+                logger.warning("%s marked interrupted", turns)
             await self._update_search_index()
             if not self.client.opened:
                 await stack.enter_async_context(self.client)

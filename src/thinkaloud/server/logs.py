@@ -5,11 +5,12 @@ As a second defence, anything that looks like a secret in a message or a traceba
 """
 
 import logging
+import os
 import re
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from enum import StrEnum
 from pathlib import Path
 from typing import TextIO
@@ -60,10 +61,28 @@ def set_up(log_format: LogFormat | None = None, stream: TextIO | None = None) ->
     logging.captureWarnings(True)
 
 
+class _FileHandler(logging.Handler):
+    """Appends lines to a file that only its owner can read. The file is created with the first line."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self._path = path
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Append the line of a record. A full disk loses it: a message would go to the user's terminal."""
+        line = f"{self.format(record)}\n".encode(errors="replace")
+        with suppress(OSError):
+            file = os.open(self._path, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600)
+            try:
+                os.write(file, line)
+            finally:
+                os.close(file)
+
+
 @contextmanager
 def log_to_file(path: Path) -> Iterator[None]:
     """Write warnings to a file until the block ends, for a gateway in a process that uses the terminal."""
-    handler = logging.FileHandler(path, encoding="utf-8", delay=True)
+    handler = _FileHandler(path)
     handler.setFormatter(_JsonFormatter())
     root = logging.getLogger()
     root.addHandler(handler)

@@ -19,10 +19,10 @@ from thinkaloud.agents.prepare import prepare_first
 from thinkaloud.agents.spec import Agent, agent_from_spec, assemble, bare_model
 from thinkaloud.agents.tools import Tool
 from thinkaloud.canon import Refused
-from thinkaloud.canon.requests import Image, ThinkingLevel, ToolMessage, UserMessage
+from thinkaloud.canon.requests import Image, ToolMessage, UserMessage
 from thinkaloud.catalog import Catalog
 from thinkaloud.catalog.thinking import OnUnavailable
-from thinkaloud.client.prepare import PreparedRequest
+from thinkaloud.client.prepare import PreparedRequest, parse_thinking
 from thinkaloud.context import REASONS, AnsweredTurn, ContextMode, SendStatus, Step, steps_of
 from thinkaloud.server.errors import PayloadTooLarge
 from thinkaloud.server.limits import GatewayLimits
@@ -218,8 +218,8 @@ def with_preferred_thinking(body: NewTurn, context: SessionContext) -> NewTurn:
     preferred = context.preferences.thinking
     if body.thinking is not None or context.agent or not preferred:
         return body
-    thinking = int(preferred) if preferred.isdecimal() else ThinkingLevel(preferred)
-    return msgspec.structs.replace(body, thinking=thinking)
+    thinking = parse_thinking(preferred)
+    return msgspec.structs.replace(body, thinking=thinking.level or thinking.budget_tokens)
 
 
 async def resolve_agent(gateway: "Gateway", body: NewTurn, context: SessionContext) -> Agent:

@@ -13,6 +13,7 @@ from thinkaloud.canon import Entry, Kind, NoticeGiven, Provenance, SealForm, Usa
 from thinkaloud.canon.requests import Image, ThinkingLevel
 from thinkaloud.catalog import ThinkingControl, ThinkingSupport, ThinkingVisibility
 from thinkaloud.catalog.thinking import OnUnavailable
+from thinkaloud.client.config import ExpandKey, ModelSetting, ThinkingText
 from thinkaloud.context import ContextMode
 from thinkaloud.store.rows import (
     DEFAULT_EXPAND_KEY,
@@ -328,15 +329,9 @@ class NewPreferences(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     language: Annotated[str, Meta(max_length=20)] = "en-US"
     context_mode: ContextMode = ContextMode.PROVIDER_DEFAULT
     render: RenderMode = RenderMode.MARKDOWN
-    expand_key: Annotated[
-        str,
-        Meta(
-            pattern=r"^(((Ctrl|Alt|Shift|Meta)\+){1,4}[A-Z][A-Za-z0-9]{1,20}|F[0-9]{1,2})?$",
-            description="The shortcut that opens and closes all thinking, such as Alt+KeyE; empty for none.",
-        ),
-    ] = DEFAULT_EXPAND_KEY
-    model: Annotated[str, Meta(max_length=200)] = ""
-    thinking: Annotated[str, Meta(pattern="^(off|low|medium|high|max|[0-9]{1,7})?$")] = ""
+    expand_key: ExpandKey = DEFAULT_EXPAND_KEY
+    model: ModelSetting = ""
+    thinking: ThinkingText = ""
 
 
 class WorkspaceBody(msgspec.Struct, frozen=True, kw_only=True):

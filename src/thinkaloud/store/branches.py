@@ -5,7 +5,7 @@ The active branch ends with the newest turn. Nothing is deleted when a question 
 
 from collections.abc import Iterable
 
-from sqlalchemy import CTE, ColumnElement, Connection, bindparam, select
+from sqlalchemy import CTE, ColumnElement, Connection, bindparam, literal, select
 
 from thinkaloud.canon import Refused
 from thinkaloud.store.rows import Session, TurnRow
@@ -38,6 +38,12 @@ def newest_leaf(conn: Connection, turn: TurnRow) -> int:
     query = select(later.c.key).order_by(later.c.position.desc()).limit(1)
     leaf: int = conn.execute(query).scalar_one()
     return leaf
+
+
+def in_branch(conn: Connection, turn: TurnRow, leaf: int) -> bool:
+    """Return whether a turn is in the branch that ends with `leaf`."""
+    branch = branch_before(literal(leaf))
+    return conn.execute(select(branch.c.key).where(branch.c.key == turn.key)).first() is not None
 
 
 def parent_of_next(

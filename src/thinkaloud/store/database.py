@@ -18,6 +18,10 @@ Query = Callable[[Connection], T]
 class NotSaved(ThinkaloudError):
     """A write failed because the disk is full, read-only or broken. The data is still in memory."""
 
+    def __init__(self, message: str, reason: str = "") -> None:
+        super().__init__(message)
+        self.reason = reason
+
 
 class DatabaseInUse(Refused):
     """Another gateway has opened this database."""

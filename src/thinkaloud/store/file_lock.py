@@ -13,6 +13,8 @@ from typing import Self
 
 import msgspec
 
+from thinkaloud.canon import Refused
+
 _RETRIES = 20
 _RETRY_S = 0.01
 """Readers hold the lock for some microseconds to learn whether it is free, so the first try may fail."""
@@ -39,18 +41,31 @@ class FileLock:
 
     def __enter__(self) -> Self:
         if self._enabled:
-            self._file = os.open(self._path, os.O_CREAT | os.O_RDWR, 0o600)
-            for _ in range(_RETRIES):
-                self.held = _try_lock(self._file, shared=False)
-                if self.held:
-                    _write(self._file, LockHolder(os.getpid()))
-                    break
-                time.sleep(_RETRY_S)
+            try:
+                self._take()
+            except OSError as error:
+                self._close()
+                raise Refused(
+                    f"The lock {self._path} cannot be written: {error.strerror}. Free some disk space if the "
+                    "disk is full; move away whatever has this name if it is not a file."
+                ) from None
         return self
+
+    def _take(self) -> None:
+        self._file = os.open(self._path, os.O_CREAT | os.O_RDWR, 0o600)
+        for _ in range(_RETRIES):
+            self.held = _try_lock(self._file, shared=False)
+            if self.held:
+                _write(self._file, LockHolder(os.getpid()))
+                break
+            time.sleep(_RETRY_S)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._close()
+
+    def _close(self) -> None:
         if self._file >= 0:
             if self.held:
                 os.ftruncate(self._file, 0)  # it held the token of a gateway that has stopped

@@ -22,6 +22,7 @@ from sqlalchemy.pool import QueuePool, StaticPool
 
 from thinkaloud.canon import Refused
 from thinkaloud.store.database import Batch, DatabaseInUse, NotSaved, Query, T
+from thinkaloud.store.disk import PRIMARY_CODE_MASK, disk_problem, disk_remedy
 from thinkaloud.store.file_lock import FileLock, lock_holder, lock_path
 from thinkaloud.store.migrate import migrate
 
@@ -37,16 +38,6 @@ WAL_LIMIT_BYTES = 64 * 1024 * 1024
 APPEND_ROWS = 128
 """The most rows of one INSERT. The driver gives up the interpreter lock for every statement that it runs, and
 waits for the event loop to get it back: a statement per row would make a commit wait for each of its rows."""
-
-_NOT_SAVED_REASONS = {
-    sqlite3.SQLITE_FULL: "the disk is full",
-    sqlite3.SQLITE_READONLY: "the file or its folder is read-only",
-    sqlite3.SQLITE_IOERR: "the disk reported an error",
-    sqlite3.SQLITE_CANTOPEN: "the file cannot be opened",
-    sqlite3.SQLITE_BUSY: "another process holds the file for too long",
-    sqlite3.SQLITE_LOCKED: "another process holds the file for too long",
-}
-_PRIMARY_CODE_MASK = 0xFF
 
 
 class SqliteDatabase:
@@ -82,6 +73,8 @@ class SqliteDatabase:
         """Migrate the tables to this version."""
         try:
             await self.write(migrate)
+        except NotSaved as error:
+            raise Refused(f"{error} {disk_remedy(error.reason)}") from None
         except DBAPIError as error:
             if getattr(error.orig, "sqlite_errorcode", None) != sqlite3.SQLITE_NOTADB:
                 raise
@@ -142,7 +135,7 @@ class SqliteDatabase:
                 _raw(conn).execute("PRAGMA wal_checkpoint(TRUNCATE)")
             except sqlite3.OperationalError as error:
                 # Nothing is lost: the WAL stays beside the file and is read at the next start.
-                if not _disk_problem(error):
+                if not disk_problem(error, self.path):
                     raise
 
 
@@ -167,7 +160,7 @@ async def open_database(
             await database.checkpoint()
         except DBAPIError as error:
             code = getattr(error.orig, "sqlite_errorcode", None) or 0
-            if code & _PRIMARY_CODE_MASK != sqlite3.SQLITE_CORRUPT:
+            if code & PRIMARY_CODE_MASK != sqlite3.SQLITE_CORRUPT:
                 raise
             raise Refused(
                 f"{path} is damaged: {error.orig}. Put a copy made with `thinkaloud backup` in its place, or "
@@ -196,7 +189,7 @@ def back_up(path: Path, target: Path) -> int:
     except sqlite3.Error as error:
         target.unlink()
         raise Refused(
-            f"The copy of {path} failed: {_disk_problem(error) or error}. Nothing was changed."
+            f"The copy of {path} failed: {disk_problem(error, target) or error}. Nothing was changed."
         ) from None
     return target.stat().st_size
 
@@ -298,14 +291,9 @@ def _translate_disk_errors(path: Path) -> Iterator[None]:
         yield
     except (DBAPIError, sqlite3.OperationalError) as error:
         original = error.orig if isinstance(error, DBAPIError) else error
-        if reason := _disk_problem(original):
-            raise NotSaved(f"Cannot write to {path}: {reason}.") from error
+        if reason := disk_problem(original, path):
+            raise NotSaved(f"Cannot write to {path}: {reason}.", reason) from error
         raise
-
-
-def _disk_problem(error: BaseException | None) -> str:
-    code = getattr(error, "sqlite_errorcode", None)
-    return "" if code is None else _NOT_SAVED_REASONS.get(code & _PRIMARY_CODE_MASK, "")
 
 
 def _insert_groups(batches: Sequence[Batch]) -> Iterator[Sequence[Batch]]:

@@ -32,6 +32,7 @@ INSIDE = "inside this process"
 _START_TIMEOUT_S = 60.0
 """How long another process may hold the lock without an address. Migrating a large database takes long."""
 _POLL_S = 0.05
+_MAX_TOKEN_BYTES = 8 * 1024
 _STORE_PACKAGES = ("alembic", "sqlalchemy", "starlette", "uvicorn")
 
 
@@ -148,17 +149,19 @@ async def _start_inside(stack: AsyncExitStack, on_wait: Callable[[int], None]) -
         from thinkaloud.server.logs import log_to_file
         from thinkaloud.server.run import ServeOptions, start_server
         from thinkaloud.store.database import DatabaseInUse
-    try:
-        gateway = await stack.enter_async_context(open_gateway(Settings(model=model_name(), grace_s=0)))
-    except DatabaseInUse:
-        return None
-    stack.enter_context(log_to_file(database_path().with_name("gateway.log")))
-    # Every caller needs the token: other users of this machine can reach the port as well.
-    server = await stack.enter_async_context(start_server(gateway, ServeOptions(token_required=True)))
-    path = lock_path(database_path())
-    publish_address(path, server.url, server.token, inside=True)
-    stack.callback(publish_address, path)  # without an address, other commands wait for the lock
-    await stack.enter_async_context(_wait_for_turns(gateway, on_wait))
+    async with AsyncExitStack() as inside:
+        inside.enter_context(log_to_file(database_path().with_name("gateway.log")))
+        try:
+            gateway = await inside.enter_async_context(open_gateway(Settings(model=model_name(), grace_s=0)))
+        except DatabaseInUse:
+            return None
+        # Every caller needs the token: other users of this machine can reach the port as well.
+        server = await inside.enter_async_context(start_server(gateway, ServeOptions(token_required=True)))
+        path = lock_path(database_path())
+        publish_address(path, server.url, server.token, inside=True)
+        inside.callback(publish_address, path)  # without an address, other commands wait for the lock
+        await inside.enter_async_context(_wait_for_turns(gateway, on_wait))
+        await stack.enter_async_context(inside.pop_all())
     return server
 
 
@@ -181,4 +184,5 @@ def _read_token(token_file: str) -> str:
     """Return the token of the file, else that of the environment; it may be empty."""
     if not token_file:
         return os.environ.get(TOKEN_VARIABLE, "").strip()
-    return read_bytes(token_file, "a file with a token").decode(errors="replace").strip()
+    content = read_bytes(token_file, "a file with a token", max_bytes=_MAX_TOKEN_BYTES)
+    return content.decode(errors="replace").strip()

@@ -85,6 +85,8 @@ class GatewayConnection:
     """Sends requests to a gateway. Open it with `async with`."""
 
     def __init__(self, locator: GatewayLocator, *, workspace: str = "") -> None:
+        if not workspace.isprintable():
+            raise Refused(f"Invalid workspace: {workspace!r}. Use the id of a workspace.")
         self._locator = locator
         self._headers = {"Thinkaloud-Workspace": workspace} if workspace else {}
         self._http: aiohttp.ClientSession | None = None
@@ -162,7 +164,16 @@ class GatewayConnection:
                     raise _refusal(url, response.status, await response.read())
                 yield response
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            raise _unreachable(url, error) from None
+            raise self._lost(url, error) from None
+
+    def _lost(self, url: str, error: Exception) -> BackendUnreachable:
+        """Return the error for a connection that broke."""
+        if not self._locator.moving or isinstance(error, TimeoutError):
+            return _unreachable(url, error)
+        return BackendUnreachable(
+            "The command that ran the gateway has ended, and with it this turn if it had not. "
+            "Ask again in the same session: thinkaloud ask -c."
+        )
 
     async def _connect(
         self, method: str, path: str, fields: dict[str, Any]
@@ -181,7 +192,7 @@ class GatewayConnection:
                     allow_redirects=False,
                     **fields,
                 )
-            except aiohttp.InvalidURL:
+            except (aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError):
                 raise Refused(
                     f"{address.url!r} is not an address. Use one such as http://127.0.0.1:8321."
                 ) from None
@@ -189,7 +200,7 @@ class GatewayConnection:
                 if not attempts_left or not self._locator.moving:
                     raise _unreachable(address.url, error) from None
             except (aiohttp.ClientError, TimeoutError, OSError) as error:
-                raise _unreachable(address.url, error) from None
+                raise self._lost(address.url, error) from None
             else:
                 if response.status not in _UNAVAILABLE or not attempts_left or not self._locator.moving:
                     return response, address.url

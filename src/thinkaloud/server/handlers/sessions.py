@@ -23,7 +23,7 @@ from thinkaloud.server.schemas import (
     TurnSummary,
 )
 from thinkaloud.store import agents, sessions, turns
-from thinkaloud.store.branches import newest_leaf, versions_of
+from thinkaloud.store.branches import in_branch, newest_leaf, versions_of
 from thinkaloud.store.delete import delete_session
 from thinkaloud.store.messages import messages_of
 from thinkaloud.store.rows import Page, Session, StoredMessage, TurnRow
@@ -161,6 +161,12 @@ def _page_of_turns(conn: Connection, session: Session, query: MessagesQuery) -> 
     first_turn = _turn_of_session(conn, session, query.turn)
     branch_turn = _turn_of_session(conn, session, query.branch) or first_turn
     leaf = None if branch_turn is None else newest_leaf(conn, branch_turn)
+    begins = query.branch and not query.after
+    if begins and first_turn is not None and leaf is not None and not in_branch(conn, first_turn, leaf):
+        raise Refused(
+            f"The turn {query.turn!r} is not in the branch of {query.branch!r}. Leave `branch` out to list "
+            "the branch of `turn`."
+        )
     limit, after = query.limit, query.after
     if query.order == "newest":
         return turns.page_before(conn, session, limit=limit, after=after, first=first_turn, leaf=leaf)
