@@ -163,6 +163,7 @@ class GatewayProcess:
             key=f"{last} + n.i",
             id="'trn_' || printf('%022d', n.i)",
             position="x.position + n.i",
+            parent=f"CASE n.i WHEN 1 THEN {turn} ELSE {last} + n.i - 1 END",
             idempotency_key="NULL",
         )
         copy_rows(
