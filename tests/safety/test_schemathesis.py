@@ -42,6 +42,7 @@ CHECKS: dict[str, Any] = {
     "ignored_auth": {"enabled": False},
     "object_level_authorization": {"enabled": False},
 }
+OPERATORS_ONLY = "GET /metrics"
 METRICS_CHECKS: dict[str, Any] = {
     "include-path": "/metrics",
     "checks": {"positive_data_acceptance": {"expected-statuses": [*ACCEPTED, "403"]}},
@@ -185,5 +186,5 @@ def test_gateway_conforms_to_its_openapi_document(informed: bool, gateway: Gatew
         key = f"{route.method} {route.path}"
         statuses = [status for name, status in result.statuses if name == key]
         assert statuses, f"{key} was not tried"
-        succeeded = min(statuses) < 300 or key in WITH_A_LIVE_TURN
+        succeeded = min(statuses) < 300 or key in WITH_A_LIVE_TURN or key == OPERATORS_ONLY
         assert not informed or succeeded, f"{key} never succeeded"
