@@ -126,7 +126,8 @@ def test_terminal_is_restored_when_a_signal_ends_ask(start: Start, number: signa
     exit_codes = [exit_code_after(start, number)]
     while exit_codes[-1] == 0 and len(exit_codes) < 10:  # the answer may be there before the signal
         exit_codes.append(exit_code_after(start, number))
-    assert exit_codes[-1] == (130 if number == signal.SIGINT else -number)
+    # While the answer streams, a signal cancels the turn like Ctrl-C; before and after, it ends the command.
+    assert exit_codes[-1] in (130, -number)
 
 
 def exit_code_after(start: Start, number: signal.Signals) -> int:
