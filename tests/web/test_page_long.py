@@ -69,8 +69,17 @@ def test_ten_thousand_messages(browser: Browser, tmp_path: Path) -> None:
                 arg=f"trn_{42:022d}",
             )
             assert page.locator(".exchange").count() <= 40
-            page.get_by_role("button", name="Show later messages").click()
-            page.wait_for_function("() => document.querySelectorAll('.exchange').length >= 50")
+            # On a busy machine a click may fall into the moment in which the turns above are still being drawn.
+            page.wait_for_function(
+                """() => {
+                  if (document.querySelectorAll(".exchange").length >= 50) return true;
+                  const later = [...document.querySelectorAll("button")]
+                    .find(one => one.textContent.includes("Show later messages"));
+                  later?.click();
+                  return false;
+                }""",
+                polling=2_000,
+            )
             page.get_by_role("button", name="Latest").click()
             page.wait_for_function(
                 "last => [...document.querySelectorAll('.bubble')].at(-1).innerText.endsWith(last)", arg=last
