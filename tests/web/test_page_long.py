@@ -69,7 +69,7 @@ def test_ten_thousand_messages(browser: Browser, tmp_path: Path) -> None:
                 arg=f"trn_{42:022d}",
             )
             assert page.locator(".exchange").count() <= 40
-            # On a busy machine a click may fall into the moment in which the turns above are still being drawn.
+            # On a busy machine a click may come while the turns above are still being drawn.
             page.wait_for_function(
                 """() => {
                   if (document.querySelectorAll(".exchange").length >= 50) return true;
