@@ -533,6 +533,9 @@ def test_bedrock_converse() -> None:
             },
         ],
     }
+
+
+def test_bedrock_converse_without_stream_and_description() -> None:
     bare = make_request(
         BEDROCK, UserMessage("Hi"), tools=(ToolDefinition("now"),), stream=False, max_tokens=5
     )

@@ -21,11 +21,11 @@ from thinkaloud.canon import (
 )
 from thinkaloud.surfaces.backend import (
     BackendUnreachable,
-    Choice,
     DisplayPreferences,
     FoundText,
     PastTurn,
     Question,
+    Responder,
     Restarted,
     SessionInfo,
     StreamItem,
@@ -212,15 +212,15 @@ class MemoryBackend:
         self._called("export", session, form, thinking)
         return f"{form} of {session}\n"
 
-    async def models(self) -> list[Choice]:
+    async def models(self) -> list[Responder]:
         return [
-            Choice(id="island", name="Island", description="built in"),
-            Choice(id="claude", name="Claude", ready=False, reason="ANTHROPIC_API_KEY is not set."),
-            Choice(id="qwen", name="Qwen"),
+            Responder(id="island", name="Island", description="built in"),
+            Responder(id="claude", name="Claude", ready=False, reason="ANTHROPIC_API_KEY is not set."),
+            Responder(id="qwen", name="Qwen"),
         ]
 
-    async def agents(self) -> list[Choice]:
-        return [Choice(id="planner", name="Planner", description="plans, then works")]
+    async def agents(self) -> list[Responder]:
+        return [Responder(id="planner", name="Planner", description="plans, then works")]
 
     async def preferences(self) -> DisplayPreferences:
         self._called("preferences")

@@ -7,7 +7,7 @@ from tests.surfaces.chat_pilot import ChatPilot, run_chat
 from tests.surfaces.memory_backend import MemoryBackend, thought_and_answer
 from textual.widgets._toast import Toast
 
-from thinkaloud.surfaces.backend import Choice, FoundText
+from thinkaloud.surfaces.backend import FoundText, Responder
 from thinkaloud.surfaces.tui.app import ChatOptions
 from thinkaloud.surfaces.tui.transcript_text import wrapped_text
 
@@ -27,9 +27,9 @@ def test_notices_are_shown_one_at_a_time_above_the_prompt() -> None:
 
 
 class _ManyModels(MemoryBackend):
-    async def models(self) -> list[Choice]:
-        rows = [Choice(id=f"m{number}", name=f"m{number}") for number in range(40)]
-        return [*rows, Choice(id="locked", name="Locked", ready=False, reason="No API key was found.")]
+    async def models(self) -> list[Responder]:
+        rows = [Responder(id=f"m{number}", name=f"m{number}") for number in range(40)]
+        return [*rows, Responder(id="locked", name="Locked", ready=False, reason="No API key was found.")]
 
 
 @pytest.mark.parametrize("size", [(80, 24), (40, 15)])

@@ -78,8 +78,8 @@ class FoundText(msgspec.Struct, frozen=True, kw_only=True):
     created_ms: int = 0
 
 
-class Choice(msgspec.Struct, frozen=True, kw_only=True):
-    """A model or an agent that can be chosen. `reason` says why it cannot be used now, if it cannot."""
+class Responder(msgspec.Struct, frozen=True, kw_only=True):
+    """A model or an agent that can be asked. `reason` says why it cannot be used now, if it cannot."""
 
     id: str
     name: str
@@ -165,10 +165,10 @@ class Backend(Protocol):
     async def export(self, session: str, form: str, *, thinking: str = "details") -> str:
         """Return a session as `text`, `markdown` or `json`."""
 
-    async def models(self) -> list[Choice]:
+    async def models(self) -> list[Responder]:
         """Return the models that can be chosen."""
 
-    async def agents(self) -> list[Choice]:
+    async def agents(self) -> list[Responder]:
         """Return the agents that can be chosen."""
 
     async def preferences(self) -> DisplayPreferences:

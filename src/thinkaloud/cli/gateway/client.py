@@ -16,12 +16,12 @@ from thinkaloud.cli.settings import BUILTIN_PROVIDER
 from thinkaloud.client.prepare import parse_thinking
 from thinkaloud.surfaces.backend import (
     BackendUnreachable,
-    Choice,
     DisplayPreferences,
     FoundText,
     PastTurn,
     Question,
     Reconnecting,
+    Responder,
     Restarted,
     SessionInfo,
     StreamItem,
@@ -89,7 +89,7 @@ class _ModelList(msgspec.Struct):
     models: list[_Model]
     providers: list[_Provider]
 
-    def choices(self) -> list[Choice]:
+    def choices(self) -> list[Responder]:
         """Return the models: first those that are ready, then those of local servers, then the others."""
         ready = {
             row.name
@@ -239,12 +239,12 @@ class GatewayClient:
         created = await self.connection.send("POST", "/api/import", content, headers=headers)
         return msgspec.json.decode(created, type=SessionInfo)
 
-    async def models(self) -> list[Choice]:
+    async def models(self) -> list[Responder]:
         """Return the models that can be chosen."""
         listed = await self.connection.fetch("/api/models", _ModelList)
         return listed.choices()
 
-    async def agents(self) -> list[Choice]:
+    async def agents(self) -> list[Responder]:
         """Return the agents that can be chosen: the gateway's own first."""
         agents: list[_Agent] = []
         after = ""
@@ -252,7 +252,7 @@ class GatewayClient:
             page = await self.connection.fetch("/api/agents", _AgentPage, limit=_PER_PAGE, after=after)
             agents += [*page.own, *page.items]
             if not page.next:
-                return [Choice(id=row.id, name=row.name, description=row.description) for row in agents]
+                return [Responder(id=row.id, name=row.name, description=row.description) for row in agents]
             after = page.next
 
     async def preferences(self) -> DisplayPreferences:
@@ -303,13 +303,13 @@ def _thinking(setting: str) -> str | int:
     return parsed.level or parsed.budget_tokens or ""
 
 
-def _choice(model: _Model, unchecked: Iterable[str] = ()) -> Choice:
+def _choice(model: _Model, unchecked: Iterable[str] = ()) -> Responder:
     """Return a model; `unchecked` are local servers that may not be running."""
     reason = "" if model.has_key else f"No API key was found for {' or '.join(model.providers)}."
     notes = [model.reason.removeprefix(f"{model.id} ")]
     if servers := " or ".join(sorted(unchecked)):
         notes.insert(0, f"not checked: needs {servers} to run.")
-    return Choice(
+    return Responder(
         id=model.id,
         name=model.id,
         description=" ".join(note for note in notes if note),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from thinkaloud.canon import Entry, Refused
-from thinkaloud.surfaces.backend import Choice, SessionInfo
+from thinkaloud.surfaces.backend import Responder, SessionInfo
 from thinkaloud.surfaces.tui.attachments import read_attachment
 from thinkaloud.surfaces.tui.chat_session import Answerer, ChatTurn
 from thinkaloud.surfaces.tui.commands import Command
@@ -167,7 +167,7 @@ async def pick_agent(screen: "ChatScreen") -> None:
         use_answerer(screen, Answerer(agent=chosen, thinking=screen.state.answerer.thinking))
 
 
-async def _pick(screen: "ChatScreen", title: str, choices: list[Choice], chosen: str) -> str | None:
+async def _pick(screen: "ChatScreen", title: str, choices: list[Responder], chosen: str) -> str | None:
     words = screen.display_settings.words
     rows = [
         PickerRow(
