@@ -17,10 +17,10 @@ from textual.strip import Strip
 
 from thinkaloud.canon import Entry
 from thinkaloud.surfaces.backend import (
-    Choice,
     DisplayPreferences,
     PastTurn,
     Question,
+    Responder,
     SessionInfo,
     StreamItem,
 )
@@ -70,7 +70,7 @@ class RecordedBackend:
         for _ in self.entries:
             yield await self.arrived.get()
 
-    async def models(self) -> list[Choice]:
+    async def models(self) -> list[Responder]:
         return []
 
     async def preferences(self) -> DisplayPreferences:
