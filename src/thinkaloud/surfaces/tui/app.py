@@ -35,6 +35,8 @@ class ChatOptions(msgspec.Struct, frozen=True, kw_only=True):
     session: str = ""
     language: str = ""
     theme: str = "dark"
+    save_theme: Callable[[str], None] | None = None
+    """Saves the theme that the person chooses; None does not save it."""
     default_model: str = ""
     """The model of the gateway, if it is known here."""
     gateway_check_s: float = GATEWAY_CHECK_S
@@ -121,8 +123,10 @@ class ChatApp(App[str]):
             self.tell_error(error)
 
     def use_theme(self, name: str) -> None:
-        """Use the light or the dark theme."""
+        """Use the light or the dark theme, and save the choice."""
         self.theme = THEMES[name]
+        if self.chat_options.save_theme is not None:
+            self.chat_options.save_theme(name)
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """Return what the command palette offers, in the person's language."""
