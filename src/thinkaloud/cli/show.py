@@ -82,6 +82,7 @@ async def _show(client: GatewayClient, options: argparse.Namespace) -> int:
 
 def _turn_json(turn: PastTurn) -> dict[str, object]:
     row = {"turn": turn.id, "prompt": turn.prompt, "state": turn.state, "agent": turn.agent_name}
+    row |= {"versions": turn.versions}
     return {**row, **turn_as_json(_folded(turn.entries))}
 
 
@@ -93,7 +94,11 @@ def _folded(entries: tuple[Entry, ...]) -> Turn:
 
 
 def _print_turn(turn: PastTurn, options: argparse.Namespace, prompts_to: TextIO) -> None:
-    print(f"[{turn.id} {one_line(turn.agent_name or turn.model)} {turn.state}]", file=sys.stderr, flush=True)
+    version = f", version {turn.versions.index(turn.id) + 1}/{len(turn.versions)}" if turn.versions else ""
+    name = one_line(turn.agent_name or turn.model)
+    print(f"[{turn.id} {name} {turn.state}{version}]", file=sys.stderr, flush=True)
+    if others := [other for other in turn.versions if other != turn.id]:
+        print(f"Other versions: {', '.join(others)}", file=sys.stderr, flush=True)
     prompt = "\n".join(f"> {line}" for line in clean(turn.prompt).splitlines())
     print(f"{prompt}\n", file=prompts_to, flush=True)
     if turn.state == "running":

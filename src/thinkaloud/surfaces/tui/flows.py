@@ -267,6 +267,22 @@ async def copy(screen: "ChatScreen", chat_turn: ChatTurn, thoughts: bool = False
     screen.chat_app.tell(screen.display_settings.words.text("copy.thoughts" if thoughts else "copy.done"))
 
 
+async def show_version(screen: "ChatScreen", chat_turn: ChatTurn, step: int) -> None:
+    """Show the version of a turn before or after this one, and what was asked after it."""
+    chat, versions = screen.chat, chat_turn.versions
+    index = versions.index(chat_turn.id) + step if chat_turn.id in versions else -1
+    if chat is None or not versions:
+        raise Refused(screen.display_settings.words.text("version.none"))
+    if 0 <= index < len(versions):
+        await screen.state.load_version(chat, versions[index])
+        if screen.chat is chat:  # the person has not gone to another session meanwhile
+            screen.conversation.changed()
+            screen.conversation.focus_question(versions[index])
+            screen.turn_changed(chat, chat_turn)
+        for other in chat.turns:
+            screen.run_flow(screen.state.follow(chat, other))
+
+
 async def replay(screen: "ChatScreen", chat_turn: ChatTurn) -> None:
     """Play a turn again with its timing."""
     if chat_turn.running:
@@ -301,6 +317,8 @@ TURN_FLOWS: Mapping[str, Callable[["ChatScreen", ChatTurn], Flow]] = {
     "edit": edit,
     "copy": copy,
     "replay": replay,
+    "previous_version": lambda screen, chat_turn: show_version(screen, chat_turn, -1),
+    "next_version": lambda screen, chat_turn: show_version(screen, chat_turn, 1),
 }
 """The flows of a turn, by the name of the act."""
 

@@ -38,8 +38,8 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "Enter abre · n nova · r renomear · d excluir · x exportar · Esc volta",
     ),
     "status.question": (
-        "e edit and ask again · c copy the answer · r replay",
-        "e editar e perguntar de novo · c copiar a resposta · r reproduzir",
+        "e edit and ask again · c copy the answer · r replay · ← → versions",
+        "e editar e perguntar de novo · c copiar a resposta · r reproduzir · ← → versões",
     ),
     "gateway.lost": (
         "No connection to the gateway; trying again. {reason}",
@@ -141,6 +141,10 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "This turn still runs. Stop it with Esc, then edit its question.",
         "Este turno ainda está em andamento. Pare-o com Esc e depois edite a pergunta.",
     ),
+    "version.none": (
+        "This question has one version only. Edit it to ask again.",
+        "Esta pergunta tem uma só versão. Edite-a para perguntar de novo.",
+    ),
     "copy.nothing": ("There is no answer to copy.", "Não há resposta para copiar."),
     "copy.done": ("The answer was copied, without thoughts.", "A resposta foi copiada, sem os pensamentos."),
     "copy.thoughts": ("Thoughts and answer were copied.", "Pensamentos e resposta foram copiados."),
@@ -198,6 +202,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "key.tab": ("Next place; completes a command", "Próximo lugar; completa um comando"),
     "key.open_block": ("Open or close (thinking)", "Abrir ou fechar (pensamento)"),
     "key.on_question": ("Edit, copy, replay (question)", "Editar, copiar, reproduzir (pergunta)"),
+    "key.on_version": ("Other versions (question)", "Outras versões (pergunta)"),
     "key.on_session": ("New, rename, delete, export (list)", "Nova, renomear, excluir, exportar (lista)"),
     "keys.approval": ("y, n", "s, n"),
     "key.on_approval": (
