@@ -23,6 +23,7 @@ from thinkaloud.cli.gateway import GatewayClient, add_server_options, open_backe
 from thinkaloud.cli.gateway.find import find_session, list_sessions
 from thinkaloud.cli.pager import paged
 from thinkaloud.cli.table import marked_bold, print_columns
+from thinkaloud.cli.words import command_words
 from thinkaloud.surfaces.backend import FoundText
 from thinkaloud.surfaces.terminal import clean
 
@@ -82,7 +83,9 @@ def add_search(parser: argparse.ArgumentParser) -> None:
 def add_export(parser: argparse.ArgumentParser) -> None:
     """Add the options of `export`."""
     _add_session_argument(parser)
-    parser.add_argument("-o", "--output", metavar="FILE", help="write to a new file instead of stdout; - is stdout")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="write to a new file instead of stdout; - is stdout"
+    )
     parser.add_argument(
         "--format",
         choices=tuple(_FORMATS.values()),
@@ -142,7 +145,7 @@ async def _list(client: GatewayClient, options: argparse.Namespace) -> int:
         print_json(sessions)
         return EXIT_OK
     if not sessions:
-        print("No sessions yet. `thinkaloud ask` starts one.", file=sys.stderr)
+        print(command_words().text("no_sessions"), file=sys.stderr)
         return EXIT_OK
     rows = [("session", "used", "model", "title")]
     for session in sessions:
@@ -184,8 +187,8 @@ async def _search(client: GatewayClient, options: argparse.Namespace) -> int:
         print_json(hits)
         return EXIT_OK
     if not hits:
-        hint = "" if options.thoughts else " Add --thoughts to search thoughts as well."
-        print(f"Nothing was found.{hint}", file=sys.stderr)
+        text = "nothing_found" if options.thoughts else "nothing_found_hint"
+        print(command_words().text(text), file=sys.stderr)
         return EXIT_OK
     with paged():
         for hit in hits:

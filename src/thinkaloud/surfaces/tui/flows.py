@@ -19,6 +19,7 @@ from thinkaloud.surfaces.tui.dialogs import ConfirmScreen, PickerRow, PickerScre
 from thinkaloud.surfaces.tui.help import HelpScreen
 from thinkaloud.surfaces.tui.replay import ReplayScreen
 from thinkaloud.surfaces.tui.search import SearchScreen
+from thinkaloud.surfaces.tui.words import ScreenWords
 from thinkaloud.view import (
     LOCALES,
     PRESETS,
@@ -173,13 +174,20 @@ async def _pick(screen: "ChatScreen", title: str, choices: list[Responder], chos
         PickerRow(
             value=choice.id,
             title=choice.name or choice.id,
-            note=choice.description,
+            note=" ".join(
+                filter(None, (_named(words, "model.unchecked", choice.unchecked), choice.description))
+            ),
             ready=choice.ready,
-            reason=choice.reason,
+            reason=choice.reason or _named(words, "model.no_key", choice.keyless),
         )
         for choice in choices
     ]
     return await screen.chat_app.push_screen_wait(PickerScreen(words.text(title), rows, chosen, words))
+
+
+def _named(words: ScreenWords, key: str, names: tuple[str, ...]) -> str:
+    """Return a text about one of these names; empty without any."""
+    return words.text(key, name=f" {words.text('or')} ".join(names)) if names else ""
 
 
 def use_answerer(screen: "ChatScreen", answerer: Answerer) -> None:

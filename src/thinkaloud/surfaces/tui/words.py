@@ -99,6 +99,9 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "Formato desconhecido: {name}. Use text, markdown ou json.",
     ),
     "model.title": ("Model", "Modelo"),
+    "model.unchecked": ("not checked: needs {name} to run.", "não verificado: requer {name} em execução."),
+    "model.no_key": ("No API key was found for {name}.", "Nenhuma chave de API encontrada para {name}."),
+    "or": ("or", "ou"),
     "agent.title": ("Agent", "Agente"),
     "effort.usage": (
         "Unknown effort: {name}. Use off, low, medium, high, max or a number of tokens.",
@@ -245,8 +248,9 @@ TEXTS: Mapping[str, tuple[str, str]] = {
 class ScreenWords:
     """The texts of one language: `ScreenWords("pt-BR").text("search.found", n=3)`."""
 
-    def __init__(self, locale: str) -> None:
+    def __init__(self, locale: str, texts: Mapping[str, tuple[str, str]] = TEXTS) -> None:
         self._words = Words(locale)
+        self._texts = texts
         self._column = _LANGUAGES.index(self._words.locale)
 
     @property
@@ -260,7 +264,7 @@ class ScreenWords:
 
     def text(self, key: str, *, n: int = 0, name: str = "", reason: str = "") -> str:
         """Return a text with its gaps filled."""
-        one, _, other = TEXTS[key][self._column].partition("|")
+        one, _, other = self._texts[key][self._column].partition("|")
         singular = n == 1 or (n == 0 and self.locale == "pt-BR")
         text = one if singular or not other else other
         return text.format(n=self._words.count(n), name=name, reason=reason)
