@@ -1,7 +1,7 @@
 """Tables for the terminal: columns as wide as their cells, and narrower where the terminal is.
 
-Where a terminal has no room for all columns, cells are wrapped at words, those of the last column first. Where not
-even single words have room, each row becomes a list of names and values. Outside of a terminal nothing is
+Where there is no room for all columns, cells are wrapped at words, those of the last column first. Where
+not even single words have room, each row becomes a list of names and values. Outside of a terminal nothing is
 wrapped. No line ends with spaces.
 """
 

@@ -10,7 +10,8 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "{n} turn of another command runs in this process. Waiting for the end; Ctrl-C stops."
         "|{n} turns of other commands run in this process. Waiting for the end; Ctrl-C stops.",
         "{n} turno de outro comando está em andamento neste processo. Aguardando o fim; Ctrl-C interrompe."
-        "|{n} turnos de outros comandos estão em andamento neste processo. Aguardando o fim; Ctrl-C interrompe.",
+        "|{n} turnos de outros comandos estão em andamento neste processo. Aguardando o fim; "
+        "Ctrl-C interrompe.",
     ),
     "reconnect": ("{reason} Connecting again.", "{reason} Conectando de novo."),
     "saved": ("The turn is saved again.", "O turno voltou a ser salvo."),

@@ -28,7 +28,7 @@ class ChatTurn:
         self.prompt = prompt
         self.images = images
         self.versions: tuple[str, ...] = ()
-        """The turns that replace each other here with this one, the oldest first; empty if it is the only one."""
+        """The turns that replace each other here, this one too, the oldest first; empty if it is alone."""
         self.turn = Turn()
         self.running = True
         self.choices = UserChoices()

@@ -287,8 +287,8 @@ async def show_version(screen: "ChatScreen", chat_turn: ChatTurn, step: int) -> 
             screen.conversation.changed()
             screen.conversation.focus_question(versions[index])
             screen.turn_changed(chat, chat_turn)
-        for other in chat.turns:
-            screen.run_flow(screen.state.follow(chat, other))
+        for running in (other for other in chat.turns if other.running):
+            screen.run_flow(screen.state.follow(chat, running))
 
 
 async def replay(screen: "ChatScreen", chat_turn: ChatTurn) -> None:
