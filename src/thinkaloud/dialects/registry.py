@@ -27,6 +27,7 @@ from thinkaloud.dialects.lenient import type_name
 from thinkaloud.dialects.message import present
 from thinkaloud.dialects.request import ProviderRequest
 from thinkaloud.dialects.tags.profiles import TagProfile
+from thinkaloud.dialects.writer import ResponseFormat
 from thinkaloud.wire import Frame
 
 
@@ -51,6 +52,8 @@ class Dialect(NamedTuple):
     make_reader: Callable[[TurnEmitter, TagProfile | None], DialectReader]
     build_request: Callable[[Route, Request], ProviderRequest] | None
     """None if the dialect can only be read."""
+    response_format: ResponseFormat | None = None
+    """None if clients of this dialect cannot be served."""
     matches: Callable[[Clues], bool] = _never
     """Whether a frame with these fields belongs to this dialect."""
     matches_error: Callable[[Clues], bool] = _never
@@ -82,6 +85,7 @@ _ROWS = (
         anthropic_messages.NAME,
         anthropic_messages.Reader,
         anthropic_messages.build_request,
+        anthropic_messages.RESPONSE_FORMAT,
         lambda clues: (
             clues.type in _ANTHROPIC_TYPES
             or (bytes(clues.content)[:1] == b"[" and present(clues.snake_stop_reason))
@@ -92,6 +96,7 @@ _ROWS = (
         openai_responses.NAME,
         openai_responses.Reader,
         openai_responses.build_request,
+        openai_responses.RESPONSE_FORMAT,
         lambda clues: (
             clues.object == "response"
             or bytes(clues.output)[:1] == b"["
@@ -103,6 +108,7 @@ _ROWS = (
         gemini_interactions.NAME,
         gemini_interactions.Reader,
         gemini_interactions.build_request,
+        None,
         lambda clues: (
             clues.object == "interaction"
             or present(clues.steps)
@@ -113,6 +119,7 @@ _ROWS = (
         gemini.NAME,
         gemini.Reader,
         gemini.build_request,
+        None,
         lambda clues: not present(clues.choices) and clues.has_candidates,
         lambda clues: present(clues.error) and clues.has_google_status,
     ),
@@ -120,6 +127,7 @@ _ROWS = (
         openai_chat.NAME,
         openai_chat.Reader,
         openai_chat.build_request,
+        openai_chat.RESPONSE_FORMAT,
         lambda clues: clues.type not in _COHERE_TYPES and present(clues.choices),
         lambda clues: present(clues.error) or clues.object == "error",
     ),
@@ -127,6 +135,7 @@ _ROWS = (
         ollama.NAME,
         ollama.Reader,
         ollama.build_request,
+        ollama.RESPONSE_FORMAT,
         lambda clues: (
             (present(clues.done) or present(clues.created_at))
             and (present(clues.message) or present(clues.response))
@@ -136,6 +145,7 @@ _ROWS = (
         bedrock_converse.NAME,
         bedrock_converse.Reader,
         bedrock_converse.build_request,
+        None,
         lambda clues: (
             bytes(clues.output)[:1] == b"{" or present(clues.message_start) or present(clues.block_delta)
         ),
@@ -144,13 +154,14 @@ _ROWS = (
         cohere_v2.NAME,
         cohere_v2.Reader,
         cohere_v2.build_request,
+        None,
         lambda clues: (
             clues.type in _COHERE_TYPES
             or (bytes(clues.message)[:1] == b"{" and (present(clues.finish_reason) or present(clues.usage)))
         ),
         lambda clues: bytes(clues.message)[:1] == b'"',
     ),
-    Dialect(text.NAME, text.Reader, None, lambda clues: clues.has_token),
+    Dialect(text.NAME, text.Reader, None, None, lambda clues: clues.has_token),
 )
 
 DIALECTS = {row.name: row for row in _ROWS}

@@ -1,6 +1,7 @@
-"""Ollama chat: `read` parses responses, `ask` builds requests."""
+"""Ollama chat: `read` parses responses, `ask` builds requests, `write` writes responses."""
 
 from thinkaloud.dialects.ollama.ask import build_request
 from thinkaloud.dialects.ollama.read import NAME, Reader
+from thinkaloud.dialects.ollama.write import RESPONSE_FORMAT
 
-__all__ = ["NAME", "Reader", "build_request"]
+__all__ = ["NAME", "RESPONSE_FORMAT", "Reader", "build_request"]

@@ -1,6 +1,7 @@
-"""OpenAI Chat Completions: `read` parses responses, `ask` builds requests."""
+"""OpenAI Chat Completions: `read` parses responses, `ask` builds requests, `write` writes responses."""
 
 from thinkaloud.dialects.openai_chat.ask import build_request
 from thinkaloud.dialects.openai_chat.read import NAME, Reader
+from thinkaloud.dialects.openai_chat.write import RESPONSE_FORMAT
 
-__all__ = ["NAME", "Reader", "build_request"]
+__all__ = ["NAME", "RESPONSE_FORMAT", "Reader", "build_request"]
