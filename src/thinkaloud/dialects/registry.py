@@ -21,6 +21,7 @@ from thinkaloud.dialects import (
     openai_responses,
     text,
 )
+from thinkaloud.dialects.client_request import ClientRequest
 from thinkaloud.dialects.clues import Clues, read_clues
 from thinkaloud.dialects.emitter import TurnEmitter
 from thinkaloud.dialects.lenient import type_name
@@ -53,7 +54,9 @@ class Dialect(NamedTuple):
     build_request: Callable[[Route, Request], ProviderRequest] | None
     """None if the dialect can only be read."""
     response_format: ResponseFormat | None = None
-    """None if clients of this dialect cannot be served."""
+    """How clients of this dialect are answered; None if they cannot be."""
+    parse_request: Callable[[bytes], ClientRequest] | None = None
+    """How their requests are read."""
     matches: Callable[[Clues], bool] = _never
     """Whether a frame with these fields belongs to this dialect."""
     matches_error: Callable[[Clues], bool] = _never
@@ -86,6 +89,7 @@ _ROWS = (
         anthropic_messages.Reader,
         anthropic_messages.build_request,
         anthropic_messages.RESPONSE_FORMAT,
+        anthropic_messages.parse_request,
         lambda clues: (
             clues.type in _ANTHROPIC_TYPES
             or (bytes(clues.content)[:1] == b"[" and present(clues.snake_stop_reason))
@@ -97,6 +101,7 @@ _ROWS = (
         openai_responses.Reader,
         openai_responses.build_request,
         openai_responses.RESPONSE_FORMAT,
+        openai_responses.parse_request,
         lambda clues: (
             clues.object == "response"
             or bytes(clues.output)[:1] == b"["
@@ -109,6 +114,7 @@ _ROWS = (
         gemini_interactions.Reader,
         gemini_interactions.build_request,
         None,
+        None,
         lambda clues: (
             clues.object == "interaction"
             or present(clues.steps)
@@ -120,6 +126,7 @@ _ROWS = (
         gemini.Reader,
         gemini.build_request,
         None,
+        None,
         lambda clues: not present(clues.choices) and clues.has_candidates,
         lambda clues: present(clues.error) and clues.has_google_status,
     ),
@@ -128,6 +135,7 @@ _ROWS = (
         openai_chat.Reader,
         openai_chat.build_request,
         openai_chat.RESPONSE_FORMAT,
+        openai_chat.parse_request,
         lambda clues: clues.type not in _COHERE_TYPES and present(clues.choices),
         lambda clues: present(clues.error) or clues.object == "error",
     ),
@@ -136,6 +144,7 @@ _ROWS = (
         ollama.Reader,
         ollama.build_request,
         ollama.RESPONSE_FORMAT,
+        ollama.parse_request,
         lambda clues: (
             (present(clues.done) or present(clues.created_at))
             and (present(clues.message) or present(clues.response))
@@ -146,6 +155,7 @@ _ROWS = (
         bedrock_converse.Reader,
         bedrock_converse.build_request,
         None,
+        None,
         lambda clues: (
             bytes(clues.output)[:1] == b"{" or present(clues.message_start) or present(clues.block_delta)
         ),
@@ -155,13 +165,14 @@ _ROWS = (
         cohere_v2.Reader,
         cohere_v2.build_request,
         None,
+        None,
         lambda clues: (
             clues.type in _COHERE_TYPES
             or (bytes(clues.message)[:1] == b"{" and (present(clues.finish_reason) or present(clues.usage)))
         ),
         lambda clues: bytes(clues.message)[:1] == b'"',
     ),
-    Dialect(text.NAME, text.Reader, None, None, lambda clues: clues.has_token),
+    Dialect(text.NAME, text.Reader, None, None, None, lambda clues: clues.has_token),
 )
 
 DIALECTS = {row.name: row for row in _ROWS}

@@ -1,7 +1,8 @@
-"""Anthropic Messages: `read` parses responses, `ask` builds requests, `write` writes responses."""
+"""Anthropic Messages: `read` parses responses, `ask` builds requests, `parse` and `write` serve clients."""
 
 from thinkaloud.dialects.anthropic_messages.ask import build_request
+from thinkaloud.dialects.anthropic_messages.parse import parse_request
 from thinkaloud.dialects.anthropic_messages.read import NAME, Reader
 from thinkaloud.dialects.anthropic_messages.write import RESPONSE_FORMAT
 
-__all__ = ["NAME", "RESPONSE_FORMAT", "Reader", "build_request"]
+__all__ = ["NAME", "RESPONSE_FORMAT", "Reader", "build_request", "parse_request"]

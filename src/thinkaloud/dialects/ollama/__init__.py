@@ -1,7 +1,8 @@
-"""Ollama chat: `read` parses responses, `ask` builds requests, `write` writes responses."""
+"""Ollama chat: `read` parses responses, `ask` builds requests, `parse` and `write` serve clients."""
 
 from thinkaloud.dialects.ollama.ask import build_request
+from thinkaloud.dialects.ollama.parse import parse_request
 from thinkaloud.dialects.ollama.read import NAME, Reader
 from thinkaloud.dialects.ollama.write import RESPONSE_FORMAT
 
-__all__ = ["NAME", "RESPONSE_FORMAT", "Reader", "build_request"]
+__all__ = ["NAME", "RESPONSE_FORMAT", "Reader", "build_request", "parse_request"]

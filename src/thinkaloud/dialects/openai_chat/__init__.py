@@ -1,7 +1,8 @@
-"""OpenAI Chat Completions: `read` parses responses, `ask` builds requests, `write` writes responses."""
+"""OpenAI Chat Completions: `read` parses responses, `ask` builds requests, `parse` and `write` serve clients."""
 
 from thinkaloud.dialects.openai_chat.ask import build_request
+from thinkaloud.dialects.openai_chat.parse import parse_request
 from thinkaloud.dialects.openai_chat.read import NAME, Reader
 from thinkaloud.dialects.openai_chat.write import RESPONSE_FORMAT
 
-__all__ = ["NAME", "RESPONSE_FORMAT", "Reader", "build_request"]
+__all__ = ["NAME", "RESPONSE_FORMAT", "Reader", "build_request", "parse_request"]

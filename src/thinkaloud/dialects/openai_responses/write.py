@@ -108,7 +108,7 @@ class Writer:
         added = b"" if block.number in self._open else self._add_item(block)
         index, kind = self._open[block.number]
         place = {"item_id": _item_id(self._head, block, kind), "output_index": index, **_PART_PLACES[kind]}
-        extra = {"logprobs": []} if kind is Kind.TEXT else {}
+        extra: dict[str, object] = {"logprobs": []} if kind is Kind.TEXT else {}
         return added + self._event(_DELTA_TYPES[kind], delta=text, **place, **extra)
 
     def _end_item(self, block: Block) -> bytes:
