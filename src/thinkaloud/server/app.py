@@ -20,6 +20,8 @@ from starlette.routing import Route as StarletteRoute
 from starlette.routing import Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from thinkaloud.dialects import DIALECTS
+from thinkaloud.dialects.writer import ErrorReport
 from thinkaloud.server import static_files
 from thinkaloud.server.auth import Authenticator, Caller, ListenConfig
 from thinkaloud.server.endpoint import (
@@ -30,8 +32,10 @@ from thinkaloud.server.endpoint import (
     RouteRequest,
     RouteResponse,
 )
+from thinkaloud.server.endpoints.respond import respond
 from thinkaloud.server.errors import (
     BadRequest,
+    HttpErrorResponse,
     MethodNotAllowed,
     NotFound,
     Unprocessable,
@@ -39,7 +43,7 @@ from thinkaloud.server.errors import (
     error_response,
 )
 from thinkaloud.server.request_parts import has_chunked_body, read_body, read_headers
-from thinkaloud.server.routes import ROUTES
+from thinkaloud.server.routes import COMPATIBLE_ROUTES, ROUTES
 from thinkaloud.server.turn_stream import stream_events
 
 if TYPE_CHECKING:
@@ -99,6 +103,8 @@ class RequestContext(msgspec.Struct):
     grant: Grant = Grant()
     route: str = ""
     """The path template of the route table, never the path that the client sent."""
+    dialect: str = ""
+    """The dialect in which a compatible endpoint tells about errors."""
     streaming: bool = False
     status: int = 0
 
@@ -123,7 +129,7 @@ class GatewayApp:
         self._limits = gateway.settings.limits
         self._authenticator = Authenticator(gateway, config)
         endpoints_by_path: dict[str, dict[str, _Endpoint]] = {}
-        for route in (*routes, *static_files.static_routes()):
+        for route in (*routes, *COMPATIBLE_ROUTES, *static_files.static_routes()):
             endpoints_by_path.setdefault(route.path, {})[route.method] = _Endpoint(
                 route, gateway, self._authenticator, stream
             )
@@ -223,7 +229,7 @@ class _Endpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         context: RequestContext = scope[_CONTEXT_KEY]
-        context.route = self._route.path
+        context.route, context.dialect = self._route.path, self._route.dialect
         media_type = self._media_type(scope["method"], context.headers)
         assert context.caller is not None
         context.grant = await self._authenticator.grant_access(
@@ -241,9 +247,13 @@ class _Endpoint:
         self, scope: Scope, receive: Receive, send: Send, raw_body: bytes, media_type: str
     ) -> None:
         context: RequestContext = scope[_CONTEXT_KEY]
-        query = self._query(scope["query_string"])
-        body = self._body(media_type, raw_body)
         headers = Headers(scope=scope)
+        if self._route.dialect and self._route.handler is None:
+            context.streaming = True
+            await respond(self._gateway, context.grant, self._route.dialect, raw_body, headers, receive, send)
+            return
+        query = self._route.query() if self._route.dialect else self._query(scope["query_string"])
+        body = self._body(media_type, raw_body)
         if self._route.handler is None:
             context.streaming = True
             if scope["method"] == "HEAD":
@@ -358,10 +368,20 @@ async def _send_error(error: Exception, context: RequestContext, send: Send) -> 
     if context.status:
         return
     headers = [(name.lower().encode(), value.encode("latin-1")) for name, value in response.headers]
-    body = response.body
+    body = _dialect_error(response, context.dialect) if context.dialect else response.body
     headers += [(b"content-type", JSON.encode()), (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": response.status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
+
+
+def _dialect_error(response: HttpErrorResponse, dialect: str) -> bytes:
+    """Return the body of an error as clients of this dialect expect it."""
+    response_format = DIALECTS[dialect].response_format
+    assert response_format is not None
+    detail = response.detail
+    return _encode_json(
+        response_format.error_body(ErrorReport(detail.code, detail.message, response.status, detail.id))
+    )
 
 
 async def _abort_connection(scope: Scope) -> None:

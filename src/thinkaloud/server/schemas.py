@@ -15,6 +15,7 @@ from thinkaloud.catalog import ThinkingControl, ThinkingSupport, ThinkingVisibil
 from thinkaloud.catalog.thinking import OnUnavailable
 from thinkaloud.client.config import ExpandKey, ModelSetting, ThinkingText
 from thinkaloud.context import ContextMode
+from thinkaloud.server.agent_schemas import ToolBody
 from thinkaloud.store.rows import (
     DEFAULT_EXPAND_KEY,
     Budget,
@@ -165,6 +166,10 @@ class NewTurn(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """If the model cannot think as requested: refuse the turn (`error`), or ask without thinking (`warn`)."""
     max_tokens: Budget | None = None
     """The maximum number of output tokens, thinking included."""
+    tools: Annotated[tuple[ToolBody, ...], Meta(max_length=200)] = ()
+    """Tools that the caller runs, besides those of the agent: a turn that calls one ends."""
+    tool_choice: Annotated[str, Meta(max_length=64)] = ""
+    """`auto`, `none`, `required`, or the name of the tool to call. Empty means `auto`."""
     context_mode: ContextMode | None = None
     """Which earlier thinking is sent back. Null means the agent's setting, then the preferences."""
 

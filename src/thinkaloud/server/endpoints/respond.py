@@ -1,0 +1,202 @@
+"""Answers a client's request in its own format: streamed as the turn runs, or whole when it has ended.
+
+A turn that fails before it has shown anything is an HTTP error, with the status that the client's retries
+depend on. Afterwards it is the error that the format has within a stream. A client that disconnects ends its
+turn, as it would at the provider.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from thinkaloud.canon import BlockStarted, Entry, TurnEnded, TurnFailed
+from thinkaloud.dialects import DIALECTS
+from thinkaloud.dialects.client_request import ClientRequest
+from thinkaloud.dialects.writer import ErrorReport, ResponseFormat, ResponseHead, encode_json
+from thinkaloud.server.endpoint import ClientGone, Grant
+from thinkaloud.server.endpoints.place import start_client_turn
+from thinkaloud.store.archive import decode_entries
+from thinkaloud.store.rows import TurnRow
+from thinkaloud.transcript import Turn, apply
+
+if TYPE_CHECKING:
+    from thinkaloud.server.gateway import Gateway
+
+Receive = Callable[[], Awaitable[Mapping[str, Any]]]
+Send = Callable[[dict[str, Any]], Awaitable[None]]
+
+_PATIENCE_S = 5.0
+"""How long the status of a stream is held back, so that an early failure can still be an HTTP error."""
+_STATUS_BY_CAUSE = {
+    "rate_limit_error": 429,
+    "rate_limit_exceeded": 429,
+    "insufficient_quota": 429,
+    "overloaded_error": 529,
+    "unreachable": 504,
+    "stalled": 504,
+    "refused": 400,
+}
+_FAILED_STATUS = 502
+_FIRST_EVENTS = (BlockStarted, TurnEnded, TurnFailed)
+REASONING_FIELDS_HEADER = "x-thinkaloud-reasoning-fields"
+_REASONING_FIELDS = ("reasoning_content", "reasoning", "reasoning_details")
+
+
+async def respond(
+    gateway: "Gateway",
+    grant: Grant,
+    dialect: str,
+    raw_body: bytes,
+    headers: Mapping[str, str],
+    receive: Receive,
+    send: Send,
+) -> None:
+    """Answer one request."""
+    row_format, parse = DIALECTS[dialect].response_format, DIALECTS[dialect].parse_request
+    assert row_format is not None
+    assert parse is not None
+    assert grant.owner is not None
+    request = parse(raw_body)
+    started = await start_client_turn(gateway, grant.owner, request)
+    response = _ClientResponse(gateway, started.turn, request, row_format, headers, send)
+    disconnected = asyncio.create_task(_wait_for_disconnect(receive))
+    answering = asyncio.create_task(response.run())
+    try:
+        await asyncio.wait((disconnected, answering), return_when=asyncio.FIRST_COMPLETED)
+        if not answering.done():
+            await gateway.turns.cancel(started.turn)
+            raise ClientGone
+        await answering
+    finally:
+        for task in (disconnected, answering):
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+
+
+async def _wait_for_disconnect(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+class _ClientResponse:
+    """The response to one request."""
+
+    def __init__(
+        self,
+        gateway: "Gateway",
+        row: TurnRow,
+        request: ClientRequest,
+        response_format: ResponseFormat,
+        headers: Mapping[str, str],
+        send: Send,
+    ) -> None:
+        self._gateway = gateway
+        self._row = row
+        self._stream = request.stream
+        self._format = response_format
+        self._send = send
+        self._request_id = f"req_{row.id}"
+        self._last = -1
+        self._head = ResponseHead(
+            turn=row.id,
+            model=request.model,
+            created_s=row.created_ms // 1000,
+            include_usage=request.include_usage,
+            reasoning_fields=_reasoning_fields(headers),
+        )
+
+    async def run(self) -> None:
+        """Send the whole response."""
+        if not self._stream:
+            await self._send_whole()
+            return
+        entries = await self._first_entries()
+        if failure := _early_failure(entries):
+            await self._send_failure(failure.code, failure.message)
+            return
+        await self._send_head(200, self._format.stream_type)
+        async for data in self._stream_data(entries):
+            await self._send({"type": "http.response.body", "body": data, "more_body": True})
+        await self._send({"type": "http.response.body", "body": b""})
+
+    async def _next_entries(self, timeout_s: float) -> list[Entry]:
+        """Return the next entries of the turn; none if the time is over first."""
+        log, key = self._gateway.log, self._row.key
+        span = await log.read(key, self._last)
+        if not span.lines and not span.ended and await log.wait_for_change(key, self._last, timeout_s):
+            span = await log.read(key, self._last)
+        self._last = span.last if span.lines else self._last
+        return list(decode_entries(span.lines))
+
+    async def _first_entries(self) -> list[Entry]:
+        """Return the entries up to the first block or the end, or what there is when patience ends."""
+        entries: list[Entry] = []
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + _PATIENCE_S
+        while not any(isinstance(entry.event, _FIRST_EVENTS) for entry in entries):
+            if (left_s := deadline - loop.time()) <= 0:
+                break
+            entries += await self._next_entries(left_s)
+        return entries
+
+    async def _stream_data(self, entries: list[Entry]) -> AsyncIterator[bytes]:
+        writer, turn = self._format.make_writer(self._head), Turn()
+        while True:
+            data = b""
+            for entry in entries:
+                apply(turn, entry)
+                data += writer.feed(entry.event, turn)
+            if data:
+                yield data
+            if not turn.live:
+                return
+            entries = await self._next_entries(self._gateway.settings.heartbeat_s)
+            if not entries:
+                yield writer.keep_alive()
+
+    async def _send_whole(self) -> None:
+        turn = Turn()
+        while turn.live:
+            for entry in await self._next_entries(self._gateway.settings.heartbeat_s):
+                apply(turn, entry)
+        outcome = turn.outcome
+        if outcome is not None and outcome.message:
+            await self._send_failure(outcome.cause, outcome.message)
+            return
+        body = await asyncio.to_thread(self._format.write_whole, turn, self._head)
+        await self._send_head(200, "application/json", len(body))
+        await self._send({"type": "http.response.body", "body": body})
+
+    async def _send_failure(self, code: str, message: str) -> None:
+        status = _STATUS_BY_CAUSE.get(code, _FAILED_STATUS)
+        report = ErrorReport(code, message, status, self._request_id)
+        body = encode_json(self._format.error_body(report))
+        await self._send_head(status, "application/json", len(body))
+        await self._send({"type": "http.response.body", "body": body})
+
+    async def _send_head(self, status: int, media_type: str, length: int | None = None) -> None:
+        request_id = self._request_id.encode()
+        headers = [
+            (b"content-type", media_type.encode()),
+            (b"request-id", request_id),
+            (b"x-request-id", request_id),
+            (b"x-accel-buffering", b"no"),
+        ]
+        if length is not None:
+            headers.append((b"content-length", str(length).encode()))
+        await self._send({"type": "http.response.start", "status": status, "headers": headers})
+
+
+def _early_failure(entries: list[Entry]) -> TurnFailed | None:
+    """Return how a turn failed before there was anything to show."""
+    if any(isinstance(entry.event, BlockStarted) for entry in entries):
+        return None
+    return next((entry.event for entry in entries if isinstance(entry.event, TurnFailed)), None)
+
+
+def _reasoning_fields(headers: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the fields for thoughts that the client asks for in a header; else the default."""
+    wanted = {name.strip() for name in headers.get(REASONING_FIELDS_HEADER, "").split(",")}
+    return tuple(name for name in _REASONING_FIELDS if name in wanted) or _REASONING_FIELDS[:1]
