@@ -47,6 +47,7 @@ def anthropic_client(caller: Caller) -> Any:
 def test_chat_client_gets_thoughts_and_answer_of_any_model(tmp_path: Path, provider: str) -> None:
     async def story(caller: Caller) -> None:
         ask = {"model": caller.model, "messages": [{"role": "user", "content": "17 * 3 - 9?"}]}
+        ask["reasoning_effort"] = "medium"
         async with openai_client(caller) as client:
             whole = await client.chat.completions.create(**ask)
             assert whole.choices[0].message.content == ANSWER
@@ -94,7 +95,7 @@ def test_anthropic_client_gets_thinking_blocks_of_any_model(tmp_path: Path, prov
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_responses_client_gets_summaries_of_any_model(tmp_path: Path, provider: str) -> None:
     async def story(caller: Caller) -> None:
-        ask = {"model": caller.model, "input": "17 * 3 - 9?", "store": False}
+        ask = {"model": caller.model, "input": "17 * 3 - 9?", "reasoning": {"effort": "medium"}}
         async with openai_client(caller) as client:
             whole = await client.responses.create(**ask)
             async with client.responses.stream(**ask) as stream:
@@ -281,13 +282,13 @@ ERRORS = {
 @pytest.mark.parametrize("path", ERRORS)
 def test_refusals_have_the_format_of_the_client(tmp_path: Path, path: str) -> None:
     bodies: list[tuple[Any, int]] = [
-        ({"model": 5}, 422),
-        ([], 422),
+        ({"model": 5}, 400),
+        ([], 400),
         (
             {"model": "no-such-model-anywhere", "messages": [{"role": "user", "content": "x"}], "input": "x"},
-            422,
+            400,
         ),
-        ({"model": "m", "messages": [{"role": "wizard", "content": "x"}], "input": [{"type": "x"}]}, 422),
+        ({"model": "m", "messages": [{"role": "wizard", "content": "x"}], "input": [{"type": "x"}]}, 400),
     ]
 
     async def story(caller: Caller) -> None:
@@ -318,7 +319,7 @@ def test_provider_failure_before_the_first_word_is_an_http_error(tmp_path: Path)
                         stream=stream,
                     )
 
-    refused = {"fault": "http", "status": 429}
+    refused = {"text": "x", "fault": {"kind": "status", "status": 429, "again": False}}
     with_gateway(tmp_path, "vllm", [refused] * 4, story)
 
 

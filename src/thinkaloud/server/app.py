@@ -368,10 +368,18 @@ async def _send_error(error: Exception, context: RequestContext, send: Send) -> 
     if context.status:
         return
     headers = [(name.lower().encode(), value.encode("latin-1")) for name, value in response.headers]
-    body = _dialect_error(response, context.dialect) if context.dialect else response.body
+    body = response.body
+    if context.dialect:
+        response = _as_dialect_error(response)
+        body = _dialect_error(response, context.dialect)
     headers += [(b"content-type", JSON.encode()), (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": response.status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
+
+
+def _as_dialect_error(response: HttpErrorResponse) -> HttpErrorResponse:
+    """Return an error with the status that clients of other services know: they use 400 for 422."""
+    return msgspec.structs.replace(response, status=400) if response.status == 422 else response
 
 
 def _dialect_error(response: HttpErrorResponse, dialect: str) -> bytes:

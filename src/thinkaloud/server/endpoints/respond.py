@@ -28,15 +28,8 @@ Send = Callable[[dict[str, Any]], Awaitable[None]]
 
 _PATIENCE_S = 5.0
 """How long the status of a stream is held back, so that an early failure can still be an HTTP error."""
-_STATUS_BY_CAUSE = {
-    "rate_limit_error": 429,
-    "rate_limit_exceeded": 429,
-    "insufficient_quota": 429,
-    "overloaded_error": 529,
-    "unreachable": 504,
-    "stalled": 504,
-    "refused": 400,
-}
+_STATUS_BY_CODE = {"unreachable": 504, "stalled": 504, "refused": 400}
+"""The status of failures that are no response of the provider. Its own refusals have its status."""
 _FAILED_STATUS = 502
 _FIRST_EVENTS = (BlockStarted, TurnEnded, TurnFailed)
 REASONING_FIELDS_HEADER = "x-thinkaloud-reasoning-fields"
@@ -114,7 +107,7 @@ class _ClientResponse:
             return
         entries = await self._first_entries()
         if failure := _early_failure(entries):
-            await self._send_failure(failure.code, failure.message)
+            await self._send_failure(failure)
             return
         await self._send_head(200, self._format.stream_type)
         async for data in self._stream_data(entries):
@@ -148,6 +141,9 @@ class _ClientResponse:
             for entry in entries:
                 apply(turn, entry)
                 data += writer.feed(entry.event, turn)
+            if not turn.live:
+                # The client may send its next request at once, and then the turn must be found.
+                await self._gateway.turns.wait_until_saved(self._row.key)
             if data:
                 yield data
             if not turn.live:
@@ -161,17 +157,19 @@ class _ClientResponse:
         while turn.live:
             for entry in await self._next_entries(self._gateway.settings.heartbeat_s):
                 apply(turn, entry)
-        outcome = turn.outcome
-        if outcome is not None and outcome.message:
-            await self._send_failure(outcome.cause, outcome.message)
-            return
+                if isinstance(entry.event, TurnFailed):
+                    await self._send_failure(entry.event)
+                    return
+        await self._gateway.turns.wait_until_saved(self._row.key)
         body = await asyncio.to_thread(self._format.write_whole, turn, self._head)
         await self._send_head(200, "application/json", len(body))
         await self._send({"type": "http.response.body", "body": body})
 
-    async def _send_failure(self, code: str, message: str) -> None:
-        status = _STATUS_BY_CAUSE.get(code, _FAILED_STATUS)
-        report = ErrorReport(code, message, status, self._request_id)
+    async def _send_failure(self, failure: TurnFailed) -> None:
+        status = _STATUS_BY_CODE.get(failure.code, _FAILED_STATUS)
+        if failure.status >= 400:
+            status = failure.status
+        report = ErrorReport(failure.code, failure.message, status, self._request_id)
         body = encode_json(self._format.error_body(report))
         await self._send_head(status, "application/json", len(body))
         await self._send({"type": "http.response.body", "body": body})

@@ -76,7 +76,7 @@ def _validated_spec(request: RouteRequest) -> AgentSpec:
     _check_thinking(body)
     preset(body.preset)  # raises UnknownPreset
     fields = {name: getattr(body, name) for name in NewAgent.__struct_fields__ if name != "tools"}
-    spec = AgentSpec(**fields, tools=tuple((tool.definition() for tool in body.tools)))
+    spec = AgentSpec(**fields, tools=tuple(tool.definition() for tool in body.tools))
     refuse_unknown_tools(request.gateway, spec.uses)
     options = Options(tools=spec.tools, catalog=request.gateway.catalog)
     prepare("", model=spec.model, thinking=thinking_setting(spec), options=options, have_key=lambda _: True)
