@@ -1,4 +1,4 @@
-"""Official clients, unchanged but for their base URL, talk to models of other providers through the gateway."""
+"""Official clients, unchanged but for their base URL, ask models of any provider through the gateway."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

@@ -20,8 +20,6 @@ from starlette.routing import Route as StarletteRoute
 from starlette.routing import Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from thinkaloud.dialects import DIALECTS
-from thinkaloud.dialects.writer import ErrorReport
 from thinkaloud.server import static_files
 from thinkaloud.server.auth import Authenticator, Caller, ListenConfig
 from thinkaloud.server.endpoint import (
@@ -32,10 +30,9 @@ from thinkaloud.server.endpoint import (
     RouteRequest,
     RouteResponse,
 )
-from thinkaloud.server.endpoints.respond import respond
+from thinkaloud.server.endpoints.respond import error_for_client, respond
 from thinkaloud.server.errors import (
     BadRequest,
-    HttpErrorResponse,
     MethodNotAllowed,
     NotFound,
     Unprocessable,
@@ -250,7 +247,10 @@ class _Endpoint:
         headers = Headers(scope=scope)
         if self._route.dialect and self._route.handler is None:
             context.streaming = True
-            await respond(self._gateway, context.grant, self._route.dialect, raw_body, headers, receive, send)
+            request = RouteRequest(
+                gateway=self._gateway, grant=context.grant, headers=headers, raw_body=raw_body
+            )
+            await respond(request, self._route.dialect, receive, send)
             return
         query = self._route.query() if self._route.dialect else self._query(scope["query_string"])
         body = self._body(media_type, raw_body)
@@ -368,28 +368,12 @@ async def _send_error(error: Exception, context: RequestContext, send: Send) -> 
     if context.status:
         return
     headers = [(name.lower().encode(), value.encode("latin-1")) for name, value in response.headers]
-    body = response.body
+    status, body = response.status, response.body
     if context.dialect:
-        response = _as_dialect_error(response)
-        body = _dialect_error(response, context.dialect)
+        status, body = error_for_client(response, context.dialect)
     headers += [(b"content-type", JSON.encode()), (b"content-length", str(len(body)).encode())]
-    await send({"type": "http.response.start", "status": response.status, "headers": headers})
+    await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
-
-
-def _as_dialect_error(response: HttpErrorResponse) -> HttpErrorResponse:
-    """Return an error with the status that clients of other services know: they use 400 for 422."""
-    return msgspec.structs.replace(response, status=400) if response.status == 422 else response
-
-
-def _dialect_error(response: HttpErrorResponse, dialect: str) -> bytes:
-    """Return the body of an error as clients of this dialect expect it."""
-    response_format = DIALECTS[dialect].response_format
-    assert response_format is not None
-    detail = response.detail
-    return _encode_json(
-        response_format.error_body(ErrorReport(detail.code, detail.message, response.status, detail.id))
-    )
 
 
 async def _abort_connection(scope: Scope) -> None:

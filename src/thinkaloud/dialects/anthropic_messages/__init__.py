@@ -1,4 +1,4 @@
-"""Anthropic Messages: `read` parses responses, `ask` builds requests, `parse` and `write` serve clients."""
+"""Anthropic Messages: `read` and `ask` for providers, `parse` and `write` for clients."""
 
 from thinkaloud.dialects.anthropic_messages.ask import build_request
 from thinkaloud.dialects.anthropic_messages.parse import parse_request

@@ -1,4 +1,4 @@
-"""Ollama chat: `read` parses responses, `ask` builds requests, `parse` and `write` serve clients."""
+"""Ollama chat: `read` and `ask` for providers, `parse` and `write` for clients."""
 
 from thinkaloud.dialects.ollama.ask import build_request
 from thinkaloud.dialects.ollama.parse import parse_request

@@ -1,4 +1,4 @@
-"""OpenAI Chat Completions: `read` parses responses, `ask` builds requests, `parse` and `write` serve clients."""
+"""OpenAI Chat Completions: `read` and `ask` for providers, `parse` and `write` for clients."""
 
 from thinkaloud.dialects.openai_chat.ask import build_request
 from thinkaloud.dialects.openai_chat.parse import parse_request

@@ -1,4 +1,4 @@
-"""OpenAI Responses: `read` parses responses, `ask` builds requests, `parse` and `write` serve clients."""
+"""OpenAI Responses: `read` and `ask` for providers, `parse` and `write` for clients."""
 
 from thinkaloud.dialects.openai_responses.ask import build_request
 from thinkaloud.dialects.openai_responses.parse import parse_request

@@ -1,10 +1,10 @@
 """Finds the stored turns behind the history that a client sends.
 
 A client of a compatible endpoint keeps the conversation itself and sends all of it with every request, often
-without its thoughts. Each request is a turn here, stored with a fingerprint of the history it answered. So the
-answers in a client's history are found again, whole, with everything their provider demands back. An answer
-counts as found only if its text and calls are the ones that were given; one that the client changed, or that
-came from elsewhere, is taken as the client has it.
+without its thoughts. Each request is a turn here, stored with a fingerprint of the history it answered. So
+the answers in a client's history are found again, whole, with everything their provider demands back. An
+answer counts as found only if its text and calls are the ones that were given; one that the client changed,
+or that came from elsewhere, is taken as the client has it.
 """
 
 import hashlib
@@ -102,7 +102,7 @@ def results_for(turn: Turn | None, answer: ClientAnswer, asked: Asked) -> Asked:
 
 
 def events_of_answer(answer: ClientAnswer, model: str) -> list[Event]:
-    """Return an answer that is not known here as the events of a turn. Its thoughts are for people to read."""
+    """Return an answer that is not known here as events. Its thoughts are for people to read."""
     events: list[Event] = [TurnStarted(model=model)]
     thoughts = "\n\n".join(thought.text for thought in answer.thoughts if thought.text)
     parts: list[tuple[Kind, str, ToolCall | None]] = []

@@ -14,7 +14,7 @@ _UNKNOWN_TIME = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 async def list_models(request: RouteRequest) -> RouteResponse:
-    """List the models that can be asked, in Anthropic's format if the client names its version, or OpenAI's."""
+    """List the models that can be asked, as Anthropic does if the client names its version, or as OpenAI."""
     names = await _ready_models(request)
     if "anthropic-version" in request.headers:
         created = _UNKNOWN_TIME.isoformat().replace("+00:00", "Z")

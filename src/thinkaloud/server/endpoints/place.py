@@ -1,4 +1,4 @@
-"""Places a client's request: the session and the turn that it continues, or a new session with its history."""
+"""Places a client's request: after the turn that it continues, or in a new session with its history."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
@@ -137,7 +137,7 @@ def _create_session(
     matches: list[RememberedTurn | None],
     now_ms: int,
 ) -> Session:
-    """Create a session with the client's history: stored turns as they were, others as the client has them."""
+    """Create a session with the client's history. Turns that are known are copied whole."""
     session = sessions.create(conn, owner, now_ms=now_ms, model=model)
     if not history.exchanges:
         return session

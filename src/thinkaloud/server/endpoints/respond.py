@@ -14,8 +14,9 @@ from thinkaloud.canon import BlockStarted, Entry, TurnEnded, TurnFailed
 from thinkaloud.dialects import DIALECTS
 from thinkaloud.dialects.client_request import ClientRequest
 from thinkaloud.dialects.writer import ErrorReport, ResponseFormat, ResponseHead, encode_json
-from thinkaloud.server.endpoint import ClientGone, Grant
+from thinkaloud.server.endpoint import ClientGone, RouteRequest
 from thinkaloud.server.endpoints.place import start_client_turn
+from thinkaloud.server.errors import HttpErrorResponse
 from thinkaloud.store.archive import decode_entries
 from thinkaloud.store.rows import TurnRow
 from thinkaloud.transcript import Turn, apply
@@ -36,25 +37,18 @@ REASONING_FIELDS_HEADER = "x-thinkaloud-reasoning-fields"
 _REASONING_FIELDS = ("reasoning_content", "reasoning", "reasoning_details")
 
 
-async def respond(
-    gateway: "Gateway",
-    grant: Grant,
-    dialect: str,
-    raw_body: bytes,
-    headers: Mapping[str, str],
-    receive: Receive,
-    send: Send,
-) -> None:
-    """Answer one request."""
-    row_format, parse = DIALECTS[dialect].response_format, DIALECTS[dialect].parse_request
-    assert row_format is not None
+async def respond(request: RouteRequest, dialect: str, receive: Receive, send: Send) -> None:
+    """Answer one request of a client that speaks this dialect."""
+    response_format, parse = DIALECTS[dialect].response_format, DIALECTS[dialect].parse_request
+    assert response_format is not None
     assert parse is not None
-    assert grant.owner is not None
-    request = parse(raw_body)
-    started = await start_client_turn(gateway, grant.owner, request)
-    response = _ClientResponse(gateway, started.turn, request, row_format, headers, send)
+    gateway, client_request = request.gateway, parse(request.raw_body)
+    started = await start_client_turn(gateway, request.owner, client_request)
+    head = _response_head(started.turn, client_request, request.headers)
+    response = _ClientResponse(gateway, started.turn, head, response_format, send)
+    sending = response.send_stream() if client_request.stream else response.send_whole()
     disconnected = asyncio.create_task(_wait_for_disconnect(receive))
-    answering = asyncio.create_task(response.run())
+    answering = asyncio.create_task(sending)
     try:
         await asyncio.wait((disconnected, answering), return_when=asyncio.FIRST_COMPLETED)
         if not answering.done():
@@ -66,6 +60,15 @@ async def respond(
             task.cancel()
             with suppress(asyncio.CancelledError):
                 await task
+
+
+def error_for_client(error: HttpErrorResponse, dialect: str) -> tuple[int, bytes]:
+    """Return the status and the body of an error as clients of this dialect know it: they use 400 for 422."""
+    response_format = DIALECTS[dialect].response_format
+    assert response_format is not None
+    status = 400 if error.status == 422 else error.status
+    report = ErrorReport(error.detail.code, error.detail.message, status, error.detail.id)
+    return status, encode_json(response_format.error_body(report))
 
 
 async def _wait_for_disconnect(receive: Receive) -> None:
@@ -80,31 +83,20 @@ class _ClientResponse:
         self,
         gateway: "Gateway",
         row: TurnRow,
-        request: ClientRequest,
+        head: ResponseHead,
         response_format: ResponseFormat,
-        headers: Mapping[str, str],
         send: Send,
     ) -> None:
         self._gateway = gateway
         self._row = row
-        self._stream = request.stream
+        self._head = head
         self._format = response_format
         self._send = send
         self._request_id = f"req_{row.id}"
         self._last = -1
-        self._head = ResponseHead(
-            turn=row.id,
-            model=request.model,
-            created_s=row.created_ms // 1000,
-            include_usage=request.include_usage,
-            reasoning_fields=_reasoning_fields(headers),
-        )
 
-    async def run(self) -> None:
-        """Send the whole response."""
-        if not self._stream:
-            await self._send_whole()
-            return
+    async def send_stream(self) -> None:
+        """Send the turn as it runs."""
         entries = await self._first_entries()
         if failure := _early_failure(entries):
             await self._send_failure(failure)
@@ -152,7 +144,8 @@ class _ClientResponse:
             if not entries:
                 yield writer.keep_alive()
 
-    async def _send_whole(self) -> None:
+    async def send_whole(self) -> None:
+        """Send the turn when it has ended."""
         turn = Turn()
         while turn.live:
             for entry in await self._next_entries(self._gateway.settings.heartbeat_s):
@@ -192,6 +185,16 @@ def _early_failure(entries: list[Entry]) -> TurnFailed | None:
     if any(isinstance(entry.event, BlockStarted) for entry in entries):
         return None
     return next((entry.event for entry in entries if isinstance(entry.event, TurnFailed)), None)
+
+
+def _response_head(row: TurnRow, request: ClientRequest, headers: Mapping[str, str]) -> ResponseHead:
+    return ResponseHead(
+        turn=row.id,
+        model=request.model,
+        created_s=row.created_ms // 1000,
+        include_usage=request.include_usage,
+        reasoning_fields=_reasoning_fields(headers),
+    )
 
 
 def _reasoning_fields(headers: Mapping[str, str]) -> tuple[str, ...]:
