@@ -1,6 +1,7 @@
 """Official clients, unchanged but for their base URL, ask models of any provider through the gateway."""
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,11 @@ from typing import Any
 import aiohttp
 import pytest
 from tests.server.caller import ANSWER, MODELS, SCRIPT, SLOW_SCRIPT, THOUGHT, Caller, start_gateway
+
+from thinkaloud.dialects.openai_chat import parse_request
+from thinkaloud.server.endpoints.history import read_history
+from thinkaloud.store.client_turns import find_answers
+from thinkaloud.store.rows import Owner
 
 anthropic: Any = pytest.importorskip("anthropic", reason="the anthropic library is not installed")
 openai: Any = pytest.importorskip("openai", reason="the openai library is not installed")
@@ -337,16 +343,50 @@ def test_lists_of_models_have_the_format_of_the_client(tmp_path: Path) -> None:
     with_gateway(tmp_path, "vllm", SCRIPT, story)
 
 
-def test_ollama_client_gets_thoughts_and_calls(tmp_path: Path) -> None:
+def test_ollama_client_gets_thoughts_and_answer(tmp_path: Path) -> None:
     async def story(caller: Caller) -> None:
-        body = {"model": caller.model, "messages": [{"role": "user", "content": "Weather?"}]}
+        body = {"model": caller.model, "messages": [{"role": "user", "content": "17 * 3 - 9?"}]}
         whole = await caller.call("POST", "/api/chat", body | {"stream": False})
         assert whole["message"]["thinking"] == THOUGHT
         assert (whole["message"]["content"], whole["done"]) == (ANSWER, True)
         async with caller.http.post(f"{caller.url}/api/chat", json=body) as response:
-            lines = [await response.json(content_type=None) for _ in ()] or (
-                await response.text()
-            ).splitlines()
-        assert len(lines) > 2
+            lines = [json.loads(line) for line in (await response.text()).splitlines()]
+        assert "".join(line["message"].get("thinking", "") for line in lines) == THOUGHT
+        assert "".join(line["message"]["content"] for line in lines) == ANSWER
+        assert [line["done"] for line in lines] == [False] * (len(lines) - 1) + [True]
 
     with_gateway(tmp_path, "vllm", SCRIPT * 2, story)
+
+
+def test_tool_loop_goes_on_after_a_restart_and_for_its_owner_only(tmp_path: Path) -> None:
+    messages: list[Any] = [{"role": "user", "content": "Where is it warmest?"}]
+
+    async def one_step(caller: Caller) -> None:
+        async with openai_client(caller) as client:
+            reply = await client.chat.completions.create(
+                model=caller.model,
+                messages=messages,
+                tools=[{"type": "function", "function": {"name": "get_weather", "parameters": SCHEMA}}],
+            )
+        (call,) = reply.choices[0].message.tool_calls
+        messages.append({"role": "assistant", "content": None, "tool_calls": [call.model_dump()]})
+        messages.append({"role": "tool", "tool_call_id": call.id, "content": "18 degrees"})
+
+    async def look_up_as_others(caller: Caller) -> None:
+        history = read_history(parse_request(json.dumps({"model": "m", "messages": messages}).encode()).steps)
+        fingerprints = [exchange.fingerprint for exchange in history.exchanges]
+        owner = caller.gateway.local_owner
+        for user, workspace, count in (
+            (owner.user, owner.workspace, 2),
+            (owner.user + 1, owner.workspace, 0),
+            (owner.user, owner.workspace + 1, 0),
+        ):
+            someone = Owner(user, workspace)
+            found = await caller.database.read(
+                lambda conn, someone=someone: find_answers(conn, someone, fingerprints, ())
+            )
+            assert len(found) == count
+
+    with_gateway(tmp_path, "deepseek", TOOL_SCRIPT, one_step)
+    with_gateway(tmp_path, "deepseek", TOOL_SCRIPT[1:], one_step)
+    with_gateway(tmp_path, "deepseek", TOOL_SCRIPT, look_up_as_others)
