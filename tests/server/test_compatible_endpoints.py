@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -294,6 +295,18 @@ def test_refusals_have_the_format_of_the_client(tmp_path: Path, path: str) -> No
             {"model": "no-such-model-anywhere", "messages": [{"role": "user", "content": "x"}], "input": "x"},
             400,
         ),
+        (
+            {
+                "model": "builtin/solver",
+                "messages": [{"role": "user", "content": "x"}],
+                "input": "x",
+                "tools": [
+                    {"type": "function", "name": "t", "parameters": [], "input_schema": []}
+                    | {"function": {"name": "t", "parameters": []}}
+                ],
+            },
+            400,
+        ),
         ({"model": "m", "messages": [{"role": "wizard", "content": "x"}], "input": [{"type": "x"}]}, 400),
     ]
 
@@ -304,6 +317,7 @@ def test_refusals_have_the_format_of_the_client(tmp_path: Path, path: str) -> No
                 refusal = refusal[name]
             assert isinstance(refusal, str)
             assert refusal
+        assert (await caller.call("GET", "/api/sessions"))["items"] == []
 
     with_gateway(tmp_path, "vllm", SCRIPT, story)
 
@@ -381,11 +395,10 @@ def test_tool_loop_goes_on_after_a_restart_and_for_its_owner_only(tmp_path: Path
             (owner.user + 1, owner.workspace, 0),
             (owner.user, owner.workspace + 1, 0),
         ):
-            someone = Owner(user, workspace)
-            found = await caller.database.read(
-                lambda conn, someone=someone: find_answers(conn, someone, fingerprints, ())
+            query = partial(
+                find_answers, owner=Owner(user, workspace), fingerprints=fingerprints, turn_ids=()
             )
-            assert len(found) == count
+            assert len(await caller.database.read(query)) == count
 
     with_gateway(tmp_path, "deepseek", TOOL_SCRIPT, one_step)
     with_gateway(tmp_path, "deepseek", TOOL_SCRIPT[1:], one_step)

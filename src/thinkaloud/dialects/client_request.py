@@ -132,9 +132,8 @@ def json_text(value: Any) -> str:
 def tool_definition(name: str, description: str | None, schema: msgspec.Raw) -> ToolDefinition:
     """Return a tool that the client runs; without a schema it takes no arguments."""
     definition = ToolDefinition(name, description or "")
-    parameters = bytes(schema).decode()
-    return (
-        msgspec.structs.replace(definition, parameters=parameters)
-        if parameters not in ("", "null")
-        else definition
-    )
+    if bytes(schema) in (b"", b"null"):
+        return definition
+    if bytes(schema)[:1] != b"{":
+        raise Refused(f"The parameters of the tool {name[:64]!r} are no JSON Schema. Send an object.")
+    return msgspec.structs.replace(definition, parameters=bytes(schema).decode())

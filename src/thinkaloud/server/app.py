@@ -222,6 +222,7 @@ class _Endpoint:
         self._parameters = frozenset(field.encode_name for field in msgspec.structs.fields(route.query))
         self._default_query = None if self._has_required_field(route.query) else route.query()
         self._decode_body = msgspec.json.Decoder(route.body or NoBody).decode
+        self._compatible = bool(route.dialect) and route.handler is None
         self._takes_raw_body = route.body is None and route.media_types != (JSON,)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -238,6 +239,9 @@ class _Endpoint:
         with self._gateway.body_memory.reservation() as reservation:
             limits = self._gateway.settings.limits
             raw_body = await read_body(receive, context.headers, limits, reservation)
+            if not self._compatible:
+                await self._respond(scope, receive, send, raw_body, media_type)
+        if self._compatible:  # the response takes as long as the turn, which has limits of its own
             await self._respond(scope, receive, send, raw_body, media_type)
 
     async def _respond(
@@ -245,7 +249,7 @@ class _Endpoint:
     ) -> None:
         context: RequestContext = scope[_CONTEXT_KEY]
         headers = Headers(scope=scope)
-        if self._route.dialect and self._route.handler is None:
+        if self._compatible:
             context.streaming = True
             request = RouteRequest(
                 gateway=self._gateway, grant=context.grant, headers=headers, raw_body=raw_body

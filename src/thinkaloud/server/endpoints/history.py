@@ -74,14 +74,16 @@ def _named_turns(answer: ClientAnswer) -> set[str]:
     return {reference.turn for reference in references if reference is not None}
 
 
-def match_turns(history: ClientHistory, remembered: Iterable[RememberedTurn]) -> list[RememberedTurn | None]:
+def match_turns(
+    exchanges: Sequence[ClientExchange], remembered: Iterable[RememberedTurn]
+) -> list[RememberedTurn | None]:
     """Return the stored turn of each exchange, the newest that fits; None where there is none."""
     by_fingerprint: dict[bytes, list[RememberedTurn]] = {}
     for candidate in sorted(remembered, key=lambda candidate: candidate.row.key, reverse=True):
         by_fingerprint.setdefault(candidate.fingerprint, []).append(candidate)
     by_id = {candidate.row.id: candidate for group in by_fingerprint.values() for candidate in group}
     matches: list[RememberedTurn | None] = []
-    for exchange in history.exchanges:
+    for exchange in exchanges:
         named = (by_id.get(turn_id) for turn_id in _named_turns(exchange.answer))
         candidates = (*by_fingerprint.get(exchange.fingerprint, ()), *named)
         fitting = (found for found in candidates if found and _gave(found.turn, exchange.answer))

@@ -1,7 +1,9 @@
 """Places a client's request: after the turn that it continues, or in a new session with its history."""
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+import asyncio
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 from sqlalchemy import Connection
@@ -12,7 +14,6 @@ from thinkaloud.client.prepare import parse_thinking
 from thinkaloud.dialects.client_request import ClientAnswer, ClientRequest
 from thinkaloud.server.agent_schemas import ToolBody
 from thinkaloud.server.endpoints.history import (
-    Asked,
     ClientExchange,
     ClientHistory,
     RememberedTurn,
@@ -27,11 +28,19 @@ from thinkaloud.store import finish, sessions
 from thinkaloud.store.archive import decode_entries, log_lines
 from thinkaloud.store.client_turns import find_answers
 from thinkaloud.store.messages import messages_of, turn_of
-from thinkaloud.store.rows import Owner, Role, Session
-from thinkaloud.store.turns import StartedTurn, TurnRequest
+from thinkaloud.store.rows import Owner, Role, Session, TurnRow
+from thinkaloud.store.turns import StartedTurn, TurnRequest, normalized_texts
 
 if TYPE_CHECKING:
     from thinkaloud.server.gateway import Gateway
+
+
+class _CopiedExchange(NamedTuple):
+    """An exchange of a client's history, and the stored turn behind it with the lines of its log."""
+
+    exchange: ClientExchange
+    match: RememberedTurn | None
+    lines: list[bytes]
 
 
 async def start_client_turn(gateway: "Gateway", owner: Owner, request: ClientRequest) -> StartedTurn:
@@ -41,35 +50,46 @@ async def start_client_turn(gateway: "Gateway", owner: Owner, request: ClientReq
     session is busy with another request, a new session gets a copy of the history first.
     """
     history = read_history(request.steps)
-    matches = await gateway.database.read(lambda conn: _find_matches(conn, owner, history))
-    last = matches[-1] if matches else None
-    if request.continues:
-        last = await gateway.database.read(lambda conn: _find_named(conn, owner, request.continues))
-    if last is not None and (request.continues or _continues(history, last)):
-        session = await gateway.database.read(lambda conn: sessions.session_of_turn(conn, last.row))
-        assert session is not None
-        body = _new_turn(request, history, last)
+    last = await gateway.database.read(lambda conn: _find_last(conn, owner, history, request.continues))
+    if last is not None:
+        followed = last.row
+        session = await gateway.database.read(lambda conn: sessions.session_of_turn(conn, followed))
         try:
-            return await gateway.turns.start(session, body, client_history=history.fingerprint)
+            if session is not None:
+                body = _new_turn(request, history, last, follows=followed.id)
+                return await gateway.turns.start(session, body, client_history=history.fingerprint)
         except sessions.TurnRunning:
             pass  # a second request of the same conversation, at the same time: it gets its own session
-    session = await gateway.database.write(
-        lambda conn: _create_session(conn, owner, request.model, history, matches, gateway.now_ms())
-    )
-    body = msgspec.structs.replace(_new_turn(request, history, last), follows="")
-    return await gateway.turns.start(session, body, client_history=history.fingerprint)
+    session, last = await _copy_history(gateway, owner, request.model, history)
+    try:
+        body = _new_turn(request, history, last)
+        return await gateway.turns.start(session, body, client_history=history.fingerprint)
+    except Exception:
+        await gateway.database.write(lambda conn: sessions.delete(conn, owner, session.id))
+        raise
 
 
-def _continues(history: ClientHistory, last: RememberedTurn) -> bool:
-    """Whether the stored turn answered exactly the history that the client still has."""
-    return last.fingerprint == history.exchanges[-1].fingerprint
-
-
-def _find_matches(conn: Connection, owner: Owner, history: ClientHistory) -> list[RememberedTurn | None]:
+def _find_last(
+    conn: Connection, owner: Owner, history: ClientHistory, continues: str
+) -> RememberedTurn | None:
+    """Return the stored turn that gave the last answer, to exactly the history that the client still has."""
+    if continues:
+        return _find_named(conn, owner, continues)
     if not history.exchanges:
-        return []
+        return None
+    exchange = history.exchanges[-1]
+    remembered = _remembered(conn, owner, (exchange.fingerprint,), ())
+    return match_turns((exchange,), remembered)[0]
+
+
+def _find_all(conn: Connection, owner: Owner, history: ClientHistory) -> list[_CopiedExchange]:
+    """Return all exchanges of a history with the stored turns behind them."""
     fingerprints = [exchange.fingerprint for exchange in history.exchanges]
-    return match_turns(history, _remembered(conn, owner, fingerprints, referenced_turns(history)))
+    remembered = _remembered(conn, owner, fingerprints, referenced_turns(history))
+    return [
+        _CopiedExchange(exchange, match, [] if match is None else list(log_lines(conn, match.row.key)))
+        for exchange, match in zip(history.exchanges, match_turns(history.exchanges, remembered), strict=True)
+    ]
 
 
 def _find_named(conn: Connection, owner: Owner, turn_id: str) -> RememberedTurn:
@@ -94,7 +114,9 @@ def _remembered(
     ]
 
 
-def _new_turn(request: ClientRequest, history: ClientHistory, last: RememberedTurn | None) -> NewTurn:
+def _new_turn(
+    request: ClientRequest, history: ClientHistory, last: RememberedTurn | None, *, follows: str = ""
+) -> NewTurn:
     answer = history.exchanges[-1].answer if history.exchanges else ClientAnswer()
     asked = results_for(last.turn if last else None, answer, history.asked)
     prompts = [step for step in asked if isinstance(step, UserMessage)]
@@ -111,7 +133,7 @@ def _new_turn(request: ClientRequest, history: ClientHistory, last: RememberedTu
             for step in asked
             if isinstance(step, ToolMessage)
         ),
-        follows=last.row.id if last else "",
+        follows=follows,
         model=request.model,
         system=request.system,
         thinking=setting.level or setting.budget_tokens,
@@ -129,41 +151,45 @@ def _new_turn(request: ClientRequest, history: ClientHistory, last: RememberedTu
     )
 
 
-def _create_session(
-    conn: Connection,
-    owner: Owner,
-    model: str,
-    history: ClientHistory,
-    matches: list[RememberedTurn | None],
-    now_ms: int,
-) -> Session:
-    """Create a session with the client's history. Turns that are known are copied whole."""
-    session = sessions.create(conn, owner, now_ms=now_ms, model=model)
+async def _copy_history(
+    gateway: "Gateway", owner: Owner, model: str, history: ClientHistory
+) -> tuple[Session, RememberedTurn | None]:
+    """Create a session with the client's history, and return it with the turn behind the last answer.
+
+    Turns that are known are copied whole, others are as the client has them. Each is saved by itself, because
+    a long write would delay all other turns.
+    """
+    now_ms = gateway.now_ms()
+    session = await gateway.database.write(
+        lambda conn: sessions.create(conn, owner, now_ms=now_ms, model=model)
+    )
     if not history.exchanges:
-        return session
-    sessions.hide(conn, session)
-    previous: RememberedTurn | None = None
-    answer = ClientAnswer()
-    for exchange, match in zip(history.exchanges, matches, strict=True):
-        asked = results_for(previous.turn if previous else None, answer, exchange.asked)
-        _save_exchange(conn, session, exchange, match, asked, now_ms)
-        previous, answer = match, exchange.answer
-    return sessions.end_import(conn, session, now_ms)
+        return session, None
+    await gateway.database.write(lambda conn: sessions.hide(conn, session))
+    copies = await gateway.database.read(lambda conn: _find_all(conn, owner, history))
+    previous: _CopiedExchange | None = None
+    for copy in copies:
+        save = await asyncio.to_thread(_prepare_copy, session, copy, previous, now_ms)
+        await gateway.database.write(save)
+        previous = copy
+    session = await gateway.database.write(lambda conn: sessions.end_import(conn, session, now_ms))
+    return session, copies[-1].match
 
 
-def _save_exchange(
-    conn: Connection,
-    session: Session,
-    exchange: ClientExchange,
-    match: RememberedTurn | None,
-    asked: Asked,
-    now_ms: int,
-) -> None:
+def _prepare_copy(
+    session: Session, copy: _CopiedExchange, previous: _CopiedExchange | None, now_ms: int
+) -> Callable[[Connection], TurnRow]:
+    """Return the write that saves an exchange. All work that needs no database is done here."""
+    exchange, match = copy.exchange, copy.match
+    asked = exchange.asked
+    if previous is not None:
+        turn = previous.match.turn if previous.match else None
+        asked = results_for(turn, previous.exchange.answer, asked)
     if match is None:
         events = events_of_answer(exchange.answer, session.model)
         entries = [Entry(seq, event) for seq, event in enumerate(events)]
     else:
-        entries = list(decode_entries(log_lines(conn, match.row.key)))
+        entries = list(decode_entries(copy.lines))
     request = TurnRequest(
         messages=asked,
         model=match.row.model if match else session.model,
@@ -171,6 +197,12 @@ def _save_exchange(
         prefix=match.row.prefix if match else "",
         client_history=exchange.fingerprint,
         imported=True,
+        normalized_texts=normalized_texts(asked),
     )
-    finished = finish.finished_from_entries(entries)
-    finish.save_imported(conn, session, request, finished, created_ms=now_ms)
+    return partial(
+        finish.save_imported,
+        session=session,
+        request=request,
+        finished=finish.finished_from_entries(entries),
+        created_ms=now_ms,
+    )
