@@ -23,9 +23,11 @@ def prepare_reply(
         tools=agent.tool_definitions,
         tool_choice=tool_choice if agent.tool_definitions else "",
         max_tokens=agent.max_tokens,
+        output=agent.output_schema,
         context_mode=agent.context_mode,
         on_thinking_unavailable=on_thinking_unavailable,
         catalog=catalog,
+        **msgspec.structs.asdict(agent.sampling),
     )
     conversation = Conversation(steps, agent.system, agent.tool_definitions)
     prepared = prepare(conversation, model=agent.model, thinking=agent.thinking, options=options)

@@ -26,6 +26,7 @@ from thinkaloud.cli.gateway import (
 from thinkaloud.cli.gateway.attach import INSIDE
 from thinkaloud.cli.gateway.client import TurnInfo
 from thinkaloud.cli.gateway.find import LATEST, find_session
+from thinkaloud.cli.sampling import output_schema_of, sampling_of
 from thinkaloud.cli.settings import database_path, model_name, user_agents
 from thinkaloud.store.file_lock import lock_holder, lock_path
 from thinkaloud.surfaces.backend import BackendUnreachable, Question
@@ -118,6 +119,8 @@ async def _start(client: GatewayClient, prompt: str, options: argparse.Namespace
         system=options.system,
         max_tokens=options.max_tokens or 0,
         thinking_optional=options.on_thinking_unavailable == "warn",
+        sampling=sampling_of(options),
+        output_schema=output_schema_of(options),
     )
     if options.session:
         session = await find_session(client, options.session)

@@ -12,7 +12,9 @@ import msgspec
 from thinkaloud.canon import KeyMissing, Refused
 from thinkaloud.canon.requests import (
     Image,
+    OutputFormat,
     Request,
+    Sampling,
     ThinkingLevel,
     ThinkingSetting,
     ToolDefinition,
@@ -29,8 +31,11 @@ from thinkaloud.catalog import (
     retirement_note,
 )
 from thinkaloud.catalog import route as choose_route
+from thinkaloud.catalog.thinking import thinks
 from thinkaloud.client.keys import resolve_key
+from thinkaloud.client.output import OutputShape, fit_output, output_schema
 from thinkaloud.context import BuildOptions, ContextMode, Conversation, Report, UnsupportedThoughts, build
+from thinkaloud.dialects.sampling import fit_sampling
 
 if TYPE_CHECKING:
     from thinkaloud.client.http import Client
@@ -38,14 +43,18 @@ if TYPE_CHECKING:
 HaveKey = Callable[[Provider], bool]
 
 
-class Options(msgspec.Struct, frozen=True, kw_only=True):
-    """The settings of a request besides prompt, model and thinking level."""
+class Options(Sampling, frozen=True, kw_only=True):
+    """The settings of a request besides prompt, model and thinking level.
+
+    `output` is the shape of the answer: a class or a JSON Schema. `parse_output` reads an answer of it.
+    """
 
     system: str = ""
     tools: tuple[ToolDefinition, ...] = ()
     images: tuple[Image, ...] = ()
     tool_choice: str = ""
     max_tokens: int | None = None
+    output: OutputShape | None = None
     stream: bool = True
     context_mode: ContextMode = ContextMode.PROVIDER_DEFAULT
     unsupported: UnsupportedThoughts = UnsupportedThoughts.METADATA
@@ -121,18 +130,62 @@ def prepare(
         tools=bool(options.tools),
         on_unavailable=options.on_thinking_unavailable,
     )
+    sampling, sampling_notes = fit_sampling(
+        route, checked_sampling(options), thinks=thinks(route.model, parameters)
+    )
+    conversation = _conversation(prompt, options)
+    output, output_notes = None, ()
+    if options.output is not None:
+        conversation, output, output_notes = _with_output(conversation, route, options.output)
     build_options = BuildOptions(
         mode=options.context_mode,
         unsupported=options.unsupported,
         thinking=parameters,
         max_tokens=parameters.max_tokens or options.max_tokens,
         tool_choice=options.tool_choice,
+        sampling=sampling,
+        output=output,
         stream=options.stream,
     )
-    built = build(_conversation(prompt, options), route, build_options)
+    built = build(conversation, route, build_options)
     retirement = retirement_note(route)
-    notes = (*([retirement] if retirement else []), *parameters.notes, *built.report.notes)
+    notes = (
+        *([retirement] if retirement else []),
+        *parameters.notes,
+        *sampling_notes,
+        *output_notes,
+        *built.report.notes,
+    )
     return PreparedRequest(route, built.request, notes, built.prefix, built.report)
+
+
+def checked_sampling(settings: Sampling) -> Sampling:
+    """Return the sampling parameters alone, or refuse a value that is out of range."""
+    values = {name: getattr(settings, name) for name in Sampling.__struct_fields__}
+    try:
+        return msgspec.convert(values, Sampling)
+    except msgspec.ValidationError as error:
+        raise Refused(f"Invalid sampling parameter: {error}. Correct it.") from None
+
+
+def merge_sampling(settings: Sampling, overrides: Sampling) -> Sampling:
+    """Return the settings with those that `overrides` sets in their place."""
+    chosen = checked_sampling(overrides)
+    values = {
+        name: value
+        for name in Sampling.__struct_fields__
+        if (value := getattr(chosen, name)) not in (None, (), {})
+    }
+    return msgspec.structs.replace(settings, **{**values, "extra": {**settings.extra, **chosen.extra}})
+
+
+def _with_output(
+    conversation: Conversation, route: Route, shape: OutputShape
+) -> tuple[Conversation, OutputFormat | None, tuple[str, ...]]:
+    """Ask for an answer of this shape: in the request, in the system prompt, or both."""
+    output, instruction, notes = fit_output(route, output_schema(shape), tools=bool(conversation.tools))
+    system = "\n\n".join(text for text in (conversation.system, instruction) if text)
+    return msgspec.structs.replace(conversation, system=system), output, notes
 
 
 def _conversation(prompt: str | Conversation, options: Options) -> Conversation:

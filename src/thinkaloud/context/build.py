@@ -146,6 +146,8 @@ def build(conversation: Conversation, route: Route, options: BuildOptions | None
         tool_choice=options.tool_choice,
         thinking=ask,
         max_tokens=options.max_tokens,
+        sampling=options.sampling,
+        output=options.output,
         stream=options.stream,
     )
     if builder.images_replaced:

@@ -19,10 +19,10 @@ from thinkaloud.agents.prepare import prepare_first
 from thinkaloud.agents.spec import Agent, agent_from_spec, assemble, bare_model
 from thinkaloud.agents.tools import Tool
 from thinkaloud.canon import Refused
-from thinkaloud.canon.requests import Image, ToolMessage, UserMessage
+from thinkaloud.canon.requests import Image, Sampling, ToolMessage, UserMessage
 from thinkaloud.catalog import Catalog
 from thinkaloud.catalog.thinking import OnUnavailable
-from thinkaloud.client.prepare import PreparedRequest, parse_thinking
+from thinkaloud.client.prepare import PreparedRequest, merge_sampling, parse_thinking
 from thinkaloud.context import REASONS, AnsweredTurn, ContextMode, SendStatus, Step, steps_of
 from thinkaloud.server.errors import PayloadTooLarge
 from thinkaloud.server.limits import GatewayLimits
@@ -236,6 +236,8 @@ async def resolve_agent(gateway: "Gateway", body: NewTurn, context: SessionConte
             thinking=thinking,
             context_mode=mode,
             max_tokens=body.max_tokens or agent.max_tokens,
+            sampling=merge_sampling(agent.sampling, body),
+            output_schema=body.output_schema or agent.output_schema,
         )
     return msgspec.structs.replace(
         bare_model(
@@ -246,6 +248,8 @@ async def resolve_agent(gateway: "Gateway", body: NewTurn, context: SessionConte
         system=body.system,
         thinking=requested_thinking,
         max_tokens=body.max_tokens,
+        sampling=merge_sampling(Sampling(), body),
+        output_schema=body.output_schema,
         context_mode=_context_mode(body, ContextMode.PROVIDER_DEFAULT, context),
     )
 

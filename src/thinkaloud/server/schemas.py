@@ -3,14 +3,14 @@
 No struct exposes an integer key of the store or a secret. Unknown fields in a request are refused.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from thinkaloud.agents.prices import Cost
 from thinkaloud.canon import Entry, Kind, NoticeGiven, Provenance, SealForm, Usage
-from thinkaloud.canon.requests import Image, ThinkingLevel
+from thinkaloud.canon.requests import Image, Sampling, ThinkingLevel
 from thinkaloud.catalog import ThinkingControl, ThinkingSupport, ThinkingVisibility
 from thinkaloud.catalog.thinking import OnUnavailable
 from thinkaloud.client.config import ExpandKey, ModelSetting, ThinkingText
@@ -146,7 +146,7 @@ class ImageBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         return Image(self.media_type, self.data)
 
 
-class NewTurn(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class NewTurn(Sampling, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A turn to start: a prompt, results of the tools that the previous turn called, or both."""
 
     prompt: str = ""
@@ -165,6 +165,8 @@ class NewTurn(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """If the model cannot think as requested: refuse the turn (`error`), or ask without thinking (`warn`)."""
     max_tokens: Budget | None = None
     """The maximum number of output tokens, thinking included."""
+    output_schema: dict[str, Any] | None = None
+    """The JSON Schema that the answer must match; a notice `bad_output` says if it does not."""
     context_mode: ContextMode | None = None
     """Which earlier thinking is sent back. Null means the agent's setting, then the preferences."""
 

@@ -12,6 +12,7 @@ from thinkaloud.canon.requests import AssistantMessage, Message, Request, ToolCa
 from thinkaloud.catalog.rows import Route
 from thinkaloud.dialects.message import CallIdRule, fit_call_ids, join_user_messages
 from thinkaloud.dialects.request import (
+    OUTPUT_NAME,
     TOOL_CHOICE_AUTO,
     TOOL_CHOICE_NONE,
     TOOL_CHOICE_REQUIRED,
@@ -20,6 +21,7 @@ from thinkaloud.dialects.request import (
     data_url,
     json_request,
     set_model_options,
+    strict_schema,
     tool_parameters,
     verbatim_message,
 )
@@ -35,6 +37,13 @@ class ChatVariant(msgspec.Struct, frozen=True):
 
 _VARIANTS = {"thinking_chunks": ChatVariant(CallIdRule(r"[A-Za-z0-9]{9}", 9), usage_on_request=False)}
 """Variants by the name of the replay rule; `thinking_chunks` is Mistral's."""
+PARAMETER_PATHS = {
+    "max_tokens": "max_tokens",
+    "temperature": "temperature",
+    "top_p": "top_p",
+    "stop": "stop",
+    "seed": "seed",
+}
 
 
 def build_request(route: Route, request: Request) -> ProviderRequest:
@@ -53,11 +62,20 @@ def build_request(route: Route, request: Request) -> ProviderRequest:
     if request.tools:
         body["tools"] = function_tools(request)
         body |= _tool_choice(request.tool_choice)
-    set_model_options(body, route, request, max_tokens_path="max_tokens")
+    set_model_options(body, route, request, PARAMETER_PATHS)
+    if request.output is not None:
+        body["response_format"] = _response_format(request.output.schema)
     body["stream"] = request.stream
     if request.stream and variant.usage_on_request:
         body["stream_options"] = {"include_usage": True}
-    return json_request("/chat/completions", body)
+    return json_request("/chat/completions", body, request)
+
+
+def _response_format(schema: JsonDict | None) -> JsonDict:
+    if schema is None:
+        return {"type": "json_object"}
+    json_schema = {"name": OUTPUT_NAME, "schema": schema, "strict": strict_schema(schema)}
+    return {"type": "json_schema", "json_schema": json_schema}
 
 
 def function_tools(request: Request) -> list[JsonDict]:

@@ -10,6 +10,7 @@ from thinkaloud.canon.requests import AssistantMessage, Message, Request, ToolMe
 from thinkaloud.catalog.rows import Route, ThinkingSupport
 from thinkaloud.dialects.message import CallIdRule, fit_call_ids, join_user_messages
 from thinkaloud.dialects.request import (
+    OUTPUT_NAME,
     TOOL_CHOICE_AUTO,
     TOOL_CHOICE_NONE,
     TOOL_CHOICE_REQUIRED,
@@ -18,6 +19,7 @@ from thinkaloud.dialects.request import (
     data_url,
     json_request,
     set_model_options,
+    strict_schema,
     tool_parameters,
     verbatim_items,
 )
@@ -28,6 +30,11 @@ _ENCRYPTED_REASONING = "reasoning.encrypted_content"
 
 OpenAI refuses it for models that do not reason.
 """
+PARAMETER_PATHS = {
+    "max_tokens": "max_output_tokens",
+    "temperature": "temperature",
+    "top_p": "top_p",
+}
 
 
 def build_request(route: Route, request: Request) -> ProviderRequest:
@@ -54,9 +61,17 @@ def build_request(route: Route, request: Request) -> ProviderRequest:
             for tool in request.tools
         ]
         body |= _tool_choice(request.tool_choice)
-    set_model_options(body, route, request, max_tokens_path="max_output_tokens")
+    set_model_options(body, route, request, PARAMETER_PATHS)
+    if request.output is not None:
+        body["text"] = {"format": _output_format(request.output.schema)}
     body["stream"] = request.stream
-    return json_request("/responses", body)
+    return json_request("/responses", body, request)
+
+
+def _output_format(schema: JsonDict | None) -> JsonDict:
+    if schema is None:
+        return {"type": "json_object"}
+    return {"type": "json_schema", "name": OUTPUT_NAME, "schema": schema, "strict": strict_schema(schema)}
 
 
 def _tool_choice(choice: str) -> JsonDict:
