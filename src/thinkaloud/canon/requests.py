@@ -5,6 +5,7 @@ either exactly as its provider sent it (`verbatim`) or as plain parts that any p
 """
 
 import re
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -55,6 +56,21 @@ class Image(msgspec.Struct, frozen=True):
     data: str
 
 
+class File(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A file in a user's message, as base64: a PDF or a recording. Text is part of the message's text."""
+
+    media_type: str
+    data: str
+    name: str = ""
+
+
+def message_parts(attached: Iterable[File]) -> tuple[tuple[Image, ...], tuple[File, ...]]:
+    """Split what is attached to a message into images and other files."""
+    files = tuple(attached)
+    images = (Image(file.media_type, file.data) for file in files if file.media_type.startswith("image/"))
+    return tuple(images), tuple(file for file in files if not file.media_type.startswith("image/"))
+
+
 class ToolDefinition(msgspec.Struct, frozen=True):
     """A function that the model may call; `parameters` is its JSON Schema, as JSON text."""
 
@@ -78,6 +94,7 @@ class UserMessage(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="ro
 
     text: str
     images: tuple[Image, ...] = ()
+    files: tuple[File, ...] = ()
 
 
 class ToolMessage(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="role", tag="tool"):

@@ -149,6 +149,8 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     output: OutputForm = OutputForm.SCHEMA
     """How an answer of a given shape is asked for, unless a model can do less."""
     cache: CacheForm = CacheForm.NONE
+    inputs: tuple[InputKind, ...] = tuple(InputKind)
+    """What its API has a form for, besides text."""
     shows_thinking: bool = True
     """Whether this provider can return thoughts at all."""
     joins_messages: bool = True

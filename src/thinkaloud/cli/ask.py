@@ -16,7 +16,6 @@ from thinkaloud.agents.run import Run, RunContext
 from thinkaloud.agents.spec import Agent, agent_tree, bare_model
 from thinkaloud.agents.tools import Tool
 from thinkaloud.canon import ApprovalAsked, Entry, Finish, NoticeGiven, Refused, TurnEnded
-from thinkaloud.canon.requests import UserMessage
 from thinkaloud.catalog import Catalog
 from thinkaloud.cli.approvals import ApprovalPrompter
 from thinkaloud.cli.ask_stored import add_stored_options, ask_stored, keeps_turns
@@ -44,6 +43,7 @@ from thinkaloud.cli.settings import (
     with_builtin_model,
 )
 from thinkaloud.client import monotonic_clock
+from thinkaloud.client.files import user_message
 from thinkaloud.client.prepare import merge_sampling
 from thinkaloud.surfaces.plain import ShowThinking
 from thinkaloud.surfaces.terminal import clean_json
@@ -81,6 +81,15 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add_option("--system", default="", metavar="S", help="the system prompt")
     add_option(
         "--max-tokens", type=positive, metavar="N", help="token limit of the answer, thoughts included"
+    )
+    add_option(
+        "-f",
+        "--file",
+        dest="files",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="attach a file: an image, a PDF, an MP3 or WAV recording, or text; can be repeated",
     )
     add_sampling_options(parser)
     add_option(
@@ -186,7 +195,7 @@ class AskOutput:
 
 async def _ask(prompt: str, options: argparse.Namespace, output: AskOutput) -> None:
     async with _open_agent(options) as (agent, allowed), _open_catalog(agent) as catalog:
-        message = UserMessage(prompt)
+        message = user_message(prompt, options.files)
         agent, first_request = prepare_first(
             agent, (message,), catalog=catalog, on_thinking_unavailable=options.on_thinking_unavailable
         )

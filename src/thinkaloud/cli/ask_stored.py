@@ -28,6 +28,7 @@ from thinkaloud.cli.gateway.client import TurnInfo
 from thinkaloud.cli.gateway.find import LATEST, find_session
 from thinkaloud.cli.sampling import output_schema_of, sampling_of
 from thinkaloud.cli.settings import database_path, model_name, user_agents
+from thinkaloud.client.files import user_message
 from thinkaloud.store.file_lock import lock_holder, lock_path
 from thinkaloud.surfaces.backend import BackendUnreachable, Question
 from thinkaloud.surfaces.terminal import clean
@@ -111,8 +112,11 @@ async def ask_stored(prompt: str, options: argparse.Namespace, output: "AskOutpu
 
 
 async def _start(client: GatewayClient, prompt: str, options: argparse.Namespace) -> TurnInfo:
+    message = user_message(prompt, options.files)
     question = Question(
-        prompt=prompt,
+        prompt=message.text,
+        images=message.images,
+        files=message.files,
         model=options.model,
         agent=options.agent,
         thinking=options.thinking,

@@ -83,6 +83,4 @@ def _extra_field(text: str) -> tuple[str, object]:
             return name, msgspec.json.decode(value)
     except (msgspec.MsgspecError, RecursionError):
         pass
-    raise Refused(
-        f"Invalid value for --extra: {text!r}. Write NAME=JSON, for example service_tier='\"flex\"' or top_k=40."
-    )
+    raise Refused(f"Invalid value for --extra: {text!r}. Write NAME=JSON, for example top_k=40.")

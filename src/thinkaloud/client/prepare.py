@@ -5,12 +5,14 @@ Nothing is sent here. `PreparedRequest.notes` names every setting that the model
 
 import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
 from thinkaloud.canon import KeyMissing, Refused
 from thinkaloud.canon.requests import (
+    File,
     Image,
     OutputFormat,
     Request,
@@ -18,7 +20,6 @@ from thinkaloud.canon.requests import (
     ThinkingLevel,
     ThinkingSetting,
     ToolDefinition,
-    UserMessage,
 )
 from thinkaloud.catalog import (
     Catalog,
@@ -32,9 +33,10 @@ from thinkaloud.catalog import (
 )
 from thinkaloud.catalog import route as choose_route
 from thinkaloud.catalog.thinking import thinks
+from thinkaloud.client.files import user_message
 from thinkaloud.client.keys import resolve_key
 from thinkaloud.client.output import OutputShape, fit_output, output_schema
-from thinkaloud.context import BuildOptions, ContextMode, Conversation, Report, UnsupportedThoughts, build
+from thinkaloud.context import BuildOptions, Context, ContextMode, Report, UnsupportedThoughts, build
 from thinkaloud.dialects.sampling import fit_sampling
 
 if TYPE_CHECKING:
@@ -52,6 +54,8 @@ class Options(Sampling, frozen=True, kw_only=True):
     system: str = ""
     tools: tuple[ToolDefinition, ...] = ()
     images: tuple[Image, ...] = ()
+    files: tuple[str | Path | File, ...] = ()
+    """Files of the prompt, by path or as values: images, PDF files, recordings and text."""
     tool_choice: str = ""
     max_tokens: int | None = None
     output: OutputShape | None = None
@@ -109,7 +113,7 @@ def require_key(route: Route) -> None:
 
 
 def prepare(
-    prompt: str | Conversation,
+    prompt: str | Context,
     *,
     model: str,
     thinking: str | int | None = None,
@@ -134,7 +138,8 @@ def prepare(
         route, checked_sampling(options), thinks=thinks(route.model, parameters)
     )
     conversation = _conversation(prompt, options)
-    output, output_notes = None, ()
+    output: OutputFormat | None = None
+    output_notes: tuple[str, ...] = ()
     if options.output is not None:
         conversation, output, output_notes = _with_output(conversation, route, options.output)
     build_options = BuildOptions(
@@ -180,17 +185,16 @@ def merge_sampling(settings: Sampling, overrides: Sampling) -> Sampling:
 
 
 def _with_output(
-    conversation: Conversation, route: Route, shape: OutputShape
-) -> tuple[Conversation, OutputFormat | None, tuple[str, ...]]:
+    conversation: Context, route: Route, shape: OutputShape
+) -> tuple[Context, OutputFormat | None, tuple[str, ...]]:
     """Ask for an answer of this shape: in the request, in the system prompt, or both."""
     output, instruction, notes = fit_output(route, output_schema(shape), tools=bool(conversation.tools))
     system = "\n\n".join(text for text in (conversation.system, instruction) if text)
     return msgspec.structs.replace(conversation, system=system), output, notes
 
 
-def _conversation(prompt: str | Conversation, options: Options) -> Conversation:
-    if isinstance(prompt, Conversation):
+def _conversation(prompt: str | Context, options: Options) -> Context:
+    if isinstance(prompt, Context):
         return prompt
-    return Conversation(
-        system=options.system, tools=options.tools, steps=(UserMessage(prompt, options.images),)
-    )
+    message = user_message(prompt, (*options.images, *options.files))
+    return Context(system=options.system, tools=options.tools, steps=(message,))

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 import msgspec
 
 from thinkaloud.canon import Refused
-from thinkaloud.canon.requests import AssistantMessage, Image, Request, ToolCall, ToolDefinition
+from thinkaloud.canon.requests import AssistantMessage, File, Image, Request, ToolCall, ToolDefinition
 from thinkaloud.catalog.rows import SAMPLING_PARAMETERS, Route
 from thinkaloud.wire import valid_json
 
@@ -22,6 +22,7 @@ TOOL_CHOICE_NONE = "none"
 TOOL_CHOICE_REQUIRED = "required"
 """The values of `Request.tool_choice`; any other value is the name of the tool that must be called."""
 
+_PDF = "application/pdf"
 OUTPUT_NAME = "answer"
 """The name of the JSON Schema of an answer, for APIs that require one."""
 
@@ -142,9 +143,23 @@ def verbatim_items(message: AssistantMessage) -> list[msgspec.Raw]:
     return msgspec.json.decode(verbatim_message(message), type=list[msgspec.Raw])
 
 
-def data_url(image: Image) -> str:
-    """Return an image as a data URL."""
-    return f"data:{image.media_type};base64,{image.data}"
+def data_url(part: Image | File) -> str:
+    """Return an image or a file as a data URL."""
+    return f"data:{part.media_type};base64,{part.data}"
+
+
+def file_name(file: File) -> str:
+    """Return the name of a file, which some APIs require."""
+    return file.name or "file.pdf"
+
+
+def pdf_type(file: File, dialect: str) -> str:
+    """Return the type of a PDF file, or refuse another file."""
+    if file.media_type != _PDF:
+        raise Refused(
+            f"{dialect} does not accept files of type {file.media_type!r}. Nothing was sent. Send a PDF."
+        )
+    return file.media_type
 
 
 def image_format(image: Image, allowed: tuple[str, ...], dialect: str) -> str:

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import msgspec
 
 from thinkaloud.canon import Entry, ThinkaloudError
-from thinkaloud.canon.requests import Image, Sampling
+from thinkaloud.canon.requests import File, Image, Sampling
 
 
 class BackendUnreachable(ThinkaloudError):
@@ -35,6 +35,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
 
     prompt: str
     images: tuple[Image, ...] = ()
+    files: tuple[File, ...] = ()
     model: str = ""
     agent: str = ""
     thinking: str = ""

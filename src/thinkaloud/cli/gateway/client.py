@@ -286,6 +286,7 @@ def _new_turn(question: Question) -> dict[str, object]:
     body: dict[str, object] = {
         "prompt": question.prompt,
         "images": question.images,
+        "files": question.files,
         "model": question.model,
         "agent": question.agent,
         "thinking": _thinking(question.thinking),

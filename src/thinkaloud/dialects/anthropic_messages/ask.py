@@ -7,6 +7,7 @@ from typing import Any
 
 from thinkaloud.canon.requests import (
     AssistantMessage,
+    File,
     Image,
     Request,
     ToolDefinition,
@@ -26,6 +27,7 @@ from thinkaloud.dialects.request import (
     image_format,
     images_then_text,
     json_request,
+    pdf_type,
     set_at_path,
     set_model_options,
     tool_parameters,
@@ -165,8 +167,14 @@ def _user_content(message: UserMessage | ToolMessage) -> list[JsonDict]:
         return [
             {"type": "tool_result", "tool_use_id": message.call_id, "content": message.result, **error_field}
         ]
-    images = [_image_part(image) for image in message.images]
-    return images_then_text(images, message.text, {"type": "text", "text": message.text})
+    attached = [*map(_image_part, message.images), *map(_document_part, message.files)]
+    return images_then_text(attached, message.text, {"type": "text", "text": message.text})
+
+
+def _document_part(file: File) -> JsonDict:
+    title_field: JsonDict = {"title": file.name} if file.name else {}
+    source = {"type": "base64", "media_type": pdf_type(file, NAME), "data": file.data}
+    return {"type": "document", "source": source, **title_field}
 
 
 def _image_part(image: Image) -> JsonDict:

@@ -1,9 +1,18 @@
 """Builds Bedrock Converse requests: strictly alternating roles, binary data as base64."""
 
+import re
+
 import msgspec
 
 from thinkaloud.canon import Refused
-from thinkaloud.canon.requests import AssistantMessage, Request, ToolDefinition, ToolMessage, UserMessage
+from thinkaloud.canon.requests import (
+    AssistantMessage,
+    File,
+    Request,
+    ToolDefinition,
+    ToolMessage,
+    UserMessage,
+)
 from thinkaloud.catalog.rows import Route
 from thinkaloud.dialects.anthropic_messages.ask import (
     BINDING_PATH,
@@ -24,6 +33,7 @@ from thinkaloud.dialects.request import (
     image_format,
     images_then_text,
     json_request,
+    pdf_type,
     quote_path_segment,
     set_at_path,
     set_model_options,
@@ -115,4 +125,13 @@ def _user_content(message: UserMessage | ToolMessage) -> list[JsonDict]:
         {"image": {"format": image_format(image, _IMAGE_FORMATS, NAME), "source": {"bytes": image.data}}}
         for image in message.images
     ]
-    return images_then_text(images, message.text, {"text": message.text})
+    documents = [_document(number, file) for number, file in enumerate(message.files, 1)]
+    return images_then_text([*images, *documents], message.text, {"text": message.text})
+
+
+def _document(number: int, file: File) -> JsonDict:
+    # The API takes letters, digits, single spaces, hyphens and brackets, and refuses a name twice.
+    words = " ".join(re.sub(r"[^A-Za-z0-9()\[\] -]", " ", file.name).split())
+    source = {"bytes": file.data}
+    pdf_type(file, NAME)
+    return {"document": {"format": "pdf", "name": f"{words or 'file'} {number}", "source": source}}

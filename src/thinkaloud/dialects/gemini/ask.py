@@ -114,6 +114,7 @@ def _user_content(message: UserMessage | ToolMessage) -> list[JsonDict]:
         response = {"error" if message.failed else "output": message.result}
         return [{"functionResponse": {**id_field, "name": message.name, "response": response}}]
     images: list[JsonDict] = [
-        {"inlineData": {"mimeType": image.media_type, "data": image.data}} for image in message.images
+        {"inlineData": {"mimeType": part.media_type, "data": part.data}}
+        for part in (*message.images, *message.files)
     ]
     return images_then_text(images, message.text, {"text": message.text})

@@ -84,6 +84,14 @@ def _user_content(message: UserMessage) -> list[JsonDict]:
     images: list[JsonDict] = [
         {"type": "image", "data": image.data, "mime_type": image.media_type} for image in message.images
     ]
+    images += [
+        {
+            "type": "audio" if file.media_type.startswith("audio/") else "document",
+            "data": file.data,
+            "mime_type": file.media_type,
+        }
+        for file in message.files
+    ]
     return images_then_text(images, message.text, {"type": "text", "text": message.text})
 
 

@@ -8,7 +8,15 @@ from typing import assert_never
 
 import msgspec
 
-from thinkaloud.canon.requests import AssistantMessage, Message, Request, ToolCall, ToolMessage, UserMessage
+from thinkaloud.canon.requests import (
+    AssistantMessage,
+    File,
+    Message,
+    Request,
+    ToolCall,
+    ToolMessage,
+    UserMessage,
+)
 from thinkaloud.catalog.rows import Route
 from thinkaloud.dialects.message import CallIdRule, fit_call_ids, join_user_messages
 from thinkaloud.dialects.request import (
@@ -19,6 +27,7 @@ from thinkaloud.dialects.request import (
     JsonDict,
     ProviderRequest,
     data_url,
+    file_name,
     json_request,
     set_model_options,
     strict_schema,
@@ -37,6 +46,7 @@ class ChatVariant(msgspec.Struct, frozen=True):
 
 _VARIANTS = {"thinking_chunks": ChatVariant(CallIdRule(r"[A-Za-z0-9]{9}", 9), usage_on_request=False)}
 """Variants by the name of the replay rule; `thinking_chunks` is Mistral's."""
+_AUDIO_FORMATS = {"audio/mpeg": "mp3", "audio/x-wav": "wav"}
 PARAMETER_PATHS = {
     "max_tokens": "max_tokens",
     "temperature": "temperature",
@@ -103,11 +113,19 @@ def encode_call(call: ToolCall) -> JsonDict:
 
 
 def user_content(message: UserMessage) -> object:
-    """Encode a user message: text, or parts if there are images."""
-    if not message.images:
+    """Encode a user message: text, or parts if there are images or files."""
+    if not message.images and not message.files:
         return message.text
     parts: list[JsonDict] = [{"type": "text", "text": message.text}] if message.text else []
-    return parts + [{"type": "image_url", "image_url": {"url": data_url(image)}} for image in message.images]
+    parts += [{"type": "image_url", "image_url": {"url": data_url(image)}} for image in message.images]
+    return parts + [_file_part(file) for file in message.files]
+
+
+def _file_part(file: File) -> JsonDict:
+    if file.media_type.startswith("audio/"):
+        audio = {"data": file.data, "format": _AUDIO_FORMATS.get(file.media_type, file.media_type[6:])}
+        return {"type": "input_audio", "input_audio": audio}
+    return {"type": "file", "file": {"filename": file_name(file), "file_data": data_url(file)}}
 
 
 def _tool_choice(choice: str) -> JsonDict:

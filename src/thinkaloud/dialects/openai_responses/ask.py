@@ -17,6 +17,7 @@ from thinkaloud.dialects.request import (
     JsonDict,
     ProviderRequest,
     data_url,
+    file_name,
     json_request,
     set_model_options,
     strict_schema,
@@ -95,11 +96,15 @@ def _encode_items(message: Message) -> list[object]:
 
 
 def _user_content(message: UserMessage) -> object:
-    if not message.images:
+    if not message.images and not message.files:
         return message.text
     parts: list[JsonDict] = [{"type": "input_text", "text": message.text}] if message.text else []
-    return parts + [
+    parts += [
         {"type": "input_image", "image_url": data_url(image), "detail": "auto"} for image in message.images
+    ]
+    return parts + [
+        {"type": "input_file", "filename": file_name(file), "file_data": data_url(file)}
+        for file in message.files
     ]
 
 
