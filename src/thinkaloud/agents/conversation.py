@@ -5,7 +5,7 @@ each request. Functions among the tools are run until there is an answer.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Generator, Sequence
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any, Self, TypedDict, Unpack
@@ -109,7 +109,7 @@ class Conversation:
         assert self.last is not None
         return self.last
 
-    def stream(self, text: str = "", **settings: Unpack[AskSettings]) -> Iterator[Delta]:
+    def stream(self, text: str = "", **settings: Unpack[AskSettings]) -> Generator[Delta, None, None]:
         """Ask and iterate over thoughts and answer as they arrive. Blocking form of `stream_async`."""
         refuse_in_loop(
             "Conversation.stream", "async for delta in conversation.stream_async(...)", self._options
@@ -211,6 +211,7 @@ def _model_agent(model: str, thinking: str | int | None, options: Options) -> Ag
         max_tokens=options.max_tokens,
         sampling=merge_sampling(bare_model(model).sampling, options),
         output_schema=None if options.output is None else output_schema(options.output),
+        cache=options.cache,
         context_mode=options.context_mode,
     )
 

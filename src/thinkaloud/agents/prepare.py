@@ -24,6 +24,7 @@ def prepare_reply(
         tool_choice=tool_choice if agent.tool_definitions else "",
         max_tokens=agent.max_tokens,
         output=agent.output_schema,
+        cache=agent.cache,
         context_mode=agent.context_mode,
         on_thinking_unavailable=on_thinking_unavailable,
         catalog=catalog,

@@ -84,6 +84,7 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     sampling: canon.Sampling = canon.Sampling()
     output_schema: dict[str, Any] | None = None
     """The JSON Schema of its answer."""
+    cache: bool = True
     context_mode: ContextMode = ContextMode.PROVIDER_DEFAULT
     tools: tuple[Tool, ...] = ()
     client_tools: tuple[canon.ToolDefinition, ...] = ()

@@ -15,6 +15,7 @@ import msgspec
 from thinkaloud.canon import Kind, SealForm
 from thinkaloud.canon.requests import (
     AssistantMessage,
+    CacheMarks,
     File,
     Message,
     Request,
@@ -24,6 +25,7 @@ from thinkaloud.canon.requests import (
     UserMessage,
 )
 from thinkaloud.catalog.rows import InputKind, ReplayForm, ReplayScope, Route
+from thinkaloud.context.cache import place_marks
 from thinkaloud.context.conversation import AnsweredTurn, Context
 from thinkaloud.context.history import SentTurn, analyse
 from thinkaloud.context.replay_rules import BuildOptions, ReplayRules, UnsupportedThoughts, issued_by_route
@@ -170,6 +172,7 @@ def build(conversation: Context, route: Route, options: BuildOptions | None = No
         max_tokens=options.max_tokens,
         sampling=options.sampling,
         output=options.output,
+        cache=place_marks(conversation, builder.messages, route) if options.cache else CacheMarks(),
         stream=options.stream,
     )
     replaced = builder.inputs_replaced.items()
