@@ -17,6 +17,15 @@ import thinkaloud
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+CONVERSATION_GUIDE = ROOT / "docs/how-to/conversation.md"
+GUIDE_ANSWERS = (
+    *[ScriptedAnswer(thinking="Trial division.", text="Yes.")] * 4,
+    ScriptedAnswer(thinking="19 * 107.", text='{"number": 2033, "prime": false}'),
+    ScriptedAnswer(thinking="A conversation.", text="A conversation."),
+    ScriptedAnswer(thinking="I multiply.", tool_calls=[ScriptedToolCall("multiply", {"a": 17, "b": 3})]),
+    ScriptedAnswer(thinking="51.", text="51"),
+)
+"""What the simulated Claude says to the questions of that page, in order."""
 NEED_A_GATEWAY = {"resume_a_stream.py"}
 """Run in tests/gateway."""
 EXAMPLES = [path for path in sorted((ROOT / "examples").glob("*.py")) if path.name not in NEED_A_GATEWAY]
@@ -102,13 +111,15 @@ def test_every_public_name_exists_and_is_documented() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_python_examples_of_a_page_run(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
+def test_python_examples_of_a_page_run(page: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    asks = "thinkaloud.Conversation(" in page.read_text("utf-8")
+    monkeypatch.chdir(tmp_path if page == CONVERSATION_GUIDE else ROOT)
     names: dict[str, object] = {"__name__": "__main__"}
-    for fence in fences(page):
-        if fence.language == "python":
-            tree = ast.parse(fence.body, filename=str(page))
-            exec(compile(ast.increment_lineno(tree, fence.line), str(page), "exec"), names)
+    with simulated_providers(monkeypatch, *GUIDE_ANSWERS) if asks else nullcontext():
+        for fence in fences(page):
+            if fence.language == "python":
+                tree = ast.parse(fence.body, filename=str(page))
+                exec(compile(ast.increment_lineno(tree, fence.line), str(page), "exec"), names)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)

@@ -3,8 +3,9 @@
 import asyncio
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
+import pytest
 from tests.patience import PATIENCE_S
 
 from thinkaloud.catalog import Catalog, builtin_catalog
@@ -41,3 +42,22 @@ def simulated_catalog(**urls: str) -> Catalog:
     for provider, url in urls.items():
         catalog = catalog.with_base_url(provider, url)
     return catalog
+
+
+@contextmanager
+def simulated_providers(monkeypatch: pytest.MonkeyPatch, *answers: ScriptedAnswer) -> Iterator[None]:
+    """Make a `Conversation` without a catalog ask simulators; `answers` are those of Anthropic's."""
+    names = {
+        "anthropic": "ANTHROPIC_API_KEY",
+        "deepseek": "DEEPSEEK_API_KEY",
+        "openrouter": "OPENROUTER_API_KEY",
+    }
+    with ExitStack() as stack:
+        urls = {}
+        for name, key in names.items():
+            monkeypatch.setenv(key, "sk-for-a-simulator")
+            server = stack.enter_context(threaded_simulator(name, *(answers if name == "anthropic" else ())))
+            urls[name] = server.base_url
+        catalog = simulated_catalog(**urls)
+        monkeypatch.setattr("thinkaloud.agents.conversation.builtin_catalog", lambda: catalog)
+        yield

@@ -150,14 +150,17 @@ class Conversation:
 
     async def _entries(self, text: str, settings: AskSettings) -> AsyncGenerator[tuple[Turn, Entry], None]:
         """Run one turn and add it to the conversation, whether or not it was read to its end."""
-        steps = (*self._steps, *_new_steps(text, settings))
+        steps, catalog = (
+            (*self._steps, *_new_steps(text, settings)),
+            self._options.catalog or builtin_catalog(),
+        )
         agent, request = prepare_first(
             self._agent_for(settings),
             steps,
-            catalog=self._options.catalog or builtin_catalog(),
+            catalog=catalog,
             on_thinking_unavailable=self._options.on_thinking_unavailable,
         )
-        context = RunContext(catalog=self._options.catalog, client=self._options.client)
+        context = RunContext(catalog=catalog, client=self._options.client)
         run = Run(agent, steps, context=context, first_request=request)
         try:
             async with aclosing(run.entries()) as entries:
