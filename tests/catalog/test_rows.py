@@ -182,6 +182,8 @@ def test_other_spellings_are_found(name: str, row: str) -> None:
         ("signed_prefix_bound", ReplayForm.VERBATIM, "", ReplayScope.ALL, ReplayScope.OPEN_LOOP),
         ("items", ReplayForm.VERBATIM, "", ReplayScope.ALL, ReplayScope.OPEN_LOOP),
         ("details", ReplayForm.VERBATIM, "", ReplayScope.ALL, ReplayScope.TOOL_TURNS),
+        ("details_thought_first", ReplayForm.VERBATIM, "", ReplayScope.ALL, ReplayScope.TOOL_TURNS),
+        ("details_signed_calls", ReplayForm.VERBATIM, "", ReplayScope.ALL, ReplayScope.TOOL_TURNS),
         ("parts", ReplayForm.VERBATIM, "", ReplayScope.ALL, ReplayScope.OPEN_LOOP),
         (
             "reasoning_content_required",

@@ -97,6 +97,8 @@ class ReplayRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A changed system prompt, tool or earlier message invalidates every later thought."""
     echo_empty: bool = False
     """The field must be present even if it is empty."""
+    thought_first: bool = False
+    """While the model thinks, an open tool loop must begin and end with a thought of its own."""
     fact: RowSource | None = None
 
 

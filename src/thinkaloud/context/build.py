@@ -16,12 +16,16 @@ from thinkaloud.canon.requests import (
     AssistantMessage,
     Message,
     Request,
+    ThinkingLevel,
     ThinkingParameters,
+    ThinkingSetting,
     ToolCall,
     ToolDefinition,
     UserMessage,
 )
+from thinkaloud.catalog import resolve_thinking
 from thinkaloud.catalog.rows import InputKind, ReplayForm, ReplayScope, Route
+from thinkaloud.catalog.thinking import thinks
 from thinkaloud.context.conversation import AnsweredTurn, Conversation
 from thinkaloud.context.history import SentTurn, analyse
 from thinkaloud.context.replay_rules import BuildOptions, ReplayRules, UnsupportedThoughts, issued_by_route
@@ -330,14 +334,28 @@ def _fit_open_loop(
     With a budget, a loop must begin and end with a thought; another model's answer has none that may be sent.
     A required thought whose prefix changed is sent together with the instruction to drop it.
     """
-    required = route.replay.form is ReplayForm.VERBATIM and route.replay.required is not ReplayScope.NONE
     ends = {min(builder.loop), max(builder.loop)} if builder.loop else set()
-    if ask.mode == "enabled" and required and ends & builder.turns_without_thought:
-        return msgspec.structs.replace(ask, mode="disabled", budget_tokens=None, display=""), (_PAUSED_NOTE,)
+    if _thought_first(ask, route) and ends & builder.turns_without_thought:
+        off = resolve_thinking(
+            route, ThinkingSetting(level=ThinkingLevel.OFF), max_tokens=ask.max_tokens, tools=True
+        )
+        return msgspec.structs.replace(off, max_tokens=ask.max_tokens, notes=ask.notes), (_PAUSED_NOTE,)
     if builder.replay_rules.drops_blocks:
         template = (*ask.template, ("block_binding", "drop_block"))
         return msgspec.structs.replace(ask, mode=ask.mode or "adaptive", template=template), (_DROPPED_NOTE,)
     return ask, ()
+
+
+def _thought_first(ask: ThinkingParameters, route: Route) -> bool:
+    """Return whether the model refuses an open tool loop that has no thought of it at its ends."""
+    rule = route.replay
+    if rule.thought_first:
+        return thinks(route.model, ask)
+    return (
+        ask.mode == "enabled"
+        and rule.form is ReplayForm.VERBATIM
+        and rule.required is not ReplayScope.NONE
+    )
 
 
 _PAUSED_NOTE = (
