@@ -24,7 +24,7 @@ from thinkaloud.client import entries
 from thinkaloud.client.errors import ProviderRefused
 from thinkaloud.client.http import Client, ClientEnvironment
 from thinkaloud.client.prepare import Options, PreparedRequest, prepare
-from thinkaloud.context import AnsweredTurn, ContextMode, Conversation, Report, SendStatus, Step
+from thinkaloud.context import AnsweredTurn, Context, ContextMode, Report, SendStatus, Step
 from thinkaloud.simulators import Fault, Script, ScriptedAnswer, ScriptedToolCall, Simulator, run_simulator
 from thinkaloud.transcript import BlockStatus, Ending, Turn, apply
 
@@ -64,7 +64,7 @@ class ModelChoice(NamedTuple):
 
     @property
     def family(self) -> str:
-        """The model whose thoughts it may get back. With and without a reasoning parser it is the same one."""
+        """The model whose thoughts it may get back, with or without a reasoning parser."""
         return self.model.removesuffix("-raw")
 
 
@@ -117,8 +117,8 @@ class Journey:
         self._client = client
 
     @property
-    def conversation(self) -> Conversation:
-        return Conversation(tuple(self.steps), self.system, self.tools)
+    def conversation(self) -> Context:
+        return Context(tuple(self.steps), self.system, self.tools)
 
     def add_user_message(self, text: str = "What is it like in Lima?") -> None:
         self.steps.append(UserMessage(text))

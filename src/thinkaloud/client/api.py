@@ -30,7 +30,7 @@ from thinkaloud.client.errors import limit_exceeded
 from thinkaloud.client.http import Client
 from thinkaloud.client.prepare import Options, PreparedRequest, prepare, require_key
 from thinkaloud.client.response import MIB, ResponseStream
-from thinkaloud.context import Conversation
+from thinkaloud.context import Context
 from thinkaloud.dialects import Reader, build_request
 from thinkaloud.transcript import Turn, apply
 from thinkaloud.wire import DEFAULT_LIMITS, WireLimits
@@ -38,7 +38,7 @@ from thinkaloud.wire import DEFAULT_LIMITS, WireLimits
 MAX_TEXT_CHARS = 8 * MIB
 """Largest number of characters in one response, about twenty times what any model sends today."""
 
-Prompt = str | Conversation | PreparedRequest
+Prompt = str | Context | PreparedRequest
 Clock = Callable[[], int]
 _T = TypeVar("_T")
 
@@ -129,7 +129,7 @@ def ask_sync(
     prompt: Prompt, *, model: str = "", thinking: str | int | None = None, options: Options | None = None
 ) -> Turn:
     """Return the whole answer. Blocking form of `ask`, for scripts."""
-    _refuse_in_loop("ask_sync", "await ask(...)", options)
+    refuse_in_loop("ask_sync", "await ask(...)", options)
     return asyncio.run(ask(prompt, model=model, thinking=thinking, options=options))
 
 
@@ -137,8 +137,8 @@ def stream_sync(
     prompt: Prompt, *, model: str = "", thinking: str | int | None = None, options: Options | None = None
 ) -> Iterator[Event]:
     """Iterate over the events as they arrive. Blocking form of `stream`, for scripts."""
-    _refuse_in_loop("stream_sync", "async for event in stream(...)", options)
-    return _stepped(stream(prompt, model=model, thinking=thinking, options=options))
+    refuse_in_loop("stream_sync", "async for event in stream(...)", options)
+    return step_through(stream(prompt, model=model, thinking=thinking, options=options))
 
 
 def monotonic_clock() -> Clock:
@@ -219,7 +219,7 @@ def _mark_interrupted(event: Event) -> Event:
     return msgspec.structs.replace(event, interrupted=True) if isinstance(event, BlockEnded) else event
 
 
-def _refuse_in_loop(function: str, instead: str, options: Options | None) -> None:
+def refuse_in_loop(function: str, instead: str, options: Options | None) -> None:
     """Refuse to block inside a running event loop, or with a client that belongs to another loop."""
     client = options.client if options else None
     try:
@@ -234,7 +234,7 @@ def _refuse_in_loop(function: str, instead: str, options: Options | None) -> Non
     raise Refused(f"{function} would block the running event loop. Use `{instead}` here.")
 
 
-def _stepped(events: AsyncGenerator[_T, None]) -> Iterator[_T]:
+def step_through(events: AsyncGenerator[_T, None]) -> Iterator[_T]:
     """Run an asynchronous iterator one step at a time, in its own loop that runs only during a step."""
 
     async def step() -> _T | None:

@@ -5,18 +5,21 @@ Nothing is sent here. `PreparedRequest.notes` names every setting that the model
 
 import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
 from thinkaloud.canon import KeyMissing, Refused
 from thinkaloud.canon.requests import (
+    File,
     Image,
+    OutputFormat,
     Request,
+    Sampling,
     ThinkingLevel,
     ThinkingSetting,
     ToolDefinition,
-    UserMessage,
 )
 from thinkaloud.catalog import (
     Catalog,
@@ -29,8 +32,12 @@ from thinkaloud.catalog import (
     retirement_note,
 )
 from thinkaloud.catalog import route as choose_route
+from thinkaloud.catalog.thinking import thinks
+from thinkaloud.client.files import user_message
 from thinkaloud.client.keys import resolve_key
-from thinkaloud.context import BuildOptions, ContextMode, Conversation, Report, UnsupportedThoughts, build
+from thinkaloud.client.output import OutputShape, fit_output, output_schema
+from thinkaloud.context import BuildOptions, Context, ContextMode, Report, UnsupportedThoughts, build
+from thinkaloud.dialects.sampling import fit_sampling
 
 if TYPE_CHECKING:
     from thinkaloud.client.http import Client
@@ -38,14 +45,20 @@ if TYPE_CHECKING:
 HaveKey = Callable[[Provider], bool]
 
 
-class Options(msgspec.Struct, frozen=True, kw_only=True):
-    """The settings of a request besides prompt, model and thinking level."""
+class Options(Sampling, frozen=True, kw_only=True):
+    """The settings of a request besides prompt, model and thinking level.
+
+    `output` is the shape of the answer: a class or a JSON Schema. `parse_output` reads an answer of it.
+    """
 
     system: str = ""
     tools: tuple[ToolDefinition, ...] = ()
     images: tuple[Image, ...] = ()
+    files: tuple[str | Path | File, ...] = ()
+    """Files of the prompt, by path or as values: images, PDF files, recordings and text."""
     tool_choice: str = ""
     max_tokens: int | None = None
+    output: OutputShape | None = None
     stream: bool = True
     context_mode: ContextMode = ContextMode.PROVIDER_DEFAULT
     unsupported: UnsupportedThoughts = UnsupportedThoughts.METADATA
@@ -100,7 +113,7 @@ def require_key(route: Route) -> None:
 
 
 def prepare(
-    prompt: str | Conversation,
+    prompt: str | Context,
     *,
     model: str,
     thinking: str | int | None = None,
@@ -121,23 +134,67 @@ def prepare(
         tools=bool(options.tools),
         on_unavailable=options.on_thinking_unavailable,
     )
+    sampling, sampling_notes = fit_sampling(
+        route, checked_sampling(options), thinks=thinks(route.model, parameters)
+    )
+    conversation = _conversation(prompt, options)
+    output: OutputFormat | None = None
+    output_notes: tuple[str, ...] = ()
+    if options.output is not None:
+        conversation, output, output_notes = _with_output(conversation, route, options.output)
     build_options = BuildOptions(
         mode=options.context_mode,
         unsupported=options.unsupported,
         thinking=parameters,
         max_tokens=parameters.max_tokens or options.max_tokens,
         tool_choice=options.tool_choice,
+        sampling=sampling,
+        output=output,
         stream=options.stream,
     )
-    built = build(_conversation(prompt, options), route, build_options)
+    built = build(conversation, route, build_options)
     retirement = retirement_note(route)
-    notes = (*([retirement] if retirement else []), *parameters.notes, *built.report.notes)
+    notes = (
+        *([retirement] if retirement else []),
+        *parameters.notes,
+        *sampling_notes,
+        *output_notes,
+        *built.report.notes,
+    )
     return PreparedRequest(route, built.request, notes, built.prefix, built.report)
 
 
-def _conversation(prompt: str | Conversation, options: Options) -> Conversation:
-    if isinstance(prompt, Conversation):
+def checked_sampling(settings: Sampling) -> Sampling:
+    """Return the sampling parameters alone, or refuse a value that is out of range."""
+    values = {name: getattr(settings, name) for name in Sampling.__struct_fields__}
+    try:
+        return msgspec.convert(values, Sampling)
+    except msgspec.ValidationError as error:
+        raise Refused(f"Invalid sampling parameter: {error}. Correct it.") from None
+
+
+def merge_sampling(settings: Sampling, overrides: Sampling) -> Sampling:
+    """Return the settings with those that `overrides` sets in their place."""
+    chosen = checked_sampling(overrides)
+    values = {
+        name: value
+        for name in Sampling.__struct_fields__
+        if (value := getattr(chosen, name)) not in (None, (), {})
+    }
+    return msgspec.structs.replace(settings, **{**values, "extra": {**settings.extra, **chosen.extra}})
+
+
+def _with_output(
+    conversation: Context, route: Route, shape: OutputShape
+) -> tuple[Context, OutputFormat | None, tuple[str, ...]]:
+    """Ask for an answer of this shape: in the request, in the system prompt, or both."""
+    output, instruction, notes = fit_output(route, output_schema(shape), tools=bool(conversation.tools))
+    system = "\n\n".join(text for text in (conversation.system, instruction) if text)
+    return msgspec.structs.replace(conversation, system=system), output, notes
+
+
+def _conversation(prompt: str | Context, options: Options) -> Context:
+    if isinstance(prompt, Context):
         return prompt
-    return Conversation(
-        system=options.system, tools=options.tools, steps=(UserMessage(prompt, options.images),)
-    )
+    message = user_message(prompt, (*options.images, *options.files))
+    return Context(system=options.system, tools=options.tools, steps=(message,))

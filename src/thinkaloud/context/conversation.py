@@ -1,4 +1,4 @@
-"""A conversation: user messages, tool results, and the turns that models answered with.
+"""The context of a request: user messages, tool results, and the turns that models answered with.
 
 All steps are kept, whichever model answered; what a model gets to see is decided when a request is built. The
 file format is one JSON object in which a turn is the list of its events. An agent's run becomes one step for
@@ -35,12 +35,14 @@ class AnsweredTurn(msgspec.Struct, frozen=True):
 Step = UserMessage | ToolMessage | AnsweredTurn
 
 
-class Conversation(msgspec.Struct, frozen=True):
+class Context(msgspec.Struct, frozen=True):
     """A system prompt, tools, and all steps so far."""
 
     steps: tuple[Step, ...] = ()
     system: str = ""
     tools: tuple[ToolDefinition, ...] = ()
+    model: str = ""
+    """The model that was asked last; empty if unknown. Building a request does not use it."""
 
 
 class _ToolRecord(msgspec.Struct, omit_defaults=True):
@@ -57,6 +59,7 @@ class _AnsweredRecord(msgspec.Struct, omit_defaults=True, tag_field="role", tag=
 
 
 class _ConversationRecord(msgspec.Struct, omit_defaults=True):
+    model: str = ""
     system: str = ""
     tools: list[_ToolRecord] = []
     messages: list[UserMessage | ToolMessage | _AnsweredRecord] = []
@@ -65,7 +68,7 @@ class _ConversationRecord(msgspec.Struct, omit_defaults=True):
 _decoder = msgspec.json.Decoder(_ConversationRecord)
 
 
-def read_conversation(data: bytes) -> Conversation:
+def read_conversation(data: bytes) -> Context:
     """Read a conversation from the bytes of its file."""
     try:
         record = _decoder.decode(data)
@@ -75,16 +78,16 @@ def read_conversation(data: bytes) -> Conversation:
             "user, assistant or tool."
         ) from None
     steps = tuple(_read_turn(step) if isinstance(step, _AnsweredRecord) else step for step in record.messages)
-    return Conversation(steps, record.system, tuple(_read_tool(tool) for tool in record.tools))
+    return Context(steps, record.system, tuple(_read_tool(tool) for tool in record.tools), record.model)
 
 
-def write_conversation(conversation: Conversation) -> bytes:
+def write_conversation(conversation: Context) -> bytes:
     """Return the bytes of a conversation's file. Reading them gives the same conversation."""
     messages = [_write_turn(step) if isinstance(step, AnsweredTurn) else step for step in conversation.steps]
     tools = [
         _ToolRecord(tool.name, tool.description, _schema_json(tool.parameters)) for tool in conversation.tools
     ]
-    return msgspec.json.encode(_ConversationRecord(conversation.system, tools, messages))
+    return msgspec.json.encode(_ConversationRecord(conversation.model, conversation.system, tools, messages))
 
 
 def _read_turn(record: _AnsweredRecord) -> AnsweredTurn:

@@ -229,7 +229,7 @@ def join_user_messages(messages: Sequence[Message]) -> list[Message]:
         previous = joined[-1] if joined else None
         if isinstance(message, UserMessage) and isinstance(previous, UserMessage):
             text = "\n\n".join(part for part in (previous.text, message.text) if part)
-            joined[-1] = UserMessage(text, previous.images + message.images)
+            joined[-1] = UserMessage(text, previous.images + message.images, previous.files + message.files)
         else:
             joined.append(message)
     return joined

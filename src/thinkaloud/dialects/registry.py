@@ -4,7 +4,7 @@ Detection tries the rows in order, first every `matches`, then every `matches_er
 different providers look more alike than their answers. The order of the rows matters for the same reason.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple, Protocol
 
 from thinkaloud.canon import UnknownDialect
@@ -51,6 +51,8 @@ class Dialect(NamedTuple):
     make_reader: Callable[[TurnEmitter, TagProfile | None], DialectReader]
     build_request: Callable[[Route, Request], ProviderRequest] | None
     """None if the dialect can only be read."""
+    parameter_paths: Mapping[str, str] = {}
+    """The dotted path in the body for the output limit and for each sampling parameter that it has."""
     matches: Callable[[Clues], bool] = _never
     """Whether a frame with these fields belongs to this dialect."""
     matches_error: Callable[[Clues], bool] = _never
@@ -82,6 +84,7 @@ _ROWS = (
         anthropic_messages.NAME,
         anthropic_messages.Reader,
         anthropic_messages.build_request,
+        anthropic_messages.PARAMETER_PATHS,
         lambda clues: (
             clues.type in _ANTHROPIC_TYPES
             or (bytes(clues.content)[:1] == b"[" and present(clues.snake_stop_reason))
@@ -92,6 +95,7 @@ _ROWS = (
         openai_responses.NAME,
         openai_responses.Reader,
         openai_responses.build_request,
+        openai_responses.PARAMETER_PATHS,
         lambda clues: (
             clues.object == "response"
             or bytes(clues.output)[:1] == b"["
@@ -103,6 +107,7 @@ _ROWS = (
         gemini_interactions.NAME,
         gemini_interactions.Reader,
         gemini_interactions.build_request,
+        gemini_interactions.PARAMETER_PATHS,
         lambda clues: (
             clues.object == "interaction"
             or present(clues.steps)
@@ -113,6 +118,7 @@ _ROWS = (
         gemini.NAME,
         gemini.Reader,
         gemini.build_request,
+        gemini.PARAMETER_PATHS,
         lambda clues: not present(clues.choices) and clues.has_candidates,
         lambda clues: present(clues.error) and clues.has_google_status,
     ),
@@ -120,6 +126,7 @@ _ROWS = (
         openai_chat.NAME,
         openai_chat.Reader,
         openai_chat.build_request,
+        openai_chat.PARAMETER_PATHS,
         lambda clues: clues.type not in _COHERE_TYPES and present(clues.choices),
         lambda clues: present(clues.error) or clues.object == "error",
     ),
@@ -127,6 +134,7 @@ _ROWS = (
         ollama.NAME,
         ollama.Reader,
         ollama.build_request,
+        ollama.PARAMETER_PATHS,
         lambda clues: (
             (present(clues.done) or present(clues.created_at))
             and (present(clues.message) or present(clues.response))
@@ -136,6 +144,7 @@ _ROWS = (
         bedrock_converse.NAME,
         bedrock_converse.Reader,
         bedrock_converse.build_request,
+        bedrock_converse.PARAMETER_PATHS,
         lambda clues: (
             bytes(clues.output)[:1] == b"{" or present(clues.message_start) or present(clues.block_delta)
         ),
@@ -144,13 +153,14 @@ _ROWS = (
         cohere_v2.NAME,
         cohere_v2.Reader,
         cohere_v2.build_request,
+        cohere_v2.PARAMETER_PATHS,
         lambda clues: (
             clues.type in _COHERE_TYPES
             or (bytes(clues.message)[:1] == b"{" and (present(clues.finish_reason) or present(clues.usage)))
         ),
         lambda clues: bytes(clues.message)[:1] == b'"',
     ),
-    Dialect(text.NAME, text.Reader, None, lambda clues: clues.has_token),
+    Dialect(text.NAME, text.Reader, None, matches=lambda clues: clues.has_token),
 )
 
 DIALECTS = {row.name: row for row in _ROWS}

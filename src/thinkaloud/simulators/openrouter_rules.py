@@ -56,9 +56,7 @@ def base_model(request: ApiRequest) -> str:
 def model_row(request: ApiRequest) -> OpenRouterModel:
     """Return the row of a model; one that is not listed has the parameters of its vendor's models."""
     vendor = request.model.partition("/")[0]
-    return MODELS.get(
-        base_model(request), OpenRouterModel(_DETAIL_FORMATS.get(vendor, "unknown"))
-    )
+    return MODELS.get(base_model(request), OpenRouterModel(_DETAIL_FORMATS.get(vendor, "unknown")))
 
 
 def reasoning_options(request: ApiRequest) -> Json:

@@ -29,6 +29,13 @@ from thinkaloud.dialects.request import (
 )
 
 _TOOL_CHOICE_MODES = {TOOL_CHOICE_AUTO: "AUTO", TOOL_CHOICE_NONE: "NONE", TOOL_CHOICE_REQUIRED: "ANY"}
+PARAMETER_PATHS = {
+    "max_tokens": "generationConfig.maxOutputTokens",
+    "temperature": "generationConfig.temperature",
+    "top_p": "generationConfig.topP",
+    "stop": "generationConfig.stopSequences",
+    "seed": "generationConfig.seed",
+}
 
 
 def build_request(route: Route, request: Request) -> ProviderRequest:
@@ -54,11 +61,17 @@ def build_request(route: Route, request: Request) -> ProviderRequest:
         ]
         body["tools"] = [{"functionDeclarations": declarations}]
         body |= _tool_choice(request.tool_choice)
-    set_model_options(body, route, request, max_tokens_path="generationConfig.maxOutputTokens")
+    set_model_options(body, route, request, PARAMETER_PATHS)
+    if request.output is not None:
+        set_at_path(body, "generationConfig.responseMimeType", "application/json")
+        if request.output.schema is not None:
+            set_at_path(body, "generationConfig.responseJsonSchema", request.output.schema)
     if request.thinking.display and "display" in route.provider.places:
         set_at_path(body, route.provider.places["display"], True)
     method = "streamGenerateContent?alt=sse" if request.stream else "generateContent"
-    return json_request(f"/models/{quote_path_segment(request.model.removeprefix('models/'))}:{method}", body)
+    return json_request(
+        f"/models/{quote_path_segment(request.model.removeprefix('models/'))}:{method}", body, request
+    )
 
 
 def _tool_choice(choice: str) -> JsonDict:
@@ -101,6 +114,7 @@ def _user_content(message: UserMessage | ToolMessage) -> list[JsonDict]:
         response = {"error" if message.failed else "output": message.result}
         return [{"functionResponse": {**id_field, "name": message.name, "response": response}}]
     images: list[JsonDict] = [
-        {"inlineData": {"mimeType": image.media_type, "data": image.data}} for image in message.images
+        {"inlineData": {"mimeType": part.media_type, "data": part.data}}
+        for part in (*message.images, *message.files)
     ]
     return images_then_text(images, message.text, {"text": message.text})

@@ -8,10 +8,19 @@ from typing import assert_never
 
 import msgspec
 
-from thinkaloud.canon.requests import AssistantMessage, Message, Request, ToolCall, ToolMessage, UserMessage
+from thinkaloud.canon.requests import (
+    AssistantMessage,
+    File,
+    Message,
+    Request,
+    ToolCall,
+    ToolMessage,
+    UserMessage,
+)
 from thinkaloud.catalog.rows import Route
 from thinkaloud.dialects.message import CallIdRule, fit_call_ids, join_user_messages
 from thinkaloud.dialects.request import (
+    OUTPUT_NAME,
     SKIP_SIGNATURE_CHECK,
     TOOL_CHOICE_AUTO,
     TOOL_CHOICE_NONE,
@@ -19,8 +28,10 @@ from thinkaloud.dialects.request import (
     JsonDict,
     ProviderRequest,
     data_url,
+    file_name,
     json_request,
     set_model_options,
+    strict_schema,
     tool_parameters,
     verbatim_message,
 )
@@ -41,6 +52,14 @@ _VARIANTS = {
     "details_signed_calls": ChatVariant(signs_calls=True),
 }
 """Variants by the name of the replay rule; `thinking_chunks` is Mistral's."""
+_AUDIO_FORMATS = {"audio/mpeg": "mp3", "audio/x-wav": "wav"}
+PARAMETER_PATHS = {
+    "max_tokens": "max_tokens",
+    "temperature": "temperature",
+    "top_p": "top_p",
+    "stop": "stop",
+    "seed": "seed",
+}
 
 
 def build_request(route: Route, request: Request) -> ProviderRequest:
@@ -59,11 +78,20 @@ def build_request(route: Route, request: Request) -> ProviderRequest:
     if request.tools:
         body["tools"] = function_tools(request)
         body |= _tool_choice(request.tool_choice)
-    set_model_options(body, route, request, max_tokens_path="max_tokens")
+    set_model_options(body, route, request, PARAMETER_PATHS)
+    if request.output is not None:
+        body["response_format"] = _response_format(request.output.schema)
     body["stream"] = request.stream
     if request.stream and variant.usage_on_request:
         body["stream_options"] = {"include_usage": True}
-    return json_request("/chat/completions", body)
+    return json_request("/chat/completions", body, request)
+
+
+def _response_format(schema: JsonDict | None) -> JsonDict:
+    if schema is None:
+        return {"type": "json_object"}
+    json_schema = {"name": OUTPUT_NAME, "schema": schema, "strict": strict_schema(schema)}
+    return {"type": "json_schema", "json_schema": json_schema}
 
 
 def function_tools(request: Request) -> list[JsonDict]:
@@ -91,11 +119,19 @@ def encode_call(call: ToolCall) -> JsonDict:
 
 
 def user_content(message: UserMessage) -> object:
-    """Encode a user message: text, or parts if there are images."""
-    if not message.images:
+    """Encode a user message: text, or parts if there are images or files."""
+    if not message.images and not message.files:
         return message.text
     parts: list[JsonDict] = [{"type": "text", "text": message.text}] if message.text else []
-    return parts + [{"type": "image_url", "image_url": {"url": data_url(image)}} for image in message.images]
+    parts += [{"type": "image_url", "image_url": {"url": data_url(image)}} for image in message.images]
+    return parts + [_file_part(file) for file in message.files]
+
+
+def _file_part(file: File) -> JsonDict:
+    if file.media_type.startswith("audio/"):
+        audio = {"data": file.data, "format": _AUDIO_FORMATS.get(file.media_type, file.media_type[6:])}
+        return {"type": "input_audio", "input_audio": audio}
+    return {"type": "file", "file": {"filename": file_name(file), "file_data": data_url(file)}}
 
 
 def _tool_choice(choice: str) -> JsonDict:
