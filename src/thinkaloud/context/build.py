@@ -23,6 +23,7 @@ from thinkaloud.canon.requests import (
     UserMessage,
 )
 from thinkaloud.catalog.rows import InputKind, ReplayForm, ReplayScope, Route
+from thinkaloud.context.blank_text import without_blank_text
 from thinkaloud.context.conversation import AnsweredTurn, Context
 from thinkaloud.context.history import SentTurn, analyse
 from thinkaloud.context.open_loop import fit_open_loop
@@ -290,7 +291,9 @@ class _RequestBuilder:
 
     def _append_verbatim(self, sent_turn: SentTurn, decision: str) -> None:
         assert sent_turn.turn.message is not None
-        self._append(AssistantMessage(verbatim=sent_turn.turn.message.payload))
+        payload = sent_turn.turn.message.payload
+        drops_blank = self._route.replay.drops_blank_text
+        self._append(AssistantMessage(verbatim=without_blank_text(payload) if drops_blank else payload))
         for block, result in sent_turn.calls:
             self._plain_calls.reserve(block.call_id)
             self._append(
@@ -299,7 +302,7 @@ class _RequestBuilder:
         if not sent_turn.has_thought:
             self.turns_without_thought.add(sent_turn.step)
         self.lines += [
-            self._line(sent_turn, block, *_status_verbatim(block, decision))
+            self._line(sent_turn, block, *_status_verbatim(block, decision, drops_blank=drops_blank))
             for block in sent_turn.turn.blocks
         ]
 
@@ -361,7 +364,9 @@ class _RequestBuilder:
         )
 
 
-def _status_verbatim(block: Block, decision: str) -> tuple[SendStatus, str]:
+def _status_verbatim(block: Block, decision: str, *, drops_blank: bool) -> tuple[SendStatus, str]:
+    if drops_blank and block.kind is Kind.TEXT and block.blank:
+        return SendStatus.WITHHELD, "blank"
     return SendStatus.SENT, decision if block.kind is Kind.REASONING else "verbatim"
 
 
