@@ -6,14 +6,17 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from textwrap import dedent
 from typing import NamedTuple
 
 import pytest
 from tests.patience import PATIENCE_S
+from tests.simulators.threaded import simulated_providers
 
 import thinkaloud
+from thinkaloud.simulators import ScriptedAnswer, ScriptedToolCall
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -115,7 +118,7 @@ def test_python_examples_of_a_page_run(page: Path, monkeypatch: pytest.MonkeyPat
     asks = "thinkaloud.Conversation(" in page.read_text("utf-8")
     monkeypatch.chdir(tmp_path if page == CONVERSATION_GUIDE else ROOT)
     names: dict[str, object] = {"__name__": "__main__"}
-    with simulated_providers(monkeypatch, *GUIDE_ANSWERS) if asks else nullcontext():
+    with simulated_providers(monkeypatch, tmp_path, *GUIDE_ANSWERS) if asks else nullcontext():
         for fence in fences(page):
             if fence.language == "python":
                 tree = ast.parse(fence.body, filename=str(page))

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from thinkaloud.client.api import ask, ask_sync, stream, stream_sync
     from thinkaloud.client.output import parse_output
     from thinkaloud.client.prepare import Options
+    from thinkaloud.client.user_catalog import load_catalog
     from thinkaloud.context import AnsweredTurn, Context
     from thinkaloud.dialects import Reader
     from thinkaloud.transcript import Block, Callbacks, Handler, Outcome, Turn, apply, fold
@@ -49,6 +50,7 @@ __all__ = [
     "ask",
     "ask_sync",
     "fold",
+    "load_catalog",
     "parse_output",
     "read",
     "stream",
@@ -64,6 +66,7 @@ _MODULES = {
     "thinkaloud.client.api": ("ask", "ask_sync", "stream", "stream_sync"),
     "thinkaloud.client.output": ("parse_output",),
     "thinkaloud.client.prepare": ("Options",),
+    "thinkaloud.client.user_catalog": ("load_catalog",),
     "thinkaloud.context": ("AnsweredTurn", "Context"),
     "thinkaloud.dialects": ("Reader",),
     "thinkaloud.transcript": ("Block", "Callbacks", "Handler", "Outcome", "Turn", "apply", "fold"),

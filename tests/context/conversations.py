@@ -235,6 +235,7 @@ def response_body(issuer: Route, thought: str = "", text: str = "", calls: Seque
     """Return a whole response of this route's provider."""
     by_rule = {
         "details": _chat_details,
+        "details_thought_first": _chat_details,
         "thinking_chunks": _chat_chunks,
         "whole_message": _chat_tags,
     }

@@ -4,6 +4,7 @@ import asyncio
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 
 import pytest
 from tests.patience import PATIENCE_S
@@ -45,19 +46,16 @@ def simulated_catalog(**urls: str) -> Catalog:
 
 
 @contextmanager
-def simulated_providers(monkeypatch: pytest.MonkeyPatch, *answers: ScriptedAnswer) -> Iterator[None]:
-    """Make a `Conversation` without a catalog ask simulators; `answers` are those of Anthropic's."""
-    names = {
-        "anthropic": "ANTHROPIC_API_KEY",
-        "deepseek": "DEEPSEEK_API_KEY",
-        "openrouter": "OPENROUTER_API_KEY",
-    }
+def simulated_providers(
+    monkeypatch: pytest.MonkeyPatch, home: Path, *answers: ScriptedAnswer
+) -> Iterator[None]:
+    """Put simulators into the user's catalog; `answers` are those of Anthropic's."""
+    rows = []
     with ExitStack() as stack:
-        urls = {}
-        for name, key in names.items():
-            monkeypatch.setenv(key, "sk-for-a-simulator")
+        for name, path in (("anthropic", "/v1"), ("deepseek", "/v1"), ("openrouter", "/api/v1")):
             server = stack.enter_context(threaded_simulator(name, *(answers if name == "anthropic" else ())))
-            urls[name] = server.base_url
-        catalog = simulated_catalog(**urls)
-        monkeypatch.setattr("thinkaloud.agents.conversation.builtin_catalog", lambda: catalog)
+            rows.append(f'[providers.{name}]\nbase_url = "{server.url}{path}"\nkey = "env:A_KEY"\n')
+        (home / "catalog.toml").write_text("\n".join(rows))
+        monkeypatch.setenv("A_KEY", "sk-for-a-simulator")
+        monkeypatch.setenv("THINKALOUD_HOME", str(home))
         yield

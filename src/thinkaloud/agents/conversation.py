@@ -18,7 +18,6 @@ from thinkaloud.agents.spec import Agent, bare_model, check_unique_tool_names
 from thinkaloud.agents.tools import Tool, from_function
 from thinkaloud.canon import ApprovalAsked, BlockGrew, Entry, Finish, Kind, Refused, TurnEnded
 from thinkaloud.canon.requests import File, Image, ToolDefinition, ToolMessage, UserMessage
-from thinkaloud.catalog import builtin_catalog
 from thinkaloud.client.api import refuse_in_loop, step_through
 from thinkaloud.client.files import user_message
 from thinkaloud.client.output import OutputShape, output_schema

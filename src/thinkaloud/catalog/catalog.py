@@ -179,6 +179,7 @@ def _check_references(catalog: Catalog, merger: _CatalogMerger) -> None:
         _check_all_known(
             model.refuses_while_thinking, SAMPLING_PARAMETERS, f"{location}: refuses_while_thinking"
         )
+        _check_all_known(model.tools_refused_at, catalog.providers, f"{location}: tools_refused_at")
         _check_all_known(model.retires, catalog.providers, f"{location}: retires")
         if model.successor:
             _check_known(model.successor, catalog.models, f"{location}: successor")

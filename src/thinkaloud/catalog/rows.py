@@ -124,6 +124,10 @@ class ReplayRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A changed system prompt, tool or earlier message invalidates every later thought."""
     echo_empty: bool = False
     """The field must be present even if it is empty."""
+    drops_blank_text: bool = False
+    """The provider refuses blank text, also in a message of its own."""
+    thought_first: bool = False
+    """While the model thinks, an open tool loop must begin and end with a thought of its own."""
     fact: RowSource | None = None
 
 
@@ -163,6 +167,12 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Controls to try for a model that is not in the catalog."""
     efforts: tuple[str, ...] = ()
     """Effort words to try for a model that has none in the catalog."""
+    display_refusal: str = ""
+    """Words of an error that refuses to return thoughts to this account."""
+    thinking_refusal: str = ""
+    """Words of an error that says that the model cannot think."""
+    in_process: bool = False
+    """Whether this program serves the provider itself, while it is asked."""
     max_tokens: int | None = None
     """Sent if the caller sets none, for APIs that require a value."""
     fact: RowSource
@@ -218,6 +228,8 @@ class Model(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Whether a forced tool choice is allowed while thinking."""
     tools_or_thinking_at: tuple[str, ...] = ()
     """Providers that refuse tools and thinking in one request."""
+    tools_refused_at: tuple[str, ...] = ()
+    """Providers that refuse tools for it."""
     fact: RowSource
 
 

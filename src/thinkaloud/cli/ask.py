@@ -38,13 +38,13 @@ from thinkaloud.cli.settings import (
     model_name,
     names_builtin_model,
     user_agents,
-    user_catalog,
     user_config,
     with_builtin_model,
 )
 from thinkaloud.client import monotonic_clock
 from thinkaloud.client.files import user_message
 from thinkaloud.client.prepare import merge_sampling
+from thinkaloud.client.user_catalog import load_catalog
 from thinkaloud.surfaces.plain import ShowThinking
 from thinkaloud.surfaces.terminal import clean_json
 from thinkaloud.transcript import Block, Ending, Turn, apply, events_to_end_turn
@@ -308,7 +308,7 @@ def _approved_tools(approved: list[str], agent: Agent, tools: dict[str, tuple[To
 
 
 def _open_catalog(agent: Agent) -> AbstractAsyncContextManager[Catalog]:
-    catalog = user_catalog()
+    catalog = load_catalog()
     needed = any(names_builtin_model(member.model) for member in agent_tree(agent))
     return with_builtin_model(catalog) if needed else nullcontext(catalog)
 

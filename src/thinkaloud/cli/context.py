@@ -5,8 +5,9 @@ import sys
 
 from thinkaloud.canon.requests import Request
 from thinkaloud.cli.console import EXIT_OK, read_bytes
-from thinkaloud.cli.settings import model_name, user_catalog
+from thinkaloud.cli.settings import model_name
 from thinkaloud.client.prepare import Options, PreparedRequest, prepare
+from thinkaloud.client.user_catalog import load_catalog
 from thinkaloud.context import ContextMode, SendStatus, UnsupportedThoughts, read_conversation
 from thinkaloud.dialects import build_request
 from thinkaloud.surfaces.terminal import clean, clean_json
@@ -48,7 +49,7 @@ def run_context(options: argparse.Namespace) -> int:
         context_mode=options.mode,
         unsupported=options.unsupported,
         tools=conversation.tools,
-        catalog=user_catalog(),
+        catalog=load_catalog(),
     )
     prepared = prepare(
         conversation, model=model_name(options.model), thinking=options.thinking, options=request_options

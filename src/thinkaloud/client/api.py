@@ -21,12 +21,14 @@ from thinkaloud.canon import (
     NoticeGiven,
     ProviderFault,
     Refused,
+    ThinkingNotOffered,
     TurnEnded,
     TurnFailed,
     TurnStarted,
 )
+from thinkaloud.catalog import retirement_note
 from thinkaloud.catalog.rows import Route
-from thinkaloud.client.errors import limit_exceeded
+from thinkaloud.client.errors import ProviderRefused, limit_exceeded, with_advice
 from thinkaloud.client.http import Client
 from thinkaloud.client.prepare import Options, PreparedRequest, prepare, require_key
 from thinkaloud.client.response import MIB, ResponseStream
@@ -59,12 +61,11 @@ async def send(
     Notices about settings that the model cannot honour follow the first event. An open client is used and
     stays open; a closed client, or a new one if none is passed, is opened for this response only.
     """
-    route, notes = prepared.route, prepared.notes
-    outgoing = build_request(route, prepared.request)
     async with AsyncExitStack() as stack:
         if client is None or not client.opened:
             client = await stack.enter_async_context(client or Client())
-        response = await client.send(route.provider, outgoing)
+        route = await _served_route(prepared.route, stack)
+        response, notes = await _open_response(client, route, prepared)
         stack.callback(response.close)
         reader = ResponseReader(route, limits)
         while not reader.finished:
@@ -79,6 +80,35 @@ async def send(
             yield EventBatch(events, response.waited_ms)
         if reader.ended_by_provider:
             await response.drain()
+
+
+async def _served_route(route: Route, stack: AsyncExitStack) -> Route:
+    """Return the route. If this program serves its provider, the server runs until the stack is closed."""
+    if not route.provider.in_process or route.provider.base_url:
+        return route
+    from thinkaloud.builtin import run_solver
+
+    server = await stack.enter_async_context(run_solver())
+    provider = msgspec.structs.replace(route.provider, base_url=server.base_url)
+    return msgspec.structs.replace(route, provider=provider)
+
+
+async def _open_response(
+    client: Client, route: Route, prepared: PreparedRequest
+) -> tuple[ResponseStream, tuple[str, ...]]:
+    """Send the request, or its fallback if it is refused, and return the response and the notes."""
+    try:
+        response = await client.send(route.provider, build_request(route, prepared.request))
+    except ProviderRefused as error:
+        fallback = next((row for row in prepared.fallbacks if row.refusal in error.message), None)
+        if fallback is None:
+            raise with_advice(error, retirement_note(route)) from None
+        if fallback.request is None:
+            raise ThinkingNotOffered(fallback.note) from None
+        note = f"{fallback.note} It said: {error.message}"
+        response = await client.send(route.provider, build_request(route, fallback.request))
+        return response, (*prepared.notes, note)
+    return response, prepared.notes
 
 
 async def entries(

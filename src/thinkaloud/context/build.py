@@ -19,15 +19,16 @@ from thinkaloud.canon.requests import (
     File,
     Message,
     Request,
-    ThinkingParameters,
     ToolCall,
     ToolDefinition,
     UserMessage,
 )
 from thinkaloud.catalog.rows import InputKind, ReplayForm, ReplayScope, Route
+from thinkaloud.context.blank_text import without_blank_text
 from thinkaloud.context.cache import place_marks
 from thinkaloud.context.conversation import AnsweredTurn, Context
 from thinkaloud.context.history import SentTurn, analyse
+from thinkaloud.context.open_loop import fit_open_loop
 from thinkaloud.context.replay_rules import BuildOptions, ReplayRules, UnsupportedThoughts, issued_by_route
 from thinkaloud.context.report import Report, ReportLine, SendStatus
 from thinkaloud.transcript import Block
@@ -161,7 +162,13 @@ def build(conversation: Context, route: Route, options: BuildOptions | None = No
     options = options or BuildOptions()
     builder = _RequestBuilder(conversation, route, options)
     builder.run()
-    ask, notes = _fit_open_loop(options.thinking, route, builder)
+    ask, notes = fit_open_loop(
+        options.thinking,
+        route,
+        builder.loop,
+        builder.turns_without_thought,
+        drops=builder.replay_rules.drops_blocks,
+    )
     request = Request(
         model=route.model_id,
         messages=tuple(builder.messages),
@@ -287,7 +294,9 @@ class _RequestBuilder:
 
     def _append_verbatim(self, sent_turn: SentTurn, decision: str) -> None:
         assert sent_turn.turn.message is not None
-        self._append(AssistantMessage(verbatim=sent_turn.turn.message.payload))
+        payload = sent_turn.turn.message.payload
+        drops_blank = self._route.replay.drops_blank_text
+        self._append(AssistantMessage(verbatim=without_blank_text(payload) if drops_blank else payload))
         for block, result in sent_turn.calls:
             self._plain_calls.reserve(block.call_id)
             self._append(
@@ -296,7 +305,7 @@ class _RequestBuilder:
         if not sent_turn.has_thought:
             self.turns_without_thought.add(sent_turn.step)
         self.lines += [
-            self._line(sent_turn, block, *_status_verbatim(block, decision))
+            self._line(sent_turn, block, *_status_verbatim(block, decision, drops_blank=drops_blank))
             for block in sent_turn.turn.blocks
         ]
 
@@ -358,37 +367,9 @@ class _RequestBuilder:
         )
 
 
-def _fit_open_loop(
-    ask: ThinkingParameters, route: Route, builder: _RequestBuilder
-) -> tuple[ThinkingParameters, tuple[str, ...]]:
-    """Adapt the thinking parameters to the open tool loop, and return notes about the change.
-
-    With a budget, a loop must begin and end with a thought; another model's answer has none that may be sent.
-    A required thought whose prefix changed is sent together with the instruction to drop it.
-    """
-    required = route.replay.form is ReplayForm.VERBATIM and route.replay.required is not ReplayScope.NONE
-    ends = {min(builder.loop), max(builder.loop)} if builder.loop else set()
-    if ask.mode == "enabled" and required and ends & builder.turns_without_thought:
-        return msgspec.structs.replace(ask, mode="disabled", budget_tokens=None, display=""), (_PAUSED_NOTE,)
-    if builder.replay_rules.drops_blocks:
-        template = (*ask.template, ("block_binding", "drop_block"))
-        return msgspec.structs.replace(ask, mode=ask.mode or "adaptive", template=template), (_DROPPED_NOTE,)
-    return ask, ()
-
-
-_PAUSED_NOTE = (
-    "Thinking is off for this request: the open tool loop contains an answer without a thought of this "
-    "model, "
-    "and the model refuses that when it has a budget. Thinking is on again after the next user message."
-)
-_DROPPED_NOTE = (
-    "The provider is asked to drop thoughts that are no longer valid: something before the open tool loop "
-    "changed, "
-    "and the loop cannot continue without them."
-)
-
-
-def _status_verbatim(block: Block, decision: str) -> tuple[SendStatus, str]:
+def _status_verbatim(block: Block, decision: str, *, drops_blank: bool) -> tuple[SendStatus, str]:
+    if drops_blank and block.kind is Kind.TEXT and block.blank:
+        return SendStatus.WITHHELD, "blank"
     return SendStatus.SENT, decision if block.kind is Kind.REASONING else "verbatim"
 
 

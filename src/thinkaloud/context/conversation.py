@@ -6,6 +6,8 @@ each reply, followed by the results of its calls. An assistant has its own conve
 task.
 """
 
+from typing import assert_never
+
 import msgspec
 
 from thinkaloud.canon import Entry, Event, Kind, OutOfOrder, Refused, TurnEnded
@@ -45,24 +47,34 @@ class Context(msgspec.Struct, frozen=True):
     """The model that was asked last; empty if unknown. Building a request does not use it."""
 
 
-class _ToolRecord(msgspec.Struct, omit_defaults=True):
+class _ToolRecord(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
     name: str
     description: str = ""
     parameters: msgspec.Raw = msgspec.Raw()
 
 
-class _AnsweredRecord(msgspec.Struct, omit_defaults=True, tag_field="role", tag="assistant"):
+class _UserRecord(UserMessage, frozen=True, forbid_unknown_fields=True, tag="user"):
+    """A user message of a file, in which a misspelt field is an error."""
+
+
+class _ToolResultRecord(ToolMessage, frozen=True, forbid_unknown_fields=True, tag="tool"):
+    """A tool result of a file."""
+
+
+class _AnsweredRecord(
+    msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True, tag_field="role", tag="assistant"
+):
     provider: str = ""
     prefix: str = ""
     events: list[Event] = []
     entries: list[Entry] = []
 
 
-class _ConversationRecord(msgspec.Struct, omit_defaults=True):
+class _ConversationRecord(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True, kw_only=True):
     model: str = ""
     system: str = ""
     tools: list[_ToolRecord] = []
-    messages: list[UserMessage | ToolMessage | _AnsweredRecord] = []
+    messages: list[_UserRecord | _ToolResultRecord | _AnsweredRecord]
 
 
 _decoder = msgspec.json.Decoder(_ConversationRecord)
@@ -77,17 +89,44 @@ def read_conversation(data: bytes) -> Context:
             f"This is not a conversation: {error}. Use a JSON object with `messages`, each with the role "
             "user, assistant or tool."
         ) from None
-    steps = tuple(_read_turn(step) if isinstance(step, _AnsweredRecord) else step for step in record.messages)
+    steps = tuple(map(_read_step, record.messages))
     return Context(steps, record.system, tuple(_read_tool(tool) for tool in record.tools), record.model)
 
 
 def write_conversation(conversation: Context) -> bytes:
     """Return the bytes of a conversation's file. Reading them gives the same conversation."""
-    messages = [_write_turn(step) if isinstance(step, AnsweredTurn) else step for step in conversation.steps]
+    messages = list(map(_write_step, conversation.steps))
     tools = [
         _ToolRecord(tool.name, tool.description, _schema_json(tool.parameters)) for tool in conversation.tools
     ]
-    return msgspec.json.encode(_ConversationRecord(conversation.model, conversation.system, tools, messages))
+    record = _ConversationRecord(
+        model=conversation.model, system=conversation.system, tools=tools, messages=messages
+    )
+    return msgspec.json.encode(record)
+
+
+def _read_step(record: _UserRecord | _ToolResultRecord | _AnsweredRecord) -> Step:
+    match record:
+        case _AnsweredRecord():
+            return _read_turn(record)
+        case _UserRecord():
+            return UserMessage(**msgspec.structs.asdict(record))
+        case _ToolResultRecord():
+            return ToolMessage(**msgspec.structs.asdict(record))
+        case _:
+            assert_never(record)
+
+
+def _write_step(step: Step) -> _UserRecord | _ToolResultRecord | _AnsweredRecord:
+    match step:
+        case AnsweredTurn():
+            return _write_turn(step)
+        case UserMessage():
+            return _UserRecord(**msgspec.structs.asdict(step))
+        case ToolMessage():
+            return _ToolResultRecord(**msgspec.structs.asdict(step))
+        case _:
+            assert_never(step)
 
 
 def _read_turn(record: _AnsweredRecord) -> AnsweredTurn:

@@ -40,6 +40,7 @@ REASONS = {
     "nested": "It belongs to a called assistant; only the call and its result are sent.",
     "reasoning_only": "The turn has thoughts but no answer, so there is no message to send.",
     "empty": "It is empty.",
+    "blank": "It is blank, and the provider refuses blank text.",
     "no_images": "This model takes no images, so a note in the text says that there was one.",
     "no_files": "This model takes no PDF files, so a note in the text says that there was one.",
     "no_audio": "This model takes no recordings, so a note in the text says that there was one.",

@@ -22,6 +22,8 @@ TOOL_CHOICE_NONE = "none"
 TOOL_CHOICE_REQUIRED = "required"
 """The values of `Request.tool_choice`; any other value is the name of the tool that must be called."""
 
+SKIP_SIGNATURE_CHECK = "skip_thought_signature_validator"
+"""The placeholder that Google documents for the signature of a call by another model."""
 _PDF = "application/pdf"
 OUTPUT_NAME = "answer"
 """The name of the JSON Schema of an answer, for APIs that require one."""

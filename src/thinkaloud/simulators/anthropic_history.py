@@ -70,7 +70,14 @@ def without_cache_marks(value: Any) -> Any:
     if isinstance(value, dict):
         fields = {name: item for name, item in value.items() if name != "cache_control" and item is not None}
         return {name: without_cache_marks(item) for name, item in fields.items()}
-    return [without_cache_marks(item) for item in value] if isinstance(value, list) else value
+    if not isinstance(value, list):
+        return value
+    return [without_cache_marks(item) for item in value if not _blank_text(item)]
+
+
+def _blank_text(block: Any) -> bool:
+    """Return whether this is a text block without any visible character, which no request may contain."""
+    return isinstance(block, dict) and block.get("type") == "text" and not str(block.get("text", "")).strip()
 
 
 def _thought_blocks(request: ApiRequest) -> Iterator[tuple[BlockPath, Json, str]]:
@@ -148,6 +155,8 @@ def _check_blocks(request: ApiRequest) -> ApiError | None:
                 )
             if block.get("type") == "text" and not block.get("text"):
                 return invalid_request("messages: text content blocks must be non-empty")
+            if _blank_text(block):
+                return invalid_request("messages: text content blocks must contain non-whitespace text")
     return None
 
 

@@ -20,6 +20,7 @@ from thinkaloud.canon.requests import (
 from thinkaloud.catalog.rows import ReplayScope, Route
 from thinkaloud.dialects.message import alternate_roles, join_user_messages
 from thinkaloud.dialects.request import (
+    SKIP_SIGNATURE_CHECK,
     TOOL_CHOICE_AUTO,
     TOOL_CHOICE_NONE,
     TOOL_CHOICE_REQUIRED,
@@ -36,7 +37,6 @@ from thinkaloud.dialects.request import (
 )
 
 _TOOL_CHOICE_MODES = {TOOL_CHOICE_AUTO: "AUTO", TOOL_CHOICE_NONE: "NONE", TOOL_CHOICE_REQUIRED: "ANY"}
-_SKIP_SIGNATURE_CHECK = "skip_thought_signature_validator"
 PARAMETER_PATHS = {
     "max_tokens": "generationConfig.maxOutputTokens",
     "temperature": "generationConfig.temperature",
@@ -102,7 +102,7 @@ def _with_placeholder_signature(message: Message) -> Message:
     if not isinstance(message, AssistantMessage) or not message.calls or message.calls[0].signature:
         return message
     first_call, *other_calls = message.calls
-    return replace(message, calls=(replace(first_call, signature=_SKIP_SIGNATURE_CHECK), *other_calls))
+    return replace(message, calls=(replace(first_call, signature=SKIP_SIGNATURE_CHECK), *other_calls))
 
 
 def _assistant_message(message: AssistantMessage) -> object:

@@ -21,6 +21,7 @@ from thinkaloud.catalog.rows import Route
 from thinkaloud.dialects.message import CallIdRule, fit_call_ids, join_user_messages
 from thinkaloud.dialects.request import (
     OUTPUT_NAME,
+    SKIP_SIGNATURE_CHECK,
     TOOL_CHOICE_AUTO,
     TOOL_CHOICE_NONE,
     TOOL_CHOICE_REQUIRED,
@@ -42,9 +43,14 @@ class ChatVariant(msgspec.Struct, frozen=True):
     call_id_rule: CallIdRule = CallIdRule(r".{1,40}", 24)
     usage_on_request: bool = True
     """Whether usage must be requested for a stream; a provider that always sends it may reject the option."""
+    signs_calls: bool = False
+    """Whether a call of another model needs a detail with the placeholder for its missing signature."""
 
 
-_VARIANTS = {"thinking_chunks": ChatVariant(CallIdRule(r"[A-Za-z0-9]{9}", 9), usage_on_request=False)}
+_VARIANTS = {
+    "thinking_chunks": ChatVariant(CallIdRule(r"[A-Za-z0-9]{9}", 9), usage_on_request=False),
+    "details_signed_calls": ChatVariant(signs_calls=True),
+}
 """Variants by the name of the replay rule; `thinking_chunks` is Mistral's."""
 _AUDIO_FORMATS = {"audio/mpeg": "mp3", "audio/x-wav": "wav"}
 PARAMETER_PATHS = {
@@ -61,7 +67,7 @@ def build_request(route: Route, request: Request) -> ProviderRequest:
     variant = _VARIANTS.get(route.replay.name, ChatVariant())
     fitted_messages = fit_call_ids(request.messages, variant.call_id_rule)
     messages = [
-        _encode_message(message)
+        _encode_message(message, signs_calls=variant.signs_calls)
         for message in (
             join_user_messages(fitted_messages) if route.provider.joins_messages else fitted_messages
         )
@@ -140,14 +146,17 @@ def _tool_choice(choice: str) -> JsonDict:
     return {"tool_choice": {"type": "function", "function": {"name": choice}}}
 
 
-def _encode_message(message: Message) -> object:
+def _encode_message(message: Message, *, signs_calls: bool) -> object:
     match message:
         case UserMessage():
             return {"role": "user", "content": user_content(message)}
         case ToolMessage():
             return {"role": "tool", "tool_call_id": message.call_id, "content": message.result}
         case AssistantMessage():
-            return verbatim_message(message) if message.verbatim else _message_from_parts(message)
+            if message.verbatim:
+                return verbatim_message(message)
+            placeholder = _placeholder_detail(message) if signs_calls and message.calls else {}
+            return _message_from_parts(message) | placeholder
         case _:
             assert_never(message)
 
@@ -159,3 +168,15 @@ def _message_from_parts(message: AssistantMessage) -> JsonDict:
     if message.calls:
         fields["tool_calls"] = [encode_call(call) for call in message.calls]
     return fields
+
+
+def _placeholder_detail(message: AssistantMessage) -> JsonDict:
+    """Return one detail with the placeholder, which has the id of the first call."""
+    detail = {
+        "type": "reasoning.encrypted",
+        "data": SKIP_SIGNATURE_CHECK,
+        "id": message.calls[0].call_id,
+        "format": "google-gemini-v1",
+        "index": 0,
+    }
+    return {"reasoning_details": [detail]}
