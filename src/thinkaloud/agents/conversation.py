@@ -22,6 +22,7 @@ from thinkaloud.client.api import refuse_in_loop, step_through
 from thinkaloud.client.files import user_message
 from thinkaloud.client.output import OutputShape, output_schema
 from thinkaloud.client.prepare import Options, PreparedRequest, merge_sampling
+from thinkaloud.client.user_catalog import load_catalog
 from thinkaloud.client.write_file import replace_file
 from thinkaloud.context import AnsweredTurn, Context, Step, read_conversation, steps_of, write_conversation
 from thinkaloud.transcript import Block, Turn, apply, events_to_end_turn
@@ -149,10 +150,8 @@ class Conversation:
 
     async def _entries(self, text: str, settings: AskSettings) -> AsyncGenerator[tuple[Turn, Entry], None]:
         """Run one turn and add it to the conversation, whether or not it was read to its end."""
-        steps, catalog = (
-            (*self._steps, *_new_steps(text, settings)),
-            self._options.catalog or builtin_catalog(),
-        )
+        steps = (*self._steps, *_new_steps(text, settings))
+        catalog = self._options.catalog or load_catalog()
         agent, request = prepare_first(
             self._agent_for(settings),
             steps,
