@@ -16,11 +16,12 @@ import msgspec
 from thinkaloud.canon import ThinkaloudError
 from thinkaloud.catalog import Provider
 from thinkaloud.cli.console import EXIT_FAILED, EXIT_OK, add_json_option, print_json, progress
-from thinkaloud.cli.settings import database_path, model_name, user_agents, user_catalog
+from thinkaloud.cli.settings import database_path, model_name, user_agents
 from thinkaloud.client.config import ConfigFile
 from thinkaloud.client.home import home_folder
 from thinkaloud.client.key_store import credentials_path, key_source
 from thinkaloud.client.prepare import Options, prepare, require_key
+from thinkaloud.client.user_catalog import load_catalog
 from thinkaloud.client.write_file import write_remedy
 from thinkaloud.store.disk import disk_problem, disk_remedy
 from thinkaloud.store.file_lock import lock_holder, lock_path
@@ -101,7 +102,7 @@ def _check_settings() -> Iterator[tuple[str, str]]:
 
 
 def _check_catalog_and_agents() -> Iterator[tuple[str, str]]:
-    catalog = user_catalog()
+    catalog = load_catalog()
     yield OK, f"The catalog has {len(catalog.models)} models at {len(catalog.providers)} providers."
     yield OK, f"There are {len(user_agents().agents)} agents."
 
@@ -117,7 +118,7 @@ def _check_credentials() -> Iterator[tuple[str, str]]:
 
 
 def _check_keys() -> Iterator[tuple[str, str]]:
-    sources = {row.name: key_source(row) for row in user_catalog().providers.values() if row.key}
+    sources = {row.name: key_source(row) for row in load_catalog().providers.values() if row.key}
     for name, source in sources.items():
         if source:
             yield OK, f"{name} has a key ({source}). Check that it works: thinkaloud keys test {name}"
@@ -131,7 +132,7 @@ def _check_keys() -> Iterator[tuple[str, str]]:
 
 def _check_default_model() -> Iterator[tuple[str, str]]:
     name = model_name()
-    route = prepare("", model=name, options=Options(catalog=user_catalog())).route
+    route = prepare("", model=name, options=Options(catalog=load_catalog())).route
     require_key(route)
     yield OK, f"{name}, asked at {route.provider.name}. Another one: thinkaloud config set model MODEL"
 
@@ -185,7 +186,7 @@ def _check_gateway() -> Iterator[tuple[str, str]]:
 
 
 def _check_local_servers() -> Iterator[tuple[str, str]]:
-    providers = [row for row in user_catalog().providers.values() if row.local and row.base_url]
+    providers = [row for row in load_catalog().providers.values() if row.local and row.base_url]
     answers = asyncio.run(_connect_all(providers))
     for provider, answered in zip(providers, answers, strict=True):
         if answered:

@@ -24,9 +24,9 @@ from thinkaloud.catalog.levels import effort_rank
 from thinkaloud.catalog.routing import ASSUMED_FACT
 from thinkaloud.cli.console import EXIT_OK, add_json_option, print_columns, print_json, progress
 from thinkaloud.cli.pager import paged
-from thinkaloud.cli.settings import user_catalog
 from thinkaloud.client.http import Client
 from thinkaloud.client.prepare import Options, has_key, prepare
+from thinkaloud.client.user_catalog import load_catalog
 from thinkaloud.surfaces.terminal import clean
 
 _LABEL_COLUMNS = 11
@@ -61,7 +61,7 @@ def add_route(parser: argparse.ArgumentParser) -> None:
 
 def run_models(options: argparse.Namespace) -> int:
     """List the models, or the differences to a provider's list."""
-    catalog = user_catalog()
+    catalog = load_catalog()
     if options.action == "refresh":
         return _refresh(catalog, options.provider or "")
     models = list_models(catalog, thinking=options.thinking)
@@ -81,7 +81,7 @@ def run_models(options: argparse.Namespace) -> int:
 def run_route(options: argparse.Namespace) -> int:
     """Print which provider a request would go to, how thinking is requested, and why."""
     prepared = prepare(
-        "", model=options.model, thinking=options.thinking, options=Options(catalog=user_catalog())
+        "", model=options.model, thinking=options.thinking, options=Options(catalog=load_catalog())
     )
     route, ask = prepared.route, prepared.request.thinking
     provider, fact = route.provider, route.model.fact

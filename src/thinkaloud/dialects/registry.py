@@ -4,7 +4,7 @@ Detection tries the rows in order, first every `matches`, then every `matches_er
 different providers look more alike than their answers. The order of the rows matters for the same reason.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple, Protocol
 
 from thinkaloud.canon import UnknownDialect
@@ -53,6 +53,8 @@ class Dialect(NamedTuple):
     make_reader: Callable[[TurnEmitter, TagProfile | None], DialectReader]
     build_request: Callable[[Route, Request], ProviderRequest] | None
     """None if the dialect can only be read."""
+    parameter_paths: Mapping[str, str] = {}
+    """The dotted path in the body for the output limit and for each sampling parameter that it has."""
     response_format: ResponseFormat | None = None
     """How clients of this dialect are answered; None if they cannot be."""
     parse_request: Callable[[bytes], ClientRequest] | None = None
@@ -88,6 +90,7 @@ _ROWS = (
         anthropic_messages.NAME,
         anthropic_messages.Reader,
         anthropic_messages.build_request,
+        anthropic_messages.PARAMETER_PATHS,
         anthropic_messages.RESPONSE_FORMAT,
         anthropic_messages.parse_request,
         lambda clues: (
@@ -100,6 +103,7 @@ _ROWS = (
         openai_responses.NAME,
         openai_responses.Reader,
         openai_responses.build_request,
+        openai_responses.PARAMETER_PATHS,
         openai_responses.RESPONSE_FORMAT,
         openai_responses.parse_request,
         lambda clues: (
@@ -113,6 +117,7 @@ _ROWS = (
         gemini_interactions.NAME,
         gemini_interactions.Reader,
         gemini_interactions.build_request,
+        gemini_interactions.PARAMETER_PATHS,
         None,
         None,
         lambda clues: (
@@ -125,6 +130,7 @@ _ROWS = (
         gemini.NAME,
         gemini.Reader,
         gemini.build_request,
+        gemini.PARAMETER_PATHS,
         None,
         None,
         lambda clues: not present(clues.choices) and clues.has_candidates,
@@ -134,6 +140,7 @@ _ROWS = (
         openai_chat.NAME,
         openai_chat.Reader,
         openai_chat.build_request,
+        openai_chat.PARAMETER_PATHS,
         openai_chat.RESPONSE_FORMAT,
         openai_chat.parse_request,
         lambda clues: clues.type not in _COHERE_TYPES and present(clues.choices),
@@ -143,6 +150,7 @@ _ROWS = (
         ollama.NAME,
         ollama.Reader,
         ollama.build_request,
+        ollama.PARAMETER_PATHS,
         ollama.RESPONSE_FORMAT,
         ollama.parse_request,
         lambda clues: (
@@ -154,6 +162,7 @@ _ROWS = (
         bedrock_converse.NAME,
         bedrock_converse.Reader,
         bedrock_converse.build_request,
+        bedrock_converse.PARAMETER_PATHS,
         None,
         None,
         lambda clues: (
@@ -164,6 +173,7 @@ _ROWS = (
         cohere_v2.NAME,
         cohere_v2.Reader,
         cohere_v2.build_request,
+        cohere_v2.PARAMETER_PATHS,
         None,
         None,
         lambda clues: (
@@ -172,7 +182,7 @@ _ROWS = (
         ),
         lambda clues: bytes(clues.message)[:1] == b'"',
     ),
-    Dialect(text.NAME, text.Reader, None, None, None, lambda clues: clues.has_token),
+    Dialect(text.NAME, text.Reader, None, matches=lambda clues: clues.has_token),
 )
 
 DIALECTS = {row.name: row for row in _ROWS}

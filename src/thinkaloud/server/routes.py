@@ -1,7 +1,7 @@
 """The route table. The router, the authorization and the OpenAPI document are built from it."""
 
 from thinkaloud.dialects import anthropic_messages, ollama, openai_chat, openai_responses
-from thinkaloud.server import agent_schemas, schemas
+from thinkaloud.server import agent_schemas, model_schemas, schemas
 from thinkaloud.server.endpoint import Access, ApiRoute, Resource
 from thinkaloud.server.endpoints import model_lists
 from thinkaloud.server.handlers import (
@@ -236,7 +236,7 @@ _OTHER = (
         path="/api/models",
         handler=models.list_catalog_models,
         summary="List every model of the catalog, its providers and its thinking support.",
-        response_body=schemas.ModelList,
+        response_body=model_schemas.ModelList,
     ),
     ApiRoute(
         method="GET",

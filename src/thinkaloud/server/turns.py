@@ -7,7 +7,7 @@ import asyncio
 import hashlib
 import logging
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 import msgspec
@@ -24,7 +24,7 @@ from thinkaloud.canon import (
     TurnEnded,
     TurnFailed,
 )
-from thinkaloud.canon.requests import ThinkingLevel, ToolMessage, UserMessage
+from thinkaloud.canon.requests import Sampling, ThinkingLevel, ToolMessage, UserMessage
 from thinkaloud.catalog.thinking import OnUnavailable
 from thinkaloud.client.prepare import PreparedRequest
 from thinkaloud.context import ContextMode, Step
@@ -66,13 +66,14 @@ _SAVE_TIMEOUT_S = 5.0
 """How long to wait until an ended turn is saved. If the disk accepts no writes, the next start saves it."""
 
 
-class TurnOptions(msgspec.Struct, frozen=True, omit_defaults=True):
+class TurnOptions(Sampling, frozen=True, omit_defaults=True):
     """The options of a request, stored so that a suspended turn can be resumed with them."""
 
     thinking: ThinkingLevel | int | None = None
     max_tokens: int | None = None
     context_mode: ContextMode | None = None
     system: str = ""
+    output_schema: dict[str, Any] | None = None
     on_thinking_unavailable: OnUnavailable = "error"
 
 

@@ -13,7 +13,7 @@ from msgspec import UNSET, UnsetType
 from sqlalchemy import Connection, Integer, Row, Select, bindparam, func, insert, select, update
 
 from thinkaloud.canon import Refused
-from thinkaloud.canon.requests import Image, ToolMessage, UserMessage
+from thinkaloud.canon.requests import File, ToolMessage, UserMessage, message_parts
 from thinkaloud.store import branches, ids, search
 from thinkaloud.store.pages import SortKey, make_page, rows_to_fetch, sort_key_after
 from thinkaloud.store.rows import Owner, Page, Role, Session, TurnRow, TurnState
@@ -47,7 +47,7 @@ _COUNT_RUNNING = (
     .select_from(turns.join(sessions))
     .where(sessions.c.user == bindparam("of"), turns.c.state == TurnState.RUNNING)
 )
-_images_decoder = msgspec.json.Decoder(tuple[Image, ...])
+_files_decoder = msgspec.json.Decoder(tuple[File, ...])
 
 
 class IdempotencyConflict(Refused):
@@ -247,7 +247,8 @@ def request_messages(conn: Connection, owner: Owner, turn: TurnRow) -> tuple[Use
 
 def _message_values(message: UserMessage | ToolMessage) -> dict[str, str | bool]:
     if isinstance(message, UserMessage):
-        images = json_text(message.images, "A picture") if message.images else ""
+        attached = (*message.images, *message.files)
+        images = json_text(attached, "An attached file") if attached else ""
         values = {"role": Role.USER, "content": message.text, "images": images, "call_id": "", "name": ""}
     else:
         values = {
@@ -264,7 +265,7 @@ def _message_values(message: UserMessage | ToolMessage) -> dict[str, str | bool]
 def _message_from_row(row: Row[Any]) -> UserMessage | ToolMessage:
     if row.role == Role.TOOL:
         return ToolMessage(row.call_id, row.content, row.name, row.failed)
-    return UserMessage(row.content, _images_decoder.decode(row.images) if row.images else ())
+    return UserMessage(row.content, *message_parts(_files_decoder.decode(row.images) if row.images else ()))
 
 
 def turn_from_row(row: Row[Any]) -> TurnRow:

@@ -9,7 +9,7 @@ import asyncio
 from thinkaloud.catalog import Catalog, ModelListing, ThinkingSupport, list_models
 from thinkaloud.client.prepare import has_key
 from thinkaloud.server.endpoint import RouteRequest
-from thinkaloud.server.schemas import ModelBody, ModelList, ProviderBody
+from thinkaloud.server.model_schemas import ModelBody, ModelList, ProviderBody
 
 
 async def list_catalog_models(request: RouteRequest) -> ModelList:
