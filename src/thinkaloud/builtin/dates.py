@@ -78,7 +78,8 @@ def read_dates(
 
 def _read(match: re.Match[str], language: Language, today: date, nearest: Nearest) -> ReadDate:
     if match["relative"]:
-        return ReadDate(today + timedelta(_RELATIVE[match["relative"]]), "think.today")
+        away = _RELATIVE[match["relative"]]
+        return ReadDate(today + timedelta(away), "think.relative" if away else "think.today")
     if match["holiday"]:
         return ReadDate(_without_year(*_HOLIDAYS[match["holiday"]], today, nearest), "think.no_year")
     if match["sure_day"]:

@@ -18,12 +18,19 @@ MAX_DIGITS = 30
 
 _LARGER = r"(?P<larger>larger|bigger|greater|more|higher|largest|biggest|greatest|maior|mais)"
 _SMALLER = r"(?:smaller|less|lower|smallest|menor|menos)"
-_NUMBERS = r"(?P<first>-?\d+(?:\.\d+)?) (?:or|and|ou|e|vs\.?) (?P<second>-?\d+(?:\.\d+)?)"
+_NUMBER = r"-?\d+(?:\.\d+)?"
+_NUMBERS = rf"(?P<first>{_NUMBER}) (?:or|and|ou|e|vs\.?) (?P<second>{_NUMBER})"
 _QUESTION = re.compile(
     rf"(?:(?:which|what|which number|qual|qual numero|o que|quem) (?:is|number is|e|eh|e o|is the)? ?"
     rf"(?:the )?(?:{_LARGER}|{_SMALLER})(?: number| numero)?[:,]? |is "
     rf"(?:{_LARGER.replace('larger>', 'more>')}|{_SMALLER}):? )"
     rf"(?:between |of |entre )?{_NUMBERS}"
+)
+
+
+_YES_OR_NO = re.compile(
+    rf"(?:is|e|o) ?(?P<first>{_NUMBER}) (?:is |e |eh )?(?:{_LARGER}|{_SMALLER}) (?:than|do que|que) "
+    rf"(?P<second>{_NUMBER})"
 )
 
 
@@ -81,12 +88,12 @@ def _padded(number: Fraction, places: int, language: Language) -> str:
 def recognise(reading: Reading) -> Comparison | None:
     """Recognises two numbers to compare."""
     text = plain_numbers(reading.normalized.rstrip("?.! "), reading.language)
-    match = _QUESTION.fullmatch(text)
+    match = _QUESTION.fullmatch(text) or _YES_OR_NO.fullmatch(text)
     if match is None:
         return None
     if max(len(match["first"]), len(match["second"])) > MAX_DIGITS:
         raise Unsolvable("long_amount", limit=MAX_DIGITS)
-    larger = bool(match["larger"] or match["more"])
+    larger = bool(match["larger"] or match.groupdict().get("more"))
     return Comparison(Fraction(match["first"]), Fraction(match["second"]), larger)
 
 

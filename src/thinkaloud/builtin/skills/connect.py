@@ -18,11 +18,12 @@ MAX_MODELS = 3
 
 _MAX_CHARACTERS = 200
 _ACTION = (
-    r"(?:connect|use|add|switch to|change(?: to)?|set ?up|configure|get|select|choose|pick|talk to|ask"
+    r"(?:connect|use|add|set|put|enter|store|save|switch to|change(?: to)?|set ?up|configure|get|select"
+    r"|choose|pick|talk to|ask"
     r"|enable|install|run"
     r"|plug in|hook up|try|conecto|conectar|uso|usar|adiciono|adicionar|mudo|mudar|troco|trocar|configuro"
     r"|configurar"
-    r"|escolho|escolher|instalo|instalar|ligo|ligar|defino|definir)"
+    r"|escolho|escolher|instalo|instalar|ligo|ligar|defino|definir|coloco|colocar|ponho)"
 )
 _OBJECT = (
     r"(?:models?|llms?|chatgpt|gpt|openai|claude|anthropic|gemini|ollama|llama|lm ?studio|vllm|mistral"

@@ -31,8 +31,8 @@ MAX_NUMBER = 10_000
 MAX_TARGET = 1_000_000
 
 _REACH = (
-    r"(?P<reach>make|makes|making|get|getting|form|obtain|reach|countdown:?|solve for"
-    r"|faca|fazer|forme|formar|obtenha|obter|consiga|chegue a|chegar a|chego a|alcance|alcancar)"
+    r"(?P<reach>make|makes|making|get|getting|form|obtain|reach|countdown:?|solve"
+    r"|faca|fazer|forme|formar|obtenha|obter|consiga|resolva|chegue a|chegar a|chego a|alcance|alcancar)"
 )
 _FROM = r"(?:from|form|with|using|out of|by using|com|usando|a partir de|de)"
 _LIST = (
@@ -47,7 +47,8 @@ _PATTERNS = tuple(
         rf"(?:i have|given|tenho|dados):? {_LIST}[.,;:]? (?:and |e )?(?:can you |please |i want to |how do i "
         rf"|quero |como )?{_REACH} (?P<target>\d+)",
         rf"(?:the )?(?P<target>\d+),? {_FROM}:? {_LIST}",
-        rf"(?:the |jogo do |solve )?(?P<target>24)(?: game| puzzle)? ?[:-] ?{_LIST}",
+        rf"(?:solve |play )?(?:the |o )?(?:jogo do )?(?P<target>24)(?: game| puzzle)?(?: with| for| com)? "
+        rf"?[:-]? ?{_LIST}",
         rf"{_LIST} ?(?:->|=>|→|to make|to get|to|para|para fazer|para obter) ?(?P<target>\d+)",
     )
 )

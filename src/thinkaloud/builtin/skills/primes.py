@@ -72,7 +72,13 @@ class Factorisation(msgspec.Struct, frozen=True):
         """Writes whether the number is prime, and its factors."""
         expression = trace[-1].expression
         prime = self.number > 1 and "*" not in expression
-        key = "answer.prime" if prime else "answer.not_prime" if self.asks_prime else "answer.factors"
+        key = (
+            ("answer.prime" if self.asks_prime else "answer.prime_itself")
+            if prime
+            else "answer.not_prime"
+            if self.asks_prime
+            else "answer.factors"
+        )
         if self.number == 1:
             key = "answer.one_not_prime"
         product = expression.replace("*", "×")

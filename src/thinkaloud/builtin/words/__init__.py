@@ -83,7 +83,7 @@ def _plain_digit(character: str) -> str:
 
 def detect_language(text: str) -> Language:
     """Returns the language that the text has more common words of; English where neither has more."""
-    words = re.findall(r"[^\W\d_]+", normalize(text))
+    words = re.findall(r"(?<!\d)[^\W\d_]+", normalize(text))
     english = sum(word in _COMMON_ENGLISH for word in words)
     portuguese = sum(word in _COMMON_PORTUGUESE for word in words) + len(_ACCENTED.findall(text))
     return Language.PT if portuguese > english else Language.EN
