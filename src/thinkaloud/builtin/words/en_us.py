@@ -132,7 +132,7 @@ EN_US = {
     ),
     "think.seen": "{left} {sign} {right} = {value} leaves {rest}, which I have tried already.",
     "think.misses": "{left} {sign} {right} = {value} is not {target}.",
-    "think.found": "Found: {expression} = {target}. Combinations tried: {tried}.",
+    "think.found": "Found after {tried} combinations: {expression} = {target}.",
     "think.exhausted": "That was everything: {tried} combinations, and none gives {target}.",
     "think.stopped": "I stop here, after {tried} combinations.",
     "think.omitted": "… {n} more steps, not told here …",
@@ -330,6 +330,7 @@ EN_US = {
     "think.tool_call": "I let the tool “{tool}” check this: {task}",
     "think.tool_agrees": "“{tool}” gives {result}, as I have it.",
     "think.tool_result": "“{tool}” says: {result}",
+    "think.stands": "With that my answer stands: {answer}",
     "tool.calculator_agrees": "The calculator agrees.",
     "tool.checker_agrees": "The checker agrees.",
     "tool.calculator_differs": (

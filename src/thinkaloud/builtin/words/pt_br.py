@@ -129,7 +129,7 @@ PT_BR = {
     ),
     "think.seen": "{left} {sign} {right} = {value} deixa {rest}, que já tentei.",
     "think.misses": "{left} {sign} {right} = {value} não é {target}.",
-    "think.found": "Achei: {expression} = {target}. Combinações tentadas: {tried}.",
+    "think.found": "Achei depois de {tried} combinações: {expression} = {target}.",
     "think.exhausted": "Isso era tudo: {tried} combinações, e nenhuma dá {target}.",
     "think.stopped": "Paro aqui, depois de {tried} combinações.",
     "think.omitted": "… mais {n} passos, não contados aqui …",
@@ -328,6 +328,7 @@ PT_BR = {
     "think.tool_call": "Deixo a ferramenta “{tool}” conferir isto: {task}",
     "think.tool_agrees": "“{tool}” dá {result}, como eu.",
     "think.tool_result": "“{tool}” diz: {result}",
+    "think.stands": "Com isso, minha resposta fica: {answer}",
     "tool.calculator_agrees": "A calculadora concorda.",
     "tool.checker_agrees": "O conferente concorda.",
     "tool.calculator_differs": (
