@@ -1,4 +1,4 @@
-"""Requests that real providers refuse: solved before they are sent, asked again, or refused with the reason."""
+"""Requests that real providers refuse: solved before they are sent, asked again, or refused with a reason."""
 
 import asyncio
 import json
