@@ -7,6 +7,7 @@ stored. An entry that a reader received is a promise, unless the reader was told
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import msgspec
@@ -156,7 +157,7 @@ def exact(turn: TurnHistory, copies: list[ReaderCopy]) -> Iterator[str]:
 def in_time(turn: TurnHistory, copies: list[ReaderCopy]) -> Iterator[str]:
     """The times of the entries never go back."""
     times_ms = [entry.at_ms for entry in _entries(turn) if entry.at_ms is not None]
-    for number, (before_ms, after_ms) in enumerate(zip(times_ms, times_ms[1:], strict=False), 1):
+    for number, (before_ms, after_ms) in enumerate(pairwise(times_ms), 1):
         if after_ms < before_ms:
             yield f"entry {number} is {before_ms - after_ms} ms before the one in front of it"
 
