@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 _READ_BYTES = 65536
 _RESET_ON_CLOSE = struct.pack("ii", 1, 0)
 _SLICE_PAUSE_S = 0.001
+_OVERLOADED = b"HTTP/1.1 529 Overloaded\r\nRetry-After: 0\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 
 
 class FaultKind(StrEnum):
@@ -178,7 +179,9 @@ async def _flood(send: Callable[[bytes], Awaitable[None]]) -> None:
 
 async def _refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     await reader.readuntil(b"\r\n\r\n")
-    writer.write(b"HTTP/1.1 529 Overloaded\r\nRetry-After: 0\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+    writer.write(
+        b"HTTP/1.1 529 Overloaded\r\nRetry-After: 0\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+    )
     writer.write_eof()
     await _drain(writer)
     with suppress(ConnectionError):
@@ -194,6 +197,8 @@ async def _drain(writer: asyncio.StreamWriter) -> None:
 
 
 def _reset(writer: asyncio.StreamWriter) -> None:
+    if writer.transport.is_closing():
+        return  # the other side was quicker
     raw_socket: socket.socket = writer.get_extra_info("socket")
     raw_socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
     writer.transport.abort()

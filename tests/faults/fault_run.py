@@ -214,9 +214,7 @@ def peak_memory_bytes(pid: int) -> int:
 
 
 @asynccontextmanager
-async def start_run(
-    home: Path, provider: str, setup: GatewaySetup, load: Load
-) -> AsyncIterator[FaultRun]:
+async def start_run(home: Path, provider: str, setup: GatewaySetup, load: Load) -> AsyncIterator[FaultRun]:
     """Start the gateway of a scenario between its proxies. At the end it must stop in order."""
     async with run_proxy(lambda: provider) as upstream:
         gateway = GatewayProcess(
@@ -230,4 +228,3 @@ async def start_run(
             code = await gateway.stop()
             run.expect(code == 0, "stopped", f"the gateway ended with exit code {code}")
             run.expect("Traceback" not in gateway.errors, "stopped", "the log has a traceback")
-

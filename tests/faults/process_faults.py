@@ -36,7 +36,7 @@ class KillRound:
         self.run = run
         self.requests = {session: Request(session) for session in sessions}
         self.imports = [Request(f"import {run.measured.kills}-{number}") for number in range(IMPORTS)]
-        self.models = {session: run.pick_model() for session in sessions}
+        self.models = {session: run.pick_model(longest_words=200) for session in sessions}
         self.live_turns: dict[str, LiveTurn] = {}
 
     async def start_turn(self, session: str) -> None:

@@ -17,6 +17,17 @@ from thinkaloud.server.gateway import Settings
 Play = Callable[[FaultRun], Awaitable[None]]
 
 
+class Plan(msgspec.Struct, frozen=True):
+    """How a scenario is played: with which faults, under which load, and for how many rounds."""
+
+    seed: int
+    load: Load
+    another_round: Callable[[Measurements, float], bool]
+    """Whether to play another round, after these measurements and this many seconds."""
+    keep: Path | None = None
+    """A file that gets all histories."""
+
+
 class Scenario(msgspec.Struct, frozen=True):
     """A fault: its name, how one round of it is played, and on which gateway."""
 
@@ -60,27 +71,18 @@ SCENARIOS: tuple[Scenario, ...] = (
 )
 
 
-async def run_scenario(
-    scenario: Scenario,
-    home: Path,
-    provider: str,
-    *,
-    seed: int,
-    load: Load,
-    another_round: Callable[[Measurements, float], bool],
-    keep: Path | None = None,
-) -> Measurements:
-    """Play rounds of a scenario on one home as long as `another_round` wants, at least one."""
+async def run_scenario(scenario: Scenario, home: Path, provider: str, plan: Plan) -> Measurements:
+    """Play rounds of a scenario on one home, at least one."""
     home.mkdir(parents=True)
     started_s = time.monotonic()
     with _log_pipe(home, ignored=scenario.log_ignored):
-        async with start_run(home, provider, scenario.setup, load) as run:
-            run.dice, run.keep = random.Random(f"{seed} {scenario.name}"), keep
+        async with start_run(home, provider, scenario.setup, plan.load) as run:
+            run.dice, run.keep = random.Random(f"{plan.seed} {scenario.name}"), plan.keep
             while True:
                 await scenario.play(run)
                 run.measured.rounds += 1
                 run.note_memory()
-                if not another_round(run.measured, time.monotonic() - started_s):
+                if not plan.another_round(run.measured, time.monotonic() - started_s):
                     break
         disk_faults.check_file(run, run.gateway.database)
     return run.measured
