@@ -73,11 +73,12 @@ def _play(
     scenario: Scenario, provider: str, folder: Path, options: argparse.Namespace, count: int
 ) -> Measurements:
     """Play one scenario: a number of kills, or a share of the minutes."""
-    share_s = options.minutes * 60 / max(count - 1, 1)
+    kills: int = options.kills
+    share_s: float = options.minutes * 60 / max(count - 1, 1)
 
     def another_round(measured: Measurements, elapsed_s: float) -> bool:
         if scenario.name == KILL:
-            return measured.kills < options.kills
+            return measured.kills < kills
         return elapsed_s + elapsed_s / measured.rounds < share_s
 
     file_name = scenario.name.replace(" ", "-")

@@ -134,6 +134,7 @@ async def _forward(fault: LinkFault, client: Connection, target: Connection) -> 
             _reset(client_writer)
         elif response_task.done() and fault.kind is FaultKind.STALL:
             request_task.cancel()
+            await asyncio.wait((request_task,))
             await client_reader.read()  # until the client gives up
         elif response_task.done():
             client_writer.write_eof()
