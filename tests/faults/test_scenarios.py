@@ -1,6 +1,7 @@
 """One short round of every fault scenario: nothing lost, nothing doubled, every turn ends once."""
 
 import asyncio
+import resource
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,8 @@ BROKEN_LINKS = {
     "provider refuses",
 }
 """The scenarios in which a proxy breaks connections in every round."""
+
+pytestmark = pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="limits of others are set on Linux")
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name.replace(" ", "-"))
