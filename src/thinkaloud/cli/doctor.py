@@ -15,6 +15,7 @@ import msgspec
 from thinkaloud.canon import ThinkaloudError
 from thinkaloud.cli.console import EXIT_FAILED, EXIT_OK, add_json_option, print_json, progress
 from thinkaloud.cli.settings import database_path, model_name, user_agents
+from thinkaloud.cli.table import print_columns
 from thinkaloud.client.config import ConfigFile
 from thinkaloud.client.home import home_folder
 from thinkaloud.client.key_store import credentials_path, key_source
@@ -24,7 +25,6 @@ from thinkaloud.client.user_catalog import load_catalog
 from thinkaloud.client.write_file import write_remedy
 from thinkaloud.store.disk import disk_problem, disk_remedy
 from thinkaloud.store.file_lock import lock_holder, lock_path
-from thinkaloud.surfaces.terminal import clean
 
 OK, NOTE, PROBLEM = "ok", "note", "problem"
 _TRIAL_BYTES = 64 * 1024
@@ -53,8 +53,8 @@ def run_doctor(options: argparse.Namespace) -> int:
     if options.json:
         print_json(findings)
     else:
-        for finding in findings:
-            print(clean(f"{finding.state:<8} {finding.check}: {finding.text}"))
+        rows = [(f"{finding.state:<{len(PROBLEM)}}", f"{finding.check}: {finding.text}") for finding in findings]
+        print_columns(rows, header=False)
     return EXIT_FAILED if any(finding.state == PROBLEM for finding in findings) else EXIT_OK
 
 
@@ -92,9 +92,11 @@ def _check_settings() -> Iterator[tuple[str, str]]:
             f"{file.path} has settings that this version does not know: {', '.join(unknown)}. Correct or "
             "remove them; `thinkaloud config show` lists all settings.",
         )
+    for problem in config.problems:
+        yield PROBLEM, problem
     if not file.path.exists():
         yield OK, f"{file.path} does not exist, so every setting has its default."
-    else:
+    elif not config.problems:
         yield OK, f"{file.path} is valid, with {len(config.values)} settings."
     yield OK, f"The language is {config.language}."
 

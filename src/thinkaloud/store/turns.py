@@ -26,6 +26,7 @@ from thinkaloud.store.sessions import (
     owned_by,
     refuse_while_running,
     session_of_turn,
+    title_from_question,
 )
 from thinkaloud.store.texts import json_text, storable
 
@@ -117,6 +118,8 @@ def start_turn(
         message_key = conn.execute(_INSERT_MESSAGE, row).scalar_one()
         search.index_request(conn, session.owner, message_key, fields, request.normalized_texts)
     conn.execute(_TOUCH_SESSION, {"of": session.key, "now_ms": now_ms})
+    questions = (message.text for message in request.messages if isinstance(message, UserMessage))
+    title_from_question(conn, session.key, next(questions, ""))
     return StartedTurn(turn, new=True)
 
 
