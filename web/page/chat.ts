@@ -111,6 +111,7 @@ export class Chat {
     if (!session) {
       this.list.replaceChildren(this.host.welcome());
       this.list.classList.add("empty");
+      this.scroll.toStart(); // it begins with its headline, also where the window is low
     }
     this.host.changed();
     if (!session) return;

@@ -9,14 +9,14 @@ import { bundleScript } from "./bundle.mjs";
 
 const GOAL = 10 * 1024;
 const GATES = {
-  "thinking-block.js": 14_800,
+  "thinking-block.js": 15_250,
   "body.js": 7_500,
   "messages.js": 500,
-  "other-formats.js": 1_900,
+  "other-formats.js": 1_980,
   "portuguese.js": 950,
   "sentence.js": 600,
-  "thinking-block.global.js": 24_300,
-  "core.js": 12_050,
+  "thinking-block.global.js": 24_850,
+  "core.js": 12_200,
 };
 
 const compressedSize = (code) => gzipSync(code, { level: 9 }).length;

@@ -15,8 +15,7 @@ const CSS = `
 .footer svg{inline-size:.875rem}
 .actions,.copy-code{margin-inline-start:auto}
 .actions{flex-wrap:wrap;justify-content:end}
-.root>details,.summary{background:inherit}
-[open]>.summary{position:sticky;inset-block-start:0;z-index:1}
+[open]>.summary{background:var(--k);position:sticky;inset-block-start:0;z-index:1}
 [data-status=error]>*>summary>.step-state{color:var(--e)}
 .body{white-space:normal}
 .outside{display:flex;justify-content:end;padding:0 .75rem .375rem}

@@ -18,7 +18,7 @@ import type { Panel } from "./panel.js";
 import { anchorScroll } from "./scroll-anchor.js";
 import { type StepList, stepList } from "./step-list.js";
 
-export { bodyView };
+export { bodyStyles, bodyView };
 
 /** A reader who is this close to the end of the text follows it. */
 const NEAR_PX = 8;
@@ -61,7 +61,6 @@ export function createBody({ root, details, summary, notice, content }: Panel, e
 
   details.append(make("div", "footer", ...facts, budget, actionsNode));
   details.after(outside);
-  tree.adoptedStyleSheets.push(bodyStyles());
   content.onscroll = () => {
     const { scrollTop, scrollHeight, clientHeight } = content;
     if (scrollHeight - scrollTop - clientHeight < NEAR_PX) follows = true;
@@ -129,7 +128,9 @@ export function createBody({ root, details, summary, notice, content }: Panel, e
   function readerPlace(): number | null {
     // Chromium tells the shadow root what is selected in it, others tell whoever names the shadow root.
     const own = tree.getSelection?.();
-    const range = own?.anchorNode ? own.getRangeAt(0) : document.getSelection()?.getComposedRanges?.(tree as never)[0];
+    const range = own?.anchorNode
+      ? own.getRangeAt(0)
+      : element.ownerDocument.getSelection()?.getComposedRanges?.(tree as never)[0];
     const focused = tree.activeElement === summary ? null : tree.activeElement;
     const place = focused ?? (!range?.collapsed && range?.startContainer);
     if (!place || !details.contains(place)) return null;

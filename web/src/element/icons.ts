@@ -27,15 +27,30 @@ export function drawIcon(shape: string): ChildNode {
   return svg;
 }
 
-/** It breathes in 16 steps: an animation in a style sheet would be computed again for every frame. */
 function dot(): HTMLElement {
   const node = make("span", "dot");
+  animate(node);
+  return node;
+}
+
+/** It breathes in 16 steps: an animation in a style sheet would be computed again for every frame. */
+function animate(node: Element): void {
   if (!matchMedia("(prefers-reduced-motion:reduce)").matches)
     node.animate(
       { opacity: [1, 0.35, 1], scale: [1, 0.7, 1] },
       { duration: 1600, iterations: Infinity, easing: "steps(16)", id: "breathe" },
     );
-  return node;
+}
+
+/** Has every dot below a node breathe again. */
+export function breathe(root: Element | undefined): void {
+  for (const node of root?.querySelectorAll(".dot") ?? []) if (!node.getAnimations()[0]) animate(node);
+}
+
+/** Stops the dots below a node that left the page: an animation that runs keeps its node in memory for ever. */
+export function holdBreath(root: Element | undefined): void {
+  for (const node of root?.querySelectorAll(".dot") ?? [])
+    for (const animation of node.getAnimations()) animation.cancel();
 }
 
 function svgElement(tag: string): Element {

@@ -18,7 +18,7 @@ export interface Panel {
   content: HTMLElement;
   setOpen(open: boolean): void;
   draw(view: PanelView, policy: Policy, words: Words): void;
-  setTimer(duration: string): void;
+  setTimer(view: PanelView, words: Words): void;
 }
 
 export function createPanel(requestToggle: RequestToggle): Panel {
@@ -75,7 +75,23 @@ export function createPanel(requestToggle: RequestToggle): Panel {
     mark(content, "aria-label", words.say("session.thinking"));
   }
 
-  return { root, details, summary, notice, content, setOpen, draw, setTimer: (duration) => put(timer, duration) };
+  return {
+    root,
+    details,
+    summary,
+    notice,
+    content,
+    setOpen,
+    draw,
+    setTimer: (view, words) => put(timer, timerText(view, words)),
+  };
+}
+
+/** The time beside the label: whole seconds while it runs; at rest the label says it. */
+function timerText({ status, duration, duration_ms }: PanelView, words: Words): string {
+  if (status !== "thinking") return status === "done" ? "" : duration;
+  const seconds = Math.floor((duration_ms ?? 0) / 1000);
+  return seconds ? words.duration(seconds * 1000) : "";
 }
 
 /** The newest line while it peeks, a summary, or first words that are not in sight anyway. */

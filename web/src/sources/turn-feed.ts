@@ -18,12 +18,17 @@ export interface FeedTarget {
   turn: Turn;
   changes: number;
   emit(event: Event, atMs?: number): void;
+  /** The time that a block without a stamp begins or ends at: now. `atMs` is what a stamp says. */
+  stampOf(atMs?: number): number;
   startBlock(turn: Turn, kind: Block["kind"]): Block;
   setText(block: Block, text: string): void;
 }
 
 /** Stamps above this count from 1970, so the reader's own clock continues from them. */
 const EPOCH_MS = 1e11;
+
+/** Without a message for so long, the reader is told that nothing came. */
+const SILENT_MS = 20_000;
 
 /** How a turn ends where the `status` attribute says so. */
 const END_EVENTS: Partial<Record<BlockStatus, TurnEnded | TurnFailed>> = {
@@ -97,6 +102,21 @@ export class TurnFeed implements FeedTarget {
     if (this.turn.outcome) return;
     this.#keepStamp(atMs);
     this.#apply({ seq: this.turn.seq + 1, event, at_ms: atMs });
+  }
+
+  stampOf(atMs = this.now() ?? Date.now()): number {
+    if (atMs > (this.#stamp?.atMs ?? -1)) this.#keepStamp(atMs);
+    return atMs;
+  }
+
+  /** Whether nothing came for long after something did. */
+  get silent(): boolean {
+    return this.lastMessageAt > 0 && performance.now() - this.lastMessageAt > SILENT_MS;
+  }
+
+  /** Whether the turn is one thought that is fed with plain text. */
+  get fedByHand(): boolean {
+    return !!this.#manualBlock;
   }
 
   /** Appends text to a block; the first that can be read changes more than its length. */
