@@ -26,6 +26,11 @@ export function findModel(name: string): Model | undefined {
   return models.find(matches);
 }
 
+/** Whether a model may think; one that nobody knows may. */
+export function modelThinks(name: string): boolean {
+  return findModel(name)?.thinking !== "none";
+}
+
 /** Whether a model comes with the gateway. */
 export function builtIn(model: Model | undefined): boolean {
   return !!model?.providers.includes(BUILT_IN);

@@ -7,7 +7,6 @@ import { findModel, levelsOf, modelTitle } from "./catalog.js";
 import { button, composing, h, icon, say, show } from "./dom.js";
 import { type Choice, currentPreferences, DEFAULT_CHOICE, localSettings, saveLocalSettings } from "./preferences.js";
 import { readStored, writeStored } from "./storage.js";
-import { showError } from "./toasts.js";
 import { t } from "./words.js";
 
 /** What the composer asks of the page around it. */
@@ -154,10 +153,16 @@ export class Composer {
     if (command && !(await sendAnyway(command))) return this.area.focus();
     if (sessionId !== this.sessionId || this.area.value.trim() !== prompt) return;
     this.put("");
-    await this.ask(prompt).catch((error: unknown) => {
-      showError(error);
-      this.giveBack(prompt, sessionId ?? "");
-    });
+    // Why it was refused is said in the conversation.
+    await this.ask(prompt).catch(() => this.giveBack(prompt, sessionId ?? ""));
+  }
+
+  /** Asks once more; what was given back to the message box is taken from there. */
+  async askAgain(prompt: string): Promise<void> {
+    const { sessionId } = this;
+    const givenBack = this.area.value.trim() === prompt;
+    if (givenBack && !this.busy) this.put("");
+    await this.ask(prompt).catch(() => givenBack && this.giveBack(prompt, sessionId ?? ""));
   }
 
   /** Have something asked; one thing at a time. */

@@ -21,7 +21,6 @@ const MORE: Table = {
   "approval.allow": ["Allow", "Permitir"],
   "approval.decline": ["Decline", "Recusar"],
   "approval.asked": ["A tool waits for your approval: {name}", "Uma ferramenta aguarda sua aprovação: {name}"],
-  "retry": ["Retry", "Tentar de novo"],
   "as_draft": ["Use as draft", "Usar como rascunho"],
   "resume.prompt": ["Please go on where you stopped.", "Continue de onde parou, por favor."],
   "link": ["Link to a step", "Link para um passo"],

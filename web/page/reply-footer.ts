@@ -1,10 +1,11 @@
-/** The line below an answer: who gave it, what it used, what can be done with it, and how to continue without one. */
+/** The line below an answer: who gave it, what it used, and what can be done with it; above it, how it broke off. */
 
 import { requestJson, type TurnBody } from "./api.js";
 import { copyText } from "./clipboard.js";
 import { addDialogWords } from "./dialog-words.js";
 import { button, h } from "./dom.js";
 import type { Exchange } from "./exchange.js";
+import { outcomeCard } from "./outcome.js";
 import { showError } from "./toasts.js";
 import { currentLanguage, t } from "./words.js";
 
@@ -14,7 +15,6 @@ export class ReplyFooter {
   readonly node: HTMLElement;
   private facts = h("span", { class: "facts" });
   private tools = h("span", { class: "reply-tools" });
-  private nextStepsNode = h("div", { class: "row ways" });
   private cost = "";
 
   constructor(private exchange: Exchange) {
@@ -26,11 +26,8 @@ export class ReplyFooter {
     this.facts.replaceChildren(this.line());
     if (this.tools.firstChild) return;
     this.tools.append(...this.actions());
-    const steps = this.nextSteps();
-    if (steps[0]) {
-      this.nextStepsNode.replaceChildren(...steps);
-      exchange.reply.append(this.nextStepsNode);
-    } else exchange.block.setAttribute("actions", "retry");
+    const card = outcomeCard(exchange);
+    if (card) exchange.answer.node.after(card);
     if (Object.keys(exchange.turn.usage).length) this.priceWhenSeen();
   }
 
@@ -64,22 +61,6 @@ export class ReplyFooter {
     return actions;
   }
 
-  /** How to go on from a turn that thought and did not answer, or that broke off. */
-  private nextSteps(): HTMLElement[] {
-    const { turn, thoughts, prompt, host, state } = this.exchange;
-    const step = (name: string, act: () => void, kind = "plain"): HTMLElement =>
-      button(name, null, act, { class: kind });
-    if (turn.outcome?.ending === "reasoning_only")
-      return [
-        step(t("retry"), () => host.askAgain(prompt), "primary"),
-        step(t("as_draft"), () => host.draft(lastParagraph(thoughts.map(({ text }) => text)))),
-      ];
-    const lost = turn.outcome?.ending === "cut_off" && turn.outcome.cause === "cut_off";
-    // Where something of an answer is there the model can go on with it; a thought alone it does not get back.
-    const followUp = turn.answer ? t("resume.prompt") : prompt;
-    return lost || state === "interrupted" ? [step(t("resume"), () => host.askAgain(followUp), "primary")] : [];
-  }
-
   private line(): string {
     const { usage } = this.exchange.turn;
     const facts = [this.exchange.name()];
@@ -105,15 +86,4 @@ export class ReplyFooter {
     });
     eye.observe(this.node);
   }
-}
-
-/** Where the thinking had got to: its last paragraph, or all of it where there is but one. */
-function lastParagraph(thoughts: string[]): string {
-  const paragraphs = thoughts.join("\n\n").split(/\n\s*\n/);
-  return (
-    paragraphs
-      .map((one) => one.trim())
-      .filter(Boolean)
-      .pop() ?? ""
-  );
 }

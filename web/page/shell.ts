@@ -41,16 +41,19 @@ export class Shell implements PageContext {
       created: (session) => this.sessionCreated(session),
       sessionChanged: (session) => this.sessionChanged(session),
       welcome: () => welcome(this),
+      retry: () => this.retry(),
+      startNew: () => this.go({}),
+      pickAnswerer: () => this.pickAnswerer(),
       draft: (text) => this.composer.put(text),
       focusComposer: () => this.composer.area.focus(),
-      askAgain: (prompt) => void this.composer.ask(prompt).catch(showError),
+      askAgain: (prompt) => void this.composer.askAgain(prompt),
     });
     this.composer = new Composer({
       ask: (prompt, choice) => this.chat.ask(prompt, choice),
-      stop: () => void this.chat.running?.stop(),
-      answerNow: () => void this.chat.running?.answerNow(),
+      stop: () => void this.chat.exchanges.running?.stop(),
+      answerNow: () => void this.chat.exchanges.running?.answerNow(),
       showThinking: (display) => void this.showThinking(display).catch(showError),
-      pickAnswerer: () => void import("./picker.js").then(({ pickAnswerer }) => pickAnswerer(this)).catch(showError),
+      pickAnswerer: () => this.pickAnswerer(),
     });
     this.opener = button(t("menu"), "menu", () => this.slide(true), {
       bare: true,
@@ -143,7 +146,7 @@ export class Shell implements PageContext {
 
   restyle(rebuild: boolean): void {
     if (rebuild) return this.rebuild();
-    this.chat.restyle();
+    this.chat.exchanges.restyle();
     this.draw();
   }
 
@@ -183,6 +186,10 @@ export class Shell implements PageContext {
     tellOtherTabs({ preferences: true });
   }
 
+  private pickAnswerer(): void {
+    void import("./picker.js").then(({ pickAnswerer }) => pickAnswerer(this)).catch(showError);
+  }
+
   search(): void {
     void import("./search.js").then(({ openSearch }) => openSearch(this)).catch(showError);
   }
@@ -210,9 +217,10 @@ export class Shell implements PageContext {
   }
 
   private draw(): void {
-    const { id, running } = this.chat;
+    const { id } = this.chat;
+    const { running, firstPrompt } = this.chat.exchanges;
     const session = this.chat.session ?? this.sessions.items.find((one) => one.id === id) ?? null; // the list knows before it is there
-    const title = session?.title || (session ? this.chat.firstPrompt || t("untitled") : "");
+    const title = session?.title || (session ? firstPrompt || t("untitled") : "");
     if (session && !session.title && title) this.sessions.hint(session.id, title);
     say(this.title, title || t(id && !this.chat.failed ? "loading" : "new"));
     document.title = title ? `${title} — Thinkaloud` : "Thinkaloud";
@@ -298,7 +306,7 @@ export class Shell implements PageContext {
     menu.append(
       item(t("find"), "search", () => this.find(), narrow),
       item(t("expand"), "expand", () => this.chat.expandAll(), narrow),
-      item(t("collapse"), "collapse", () => this.chat.collapseAll(), narrow),
+      item(t("collapse"), "collapse", () => this.chat.exchanges.collapseAll(), narrow),
       item(t("toggle"), "eye", () => void this.toggleThinking().catch(showError), narrow),
       item(t("rename"), "pencil", () => void this.rename().catch(showError)),
       item(
@@ -318,7 +326,7 @@ export class Shell implements PageContext {
         { class: "tools", role: "group", "aria-label": t("think") },
         button(t("find"), "search", () => this.find(), quiet),
         button(t("expand"), "expand", () => this.chat.expandAll(), quiet),
-        button(t("collapse"), "collapse", () => this.chat.collapseAll(), quiet),
+        button(t("collapse"), "collapse", () => this.chat.exchanges.collapseAll(), quiet),
         this.eye,
         h(
           "button",
@@ -364,7 +372,7 @@ export class Shell implements PageContext {
     if (!session) return;
     const { confirmed } = await import("./dialogs.js");
     if (!(await confirmed(t("delete.sure"), t("delete")))) return;
-    if (this.chat.session?.id === session.id) await this.chat.running?.stop(); // what runs would be refused to go
+    if (this.chat.session?.id === session.id) await this.chat.exchanges.running?.stop(); // what runs would be refused to go
     await requestJson(`/api/sessions/${session.id}`, { method: "DELETE" });
     notify(t("deleted"));
     if (!this.chat.id || this.chat.id === session.id) this.go({}); // else the reader has gone elsewhere

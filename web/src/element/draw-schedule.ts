@@ -13,7 +13,7 @@ export class DrawSchedule {
   #frame = 0;
   #timer = 0;
   #laterTimer = 0;
-  #idle = 0;
+  #idle = false;
   #lastDrawn = 0;
   #host: Node;
   #view: Window = window;
@@ -46,8 +46,10 @@ export class DrawSchedule {
 
   /** Draws when the page is idle; Safari cannot tell when that is. */
   whenIdle(draw: () => void): void {
-    this.#idle ||= (window.requestIdleCallback ?? setTimeout)(() => {
-      this.#idle = 0;
+    if (this.#idle) return;
+    this.#idle = true;
+    (window.requestIdleCallback ?? setTimeout)(() => {
+      this.#idle = false;
       draw();
     });
   }

@@ -148,6 +148,12 @@ export class ThinkingBlockElement extends DrawnBlock {
     return this.turnFeed.turn;
   }
 
+  /** @internal Whether the connection stands, for the chat page; without one nothing is shown as running. */
+  set connected(connected: boolean) {
+    this.turnFeed.setConnected(connected);
+    this.drawSoon();
+  }
+
   /** The thinking block's JSON; setting it again appends what grew. */
   set block(block: ThinkingBlock) {
     this.feed(block);

@@ -33,24 +33,24 @@ function dot(): HTMLElement {
   return node;
 }
 
+/** The animation of each dot; a browser does not tell those of a node that left the page. */
+const animations = new WeakMap<Element, Animation>();
+
 /** It breathes in 16 steps: an animation in a style sheet would be computed again for every frame. */
 function animate(node: Element): void {
-  if (!matchMedia("(prefers-reduced-motion:reduce)").matches)
-    node.animate(
-      { opacity: [1, 0.35, 1], scale: [1, 0.7, 1] },
-      { duration: 1600, iterations: Infinity, easing: "steps(16)", id: "breathe" },
-    );
+  if (matchMedia("(prefers-reduced-motion:reduce)").matches) return;
+  const timing = { duration: 1600, iterations: Infinity, easing: "steps(16)", id: "breathe" };
+  animations.set(node, node.animate({ opacity: [1, 0.35, 1], scale: [1, 0.7, 1] }, timing));
 }
 
-/** Has every dot below a node breathe again. */
+/** Has the dots below a node breathe again. */
 export function breathe(root: Element | undefined): void {
-  for (const node of root?.querySelectorAll(".dot") ?? []) if (!node.getAnimations()[0]) animate(node);
+  for (const node of root?.querySelectorAll(".dot") ?? []) animations.get(node)?.play();
 }
 
 /** Stops the dots below a node that left the page: an animation that runs keeps its node in memory for ever. */
 export function holdBreath(root: Element | undefined): void {
-  for (const node of root?.querySelectorAll(".dot") ?? [])
-    for (const animation of node.getAnimations()) animation.cancel();
+  for (const node of root?.querySelectorAll(".dot") ?? []) animations.get(node)?.cancel();
 }
 
 function svgElement(tag: string): Element {

@@ -91,10 +91,30 @@ export class TurnFeed implements FeedTarget {
       end = { type: "turn.failed", code: "cut_off", message: String(error) };
     }
     if (signal?.aborted) end = END_EVENTS.aborted as TurnEnded;
+    this.#end(end);
+    afterEach();
+  }
+
+  /** Without a connection nothing runs; with one again, everything continues where it broke off. */
+  setConnected(connected: boolean): void {
+    if (connected) this.#continue();
+    else this.#end(END_EVENTS.disconnected as TurnFailed);
+  }
+
+  /** Ends the turn as far as anybody here knows. */
+  #end(end: TurnEnded | TurnFailed): void {
     const { turn } = this;
     if (turn.live) this.#lost = { running: runningBlocks(turn), seq: turn.seq };
     for (const event of eventsToEndTurn(turn, end)) this.emit(event);
-    afterEach();
+  }
+
+  #continue(): void {
+    const { turn } = this;
+    if (!this.#lost) return;
+    for (const block of this.#lost.running) Object.assign(block, { status: "running", endedMs: null });
+    Object.assign(turn, { outcome: null, endedMs: null, seq: this.#lost.seq });
+    this.#lost = null;
+    this.changes++;
   }
 
   /** Takes an event without a stamp. */
@@ -142,7 +162,7 @@ export class TurnFeed implements FeedTarget {
   applyStatus(status: BlockStatus, startedAt: number | null): void {
     const { turn } = this;
     const end = END_EVENTS[status];
-    if (status === "pending") turn.startedMs ??= startedAt ?? Date.now();
+    if (status === "pending") turn.startedMs ??= this.stampOf(startedAt ?? undefined);
     if (status === "redacted") this.manualBlock(startedAt).seals.push({ dialect: "", form: "redacted", payload: "" });
     if (end) for (const event of eventsToEndTurn(turn, end)) this.emit(event);
     // The thinking is over; of an answer nothing is known, so the turn continues.
@@ -174,12 +194,7 @@ export class TurnFeed implements FeedTarget {
   /** Passes over what came before; what comes after a lost connection continues where it broke off. */
   #takeEntry({ seq, event, at_ms }: Entry): void {
     const { turn } = this;
-    if (this.#lost) {
-      for (const block of this.#lost.running) Object.assign(block, { status: "running", endedMs: null });
-      turn.outcome = null;
-      turn.seq = this.#lost.seq;
-      this.#lost = null;
-    }
+    this.#continue();
     if (seq <= turn.seq) return;
     if (at_ms != null) this.#keepStamp(at_ms);
     this.#apply({ seq, event, at_ms });
