@@ -59,8 +59,10 @@ export interface Model {
   efforts: string[];
   can_be_off: boolean;
   visible: string;
-  /** Found out here: a key is there, a server of one's own may be, or neither. */
-  ready?: "key" | "own" | "";
+  /** Found out here: a key is there, a server of one's own answers, or neither. */
+  ready?: "key" | "own" | "down" | "";
+  /** Why it is not ready, in a few words. */
+  missing?: string;
 }
 
 export interface NewAgent {

@@ -111,7 +111,7 @@ export class Composer {
         ...DEFAULT_CHOICE,
         agent,
         model: agent ? "" : model,
-        name: localSettings().names?.[own] ?? ((agent && agentName) || own),
+        name: localSettings().names?.[own] ?? (agent ? agentName || t("agent") : own),
       };
     else if (id)
       this.choice = { ...DEFAULT_CHOICE, thinking: this.choice.agent || this.choice.model ? "" : this.choice.thinking };

@@ -14,7 +14,7 @@ import { type ApiError, type Message, requestJson, type State } from "./api.js";
 import { modelThinks, modelTitle } from "./catalog.js";
 import { ConnectionLine } from "./connection-line.js";
 import { h, say, show } from "./dom.js";
-import { blockPolicy, currentPreferences } from "./preferences.js";
+import { blockPolicy, currentPreferences, currentRunningIcon } from "./preferences.js";
 import type { ReplyFooter } from "./reply-footer.js";
 import { showError, tellScreenReader } from "./toasts.js";
 import { followTurn } from "./turn-stream.js";
@@ -53,7 +53,7 @@ export class Exchange {
   state: State = "done";
   /** The name of the agent that was asked; empty where a model was. */
   agent = "";
-  private promptsNode = h("div", { class: "asked" });
+  readonly promptsNode = h("div", { class: "asked" });
   private heading = h("h2", { class: "sr" });
   private connection = new ConnectionLine(() => this.resume());
   /** Whether thinking is to be waited for. */
@@ -160,8 +160,7 @@ export class Exchange {
 
   /** Shows thinking as the preferences say now. */
   restyle(): void {
-    this.block.policy = blockPolicy();
-    this.block.setAttribute("render", currentPreferences().render);
+    styleBlock(this.block);
   }
 
   /** Opens every thought and step, but for what is too deep to be read in place. */
@@ -185,8 +184,7 @@ export class Exchange {
     const block = document.createElement("thinking-block");
     block.setAttribute("block-id", this.id);
     block.setAttribute("lang", currentLanguage()); // it is used before it stands in the document
-    block.setAttribute("render", currentPreferences().render);
-    block.policy = blockPolicy();
+    styleBlock(block);
     block.addEventListener("thinking-retry", () => this.host.askAgain(this.prompt));
     return block;
   }
@@ -348,6 +346,16 @@ export class Exchange {
       })
       .catch(showError);
   }
+}
+
+/** Shows thinking as the preferences say now. */
+function styleBlock(block: ThinkingBlockElement): void {
+  const policy = blockPolicy();
+  block.policy = policy;
+  block.setAttribute("render", currentPreferences().render);
+  block.setAttribute("running-icon", currentRunningIcon());
+  // The page's own style says it without brackets; the others are those of their documents.
+  block.strings = policy.preset === "default" ? { step: t("step") } : {};
 }
 
 /** What is shown for a question on its way. */

@@ -55,7 +55,12 @@ export class ReplyFooter {
       );
     if (turn.answer && thoughts[0])
       actions.unshift(
-        button(t("copy.with"), "thought", () => void copyText(exchange.block.toMarkdown({ thinking: true })), plain),
+        button(
+          t("copy.with"),
+          "copyThought",
+          () => void copyText(exchange.block.toMarkdown({ thinking: true })),
+          plain,
+        ),
       );
     if (turn.answer) actions.unshift(button(t("copy.label"), "copy", () => void copyText(turn.answer), plain));
     return actions;

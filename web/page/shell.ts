@@ -34,6 +34,8 @@ export class Shell implements PageContext {
   private offline = h("p", { class: "offline", role: "status", hidden: true }, icon("alert"), t("offline"));
   private eye: HTMLButtonElement;
   private finder: { node: HTMLElement; close(): void } | null = null;
+  /** Words to be marked in the place that is being opened. */
+  private hit: { place: Place; words: string } | null = null;
 
   constructor(private rebuild: () => void) {
     this.chat = new Chat({
@@ -70,6 +72,7 @@ export class Shell implements PageContext {
       this.slide(false);
       if (link.hash === location.hash) this.retry();
     });
+    this.title.addEventListener("dblclick", () => void this.rename().catch(showError));
     this.side = this.sidebar();
     this.bar = this.toolbar();
     this.shade = h("div", { class: "shade", onclick: () => this.slide(false) });
@@ -109,6 +112,11 @@ export class Shell implements PageContext {
     this.slide(false);
   }
 
+  showHit(place: Place, words: string): void {
+    this.hit = { place, words };
+    this.go(place);
+  }
+
   /** Open what the address names. */
   async route(): Promise<void> {
     const { hash } = location;
@@ -118,6 +126,9 @@ export class Shell implements PageContext {
     if (place.session !== this.chat.id && this.finder?.node.isConnected) this.finder.close();
     this.sessions.mark(place.session);
     await this.chat.open(place);
+    const hit = this.hit;
+    this.hit = null;
+    if (hit?.place.turn === place.turn) return this.find(hit);
     if (!place.turn && !NARROW.matches) this.composer.area.focus({ preventScroll: true });
   }
 
@@ -345,13 +356,14 @@ export class Shell implements PageContext {
     );
   }
 
-  private find(): void {
+  /** Opens the search bar, perhaps at a hit. */
+  private find(hit: { place: Place; words: string } | null = null): void {
     void import("./find-in-thinking.js")
       .then(({ createFinder }) => {
         this.finder?.close();
-        this.finder = createFinder(this);
+        this.finder = createFinder(this, hit);
         this.bar.after(this.finder.node);
-        this.finder.node.querySelector("input")?.focus();
+        if (!hit) this.finder.node.querySelector("input")?.focus();
       })
       .catch(showError);
   }
@@ -359,9 +371,9 @@ export class Shell implements PageContext {
   private async rename(): Promise<void> {
     const { session } = this.chat;
     if (!session) return;
-    const { asked } = await import("./dialogs.js");
-    const title = await asked(t("rename"), t("title"), session.title, t("save"));
-    if (title === null) return;
+    const { editTitle } = await import("./rename.js");
+    const title = await editTitle(this.title, session.title || this.chat.exchanges.firstPrompt);
+    if (title === null || title === session.title) return;
     this.keep(await requestJson<Session>(`/api/sessions/${session.id}`, { method: "PATCH", body: { title } }));
     this.draw();
     this.sessionChanged(session.id);

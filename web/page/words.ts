@@ -82,6 +82,7 @@ const WORDS: Table = {
   "resume": ["Resume", "Retomar"],
   "lost": ["The gateway has not answered for a while. What came so far stays here.", "O gateway não responde há algum tempo. O que já chegou continua aqui."],
   "offline": ["You are offline. What you read stays; what you send waits until you are back.", "Você está sem rede. O que você lê permanece; o envio espera a rede voltar."],
+  "step": ["Step {n}", "Passo {n}"],
   "waiting": ["Waiting…", "Aguardando…"],
   "retry": ["Try again", "Tentar de novo"],
   "failed": ["The answer failed.", "A resposta falhou."],
@@ -97,6 +98,7 @@ const WORDS: Table = {
 
   "search": ["Search", "Buscar"],
 
+  "agent": ["Agent", "Agente"],
   "agents": ["Agents", "Agentes"],
 
   "settings": ["Settings", "Configurações"],

@@ -333,7 +333,7 @@ export abstract class DrawnBlock extends HTMLElement {
   #show(context: ViewContext, view: PanelView): void {
     const { content, setOpen, draw } = this.#panel as Panel;
     const expanded = view.open === "expanded";
-    draw(view, this.currentPolicy, this.#words());
+    draw(view, this.currentPolicy, context.words, this.getAttribute("running-icon") ?? "dot");
     if (expanded || this.#drawClosed || this.hasAttribute("actions")) this.#createBody();
     if (this.#body) this.#body.draw(context, view, this.#drawClosed, this.customRenderer);
     else if (expanded) content.textContent = this.text;

@@ -17,7 +17,8 @@ export interface Panel {
   /** What is behind the header goes here. */
   content: HTMLElement;
   setOpen(open: boolean): void;
-  draw(view: PanelView, policy: Policy, words: Words): void;
+  /** `runningIcon` is the icon while it thinks. */
+  draw(view: PanelView, policy: Policy, words: Words, runningIcon: string): void;
   setTimer(view: PanelView, words: Words): void;
 }
 
@@ -29,7 +30,7 @@ export function createPanel(requestToggle: RequestToggle): Panel {
   const content = make("div", "body");
   const { details, summary, setOpen } = disclosure("summary", requestToggle, header, content);
   const root = make("div", "root", slot("before"), details, marker, notice);
-  let drawnStatus = "";
+  let drawnIcon = "";
 
   badge.append(icon("tool_call"));
   /** Gives a part a slot, so that a page may replace what is in it. */
@@ -46,7 +47,7 @@ export function createPanel(requestToggle: RequestToggle): Panel {
   mark(content, "role", "group");
   content.tabIndex = 0;
 
-  function draw(view: PanelView, { header }: Policy, words: Words): void {
+  function draw(view: PanelView, { header }: Policy, words: Words, runningIcon: string): void {
     const { open, status } = view;
     const live = status === "thinking";
     const text = textBesideLabel(view, header);
@@ -56,8 +57,9 @@ export function createPanel(requestToggle: RequestToggle): Panel {
     mark(root, "data-header", text ? header : "label");
     mark(root, "data-bare", open === "hidden" && !view.notice ? "" : null);
 
-    if (drawnStatus !== status) signSlot.replaceChildren(icon(status === "done" ? "reasoning" : status));
-    drawnStatus = status;
+    const shape = live ? runningIcon : status === "done" ? "reasoning" : status;
+    if (drawnIcon !== shape) signSlot.replaceChildren(icon(shape));
+    drawnIcon = shape;
     put(name, live ? view.label : [view.spoken, view.words_text, tools].filter(Boolean).join(", "));
     put(labelSlot, view.label);
     put(meta, view.words_text);
