@@ -39,7 +39,8 @@ PLACE_SCRIPT = """async places => {
     const tell = event => node.feed({seq: seq++, at_ms: seq, event});
     tell({type: "turn.started"});
     tell({type: "block.started", block: 0, kind: "reasoning"});
-    for (const text of ["Hm", " one line that is longer than any box here may be, over and over. ".repeat(9), "\\nno"]) {
+    const long = " one line that is longer than any box here may be, over and over. ".repeat(9);
+    for (const text of ["Hm", long, "\\nno"]) {
       tell({type: "block.grew", block: 0, text});
       await look();
     }
@@ -58,7 +59,7 @@ PLACE_SCRIPT = """async places => {
 
 @pytest.mark.parametrize("options", [{"viewport": {"width": 800, "height": 600}}], ids=["800"])
 def test_width_does_not_follow_what_streams(page: Page) -> None:
-    """The same width over a whole stream in a bubble, a grid, a flex row and a narrow column, and no wider page."""
+    """The same width over a whole stream in every place, and no wider page."""
     for name, sizes in page.evaluate(PLACE_SCRIPT, PLACES).items():
         widths = {width for width, _ in sizes}
         assert len(widths) == 1, (name, sizes)
@@ -211,7 +212,7 @@ def test_child_text_that_grows_is_shown(page: Page) -> None:
 
 
 def test_block_works_in_another_document(page: Page) -> None:
-    """In an iframe or a picture-in-picture window: drawn with its styles, and with the frames of that window."""
+    """In an iframe or a picture-in-picture window: with its styles, and with the frames of that window."""
     show_block(page, running_thought(), id="block", open=True, now=1000)
     state: dict[str, Any] = page.evaluate(
         """async () => {
@@ -228,7 +229,8 @@ def test_block_works_in_another_document(page: Page) -> None:
             await new Promise(resolve => setTimeout(resolve, 20));
           const root = node.shadowRoot.querySelector("[part=root]");
           return {
-            text: body.textContent.includes("Not on Sunday."), sheets: node.shadowRoot.adoptedStyleSheets.length,
+            text: body.textContent.includes("Not on Sunday."),
+            sheets: node.shadowRoot.adoptedStyleSheets.length,
             border: frame.contentWindow.getComputedStyle(root).borderTopWidth,
           };
         }"""

@@ -27,6 +27,8 @@ export interface Message {
   role: "user" | "assistant" | "tool";
   content: string;
   images: { media_type: string; data: string }[];
+  /** The turns that replace each other here, the oldest first; empty where there is one alone. */
+  versions: string[];
   model: string;
   /** The entries that fold to the turn of an assistant's message. */
   entries: Entry[];

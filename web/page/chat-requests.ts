@@ -37,11 +37,21 @@ export function loadMessages(
   return requestJson(`/api/sessions/${session}/messages?${parameters}`, signal ? { signal } : {});
 }
 
-/** Starts a turn; tried again, it is still asked once. */
-export function startTurn(session: string, prompt: string, { agent, model, thinking }: Choice): Promise<TurnSummary> {
+/** Starts a turn, perhaps in the place of another one; tried again, it is still asked once. */
+export function startTurn(
+  session: string,
+  prompt: string,
+  { agent, model, thinking }: Choice,
+  replaces = "",
+): Promise<TurnSummary> {
   // The same key for every try, so that the question is asked once.
   const headers = { "Idempotency-Key": crypto.randomUUID?.() ?? `${Date.now()}-${Math.random()}` };
-  const body = { prompt, ...(agent ? { agent } : model ? { model } : {}), ...(thinking ? { thinking } : {}) };
+  const body = {
+    prompt,
+    ...(replaces && { replaces }),
+    ...(agent ? { agent } : model ? { model } : {}),
+    ...(thinking ? { thinking } : {}),
+  };
   return retryTemporary(() => requestJson<TurnSummary>(`/api/sessions/${session}/turns`, { body, headers }));
 }
 

@@ -15,7 +15,7 @@ import {
   TURNS_PER_PAGE,
 } from "./chat-requests.js";
 import { button, h, show } from "./dom.js";
-import { errorCard, needsOtherModel } from "./error-card.js";
+import { refusalCard } from "./error-card.js";
 import { Exchange, type ExchangeHost, sendingNode } from "./exchange.js";
 import { Exchanges } from "./exchanges.js";
 import type { Place } from "./place.js";
@@ -27,7 +27,8 @@ import { showError, tellScreenReader } from "./toasts.js";
 import { t } from "./words.js";
 
 /** What the conversation tells the page around it, and asks of it. */
-export interface ChatHost extends Pick<ExchangeHost, "askAgain" | "draft" | "focusComposer" | "pickAnswerer"> {
+export interface ChatHost
+  extends Pick<ExchangeHost, "askAgain" | "draft" | "focusComposer" | "pickAnswerer" | "replace"> {
   /** The session, or its state, is another one. */
   changed(): void;
   /** The new conversation has become this one. */
@@ -146,9 +147,9 @@ export class Chat {
     }
   }
 
-  /** Asks; the conversation is created with its first question. */
-  async ask(prompt: string, choice: Choice): Promise<void> {
-    const { id: sessionId } = this;
+  /** Asks, perhaps in the place of another turn; the conversation is created with its first question. */
+  async ask(prompt: string, choice: Choice, replaces = ""): Promise<void> {
+    const { id: sessionId, host } = this;
     const { signal } = this.opening;
     if (this.later) await this.load("");
     this.refusal?.remove();
@@ -160,7 +161,7 @@ export class Chat {
     try {
       const created = sessionId ? null : await createSession(choice);
       const id = created?.id ?? sessionId;
-      const turn = await startTurn(id, prompt, choice).catch((error: unknown) => {
+      const turn = await startTurn(id, prompt, choice, replaces).catch((error: unknown) => {
         if (created) deleteSession(id); // nothing was said in it
         throw error;
       });
@@ -169,11 +170,12 @@ export class Chat {
       if (signal.aborted) return this.host.sessionChanged(id);
       if (this.failed) return await this.open({ session: id, turn: "", block: null });
       if (created) this.sessionCreated(created);
+      if (replaces) await this.load("");
       this.showAsked(turn, prompt, choice);
       this.host.sessionChanged(id);
     } catch (error) {
       if (signal.aborted || !(error instanceof ApiError)) showError(error);
-      else this.showRefused(error, prompt);
+      else this.showRefused(error, () => (replaces ? host.replace(replaces, prompt) : host.askAgain(prompt)));
       throw error;
     } finally {
       clearTimeout(sendingTimer);
@@ -182,12 +184,10 @@ export class Chat {
   }
 
   /** Says why a question was not taken; it is still in the message box. */
-  private showRefused({ message, code }: ApiError, prompt: string): void {
-    const choose = { name: t("connect.choose"), act: () => this.host.pickAnswerer() };
-    const again = { name: t("retry"), act: () => this.host.askAgain(prompt) };
-    this.refusal = errorCard(message, [needsOtherModel(code) ? choose : again]);
+  private showRefused(error: ApiError, again: () => void): void {
+    this.refusal = refusalCard(error, again, () => this.host.pickAnswerer());
     this.list.append(this.refusal);
-    tellScreenReader(message);
+    tellScreenReader(error.message);
     this.toEnd();
   }
 
@@ -382,6 +382,9 @@ export class Chat {
       draft: (text) => host.draft(text),
       focusComposer: () => host.focusComposer(),
       pickAnswerer: () => host.pickAnswerer(),
+      replace: (turn, prompt) => host.replace(turn, prompt),
+      showVersion: (turn) => void this.load(turn).then(() => this.goTo(turn, null), showError),
+      session: () => this.id,
       stopFollowing: () => this.scroll.stop(),
       ended: () => {
         host.changed();

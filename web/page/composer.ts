@@ -11,7 +11,7 @@ import { t } from "./words.js";
 
 /** What the composer asks of the page around it. */
 export interface ComposerHost {
-  ask(prompt: string, choice: Choice): Promise<void>;
+  ask(prompt: string, choice: Choice, replaces: string): Promise<void>;
   stop(): void;
   answerNow(): void;
   showThinking(display: Policy): void;
@@ -166,11 +166,11 @@ export class Composer {
   }
 
   /** Have something asked; one thing at a time. */
-  async ask(prompt: string): Promise<void> {
+  async ask(prompt: string, replaces = ""): Promise<void> {
     if (this.busy) return;
     this.busy = this.send.disabled = true;
     try {
-      await this.host.ask(prompt, this.choice);
+      await this.host.ask(prompt, this.choice, replaces);
     } finally {
       this.busy = false;
       this.typed();

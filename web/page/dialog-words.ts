@@ -1,9 +1,13 @@
 /** The words of dialogs, which are fetched with the first of them. */
 
+import { addIcons } from "./dom.js";
+import { MORE_PATHS } from "./more-icons.js";
 import { addWords, type Table } from "./words.js";
 
 // biome-ignore format: a word per line, both languages side by side
 const MORE: Table = {
+  "failed": ["The answer failed.", "A resposta falhou."],
+  "edit": ["Edit and ask again", "Editar e perguntar de novo"],
   "cancel": ["Cancel", "Cancelar"],
   "saved": ["Saved", "Salvo"],
   "copy.label": ["Copy answer", "Copiar resposta"],
@@ -28,6 +32,10 @@ const MORE: Table = {
   "link.copy": ["Copy link:", "Copiar link:"],
   "aside": ["What {name} did", "O que {name} fez"],
   "assistant": ["Assistant", "Assistente"],
+  "versions": ["Versions", "Versões"],
+  "versions.previous": ["Previous version", "Versão anterior"],
+  "versions.next": ["Next version", "Próxima versão"],
+  "versions.compare": ["Compare versions", "Comparar versões"],
   "find.all": ["Find in this conversation", "Buscar nesta conversa"],
   "find.count": ["{i} of {n}", "{i} de {n}"],
   "find.none": ["Nothing found", "Nada encontrado"],
@@ -162,7 +170,8 @@ const MORE: Table = {
   "replay.none": ["The pace of this answer was not kept.", "O ritmo desta resposta não foi guardado."],
 };
 
-/** Know them from now on; whoever opens a dialog says so. */
+/** Know them from now on, and the icons that go with them; whoever opens a dialog says so. */
 export function addDialogWords(): void {
   addWords(MORE);
+  addIcons(MORE_PATHS);
 }

@@ -1,6 +1,8 @@
 /** The one card that says what went wrong or was not finished: an icon, a sentence, and the button that helps most. */
 
+import type { ApiError } from "./api.js";
 import { button, h, icon } from "./dom.js";
+import { t } from "./words.js";
 
 /** What a person can do about it. */
 export interface Remedy {
@@ -26,4 +28,10 @@ export function errorCard(text: string, remedies: Remedy[], mild = false): HTMLE
     first && button(first.name, null, () => first.act(), { class: "plain" }),
     ...others.map(({ name, act }) => button(name, null, act, { class: "link" })),
   );
+}
+
+/** Why a question was not taken, with what helps: another try, or another model. */
+export function refusalCard({ message, code }: ApiError, again: () => void, choose: () => void): HTMLElement {
+  const remedy = needsOtherModel(code) ? { name: t("connect.choose"), act: choose } : { name: t("retry"), act: again };
+  return errorCard(message, [remedy]);
 }

@@ -31,6 +31,12 @@ export interface ExchangeHost {
   /** Stops scrolling along with what is new. */
   stopFollowing(): void;
   ended(exchange: Exchange): void;
+  /** Asks in the place of a question; what was there is kept as another version. */
+  replace(turn: string, prompt: string): void;
+  /** Goes to another version of an exchange. */
+  showVersion(turn: string): void;
+  /** The id of the conversation. */
+  session(): string;
   /** There is no such turn any more. */
   gone(): void;
 }
@@ -47,6 +53,8 @@ export class Exchange {
   readonly node = h("article", { class: "exchange" });
   readonly answer = new Answer();
   readonly prompts: string[] = [];
+  /** The turns that replace each other here, the oldest first. */
+  versions: string[] = [];
   readonly reply = h("div", { class: "reply" });
   block: ThinkingBlockElement;
   running = false;
@@ -105,6 +113,7 @@ export class Exchange {
   /** Shows a stored message. */
   showMessage(message: Message): void {
     this.agent = message.agent_name;
+    if (message.versions[0]) this.versions = message.versions;
     if (message.role === "user") return this.addPrompt(message.content, message.images.length);
     if (message.role === "tool") return;
     this.model = message.model;

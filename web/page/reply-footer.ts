@@ -7,6 +7,7 @@ import { button, h } from "./dom.js";
 import type { Exchange } from "./exchange.js";
 import { outcomeCard } from "./outcome.js";
 import { showError } from "./toasts.js";
+import { addQuestionTools } from "./versions.js";
 import { currentLanguage, t } from "./words.js";
 
 addDialogWords();
@@ -26,6 +27,7 @@ export class ReplyFooter {
     this.facts.replaceChildren(this.line());
     if (this.tools.firstChild) return;
     this.tools.append(...this.actions());
+    addQuestionTools(exchange);
     const card = outcomeCard(exchange);
     if (card) exchange.answer.node.after(card);
     if (Object.keys(exchange.turn.usage).length) this.priceWhenSeen();
@@ -42,7 +44,7 @@ export class ReplyFooter {
         () => void import("./replay.js").then(({ openReplay }) => openReplay(exchange)).catch(showError),
         plain,
       ),
-      button(t("again"), "retry", () => host.askAgain(prompt), plain),
+      button(t("again"), "retry", () => host.replace(exchange.id, prompt), plain),
     ];
     if (exchange.block.state.view)
       actions.push(

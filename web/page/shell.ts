@@ -46,12 +46,13 @@ export class Shell implements PageContext {
       retry: () => this.retry(),
       startNew: () => this.go({}),
       pickAnswerer: () => this.pickAnswerer(),
+      replace: (turn, prompt) => void this.composer.ask(prompt, turn).catch(() => undefined), // the card says why
       draft: (text) => this.composer.put(text),
       focusComposer: () => this.composer.area.focus(),
       askAgain: (prompt) => void this.composer.askAgain(prompt),
     });
     this.composer = new Composer({
-      ask: (prompt, choice) => this.chat.ask(prompt, choice),
+      ask: (prompt, choice, replaces) => this.chat.ask(prompt, choice, replaces),
       stop: () => void this.chat.exchanges.running?.stop(),
       answerNow: () => void this.chat.exchanges.running?.answerNow(),
       showThinking: (display) => void this.showThinking(display).catch(showError),

@@ -85,7 +85,6 @@ const WORDS: Table = {
   "step": ["Step {n}", "Passo {n}"],
   "waiting": ["Waiting…", "Aguardando…"],
   "retry": ["Try again", "Tentar de novo"],
-  "failed": ["The answer failed.", "A resposta falhou."],
   "still": ["Still waiting for the first word. You can go on waiting, or stop.", "Ainda aguardando a primeira palavra. Você pode esperar ou parar."],
   "unsaved": ["The gateway's disk is full or read-only: this turn is not saved yet.", "O disco do gateway está cheio ou só para leitura: esta resposta ainda não foi salva."],
   "error.unreachable": ["The gateway does not answer. Is it still running? What you wrote is kept; try again in a moment.", "O gateway não responde. Ele ainda está em execução? O que você escreveu está guardado; tente de novo em instantes."],

@@ -19,8 +19,12 @@ CONNECT_S = 0.5
 async def list_catalog_models(request: RouteRequest) -> ModelList:
     """List every model and every provider of the catalog."""
     catalog = request.gateway.catalog
-    local_servers = [name for name, provider in catalog.providers.items() if provider.local and provider.base_url]
-    answers = await asyncio.gather(*(server_answers(catalog.providers[name].base_url) for name in local_servers))
+    local_servers = [
+        name for name, provider in catalog.providers.items() if provider.local and provider.base_url
+    ]
+    answers = await asyncio.gather(
+        *(server_answers(catalog.providers[name].base_url) for name in local_servers)
+    )
     return await asyncio.to_thread(_build_list, catalog, dict(zip(local_servers, answers, strict=True)))
 
 
@@ -40,9 +44,7 @@ async def server_answers(base_url: str) -> bool:
 def _build_list(catalog: Catalog, answers: dict[str, bool]) -> ModelList:
     keys_present = {name: has_key(provider) for name, provider in catalog.providers.items()}
     providers = tuple(
-        ProviderBody(
-            name=name, has_key=keys_present[name], local=provider.local, answers=answers.get(name)
-        )
+        ProviderBody(name=name, has_key=keys_present[name], local=provider.local, answers=answers.get(name))
         for name, provider in catalog.providers.items()
     )
     return ModelList(
