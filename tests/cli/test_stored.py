@@ -179,7 +179,9 @@ def test_export_and_import_give_the_same_turns(tmp_path: Path, capsys: Output) -
 
 
 @pytest.mark.usefixtures("server")
-def test_export_to_a_dash_writes_to_stdout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Output) -> None:
+def test_export_to_a_dash_writes_to_stdout(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Output
+) -> None:
     monkeypatch.chdir(tmp_path)
     ask(capsys, "-m", MODEL, "hello")
     out, err = run(capsys, "export", "latest", "-o", "-", "--format", "text")

@@ -142,7 +142,10 @@ def test_unreadable_settings_are_refused_with_what_to_do(tmp_path: Path, text: s
     ("text", "message"),
     [
         ("language = 3", "Invalid value for language in {path}: 3. Use one of: en-US, pt-BR, or remove it: "),
-        ('[thinking.display]\npreset = "loud"', "Invalid value for thinking.display.preset in {path}: 'loud'. "),
+        (
+            '[thinking.display]\npreset = "loud"',
+            "Invalid value for thinking.display.preset in {path}: 'loud'. ",
+        ),
         ('[page]\nrender = "html"', "'html'. Use one of: markdown, plain"),
         ('chat.theme = "pink"', "'pink'. Use one of: dark, light"),
         ('thinking.level = "banana"', "'banana'. Use off, low, medium, high, max, or a number of tokens"),

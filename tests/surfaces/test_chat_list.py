@@ -48,7 +48,9 @@ def test_headers_and_text_fit_the_width_when_the_list_opens_and_closes(preset: s
     backend = MemoryBackend()
     backend.saved.display = {"preset": preset}
     thought = "First I look at all of the numbers, and then I think about them with great care."
-    opened = backend.add_session("Sums", [("q", thought, "A longer answer that goes over the end of a line.")])
+    opened = backend.add_session(
+        "Sums", [("q", thought, "A longer answer that goes over the end of a line.")]
+    )
 
     async def act(chat: ChatPilot) -> None:
         await chat.sees("A longer answer")

@@ -44,7 +44,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--no-mouse", action="store_true", help="leave the mouse to the terminal, for its own selection"
     )
     add_option(
-        "--theme", choices=("dark", "light"), help="colours (default: your setting, else dark); it is not saved"
+        "--theme",
+        choices=("dark", "light"),
+        help="colours (default: your setting, else dark); it is not saved",
     )
     add_option(
         "--language",

@@ -53,7 +53,9 @@ def run_doctor(options: argparse.Namespace) -> int:
     if options.json:
         print_json(findings)
     else:
-        rows = [(f"{finding.state:<{len(PROBLEM)}}", f"{finding.check}: {finding.text}") for finding in findings]
+        rows = [
+            (f"{finding.state:<{len(PROBLEM)}}", f"{finding.check}: {finding.text}") for finding in findings
+        ]
         print_columns(rows, header=False)
     return EXIT_FAILED if any(finding.state == PROBLEM for finding in findings) else EXIT_OK
 

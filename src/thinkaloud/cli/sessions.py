@@ -82,7 +82,9 @@ def add_search(parser: argparse.ArgumentParser) -> None:
 def add_export(parser: argparse.ArgumentParser) -> None:
     """Add the options of `export`."""
     _add_session_argument(parser)
-    parser.add_argument("-o", "--output", metavar="FILE", help="write to a new file instead of stdout; - is stdout")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="write to a new file instead of stdout; - is stdout"
+    )
     parser.add_argument(
         "--format",
         choices=tuple(_FORMATS.values()),

@@ -12,6 +12,8 @@ class ProviderBody(msgspec.Struct, frozen=True, kw_only=True):
     has_key: bool
     local: bool
     """A local server. It serves the models it was started with, as `name/model`."""
+    answers: bool | None = None
+    """Whether a local server accepts connections now; null for other providers."""
 
 
 class ModelBody(msgspec.Struct, frozen=True, kw_only=True):
