@@ -42,6 +42,7 @@ class AgentConfig(Sampling, frozen=True, kw_only=True):
     thinking: str | int = ""
     max_tokens: Annotated[int, msgspec.Meta(ge=1)] | None = None
     output_schema: dict[str, Any] | None = None
+    cache: bool = True
     summary_model: str = ""
     tools: tuple[str, ...] = ()
     assistants: tuple[str, ...] = ()
@@ -175,6 +176,7 @@ def agent_from_config(key: str, row: AgentConfig, tools: tuple[Tool, ...] = ()) 
         max_tokens=row.max_tokens,
         sampling=checked_sampling(row),
         output_schema=row.output_schema,
+        cache=row.cache,
         summary_model=row.summary_model,
         tools=tools,
         limits=msgspec.structs.replace(row.limits, seconds=None) if unlimited else row.limits,

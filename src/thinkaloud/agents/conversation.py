@@ -5,7 +5,7 @@ each request. Functions among the tools are run until there is an answer.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Generator, Sequence
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any, Self, TypedDict, Unpack
@@ -18,11 +18,11 @@ from thinkaloud.agents.spec import Agent, bare_model, check_unique_tool_names
 from thinkaloud.agents.tools import Tool, from_function
 from thinkaloud.canon import ApprovalAsked, BlockGrew, Entry, Finish, Kind, Refused, TurnEnded
 from thinkaloud.canon.requests import File, Image, ToolDefinition, ToolMessage, UserMessage
-from thinkaloud.catalog import builtin_catalog
 from thinkaloud.client.api import refuse_in_loop, step_through
 from thinkaloud.client.files import user_message
 from thinkaloud.client.output import OutputShape, output_schema
 from thinkaloud.client.prepare import Options, PreparedRequest, merge_sampling
+from thinkaloud.client.user_catalog import load_catalog
 from thinkaloud.client.write_file import replace_file
 from thinkaloud.context import AnsweredTurn, Context, Step, read_conversation, steps_of, write_conversation
 from thinkaloud.transcript import Block, Turn, apply, events_to_end_turn
@@ -109,7 +109,7 @@ class Conversation:
         assert self.last is not None
         return self.last
 
-    def stream(self, text: str = "", **settings: Unpack[AskSettings]) -> Iterator[Delta]:
+    def stream(self, text: str = "", **settings: Unpack[AskSettings]) -> Generator[Delta, None, None]:
         """Ask and iterate over thoughts and answer as they arrive. Blocking form of `stream_async`."""
         refuse_in_loop(
             "Conversation.stream", "async for delta in conversation.stream_async(...)", self._options
@@ -151,13 +151,14 @@ class Conversation:
     async def _entries(self, text: str, settings: AskSettings) -> AsyncGenerator[tuple[Turn, Entry], None]:
         """Run one turn and add it to the conversation, whether or not it was read to its end."""
         steps = (*self._steps, *_new_steps(text, settings))
+        catalog = self._options.catalog or load_catalog()
         agent, request = prepare_first(
             self._agent_for(settings),
             steps,
-            catalog=self._options.catalog or builtin_catalog(),
+            catalog=catalog,
             on_thinking_unavailable=self._options.on_thinking_unavailable,
         )
-        context = RunContext(catalog=self._options.catalog, client=self._options.client)
+        context = RunContext(catalog=catalog, client=self._options.client)
         run = Run(agent, steps, context=context, first_request=request)
         try:
             async with aclosing(run.entries()) as entries:
@@ -211,6 +212,7 @@ def _model_agent(model: str, thinking: str | int | None, options: Options) -> Ag
         max_tokens=options.max_tokens,
         sampling=merge_sampling(bare_model(model).sampling, options),
         output_schema=None if options.output is None else output_schema(options.output),
+        cache=options.cache,
         context_mode=options.context_mode,
     )
 

@@ -151,6 +151,20 @@ class ThinkingParameters(msgspec.Struct, frozen=True, omit_defaults=True):
     notes: tuple[str, ...] = ()
 
 
+class CacheMarks(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """Where the stable parts of a request end, for providers that bill repeated input at a lower price.
+
+    `messages` are positions in `Request.messages`, each the last of a run of user and tool messages. With
+    `automatic` the provider places the marks. `key` is the same for all requests of a conversation.
+    """
+
+    tools: bool = False
+    system: bool = False
+    messages: tuple[int, ...] = ()
+    automatic: bool = False
+    key: str = ""
+
+
 class Request(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """Everything that a dialect needs to build a request body."""
 
@@ -163,4 +177,5 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     max_tokens: int | None = None
     sampling: Sampling = Sampling()
     output: OutputFormat | None = None
+    cache: CacheMarks = CacheMarks()
     stream: bool = True

@@ -3,6 +3,7 @@
 import argparse
 import sys
 
+from thinkaloud.canon.requests import Request
 from thinkaloud.cli.console import EXIT_OK, read_bytes
 from thinkaloud.cli.settings import model_name
 from thinkaloud.client.prepare import Options, PreparedRequest, prepare
@@ -61,6 +62,8 @@ def run_context(options: argparse.Namespace) -> int:
 def _print_report(prepared: PreparedRequest) -> None:
     report = prepared.report
     print(f"to {prepared.route.model_id} at {prepared.route.provider.name}", file=sys.stderr)
+    if marks := _cache_marks(prepared.request):
+        print(f"cache: {marks}", file=sys.stderr)
     for line in report.lines:
         place = f"step {line.step}" + ("" if line.block is None else f", block {line.block}")
         tokens = "" if line.tokens is None else f" ({line.tokens} tokens)"
@@ -69,3 +72,15 @@ def _print_report(prepared: PreparedRequest) -> None:
     print(f"blocks: {totals}", file=sys.stderr)
     for note in prepared.notes:
         print(clean(f"note: {note}"), file=sys.stderr)
+
+
+def _cache_marks(request: Request) -> str:
+    """Return where the request has cache marks, in words."""
+    cache = request.cache
+    marks = [name for name, marked in (("tools", cache.tools), ("system prompt", cache.system)) if marked]
+    marks += [f"message {position + 1} of {len(request.messages)}" for position in cache.messages]
+    if marks:
+        return f"marks after {', '.join(marks)}"
+    if cache.automatic:
+        return "marks are placed by the provider"
+    return f"key {cache.key}" if cache.key else ""

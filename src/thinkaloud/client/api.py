@@ -6,7 +6,7 @@ text received so far is kept. Streamed and non-streamed responses take the same 
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Generator, Iterator
 from contextlib import AsyncExitStack, aclosing
 from typing import NamedTuple, TypeVar
 
@@ -264,12 +264,15 @@ def refuse_in_loop(function: str, instead: str, options: Options | None) -> None
     raise Refused(f"{function} would block the running event loop. Use `{instead}` here.")
 
 
-def step_through(events: AsyncGenerator[_T, None]) -> Iterator[_T]:
+def step_through(events: AsyncGenerator[_T, None]) -> Generator[_T, None, None]:
     """Run an asynchronous iterator one step at a time, in its own loop that runs only during a step."""
 
     async def step() -> _T | None:
         return await anext(events, None)
 
     with asyncio.Runner() as runner:
-        while (item := runner.run(step())) is not None:
-            yield item
+        try:
+            while (item := runner.run(step())) is not None:
+                yield item
+        finally:
+            runner.run(events.aclose())

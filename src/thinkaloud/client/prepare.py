@@ -64,6 +64,8 @@ class Options(Sampling, frozen=True, kw_only=True):
     tool_choice: str = ""
     max_tokens: int | None = None
     output: OutputShape | None = None
+    cache: bool = True
+    """Whether to mark what the next request repeats, so that providers bill it at a lower price."""
     stream: bool = True
     context_mode: ContextMode = ContextMode.PROVIDER_DEFAULT
     unsupported: UnsupportedThoughts = UnsupportedThoughts.METADATA
@@ -159,6 +161,7 @@ def prepare(
         tool_choice="auto" if forced and not allows_forced_tool(route, parameters) else options.tool_choice,
         sampling=sampling,
         output=output,
+        cache=options.cache,
         stream=options.stream,
     )
     built = build(conversation, route, build_options)

@@ -15,6 +15,7 @@ import msgspec
 from thinkaloud.canon import Kind, SealForm
 from thinkaloud.canon.requests import (
     AssistantMessage,
+    CacheMarks,
     File,
     Message,
     Request,
@@ -24,6 +25,7 @@ from thinkaloud.canon.requests import (
 )
 from thinkaloud.catalog.rows import InputKind, ReplayForm, ReplayScope, Route
 from thinkaloud.context.blank_text import without_blank_text
+from thinkaloud.context.cache import place_marks
 from thinkaloud.context.conversation import AnsweredTurn, Context
 from thinkaloud.context.history import SentTurn, analyse
 from thinkaloud.context.open_loop import fit_open_loop
@@ -177,6 +179,7 @@ def build(conversation: Context, route: Route, options: BuildOptions | None = No
         max_tokens=options.max_tokens,
         sampling=options.sampling,
         output=options.output,
+        cache=place_marks(conversation, builder.messages, route) if options.cache else CacheMarks(),
         stream=options.stream,
     )
     replaced = builder.inputs_replaced.items()

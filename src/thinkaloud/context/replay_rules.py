@@ -51,6 +51,7 @@ class BuildOptions(msgspec.Struct, frozen=True, kw_only=True):
     tool_choice: str = ""
     sampling: Sampling = Sampling()
     output: OutputFormat | None = None
+    cache: bool = True
     stream: bool = True
 
 

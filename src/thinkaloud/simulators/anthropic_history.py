@@ -53,26 +53,26 @@ def _model_row(request: ApiRequest) -> ClaudeModel:
 def prefix_fingerprint(request: ApiRequest, messages: list[Json], blocks: list[Json]) -> str:
     """Return a fingerprint of everything before a block."""
     earlier_messages = [
-        (message.get("role"), _without_cache_marks(content_blocks(message))) for message in messages
+        (message.get("role"), without_cache_marks(content_blocks(message))) for message in messages
     ]
     system = request.body.get("system", "")
     system = [{"type": "text", "text": system}] if isinstance(system, str) else system
     return fingerprint(
-        _without_cache_marks(system),
-        _without_cache_marks(request.body.get("tools") or []),
+        without_cache_marks(system),
+        without_cache_marks(request.body.get("tools") or []),
         earlier_messages,
-        _without_cache_marks(blocks),
+        without_cache_marks(blocks),
     )
 
 
-def _without_cache_marks(value: Any) -> Any:
+def without_cache_marks(value: Any) -> Any:
     """Return the value without cache marks and empty fields, which do not change its meaning."""
     if isinstance(value, dict):
         fields = {name: item for name, item in value.items() if name != "cache_control" and item is not None}
-        return {name: _without_cache_marks(item) for name, item in fields.items()}
+        return {name: without_cache_marks(item) for name, item in fields.items()}
     if not isinstance(value, list):
         return value
-    return [_without_cache_marks(item) for item in value if not _blank_text(item)]
+    return [without_cache_marks(item) for item in value if not _blank_text(item)]
 
 
 def _blank_text(block: Any) -> bool:

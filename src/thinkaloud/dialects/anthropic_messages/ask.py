@@ -3,7 +3,7 @@
 All user and tool messages between two answers are one message, with the tool results first.
 """
 
-from typing import Any
+from typing import Any, cast
 
 from thinkaloud.canon.requests import (
     AssistantMessage,
@@ -16,7 +16,13 @@ from thinkaloud.canon.requests import (
 )
 from thinkaloud.catalog.rows import Route
 from thinkaloud.dialects.anthropic_messages.read import NAME
-from thinkaloud.dialects.message import CallIdRule, alternate_roles, fit_call_ids, join_user_messages
+from thinkaloud.dialects.message import (
+    CallIdRule,
+    alternate_roles,
+    fit_call_ids,
+    join_user_messages,
+    marked_parts,
+)
 from thinkaloud.dialects.request import (
     TOOL_CHOICE_AUTO,
     TOOL_CHOICE_NONE,
@@ -44,6 +50,7 @@ _BINDING_BETA = "thinking-binding-controls-2026-08-01"
 BINDING_PATH = "block_binding.prefix_mismatch_behavior"
 _DEFAULT_MAX_TOKENS = 8192
 """The API requires `max_tokens`; every model accepts this value."""
+_CACHE_MARK = {"type": "ephemeral"}
 _REFUSED_BOUNDS = frozenset(
     [
         "minimum",
@@ -82,6 +89,7 @@ def build_request(route: Route, request: Request) -> ProviderRequest:
     if request.tools:
         body["tools"] = [_tool(tool) for tool in request.tools]
         body |= _tool_choice(request.tool_choice)
+    _mark_cache(body, messages, request)
     set_model_options(body, route, request, PARAMETER_PATHS)
     if request.output is not None and request.output.schema is not None:
         set_at_path(body, "output_config.format", output_format(request.output.schema))
@@ -89,6 +97,18 @@ def build_request(route: Route, request: Request) -> ProviderRequest:
         set_at_path(body, f"thinking.{BINDING_PATH}", behavior)
     body["stream"] = request.stream
     return json_request("/messages", body, request, _headers(request))
+
+
+def _mark_cache(body: JsonDict, messages: list[object], request: Request) -> None:
+    """Put the cache marks on the last tool, the system prompt and the last parts of messages."""
+    if request.cache.tools:
+        cast(list[JsonDict], body["tools"])[-1]["cache_control"] = _CACHE_MARK
+    if request.cache.system:
+        body["system"] = [{"type": "text", "text": request.system, "cache_control": _CACHE_MARK}]
+    for parts in marked_parts(messages, request, "content"):
+        # The API refuses a mark on an empty text.
+        if parts[-1].get("text", "-"):
+            parts[-1]["cache_control"] = _CACHE_MARK
 
 
 def output_format(schema: JsonDict) -> JsonDict:

@@ -21,7 +21,13 @@ from thinkaloud.dialects.anthropic_messages.ask import (
     output_format,
 )
 from thinkaloud.dialects.bedrock_converse.read import NAME
-from thinkaloud.dialects.message import CallIdRule, alternate_roles, fit_call_ids, join_user_messages
+from thinkaloud.dialects.message import (
+    CallIdRule,
+    alternate_roles,
+    fit_call_ids,
+    join_user_messages,
+    marked_parts,
+)
 from thinkaloud.dialects.request import (
     OUTPUT_NAME,
     TOOL_CHOICE_AUTO,
@@ -44,6 +50,7 @@ from thinkaloud.dialects.request import (
 _CALL_ID_RULE = CallIdRule(r"[A-Za-z0-9_-]{1,64}", 24)
 _IMAGE_FORMATS = ("png", "jpeg", "gif", "webp")
 _TOOL_CHOICES: dict[str, JsonDict] = {TOOL_CHOICE_AUTO: {"auto": {}}, TOOL_CHOICE_REQUIRED: {"any": {}}}
+_CACHE_POINT: JsonDict = {"cachePoint": {"type": "default"}}
 PARAMETER_PATHS = {
     "max_tokens": "inferenceConfig.maxTokens",
     "temperature": "inferenceConfig.temperature",
@@ -54,18 +61,20 @@ PARAMETER_PATHS = {
 
 def build_request(route: Route, request: Request) -> ProviderRequest:
     """Encode the request for this dialect."""
-    body: JsonDict = {
-        "messages": alternate_roles(
-            join_user_messages(fit_call_ids(request.messages, _CALL_ID_RULE)),
-            _assistant_message,
-            _user_content,
-            "content",
-        )
-    }
+    messages = alternate_roles(
+        join_user_messages(fit_call_ids(request.messages, _CALL_ID_RULE)),
+        _assistant_message,
+        _user_content,
+        "content",
+    )
+    for parts in marked_parts(messages, request, "content"):
+        parts.append(_CACHE_POINT)
+    body: JsonDict = {"messages": messages}
     if request.system:
-        body["system"] = [{"text": request.system}]
+        body["system"] = [{"text": request.system}, *([_CACHE_POINT] if request.cache.system else ())]
     if request.tools:
-        body["toolConfig"] = {"tools": [_tool(tool) for tool in request.tools]}
+        tools = [_tool(tool) for tool in request.tools]
+        body["toolConfig"] = {"tools": [*tools, *([_CACHE_POINT] if request.cache.tools else ())]}
         if request.tool_choice:
             set_at_path(body, "toolConfig.toolChoice", _tool_choice(request.tool_choice))
     set_model_options(body, route, request, PARAMETER_PATHS)

@@ -8,7 +8,15 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from thinkaloud.canon.requests import AssistantMessage, Message, Request, ToolMessage, UserMessage
+from thinkaloud.canon.requests import (
+    AssistantMessage,
+    File,
+    Image,
+    Message,
+    Request,
+    ToolMessage,
+    UserMessage,
+)
 from thinkaloud.catalog.rows import ReplayScope, Route
 from thinkaloud.dialects.message import alternate_roles, join_user_messages
 from thinkaloud.dialects.request import (
@@ -113,8 +121,8 @@ def _user_content(message: UserMessage | ToolMessage) -> list[JsonDict]:
         id_field: JsonDict = {"id": message.call_id} if message.call_id else {}
         response = {"error" if message.failed else "output": message.result}
         return [{"functionResponse": {**id_field, "name": message.name, "response": response}}]
+    attached: tuple[Image | File, ...] = (*message.images, *message.files)
     images: list[JsonDict] = [
-        {"inlineData": {"mimeType": part.media_type, "data": part.data}}
-        for part in (*message.images, *message.files)
+        {"inlineData": {"mimeType": part.media_type, "data": part.data}} for part in attached
     ]
     return images_then_text(images, message.text, {"text": message.text})

@@ -81,6 +81,10 @@ def build_request(route: Route, request: Request) -> ProviderRequest:
     set_model_options(body, route, request, PARAMETER_PATHS)
     if request.output is not None:
         body["response_format"] = _response_format(request.output.schema)
+    if request.cache.automatic:
+        body["cache_control"] = {"type": "ephemeral"}
+    if request.cache.key:
+        body["prompt_cache_key"] = request.cache.key
     body["stream"] = request.stream
     if request.stream and variant.usage_on_request:
         body["stream_options"] = {"include_usage": True}

@@ -65,6 +65,8 @@ def build_request(route: Route, request: Request) -> ProviderRequest:
     set_model_options(body, route, request, PARAMETER_PATHS)
     if request.output is not None:
         body["text"] = {"format": _output_format(request.output.schema)}
+    if request.cache.key:
+        body["prompt_cache_key"] = request.cache.key
     body["stream"] = request.stream
     return json_request("/responses", body, request)
 
