@@ -77,9 +77,9 @@ def test_a_question_that_does_not_get_through_is_given_back(visit: PageVisit) ->
     page.clock.install()
     visit.context.set_offline(True)
     ask(page, "hello")
-    while not page.locator(".toast.bad").count():
+    while not page.locator(".error-card").count():
         page.clock.run_for(500)  # it tries again for some seconds
-    assert "offline" in page.inner_text(".toast.bad")
+    assert "offline" in page.inner_text(".error-card")
     assert page.input_value("#message") == "hello"
     visit.context.set_offline(False)
 

@@ -163,8 +163,8 @@ def _run_replay(options: argparse.Namespace) -> int:
         ]
     except FileNotFoundError:
         return print_error(
-            f"There is no file {options.file!r}, and it is not a turn either. Give the path of a recording, "
-            f"the id of a turn, which begins with {TURN_PREFIX}, or `latest`."
+            f"There is no file {options.file!r}, and no such turn. Give the path of a recording, the "
+            f"id of a turn, which begins with {TURN_PREFIX}, or `latest`."
         )
     except OSError as error:
         return print_error(f"Cannot read {options.file}: {error.strerror or error}. Check the path.")

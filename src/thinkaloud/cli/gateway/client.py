@@ -293,6 +293,7 @@ def _new_turn(question: Question) -> dict[str, object]:
     body: dict[str, object] = {
         "prompt": question.prompt,
         "images": question.images,
+        "files": question.files,
         "model": question.model,
         "agent": question.agent,
         "thinking": _thinking(question.thinking),
@@ -301,8 +302,10 @@ def _new_turn(question: Question) -> dict[str, object]:
         "follows": question.follows,
         "max_tokens": question.max_tokens,
         "on_thinking_unavailable": "warn" if question.thinking_optional else "",
+        "output_schema": question.output_schema,
     }
-    return {name: value for name, value in body.items() if value}
+    sampling: dict[str, object] = msgspec.to_builtins(question.sampling)
+    return {name: value for name, value in body.items() if value} | sampling
 
 
 def _thinking(setting: str) -> str | int:
