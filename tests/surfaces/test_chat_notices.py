@@ -106,11 +106,12 @@ def test_theme_that_is_chosen_is_saved() -> None:
 
 def test_title_names_the_default_model_and_the_picker_marks_it() -> None:
     async def act(chat: ChatPilot) -> None:
-        await chat.sees("New conversation · qwen")
+        await chat.sees("New conversation · ", "qwen")
         await chat.press("ctrl+o")
         await chat.sees("✓ Qwen")
 
-    run_chat(act, options=ChatOptions(default_model="qwen"))
+    for name in ("qwen", "vllm/qwen"):
+        run_chat(act, options=ChatOptions(default_model=name))
 
 
 def test_search_names_session_and_date_and_says_if_nothing_was_found() -> None:

@@ -39,6 +39,7 @@ def test_edited_question_tells_its_version_and_keys_show_the_others() -> None:
         await chat.until(lambda: len(chat.called("ask")) == 2)
         question = chat.called("ask")[1][1]
         assert isinstance(question, Question)
+        assert chat.chat.chat is not None
         assert question.follows == backend.older_branches[chat.chat.chat.turns[0].id][-1].id
 
     run_chat(act, backend=backend, options=ChatOptions(session=session.id, gateway_check_s=5))

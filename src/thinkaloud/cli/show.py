@@ -82,9 +82,14 @@ async def _show(client: GatewayClient, options: argparse.Namespace) -> int:
 
 
 def _turn_json(turn: PastTurn) -> dict[str, object]:
-    row = {"turn": turn.id, "prompt": turn.prompt, "state": turn.state, "agent": turn.agent_name}
-    row |= {"versions": turn.versions}
-    return {**row, **turn_as_json(_folded(turn.entries))}
+    return {
+        "turn": turn.id,
+        "prompt": turn.prompt,
+        "state": turn.state,
+        "agent": turn.agent_name,
+        "versions": turn.versions,
+        **turn_as_json(_folded(turn.entries)),
+    }
 
 
 def _folded(entries: tuple[Entry, ...]) -> Turn:

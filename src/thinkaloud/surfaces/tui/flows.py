@@ -153,9 +153,10 @@ def _free_path(title: str, suffix: str) -> Path:
 async def pick_model(screen: "ChatScreen") -> None:
     """Choose the model that answers the next question."""
     models = await screen.state.backend.models()
-    chosen = await _pick(
-        screen, "model.title", models, screen.display_settings.model(screen.chat, screen.state.answerer)
-    )
+    current = screen.display_settings.model(screen.chat, screen.state.answerer)
+    if current not in [model.id for model in models]:
+        current = current.partition("/")[2]  # the list names models without their provider
+    chosen = await _pick(screen, "model.title", models, current)
     if chosen is not None:
         use_answerer(screen, Answerer(model=chosen, thinking=screen.state.answerer.thinking))
 
