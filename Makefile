@@ -13,7 +13,7 @@ NPM := $(shell command -v npm)
 NPM_CI = npm ci --silent --no-audit --no-fund
 
 .DEFAULT_GOAL := help
-.PHONY: help run page element test fuzz faults lint format core manual docs bench behaviour lock release clean
+.PHONY: help run page element test fuzz faults journeys lint format core manual docs bench behaviour lock release clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,6 +37,9 @@ fuzz: .venv/.dev ## damage fields and bytes of all recordings, for minutes, and 
 
 faults: .venv/.dev ## kill, stop and starve a gateway for ten minutes, and report what is lost (FAULTS=--kills 300)
 	$(BIN)/python -m tests.faults $(FAULTS)
+
+journeys: .venv/.dev ## hold 20 conversations of 40 turns that change the model every time, against all simulators
+	JOURNEYS=20 $(BIN)/pytest -q tests/journeys/test_model_changes.py
 
 lint: .venv/.dev web/node_modules/.all ## check style, types and the direction of imports
 	$(BIN)/ruff check
