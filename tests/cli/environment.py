@@ -26,6 +26,8 @@ CATALOG_ROWS = {
     "gemini": "gemini",
     "ollama": "ollama",
     "vllm": "vllm",
+    "mistral": "mistral",
+    "groq": "groq",
 }
 """The catalog row for each simulator."""
 

@@ -24,7 +24,9 @@ from thinkaloud.simulators import (
     anthropic_models,
     deepseek,
     gemini_rules,
+    groq,
     kimi,
+    mistral,
     openai_models,
     openrouter_rules,
 )
@@ -42,6 +44,8 @@ MODELS = {
     "deepseek": ("deepseek", "/v1", tuple(deepseek.MODELS)),
     "moonshot": ("kimi", "/v1", tuple(kimi.MODELS)),
     "gemini": ("gemini", "/v1beta", tuple(gemini_rules.MODELS)),
+    "mistral": ("mistral", "/v1", tuple(mistral.MODELS)),
+    "groq": ("groq", "/openai/v1", tuple(groq.MODELS)),
     "ollama": ("ollama", "", ("qwen3:8b", "gpt-oss:20b", "llama3.2", "deepseek-v3.1")),
     "vllm": ("vllm", "/v1", ("qwen3-8b", "qwen3-8b-raw", "gpt-oss-20b")),
 }

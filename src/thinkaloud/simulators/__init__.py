@@ -14,7 +14,9 @@ from thinkaloud.simulators import (
     anthropic,
     deepseek,
     gemini,
+    groq,
     kimi,
+    mistral,
     ollama,
     openai_chat,
     openai_responses,
@@ -53,7 +55,19 @@ __all__ = [
 
 APIS: dict[str, SimulatedApi] = {
     module.API.name: module.API
-    for module in (anthropic, openai_chat, openai_responses, openrouter, deepseek, kimi, gemini, ollama, vllm)
+    for module in (
+        anthropic,
+        openai_chat,
+        openai_responses,
+        openrouter,
+        deepseek,
+        kimi,
+        gemini,
+        ollama,
+        vllm,
+        mistral,
+        groq,
+    )
 }
 SIMULATOR_NAMES = tuple(APIS)
 
