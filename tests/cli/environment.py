@@ -28,6 +28,7 @@ CATALOG_ROWS = {
     "vllm": "vllm",
     "mistral": "mistral",
     "groq": "groq",
+    "xai": "xai",
 }
 """The catalog row for each simulator."""
 

@@ -46,6 +46,7 @@ MODELS = {
     "gemini": ("gemini", "/v1beta", tuple(gemini_rules.MODELS)),
     "mistral": ("mistral", "/v1", tuple(mistral.MODELS)),
     "groq": ("groq", "/openai/v1", tuple(groq.MODELS)),
+    "xai": ("xai", "/v1", tuple(openai_models.XAI_MODELS)),
     "ollama": ("ollama", "", ("qwen3:8b", "gpt-oss:20b", "llama3.2", "deepseek-v3.1")),
     "vllm": ("vllm", "/v1", ("qwen3-8b", "qwen3-8b-raw", "gpt-oss-20b")),
 }

@@ -22,6 +22,7 @@ from thinkaloud.simulators import (
     openai_responses,
     openrouter,
     vllm,
+    xai,
 )
 from thinkaloud.simulators.api import ApiError, Rule, SimulatedApi
 from thinkaloud.simulators.script import FAULT_KINDS, Fault, Script, ScriptedAnswer, ScriptedToolCall
@@ -67,6 +68,7 @@ APIS: dict[str, SimulatedApi] = {
         vllm,
         mistral,
         groq,
+        xai,
     )
 }
 SIMULATOR_NAMES = tuple(APIS)
