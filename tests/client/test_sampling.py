@@ -11,7 +11,7 @@ from thinkaloud.catalog import Catalog, builtin_catalog, builtin_texts, parse_ca
 from thinkaloud.client.prepare import Options, PreparedRequest, merge_sampling, prepare
 from thinkaloud.dialects import DIALECTS, build_request
 
-ALL = {"temperature": 0.5, "top_p": 0.9, "stop": ("END",), "seed": 7}
+ALL: dict[str, Any] = {"temperature": 0.5, "top_p": 0.9, "stop": ("END",), "seed": 7}
 
 
 def prepared(model: str, thinking: str | int | None = None, **options: Any) -> PreparedRequest:

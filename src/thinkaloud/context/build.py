@@ -17,6 +17,7 @@ from thinkaloud.canon.requests import (
     AssistantMessage,
     CacheMarks,
     File,
+    Image,
     Message,
     Request,
     ToolCall,
@@ -61,6 +62,7 @@ def fingerprint(system: str, tools: Iterable[ToolDefinition], messages: Iterable
     return prefix.fingerprint
 
 
+RESULT_IMAGES = "(The tools above returned these images.)"
 MAX_NOTE_CHARACTERS = 280
 """Length limit of a note about another model's thought. A longer one costs more than it helps."""
 
@@ -292,16 +294,33 @@ class _RequestBuilder:
         ]
         self.lines += lines or [ReportLine(sent_turn.step, None, "turn", SendStatus.WITHHELD, code)]
 
+    def _append_results(self, sent_turn: SentTurn, call_ids: dict[int, str]) -> None:
+        """Append the results of a turn; their images follow if the provider takes none in a result."""
+        images: tuple[Image, ...] = ()
+        for block, result in sent_turn.calls:
+            seen = self._with_seen_inputs(sent_turn.step, UserMessage(result.result, result.images))
+            if not self._route.provider.result_images:
+                images += seen.images
+            self._append(
+                msgspec.structs.replace(
+                    result,
+                    call_id=call_ids[block.number],
+                    name=result.name or block.name,
+                    result=seen.text,
+                    images=seen.images if self._route.provider.result_images else (),
+                )
+            )
+        if images:
+            self._append(UserMessage(RESULT_IMAGES, images))
+
     def _append_verbatim(self, sent_turn: SentTurn, decision: str) -> None:
         assert sent_turn.turn.message is not None
         payload = sent_turn.turn.message.payload
         drops_blank = self._route.replay.drops_blank_text
         self._append(AssistantMessage(verbatim=without_blank_text(payload) if drops_blank else payload))
-        for block, result in sent_turn.calls:
+        for block, _ in sent_turn.calls:
             self._plain_calls.reserve(block.call_id)
-            self._append(
-                msgspec.structs.replace(result, call_id=block.call_id, name=result.name or block.name)
-            )
+        self._append_results(sent_turn, {block.number: block.call_id for block, _ in sent_turn.calls})
         if not sent_turn.has_thought:
             self.turns_without_thought.add(sent_turn.step)
         self.lines += [
@@ -318,11 +337,7 @@ class _RequestBuilder:
                 **self._reasoning_fields(sent_turn, decision),
             )
         )
-        for block, result in sent_turn.calls:
-            call, _ = calls[block.number]
-            self._append(
-                msgspec.structs.replace(result, call_id=call.call_id, name=result.name or block.name)
-            )
+        self._append_results(sent_turn, {number: call.call_id for number, (call, _) in calls.items()})
         self.turns_without_thought.add(sent_turn.step)
         self.lines += [
             self._line(sent_turn, block, *self._status_plain(sent_turn, block, decision, calls))
