@@ -6,14 +6,14 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from textwrap import dedent
 from typing import NamedTuple
 
 import pytest
+from tests.cli.environment import UserHome, running_simulator
 from tests.patience import PATIENCE_S
-from tests.simulators.threaded import simulated_providers
 
 import thinkaloud
 from thinkaloud.simulators import ScriptedAnswer, ScriptedToolCall
@@ -113,12 +113,25 @@ def test_every_public_name_exists_and_is_documented() -> None:
     assert sorted(set(thinkaloud.__all__) - documented) == [], "no heading in docs/reference/api.md"
 
 
+@contextmanager
+def simulated_providers(home: UserHome) -> Iterator[None]:
+    """Answer the questions of a page with simulators, which the user's catalog names."""
+    with (
+        running_simulator("anthropic", [*GUIDE_ANSWERS]) as anthropic,
+        running_simulator("deepseek") as deepseek,
+        running_simulator("openrouter") as openrouter,
+    ):
+        home.use_simulators(anthropic, deepseek, openrouter)
+        home.set_keys("anthropic", "deepseek", "openrouter")
+        yield
+
+
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_python_examples_of_a_page_run(page: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     asks = "thinkaloud.Conversation(" in page.read_text("utf-8")
     monkeypatch.chdir(tmp_path if page == CONVERSATION_GUIDE else ROOT)
     names: dict[str, object] = {"__name__": "__main__"}
-    with simulated_providers(monkeypatch, tmp_path, *GUIDE_ANSWERS) if asks else nullcontext():
+    with simulated_providers(UserHome(tmp_path, monkeypatch)) if asks else nullcontext():
         for fence in fences(page):
             if fence.language == "python":
                 tree = ast.parse(fence.body, filename=str(page))

@@ -9,7 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from thinkaloud.canon import BadOutput, BlockGrew, BlockStarted, Finish, Kind, Refused, TurnEnded, TurnStarted
+from thinkaloud.canon import (
+    BadOutput,
+    BlockEnded,
+    BlockGrew,
+    BlockStarted,
+    Finish,
+    Kind,
+    Refused,
+    TurnEnded,
+    TurnStarted,
+)
 from thinkaloud.canon.requests import ToolDefinition
 from thinkaloud.catalog import builtin_catalog
 from thinkaloud.client.json_schema import checked_schema, schema_violation
@@ -48,8 +58,8 @@ class Modelled:
 
 
 def answered(text: str) -> Turn:
-    started = BlockStarted(0, Kind.TEXT)
-    return fold([TurnStarted(), started, BlockGrew(0, text), TurnEnded(Finish.STOP)])
+    block = [BlockStarted(0, Kind.TEXT), BlockGrew(0, text), BlockEnded(0)]
+    return fold([TurnStarted(), *block, TurnEnded(Finish.STOP)])
 
 
 def prepared(model: str, thinking: str | None = None, **options: Any) -> PreparedRequest:

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from tests.context.conversations import (
-    CHAT,
     CLAUDE,
     DEEPSEEK,
     GEMINI,
@@ -77,7 +76,7 @@ def test_pdf_files_are_encoded_by_each_dialect(destination: Route, part: dict[st
 
 def test_recordings_go_to_models_that_hear() -> None:
     audio = {"type": "input_audio", "input_audio": {"data": WAV.data, "format": "wav"}}
-    assert audio in parts(CHAT, WAV)
+    assert audio in parts(route("vllm/voxtral"), WAV)
     assert {"inlineData": {"mimeType": "audio/wav", "data": WAV.data}} in parts(GEMINI, WAV)
 
 
