@@ -156,7 +156,7 @@ def test_tools_check_the_answer_before_it_is_given(stream: bool) -> None:
     assert called.reasoning.startswith("From 4 7 8 8")
     assert (task.name, list(json.loads(task.text))) == ("checker", ["task"])
     assert judged.reasoning.startswith("“calculator” gives 24, as I have it.")
-    assert answered.reasoning == "“checker” says: Right."
+    assert answered.reasoning == f"“checker” says: Right.\nWith that my answer stands: {ANSWER}"
     assert answered.answer == f"{ANSWER}\n\nThe calculator agrees. The checker agrees."
 
 
@@ -248,7 +248,7 @@ BAD: list[tuple[object, int]] = [
     (completion("Hello", tools=[{"function": {}}]), 400),
     (completion("Hello", stream="yes"), 400),
     (completion("Hello", model="gpt-6"), 404),
-    (b" " * (1024 * 1024 + 1), 413),
+    (b" " * (16 * 1024 * 1024 + 1), 413),
 ]
 
 
@@ -336,3 +336,12 @@ def test_a_client_that_disconnects_stops_the_stream() -> None:
             return (await post(server, completion(PUZZLE)))[0]
 
     assert with_server(talk, pace=5) == 200
+
+
+def test_a_question_of_a_megabyte_gets_an_honest_answer() -> None:
+    async def talk(server: SolverServer) -> tuple[int, bytes]:
+        return await post(server, completion("why? " * 210_000))
+
+    status, body = with_server(talk)
+    assert status == 200
+    assert "too long: I read at most 2000 characters" in body.decode()

@@ -21,7 +21,7 @@ def prepare_reply(
     """Build the request. A missing key is refused here, before anything is sent."""
     options = Options(
         tools=agent.tool_definitions,
-        tool_choice=tool_choice if agent.tool_definitions else "",
+        tool_choice=(tool_choice or agent.tool_choice) if agent.tool_definitions else "",
         max_tokens=agent.max_tokens,
         output=agent.output_schema,
         cache=agent.cache,

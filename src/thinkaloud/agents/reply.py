@@ -180,8 +180,8 @@ class ReplyRunner:
         except (ProviderFault, Refused) as fault:
             if self._sink.turn.seq < 0:
                 raise
-            code = fault.code if isinstance(fault, ProviderFault) else "refused"
-            self._fail(TurnFailed(code, str(fault)))
+            code, status = (fault.code, fault.status) if isinstance(fault, ProviderFault) else ("refused", 0)
+            self._fail(TurnFailed(code, str(fault), status))
         except asyncio.CancelledError:
             if isinstance(
                 self._mapper.end, TurnEnded

@@ -89,6 +89,8 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     tools: tuple[Tool, ...] = ()
     client_tools: tuple[canon.ToolDefinition, ...] = ()
     """Tools that the caller runs. A turn that calls one ends; the next turn begins with the result."""
+    tool_choice: str = ""
+    """`auto`, `none`, `required` or the name of a tool; empty leaves it to the model."""
     assistants: tuple["Agent", ...] = ()
     limits: RunLimits = RunLimits()
     summary_model: str = ""

@@ -70,6 +70,8 @@ class ProviderFault(ThinkaloudError):
     """The provider sent data that violates its own format or our limits."""
 
     code = "provider_fault"
+    status = 0
+    """The HTTP status of an error response; 0 for all other faults."""
 
 
 class BadFrame(ProviderFault):

@@ -14,13 +14,13 @@ from thinkaloud.cli.console import (
     EXIT_OK,
     STDIN,
     add_json_option,
-    print_columns,
     print_json,
     progress,
     read_chunks,
 )
 from thinkaloud.cli.pager import paged
 from thinkaloud.cli.parser import did_you_mean
+from thinkaloud.cli.table import print_columns
 from thinkaloud.client.http import Client
 from thinkaloud.client.key_store import key_fault, key_name, key_source, remove_key, store_key
 from thinkaloud.client.user_catalog import load_catalog
@@ -116,8 +116,10 @@ def run_test(options: argparse.Namespace) -> int:
         raise Refused("No provider has a key. Store one: thinkaloud keys set PROVIDER")
     with progress(f"Asking {', '.join(provider.name for provider in providers)}..."):
         results = asyncio.run(_test_all(providers))
-    for provider, (_, text) in zip(providers, results, strict=True):
-        print(clean(f"{provider.name}: {text}"))
+    print_columns(
+        [(f"{provider.name}: {text}",) for provider, (_, text) in zip(providers, results, strict=True)],
+        header=False,
+    )
     return EXIT_OK if all(works for works, _ in results) else EXIT_FAILED
 
 

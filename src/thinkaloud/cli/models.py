@@ -7,7 +7,6 @@ import shutil
 import sys
 from collections.abc import Sequence
 from datetime import date
-from textwrap import fill
 
 from thinkaloud.canon import Refused
 from thinkaloud.canon.requests import ThinkingParameters
@@ -24,14 +23,14 @@ from thinkaloud.catalog import (
 )
 from thinkaloud.catalog.levels import effort_rank
 from thinkaloud.catalog.routing import ASSUMED_FACT
-from thinkaloud.cli.console import EXIT_OK, add_json_option, print_columns, print_json, progress
+from thinkaloud.cli.console import EXIT_OK, add_json_option, print_json, progress
 from thinkaloud.cli.pager import paged
+from thinkaloud.cli.table import print_columns, table_lines
 from thinkaloud.client.http import Client
 from thinkaloud.client.prepare import Options, has_key, prepare
 from thinkaloud.client.user_catalog import add_rows, load_catalog, user_catalog_path
 from thinkaloud.surfaces.terminal import clean
 
-_LABEL_COLUMNS = 11
 _PROVIDERS_PER_LINE = 2
 _REPLAYED_TURNS = {
     ReplayScope.NONE: "",
@@ -102,18 +101,8 @@ def run_route(options: argparse.Namespace) -> int:
         *(("note", note) for note in prepared.notes),
         *([("as of", f"{fact.as_of}, {fact.source}")] if fact != ASSUMED_FACT else []),
     ]
-    width = shutil.get_terminal_size().columns
-    for name, value in rows:
-        margin = f"{name:<{_LABEL_COLUMNS}}"
-        wrapped = fill(
-            clean(value),
-            width,
-            initial_indent=margin,
-            subsequent_indent=" " * _LABEL_COLUMNS,
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
-        print(wrapped)
+    for line in table_lines(rows, shutil.get_terminal_size().columns, header=False):
+        print(line)
     return EXIT_OK
 
 

@@ -4,14 +4,17 @@ The built-in model runs as a server on this machine, only while `with_builtin_mo
 """
 
 import os
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from thinkaloud.catalog import Catalog
 from thinkaloud.client.config import Config, ConfigFile
 from thinkaloud.client.home import home_folder
+from thinkaloud.surfaces.terminal import clean
 
 if TYPE_CHECKING:
     from thinkaloud.agents.config import AgentFile
@@ -29,9 +32,11 @@ def names_builtin_model(model: str) -> bool:
 @asynccontextmanager
 async def with_builtin_model(catalog: Catalog) -> AsyncIterator[Catalog]:
     """Run the built-in model and yield the catalog with its address."""
-    from thinkaloud.builtin import run_solver
+    from thinkaloud.builtin import Surroundings, run_solver
+    from thinkaloud.cli.connections import find_connections
 
-    async with run_solver() as server:
+    surroundings = Surroundings(connections=lambda: find_connections(catalog))
+    async with run_solver(surroundings=surroundings) as server:
         yield catalog.with_base_url(BUILTIN_PROVIDER, server.base_url)
 
 
@@ -48,8 +53,16 @@ def user_agents() -> "AgentFile":
 
 
 def user_config() -> Config:
-    """Return the user's settings from `config.toml`."""
-    return ConfigFile().read()
+    """Return the user's settings from `config.toml`. Values that are left out are reported once."""
+    config = ConfigFile().read()
+    for problem in config.problems:
+        _report_once(problem)
+    return config
+
+
+@cache
+def _report_once(problem: str) -> None:
+    print(clean(f"thinkaloud: {problem}. The other settings hold."), file=sys.stderr)
 
 
 def model_name(name: str = "") -> str:

@@ -16,7 +16,6 @@ from thinkaloud.canon import Kind, SealForm
 from thinkaloud.canon.requests import (
     AssistantMessage,
     CacheMarks,
-    File,
     Image,
     Message,
     Request,
@@ -29,6 +28,7 @@ from thinkaloud.context.blank_text import without_blank_text
 from thinkaloud.context.cache import place_marks
 from thinkaloud.context.conversation import AnsweredTurn, Context
 from thinkaloud.context.history import SentTurn, analyse
+from thinkaloud.context.inputs import INPUT_CODES, input_kind, input_note, replaced_note
 from thinkaloud.context.open_loop import fit_open_loop
 from thinkaloud.context.replay_rules import BuildOptions, ReplayRules, UnsupportedThoughts, issued_by_route
 from thinkaloud.context.report import Report, ReportLine, SendStatus
@@ -72,37 +72,6 @@ _NOTE_TEMPLATE = "(For context: before the answer above, another model thought, 
 def thought_note(thoughts: Sequence[Block]) -> str:
     """Return one short note about these thoughts."""
     return _NOTE_TEMPLATE.format(thought=_shorten(" ".join(block.text for block in thoughts)))
-
-
-_INPUT_NAMES = {
-    InputKind.IMAGE: ("An image", "images"),
-    InputKind.PDF: ("A PDF file", "PDF files"),
-    InputKind.AUDIO: ("A recording", "recordings"),
-}
-_INPUT_CODES = {InputKind.IMAGE: "no_images", InputKind.PDF: "no_files", InputKind.AUDIO: "no_audio"}
-
-
-def input_kind(file: File) -> InputKind:
-    """Return what a model must take to read this file."""
-    return InputKind.AUDIO if file.media_type.startswith("audio/") else InputKind.PDF
-
-
-def input_note(kind: InputKind, count: int) -> str:
-    """Return the note that takes the place of images or files which the model cannot take."""
-    return f"({_counted(kind, count)} attached here, which this model cannot see.)"
-
-
-def _replaced_note(model: str, kind: InputKind, count: int) -> str:
-    counted = _counted(kind, count)
-    return (
-        f"{model} takes no {_INPUT_NAMES[kind][1]}, so {counted[0].lower()}{counted[1:]} replaced by a note "
-        "in the text."
-    )
-
-
-def _counted(kind: InputKind, count: int) -> str:
-    one, many = _INPUT_NAMES[kind]
-    return f"{one} was" if count == 1 else f"{count} {many} were"
 
 
 def _shorten(text: str) -> str:
@@ -185,7 +154,7 @@ def build(conversation: Context, route: Route, options: BuildOptions | None = No
         stream=options.stream,
     )
     replaced = builder.inputs_replaced.items()
-    notes = (*notes, *(_replaced_note(route.model_id, kind, count) for kind, count in replaced))
+    notes = (*notes, *(replaced_note(route.model_id, kind, count) for kind, count in replaced))
     return BuiltRequest(request, Report(tuple(builder.lines), notes), builder.prefix.fingerprint)
 
 
@@ -257,7 +226,7 @@ class _RequestBuilder:
         self.inputs_replaced += missing
         for kind, count in missing.items():
             name = "image" if kind is InputKind.IMAGE else "file"
-            line = ReportLine(number, None, name, SendStatus.TRANSFORMED, _INPUT_CODES[kind])
+            line = ReportLine(number, None, name, SendStatus.TRANSFORMED, INPUT_CODES[kind])
             self.lines += [line] * count
         notes = (input_note(kind, count) for kind, count in missing.items())
         text = "\n\n".join(text for text in (message.text, *notes) if text)

@@ -229,6 +229,7 @@ def with_preferred_thinking(body: NewTurn, context: SessionContext) -> NewTurn:
 async def resolve_agent(gateway: "Gateway", body: NewTurn, context: SessionContext) -> Agent:
     """Return the agent for a turn, with the settings of the request applied."""
     requested_thinking = body.thinking
+    client_tools = tuple(tool.definition() for tool in body.tools)
     if context.agent:
         agent = await assemble_agent(gateway, context.session.owner, context.agent, context.agents)
         thinking = agent.thinking if requested_thinking is None else requested_thinking
@@ -240,6 +241,8 @@ async def resolve_agent(gateway: "Gateway", body: NewTurn, context: SessionConte
             thinking=thinking,
             context_mode=mode,
             max_tokens=body.max_tokens or agent.max_tokens,
+            client_tools=(*agent.client_tools, *client_tools),
+            tool_choice=body.tool_choice,
             sampling=merge_sampling(agent.sampling, body),
             output_schema=body.output_schema or agent.output_schema,
         )
@@ -252,6 +255,8 @@ async def resolve_agent(gateway: "Gateway", body: NewTurn, context: SessionConte
         system=body.system,
         thinking=requested_thinking,
         max_tokens=body.max_tokens,
+        client_tools=client_tools,
+        tool_choice=body.tool_choice,
         sampling=merge_sampling(Sampling(), body),
         output_schema=body.output_schema,
         context_mode=_context_mode(body, ContextMode.PROVIDER_DEFAULT, context),

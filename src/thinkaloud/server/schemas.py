@@ -11,10 +11,10 @@ from msgspec import UNSET, Meta, UnsetType
 from thinkaloud.agents.prices import Cost
 from thinkaloud.canon import Entry, Kind, NoticeGiven, Provenance, SealForm, Usage
 from thinkaloud.canon.requests import File, Image, Sampling, ThinkingLevel
-from thinkaloud.catalog import ThinkingControl, ThinkingSupport, ThinkingVisibility
 from thinkaloud.catalog.thinking import OnUnavailable
 from thinkaloud.client.config import ExpandKey, ModelSetting, ThinkingText
 from thinkaloud.context import ContextMode
+from thinkaloud.server.agent_schemas import ToolBody
 from thinkaloud.store.rows import (
     DEFAULT_EXPAND_KEY,
     Budget,
@@ -180,6 +180,10 @@ class NewTurn(Sampling, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """If the model cannot think as requested: refuse the turn (`error`), or ask without thinking (`warn`)."""
     max_tokens: Budget | None = None
     """The maximum number of output tokens, thinking included."""
+    tools: Annotated[tuple[ToolBody, ...], Meta(max_length=200)] = ()
+    """Tools that the caller runs, besides those of the agent: a turn that calls one ends."""
+    tool_choice: Annotated[str, Meta(max_length=64)] = ""
+    """`auto`, `none`, `required`, or the name of the tool to call. Empty means `auto`."""
     output_schema: dict[str, Any] | None = None
     """The JSON Schema that the answer must match; a notice `bad_output` says if it does not."""
     context_mode: ContextMode | None = None
@@ -285,46 +289,6 @@ class EventsQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     after: Annotated[int, Meta(ge=-1, le=2**53, description="The last id that was received.")] | None = None
     speed: Annotated[float, Meta(gt=0, le=100)] | None = None
     """Replay with the original gaps divided by this number. Longer gaps are cut to five seconds."""
-
-
-class ProviderBody(msgspec.Struct, frozen=True, kw_only=True):
-    """A provider. `has_key` says whether an API key was found or none is needed; the key is never shown."""
-
-    name: str
-    has_key: bool
-    local: bool
-    """A local server. It serves the models it was started with, as `name/model`."""
-
-
-class ModelBody(msgspec.Struct, frozen=True, kw_only=True):
-    """A model, its providers, and its thinking support."""
-
-    id: str
-    providers: tuple[str, ...]
-    with_thinking: tuple[str, ...]
-    """The providers that are used when thinking is on."""
-    has_key: bool
-    """Whether an API key was found for any of its providers."""
-    local: bool
-    thinking: ThinkingSupport
-    thinking_toggle: bool
-    """Whether a user interface should offer a switch for thinking."""
-    reason: str
-    """Why there is no switch, or what it cannot do. Empty if thinking can be switched on and off."""
-    on_by_default: bool
-    control: tuple[ThinkingControl, ...]
-    efforts: tuple[str, ...]
-    can_be_off: bool
-    visible: ThinkingVisibility
-    as_of: str
-    source: str
-
-
-class ModelList(msgspec.Struct, frozen=True):
-    """All models and providers of the catalog."""
-
-    models: tuple[ModelBody, ...]
-    providers: tuple[ProviderBody, ...]
 
 
 class DisplayOverrides(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

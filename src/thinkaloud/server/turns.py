@@ -101,11 +101,13 @@ class TurnRegistry:
         """The number of running turns that do not wait for approval."""
         return sum(not running_turn.awaits_approval for running_turn in self._running_turns.values())
 
-    async def start(self, session: Session, body: NewTurn, idempotency_key: str = "") -> StartedTurn:
+    async def start(
+        self, session: Session, body: NewTurn, idempotency_key: str = "", client_history: bytes = b""
+    ) -> StartedTurn:
         """Start a turn, or return the one that the same request started before.
 
         A lock per session makes sure that the conversation sent to the model is complete when the turn
-        starts.
+        starts. `client_history` is the fingerprint of the history that a client keeps itself.
         """
         gateway, digest = self._gateway, hashlib.sha256(_encode_sorted(body)).digest()
         messages = request_messages(body, gateway.settings.limits)
@@ -136,6 +138,7 @@ class TurnRegistry:
                 request_hash=digest,
                 wishes=_encode_json(_turn_options(body)).decode(),
                 parent=context.parent,
+                client_history=client_history,
                 normalized_texts=await _normalize(messages),
             )
             started = await gateway.database.write(

@@ -47,7 +47,9 @@ class TitleSource(StrEnum):
     """The source of a session's title. A title that a person wrote is never replaced."""
 
     NOBODY = ""
+    QUESTION = "question"
     ANSWER = "answer"
+    """In databases of earlier versions, which took titles from answers."""
     PERSON = "person"
 
 

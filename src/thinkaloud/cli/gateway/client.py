@@ -34,6 +34,12 @@ _REPLAY_ATTEMPTS = 5
 _SCOPES = {False: "prompts,answers,tools", True: "prompts,answers,tools,thoughts"}
 
 
+def full_name(provider: str, model: str) -> str:
+    """Return a model with the provider that serves it, as one can ask for it again."""
+    named = not provider or not model or model.startswith(f"{provider}/")
+    return model if named else f"{provider}/{model}"
+
+
 class TurnInfo(msgspec.Struct, frozen=True, kw_only=True):
     """A turn of a session, without its contents."""
 
@@ -56,6 +62,7 @@ class _Message(msgspec.Struct):
     role: str
     content: str
     model: str = ""
+    provider: str = ""
     agent_name: str = ""
     versions: tuple[str, ...] = ()
     images: tuple[Image, ...] = ()
@@ -274,7 +281,7 @@ def _past_turn(messages: list[_Message]) -> PastTurn:
         prompt=question.content,
         images=question.images,
         state=question.state,
-        model="" if reply is None else reply.model,
+        model="" if reply is None else full_name(reply.provider, reply.model),
         agent_name=question.agent_name,
         versions=question.versions,
         entries=() if reply is None else reply.entries,
