@@ -14,6 +14,7 @@ from thinkaloud.canon import (
     BlockEnded,
     BlockGrew,
     BlockStarted,
+    Event,
     Finish,
     Kind,
     Refused,
@@ -58,7 +59,7 @@ class Modelled:
 
 
 def answered(text: str) -> Turn:
-    block = [BlockStarted(0, Kind.TEXT), BlockGrew(0, text), BlockEnded(0)]
+    block: list[Event] = [BlockStarted(0, Kind.TEXT), BlockGrew(0, text), BlockEnded(0)]
     return fold([TurnStarted(), *block, TurnEnded(Finish.STOP)])
 
 
