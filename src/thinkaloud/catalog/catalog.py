@@ -107,8 +107,8 @@ class _CatalogMerger:
             return fields
         if like not in self.rows["models"] or like in (*seen, key):
             raise BadCatalog(
-                f"{self.location('models', key)}: `{word}` refers to {like!r}, which is not another model row. "
-                "Use the id of another model, or write the fields out."
+                f"{self.location('models', key)}: `{word}` refers to {like!r}, which is not another model "
+                "row. Use the id of another model, or write the fields out."
             )
         inherited = self._with_inherited(like, (*seen, key))
         excluded = _NOT_INHERITED
