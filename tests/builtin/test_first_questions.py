@@ -15,7 +15,7 @@ from thinkaloud.builtin import Connections, LocalServer, ProviderKey, SolverRepl
 from thinkaloud.builtin.numerals import with_digits
 from thinkaloud.builtin.parse import parse
 from thinkaloud.builtin.skills import SKILLS
-from thinkaloud.builtin.spelling import mended, one_edit_apart
+from thinkaloud.builtin.typos import mended, one_edit_apart
 from thinkaloud.builtin.words import Language
 
 NOW = Surroundings(now=lambda: datetime(2026, 11, 17, 9, 30))
