@@ -14,16 +14,17 @@ import msgspec
 
 from thinkaloud.canon import ThinkaloudError
 from thinkaloud.cli.console import EXIT_FAILED, EXIT_OK, add_json_option, print_json, progress
-from thinkaloud.cli.settings import database_path, model_name, user_agents, user_catalog
+from thinkaloud.cli.settings import database_path, model_name, user_agents
+from thinkaloud.cli.table import print_columns
 from thinkaloud.client.config import ConfigFile
 from thinkaloud.client.home import home_folder
 from thinkaloud.client.key_store import credentials_path, key_source
 from thinkaloud.client.local_servers import connect_all, local_providers
 from thinkaloud.client.prepare import Options, prepare, require_key
+from thinkaloud.client.user_catalog import load_catalog
 from thinkaloud.client.write_file import write_remedy
 from thinkaloud.store.disk import disk_problem, disk_remedy
 from thinkaloud.store.file_lock import lock_holder, lock_path
-from thinkaloud.surfaces.terminal import clean
 
 OK, NOTE, PROBLEM = "ok", "note", "problem"
 _TRIAL_BYTES = 64 * 1024
@@ -52,8 +53,10 @@ def run_doctor(options: argparse.Namespace) -> int:
     if options.json:
         print_json(findings)
     else:
-        for finding in findings:
-            print(clean(f"{finding.state:<8} {finding.check}: {finding.text}"))
+        rows = [
+            (f"{finding.state:<{len(PROBLEM)}}", f"{finding.check}: {finding.text}") for finding in findings
+        ]
+        print_columns(rows, header=False)
     return EXIT_FAILED if any(finding.state == PROBLEM for finding in findings) else EXIT_OK
 
 
@@ -91,15 +94,17 @@ def _check_settings() -> Iterator[tuple[str, str]]:
             f"{file.path} has settings that this version does not know: {', '.join(unknown)}. Correct or "
             "remove them; `thinkaloud config show` lists all settings.",
         )
+    for problem in config.problems:
+        yield PROBLEM, problem
     if not file.path.exists():
         yield OK, f"{file.path} does not exist, so every setting has its default."
-    else:
+    elif not config.problems:
         yield OK, f"{file.path} is valid, with {len(config.values)} settings."
     yield OK, f"The language is {config.language}."
 
 
 def _check_catalog_and_agents() -> Iterator[tuple[str, str]]:
-    catalog = user_catalog()
+    catalog = load_catalog()
     yield OK, f"The catalog has {len(catalog.models)} models at {len(catalog.providers)} providers."
     yield OK, f"There are {len(user_agents().agents)} agents."
 
@@ -115,7 +120,7 @@ def _check_credentials() -> Iterator[tuple[str, str]]:
 
 
 def _check_keys() -> Iterator[tuple[str, str]]:
-    sources = {row.name: key_source(row) for row in user_catalog().providers.values() if row.key}
+    sources = {row.name: key_source(row) for row in load_catalog().providers.values() if row.key}
     for name, source in sources.items():
         if source:
             yield OK, f"{name} has a key ({source}). Check that it works: thinkaloud keys test {name}"
@@ -129,7 +134,7 @@ def _check_keys() -> Iterator[tuple[str, str]]:
 
 def _check_default_model() -> Iterator[tuple[str, str]]:
     name = model_name()
-    route = prepare("", model=name, options=Options(catalog=user_catalog())).route
+    route = prepare("", model=name, options=Options(catalog=load_catalog())).route
     require_key(route)
     yield OK, f"{name}, asked at {route.provider.name}. Another one: thinkaloud config set model MODEL"
 
@@ -183,7 +188,7 @@ def _check_gateway() -> Iterator[tuple[str, str]]:
 
 
 def _check_local_servers() -> Iterator[tuple[str, str]]:
-    providers = local_providers(user_catalog())
+    providers = local_providers(load_catalog())
     answers = asyncio.run(connect_all(providers))
     for provider, answered in zip(providers, answers, strict=True):
         if answered:
