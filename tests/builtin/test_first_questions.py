@@ -26,6 +26,8 @@ QUESTIONS: list[tuple[str, str, str]] = [
     )["questions"]
 ]
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "builtin.md"
+UNFINISHED_LIST = re.compile(r"^- .*\n(?!- |\n|$)", re.MULTILINE)
+"""Without a blank line after it, Markdown takes what follows a list for its last item."""
 BEGIN, END = "<!-- first questions -->\n", "<!-- end of first questions -->"
 
 
@@ -40,6 +42,7 @@ def test_first_question_gets_its_answer(question: str, language: str, pattern: s
     assert parse(question, NOW).language == language
     assert reply.thinking
     assert "do not trust" not in reply.answer
+    assert not UNFINISHED_LIST.search(reply.answer)
 
 
 def test_answers_without_a_solution_suggest_three_things() -> None:
@@ -67,6 +70,7 @@ def test_connect_names_servers_and_keys_and_shows_no_key(monkeypatch: pytest.Mon
     reply = solve(
         "how do I connect a real model?", surroundings=Surroundings(connections=lambda: connections)
     )
+    assert not UNFINISHED_LIST.search(reply.answer)
     assert "ollama runs at http://127.0.0.1:11434: ollama/qwen3:8b, ollama/a, ollama/b\n" in reply.answer
     assert "anthropic has a key (variable ANTHROPIC_API_KEY): anthropic/claude-opus-4.5" in reply.answer
     assert "sk-canary" not in "".join((*reply.thinking, reply.answer))
