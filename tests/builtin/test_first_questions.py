@@ -146,6 +146,7 @@ def test_number_words_become_digits(words: str, digits: str) -> None:
 def test_typing_errors_are_mended_by_one_edit() -> None:
     assert mended("Waht is teh sqaure root of 81?") == "what is the square root of 81?"
     assert mended("Ana says Beto is quiet") == "Ana says Beto is quiet"
+    assert mended("make 24 form 4 7 8 8") == "make 24 from 4 7 8 8"
     assert one_edit_apart("kilometrs", "kilometers")
     assert not one_edit_apart("mile", "mile")
     assert not one_edit_apart("abcd", "badc")
