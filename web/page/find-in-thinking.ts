@@ -3,7 +3,6 @@
  * questions and answers too.
  */
 
-import { formatter } from "./answer.js";
 import { addDialogWords } from "./dialog-words.js";
 import { button, composing, h, say } from "./dom.js";
 import type { Exchange } from "./exchange.js";
@@ -127,7 +126,7 @@ function placesIn(text: string, sought: string): number[] {
 /** Brings the place into sight, and marks it. */
 async function show(found: Found, sought: string): Promise<void> {
   if (typeof found.block === "number") return showThought(found.exchange, found.block, found.nth, sought);
-  await formatter().catch(() => undefined); // it draws the text anew; without it the text is there too
+  await found.exchange.answer.ready; // formatting draws the text anew
   const home = found.block === "prompt" ? found.exchange.promptsNode : found.exchange.answer.node;
   const range = nthRange(home, sought, found.nth) ?? nthRange(home, sought, 0);
   (range?.startContainer.parentElement ?? home).scrollIntoView({ block: "center" });

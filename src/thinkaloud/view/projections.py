@@ -106,7 +106,7 @@ class ThinkingBlock(msgspec.Struct, frozen=True):
 def gateway_answer(turn: Turn, *, model_supports: bool | None = None) -> GatewayAnswer:
     """Return the turn in the shape of the gateway's answers.
 
-    `model_supports` is what a catalog says about the model: whether it can think. Thinking that was seen proves it.
+    `model_supports` says whether a catalog knows that the model can think. Thinking that was seen proves it.
     """
     thoughts = visible_thoughts(turn)
     readable = [block.text for block in thoughts if not block.blank]
