@@ -29,7 +29,7 @@ button:hover{background:var(--b)}
 pre,.plain,.result{white-space:pre-wrap;unicode-bidi:plaintext}
 .section,.code-part{display:block}
 p,ul,ol,table,.code,blockquote,hr{margin:.5rem 0}
-.body::after{content:"";position:sticky;inset-block-end:-.5rem;display:block;block-size:1.25rem;background:linear-gradient(transparent,var(--k));pointer-events:none}
+.body::after{content:"";position:sticky;inset-block-end:-.25rem;display:block;block-size:1rem;background:linear-gradient(transparent,var(--k));pointer-events:none}
 .body.all{max-block-size:none}
 .step{position:relative}
 .step:not(:last-child)::before{content:"";position:absolute;inset-block:1.75rem -.25rem;inset-inline-start:.625rem;border-inline-start:1px solid var(--b)}
