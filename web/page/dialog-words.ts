@@ -7,7 +7,7 @@ import { addWords, type Table } from "./words.js";
 // biome-ignore format: a word per line, both languages side by side
 const MORE: Table = {
   "failed": ["The answer failed.", "A resposta falhou."],
-  "edit": ["Edit and ask again", "Editar e perguntar de novo"],
+  "edit": ["Edit the question", "Editar a pergunta"],
   "cancel": ["Cancel", "Cancelar"],
   "saved": ["Saved", "Salvo"],
   "copy.label": ["Copy answer", "Copiar resposta"],
