@@ -34,7 +34,7 @@ def test_a_first_visit_needs_no_key_and_one_click(visit: PageVisit) -> None:
     order = page.evaluate("() => [...document.querySelector('.reply').children].map(one => one.localName)")
     assert order.index("thinking-block") < order.index("div")
     assert page.evaluate("() => document.querySelector('thinking-block').open") is False
-    assert page.title().startswith(ANSWER)
+    assert page.title().startswith(PUZZLE)
 
 
 def test_a_reload_in_mid_stream_goes_on_with_text_and_clock(visit: PageVisit) -> None:

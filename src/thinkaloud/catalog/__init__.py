@@ -14,6 +14,7 @@ from thinkaloud.catalog.refresh import (
     FieldChange,
     ReportedModel,
     compare_models,
+    new_rows,
     read_reported_models,
 )
 from thinkaloud.catalog.routing import has_thinking_suffix, key_missing_error, retirement_note, route
@@ -59,6 +60,7 @@ __all__ = [
     "has_thinking_suffix",
     "key_missing_error",
     "list_models",
+    "new_rows",
     "parse_catalog",
     "read_reported_models",
     "resolve_thinking",

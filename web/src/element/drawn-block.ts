@@ -209,7 +209,7 @@ export abstract class DrawnBlock extends HTMLElement {
     if (view && this.#body?.autoClose.kept && !this.choices.has(PANEL)) view.open = "expanded";
     if (view && !view.summary && !findSentence && this.currentPolicy.header === "summary")
       this.#load("sentence", async () => {
-        findSentence = (await import("../core/sentence.js")).firstSentence;
+        findSentence = (await import("../core/sentence.js")).findSentence;
       });
     const waits = !view && this.getAttribute("status") === "pending" && !turn.blocks[0] && turn.live;
     return [context, waits ? waitingView(context) : view];
