@@ -25,8 +25,8 @@ svg{inline-size:var(--thinking-icon-size,1rem);flex:none;fill:none;stroke:curren
 summary,.bidi,.marker,.notice{color:var(--m)}
 .badge,.marker{font-size:.8125rem}
 .meta::before{content:"·"/"";margin-inline-end:var(--g)}
-.summary:dir(rtl)>.meta:dir(ltr)::before{content:none}
-.summary:dir(rtl)>.meta:dir(ltr)::after{content:"·"/"";margin-inline-start:var(--g)}
+summary:dir(rtl)>.meta:dir(ltr)::before{content:none}
+summary:dir(rtl)>.meta:dir(ltr)::after{content:"·"/"";margin-inline-start:var(--g)}
 [data-header=auto]:not([data-open=peek]) .summary>.preview::before{content:"— "/""}
 .preview,.meta,.badge{min-inline-size:0;overflow:hidden;text-overflow:ellipsis}
 .preview{flex:1 1 0}
