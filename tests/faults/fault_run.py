@@ -108,7 +108,8 @@ class FaultRun:
 
     def follow(self, turn: str, session: str, model: str) -> LiveTurn:
         """Start the readers of a turn."""
-        readers = [FaultReader(silence_s=self.silence_s, dice=self.dice) for _ in range(READERS)]
+        seeds = [self.dice.random() for _ in range(READERS)]
+        readers = [FaultReader(silence_s=self.silence_s, dice=random.Random(seed)) for seed in seeds]
         live = LiveTurn(turn, session, model, readers)
         live.tasks = [
             asyncio.create_task(reader.follow(lambda: self.links.url, turn)) for reader in live.readers
