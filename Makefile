@@ -35,7 +35,7 @@ test: lint element page .chromium .tmux ## lint, then run all tests with the cov
 fuzz: .venv/.dev ## damage fields and bytes of all recordings, for minutes, and report text that is lost
 	$(BIN)/python -m tests.dialects.damage
 
-faults: .venv/.dev ## kill, stop and starve a gateway for ten minutes, and report what is lost (FAULTS=--kills 300)
+faults: .venv/.dev ## kill, stop and starve a gateway for minutes, and report what is lost (FAULTS='--kills 300')
 	$(BIN)/python -m tests.faults $(FAULTS)
 
 journeys: .venv/.dev ## hold 20 conversations of 40 turns that change the model every time, against all simulators
