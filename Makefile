@@ -28,7 +28,7 @@ element: $(ELEMENT) ## build the <thinking-block> element, its types and its man
 
 # The tests start many programs: whatever the shell says, these are compiled only once.
 test: export PYTHONDONTWRITEBYTECODE :=
-test: lint element page .chromium .tmux ## lint, then run all tests with the coverage of the core
+test: lint element page .chromium .terminal ## lint, then run all tests with the coverage of the core
 	cd web && npm test --silent
 	$(BIN)/pytest --cov --cov-report=term --hypothesis-profile=ci $(PYTEST_ARGS)
 
@@ -80,7 +80,7 @@ lock: ## pin all dependencies with hashes (UPGRADE=--upgrade takes the newest)
 
 clean: ## remove all that these targets made
 	rm -rf .venv .venv-bench .venv-uv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
-	rm -rf build dist .coverage .coverage.* .chromium .tmux web/node_modules web/dist benchmarks/web/node_modules benchmarks/web/dist web/custom-elements.json $(dir $(PAGE))
+	rm -rf build dist .coverage .coverage.* .chromium .terminal web/node_modules web/dist benchmarks/web/node_modules benchmarks/web/dist web/custom-elements.json $(dir $(PAGE))
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 # One environment serves for running first and for development later: what it holds, a file in it tells.
@@ -119,10 +119,11 @@ benchmarks/web/dist/.ready: $(wildcard benchmarks/web/src/*) benchmarks/web/pack
 	  exit 1; }
 	@touch $@
 
-# A terminal that tests can type in and read.
-.tmux:
-	@command -v tmux > /dev/null || { apt-get update -qq && apt-get install -y -qq tmux > /dev/null; } || { \
-	  echo "The tests need tmux, and it could not be installed. Install it, then try again." >&2; \
+# A terminal that tests can type in and read, the shells that complete commands, and what shows the manual page.
+.terminal:
+	@{ command -v tmux && command -v zsh && command -v fish && command -v man; } > /dev/null \
+	  || { apt-get update -qq && apt-get install -y -qq tmux zsh fish man-db > /dev/null; } || { \
+	  echo "The tests need tmux, zsh, fish and man, which could not be installed. Install them, then try again." >&2; \
 	  exit 1; }
 	@touch $@
 

@@ -184,8 +184,10 @@ def test_export_to_a_dash_writes_to_stdout(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     ask(capsys, "-m", MODEL, "hello")
-    out, err = run(capsys, "export", "latest", "-o", "-", "--format", "text")
-    assert "You:\nhello\n" in out
+    capsys.readouterr()
+    assert main(["export", "latest", "-o", "-", "--format", "text"]) == 0
+    out, err = capsys.readouterr()
+    assert f"Answer number one. {ESCAPES}\n" in out, "a pipe gets the exact text"
     assert "Written" not in err
     assert not (tmp_path / "-").exists()
 
@@ -220,7 +222,7 @@ def test_replay_of_a_stored_turn_shows_it_again(capsys: Output) -> None:
 
 def test_watch_joins_late_follows_live_and_leaves_the_turn_alone(home: UserHome) -> None:
     """A second screen shows the turn from its beginning, while `ask` in another process runs it."""
-    script = [{"thinking": "one two three four five " * 4, "text": "The end.", "delay_ms": 40}]
+    script = [{"thinking": "one two three four five " * 20, "text": "The end.", "delay_ms": 40}]
     with running_simulator("deepseek", script) as simulator:
         home.use_simulators(simulator)
         home.set_keys("deepseek")
@@ -238,6 +240,28 @@ def test_watch_joins_late_follows_live_and_leaves_the_turn_alone(home: UserHome)
     assert (out, asking.returncode, watching.returncode) == (ask_out, 0, 0)
     assert out == "The end.\n"
     assert "[think] one two three four five one" in err
+
+
+def test_command_goes_on_after_the_one_that_held_the_gateway_was_killed(home: UserHome) -> None:
+    """The joined command starts a gateway of its own, and reads the stored turn to its end."""
+    (home.folder / "config.toml").write_text('language = "pt-BR"\n')
+    script = [{"thinking": "one two three " * 300, "text": "never", "delay_ms": 30}] * 2
+    with running_simulator("deepseek", script) as simulator:
+        home.use_simulators(simulator)
+        home.set_keys("deepseek")
+        holding = start("ask", "-m", MODEL, "Go")
+        assert holding.stderr is not None
+        assert holding.stderr.read(1)
+        joined = start("ask", "-m", MODEL, "Go")
+        assert joined.stderr is not None
+        assert joined.stderr.read(1)
+        holding.kill()
+        holding.communicate(timeout=PATIENCE_S)
+        out, err = joined.communicate(timeout=PATIENCE_S)
+    assert (out, joined.returncode) == ("", 1)
+    assert "The command that ran the gateway has ended" in err
+    assert "Conectando de novo." in err
+    assert "The gateway stopped before this turn ended." in err
 
 
 def test_killed_ask_keeps_what_was_shown(home: UserHome, capsys: Output) -> None:
