@@ -12,7 +12,7 @@ NPM := $(shell command -v npm)
 NPM_CI = npm ci --silent --no-audit --no-fund
 
 .DEFAULT_GOAL := help
-.PHONY: help run page element test fuzz lint format core manual docs bench behaviour lock release clean
+.PHONY: help run page element test fuzz lint .lint-python .lint-web .test-element format core manual docs bench behaviour lock release clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -27,19 +27,26 @@ element: $(ELEMENT) ## build the <thinking-block> element, its types and its man
 
 # The tests start many programs: whatever the shell says, these are compiled only once.
 test: export PYTHONDONTWRITEBYTECODE :=
-test: lint element page .chromium .tmux ## lint, then run all tests with the coverage of the core
-	cd web && npm test --silent
+test: .venv/.dev element page .chromium .tmux ## lint, then run all tests with the coverage of the core
+	@$(MAKE) --no-print-directory --jobs 2 .lint-python .test-element
 	$(BIN)/pytest --cov --cov-report=term --hypothesis-profile=ci $(PYTEST_ARGS)
 
 fuzz: .venv/.dev ## damage fields and bytes of all recordings, for minutes, and report text that is lost
 	$(BIN)/python -m tests.dialects.damage
 
-lint: .venv/.dev web/node_modules/.all ## check style, types and the direction of imports
+lint: .lint-python .lint-web ## check style, types and the direction of imports
+
+.lint-python: .venv/.dev
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
+
+.lint-web: web/node_modules/.all
 	cd web && npm run --silent check
+
+.test-element: .lint-web
+	cd web && npm test --silent
 
 format: .venv/.dev web/node_modules/.all ## format the code
 	$(BIN)/ruff check --fix
