@@ -18,6 +18,7 @@ from thinkaloud.catalog import (
     builtin_catalog,
 )
 from thinkaloud.catalog.catalog import find_model
+from thinkaloud.catalog.rows import SAMPLING_PARAMETERS
 from thinkaloud.dialects import DIALECTS, PROFILES
 
 CATALOG = builtin_catalog()
@@ -36,14 +37,15 @@ PROVIDERS = pytest.mark.parametrize(
 def test_every_row_has_a_date_and_a_source() -> None:
     for row in ROWS:
         assert row.fact is not None, row
-        assert date.fromisoformat(row.fact.as_of) <= date(2026, 11, 16), row
+        assert date.fromisoformat(row.fact.as_of) <= date(2026, 11, 17), row
         assert row.fact.source.startswith(("https://", "docs/")), row
 
 
 @PROVIDERS
 def test_every_provider_uses_a_known_dialect(provider: Provider) -> None:
     assert provider.dialect in DIALECTS
-    assert set(provider.places) <= set(ThinkingParameters.__struct_fields__) - {"notes"}
+    fields = {*ThinkingParameters.__struct_fields__, *SAMPLING_PARAMETERS}
+    assert set(provider.places) <= fields - {"notes"}
     assert "max_tokens" in provider.places
     assert provider.display == "" or "display" in provider.places
     assert provider.key.startswith("env:") or provider.auth == "none"
@@ -57,9 +59,9 @@ def test_every_provider_is_local_or_uses_tls(provider: Provider) -> None:
 
 
 def test_providers_without_a_base_url() -> None:
-    """Bedrock's URL contains a region; the built-in model gets its URL when it is started."""
+    """The built-in model gets its URL when it is started."""
     without = [name for name, provider in CATALOG.providers.items() if not provider.base_url]
-    assert without == ["bedrock", "builtin"]
+    assert without == ["builtin"]
 
 
 @MODELS
@@ -182,6 +184,8 @@ def test_other_spellings_are_found(name: str, row: str) -> None:
         ("signed_prefix_bound", ReplayForm.VERBATIM, "", ReplayScope.ALL, ReplayScope.OPEN_LOOP),
         ("items", ReplayForm.VERBATIM, "", ReplayScope.ALL, ReplayScope.OPEN_LOOP),
         ("details", ReplayForm.VERBATIM, "", ReplayScope.ALL, ReplayScope.TOOL_TURNS),
+        ("details_thought_first", ReplayForm.VERBATIM, "", ReplayScope.ALL, ReplayScope.TOOL_TURNS),
+        ("details_signed_calls", ReplayForm.VERBATIM, "", ReplayScope.ALL, ReplayScope.TOOL_TURNS),
         ("parts", ReplayForm.VERBATIM, "", ReplayScope.ALL, ReplayScope.OPEN_LOOP),
         (
             "reasoning_content_required",
@@ -218,7 +222,7 @@ def test_every_replay_row_is_tested_and_used() -> None:
     used = {provider.replay for provider in CATALOG.providers.values()}
     used |= {name for model in CATALOG.models.values() for name in model.replay.values()}
     assert used == set(CATALOG.replays)
-    assert len(CATALOG.replays) == 15
+    assert len(CATALOG.replays) == 17
 
 
 @PROVIDERS

@@ -250,7 +250,11 @@ def client_without_retries(**timeouts: float) -> Client:
 def quick_settings(**values: Any) -> Settings:
     """Return settings with short timeouts, and with patience for a commit on a busy machine."""
     limits = {name: values.pop(name) for name in tuple(values) if name in GatewayLimits.__struct_fields__}
-    defaults = {"grace_s": 0.2, "heartbeat_s": 5.0, "log_config": LogConfig(slow_commit_s=PATIENCE_S)}
+    defaults: dict[str, Any] = {
+        "grace_s": 0.2,
+        "heartbeat_s": 5.0,
+        "log_config": LogConfig(slow_commit_s=PATIENCE_S),
+    }
     return Settings(limits=GatewayLimits(**limits), **(defaults | values))
 
 

@@ -86,7 +86,8 @@ class GatewayProcess:
             )
         assert self._process.stdout is not None
         printed_url = self._process.stdout.readline().strip()
-        assert printed_url and self.url in ("", printed_url), self.log_path.read_text()
+        assert printed_url, self.log_path.read_text()
+        assert self.url in ("", printed_url), "it came back at another address"
         self.url = printed_url
         self.port = urlsplit(printed_url).port or 0
 

@@ -16,6 +16,9 @@ class AuthScheme(StrEnum):
     BEARER = "bearer"
     X_API_KEY = "x-api-key"
     X_GOOG_API_KEY = "x-goog-api-key"
+    API_KEY = "api-key"
+    AWS = "aws"
+    """A bearer token, or a signature if the key is the secret of an AWS access key."""
 
 
 class ThinkingSupport(StrEnum):
@@ -51,6 +54,33 @@ class InputKind(StrEnum):
     IMAGE = "image"
     PDF = "pdf"
     AUDIO = "audio"
+
+
+class OutputForm(StrEnum):
+    """How an answer of a given shape is asked for."""
+
+    PROMPT = "prompt"
+    """In words only."""
+    JSON = "json"
+    """In words, with a parameter that makes the answer some JSON value."""
+    SCHEMA = "schema"
+    """With a parameter that holds the JSON Schema."""
+
+
+class CacheForm(StrEnum):
+    """What a provider needs to bill the unchanged beginning of a request at a lower price."""
+
+    NONE = ""
+    """Nothing: it caches by itself, or not at all."""
+    MARKS = "marks"
+    """Marks in the content, each at the end of what is stable."""
+    AUTOMATIC = "automatic"
+    """One field, which lets the provider place the mark."""
+    KEY = "key"
+    """A key that all requests of a conversation share, so that they reach the same machine."""
+
+
+SAMPLING_PARAMETERS = ("temperature", "top_p", "stop", "seed")
 
 
 class ReplayScope(StrEnum):
@@ -97,6 +127,10 @@ class ReplayRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A changed system prompt, tool or earlier message invalidates every later thought."""
     echo_empty: bool = False
     """The field must be present even if it is empty."""
+    drops_blank_text: bool = False
+    """The provider refuses blank text, also in a message of its own."""
+    thought_first: bool = False
+    """While the model thinks, an open tool loop must begin and end with a thought of its own."""
     fact: RowSource | None = None
 
 
@@ -106,6 +140,7 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     name: str
     dialect: str
     base_url: str
+    """The address. `{NAME}` is replaced by the variable NAME of the environment when a request is sent."""
     key: str = ""
     """A key reference: `env:NAME`, `file:PATH` or `keyring:SERVICE/USER`; empty if no key is needed."""
     auth: AuthScheme = AuthScheme.BEARER
@@ -113,7 +148,17 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     replay: str = ""
     local: bool = False
     places: dict[str, str] = msgspec.field(default_factory=dict)
-    """The dotted path in the body for each supported field of `ThinkingParameters`."""
+    """The dotted path in the body for each supported field of `ThinkingParameters`.
+
+    A sampling parameter has its path here only if it differs from the dialect's; an empty path means that the
+    provider does not take it.
+    """
+    temperature_max: float = 2.0
+    output: OutputForm = OutputForm.SCHEMA
+    """How an answer of a given shape is asked for, unless a model can do less."""
+    cache: CacheForm = CacheForm.NONE
+    inputs: tuple[InputKind, ...] = tuple(InputKind)
+    """What its API has a form for, besides text."""
     shows_thinking: bool = True
     """Whether this provider can return thoughts at all."""
     joins_messages: bool = True
@@ -126,6 +171,12 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Controls to try for a model that is not in the catalog."""
     efforts: tuple[str, ...] = ()
     """Effort words to try for a model that has none in the catalog."""
+    display_refusal: str = ""
+    """Words of an error that refuses to return thoughts to this account."""
+    thinking_refusal: str = ""
+    """Words of an error that says that the model cannot think."""
+    in_process: bool = False
+    """Whether this program serves the provider itself, while it is asked."""
     max_tokens: int | None = None
     """Sent if the caller sets none, for APIs that require a value."""
     fact: RowSource
@@ -139,6 +190,10 @@ class Model(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Patterns for other spellings: `claude-opus-4-5*`, `anthropic/claude-opus-4.5`."""
     at: dict[str, str] = msgspec.field(default_factory=dict)
     """The model id at each provider, in order of preference. `*` is replaced by the name the user typed."""
+    deployment_of: str = ""
+    """The row of the model behind a name of the user's own, such as a deployment at Azure."""
+    family: tuple[str, ...] = ()
+    """The names of that model, which the responses of the deployment have."""
     at_with_thinking: tuple[str, ...] = ()
     """Providers to use when thinking is on; empty if all of them show it."""
     thinking_id: dict[str, str] = msgspec.field(default_factory=dict)
@@ -165,10 +220,24 @@ class Model(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """The date from which a provider no longer serves it."""
     successor: str = ""
     """The id of the row to use instead."""
+    cache: dict[str, CacheForm] = msgspec.field(default_factory=dict)
+    """What prompt caching needs by provider, where it differs from the provider's own."""
+    refuses: tuple[str, ...] = ()
+    """Sampling parameters that it never takes."""
+    refuses_while_thinking: tuple[str, ...] = ()
+    """Sampling parameters that it does not take while it thinks."""
+    temperature_or_top_p: bool = False
+    """Whether it takes only one of these two."""
+    output: OutputForm = OutputForm.SCHEMA
+    """How an answer of a given shape is asked for, if the provider can do as much."""
+    output_with_tools: bool = True
+    """Whether it takes a shape for the answer and tools in one request."""
     forced_tools: bool = True
     """Whether a forced tool choice is allowed while thinking."""
     tools_or_thinking_at: tuple[str, ...] = ()
     """Providers that refuse tools and thinking in one request."""
+    tools_refused_at: tuple[str, ...] = ()
+    """Providers that refuse tools for it."""
     fact: RowSource
 
 

@@ -1,26 +1,30 @@
 """Handler for the list of models: providers, available keys and thinking support of each.
 
 Only the presence of an API key is reported. Looking up a key may open a file or a keyring, so it runs in a
-thread.
+thread. Local servers are asked whether they are there, all at once.
 """
 
 import asyncio
 
 from thinkaloud.catalog import Catalog, ModelListing, ThinkingSupport, list_models
+from thinkaloud.client.local_servers import connect_all, local_providers
 from thinkaloud.client.prepare import has_key
 from thinkaloud.server.endpoint import RouteRequest
-from thinkaloud.server.schemas import ModelBody, ModelList, ProviderBody
+from thinkaloud.server.model_schemas import ModelBody, ModelList, ProviderBody
 
 
 async def list_catalog_models(request: RouteRequest) -> ModelList:
     """List every model and every provider of the catalog."""
-    return await asyncio.to_thread(_build_list, request.gateway.catalog)
+    catalog = request.gateway.catalog
+    servers = local_providers(catalog)
+    answers = dict(zip((server.name for server in servers), await connect_all(servers), strict=True))
+    return await asyncio.to_thread(_build_list, catalog, answers)
 
 
-def _build_list(catalog: Catalog) -> ModelList:
+def _build_list(catalog: Catalog, answers: dict[str, bool]) -> ModelList:
     keys_present = {name: has_key(provider) for name, provider in catalog.providers.items()}
     providers = tuple(
-        ProviderBody(name=name, has_key=keys_present[name], local=provider.local)
+        ProviderBody(name=name, has_key=keys_present[name], local=provider.local, answers=answers.get(name))
         for name, provider in catalog.providers.items()
     )
     return ModelList(
