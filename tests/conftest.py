@@ -26,7 +26,7 @@ CORE_FOLDERS = (
 LONG_FILES = (
     "safety/test_injection.py",
     "safety/test_schemathesis.py",
-    "gateway/test_crash.py",
+    "faults/test_scenarios.py",
     "gateway/test_agents.py",
     "gateway/test_disk.py",
     "gateway/test_slow_readers.py",
