@@ -20,7 +20,7 @@ from tests.safety.gateway_under_test import MODEL, WAIT_S, GatewayUnderTest, Per
 from thinkaloud.server.routes import ROUTES
 
 SEED = 20261116
-EXAMPLES = 8
+EXAMPLES = 15
 """Examples per operation, in addition to the bounds of every parameter."""
 WITH_A_LIVE_TURN = ("POST /api/turns/{turn}/answer-now", "POST /api/turns/{turn}/approvals")
 """These are tested in tests/server/test_agent_turns.py: here no turn waits for approval."""
