@@ -14,6 +14,7 @@ NPM_CI = npm ci --silent --no-audit --no-fund
 
 .DEFAULT_GOAL := help
 .PHONY: help run page element test fuzz faults journeys lint format core manual docs bench behaviour lock release clean
+.PHONY: .lint-python .lint-web .test-element
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,8 +29,8 @@ element: $(ELEMENT) ## build the <thinking-block> element, its types and its man
 
 # The tests start many programs: whatever the shell says, these are compiled only once.
 test: export PYTHONDONTWRITEBYTECODE :=
-test: lint element page .chromium .terminal ## lint, then run all tests with the coverage of the core
-	cd web && npm test --silent
+test: .venv/.dev element page .chromium .terminal ## lint, then run all tests with the coverage of the core
+	@$(MAKE) --no-print-directory --jobs 2 .lint-python .test-element
 	$(BIN)/pytest --cov --cov-report=term --hypothesis-profile=ci $(PYTEST_ARGS)
 
 fuzz: .venv/.dev ## damage fields and bytes of all recordings, for minutes, and report text that is lost
@@ -41,12 +42,19 @@ faults: .venv/.dev ## kill, stop and starve a gateway for minutes, and report wh
 journeys: .venv/.dev ## hold 20 conversations of 40 turns that change the model every time, against all simulators
 	JOURNEYS=20 $(BIN)/pytest -q tests/journeys/test_model_changes.py
 
-lint: .venv/.dev web/node_modules/.all ## check style, types and the direction of imports
+lint: .lint-python .lint-web ## check style, types and the direction of imports
+
+.lint-python: .venv/.dev
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
+
+.lint-web: web/node_modules/.all
 	cd web && npm run --silent check
+
+.test-element: .lint-web
+	cd web && npm test --silent
 
 format: .venv/.dev web/node_modules/.all ## format the code
 	$(BIN)/ruff check --fix
