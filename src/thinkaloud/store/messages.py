@@ -30,6 +30,11 @@ _SELECT_MESSAGES = (
     .where(messages.c.turn.in_(bindparam("turns", expanding=True)))
     .order_by(messages.c.turn, messages.c.position)
 )
+_SELECT_CONTENTS = (
+    select(messages.c.role, messages.c.content)
+    .where(messages.c.turn == bindparam("of"))
+    .order_by(messages.c.position)
+)
 _SELECT_PARTS = (
     select(parts)
     .where(parts.c.message.in_(bindparam("messages", expanding=True)))
@@ -77,6 +82,11 @@ def messages_of(conn: Connection, turn_keys: Sequence[int]) -> dict[int, list[St
     blocks = _blocks_by_message(conn, [row.key for row in rows if row.role == Role.ASSISTANT])
     decoded = (_message_from_row(row, blocks.get(row.key, ())) for row in rows)
     return {turn: list(group) for turn, group in groupby(decoded, lambda message: message.turn)}
+
+
+def contents_of(conn: Connection, turn_key: int) -> list[tuple[Role, str]]:
+    """Return role and content of the messages of a turn in order. No thought is read."""
+    return [(Role(role), content) for role, content in conn.execute(_SELECT_CONTENTS, {"of": turn_key})]
 
 
 def turn_of(message: StoredMessage) -> Turn:

@@ -7,7 +7,7 @@ from sqlalchemy import Connection
 from thinkaloud.canon import Refused
 from thinkaloud.server.endpoint import RouteRequest, RouteResponse
 from thinkaloud.server.errors import NotFound
-from thinkaloud.server.message_entries import message_entries
+from thinkaloud.server.message_entries import hide_in_message, message_entries
 from thinkaloud.server.prepare import images_of
 from thinkaloud.server.schemas import (
     BlockBody,
@@ -143,7 +143,7 @@ async def list_messages(request: RouteRequest) -> MessagePage:
         versions = versions_of(conn, session, page.items)
         items = (
             message_body(
-                message,
+                hide_in_message(message, request.grant.thinking_of(row)),
                 row,
                 names.get(row.agent, ""),
                 entries=query.entries,

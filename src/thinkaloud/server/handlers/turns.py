@@ -9,11 +9,12 @@ from thinkaloud.agents.run import waits_for_approval
 from thinkaloud.server.endpoint import RouteRequest, RouteResponse
 from thinkaloud.server.errors import Conflict, NotFound
 from thinkaloud.server.handlers.sessions import request_session, turn_summary
+from thinkaloud.server.hidden_thinking import hide_thoughts
 from thinkaloud.server.running_turn import visible_turn
 from thinkaloud.server.schemas import TurnBody, TurnSummary, WaitingCall
 from thinkaloud.store import sessions, turns
 from thinkaloud.store.messages import messages_of, timestamps_of, turn_of
-from thinkaloud.store.rows import Role, TurnRow, TurnState
+from thinkaloud.store.rows import Role, ThinkingShown, TurnRow, TurnState
 from thinkaloud.transcript import Approval, Turn
 from thinkaloud.view import copy_text, gateway_answer, speech_text, thinking_block
 
@@ -41,7 +42,11 @@ async def read(request: RouteRequest) -> TurnBody:
     )
     # A turn may be megabytes long, and building its body on the event loop would delay all streams.
     return await asyncio.to_thread(
-        _turn_body, await _load_summary(request, row), turn, owner_preferences.language
+        _turn_body,
+        await _load_summary(request, row),
+        turn,
+        request.grant.thinking_of(row),
+        owner_preferences.language,
     )
 
 
@@ -88,7 +93,8 @@ async def current_turn(request: RouteRequest, row: TurnRow) -> Turn:
     return turn_of(assistant_messages[-1])
 
 
-def _turn_body(summary: TurnSummary, turn: Turn, language: str) -> TurnBody:
+def _turn_body(summary: TurnSummary, full_turn: Turn, shown: ThinkingShown, language: str) -> TurnBody:
+    turn = hide_thoughts(full_turn, shown)
     return TurnBody(
         **msgspec.structs.asdict(summary),
         **msgspec.structs.asdict(gateway_answer(turn)),
